@@ -1,0 +1,62 @@
+/** Layers, top to bottom. A layer may import (values of) the layers named for it, itself, and `core`. */
+const layers = {
+  cli: 'stack|client|config|stores|core',
+  stack: 'workers|engines/local|config|stores|core',
+  client: 'workflows|training|config|stores|core',
+  server: 'client|stores|engines|core',
+  workers: 'config|workflows|activities|training|evaluation|renderers|datasets|engines|sandboxes|stores|loggers|core',
+  workflows: 'core',
+  activities: 'training|evaluation|core',
+  training: 'renderers|datasets|engines|evaluation|sandboxes|stores|core',
+  evaluation: 'engines|sandboxes|datasets|renderers|stores|core',
+  renderers: 'core',
+  datasets: 'core',
+  engines: 'core',
+  sandboxes: 'core',
+  stores: 'core',
+  loggers: 'core',
+  config: 'core',
+  core: 'core',
+};
+
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    ...Object.entries(layers).map(([layer, allowed]) => ({
+      name: `${layer}-imports-only-below`,
+      severity: 'error',
+      from: { path: `^src/${layer}/` },
+      to: { path: '^src/', pathNot: `^src/(${layer}|${allowed})/`, dependencyTypesNot: ['type-only'] },
+    })),
+    {
+      name: 'local-engine-knows-only-the-protocol',
+      severity: 'error',
+      from: { path: '^src/engines/local/' },
+      to: { path: '^src/', pathNot: '^src/(engines/(local|tinker)|core)/' },
+    },
+    {
+      name: 'workflows-stay-deterministic',
+      severity: 'error',
+      from: { path: '^src/workflows/' },
+      to: { dependencyTypes: ['npm', 'core'], pathNot: '@temporalio/(workflow|common)', dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'core-is-pure', severity: 'error', from: { path: '^src/core/' }, to: { dependencyTypes: ['npm', 'core'] } },
+    {
+      name: 'temporal-stays-at-the-edge',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/(workflows|activities|workers|client|stack|cli|config)/' },
+      to: { path: '@temporalio/' },
+    },
+    {
+      name: 'no-catch-all-names',
+      severity: 'error',
+      from: {},
+      to: { path: '^src/.*(utils|helpers|common|misc|manager)' },
+    },
+  ],
+  options: {
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+  },
+};

@@ -1,0 +1,1 @@
+export { isHeldOutPair as heldOut } from '../../src/core/held-out-pairs';

@@ -1,0 +1,66 @@
+import { Context } from '@temporalio/activity';
+import type { ScoreRow } from '../core/run';
+import type { TrainingPlan } from '../core/training-plan';
+import type { RunStore } from '../stores/run-store';
+import type { ActiveRuns } from '../training/active-runs';
+import type { CloseRunInput } from '../training/close-run';
+import { closeRun } from '../training/close-run';
+import type { EvaluationOutcome, PendingCells } from '../training/pending-evaluations';
+import { settleEvaluations } from '../training/pending-evaluations';
+import type { PrepareDependencies, PrepareInput } from '../training/prepare-run';
+import { prepareRun } from '../training/prepare-run';
+import type { RecordScoresInput } from '../training/record-scores';
+import { recordScores } from '../training/record-scores';
+import { releaseSnapshots } from '../training/release-snapshots';
+import { currentWorkflow, epochOf, withHeartbeat } from './activity-context';
+import { isWorkflowRunning } from './workflow-presence';
+
+export interface RunDependencies extends PrepareDependencies {
+  readonly store: RunStore;
+  readonly runs: ActiveRuns;
+}
+
+const CLOSE_ATTEMPTS = 20;
+
+/** Bookkeeping of runs on the store, for any worker with the role `workflows`. */
+export function createRunActivities(dependencies: RunDependencies) {
+  const { store, runs, now } = dependencies;
+  return {
+    /** Makes the run's folder; see `prepareRun`. */
+    async prepareRun(input: Pick<PrepareInput, 'run' | 'config' | 'provenance'>): Promise<TrainingPlan> {
+      const { workflowId, runId } = currentWorkflow();
+      const owner = { workflowId, firstRunId: runId };
+      return withHeartbeat(({ progress }) => prepareRun(dependencies, { ...input, ...owner }, progress));
+    },
+
+    /** Writes scores that came in and lets go of the snapshots they were measured on. */
+    async recordScores(input: RecordScoresInput): Promise<readonly ScoreRow[]> {
+      const rows = await recordScores(store, input, epochOf(input.write, Context.current().info.attempt));
+      await releaseSnapshots(runs, input.run, input.evaluations);
+      return rows;
+    },
+
+    /** Finds out what became of evaluations that have not told. */
+    async reconcileEvaluations(input: {
+      readonly run: string;
+      readonly pending: readonly PendingCells[];
+    }): Promise<readonly EvaluationOutcome[]> {
+      return settleEvaluations(store, input, isWorkflowRunning);
+    },
+
+    /** Writes how the run ended and releases its model. Returns the digest of the final weights. */
+    async closeRun(input: CloseRunInput): Promise<string | null> {
+      const isLastChance = Context.current().info.attempt >= CLOSE_ATTEMPTS;
+      return closeRun({ store, runs, now, isLastChance }, input);
+    },
+
+    /** Removes what a run that could not be prepared has left, if it is this workflow's. */
+    async discardRun({ run }: { readonly run: string }): Promise<void> {
+      const owner = await store.readOwner(run);
+      const { workflowId, runId } = currentWorkflow();
+      if (owner?.workflowId === workflowId && owner.firstRunId === runId) await store.discard(run);
+    },
+  };
+}
+
+export type RunActivities = ReturnType<typeof createRunActivities>;

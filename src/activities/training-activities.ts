@@ -1,0 +1,57 @@
+import type { ModelIncarnation, OpenedModel, OpenModelInput, SegmentInput, SegmentResult } from '../core/training-plan';
+import type { RunStore } from '../stores/run-store';
+import type { ActiveRuns } from '../training/active-runs';
+import { advanceRun } from '../training/advance-run';
+import type { EngineAccess } from '../training/engine-access';
+import { keepSession } from '../training/keep-session';
+import { openModel } from '../training/open-model';
+import { readRunRecord } from '../training/run-folder';
+import { epochOf, withHeartbeat } from './activity-context';
+
+export interface TrainingDependencies {
+  readonly store: RunStore;
+  readonly engines: EngineAccess;
+  readonly runs: ActiveRuns;
+  /** Fires when this worker is asked to stop. */
+  readonly stopping: AbortSignal;
+}
+
+const SESSION_HEARTBEAT_MS = 10_000;
+
+/** What only a worker with the role `training` does: it moves the model. */
+export function createTrainingActivities(dependencies: TrainingDependencies) {
+  const { store, engines, runs, stopping } = dependencies;
+  return {
+    /** Opens the run's model at the training service. A repeated attempt opens another one. */
+    async openModel(input: OpenModelInput): Promise<OpenedModel> {
+      return withHeartbeat(async ({ signal, attempt }) => {
+        const record = await readRunRecord(store, input.run);
+        const epoch = epochOf(input.segment, attempt);
+        return openModel({ store, engines, record, epoch, signal }, input);
+      });
+    },
+
+    /** Advances the run by some steps. A repeated attempt sends the same requests and gets the same results. */
+    async runSegment(input: SegmentInput): Promise<SegmentResult> {
+      return withHeartbeat(({ signal, attempt, progress }) =>
+        advanceRun({ store, runs }, input, {
+          attempt,
+          epoch: epochOf(input.segment, attempt),
+          signal,
+          shouldEnd: () => stopping.aborted,
+          onProgress: progress,
+        }),
+      );
+    },
+
+    /** Runs for as long as the model lives; whichever worker has it, the service's session goes on. */
+    async keepSession(input: { readonly run: string; readonly model: ModelIncarnation }): Promise<void> {
+      await withHeartbeat(async ({ signal }) => {
+        const { engine } = await runs.open(input.run);
+        await keepSession(engine.client, input.model, { signal, intervalMs: SESSION_HEARTBEAT_MS });
+      });
+    },
+  };
+}
+
+export type TrainingActivities = ReturnType<typeof createTrainingActivities>;

@@ -1,0 +1,49 @@
+import type { Command } from 'commander';
+
+/** What each file in `commands/` exports. */
+export interface CommandModule {
+  createCommand(): Command;
+}
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => unknown;
+}
+
+/* eslint-disable @typescript-eslint/no-require-imports -- a command's file, and all it needs, is loaded only when the command is used */
+export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'dev',
+    summary: 'Temporal server, engine and workers together',
+    load: () => require('./commands/dev'),
+  },
+  {
+    name: 'temporal',
+    summary: 'the embedded Temporal server alone',
+    load: () => require('./commands/temporal'),
+  },
+  { name: 'engine', summary: 'the local training engine alone', load: () => require('./commands/engine') },
+  { name: 'worker', summary: 'workers for some or all roles', load: () => require('./commands/worker') },
+  {
+    name: 'doctor',
+    summary: 'what is found, what is missing, what to do',
+    load: () => require('./commands/doctor'),
+  },
+];
+/* eslint-enable @typescript-eslint/no-require-imports */
+
+export function loadCommand(entry: CommandEntry): Command {
+  const loaded = entry.load();
+  if (isCommandModule(loaded)) return loaded.createCommand();
+  throw new Error(`The file of command ${entry.name} exports no createCommand.`);
+}
+
+function isCommandModule(value: unknown): value is CommandModule {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'createCommand' in value &&
+    typeof value.createCommand === 'function'
+  );
+}

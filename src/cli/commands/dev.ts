@@ -1,0 +1,67 @@
+import { Command, Option } from 'commander';
+import { readEnvironment, variableNames } from '../../config/environment';
+import { runStack } from '../../stack/stack';
+import type { Stack } from '../../stack/stack';
+import { endService, exitWithin, waitForStop } from '../../stack/service-lifetime';
+import type { ServiceFlags } from '../service-options';
+import { addPlaces, addServiceOptions, parseCount } from '../service-options';
+
+interface DevFlags extends ServiceFlags {
+  readonly untilIdle?: boolean;
+  readonly workers: number;
+  readonly threads?: number;
+  readonly headless?: boolean;
+}
+
+const STOP_LIMIT_MS = 40_000;
+
+export function createCommand(): Command {
+  const command = new Command('dev')
+    .option('--workers <n>', 'worker processes', parseCount, 1)
+    .option('--threads <n>', "the engine's threads (one a core)", parseCount)
+    .option('--headless', "without Temporal's web page")
+    .addOption(new Option('--until-idle').hideHelp())
+    .action(async (flags: DevFlags) => {
+      endService(await run(flags));
+    });
+  return addServiceOptions(addPlaces(command, { store: true }));
+}
+
+async function run(flags: DevFlags): Promise<number> {
+  const stop = waitForStop({ exitWithParent: flags.exitWithParent === true });
+  const untilIdle = flags.untilIdle === true;
+  const starting = runStack({
+    environment: readEnvironment(flags),
+    untilIdle,
+    withUi: flags.headless !== true && !untilIdle,
+    workerCount: flags.workers,
+    engineThreads: flags.threads ?? null,
+    onProgress: (line) => {
+      process.stderr.write(`${line}\n`);
+    },
+  });
+  // Children end with this process, so a start that is interrupted need not be waited for.
+  const early = await Promise.race([starting.then(() => null), stop]);
+  if (early !== null) process.exit(early.exitCode);
+  const stack = await starting;
+  printAddresses(stack, readEnvironment(flags).dataFolder);
+  const end = await Promise.race([stop, stack.idle]);
+  if (end === undefined) return 0;
+  process.stderr.write('Stopping…\n');
+  exitWithin(STOP_LIMIT_MS, end.exitCode);
+  await stack.stop();
+  return end.exitCode;
+}
+
+function printAddresses({ record, binary }: Stack, dataFolder: string): void {
+  const lines = [
+    `Temporal  ${record.temporalAddress} (namespace ${record.namespace}, CLI: ${binary.source}, ${binary.version})`,
+    ...(record.uiUrl === null ? [] : [`UI        ${record.uiUrl}`]),
+    `Engine    ${record.engineUrl}`,
+    `Data      ${dataFolder}`,
+    `Store     ${record.store}`,
+  ];
+  const unused = variableNames('TEMPORAL_');
+  if (unused.length > 0) lines.push(`Not used by this stack: ${unused.join(', ')}`);
+  process.stdout.write(`${lines.join('\n')}\nReady. Ctrl-C stops it; runs go on at the next start.\n`);
+}

@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import { readEnvironment } from '../../config/environment';
+import { runEngineService } from '../../stack/engine-service';
+import { endService, waitForStop } from '../../stack/service-lifetime';
+import type { ServiceFlags } from '../service-options';
+import { addPlaces, addServiceOptions, parseCount, parsePort, printReady } from '../service-options';
+
+interface EngineFlags extends ServiceFlags {
+  readonly port: number;
+  readonly threads?: number;
+}
+
+export function createCommand(): Command {
+  const command = new Command('engine')
+    .requiredOption('--port <port>', 'where the engine listens, on 127.0.0.1', parsePort)
+    .option('--threads <n>', 'threads (one a core); results do not depend on it', parseCount)
+    .action(async (flags: EngineFlags) => {
+      const exitCode = await runEngineService({
+        environment: readEnvironment(flags),
+        port: flags.port,
+        threads: flags.threads ?? null,
+        stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),
+        onReady: printReady,
+      });
+      endService(exitCode);
+    });
+  return addServiceOptions(addPlaces(command, { store: false }));
+}

@@ -1,0 +1,42 @@
+import { Command } from 'commander';
+import { readEnvironment } from '../../config/environment';
+import { endService, waitForStop } from '../../stack/service-lifetime';
+import { runTemporalService } from '../../stack/temporal-service';
+import type { ServiceFlags } from '../service-options';
+import { addPlaces, addServiceOptions, parsePort, printReady } from '../service-options';
+import { DomainError } from '../../core/errors';
+
+interface TemporalFlags extends ServiceFlags {
+  readonly port: number;
+  readonly uiPort?: number;
+  readonly headless?: boolean;
+  readonly durability: string;
+}
+
+export function createCommand(): Command {
+  const command = new Command('temporal')
+    .requiredOption('--port <port>', 'where the server listens, on 127.0.0.1', parsePort)
+    .option('--ui-port <port>', 'where the web page listens (port + 1000)', parsePort)
+    .option('--headless', 'without the web page')
+    .option('--durability <mode>', 'normal, or full to survive power cuts', 'normal')
+    .action(async (flags: TemporalFlags) => {
+      endService(await run(flags));
+    });
+  return addServiceOptions(addPlaces(command, { store: false }));
+}
+
+async function run(flags: TemporalFlags): Promise<number> {
+  const { durability } = flags;
+  if (durability !== 'normal' && durability !== 'full') {
+    throw new DomainError('bad-config', `--durability is "${durability}". Use normal or full.`);
+  }
+  const environment = readEnvironment(flags);
+  return runTemporalService({
+    environment,
+    port: flags.port,
+    uiPort: flags.headless === true ? null : (flags.uiPort ?? flags.port + 1000),
+    durability,
+    stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),
+    onReady: printReady,
+  });
+}

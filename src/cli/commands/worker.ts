@@ -1,0 +1,91 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Environment } from '../../config/environment';
+import { readEnvironment } from '../../config/environment';
+import { DEFAULT_NAMESPACE } from '../../config/temporal-connection';
+import type { TemporalAddress } from '../../config/temporal-connection';
+import { DomainError } from '../../core/errors';
+import { TASK_QUEUES } from '../../core/task-queues';
+import { resolveTemporal } from '../../stack/resolve-temporal';
+import { endService, waitForStop } from '../../stack/service-lifetime';
+import { findStack } from '../../stack/stack-record';
+import { runWorkerService } from '../../stack/worker-service';
+import type { ServiceFlags } from '../service-options';
+import { addPlaces, addServiceOptions, parseCount, printReady } from '../service-options';
+
+interface WorkerFlags extends ServiceFlags {
+  readonly roles: readonly string[];
+  readonly concurrency: Readonly<Record<string, number>>;
+  readonly engine?: string;
+  readonly plugins?: string;
+  readonly temporalAddress?: string;
+  readonly localEngine?: string;
+}
+
+const ROLES = Object.keys(TASK_QUEUES);
+
+export function createCommand(): Command {
+  const command = new Command('worker')
+    .option('--roles <roles>', `which work to take, of ${ROLES.join(', ')}`, parseRoles, ROLES)
+    .option('--concurrency <role=n>', 'how many activities of a role at once; may be repeated', parseConcurrency, {})
+    .option('--engine <url>', 'training service (TINKER_BASE_URL, else the engine of the stack)')
+    .option('--plugins <file>', 'plug-in file (else everstep.config.ts here, if there is one)')
+    .addOption(new Option('--temporal-address <address>').hideHelp())
+    .addOption(new Option('--local-engine <url>').hideHelp())
+    .action(async (flags: WorkerFlags) => {
+      endService(await run(flags));
+    });
+  return addServiceOptions(addPlaces(command, { store: true }));
+}
+
+async function run(flags: WorkerFlags): Promise<number> {
+  const stop = waitForStop({ exitWithParent: flags.exitWithParent === true });
+  const environment = readEnvironment(flags);
+  return runWorkerService({
+    environment,
+    connection: chooseTemporal(flags, environment),
+    roles: flags.roles,
+    concurrency: flags.concurrency,
+    engine: chooseEngine(flags, environment),
+    ...(flags.plugins === undefined ? {} : { plugins: flags.plugins }),
+    stop,
+    onReady: printReady,
+  });
+}
+
+function chooseTemporal(flags: WorkerFlags, environment: Environment): TemporalAddress {
+  if (flags.temporalAddress !== undefined) return { address: flags.temporalAddress, namespace: DEFAULT_NAMESPACE };
+  const choice = resolveTemporal(environment.dataFolder);
+  if (choice.from !== 'nothing') return choice.target;
+  throw new DomainError(
+    'temporal-unavailable',
+    `No Temporal server for the worker: TEMPORAL_ADDRESS is not set and no stack runs on ${environment.dataFolder}. ` +
+      'Set it, or start `everstep dev`, which has workers of its own.',
+  );
+}
+
+function chooseEngine(flags: WorkerFlags, environment: Environment): { url?: string; apiKey?: string } {
+  const local = flags.localEngine ?? findStack(environment.dataFolder)?.engineUrl;
+  const url = flags.engine ?? environment.engineUrl ?? local;
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(environment.engineApiKey === null ? {} : { apiKey: environment.engineApiKey }),
+  };
+}
+
+function parseRoles(text: string): string[] {
+  return text.split(',').map((role) => requireRole(role.trim()));
+}
+
+function parseConcurrency(text: string, previous: Readonly<Record<string, number>>): Record<string, number> {
+  const result = { ...previous };
+  for (const part of text.split(',')) {
+    const [role = '', count = ''] = part.split('=');
+    result[requireRole(role.trim())] = parseCount(count);
+  }
+  return result;
+}
+
+function requireRole(role: string): string {
+  if (ROLES.includes(role)) return role;
+  throw new InvalidArgumentError(`There is no role "${role}". Roles: ${ROLES.join(', ')}.`);
+}

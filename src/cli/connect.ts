@@ -1,0 +1,107 @@
+import { Everstep } from '../client/everstep';
+import type { Environment } from '../config/environment';
+import { readEnvironment } from '../config/environment';
+import type { TemporalAddress } from '../config/temporal-connection';
+import { DomainError } from '../core/errors';
+import { waitForExit } from '../stack/process-identity';
+import { resolveTemporal, stackAddress } from '../stack/resolve-temporal';
+import { listClients } from '../stack/stack-record';
+import type { StackRecord } from '../stack/stack-record';
+import { useStack } from '../stack/use-stack';
+import type { Output } from './output';
+import type { PlaceFlags } from './service-options';
+
+/** A way to the runs, and how to leave it. */
+export interface Session {
+  readonly everstep: Everstep;
+  readonly environment: Environment;
+  /** The stack that does the work; null where a configured server does it, or nobody. */
+  readonly stack: StackRecord | null;
+  /** True where the stack goes when this command and its like have gone. */
+  readonly isEmbedded: boolean;
+  close(): Promise<void>;
+}
+
+const STACK_EXIT_LIMIT_MS = 20_000;
+
+/** For commands that ask: nothing is started, and without a server the store answers. */
+export async function openForReading(flags: PlaceFlags): Promise<Session> {
+  const environment = readEnvironment(flags);
+  const choice = resolveTemporal(environment.dataFolder);
+  const stack = choice.from === 'stack' ? choice.stack : null;
+  const temporal = choice.from === 'nothing' ? null : choice.target;
+  return createSession({ flags, environment, temporal, stack });
+}
+
+export interface WorkingOptions {
+  readonly flags: PlaceFlags;
+  /** The stack must go on after this command. */
+  readonly detach: boolean;
+  readonly purpose: string;
+  readonly output: Output;
+  readonly environment?: Environment;
+  /** Use a stack of the data folder whatever server is configured. */
+  readonly onlyStack?: boolean;
+}
+
+/** For commands whose work must be done: where no server is configured, a stack is found or started. */
+export async function openForWork(options: WorkingOptions): Promise<Session> {
+  const { flags, detach, purpose, output, environment = readEnvironment(flags) } = options;
+  const choice = resolveTemporal(environment.dataFolder);
+  if (choice.from === 'configuration' && options.onlyStack !== true) {
+    const session = await createSession({ flags, environment, temporal: choice.target, stack: null });
+    output.note(`Temporal server: ${choice.target.address} (namespace ${choice.target.namespace}), as configured.`);
+    await warnOfUnpolledQueues(session, output, choice.target);
+    return session;
+  }
+  if (detach && !(choice.from === 'stack' && choice.stack.kind === 'dev')) {
+    throw new DomainError(
+      'bad-config',
+      '--detach needs a stack that stays. Run `everstep dev` in another terminal, or set TEMPORAL_ADDRESS.',
+    );
+  }
+  const use = await useStack({ environment, purpose, onProgress: (line) => { output.note(line); } });
+  const temporal = stackAddress(use.stack);
+  output.note(`Stack in ${environment.dataFolder}: Temporal ${temporal.address}, engine ${use.stack.engineUrl}.`);
+  return createSession({ flags, environment, temporal, stack: use.stack, release: () => use.release() });
+}
+
+interface SessionParts {
+  readonly flags: PlaceFlags;
+  readonly environment: Environment;
+  readonly temporal: TemporalAddress | null;
+  readonly stack: StackRecord | null;
+  readonly release?: () => Promise<void>;
+}
+
+async function createSession(parts: SessionParts): Promise<Session> {
+  const { flags, temporal, stack, release } = parts;
+  // A stack writes where it was told to when it was started; a command that says nothing else reads there.
+  const store = flags.store === undefined ? (stack?.store ?? parts.environment.store) : parts.environment.store;
+  const environment = { ...parts.environment, store };
+  const everstep = await Everstep.connect({ temporal, store, dataFolder: environment.dataFolder });
+  return {
+    everstep,
+    environment,
+    stack,
+    isEmbedded: stack?.kind === 'until-idle',
+    close: async () => {
+      await everstep.close();
+      await release?.();
+      if (release && stack?.kind === 'until-idle') await waitUntilStopped(environment.dataFolder, stack);
+    },
+  };
+}
+
+/** An embedded stack goes when its last client has gone; the command that leaves last waits for it. */
+async function waitUntilStopped(dataFolder: string, stack: StackRecord): Promise<void> {
+  if (listClients(dataFolder).length === 0) await waitForExit(stack, STACK_EXIT_LIMIT_MS);
+}
+
+async function warnOfUnpolledQueues({ everstep }: Session, output: Output, target: TemporalAddress): Promise<void> {
+  const queues = await everstep.unpolledQueues();
+  if (queues.length === 0) return;
+  output.note(
+    `No worker polls ${queues.join(', ')} on ${target.address} (namespace ${target.namespace}): the run waits until one does. Start \`everstep worker\` there.`,
+  );
+}

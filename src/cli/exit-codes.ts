@@ -1,0 +1,21 @@
+import type { ErrorCode } from '../core/errors';
+import { DomainError } from '../core/errors';
+
+export const EXIT = { done: 0, failed: 1, usage: 2, interrupted: 130 } as const;
+
+/** What the person asked for cannot be done as asked: exit 2. Everything else that goes wrong is exit 1. */
+const USAGE_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'bad-config',
+  'bad-dataset',
+  'bad-plugin',
+  'run-exists',
+  'unknown-benchmark',
+  'unknown-evaluator',
+  'unknown-model',
+  'unknown-renderer',
+  'unknown-run',
+]);
+
+export function exitCodeOf(error: unknown): number {
+  return error instanceof DomainError && USAGE_ERRORS.has(error.code) ? EXIT.usage : EXIT.failed;
+}

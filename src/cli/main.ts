@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { z } from 'zod';
+import { DomainError } from '../core/errors';
+import { COMMANDS, loadCommand } from './command-list';
+import { EXIT, exitCodeOf } from './exit-codes';
+
+/**
+ * Runs the command line program. A command that succeeds ends by itself; one that fails ends the process,
+ * because what it had open may keep the event loop alive.
+ */
+export async function main(argv: readonly string[]): Promise<void> {
+  try {
+    await createProgram(argv[2]).parseAsync([...argv]);
+  } catch (error) {
+    process.exit(report(error));
+  }
+}
+
+/** The program with its list of commands; only the file of the command in use is loaded. */
+export function createProgram(used: string | undefined): Command {
+  const program = new Command('everstep')
+    .description('Durable LLM post-training and evaluation on Temporal')
+    .version(readVersion())
+    .showHelpAfterError('(everstep --help lists the commands)')
+    .exitOverride();
+  for (const entry of COMMANDS) {
+    const command = entry.name === used ? loadCommand(entry) : new Command(entry.name);
+    program.addCommand(command.summary(entry.summary).exitOverride());
+  }
+  program.on('command:help', () => program.help());
+  return program;
+}
+
+function report(error: unknown): number {
+  if (error instanceof CommanderError) {
+    // Commander has printed it. Help and version are not failures.
+    return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  process.stderr.write(`everstep: ${message}\n`);
+  if (!(error instanceof DomainError) && error instanceof Error && error.stack)
+    process.stderr.write(`${error.stack}\n`);
+  return exitCodeOf(error);
+}
+
+function readVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(path.resolve(__dirname, '../../package.json'), 'utf8'));
+  return z.object({ version: z.string() }).parse(manifest).version;
+}

@@ -1,0 +1,76 @@
+/**
+ * Where a command's words go.
+ *
+ * With `--json` standard output carries one JSON document and nothing else; what a person may want to know besides
+ * goes to standard error. Colour and bars appear only on a terminal, and never where NO_COLOR is set.
+ */
+import type { Writable } from 'node:stream';
+import picocolors from 'picocolors';
+
+export type Colors = ReturnType<typeof picocolors.createColors>;
+
+export interface OutputStream extends Pick<Writable, 'write'> {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+export interface OutputOptions {
+  readonly json: boolean;
+  /** False without a terminal, with NO_COLOR, or where the terminal has none. */
+  readonly color?: boolean;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+}
+
+export interface Output {
+  readonly isJson: boolean;
+  /** A person is looking: bars may be redrawn. */
+  readonly isTerminal: boolean;
+  readonly columns: number;
+  readonly colors: Colors;
+  /** One line of the answer; left out with `--json`. */
+  line(text?: string): void;
+  /** A remark beside the answer. */
+  note(text: string): void;
+  /** The answer with `--json`. */
+  document(value: unknown): void;
+  /** Redraws the line at the bottom of the terminal; `null` takes it away. Nothing elsewhere. */
+  status(text: string | null): void;
+}
+
+export function createOutput(options: OutputOptions): Output {
+  const { json, stdout, stderr, color = picocolors.isColorSupported } = options;
+  const isTerminal = !json && stdout.isTTY === true;
+  let statusText: string | null = null;
+
+  const clear = () => {
+    if (statusText !== null) stdout.write('\r\u001b[2K');
+  };
+  const withoutStatus = (write: () => void) => {
+    clear();
+    write();
+    if (statusText !== null) stdout.write(statusText);
+  };
+
+  return {
+    isJson: json,
+    isTerminal,
+    columns: stdout.columns ?? 80,
+    colors: picocolors.createColors(isTerminal && color),
+    line(text = '') {
+      if (!json) withoutStatus(() => stdout.write(`${text}\n`));
+    },
+    note(text) {
+      withoutStatus(() => stderr.write(`${text}\n`));
+    },
+    document(value) {
+      stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+    },
+    status(text) {
+      if (!isTerminal) return;
+      clear();
+      statusText = text;
+      if (text !== null) stdout.write(text);
+    },
+  };
+}

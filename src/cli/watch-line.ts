@@ -1,0 +1,59 @@
+import { stripVTControlCharacters } from 'node:util';
+import type { RunReport } from '../client/run-report';
+import type { MetricsRow, ScoreRow } from '../core/run';
+import { escapeControls } from './escape-controls';
+import type { Output } from './output';
+import { formatNumber } from './tables';
+
+export interface ProgressFacts {
+  readonly report: RunReport;
+  readonly rate: number | null;
+  readonly metrics: MetricsRow | null;
+  readonly score: ScoreRow | null;
+}
+
+const BAR_WIDTH = 24;
+
+/** One line that fits the terminal; what does not fit is left out from the right. */
+export function progressLine({ report, rate, metrics, score }: ProgressFacts, output: Output): string {
+  const { step, totalSteps } = report;
+  const loss = metrics?.['train/nll'];
+  const parts = [
+    escapeControls(report.run),
+    bar(totalSteps > 0 ? step / totalSteps : 0, output),
+    `${step}/${totalSteps || '?'}`,
+    state(report),
+    rate === null ? '' : `${formatNumber(Number(rate.toPrecision(3)))} steps/s`,
+    rate === null ? '' : `${duration((totalSteps - step) / rate)} left`,
+    typeof loss === 'number' ? `nll ${formatNumber(loss)}` : '',
+    score && score.value !== null ? `${escapeControls(score.evaluator)} ${formatNumber(score.value)}` : '',
+  ].filter((part) => part !== '');
+
+  let line = parts.shift() ?? '';
+  for (const part of parts) {
+    const longer = `${line}  ${part}`;
+    if (stripVTControlCharacters(longer).length >= output.columns) break;
+    line = longer;
+  }
+  return line;
+}
+
+function state({ status, waitingFor, pendingEvaluations, step, totalSteps }: RunReport): string {
+  if (waitingFor) return `waiting for ${escapeControls(waitingFor.what)}`;
+  if (status !== 'running') return status;
+  const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
+  if (totalSteps > 0 && step === totalSteps) return pendingEvaluations > 0 ? `finishing ${evaluations}` : 'finishing';
+  return pendingEvaluations > 0 ? `${evaluations} under way` : '';
+}
+
+function bar(done: number, { colors }: Output): string {
+  const filled = Math.round(Math.min(1, done) * BAR_WIDTH);
+  return `${colors.cyan('━'.repeat(filled))}${colors.dim('─'.repeat(BAR_WIDTH - filled))}`;
+}
+
+export function duration(seconds: number): string {
+  const whole = Math.max(0, Math.round(seconds));
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor((whole % 3600) / 60), whole % 60];
+  if (hours > 0) return `${hours}h${String(minutes).padStart(2, '0')}m`;
+  return minutes > 0 ? `${minutes}m${String(rest).padStart(2, '0')}s` : `${rest}s`;
+}

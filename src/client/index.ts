@@ -1,0 +1,11 @@
+/** What `import … from 'everstep'` gives. */
+export { Everstep } from './everstep';
+export type { ConnectOptions, TrainingConfigInput } from './everstep';
+export { RunHandle } from './run-handle';
+export type { RunReport } from './run-report';
+export type { RunFilter, RunSummary } from './list-runs';
+export type { StartedRun, StartOptions } from './start-run';
+export { completeTrainingConfig, loadTrainingConfig } from '../config/load-config';
+export { SupervisedConfig } from '../config/supervised-config';
+export { DomainError } from '../core/errors';
+export type { CheckpointRow, EvaluationCell, MetricsRow, RunStatus, ScoreRow, TimingRow } from '../core/run';

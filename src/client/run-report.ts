@@ -1,0 +1,129 @@
+import type { LiveStatus, RunState, RunStatus } from '../core/run';
+import type { RunFailure, RunMemo, WorkflowFacts } from './workflow-answers';
+
+/** Everything known of a run, from its workflow where that answers, else from the server and the store. */
+export interface RunReport extends RunState {
+  /** What the run waits for; null when it does not wait. */
+  readonly waitingFor: LiveStatus['waitingFor'];
+  readonly pendingEvaluations: number;
+  /** Who said so: the running workflow, the server (the workflow is closed or has no worker), or the store. */
+  readonly source: 'workflow' | 'server' | 'store';
+  /** What a person should know before believing it, with the remedy. */
+  readonly note: string | null;
+  /** Set where the run was refused while it was prepared, which leaves nothing in the store. */
+  readonly refusal: RunFailure | null;
+}
+
+const CLOSED: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'stopped', 'cancelled', 'failed']);
+
+export function isClosed({ status }: Pick<RunState, 'status'>): boolean {
+  return CLOSED.has(status);
+}
+
+export interface RunEvidence {
+  readonly run: string;
+  readonly workflowId: string;
+  /** `state.json`. */
+  readonly state: RunState | null;
+  readonly live: LiveStatus | null;
+  /** Null when no server answers. */
+  readonly facts: WorkflowFacts | 'missing' | null;
+  /** How the server is called in messages; null where none is known. */
+  readonly server: string | null;
+  /** Why the workflow failed, where the store does not say. */
+  readonly failure?: RunFailure | null;
+  readonly now: string;
+}
+
+/** Null when neither the store nor a server knows the run. */
+export function reportRun(evidence: RunEvidence): RunReport | null {
+  const { state, facts, live } = evidence;
+  if (state && isClosed(state)) return { ...state, ...QUIET, source: 'store', note: null };
+  if (facts === 'missing') return state && reportGone(state, evidence);
+  const base = state ?? (facts && freshState(evidence, facts));
+  if (!base) return null;
+  if (facts && !facts.isOpen) return reportClosed(base, facts, evidence);
+  if (live) return reportLive(base, live);
+  return facts ? reportUnanswered(base, evidence) : reportAway(base, evidence);
+}
+
+const QUIET = { waitingFor: null, pendingEvaluations: 0, refusal: null };
+
+function reportLive(base: RunState, live: LiveStatus): RunReport {
+  const { status, step, waitingFor, pendingEvaluations, lineage, rewinds, stepsReplayed } = live;
+  const totalSteps = live.totalSteps || base.totalSteps;
+  return {
+    ...base,
+    ...{ status, step: Math.max(step, base.step), totalSteps, lineage, rewinds, stepsReplayed },
+    ...{ waitingFor, pendingEvaluations },
+    source: 'workflow',
+    note: null,
+    refusal: null,
+  };
+}
+
+function reportGone(state: RunState, { server, workflowId }: RunEvidence): RunReport {
+  return {
+    ...state,
+    ...QUIET,
+    source: 'store',
+    note:
+      `The store has this run, but the Temporal server ${server ?? ''} has no workflow "${workflowId}": it belongs to another server, or to a database that is gone. ` +
+      'Use the server it was started on, or start a new run with --force-new.',
+  };
+}
+
+function reportClosed(base: RunState, facts: WorkflowFacts, { state, failure = null }: RunEvidence): RunReport {
+  const reason = failure?.message ?? 'its workflow was closed on the server before it could write how it ended';
+  return {
+    ...base,
+    ...QUIET,
+    status: facts.status,
+    closedAt: facts.closedAt,
+    ...(facts.status !== 'completed' && { reason }),
+    refusal: state === null ? failure : null,
+    source: 'server',
+    note: null,
+  };
+}
+
+function reportUnanswered(base: RunState, { now, server }: RunEvidence): RunReport {
+  return {
+    ...base,
+    status: 'waiting',
+    waitingFor: { what: 'a worker', since: now },
+    pendingEvaluations: 0,
+    refusal: null,
+    source: 'server',
+    note: `No worker answers for this run on the Temporal server ${server ?? ''}. Start one with \`everstep worker\`; the run goes on from where it is.`,
+  };
+}
+
+function reportAway(base: RunState, { server }: RunEvidence): RunReport {
+  const why = server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
+  return {
+    ...base,
+    ...QUIET,
+    source: 'store',
+    note: `${why}: this is how the store last saw the run. It goes on with \`everstep dev\` or \`everstep train --run ${base.run}\`.`,
+  };
+}
+
+/** A run of which the store knows nothing: it is being prepared, or failed while it was. */
+function freshState({ run, workflowId, live }: RunEvidence, facts: WorkflowFacts): RunState {
+  const memo: RunMemo = facts.memo ?? { kind: 'sft', model: '', engine: '' };
+  return {
+    run,
+    workflowId,
+    ...memo,
+    status: facts.status,
+    step: live?.step ?? 0,
+    totalSteps: live?.totalSteps ?? 0,
+    startedAt: facts.startedAt,
+    closedAt: facts.closedAt,
+    lineage: 0,
+    rewinds: 0,
+    stepsReplayed: 0,
+    finalWeightsDigest: null,
+  };
+}

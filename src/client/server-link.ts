@@ -1,0 +1,70 @@
+import { Client, Connection } from '@temporalio/client';
+import type { TemporalAddress } from '../config/temporal-connection';
+import { DomainError } from '../core/errors';
+
+const CONNECT_LIMIT_MS = 3000;
+const RETRY_AFTER_MS = 2000;
+
+/**
+ * The way to a Temporal server that may be away.
+ *
+ * The connection is made when it is first needed and is kept. Where it cannot be made, questions are answered from
+ * the store, and another attempt is made only after a moment.
+ */
+export class ServerLink {
+  private connected: Client | null = null;
+  private attempt: Promise<Client | null> | null = null;
+  private triedAt = Number.NEGATIVE_INFINITY;
+  private problem = '';
+
+  constructor(readonly target: TemporalAddress | null) {}
+
+  /** How messages call the server. */
+  get description(): string {
+    return this.target ? `${this.target.address} (namespace ${this.target.namespace})` : 'none';
+  }
+
+  /** Null where there is no server, or where it cannot be reached. */
+  async find(): Promise<Client | null> {
+    if (this.connected || !this.target) return this.connected;
+    if (!this.attempt && performance.now() - this.triedAt < RETRY_AFTER_MS) return null;
+    this.attempt ??= this.connect(this.target).finally(() => {
+      this.attempt = null;
+      this.triedAt = performance.now();
+    });
+    return this.attempt;
+  }
+
+  /** The client, or the reason there is none. */
+  async require(): Promise<Client> {
+    const client = await this.find();
+    if (client) return client;
+    throw new DomainError(
+      'temporal-unavailable',
+      this.target
+        ? `No Temporal server answers at ${this.description}: ${this.problem}. Start it, or correct TEMPORAL_ADDRESS.`
+        : 'No Temporal server is known. Run `everstep dev`, or set TEMPORAL_ADDRESS.',
+    );
+  }
+
+  async close(): Promise<void> {
+    const connection = (await this.attempt)?.connection ?? this.connected?.connection;
+    this.connected = null;
+    await connection?.close();
+  }
+
+  private async connect(target: TemporalAddress): Promise<Client | null> {
+    const { namespace, ...options } = target;
+    try {
+      const connection = await Connection.connect({ ...plain(options), connectTimeout: CONNECT_LIMIT_MS });
+      this.connected = new Client({ connection, namespace });
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    }
+    return this.connected;
+  }
+}
+
+function plain({ metadata, ...options }: Omit<TemporalAddress, 'namespace'>) {
+  return { ...options, ...(metadata && { metadata: { ...metadata } }) };
+}

@@ -1,0 +1,141 @@
+import type { Client, WorkflowStartOptions } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import type { SupervisedConfig } from '../config/supervised-config';
+import { DomainError } from '../core/errors';
+import { validateName } from '../core/names';
+import { TASK_QUEUES } from '../core/task-queues';
+import type { TrainSupervisedInput } from '../workflows/contracts';
+import { collectProvenance } from './provenance';
+import { RunHandle } from './run-handle';
+import type { RunSources } from './run-handle';
+import { defaultRunName, nextFreeSuffix, nextName } from './run-names';
+import type { RunReport } from './run-report';
+import { isClosed } from './run-report';
+import { ensureSearchAttributes, searchAttributesAtStart } from './search-attributes';
+import type { RunMemo } from './workflow-answers';
+import { workflowIdOf } from './workflow-answers';
+
+export interface StartOptions {
+  /** Name of the run; default: kind, model and the next free number. */
+  readonly run?: string;
+  /** Where the name is taken, start a new run under the name with a number instead of refusing or attaching. */
+  readonly forceNew?: boolean;
+  /** Base of the default name instead of kind and model. */
+  readonly nameBase?: string;
+  /** The command that was given, for the record. */
+  readonly command?: readonly string[];
+}
+
+export interface StartedRun {
+  readonly handle: RunHandle;
+  /** True where a run of this name was already under way: it goes on with the config it was started with. */
+  readonly isAttached: boolean;
+}
+
+interface Start {
+  readonly client: Client;
+  readonly sources: RunSources;
+  readonly config: SupervisedConfig;
+  readonly options: StartOptions;
+}
+
+/** How often a name that somebody else took in the same moment is replaced by the next one. */
+const NAME_ATTEMPTS = 20;
+
+/**
+ * Start a run, or attach to the one of that name that is under way.
+ *
+ * A finished run is never touched: its name is refused, or with `forceNew` the next free one is taken.
+ */
+export async function startRun(
+  sources: RunSources,
+  config: SupervisedConfig,
+  options: StartOptions = {},
+): Promise<StartedRun> {
+  const client = await sources.link.require();
+  const start = { client, sources, config, options };
+  if (options.run === undefined) return startUnderFreeName(start);
+
+  const run = validateName('Run', options.run);
+  const handle = new RunHandle(run, sources);
+  const report = await handle.find();
+  if (!report || (await isForgotten(report, sources))) return startNamed(start, handle, report !== null);
+  if (options.forceNew) return startUnderFreeName(start);
+  if (isClosed(report)) throw alreadyEnded(report);
+  if (report.source === 'store') throw cannotGoOn(report);
+  return { handle, isAttached: true };
+}
+
+/** A run that failed while it was prepared left nothing in the store: its name is as good as new. */
+async function isForgotten(report: RunReport, { records }: RunSources): Promise<boolean> {
+  return isClosed(report) && !(await records.exists(report.run));
+}
+
+async function startNamed(start: Start, handle: RunHandle, isRetry: boolean): Promise<StartedRun> {
+  const policy = isRetry ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE';
+  if (await tryStart(start, handle.name, policy)) return { handle, isAttached: false };
+  const report = await handle.status();
+  if (isClosed(report)) throw alreadyEnded(report);
+  return { handle, isAttached: true };
+}
+
+async function startUnderFreeName(start: Start): Promise<StartedRun> {
+  const { records } = start.sources;
+  const taken = (await records.listRuns()).map((state) => state.run);
+  for (let attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+    const run = freeName(start, taken);
+    // A folder that listRuns could not read is there all the same.
+    const isTaken = await records.exists(run);
+    if (!isTaken && (await tryStart(start, run, 'REJECT_DUPLICATE'))) {
+      return { handle: new RunHandle(run, start.sources), isAttached: false };
+    }
+    taken.push(run);
+  }
+  throw new DomainError('run-exists', 'No free name was found for the run. Give one with --run NAME.');
+}
+
+function freeName({ config, options }: Start, taken: readonly string[]): string {
+  if (options.run !== undefined) return nextFreeSuffix(options.run, taken);
+  if (options.nameBase !== undefined) return nextName(options.nameBase, taken);
+  return defaultRunName(config.kind, config.model, taken);
+}
+
+/** False when the server already has a workflow of that name. */
+async function tryStart(
+  { client, config, options }: Start,
+  run: string,
+  workflowIdReusePolicy: NonNullable<WorkflowStartOptions['workflowIdReusePolicy']>,
+): Promise<boolean> {
+  const useSearchAttributes = await ensureSearchAttributes(client);
+  const provenance = await collectProvenance(options.command ?? [], process.cwd());
+  const input: TrainSupervisedInput = { run, config, useSearchAttributes, provenance };
+  const memo: RunMemo = { kind: config.kind, model: config.model, engine: config.engine.url ?? 'local' };
+  try {
+    await client.workflow.start('trainSupervised', {
+      workflowId: workflowIdOf(run),
+      taskQueue: TASK_QUEUES.workflows,
+      args: [input],
+      memo: { ...memo },
+      workflowIdReusePolicy,
+      ...(useSearchAttributes && { typedSearchAttributes: searchAttributesAtStart(run, config) }),
+    });
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
+    throw error;
+  }
+}
+
+function alreadyEnded(report: RunReport): DomainError {
+  return new DomainError(
+    'run-exists',
+    `Run "${report.run}" has ended (${report.status} at step ${report.step} of ${report.totalSteps}). Choose another --run NAME, or --force-new to start "${report.run}-2" or the next free number.`,
+  );
+}
+
+function cannotGoOn(report: RunReport): DomainError {
+  return new DomainError(
+    'run-exists',
+    `Run "${report.run}" stands at step ${report.step} of ${report.totalSteps} and cannot go on. ${report.note ?? ''}`.trim(),
+  );
+}

@@ -1,0 +1,136 @@
+import type { z } from 'zod';
+import { fieldSpelling, nearestKey } from './field-spellings';
+import { knownKeysAt } from './known-keys';
+
+type Issue = z.core.$ZodIssue;
+type Path = readonly PropertyKey[];
+
+/** What `explainIssues` needs to know about the config that was refused. */
+export interface RefusedConfig {
+  readonly schema: z.ZodType;
+  /** As the person wrote it. */
+  readonly value: unknown;
+}
+
+/** One line for each thing wrong: key, value, and what to write instead. */
+export function explainIssues(issues: readonly Issue[], refused: RefusedConfig): string[] {
+  return [...new Set(issues.flatMap((issue) => explainIssue(issue, issue.path, refused)))];
+}
+
+function explainIssue(issue: Issue, path: Path, refused: RefusedConfig): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((unknown) => explainUnknownKey(unknown, path, refused));
+  }
+  if (issue.code === 'invalid_union') return explainUnion(issue, path, refused);
+  const key = formatPath(path);
+  if (issue.code === 'invalid_type') return [explainType(key, issue.expected, valueAt(refused.value, path))];
+  const remedy = valueRemedy(issue);
+  return [remedy === undefined ? `${key}: ${issue.message}.` : `${key} is ${show(issue.input)}. ${remedy}`];
+}
+
+function valueRemedy(issue: Issue): string | undefined {
+  if (issue.code === 'invalid_value') return `Use ${listed(issue.values.map(String))}.`;
+  if (issue.code === 'too_small') return bound(issue.origin, 'at least', issue);
+  if (issue.code === 'too_big') return bound(issue.origin, 'at most', issue);
+  if (issue.code === 'invalid_format') return formatRemedy(issue);
+  return undefined;
+}
+
+function explainUnknownKey(unknown: string, path: Path, { schema, value }: RefusedConfig): string {
+  const known = knownKeysAt(schema, value, path);
+  const key = formatPath([...path, unknown]);
+  const spelling = fieldSpelling(unknown, known);
+  if (spelling) {
+    const instead =
+      spelling.ours && `write "${path.length > 0 ? `${formatPath(path)}.` : ''}${spelling.ours}"`;
+    const remedy = [instead, spelling.remedy].filter((part) => part !== undefined).join(': ');
+    return `Unknown key "${key}": ${remedy}.`;
+  }
+  const nearest = nearestKey(unknown, known);
+  return nearest
+    ? `Unknown key "${key}". Did you mean "${formatPath([...path, nearest])}"?`
+    : `Unknown key "${key}". Known here: ${known.join(', ')}.`;
+}
+
+function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: RefusedConfig): string[] {
+  if ('options' in issue && Array.isArray(issue.options)) {
+    const found = valueAt(refused.value, path) ?? valueAt(refused.value, path.slice(0, -1));
+    return [`${formatPath(path)} is ${show(found)}. Use ${listed(issue.options.map(String))}.`];
+  }
+  const closest = [...issue.errors].sort((left, right) => left.length - right.length)[0];
+  const keys = knownKeysAt(refused.schema, refused.value, path);
+  const [first] = closest ?? [];
+  if (isPlainObject(issue.input) && keys.length > 0) {
+    return [`${formatPath(path)} is ${show(issue.input)}. Give exactly one of ${keys.join(', ')}.`];
+  }
+  return first
+    ? explainIssue(first, [...path, ...first.path], refused)
+    : [`${formatPath(path)}: ${issue.message}.`];
+}
+
+function explainType(key: string, expected: string, found: unknown): string {
+  const wanted = TYPE_NAMES[expected] ?? expected;
+  return found === undefined
+    ? `${key} is missing. Give ${wanted}.`
+    : `${key} is ${show(found)}. Give ${wanted}.`;
+}
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  int: 'a whole number',
+  number: 'a number',
+  object: 'a mapping of keys to values',
+  record: 'a mapping of keys to values',
+  string: 'a text',
+};
+
+interface Bound {
+  readonly minimum?: number | bigint;
+  readonly maximum?: number | bigint;
+  readonly inclusive?: boolean;
+}
+
+function bound(origin: string, words: 'at least' | 'at most', issue: Bound): string {
+  const limit = String(words === 'at least' ? issue.minimum : issue.maximum);
+  if (origin === 'array') return `Give ${words} ${limit} of them.`;
+  if (origin === 'string') return `Give ${words} ${limit} ${limit === '1' ? 'character' : 'characters'}.`;
+  if (issue.inclusive === false) return `Give a number ${words === 'at least' ? 'above' : 'below'} ${limit}.`;
+  return `Give a number of ${words} ${limit}.`;
+}
+
+function formatRemedy(issue: z.core.$ZodIssueInvalidStringFormat): string {
+  if (issue.format === 'url') return 'Give a URL such as http://127.0.0.1:8000.';
+  return `Give ${issue.message}.`.replace('Give must', 'It must');
+}
+
+function listed(values: readonly string[]): string {
+  return values.length === 1 ? `"${values[0] ?? ''}"` : `one of ${values.join(', ')}`;
+}
+
+/** `evaluators[0].dataset.path`, as `--set` takes it with dots. */
+export function formatPath(path: Path): string {
+  const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
+  return text === '' ? 'The config' : text.replace(/^\./, '');
+}
+
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (inner, part) => (isContainer(inner) ? Reflect.get(inner, part) : undefined),
+    value,
+  );
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return isContainer(value) && !Array.isArray(value);
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return 'missing';
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}

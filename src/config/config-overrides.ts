@@ -1,0 +1,71 @@
+import { parseDocument } from 'yaml';
+import { DomainError } from '../core/errors';
+import { isPlainObject } from './config-errors';
+
+type Container = Record<string, unknown> | unknown[];
+
+/** Write each `a.b=c` into the config. The value is read as YAML (`3`, `true`, `[a, b]`, `{type: cosine}`); numbers index lists. */
+export function applyOverrides(config: Record<string, unknown>, overrides: readonly string[]): void {
+  for (const override of overrides) {
+    const equals = override.indexOf('=');
+    const keys = override.slice(0, equals).trim().split('.');
+    if (equals < 1 || keys.some((key) => !isSafeKey(key))) {
+      throw new DomainError(
+        'bad-config',
+        `--set ${override}: write KEY=VALUE, with dots for inner keys: --set adam.beta1=0.9.`,
+      );
+    }
+    write(config, { keys, value: readValue(override, override.slice(equals + 1)), override });
+  }
+}
+
+function isSafeKey(key: string): boolean {
+  return key !== '' && !['__proto__', 'constructor', 'prototype'].includes(key);
+}
+
+function readValue(override: string, text: string): unknown {
+  const document = parseDocument(text);
+  if (document.errors.length === 0) return document.toJS();
+  throw new DomainError(
+    'bad-config',
+    `--set ${override}: the value is not YAML. Quote it: --set 'key="value"'.`,
+  );
+}
+
+interface Write {
+  readonly keys: readonly string[];
+  readonly value: unknown;
+  readonly override: string;
+}
+
+function write(config: Record<string, unknown>, { keys, value, override }: Write): void {
+  let place: Container = config;
+  keys.slice(0, -1).forEach((key, depth) => {
+    const inner: unknown = Reflect.get(place, slot(place, key, override));
+    if (isPlainObject(inner) || Array.isArray(inner)) {
+      place = inner;
+      return;
+    }
+    if (inner !== undefined && inner !== null) {
+      const at = keys.slice(0, depth + 1).join('.');
+      throw new DomainError(
+        'bad-config',
+        `--set ${override}: "${at}" is ${JSON.stringify(inner)} and has no inner keys.`,
+      );
+    }
+    const created: Container = {};
+    Reflect.set(place, slot(place, key, override), created);
+    place = created;
+  });
+  Reflect.set(place, slot(place, keys.at(-1) ?? '', override), value);
+}
+
+function slot(place: Container, key: string, override: string): string | number {
+  if (!Array.isArray(place)) return key;
+  const index = /^\d+$/.test(key) ? Number(key) : -1;
+  if (index >= 0 && index <= place.length) return index;
+  throw new DomainError(
+    'bad-config',
+    `--set ${override}: "${key}" is not a place in a list of ${place.length}. Use 0 to ${place.length}.`,
+  );
+}

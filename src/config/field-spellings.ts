@@ -1,0 +1,93 @@
+/** Keys as the field's other tools spell them, and what to write here instead. */
+
+interface Spelling {
+  /** Our key, with dots for nested ones. */
+  readonly ours?: string;
+  /** Where there is no such key: what to do. */
+  readonly remedy?: string;
+}
+
+const RENAMED: Readonly<Record<string, Spelling>> = {
+  adam_beta1: { ours: 'adam.beta1' },
+  adam_beta2: { ours: 'adam.beta2' },
+  adam_eps: { ours: 'adam.eps' },
+  base_url: { ours: 'engine.url' },
+  dataset_builder: { ours: 'dataset' },
+  eval_steps: { ours: 'evalEvery' },
+  evaluator_builders: { ours: 'evaluators' },
+  file_path: { ours: 'dataset.path' },
+  grad_clip_norm: { ours: 'adam.gradClipNorm' },
+  gradient_accumulation_steps: { ours: 'batchSize', remedy: 'a step is one batch however it is cut up' },
+  infrequent_evaluator_builders: { ours: 'infrequentEvaluators' },
+  learning_rate_schedule: { ours: 'lrSchedule' },
+  load_checkpoint_path: { ours: 'initialCheckpoint' },
+  log_path: {
+    remedy: 'a run is known by its name: give --run NAME, and --store DIR for the folder of all runs',
+  },
+  lora_r: { ours: 'loraRank' },
+  lr: { ours: 'learningRate' },
+  lr_scheduler_type: { ours: 'lrSchedule.type' },
+  max_seq_length: { ours: 'maxLength' },
+  max_steps: { ours: 'steps' },
+  model_name: { ours: 'model' },
+  model_name_or_path: { ours: 'model' },
+  num_epochs: { ours: 'epochs' },
+  num_train_epochs: { ours: 'epochs' },
+  output_dir: {
+    remedy: 'a run is known by its name: give --run NAME, and --store DIR for the folder of all runs',
+  },
+  per_device_train_batch_size: { ours: 'batchSize' },
+  recipe_name: { ours: 'kind' },
+  renderer_name: { ours: 'renderer' },
+  run_name: { remedy: 'give --run NAME on the command line' },
+  save_steps: { ours: 'saveEvery' },
+  test_size: { ours: 'dataset.testSize' },
+  warmup_steps: { ours: 'lrSchedule.warmupSteps' },
+  weight_decay: { ours: 'adam.weightDecay' },
+};
+
+/** What to write instead of `key`, if it is a spelling of the field: a renamed key, or ours in snake_case or kebab-case. */
+export function fieldSpelling(key: string, knownKeys: readonly string[]): Spelling | undefined {
+  const snake = key
+    .replaceAll('-', '_')
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .toLowerCase();
+  const ours = snake.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  if (ours !== key && knownKeys.includes(ours)) return { ours };
+  return Object.hasOwn(RENAMED, snake) ? RENAMED[snake] : undefined;
+}
+
+/** The known key that looks most like `key`, if one is near enough to be meant. */
+export function nearestKey(key: string, knownKeys: readonly string[]): string | undefined {
+  const ranked = knownKeys
+    .map((known) => ({ known, distance: editDistance(key.toLowerCase(), known.toLowerCase()) }))
+    .sort((left, right) => left.distance - right.distance);
+  const best = ranked[0];
+  return best && best.distance <= Math.max(1, Math.floor(key.length / 3)) ? best.known : undefined;
+}
+
+/** Insertions, deletions, substitutions and swaps of neighbours that turn one text into the other. */
+function editDistance(from: string, to: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: to.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= from.length; row++) {
+    const current = [row];
+    for (let column = 1; column <= to.length; column++) {
+      const isSame = from[row - 1] === to[column - 1];
+      const isSwap = from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1];
+      const costs = [
+        at(last, column) + 1,
+        at(current, column - 1) + 1,
+        at(last, column - 1) + (isSame ? 0 : 1),
+      ];
+      if (isSwap && row > 1 && column > 1) costs.push(at(beforeLast, column - 2) + 1);
+      current.push(Math.min(...costs));
+    }
+    [beforeLast, last] = [last, current];
+  }
+  return at(last, to.length);
+}
+
+function at(row: readonly number[], index: number): number {
+  return row[index] ?? 0;
+}

@@ -1,0 +1,141 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createJiti } from 'jiti';
+import { parseDocument } from 'yaml';
+import { DomainError } from '../core/errors';
+import { explainIssues, isPlainObject } from './config-errors';
+import { applyOverrides } from './config-overrides';
+import { resolveConfigPaths } from './config-paths';
+import { refuseSecrets } from './config-secrets';
+import { SupervisedConfig } from './supervised-config';
+
+export interface LoadConfigOptions {
+  /** YAML, JSON, or a TypeScript or JavaScript module whose default export is the config. */
+  readonly file: string;
+  /** `a.b=c`; the value is read as YAML. Relative paths in them start at the current folder. */
+  readonly overrides?: readonly string[];
+}
+
+/** Kinds of training a config can ask for, and the schema of each. */
+const SCHEMAS = { sft: SupervisedConfig };
+
+const SHORT_FORM = ['evalEvery', 'evaluators', 'infrequentEvalEvery', 'infrequentEvaluators'] as const;
+
+/**
+ * Read, complete and check a training config.
+ *
+ * Relative paths become absolute, starting at the config's own folder. Everything wrong with it is reported at once,
+ * each thing in a line that names the key, the value and the remedy.
+ */
+export async function loadTrainingConfig({
+  file,
+  overrides = [],
+}: LoadConfigOptions): Promise<SupervisedConfig> {
+  const written = await readConfigFile(path.resolve(file));
+  if (!isPlainObject(written)) {
+    throw new DomainError(
+      'bad-config',
+      `${file} holds no config. Write keys and values, beginning with "kind: sft".`,
+    );
+  }
+  const config = Object.fromEntries(Object.entries(written).filter(([key]) => key !== '$schema'));
+  resolveConfigPaths(config, path.dirname(path.resolve(file)));
+  applyOverrides(config, overrides);
+  resolveConfigPaths(config, process.cwd());
+  return parseTrainingConfig(config, file);
+}
+
+/** Complete and check a config that is in memory. Relative paths start at the current folder. */
+export function completeTrainingConfig(config: Readonly<Record<string, unknown>>): SupervisedConfig {
+  const copy = structuredClone(config);
+  resolveConfigPaths(copy, process.cwd());
+  return parseTrainingConfig(copy);
+}
+
+/** Complete and check a config whose paths are absolute; `source` is how messages call it. */
+export function parseTrainingConfig(config: unknown, source = 'The config'): SupervisedConfig {
+  refuseSecrets(source, config);
+  const schema = schemaFor(config, source);
+  const parsed = schema.safeParse(config, { reportInput: true });
+  const problems = parsed.success
+    ? contradictions(parsed.data)
+    : explainIssues(parsed.error.issues, { schema, value: config });
+  if (parsed.success && problems.length === 0) return parsed.data;
+  const [first = ''] = problems;
+  throw new DomainError(
+    'bad-config',
+    problems.length === 1
+      ? `${source}: ${first}`
+      : `${source} has ${problems.length} problems:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+  );
+}
+
+function schemaFor(config: unknown, source: string): typeof SupervisedConfig {
+  const known = Object.keys(SCHEMAS).join(', ');
+  const kind = isPlainObject(config) ? config['kind'] : undefined;
+  if (kind === undefined) throw new DomainError('bad-config', `${source}: kind is missing. Known: ${known}.`);
+  if (kind === 'sft') return SCHEMAS.sft;
+  throw new DomainError('bad-config', `${source}: kind is ${JSON.stringify(kind)}. Known: ${known}.`);
+}
+
+async function readConfigFile(file: string): Promise<unknown> {
+  if (/\.[cm]?[jt]s$/.test(file)) return importConfig(file);
+  const text = await readText(file);
+  const document = parseDocument(text, { prettyErrors: true });
+  const [error] = document.errors;
+  if (!error) return document.toJS();
+  const line = error.linePos?.[0].line;
+  const what = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
+  throw new DomainError(
+    'bad-config',
+    `${file}${line ? `, line ${line}` : ''}: ${what}. Correct the YAML or JSON there.`,
+  );
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new DomainError(
+      'bad-config',
+      `${file} cannot be read (${reasonOf(cause)}). Give the path of a config file.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+async function importConfig(file: string): Promise<unknown> {
+  await readText(file);
+  try {
+    return await createJiti(file, { moduleCache: false }).import(file, { default: true });
+  } catch (cause) {
+    throw new DomainError(
+      'bad-config',
+      `${file} cannot be loaded: ${reasonOf(cause)}. Export the config as default.`,
+      {
+        cause,
+      },
+    );
+  }
+}
+
+function reasonOf(cause: unknown): string {
+  const code: unknown = typeof cause === 'object' && cause !== null ? Reflect.get(cause, 'code') : undefined;
+  if (code === 'ENOENT') return 'no such file';
+  if (code === 'EISDIR') return 'it is a folder';
+  const text = cause instanceof Error ? cause.message : String(cause);
+  return text
+    .split('\n', 1)
+    .join('')
+    .replace(/^Error: /, '');
+}
+
+/** What no single key shows. */
+function contradictions(config: SupervisedConfig): string[] {
+  if (config.schedules === undefined) return [];
+  const short = SHORT_FORM.filter((key) => config[key] !== undefined).map((key) => `"${key}"`);
+  if (short.length === 0) return [];
+  return [`"schedules" and ${short.join(', ')} are two forms of the same thing. Keep one of them.`];
+}

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+
+const shape = {
+  warmupSteps: z.int().min(0).default(0).describe('Steps over which the rate rises from 0'),
+  finalFraction: z.number().min(0).max(1).default(0).describe('Rate at the end, as a fraction of the peak'),
+};
+
+const FullScheduleConfig = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('constant'), warmupSteps: shape.warmupSteps }),
+  z.strictObject({ type: z.literal('linear'), ...shape }),
+  z.strictObject({ type: z.literal('cosine'), ...shape }),
+]);
+
+/** A bare word is short for that schedule without warm-up. */
+export const LearningRateScheduleConfig = z.preprocess(
+  (value) => (typeof value === 'string' ? { type: value } : value),
+  FullScheduleConfig,
+);
+export type LearningRateScheduleConfig = z.infer<typeof FullScheduleConfig>;
+
+/** AdamW; the defaults are the field's (tinker-cookbook). */
+export const AdamConfig = z.strictObject({
+  beta1: z.number().min(0).lt(1).default(0.9),
+  beta2: z.number().min(0).lt(1).default(0.95),
+  eps: z.number().positive().default(1e-8),
+  weightDecay: z.number().min(0).default(0),
+  gradClipNorm: z.number().min(0).default(0).describe('Global norm; 0 switches clipping off'),
+});
+
+/** Which training service. Without `url` the one recorded for the stack. Keys come from the environment, never from here. */
+export const EngineConfig = z.strictObject({
+  url: z.url().optional().describe('Base URL of a Tinker-compatible service'),
+  profile: z.enum(['everstep', 'tinker', 'skyrl']).optional().describe('What the service can do; default: probed'),
+  tags: z.array(z.string()).default([]).describe('Tags of the session at the service'),
+});

@@ -1,0 +1,50 @@
+/**
+ * Failures the domain can name.
+ *
+ * `message` is one line a person can act on: what, where, remedy. `retryable` is the only fact
+ * Temporal needs; one activity interceptor turns it into an ApplicationFailure whose type is `code`.
+ */
+export type ErrorCode =
+  | 'bad-config'
+  | 'bad-dataset'
+  | 'unknown-model'
+  | 'unknown-renderer'
+  | 'unknown-evaluator'
+  | 'unknown-benchmark'
+  | 'unknown-run'
+  | 'run-exists'
+  | 'bad-plugin'
+  | 'store-conflict'
+  | 'store-full'
+  | 'superseded'
+  | 'session-lost'
+  | 'request-failed'
+  | 'checkpoint-missing'
+  | 'unauthorized'
+  | 'engine-refused'
+  | 'unreachable'
+  | 'protocol-error'
+  | 'temporal-unavailable';
+
+export interface DomainErrorOptions {
+  readonly retryable?: boolean;
+  /** Whose fault a failed request was, as the training service reports it. */
+  readonly category?: 'user' | 'server' | 'unknown';
+  readonly cause?: unknown;
+}
+
+export class DomainError extends Error {
+  readonly retryable: boolean;
+  readonly category: DomainErrorOptions['category'];
+
+  constructor(
+    readonly code: ErrorCode,
+    message: string,
+    options: DomainErrorOptions = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.name = 'DomainError';
+    this.retryable = options.retryable ?? false;
+    this.category = options.category;
+  }
+}

@@ -1,0 +1,115 @@
+/** What a run is and what can be asked of it. Plain JSON: it travels through workflow history, files and `--json`. */
+
+export const RUN_STATUSES = [
+  'running',
+  'paused',
+  'waiting',
+  'completed',
+  'stopped',
+  'cancelled',
+  'failed',
+] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** One row of `metrics.jsonl`. `step` counts steps done: first row 1, last row `totalSteps`. */
+export interface MetricsRow {
+  readonly step: number;
+  readonly [metric: string]: number | null;
+}
+
+/** One row of `timing.jsonl`: what depends on the clock and not on config and seed. */
+export interface TimingRow {
+  readonly step: number;
+  readonly at: string;
+  readonly [measure: string]: number | string | null;
+}
+
+/** One row of `scores.jsonl`. Identity: (step, schedule, evaluator, metric). */
+export interface ScoreRow {
+  readonly step: number;
+  readonly schedule: string;
+  readonly evaluator: string;
+  readonly metric: string;
+  /** The field's name, e.g. `test/nll`. */
+  readonly key: string;
+  readonly value: number | null;
+  readonly stderr: number | null;
+  readonly n: number;
+  readonly higherIsBetter: boolean | null;
+  /** ISO time at which the result was final. */
+  readonly at: string;
+  /** What went wrong, where the evaluator failed; `metric` is then `error` and `value` null. */
+  readonly error?: string;
+}
+
+/** One row of `checkpoints.jsonl`, readable by tinker-cookbook's loader (`batch` = next batch to run). */
+export interface CheckpointRow {
+  readonly name: string;
+  readonly step: number;
+  readonly batch: number;
+  readonly epoch: number;
+  readonly final: boolean;
+  readonly state_path: string | null;
+  readonly sampler_path: string | null;
+  /** Tokens trained on so far, under the field's name. */
+  readonly elapsed_tokens: number;
+  readonly lineage: number;
+  readonly incarnation: number;
+  readonly rolling?: boolean;
+}
+
+/** `state.json`: the run as last written to the store, which answers when the server is away. */
+export interface RunState {
+  readonly run: string;
+  readonly kind: string;
+  readonly model: string;
+  readonly status: RunStatus;
+  readonly step: number;
+  readonly totalSteps: number;
+  readonly startedAt: string;
+  readonly closedAt: string | null;
+  readonly workflowId: string;
+  readonly engine: string;
+  readonly lineage: number;
+  readonly rewinds: number;
+  readonly stepsReplayed: number;
+  readonly finalWeightsDigest: string | null;
+  /** Why it failed or was stopped. */
+  readonly reason?: string;
+}
+
+/** A cell is one evaluator at one step, scored exactly once whatever schedules asked for it. */
+export interface EvaluationCell {
+  readonly step: number;
+  readonly evaluator: string;
+  readonly schedules: readonly string[];
+  readonly status: 'pending' | 'running' | 'done' | 'failed';
+  readonly error?: string;
+}
+
+/** Result of one metric of one cell. */
+export interface CellScore {
+  readonly metric: string;
+  readonly key: string;
+  readonly value: number | null;
+  readonly stderr: number | null;
+  readonly n: number;
+  readonly higherIsBetter: boolean | null;
+}
+
+/** A query's answer while the workflow runs. */
+export interface LiveStatus {
+  readonly run: string;
+  readonly status: RunStatus;
+  readonly step: number;
+  readonly submittedThrough: number;
+  readonly totalSteps: number;
+  readonly epoch: number;
+  /** What the run waits for, and since when; null when it does not wait. */
+  readonly waitingFor: { readonly what: string; readonly since: string } | null;
+  readonly pendingEvaluations: number;
+  readonly incarnation: number;
+  readonly lineage: number;
+  readonly rewinds: number;
+  readonly stepsReplayed: number;
+}

@@ -1,0 +1,40 @@
+import type { Message } from '../core/conversation';
+
+/** One example: a conversation and what it is known by. */
+export interface ConversationRow {
+  /** Hash of the messages: equal conversations have equal ids, whichever file or format they come from. */
+  readonly id: string;
+  readonly messages: readonly Message[];
+}
+
+/** A row left out because `onBadRow` is `skip`. `line` counts from 1; in `.json` and `.parquet` it is the row. */
+export interface SkippedRow {
+  readonly file: string;
+  readonly line: number;
+  readonly reason: string;
+}
+
+export interface DatasetSource {
+  readonly description: string;
+  readonly files: readonly string[];
+  /** Commit of a dataset from the hub. */
+  readonly revision?: string;
+}
+
+export interface LoadedDataset {
+  readonly rows: readonly ConversationRow[];
+  /** SHA-256 of the files' bytes, one after another: what `cat FILES | sha256sum` prints. */
+  readonly contentHash: string;
+  readonly source: DatasetSource;
+  readonly skipped: readonly SkippedRow[];
+}
+
+/** A file of rows, already on this machine. `name` is what people call it; `path` is where it lies. */
+export interface DatasetFile {
+  readonly name: string;
+  readonly path: string;
+}
+
+/** A row as found in a file, before anybody looked at its fields. */
+export type RawRow =
+  { readonly line: number; readonly value: unknown } | { readonly line: number; readonly problem: string };

@@ -1,0 +1,84 @@
+import { DomainError } from '../core/errors';
+import type { RawRow } from './dataset';
+
+const NEWLINE = 0x0a;
+const UTF8_BOM = [0xef, 0xbb, 0xbf];
+
+/**
+ * One JSON value a line. Accepts a byte order mark, CRLF, blank lines and a last line without its newline; a last line
+ * that stops in the middle is reported as cut off.
+ */
+export function readJsonLines(name: string, bytes: Uint8Array): RawRow[] {
+  const body = withoutMark(name, bytes);
+  const rows: RawRow[] = [];
+  let line = 0;
+  for (let start = 0; start < body.length;) {
+    const newline = body.indexOf(NEWLINE, start);
+    const end = newline < 0 ? body.length : newline;
+    line++;
+    const row = readLine(body.subarray(start, end), line, newline < 0);
+    if (row) rows.push(row);
+    start = end + 1;
+  }
+  return rows;
+}
+
+/** Items of a JSON array; null where the file does not begin with one. */
+export function readJsonArray(name: string, bytes: Uint8Array): RawRow[] | null {
+  const body = withoutMark(name, bytes);
+  const text = decode(body);
+  if (text === null) throw notUtf8(name);
+  if (!/^\s*\[/.test(text)) return null;
+  const items: unknown = parseWhole(name, text);
+  return Array.isArray(items) ? items.map((value: unknown, index) => ({ line: index + 1, value })) : null;
+}
+
+function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): RawRow | null {
+  const text = decode(bytes);
+  if (text === null) return { line, problem: 'the line is not UTF-8 text.' };
+  if (text.trim() === '') return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return { line, value };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return {
+      line,
+      problem: isUnterminated
+        ? 'the line is cut off: the file ends in the middle of it, as after a broken download or a crash.'
+        : `not valid JSON (${detail}).`,
+    };
+  }
+}
+
+function parseWhole(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new DomainError('bad-dataset', `${name} is not valid JSON: ${detail}. Correct the file.`, {
+      cause: error,
+    });
+  }
+}
+
+function withoutMark(name: string, bytes: Uint8Array): Uint8Array {
+  const [first, second] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) throw notUtf8(name);
+  return UTF8_BOM.every((byte, index) => bytes[index] === byte) ? bytes.subarray(UTF8_BOM.length) : bytes;
+}
+
+function notUtf8(name: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${name} is not UTF-8 text. Convert it, for example with iconv -t UTF-8.`,
+  );
+}
+
+function decode(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { DomainError } from '../core/errors';
+import type { ConversationRow, DatasetFile, DatasetSource, LoadedDataset, SkippedRow } from './dataset';
+import { readFileRows, rowWord } from './file-rows';
+import { fetchHubDataset } from './hub-dataset';
+import type { HubAccess, HubDatasetSpec } from './hub-dataset';
+import { findLocalFiles } from './local-files';
+import { RowProblem, toConversation } from './rows';
+
+interface DatasetOptions {
+  /** `error` (default) refuses the dataset at its first bad row; `skip` leaves such rows out and lists them. */
+  readonly onBadRow?: 'error' | 'skip';
+}
+
+interface LocalDatasetSpec extends DatasetOptions {
+  /** A file, a folder of files, or a list of files: `.jsonl`, `.json` or `.parquet`. */
+  readonly path: string | readonly string[];
+}
+
+export type DatasetSpec = LocalDatasetSpec | (HubDatasetSpec & HubAccess & DatasetOptions);
+
+/**
+ * Reads a dataset of conversations, from local files or from the Hugging Face hub.
+ *
+ * Deterministic: the same bytes give the same rows in the same order. May be called again after a failure; files
+ * already fetched are not fetched twice.
+ */
+export async function loadDataset(spec: DatasetSpec): Promise<LoadedDataset> {
+  const { files, source } = 'hub' in spec ? await fetchHubDataset(spec) : await describeLocal(spec);
+  const hash = createHash('sha256');
+  const rows: ConversationRow[] = [];
+  const skipped: SkippedRow[] = [];
+  for (const file of files) {
+    const bytes = await readFile(file.path);
+    hash.update(bytes);
+    const read = await readConversations(file, bytes, spec.onBadRow ?? 'error');
+    for (const row of read.rows) rows.push(row);
+    for (const row of read.skipped) skipped.push(row);
+  }
+  if (rows.length === 0) throw emptyDataset(source, skipped);
+  return { rows, contentHash: hash.digest('hex'), source, skipped };
+}
+
+async function describeLocal(
+  spec: LocalDatasetSpec,
+): Promise<{ files: DatasetFile[]; source: DatasetSource }> {
+  const files = await findLocalFiles(spec.path);
+  const names = files.map((file) => file.name);
+  return { files, source: { description: names.join(', '), files: names } };
+}
+
+async function readConversations(
+  file: DatasetFile,
+  bytes: Uint8Array,
+  onBadRow: 'error' | 'skip',
+): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
+  const rows: ConversationRow[] = [];
+  const skipped: SkippedRow[] = [];
+  for (const raw of await readFileRows(file.name, bytes)) {
+    const result = 'problem' in raw ? raw.problem : readRow(raw.value);
+    if (typeof result !== 'string') {
+      rows.push(result);
+    } else if (onBadRow === 'skip') {
+      skipped.push({ file: file.name, line: raw.line, reason: result });
+    } else {
+      throw new DomainError(
+        'bad-dataset',
+        `${file.name} ${rowWord(file.name)} ${raw.line}: ${result} Correct the row, or set onBadRow to "skip" to leave such rows out.`,
+      );
+    }
+  }
+  return { rows, skipped };
+}
+
+function readRow(value: unknown): ConversationRow | string {
+  try {
+    return toConversation(value);
+  } catch (error) {
+    if (error instanceof RowProblem) return error.message;
+    throw error;
+  }
+}
+
+function emptyDataset(source: DatasetSource, skipped: readonly SkippedRow[]): DomainError {
+  const first = skipped[0];
+  const why = first
+    ? `all ${skipped.length} rows were skipped, the first one because: ${first.reason}`
+    : 'its files hold no rows.';
+  return new DomainError(
+    'bad-dataset',
+    `Dataset ${source.description} is empty: ${why} Give a dataset with at least one conversation.`,
+  );
+}

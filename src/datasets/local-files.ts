@@ -1,0 +1,40 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { DomainError } from '../core/errors';
+import type { DatasetFile } from './dataset';
+import { isDatasetFile } from './file-rows';
+
+/** The files a path names: itself, or the dataset files of a folder in the order of their names. */
+export async function findLocalFiles(path: string | readonly string[]): Promise<DatasetFile[]> {
+  const paths = typeof path === 'string' ? [path] : path;
+  const found = await Promise.all(paths.map(findOne));
+  const files = found.flat();
+  if (files.length > 0) return files;
+  throw new DomainError('bad-dataset', 'No dataset file is named. Give at least one path in dataset.path.');
+}
+
+async function findOne(path: string): Promise<DatasetFile[]> {
+  const stats = await stat(path).catch((error: unknown) => {
+    throw new DomainError(
+      'bad-dataset',
+      `Dataset file "${path}" cannot be read (looked at ${resolve(path)}): ${reasonOf(error)}. Correct dataset.path.`,
+      { cause: error },
+    );
+  });
+  if (!stats.isDirectory()) return [{ name: path, path }];
+  const names = (await readdir(path)).filter(isDatasetFile).sort();
+  if (names.length === 0) {
+    throw new DomainError(
+      'bad-dataset',
+      `Folder "${path}" holds no .jsonl, .json or .parquet file. Correct dataset.path.`,
+    );
+  }
+  return names.map((name) => ({ name: join(path, name), path: join(path, name) }));
+}
+
+function reasonOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  if (code === 'ENOENT') return 'it does not exist';
+  if (code === 'EACCES') return 'permission denied';
+  return String(error);
+}

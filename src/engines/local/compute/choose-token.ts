@@ -1,0 +1,74 @@
+import { createRandom } from '../../../core/random';
+
+/** The parameters that decide a draw. */
+export interface DrawParams {
+  readonly temperature: number;
+  /** -1 switches it off. */
+  readonly topK: number;
+  readonly topP: number;
+}
+
+/** One uniform number for the n-th token of a stream: a function of the seed and n alone. */
+export function uniformAt(seed: number, index: number): number {
+  const random = createRandom(seed ^ Math.imul(index + 1, 0x9e3779b1));
+  // The first number of neighbouring seeds is correlated; the second is well mixed.
+  random();
+  return random();
+}
+
+/** The seed of one sample's stream, from the request's seed and the sample's index. */
+export function streamSeed(seed: number, sample: number): number {
+  const low = seed >>> 0;
+  const high = Math.floor(seed / 4294967296) >>> 0;
+  let mixed = low ^ Math.imul(high, 0x85ebca6b) ^ Math.imul(sample + 1, 0xc2b2ae35);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x7feb352d);
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b);
+  return mixed ^ (mixed >>> 16);
+}
+
+/** Chooses a token from probabilities already at the given temperature. Temperature 0 takes the likeliest, ties to the lowest id. */
+export function chooseToken(probabilities: Float32Array, params: DrawParams, uniform: number): number {
+  if (params.temperature === 0) return likeliest(probabilities);
+  const isTruncated = (params.topK > 0 && params.topK < probabilities.length) || params.topP < 1;
+  return isTruncated ? drawTruncated(probabilities, params, uniform) : drawFrom(probabilities, null, uniform);
+}
+
+function likeliest(probabilities: Float32Array): number {
+  let best = 0;
+  for (let token = 1; token < probabilities.length; token++) {
+    if ((probabilities[token] ?? 0) > (probabilities[best] ?? 0)) best = token;
+  }
+  return best;
+}
+
+function drawFrom(probabilities: Float32Array, kept: readonly number[] | null, uniform: number): number {
+  const count = kept === null ? probabilities.length : kept.length;
+  const tokenAt = (index: number): number => (kept === null ? index : (kept[index] ?? 0));
+  let total = 0;
+  for (let index = 0; index < count; index++) total += probabilities[tokenAt(index)] ?? 0;
+  let left = uniform * total;
+  let last = tokenAt(0);
+  for (let index = 0; index < count; index++) {
+    const probability = probabilities[tokenAt(index)] ?? 0;
+    if (probability > 0) last = tokenAt(index);
+    left -= probability;
+    if (left < 0) return tokenAt(index);
+  }
+  return last;
+}
+
+/** Top-k first, then the smallest set that holds `topP` of what is left, as the field does. */
+function drawTruncated(probabilities: Float32Array, { topK, topP }: DrawParams, uniform: number): number {
+  const order = Array.from(probabilities.keys()).sort(
+    (left, right) => (probabilities[right] ?? 0) - (probabilities[left] ?? 0) || left - right,
+  );
+  const kept = topK > 0 ? order.slice(0, topK) : order;
+  if (topP >= 1) return drawFrom(probabilities, kept, uniform);
+  const total = kept.reduce((sum, token) => sum + (probabilities[token] ?? 0), 0);
+  let cumulative = 0;
+  const size = kept.findIndex((token) => {
+    cumulative += probabilities[token] ?? 0;
+    return cumulative >= topP * total;
+  });
+  return drawFrom(probabilities, size === -1 ? kept : kept.slice(0, size + 1), uniform);
+}

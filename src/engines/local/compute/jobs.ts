@@ -1,0 +1,98 @@
+import { decode, prefill } from './decode';
+import { allLinears } from './layout';
+import { packMerged } from './linear-map';
+import { Network, weightsLayout } from './network';
+import { trainSlice } from './train-slice';
+import type { DecodeInput, DecodeOutput, PrefillInput, PrefillOutput } from './decode';
+import type { Pointer } from './kernels';
+import type { NetworkDescription } from './network';
+import type { TrainSliceInput, TrainSliceOutput } from './train-slice';
+import type { Workspace } from './workspace';
+
+export interface AddRangeInput {
+  readonly target: Pointer;
+  /** Added in this order, whichever threads computed them. */
+  readonly sources: readonly Pointer[];
+  readonly count: number;
+}
+
+export interface OptimizeInput {
+  readonly weights: Pointer;
+  readonly gradients: Pointer;
+  readonly firstMoment: Pointer;
+  readonly secondMoment: Pointer;
+  readonly count: number;
+  readonly learningRate: number;
+  readonly beta1: number;
+  readonly beta2: number;
+  readonly eps: number;
+  readonly weightDecay: number;
+  readonly gradClipNorm: number;
+  /** This update's number, from 1. */
+  readonly step: number;
+}
+
+export interface PackInput {
+  readonly network: NetworkDescription;
+  /** A block laid out for sampling. */
+  readonly target: Pointer;
+}
+
+/** What the compute threads do. All of it is plain data in and out; the tensors lie in shared memory. */
+export interface Jobs {
+  readonly trainSlice: { readonly input: TrainSliceInput; readonly output: TrainSliceOutput };
+  readonly addRange: { readonly input: AddRangeInput; readonly output: null };
+  readonly optimize: { readonly input: OptimizeInput; readonly output: { readonly gradNorm: number } };
+  readonly pack: { readonly input: PackInput; readonly output: null };
+  readonly prefill: { readonly input: PrefillInput; readonly output: PrefillOutput };
+  readonly decode: { readonly input: DecodeInput; readonly output: DecodeOutput };
+}
+
+export type JobKind = keyof Jobs;
+
+type Handlers = {
+  readonly [Kind in JobKind]: (space: Workspace, input: Jobs[Kind]['input']) => Jobs[Kind]['output'];
+};
+
+export const JOB_HANDLERS: Handlers = { trainSlice, addRange, optimize, pack, prefill, decode };
+
+function addRange({ kernels }: Workspace, { target, sources, count }: AddRangeInput): null {
+  for (const source of sources) kernels.add(count, target, source);
+  return null;
+}
+
+function optimize({ kernels }: Workspace, input: OptimizeInput): { gradNorm: number } {
+  const { count, gradients, beta1, beta2, step, gradClipNorm } = input;
+  const gradNorm = Math.sqrt(kernels.sumOfSquares(count, gradients));
+  const clip = gradClipNorm > 0 && gradNorm > gradClipNorm ? gradClipNorm / gradNorm : 1;
+  kernels.adamStep(
+    count,
+    input.weights,
+    gradients,
+    input.firstMoment,
+    input.secondMoment,
+    input.learningRate,
+    beta1,
+    beta2,
+    input.eps,
+    input.weightDecay,
+    1 - beta1 ** step,
+    1 - beta2 ** step,
+    clip,
+  );
+  kernels.zero(count, gradients);
+  return { gradNorm };
+}
+
+/** Copies what is not a matrix, merges the adapter into the matrices and packs them. */
+function pack(space: Workspace, { network: description, target }: PackInput): null {
+  const network = new Network(description, 0);
+  const layout = weightsLayout(description.shape, true);
+  const matrices = new Set(allLinears(description.shape).map(({ path }) => `${path}.weight`));
+  for (const { name, rows, columns, offset } of layout.slots.values()) {
+    if (matrices.has(name))
+      packMerged(space, network.linear(name.slice(0, -'.weight'.length)), target + offset * 4);
+    else space.kernels.copy(rows * columns, target + offset * 4, network.parameter(name).pointer);
+  }
+  return null;
+}

@@ -1,0 +1,106 @@
+import { DomainError } from '../../../core/errors';
+import type { NamedTensor } from '../model-runtime';
+
+/**
+ * The safetensors format: 8 bytes of header length, a JSON header, then the tensors.
+ * float32 is read and written; bfloat16 is widened on the way in.
+ */
+
+interface Entry {
+  readonly name: string;
+  readonly type: string;
+  readonly shape: readonly number[];
+  readonly start: number;
+  readonly end: number;
+}
+
+export function writeSafetensors(
+  tensors: readonly NamedTensor[],
+  metadata?: Readonly<Record<string, string>>,
+): Uint8Array {
+  const header: Record<string, unknown> = metadata === undefined ? {} : { __metadata__: metadata };
+  let size = 0;
+  for (const { name, shape, data } of tensors) {
+    header[name] = { dtype: 'F32', shape, data_offsets: [size, size + data.byteLength] };
+    size += data.byteLength;
+  }
+  const text = JSON.stringify(header);
+  // Readers map the file into memory: the tensors begin at a multiple of 8.
+  const json = new TextEncoder().encode(text + ' '.repeat((8 - (Buffer.byteLength(text) % 8)) % 8));
+  const bytes = new Uint8Array(8 + json.length + size);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(json.length), true);
+  bytes.set(json, 8);
+  let offset = 8 + json.length;
+  for (const { data } of tensors) {
+    bytes.set(new Uint8Array(data.buffer, data.byteOffset, data.byteLength), offset);
+    offset += data.byteLength;
+  }
+  return bytes;
+}
+
+export function readSafetensors(bytes: Uint8Array): NamedTensor[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const headerLength = bytes.length < 8 ? -1 : Number(view.getBigUint64(0, true));
+  if (headerLength < 2 || 8 + headerLength > bytes.length) throw damaged('its header is cut off');
+  // Not `bytes` itself: the `slice` of a Buffer would not copy.
+  const body = new Uint8Array(bytes.buffer, bytes.byteOffset + 8 + headerLength, bytes.length - 8 - headerLength);
+  return parseEntries(bytes.subarray(8, 8 + headerLength)).map((entry) => {
+    if (entry.end > body.length) throw damaged(`tensor "${entry.name}" is cut off`);
+    return {
+      name: entry.name,
+      shape: entry.shape,
+      data: toFloats(entry, body.slice(entry.start, entry.end)),
+    };
+  });
+}
+
+function damaged(reason: string): DomainError {
+  return new DomainError(
+    'bad-config',
+    `Not a readable safetensors file: ${reason}. Copy or download it again.`,
+  );
+}
+
+function parseEntries(json: Uint8Array): Entry[] {
+  let header: unknown;
+  try {
+    header = JSON.parse(new TextDecoder().decode(json));
+  } catch {
+    throw damaged('its header is not JSON');
+  }
+  if (typeof header !== 'object' || header === null) throw damaged('its header is not an object');
+  return Object.entries(header)
+    .filter(([name]) => name !== '__metadata__')
+    .map(([name, value]: [string, unknown]) => parseEntry(name, value))
+    .sort((left, right) => left.start - right.start);
+}
+
+function parseEntry(name: string, value: unknown): Entry {
+  const fields: Partial<Record<string, unknown>> =
+    typeof value === 'object' && value !== null ? { ...value } : {};
+  const { dtype: type } = fields;
+  const shape = toNumbers(fields['shape']);
+  const [start, end] = toNumbers(fields['data_offsets']);
+  if (typeof type !== 'string' || start === undefined || end === undefined || end < start) {
+    throw damaged(`the entry of "${name}" is malformed`);
+  }
+  return { name, type, shape, start, end };
+}
+
+function toNumbers(value: unknown): number[] {
+  const items: unknown[] = Array.isArray(value) ? value : [];
+  return items.filter(
+    (item): item is number => typeof item === 'number' && Number.isInteger(item) && item >= 0,
+  );
+}
+
+/** `raw` is a copy of its own, so its buffer is aligned. */
+function toFloats(entry: Entry, raw: Uint8Array): Float32Array {
+  const count = entry.shape.reduce((product, size) => product * size, 1);
+  const width = { F32: 4, BF16: 2 }[entry.type];
+  if (width === undefined) throw damaged(`tensor "${entry.name}" is ${entry.type}; F32 and BF16 can be read`);
+  if (raw.length !== count * width) throw damaged(`tensor "${entry.name}" has the wrong size`);
+  if (width === 4) return new Float32Array(raw.buffer);
+  const halves = new Uint16Array(raw.buffer);
+  return new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
+}

@@ -1,0 +1,211 @@
+import { DomainError } from '../../../core/errors';
+import { userError } from './check-request';
+import { floatsForPass } from './working-memory';
+import type { DecodeOutput, PrefillOutput } from './decode';
+import type { PackedSampler, SamplingSequence, SamplingTask } from './sampling-task';
+import type { SharedHeap } from './shared-heap';
+import type { BackgroundWork, JobRequest } from './thread-pool';
+import type { JobReply } from './compute-worker';
+
+/** How long a thread draws before it looks for training work again. */
+const QUANTUM_MS = 4;
+const MOST_PROMPT_ROWS = 128;
+const MOST_SEQUENCES = 64;
+const FEWEST_SEQUENCES = 4;
+/** Of all memory: the rest stays free for training. */
+const CACHE_SHARE = 0.5;
+
+type Quantum = ReturnType<BackgroundWork['next']>;
+
+/** Which sequences go into the next quantum. Calls that are under way at the same time share quanta. */
+export class SamplingQueue implements BackgroundWork {
+  private readonly waiting: SamplingTask[] = [];
+  private readonly admitted = new Set<SamplingTask>();
+  private prompts: SamplingTask[] = [];
+  private ready: SamplingSequence[] = [];
+  private idleCallbacks: { readonly sampler: PackedSampler; readonly run: () => void }[] = [];
+  private cacheFloatsInUse = 0;
+
+  constructor(
+    private readonly heap: SharedHeap,
+    private readonly threadCount: number,
+  ) {}
+
+  add(task: SamplingTask): void {
+    this.waiting.push(task);
+  }
+
+  /** Ends a call early; what it holds is freed once no thread works on it. */
+  cancel(task: SamplingTask, error: unknown): void {
+    task.fail(error);
+    const index = this.waiting.indexOf(task);
+    if (index !== -1) this.waiting.splice(index, 1);
+    this.prompts = this.prompts.filter((other) => other !== task);
+    this.ready = this.ready.filter((sequence) => sequence.task !== task);
+    this.releaseIfIdle(task);
+  }
+
+  cancelAll(belongs: (sampler: PackedSampler) => boolean, error: unknown): void {
+    for (const task of [...this.waiting, ...this.admitted]) {
+      if (belongs(task.options.sampler)) this.cancel(task, error);
+    }
+  }
+
+  /** Calls back once no thread reads the sampler's weights any more. */
+  whenIdle(sampler: PackedSampler, run: () => void): void {
+    if (this.isBusy(sampler)) this.idleCallbacks.push({ sampler, run });
+    else run();
+  }
+
+  next(): Quantum {
+    this.admit();
+    return this.nextPrefill() ?? this.nextDecode();
+  }
+
+  private admit(): void {
+    for (;;) {
+      const [task] = this.waiting;
+      if (task === undefined) return;
+      const isAdmitted = this.hasRoom(task) && task.reserve(this.heap);
+      if (!isAdmitted && this.admitted.size > 0) return;
+      this.waiting.shift();
+      if (isAdmitted) this.begin(task);
+      else task.fail(outOfMemory());
+    }
+  }
+
+  private hasRoom(task: SamplingTask): boolean {
+    const wanted = this.cacheFloatsInUse + footprint(task);
+    return wanted * 4 <= this.heap.bytesTotal * CACHE_SHARE;
+  }
+
+  private begin(task: SamplingTask): void {
+    this.admitted.add(task);
+    this.cacheFloatsInUse += footprint(task);
+    if (task.isPrefilled) this.startDecoding(task);
+    else this.prompts.push(task);
+  }
+
+  private startDecoding(task: SamplingTask): void {
+    this.ready.push(...task.sequences.filter(({ isDone }) => !isDone));
+    this.settle(task);
+  }
+
+  private settle(task: SamplingTask): void {
+    task.finishIfDone();
+    this.releaseIfIdle(task);
+  }
+
+  private releaseIfIdle(task: SamplingTask): void {
+    if (!task.isSettled || task.inFlight > 0 || !this.admitted.delete(task)) return;
+    this.cacheFloatsInUse -= footprint(task);
+    task.release(this.heap);
+    const idle = this.idleCallbacks.filter(({ sampler }) => !this.isBusy(sampler));
+    this.idleCallbacks = this.idleCallbacks.filter((callback) => !idle.includes(callback));
+    for (const { run } of idle) run();
+  }
+
+  private isBusy(sampler: PackedSampler): boolean {
+    return [...this.admitted].some((task) => task.options.sampler === sampler);
+  }
+
+  private nextPrefill(): Quantum {
+    const [first] = this.prompts;
+    if (first === undefined) return null;
+    const { sampler } = first.options;
+    const chosen: { task: SamplingTask; stretch: ReturnType<SamplingTask['nextStretch']> }[] = [];
+    let rows = 0;
+    for (const task of this.prompts) {
+      if (task.options.sampler !== sampler || rows >= MOST_PROMPT_ROWS) continue;
+      const stretch = task.nextStretch(MOST_PROMPT_ROWS - rows);
+      rows += stretch.tokens.length;
+      chosen.push({ task, stretch });
+    }
+    const tasks = new Set(chosen.map(({ task }) => task));
+    this.prompts = this.prompts.filter((task) => !tasks.has(task));
+    for (const task of tasks) task.inFlight += 1;
+    return {
+      request: this.request('prefill', sampler, {
+        rows,
+        input: { stretches: chosen.map(({ stretch }) => stretch) },
+      }),
+      settle: (reply) => {
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the thread answers a prefill job
+        const output = 'error' in reply ? null : (reply.output as PrefillOutput);
+        for (const [index, { task, stretch }] of chosen.entries()) {
+          task.inFlight -= 1;
+          if (output === null) task.fail(computeFailed(reply));
+          if (task.isSettled) this.releaseIfIdle(task);
+          else this.acceptStretch(task, stretch.tokens.length, output?.logprobs[index] ?? null);
+        }
+      },
+    };
+  }
+
+  private acceptStretch(task: SamplingTask, count: number, logprobs: readonly number[] | null): void {
+    task.acceptStretch(this.heap, count, logprobs);
+    if (task.isPrefilled) this.startDecoding(task);
+    else this.prompts.unshift(task);
+  }
+
+  private nextDecode(): Quantum {
+    const [first] = this.ready;
+    if (first === undefined) return null;
+    const { sampler } = first.task.options;
+    const candidates = this.ready.filter(({ task }) => task.options.sampler === sampler);
+    const share = Math.ceil(candidates.length / this.threadCount);
+    const chosen = candidates.slice(0, Math.min(MOST_SEQUENCES, Math.max(FEWEST_SEQUENCES, share)));
+    const taken = new Set(chosen);
+    this.ready = this.ready.filter((sequence) => !taken.has(sequence));
+    for (const { task } of chosen) task.inFlight += 1;
+    const sequences = chosen.map(({ state }) => state);
+    return {
+      request: this.request('decode', sampler, {
+        rows: chosen.length,
+        input: { sequences, quantumMs: QUANTUM_MS },
+      }),
+      settle: (reply) => {
+        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the thread answers a decode job
+        const output = 'error' in reply ? null : (reply.output as DecodeOutput);
+        for (const [index, sequence] of chosen.entries()) {
+          sequence.task.inFlight -= 1;
+          const decoded = output?.sequences[index];
+          if (decoded === undefined) sequence.task.fail(computeFailed(reply));
+          else if (!sequence.task.isSettled) this.acceptTokens(sequence, decoded);
+          this.settle(sequence.task);
+        }
+      },
+    };
+  }
+
+  private acceptTokens(sequence: SamplingSequence, decoded: DecodeOutput['sequences'][number]): void {
+    sequence.accept(decoded);
+    if (!sequence.isDone) this.ready.push(sequence);
+  }
+
+  private request<Kind extends 'prefill' | 'decode'>(
+    kind: Kind,
+    { network }: PackedSampler,
+    { rows, input }: { readonly rows: number; readonly input: Omit<JobRequest<Kind>['input'], 'network'> },
+  ): JobRequest {
+    const arenaFloats =
+      floatsForPass(network, { rows, isTraining: false }) + network.shape.contextLength + 64;
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the two halves of the input of a `kind` job
+    return { kind, input: { network, ...input }, arenaFloats } as JobRequest;
+  }
+}
+
+function footprint(task: SamplingTask): number {
+  return task.cacheFloats * task.options.request.numSamples;
+}
+
+function computeFailed(reply: JobReply): DomainError {
+  const message = 'error' in reply ? reply.error : 'A compute thread answered too little.';
+  return new DomainError('request-failed', message, { category: 'server' });
+}
+
+function outOfMemory(): DomainError {
+  return userError(
+    'The request needs more memory than the local engine has. Lower num_samples or max_tokens.',
+  );
+}

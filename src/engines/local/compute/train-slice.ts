@@ -1,0 +1,201 @@
+import { Decoder } from './decoder';
+import { LOSSES } from './losses';
+import { Network } from './network';
+import type { LossFunction } from '../../../core/datum';
+import type { Attention, Heads } from './decoder';
+import type { Kernels, Pointer } from './kernels';
+import type { NetworkDescription } from './network';
+import type { Workspace } from './workspace';
+
+export interface LossSettings {
+  readonly name: LossFunction;
+  readonly settings: Readonly<Record<string, number>>;
+}
+
+/** Consecutive datums of one request, end to end: rows are never padded. */
+export interface BatchSlice {
+  readonly lengths: readonly number[];
+  readonly tokens: Int32Array;
+  readonly targets: Int32Array;
+  /** One array an input of the loss. */
+  readonly lossInputs: readonly Float32Array[];
+}
+
+export interface TrainSliceInput {
+  readonly network: NetworkDescription;
+  readonly slice: BatchSlice;
+  readonly loss: LossSettings;
+  /** The slice's own gradient block, overwritten; 0 for a forward pass only. */
+  readonly gradients: Pointer;
+  readonly gradientCount: number;
+}
+
+export interface TrainSliceOutput {
+  readonly logprobs: Float32Array;
+  readonly loss: number;
+}
+
+export function trainSlice(space: Workspace, input: TrainSliceInput): TrainSliceOutput {
+  const { slice, gradients } = input;
+  const { kernels } = space;
+  const isTraining = gradients !== 0;
+  if (isTraining) kernels.zero(input.gradientCount, gradients);
+  const rows = slice.tokens.length;
+  const tokens = space.storeIntegers(slice.tokens);
+  const positions = space.storeIntegers(
+    slice.lengths.flatMap((length) => Array.from({ length }, (_, index) => index)),
+  );
+  const network = new Network(input.network, gradients);
+  const decoder = new Decoder(space, network, { tokens, positions, rows, isTraining });
+  const logits = decoder.logits(
+    decoder.run(new PackedAttention(space, network, { lengths: slice.lengths, rows, isTraining })),
+  );
+
+  const { vocabSize } = network.shape;
+  const probabilities = isTraining ? logits.gradient : space.allocate(rows * vocabSize);
+  const statistics = space.allocate(rows * 2);
+  const ones = space.storeFloats(new Float32Array(rows).fill(1));
+  kernels.softmaxRows(rows, vocabSize, logits.value, ones, probabilities, statistics);
+  const logprobs = Float32Array.from(slice.targets, (target, row) =>
+    logprobOf(space, {
+      logits: logits.value + row * vocabSize * 4,
+      statistics: statistics + row * 8,
+      token: target,
+    }),
+  );
+  const { loss, slopes } = evaluateLoss(logprobs, slice, input.loss);
+  if (isTraining) {
+    const targets = space.storeIntegers(slice.targets);
+    kernels.softmaxBackward(rows, vocabSize, probabilities, targets, space.storeFloats(slopes));
+    decoder.backward();
+  }
+  return { logprobs, loss };
+}
+
+/** log p(token) of one row, from what `softmaxRows` left; the trainer and the sampler share it, so that they agree. */
+export function logprobOf(
+  { floats }: Workspace,
+  row: {
+    readonly logits: Pointer;
+    readonly statistics: Pointer;
+    readonly token: number;
+    readonly inverseTemperature?: number;
+  },
+): number {
+  const highest = floats[row.statistics / 4] ?? 0;
+  const total = floats[row.statistics / 4 + 1] ?? 1;
+  const logit = Math.fround((floats[row.logits / 4 + row.token] ?? 0) * (row.inverseTemperature ?? 1));
+  return Math.fround(logit - highest - Math.log(total));
+}
+
+function evaluateLoss(
+  logprobs: Float32Array,
+  { lossInputs }: BatchSlice,
+  { name, settings }: LossSettings,
+): { loss: number; slopes: Float32Array } {
+  const definition = LOSSES[name];
+  const [first, second] = lossInputs;
+  const slopes = new Float32Array(logprobs.length);
+  let loss = 0;
+  for (const [row, p] of logprobs.entries()) {
+    const token = definition.evaluate(p, [first?.[row] ?? 0, second?.[row] ?? 0], settings);
+    loss += token.loss;
+    slopes[row] = token.slope;
+  }
+  return { loss, slopes };
+}
+
+/** Causal attention within each of several sequences laid end to end. */
+class PackedAttention implements Attention {
+  private readonly scratch: Pointer;
+  private readonly starts: readonly { readonly start: number; readonly length: number }[];
+
+  constructor(
+    private readonly space: Workspace,
+    private readonly network: Network,
+    private readonly options: {
+      readonly lengths: readonly number[];
+      readonly rows: number;
+      readonly isTraining: boolean;
+    },
+  ) {
+    let next = 0;
+    this.starts = options.lengths.map((length) => {
+      const start = next;
+      next += length;
+      return { start, length };
+    });
+    this.scratch = space.allocate(Math.max(0, ...options.lengths));
+  }
+
+  forward(_layer: number, heads: Heads): ReturnType<Attention['forward']> {
+    const { rows, isTraining } = this.options;
+    const { width } = this.network.shape;
+    const value = this.space.allocate(rows * width);
+    const gradient = isTraining ? this.space.allocateZeroed(rows * width) : 0;
+    const probabilities = this.starts.map((sequence) => this.attend(sequence, heads, value));
+    const backward = (): void => {
+      for (const [index, sequence] of this.starts.entries()) {
+        this.attendBackward(sequence, heads, { gradient, probabilities: probabilities[index] ?? 0 });
+      }
+    };
+    return { output: { value, gradient }, backward };
+  }
+
+  private attend({ start, length }: Sequence, { queries, keys, values }: Heads, output: Pointer): Pointer {
+    const { heads, keyHeads, headWidth } = this.network.shape;
+    const query = start * heads * headWidth * 4;
+    const key = start * keyHeads * headWidth * 4;
+    const probabilities = this.space.allocate(heads * length * lineOf(length));
+    this.space.kernels.attentionForward(
+      length,
+      heads,
+      keyHeads,
+      headWidth,
+      queries.value + query,
+      keys.value + key,
+      values.value + key,
+      output + query,
+      probabilities,
+      lineOf(length),
+    );
+    return probabilities;
+  }
+
+  private attendBackward(
+    { start, length }: Sequence,
+    { queries, keys, values }: Heads,
+    { gradient, probabilities }: { readonly gradient: Pointer; readonly probabilities: Pointer },
+  ): void {
+    const { heads, keyHeads, headWidth } = this.network.shape;
+    const query = start * heads * headWidth * 4;
+    const key = start * keyHeads * headWidth * 4;
+    const kernels: Kernels = this.space.kernels;
+    kernels.attentionBackward(
+      length,
+      heads,
+      keyHeads,
+      headWidth,
+      queries.value + query,
+      keys.value + key,
+      values.value + key,
+      probabilities,
+      lineOf(length),
+      gradient + query,
+      queries.gradient + query,
+      keys.gradient + key,
+      values.gradient + key,
+      this.scratch,
+    );
+  }
+}
+
+interface Sequence {
+  readonly start: number;
+  readonly length: number;
+}
+
+/** Floats between rows of probabilities: the kernels write a multiple of 4. */
+function lineOf(length: number): number {
+  return Math.ceil(length / 4) * 4;
+}

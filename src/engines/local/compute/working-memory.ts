@@ -1,0 +1,41 @@
+import { paddedRank } from './layout';
+import { keyWidth } from './model-shape';
+import { ROWS_PER_PANEL } from './linear-map';
+import type { NetworkDescription } from './network';
+
+/** Upper bounds, in floats, of what the jobs allocate in a thread's workspace. */
+
+const PER_ALLOCATION = 16;
+
+function adapterRank({ adapter }: NetworkDescription): number {
+  return adapter === null ? 0 : paddedRank(adapter.targets.rank);
+}
+
+export function floatsForPass(
+  network: NetworkDescription,
+  { rows, isTraining }: { readonly rows: number; readonly isTraining: boolean },
+): number {
+  const { width, feedForward, vocabSize, layers } = network.shape;
+  const rank = adapterRank(network);
+  const activations = 7 * width + 2 * keyWidth(network.shape) + 3 * feedForward;
+  const perLayer = activations * (isTraining ? 2 : 1) + 2 * width + 7 * rank + 2;
+  const ends = 4 * width + 3 * vocabSize + rank + 16;
+  const widest = Math.max(feedForward, width, vocabSize);
+  const panels = width * widest + ROWS_PER_PANEL * (widest + rank) + (rows + widest) * rank;
+  return rows * (layers * perLayer + ends) + panels + PER_ALLOCATION * 40 * (layers + 1);
+}
+
+export function floatsForAttention(network: NetworkDescription, lengths: readonly number[]): number {
+  const { heads, layers } = network.shape;
+  const perLayer = lengths.reduce(
+    (total, length) => total + heads * length * (length + 4) + PER_ALLOCATION,
+    0,
+  );
+  return layers * perLayer + Math.max(0, ...lengths) + PER_ALLOCATION;
+}
+
+export function floatsForPacking(network: NetworkDescription): number {
+  const { width, feedForward, vocabSize } = network.shape;
+  const widest = Math.max(feedForward, width, vocabSize);
+  return width * widest + 2 * widest * adapterRank(network) + 4 * PER_ALLOCATION;
+}

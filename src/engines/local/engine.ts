@@ -1,0 +1,53 @@
+import type pino from 'pino';
+import type { ModelRuntime } from './model-runtime';
+import { createApp } from './server/app';
+import { EngineService } from './server/engine-service';
+import type { EngineProfile } from './server/service-context';
+
+export interface LocalEngineOptions {
+  /** 0 takes a free one. */
+  readonly port: number;
+  readonly host?: '127.0.0.1';
+  /** Checkpoints live here and outlive the process. */
+  readonly dataFolder: string;
+  /** Stays the caller's: close it after the engine. */
+  readonly runtime: ModelRuntime;
+  readonly logger: pino.Logger;
+  /** A session without heartbeat for this long ends, and its models with it. */
+  readonly sessionTimeoutMs?: number;
+  /** How long a question after an unfinished result is held open; clients give up at 45 s. */
+  readonly longPollMs?: number;
+  /** Makes the engine behave like other servers of the protocol, for tests of clients. */
+  readonly profile?: Partial<EngineProfile>;
+}
+
+export interface LocalEngine {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Serves the Tinker protocol from this process until closed. */
+export async function startLocalEngine(options: LocalEngineOptions): Promise<LocalEngine> {
+  const service = await EngineService.start({
+    dataFolder: options.dataFolder,
+    runtime: options.runtime,
+    logger: options.logger,
+    sessionTimeoutMs: options.sessionTimeoutMs ?? 300_000,
+    longPollMs: options.longPollMs ?? 35_000,
+    profile: { deduplicate: true, ordered: true, ...options.profile },
+  });
+  const app = createApp(service);
+  try {
+    const url = await app.listen({ port: options.port, host: options.host ?? '127.0.0.1' });
+    return {
+      url,
+      close: async () => {
+        await app.close();
+        await service.stop();
+      },
+    };
+  } catch (error) {
+    await service.stop();
+    throw error;
+  }
+}

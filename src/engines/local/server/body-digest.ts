@@ -1,0 +1,32 @@
+import { createHash } from 'node:crypto';
+import type { Hash } from 'node:crypto';
+
+/** Equal for equal requests, whichever codec and key order they arrived in. */
+export function digestOf(value: unknown): string {
+  const hash = createHash('sha256');
+  update(hash, value);
+  return hash.digest('base64url');
+}
+
+function update(hash: Hash, value: unknown): void {
+  if (ArrayBuffer.isView(value)) {
+    hash.update(`bytes ${value.byteLength}:`);
+    hash.update(new Uint8Array(value.buffer, value.byteOffset, value.byteLength));
+  } else if (Array.isArray(value)) {
+    hash.update(`list ${value.length}:`);
+    for (const entry of value) update(hash, entry);
+  } else if (typeof value === 'object' && value !== null) {
+    updateWithEntries(hash, Object.entries(value));
+  } else {
+    hash.update(`${typeof value} ${JSON.stringify(value)};`);
+  }
+}
+
+function updateWithEntries(hash: Hash, entries: readonly (readonly [string, unknown])[]): void {
+  const present = entries.filter(([, entry]) => entry !== undefined);
+  hash.update(`object ${present.length}:`);
+  for (const [key, entry] of present.toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+    update(hash, key);
+    update(hash, entry);
+  }
+}

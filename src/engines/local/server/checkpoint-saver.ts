@@ -1,0 +1,132 @@
+import type { ModelState } from '../model-runtime';
+import type { SaveForSamplerBody, SaveWeightsBody } from './bodies';
+import { digestOf } from './body-digest';
+import type { CheckpointOrigin } from './checkpoints/checkpoint-files';
+import type { CheckpointAddress, CheckpointKind } from './checkpoints/checkpoint-path';
+import { formatCheckpointPath } from './checkpoints/checkpoint-path';
+import type { FutureResult } from './future-store';
+import { jsonResult } from './future-store';
+import type { Accepted } from './model-registry';
+import { ProtocolError } from './protocol-error';
+import type { SamplingService } from './sampling-service';
+import type { ServiceContext } from './service-context';
+import type { TrainingModel } from './training-model';
+import type { TrainingService } from './training-service';
+
+/**
+ * Saves what a model is at the request's place in the order. Only the copy of the tensors holds up the model;
+ * the files are written while it trains on.
+ */
+export class CheckpointSaver {
+  /** Saves accepted and not yet on disk, with the request that asked for each. */
+  private readonly reserved = new Map<string, number>();
+  private readonly writes = new Map<string, Promise<unknown>>();
+
+  constructor(
+    private readonly context: ServiceContext,
+    private readonly training: TrainingService,
+    private readonly sampling: SamplingService,
+  ) {}
+
+  saveWeights(body: SaveWeightsBody): Accepted {
+    return this.saveNamed('weights', body, digestOf({ kind: 'save_weights', body }));
+  }
+
+  saveForSampler(body: SaveForSamplerBody): Accepted {
+    const digest = digestOf({ kind: 'save_weights_for_sampler', body });
+    const sessionSequence = body.path === null ? body.sampling_session_seq_id : null;
+    if (sessionSequence === null) return this.saveNamed('sampler_weights', body, digest);
+    return this.training.submit({
+      modelId: body.model_id,
+      sequence: body.seq_id,
+      digest,
+      execute: (model) => model.weights().exportState({ optimizer: false }),
+      complete: async (state, model) => {
+        const id = await this.sampling.openEphemeral(model.origin, sessionSequence, state.weights);
+        return jsonResult({ path: null, sampling_session_id: id, type: 'save_weights_for_sampler' });
+      },
+    });
+  }
+
+  /** Resolves when nothing is being written to this address any more. */
+  async settled(address: CheckpointAddress): Promise<void> {
+    await this.writes.get(formatCheckpointPath(address))?.catch(() => null);
+  }
+
+  async allSettled(): Promise<void> {
+    await Promise.allSettled(this.writes.values());
+  }
+
+  private saveNamed(kind: CheckpointKind, body: SaveWeightsBody, digest: string): Accepted {
+    const addressOf = (model: TrainingModel, sequence: number): CheckpointAddress => ({
+      modelId: model.id,
+      kind,
+      name: body.path ?? `checkpoint-${String(sequence).padStart(6, '0')}`,
+    });
+    return this.training.submit({
+      modelId: body.model_id,
+      sequence: body.seq_id,
+      digest,
+      admit: (model, sequence) => {
+        this.reserve(addressOf(model, sequence), sequence, body.overwrite);
+      },
+      execute: async (model, sequence) => {
+        try {
+          return await model.weights().exportState({ optimizer: kind === 'weights' });
+        } catch (error) {
+          this.release(addressOf(model, sequence), sequence);
+          throw error;
+        }
+      },
+      complete: (state, model, sequence) => {
+        const createdAt = new Date();
+        const origin: CheckpointOrigin = {
+          ...addressOf(model, sequence),
+          baseModel: model.origin.base.name,
+          lora: model.origin.lora,
+          sequence,
+          createdAt: createdAt.toISOString(),
+          expiresAt: expiryOf(createdAt, body.ttl_seconds),
+          userMetadata: body.user_metadata,
+        };
+        return this.write(origin, state);
+      },
+    });
+  }
+
+  private reserve(address: CheckpointAddress, sequence: number, isOverwriting: boolean): void {
+    const path = formatCheckpointPath(address);
+    if (!isOverwriting && (this.reserved.has(path) || this.context.checkpoints.find(address))) {
+      throw new ProtocolError(
+        400,
+        `Checkpoint ${path} already exists. Save under another name or set overwrite.`,
+      );
+    }
+    this.reserved.set(path, sequence);
+  }
+
+  private release(address: CheckpointAddress, sequence: number): void {
+    const path = formatCheckpointPath(address);
+    if (this.reserved.get(path) === sequence) this.reserved.delete(path);
+  }
+
+  /** Writes to one address follow one another. */
+  private async write(origin: CheckpointOrigin, state: ModelState): Promise<FutureResult> {
+    const path = formatCheckpointPath(origin);
+    const earlier = this.writes.get(path) ?? Promise.resolve();
+    const write = earlier.catch(() => null).then(() => this.context.checkpoints.save(origin, state));
+    this.writes.set(path, write);
+    try {
+      await write;
+    } finally {
+      if (this.writes.get(path) === write) this.writes.delete(path);
+      this.release(origin, origin.sequence);
+    }
+    const type = origin.kind === 'weights' ? 'save_weights' : 'save_weights_for_sampler';
+    return jsonResult({ path, type });
+  }
+}
+
+export function expiryOf(from: Date, ttlSeconds: number | null): string | null {
+  return ttlSeconds === null ? null : new Date(from.getTime() + ttlSeconds * 1000).toISOString();
+}

@@ -1,0 +1,52 @@
+import { ProtocolError } from '../protocol-error';
+
+/** `weights` hold what training resumes from, `sampler_weights` what sampling needs. */
+export type CheckpointKind = 'weights' | 'sampler_weights';
+
+export interface CheckpointAddress {
+  readonly modelId: string;
+  readonly kind: CheckpointKind;
+  readonly name: string;
+}
+
+const MODEL_ID = /^[A-Za-z0-9-]+:train:\d+$/;
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
+
+export function isCheckpointName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** `tinker://{model id}/{weights|sampler_weights}/{name}` */
+export function formatCheckpointPath({ modelId, kind, name }: CheckpointAddress): string {
+  return `tinker://${modelId}/${kind}/${name}`;
+}
+
+export function parseCheckpointPath(path: string): CheckpointAddress {
+  const [modelId, kind, name, ...rest] = path.startsWith('tinker://')
+    ? path.slice('tinker://'.length).split('/')
+    : [];
+  if (modelId === undefined || kind === undefined || name === undefined || rest.length > 0) {
+    throw badPath(path);
+  }
+  return checkAddress({ modelId, kind, name });
+}
+
+export function checkAddress(parts: { modelId: string; kind: string; name: string }): CheckpointAddress {
+  const { modelId, kind, name } = parts;
+  if (!MODEL_ID.test(modelId) || !isCheckpointName(name))
+    throw badPath(`tinker://${modelId}/${kind}/${name}`);
+  if (kind !== 'weights' && kind !== 'sampler_weights') throw badPath(`tinker://${modelId}/${kind}/${name}`);
+  return { modelId, kind, name };
+}
+
+/** Model ids cannot hold an underscore, so two of them never share a folder. */
+export function folderOf(modelId: string): string {
+  return modelId.replaceAll(':', '_');
+}
+
+function badPath(path: string): ProtocolError {
+  return new ProtocolError(
+    400,
+    `Invalid checkpoint path "${path.slice(0, 300)}". Expected tinker://<model id>/<weights|sampler_weights>/<name>.`,
+  );
+}

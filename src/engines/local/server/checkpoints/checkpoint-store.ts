@@ -1,0 +1,164 @@
+import { mkdir, readdir, rename } from 'node:fs/promises';
+import path from 'node:path';
+import { DomainError } from '../../../../core/errors';
+import type { ModelState, NamedTensor } from '../../model-runtime';
+import type { CheckpointMeta, CheckpointOrigin } from './checkpoint-files';
+import {
+  readMeta,
+  readState,
+  readWeights,
+  removeFolder,
+  weightsFile,
+  writeCheckpoint,
+  writeMeta,
+} from './checkpoint-files';
+import type { CheckpointAddress } from './checkpoint-path';
+import { folderOf, formatCheckpointPath, isCheckpointName } from './checkpoint-path';
+
+/** Beginnings that no checkpoint name can have: half-written folders, and ones being replaced or removed. */
+const UNFINISHED = '.unfinished-';
+const REPLACED = '.replaced-';
+
+/**
+ * Named checkpoints on disk, which outlive the process.
+ *
+ *     <folder>/<model id with _ for :>/{weights|sampler_weights}/<name>/
+ *
+ * A folder is written under another name and renamed, so that a name either holds a whole checkpoint or none.
+ */
+export class CheckpointStore {
+  private readonly checkpoints = new Map<string, CheckpointMeta>();
+  private unfinishedCount = 0;
+
+  private constructor(private readonly folder: string) {}
+
+  static async open(folder: string): Promise<CheckpointStore> {
+    const store = new CheckpointStore(folder);
+    await mkdir(folder, { recursive: true });
+    for (const model of await subfoldersOf(folder)) {
+      for (const kind of await subfoldersOf(path.join(folder, model))) {
+        await store.readKind(path.join(folder, model, kind));
+      }
+    }
+    return store;
+  }
+
+  find(address: CheckpointAddress): CheckpointMeta | undefined {
+    const meta = this.checkpoints.get(formatCheckpointPath(address));
+    return meta && !isExpired(meta, Date.now()) ? meta : undefined;
+  }
+
+  require(address: CheckpointAddress): CheckpointMeta {
+    const meta = this.find(address);
+    if (meta) return meta;
+    throw new DomainError(
+      'checkpoint-missing',
+      `Checkpoint not found: ${formatCheckpointPath(address)}. It was never saved, was deleted or has expired.`,
+      { category: 'user' },
+    );
+  }
+
+  /** Oldest first. */
+  list(): readonly CheckpointMeta[] {
+    const now = Date.now();
+    return [...this.checkpoints.values()]
+      .filter((meta) => !isExpired(meta, now))
+      .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
+  }
+
+  /** Replaces what the name holds. */
+  async save(origin: CheckpointOrigin, state: ModelState): Promise<CheckpointMeta> {
+    const folder = this.folderAt(origin);
+    const unfinished = path.join(
+      path.dirname(folder),
+      `${UNFINISHED}${this.unfinishedCount++}-${origin.name}`,
+    );
+    await removeFolder(unfinished);
+    const meta = await writeCheckpoint(unfinished, origin, state);
+    await this.moveAway(origin);
+    await rename(unfinished, folder);
+    this.checkpoints.set(formatCheckpointPath(origin), meta);
+    await removeFolder(this.replacedFolder(origin));
+    return meta;
+  }
+
+  async loadState(address: CheckpointAddress, options: { readonly optimizer: boolean }): Promise<ModelState> {
+    return readState(this.folderAt(address), this.require(address), options);
+  }
+
+  async loadWeights(address: CheckpointAddress): Promise<readonly NamedTensor[]> {
+    this.require(address);
+    return readWeights(this.folderAt(address));
+  }
+
+  weightsFile(address: CheckpointAddress): string {
+    return weightsFile(this.folderAt(address));
+  }
+
+  async remove(address: CheckpointAddress): Promise<void> {
+    this.checkpoints.delete(formatCheckpointPath(address));
+    const doomed = path.join(
+      path.dirname(this.folderAt(address)),
+      `${UNFINISHED}${this.unfinishedCount++}-${address.name}`,
+    );
+    // Renamed first: a crash while removing must not leave half a checkpoint under its name.
+    await rename(this.folderAt(address), doomed).catch(ignoreMissing);
+    await removeFolder(doomed);
+  }
+
+  async setExpiry(address: CheckpointAddress, expiresAt: string | null): Promise<void> {
+    const meta = { ...this.require(address), expiresAt };
+    await writeMeta(this.folderAt(address), meta);
+    this.checkpoints.set(formatCheckpointPath(address), meta);
+  }
+
+  async removeExpired(now: number): Promise<void> {
+    for (const meta of [...this.checkpoints.values()]) {
+      if (isExpired(meta, now)) await this.remove(meta);
+    }
+  }
+
+  private folderAt({ modelId, kind, name }: CheckpointAddress): string {
+    return path.join(this.folder, folderOf(modelId), kind, name);
+  }
+
+  private replacedFolder(address: CheckpointAddress): string {
+    return path.join(path.dirname(this.folderAt(address)), `${REPLACED}${address.name}`);
+  }
+
+  private async moveAway(address: CheckpointAddress): Promise<void> {
+    await removeFolder(this.replacedFolder(address));
+    await rename(this.folderAt(address), this.replacedFolder(address)).catch(ignoreMissing);
+  }
+
+  private async readKind(folder: string): Promise<void> {
+    const names = new Set(await subfoldersOf(folder));
+    for (const entry of [...names].filter((name) => name.startsWith('.'))) {
+      const name = entry.slice(REPLACED.length);
+      if (entry.startsWith(REPLACED) && !names.has(name)) {
+        await rename(path.join(folder, entry), path.join(folder, name));
+        names.add(name);
+      } else {
+        await removeFolder(path.join(folder, entry));
+      }
+    }
+    for (const name of [...names].filter(isCheckpointName)) {
+      const meta = await readMeta(path.join(folder, name));
+      if (meta) this.checkpoints.set(formatCheckpointPath(meta), meta);
+    }
+  }
+}
+
+async function subfoldersOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+function isExpired(meta: CheckpointMeta, now: number): boolean {
+  return meta.expiresAt !== null && Date.parse(meta.expiresAt) <= now;
+}
+
+function ignoreMissing(error: unknown): void {
+  if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT') return;
+  throw error;
+}

@@ -1,0 +1,99 @@
+import path from 'node:path';
+import type pino from 'pino';
+import type { ModelRuntime } from '../model-runtime';
+import { CheckpointSaver } from './checkpoint-saver';
+import { CheckpointStore } from './checkpoints/checkpoint-store';
+import { EngineCounters } from './engine-counters';
+import { FutureStore } from './future-store';
+import { ModelRegistry } from './model-registry';
+import { SamplingService } from './sampling-service';
+import type { EngineProfile, ServiceContext } from './service-context';
+import { SessionRegistry } from './session-registry';
+import { TrainingService } from './training-service';
+
+export interface EngineServiceOptions {
+  readonly dataFolder: string;
+  readonly runtime: ModelRuntime;
+  readonly logger: pino.Logger;
+  readonly sessionTimeoutMs: number;
+  /** How long a question after an unfinished result is held open. */
+  readonly longPollMs: number;
+  readonly profile: EngineProfile;
+}
+
+/** The service without its wire: sessions, models, samplers, checkpoints and promises. */
+export class EngineService {
+  readonly context: ServiceContext;
+  readonly models: ModelRegistry;
+  readonly training: TrainingService;
+  readonly sampling: SamplingService;
+  readonly saver: CheckpointSaver;
+  readonly longPollMs: number;
+  private readonly timers: NodeJS.Timeout[];
+
+  private constructor(options: EngineServiceOptions, checkpoints: CheckpointStore) {
+    const sessions = new SessionRegistry(options.sessionTimeoutMs, (sessionId, reason) => {
+      this.endSession(sessionId, reason);
+    });
+    this.context = {
+      runtime: options.runtime,
+      logger: options.logger,
+      profile: options.profile,
+      futures: new FutureStore(),
+      counters: new EngineCounters(),
+      checkpoints,
+      sessions,
+    };
+    this.longPollMs = options.longPollMs;
+    this.models = new ModelRegistry(this.context);
+    this.training = new TrainingService(this.context, this.models);
+    this.sampling = new SamplingService(this.context, options.dataFolder);
+    this.saver = new CheckpointSaver(this.context, this.training, this.sampling);
+    this.timers = [
+      setInterval(
+        () => {
+          sessions.expire(Date.now());
+        },
+        Math.min(options.sessionTimeoutMs / 4, 5000),
+      ),
+      setInterval(() => {
+        void this.tidy();
+      }, 10_000),
+    ];
+    for (const timer of this.timers) timer.unref();
+  }
+
+  static async start(options: EngineServiceOptions): Promise<EngineService> {
+    const checkpoints = await CheckpointStore.open(path.join(options.dataFolder, 'checkpoints'));
+    const service = new EngineService(options, checkpoints);
+    await service.sampling.start();
+    return service;
+  }
+
+  /** Lets saves in progress reach the disk. Models and results end here. */
+  async stop(): Promise<void> {
+    for (const timer of this.timers) clearInterval(timer);
+    await Promise.all(this.models.list().map((model) => model.unload('the engine is stopping')));
+    await this.saver.allSettled();
+    this.sampling.samplers.disposeAll();
+  }
+
+  private async tidy(): Promise<void> {
+    const now = Date.now();
+    this.context.futures.dropExpired(now);
+    this.sampling.samplers.disposeIdle(now);
+    try {
+      await this.context.checkpoints.removeExpired(now);
+    } catch (error) {
+      this.context.logger.warn({ err: error }, 'could not remove expired checkpoints');
+    }
+  }
+
+  private endSession(sessionId: string, reason: string): void {
+    this.context.logger.info({ sessionId, reason }, 'session ended');
+    this.models.endSession(sessionId, reason);
+    this.sampling.endSession(sessionId).catch((error: unknown) => {
+      this.context.logger.warn({ err: error, sessionId }, 'could not remove the weights of a session');
+    });
+  }
+}

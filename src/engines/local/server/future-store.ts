@@ -1,0 +1,121 @@
+import { DomainError } from '../../../core/errors';
+
+/** What a finished request answers; `protobuf` is there for the two results that have a binary form. */
+export interface FutureResult {
+  json(): unknown;
+  protobuf?(): Uint8Array;
+}
+
+export function jsonResult(value: unknown): FutureResult {
+  return { json: () => value };
+}
+
+interface Failure {
+  readonly error: string;
+  readonly category: 'user' | 'server' | 'unknown';
+}
+
+export type FutureOutcome =
+  | { readonly kind: 'result'; readonly result: FutureResult }
+  | { readonly kind: 'failure'; readonly failure: Failure };
+
+interface FutureEntry {
+  readonly owner: string;
+  readonly settled: Promise<FutureOutcome>;
+  outcome: FutureOutcome | null;
+  settledAt: number;
+}
+
+/** Results outlive the worker that asked for them: an hour, and the latest ones of an owner for as long as it lives. */
+const KEEP_FOR_MS = 3_600_000;
+const KEEP_LATEST = 1000;
+const KEEP_PER_OWNER = 20_000;
+
+/**
+ * Promises of the service: a request is answered with an id at once, the outcome is collected later,
+ * as often as wanted and by anyone.
+ */
+export class FutureStore {
+  private readonly futures = new Map<string, FutureEntry>();
+  private readonly idsByOwner = new Map<string, Set<string>>();
+  private readonly retired = new Set<string>();
+
+  constructor(private readonly keepPerOwner = KEEP_PER_OWNER) {}
+
+  /** `owner` is the model or sampling session whose newer results push out this one. */
+  add(requestId: string, owner: string, work: Promise<FutureResult>): void {
+    const settled = work.then(succeeded, failed);
+    const entry: FutureEntry = { owner, settled, outcome: null, settledAt: Number.POSITIVE_INFINITY };
+    void settled.then((outcome) => {
+      entry.outcome = outcome;
+      entry.settledAt = Date.now();
+    });
+    this.futures.set(requestId, entry);
+    this.trim(requestId, owner);
+  }
+
+  has(requestId: string): boolean {
+    return this.futures.has(requestId);
+  }
+
+  /** The outcome, null when it is still pending after `holdMs`, undefined when the request is not known (any more). */
+  async wait(requestId: string, holdMs: number): Promise<FutureOutcome | null | undefined> {
+    const entry = this.futures.get(requestId);
+    if (!entry || entry.outcome) return entry?.outcome ?? undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<null>((resolve) => {
+      timer = setTimeout(resolve, holdMs, null);
+    });
+    try {
+      return await Promise.race([entry.settled, timeout]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** The owner has ended: its latest results are kept no longer than others. */
+  retire(owner: string): void {
+    if (this.idsByOwner.has(owner)) this.retired.add(owner);
+  }
+
+  dropExpired(now: number): void {
+    for (const [owner, ids] of this.idsByOwner) {
+      const old = [...ids].slice(0, this.retired.has(owner) ? ids.size : -KEEP_LATEST);
+      for (const requestId of old) {
+        const settledAt = this.futures.get(requestId)?.settledAt ?? now;
+        if (now - settledAt > KEEP_FOR_MS) this.remove(requestId, owner);
+      }
+    }
+  }
+
+  private trim(requestId: string, owner: string): void {
+    const ids = this.idsByOwner.get(owner) ?? new Set<string>();
+    this.idsByOwner.set(owner, ids);
+    ids.add(requestId);
+    if (ids.size <= this.keepPerOwner) return;
+    for (const oldest of ids) {
+      if (!this.futures.get(oldest)?.outcome) continue;
+      this.remove(oldest, owner);
+      break;
+    }
+  }
+
+  private remove(requestId: string, owner: string): void {
+    this.futures.delete(requestId);
+    const ids = this.idsByOwner.get(owner);
+    ids?.delete(requestId);
+    if (ids?.size !== 0) return;
+    this.idsByOwner.delete(owner);
+    this.retired.delete(owner);
+  }
+}
+
+function succeeded(result: FutureResult): FutureOutcome {
+  return { kind: 'result', result };
+}
+
+function failed(error: unknown): FutureOutcome {
+  const message = error instanceof Error ? error.message : String(error);
+  const category = error instanceof DomainError ? (error.category ?? 'server') : 'server';
+  return { kind: 'failure', failure: { error: message, category } };
+}

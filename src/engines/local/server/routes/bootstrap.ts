@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify';
+import { CreateSessionBody, FinishSessionBody, parseBody, SessionBody } from '../bodies';
+import type { EngineService } from '../engine-service';
+
+/** Flags that official clients ask for; whatever is not named has a default on their side. */
+const CLIENT_CONFIG = {
+  pjwt_auth_enabled: false,
+  credential_default_source: 'api_key',
+  parallel_fwdbwd_chunks: true,
+  proto_compress_fwdbwd: false,
+  fwdbwd_max_chunk_len: 1024,
+  fwdbwd_max_chunk_bytes_count: 5_000_000,
+};
+const DYNAMIC_CONFIG = {
+  refresh_interval_sec: 300,
+  sample_cancel_enabled: true,
+  sample_cancel_max_batch_size: 64,
+};
+
+/** What a client asks before it trains, and what keeps it known. */
+export function addBootstrapRoutes(app: FastifyInstance, { context }: EngineService): void {
+  const { runtime, sessions } = context;
+  app.post('/client/config', () => CLIENT_CONFIG);
+  app.post('/client/dynamic_config', () => DYNAMIC_CONFIG);
+  app.post('/telemetry', () => ({ status: 'accepted' }));
+  app.get('/healthz', () => ({ status: 'ok' }));
+  app.get('/get_server_capabilities', () => ({
+    supported_models: runtime.baseModels.map((base) => ({
+      model_name: base.name,
+      max_context_length: base.contextLength,
+      trainable: true,
+      sampleable: true,
+    })),
+  }));
+  app.post('/create_session', ({ body }) => {
+    parseBody(CreateSessionBody, body);
+    return { session_id: sessions.open(Date.now()), type: 'create_session' };
+  });
+  app.post('/session_heartbeat', ({ body }) => {
+    sessions.heartbeat(parseBody(SessionBody, body).session_id, Date.now());
+    return { type: 'session_heartbeat' };
+  });
+  app.post<{ Params: { id: string } }>('/sessions/:id/finish', async ({ params, body }, reply) => {
+    const { reason } = parseBody(FinishSessionBody, body ?? {});
+    sessions.finish(params.id, reason?.type ?? 'success');
+    return reply.code(204).send();
+  });
+}

@@ -1,0 +1,46 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { parseBody, RequestIdBody } from '../bodies';
+import type { EngineService } from '../engine-service';
+import { ProtocolError } from '../protocol-error';
+
+export function addFutureRoutes(app: FastifyInstance, service: EngineService): void {
+  app.post('/retrieve_future', (request, reply) => retrieve(service, request, reply));
+  app.post('/cancel_future', async ({ body }, reply) => {
+    const { request_id: requestId } = parseBody(RequestIdBody, body);
+    if (!service.sampling.cancel(requestId) && (await service.context.futures.wait(requestId, 0)) === null) {
+      throw new ProtocolError(
+        400,
+        'Only sampling can be cancelled: a model does what was asked of it in order.',
+      );
+    }
+    return reply.code(204).send();
+  });
+}
+
+async function retrieve(
+  service: EngineService,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { request_id: requestId } = parseBody(RequestIdBody, request.body);
+  const outcome = await service.context.futures.wait(requestId, service.longPollMs);
+  if (outcome === undefined) {
+    throw new ProtocolError(
+      410,
+      `Request "${requestId.slice(0, 300)}" is not known (any more). Results end with the engine's process.`,
+    );
+  }
+  if (outcome === null) {
+    return reply.code(408).send({ type: 'try_again', request_id: requestId, queue_state: 'active' });
+  }
+  if (outcome.kind === 'failure') return outcome.failure;
+  const binary = prefersProtobuf(request) ? outcome.result.protobuf?.() : undefined;
+  if (!binary) return outcome.result.json();
+  return reply
+    .type('application/x-protobuf')
+    .send(Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength));
+}
+
+function prefersProtobuf(request: FastifyRequest): boolean {
+  return request.headers.accept?.trimStart().startsWith('application/x-protobuf') ?? false;
+}

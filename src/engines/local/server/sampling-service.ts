@@ -1,0 +1,270 @@
+import { randomUUID } from 'node:crypto';
+import path from 'node:path';
+import { DomainError } from '../../../core/errors';
+import type { SampleResult } from '../../../core/sampling';
+import type { AsampleRequest } from '../../tinker/codec';
+import { encodeSampleResponse, sampleResponseToJson } from '../../tinker/codec';
+import type { BaseModelInfo, LoraConfig, NamedTensor } from '../model-runtime';
+import { requireBaseModel } from './base-models';
+import { digestOf } from './body-digest';
+import type { CreateSamplingSessionBody } from './bodies';
+import { EphemeralWeights } from './checkpoints/ephemeral-weights';
+import { parseCheckpointPath } from './checkpoints/checkpoint-path';
+import type { FutureResult } from './future-store';
+import { ProtocolError } from './protocol-error';
+import type { SamplerSource } from './sampler-cache';
+import { SamplerCache } from './sampler-cache';
+import type { ServiceContext } from './service-context';
+
+/** Resends older than this many requests of a session are drawn again, which changes nothing. */
+const REMEMBERED = 20_000;
+/** Owner of the results of samples drawn outside any sampling session. */
+const SESSIONLESS = 'sample';
+
+interface SamplingSession {
+  readonly id: string;
+  readonly sessionId: string;
+  readonly modelPath: string | null;
+  readonly source: SamplerSource;
+  readonly digest: string;
+  /** What was asked under each number. */
+  readonly accepted: Map<number, string>;
+}
+
+export interface AcceptedSample {
+  readonly request_id: string;
+  readonly sample_sequence_ids: readonly string[];
+}
+
+/** Sampling sessions and the drawing itself. */
+export class SamplingService {
+  readonly samplers: SamplerCache;
+  private readonly sampling = new Map<string, SamplingSession>();
+  private readonly running = new Map<string, AbortController>();
+  private readonly ephemeral: EphemeralWeights;
+
+  constructor(
+    private readonly context: ServiceContext,
+    dataFolder: string,
+  ) {
+    this.samplers = new SamplerCache(context.runtime);
+    this.ephemeral = new EphemeralWeights(path.join(dataFolder, 'ephemeral'));
+  }
+
+  /** What an earlier process left of its sessions is of no use to anyone. */
+  async start(): Promise<void> {
+    await this.ephemeral.clear();
+  }
+
+  open(body: CreateSamplingSessionBody): string {
+    const session = this.context.sessions.require(body.session_id);
+    const source = this.sourceOf(body.model_path, body.base_model);
+    const sequence = body.sampling_session_seq_id ?? this.followingSequence(session.id);
+    return this.register({
+      id: `${session.id}:sample:${sequence}`,
+      sessionId: session.id,
+      modelPath: body.model_path,
+      source,
+      digest: digestOf({ kind: 'create_sampling_session', body }),
+      accepted: new Map(),
+    });
+  }
+
+  /** A session over weights that live no longer than it does. */
+  async openEphemeral(
+    model: {
+      readonly id: string;
+      readonly sessionId: string;
+      readonly base: BaseModelInfo;
+      readonly lora: LoraConfig | null;
+    },
+    sequence: number,
+    weights: readonly NamedTensor[],
+  ): Promise<string> {
+    const id = `${model.sessionId}:sample:${sequence}`;
+    this.context.sessions.require(model.sessionId);
+    if (this.sampling.has(id)) {
+      throw new DomainError('request-failed', `Sampling session ${id} exists already. Use the next number.`, {
+        category: 'user',
+      });
+    }
+    await this.ephemeral.save(id, weights);
+    const source: SamplerSource = {
+      key: id,
+      baseModel: model.base.name,
+      lora: model.lora,
+      load: () => this.ephemeral.load(id),
+    };
+    return this.register({
+      id,
+      sessionId: model.sessionId,
+      modelPath: null,
+      source,
+      digest: digestOf({ kind: 'ephemeral', id }),
+      accepted: new Map(),
+    });
+  }
+
+  require(id: string): SamplingSession {
+    const session = this.sampling.get(id);
+    if (session) return session;
+    throw new ProtocolError(
+      404,
+      `Sampling session "${id.slice(0, 200)}" not found. It ended with its session or with the engine's process; open a new one.`,
+    );
+  }
+
+  /** `isUnlimited`: as many tokens as the context takes. */
+  sample(asked: AsampleRequest, options: { readonly isUnlimited: boolean }): AcceptedSample {
+    const session = asked.samplingSessionId === null ? null : this.require(asked.samplingSessionId);
+    const source = session?.source ?? this.sourceOf(asked.modelPath, asked.baseModel);
+    const base = requireBaseModel(this.context.runtime, source.baseModel);
+    checkPrompt(asked.request.prompt, base);
+    const asample = options.isUnlimited ? filling(asked, base.contextLength) : asked;
+    const requestId = requestIdOf(session, this.context.profile.deduplicate ? asample.seqId : null);
+    const accepted = {
+      request_id: requestId,
+      sample_sequence_ids: Array.from(
+        { length: asample.request.numSamples },
+        (_, index) => `${requestId}:${index}`,
+      ),
+    };
+    if (session && this.isResend(session, asample)) return accepted;
+    const result = this.draw(requestId, source, asample);
+    this.context.futures.add(requestId, session?.id ?? SESSIONLESS, result.then(sampleFuture));
+    return accepted;
+  }
+
+  /** True where there was something to cancel. */
+  cancel(requestId: string): boolean {
+    const controller = this.running.get(requestId);
+    controller?.abort();
+    return controller !== undefined;
+  }
+
+  async endSession(sessionId: string): Promise<void> {
+    const ended = [...this.sampling.values()].filter((session) => session.sessionId === sessionId);
+    for (const session of ended) {
+      this.sampling.delete(session.id);
+      this.context.futures.retire(session.id);
+    }
+    for (const requestId of this.running.keys()) {
+      if (requestId.startsWith(`${sessionId}:sample:`)) this.cancel(requestId);
+    }
+    for (const session of ended) await this.ephemeral.remove(session.id);
+  }
+
+  private register(session: SamplingSession): string {
+    const existing = this.sampling.get(session.id);
+    if (existing && existing.digest !== session.digest) {
+      throw new ProtocolError(
+        400,
+        `sampling_session_seq_id of ${session.id} was already used for other weights. Use the next number.`,
+      );
+    }
+    if (!existing) this.sampling.set(session.id, session);
+    return session.id;
+  }
+
+  private followingSequence(sessionId: string): number {
+    const prefix = `${sessionId}:sample:`;
+    const taken = [...this.sampling.keys()].filter((id) => id.startsWith(prefix));
+    return Math.max(-1, ...taken.map((id) => Number(id.slice(prefix.length)))) + 1;
+  }
+
+  private sourceOf(modelPath: string | null, baseModel: string | null): SamplerSource {
+    if (modelPath === null) {
+      if (baseModel === null)
+        throw new ProtocolError(
+          422,
+          'Invalid request: sampling_session_id, model_path or base_model is needed.',
+        );
+      const base = requireBaseModel(this.context.runtime, baseModel);
+      return { key: `base:${base.name}`, baseModel: base.name, lora: null, load: async () => null };
+    }
+    const address = parseCheckpointPath(modelPath);
+    const meta = this.context.checkpoints.find(address);
+    if (!meta) throw new ProtocolError(404, `Checkpoint not found: ${modelPath}`);
+    requireBaseModel(this.context.runtime, meta.baseModel);
+    return {
+      key: `${modelPath}@${meta.createdAt}`,
+      baseModel: meta.baseModel,
+      lora: meta.lora,
+      load: () => this.context.checkpoints.loadWeights(address),
+    };
+  }
+
+  private isResend(session: SamplingSession, asample: AsampleRequest): boolean {
+    if (asample.seqId === null || !this.context.profile.deduplicate) return false;
+    const digest = digestOf(asample);
+    const known = session.accepted.get(asample.seqId);
+    if (known !== undefined && known !== digest) {
+      throw new ProtocolError(
+        400,
+        `seq_id ${asample.seqId} of ${session.id} was already used for a different request.`,
+      );
+    }
+    session.accepted.set(asample.seqId, digest);
+    const [oldest] = session.accepted.keys();
+    if (session.accepted.size > REMEMBERED && oldest !== undefined) session.accepted.delete(oldest);
+    return known !== undefined;
+  }
+
+  private async draw(
+    requestId: string,
+    source: SamplerSource,
+    asample: AsampleRequest,
+  ): Promise<SampleResult> {
+    const controller = new AbortController();
+    this.running.set(requestId, controller);
+    try {
+      const result = await this.samplers.use(source, (sampler) =>
+        sampler.sample(asample.request, { signal: controller.signal }),
+      );
+      this.context.counters.tokensSampled += result.sequences.reduce(
+        (sum, { tokens }) => sum + tokens.length,
+        0,
+      );
+      return result;
+    } catch (error) {
+      if (!controller.signal.aborted) throw error;
+      throw new DomainError('request-failed', 'The request was cancelled.', {
+        category: 'user',
+        cause: error,
+      });
+    } finally {
+      this.running.delete(requestId);
+    }
+  }
+}
+
+function sampleFuture(result: SampleResult): FutureResult {
+  return { json: () => sampleResponseToJson(result), protobuf: () => encodeSampleResponse(result) };
+}
+
+function requestIdOf(session: SamplingSession | null, sequence: number | null): string {
+  return `${session?.id ?? SESSIONLESS}:request:${session && sequence !== null ? sequence : randomUUID()}`;
+}
+
+function filling(asample: AsampleRequest, contextLength: number): AsampleRequest {
+  const { request } = asample;
+  const maxTokens = Math.max(1, contextLength - request.prompt.length);
+  return { ...asample, request: { ...request, params: { ...request.params, maxTokens } } };
+}
+
+function checkPrompt(prompt: readonly number[], base: BaseModelInfo): void {
+  if (prompt.length === 0) throw new ProtocolError(422, 'Invalid request: the prompt is empty.');
+  if (prompt.length > base.contextLength) {
+    throw new ProtocolError(
+      422,
+      `Invalid request: the prompt has ${prompt.length} tokens; ${base.name} takes at most ${base.contextLength}.`,
+    );
+  }
+  const outside = prompt.find((token) => token < 0 || token >= base.vocabSize);
+  if (outside !== undefined) {
+    throw new ProtocolError(
+      422,
+      `Invalid request: token ${outside} is not in the vocabulary of ${base.name} (0 to ${base.vocabSize - 1}).`,
+    );
+  }
+}

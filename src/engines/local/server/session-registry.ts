@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { ProtocolError } from './protocol-error';
+
+interface Session {
+  readonly id: string;
+  lastHeartbeatAt: number;
+  endedBecause: string | null;
+  nextModelSequence: number;
+}
+
+/** Clients in touch. Only heartbeats keep a session alive; when it ends, everything in memory that belongs to it goes. */
+export class SessionRegistry {
+  private readonly sessions = new Map<string, Session>();
+
+  constructor(
+    private readonly timeoutMs: number,
+    private readonly onEnd: (sessionId: string, reason: string) => void,
+  ) {}
+
+  open(now: number): string {
+    const id = randomUUID();
+    this.sessions.set(id, { id, lastHeartbeatAt: now, endedBecause: null, nextModelSequence: 0 });
+    return id;
+  }
+
+  heartbeat(id: string, now: number): void {
+    this.require(id).lastHeartbeatAt = now;
+  }
+
+  /** Throws 404 for a session this process never opened and 410 for one that ended. */
+  require(id: string): Session {
+    const session = this.sessions.get(id);
+    if (!session) {
+      throw new ProtocolError(
+        404,
+        `Session "${id}" not found. Sessions end with the engine's process; open a new one.`,
+      );
+    }
+    if (session.endedBecause !== null)
+      throw new ProtocolError(410, `Session "${id}" has ended: ${session.endedBecause}.`);
+    return session;
+  }
+
+  /** A number for a model whose creator gave none. */
+  nextModelSequence(id: string): number {
+    return this.require(id).nextModelSequence++;
+  }
+
+  noteModelSequence(id: string, sequence: number): void {
+    const session = this.require(id);
+    session.nextModelSequence = Math.max(session.nextModelSequence, sequence + 1);
+  }
+
+  finish(id: string, reason: string): void {
+    const session = this.sessions.get(id);
+    if (!session) throw new ProtocolError(404, `Session "${id}" not found.`);
+    this.end(session, `finished by its client (${reason})`);
+  }
+
+  expire(now: number): void {
+    for (const session of this.sessions.values()) {
+      if (now - session.lastHeartbeatAt <= this.timeoutMs) continue;
+      this.end(session, `no heartbeat for ${this.timeoutMs / 1000} s`);
+    }
+  }
+
+  private end(session: Session, reason: string): void {
+    if (session.endedBecause !== null) return;
+    session.endedBecause = reason;
+    this.onEnd(session.id, reason);
+  }
+}

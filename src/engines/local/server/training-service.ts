@@ -1,0 +1,166 @@
+import type { ForwardBackwardResult, LossFunction } from '../../../core/datum';
+import type { ForwardBackwardRequest } from '../../tinker/codec';
+import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
+import type { LoadIntoModelBody, OptimStepBody } from './bodies';
+import { digestOf } from './body-digest';
+import type { CheckpointSaver } from './checkpoint-saver';
+import { parseCheckpointPath } from './checkpoints/checkpoint-path';
+import type { FutureResult } from './future-store';
+import { jsonResult } from './future-store';
+import { checkFits } from './model-registry';
+import type { Accepted, ModelRegistry } from './model-registry';
+import { ProtocolError } from './protocol-error';
+import type { ServiceContext } from './service-context';
+import type { TrainingModel } from './training-model';
+
+/** What each loss may be told; an unknown key would silently do nothing. */
+const LOSS_CONFIG_KEYS: Readonly<Record<LossFunction, readonly string[]>> = {
+  cross_entropy: [],
+  importance_sampling: [],
+  ppo: ['clip_low_threshold', 'clip_high_threshold'],
+  cispo: ['clip_low_threshold', 'clip_high_threshold'],
+  dro: ['beta'],
+};
+
+/** A request to one model: done in the order of its number, once however often it is sent. */
+export interface Command<Value> {
+  readonly modelId: string;
+  /** null where the sender gave none: it comes after all others. */
+  readonly sequence: number | null;
+  readonly digest: string;
+  /** Last chance to refuse, for a request that is not a resend. */
+  readonly admit?: (model: TrainingModel, sequence: number) => void;
+  readonly execute: (model: TrainingModel, sequence: number) => Promise<Value>;
+  /** What may go on while the model already does the next thing. */
+  readonly complete: (
+    value: Value,
+    model: TrainingModel,
+    sequence: number,
+  ) => Promise<FutureResult> | FutureResult;
+}
+
+export class TrainingService {
+  private repeatCount = 0;
+
+  constructor(
+    private readonly context: ServiceContext,
+    private readonly models: ModelRegistry,
+  ) {}
+
+  /** A request that was refused at the door must not hold back the ones after it. */
+  refuse(modelId: string, sequence: number): void {
+    this.models.find(modelId)?.queue.refuse(sequence);
+  }
+
+  forwardBackward(request: ForwardBackwardRequest): Accepted {
+    const loss = { name: knownLoss(request), config: request.lossFnConfig };
+    if (request.data.length === 0) throw new ProtocolError(422, 'Invalid request: data is empty.');
+    const { counters } = this.context;
+    const isBackward = !request.forwardOnly;
+    return this.submit({
+      modelId: request.modelId,
+      sequence: request.seqId > 0 ? request.seqId : null,
+      digest: digestOf({ kind: 'forward_backward', request }),
+      execute: async (model) => {
+        request.data.forEach(checkDatum);
+        const result = await counters.whileBusy(() =>
+          model.weights().forwardBackward(request.data, loss, { backward: isBackward }),
+        );
+        if (isBackward)
+          counters.tokensTrained += request.data.reduce((sum, { tokens }) => sum + tokens.length, 0);
+        return result;
+      },
+      complete: forwardBackwardFuture,
+    });
+  }
+
+  optimStep(body: OptimStepBody): Accepted {
+    const { counters } = this.context;
+    return this.submit({
+      modelId: body.model_id,
+      sequence: body.seq_id,
+      digest: digestOf({ kind: 'optim_step', body }),
+      execute: async (model) => {
+        const metrics = await counters.whileBusy(() => model.weights().optimStep(body.adam_params));
+        counters.stepsApplied++;
+        return metrics;
+      },
+      complete: (metrics) => jsonResult({ metrics, type: 'optim_step' }),
+    });
+  }
+
+  loadWeights(body: LoadIntoModelBody, saver: CheckpointSaver): Accepted {
+    const address = parseCheckpointPath(body.path);
+    const { checkpoints } = this.context;
+    return this.submit({
+      modelId: body.model_id,
+      sequence: body.seq_id,
+      digest: digestOf({ kind: 'load_weights', body }),
+      execute: async (model) => {
+        await saver.settled(address);
+        checkFits(model, checkpoints.require(address));
+        const state = await checkpoints.loadState(address, { optimizer: body.optimizer });
+        await model.weights().importState(state);
+      },
+      complete: (_value, model) => jsonResult({ path: body.path, model_id: model.id, type: 'load_weights' }),
+    });
+  }
+
+  submit<Value>(command: Command<Value>): Accepted {
+    const model = this.models.require(command.modelId);
+    const sequence = command.sequence ?? model.queue.following();
+    const { deduplicate } = this.context.profile;
+    const accepted = { request_id: `${model.id}:request:${sequence}`, model_id: model.id };
+    if (deduplicate) {
+      if (model.accepted.isResend(sequence, command.digest)) return accepted;
+      refusePassed(model, sequence);
+    }
+    command.admit?.(model, sequence);
+    model.accepted.add(sequence, command.digest);
+    const isRepeat = this.context.futures.has(accepted.request_id);
+    const requestId = isRepeat ? `${accepted.request_id}:${++this.repeatCount}` : accepted.request_id;
+    const work = model.queue
+      .submit(sequence, () => command.execute(model, sequence))
+      .then((value) => command.complete(value, model, sequence));
+    this.context.futures.add(requestId, model.id, work);
+    return { ...accepted, request_id: requestId };
+  }
+}
+
+/** On its own, so that a kept result does not keep the training data it came from. */
+function forwardBackwardFuture(result: ForwardBackwardResult): FutureResult {
+  return {
+    json: () => forwardBackwardOutputToJson(result),
+    protobuf: () => encodeForwardBackwardOutput(result),
+  };
+}
+
+function refusePassed(model: TrainingModel, sequence: number): void {
+  if (!model.queue.hasPassed(sequence)) return;
+  throw new ProtocolError(
+    400,
+    `seq_id ${sequence} was passed over because it was refused and later requests came. Use the next number.`,
+  );
+}
+
+function knownLoss(request: ForwardBackwardRequest): LossFunction {
+  const entry = Object.entries(LOSS_CONFIG_KEYS).find(([name]) => name === request.lossFn);
+  if (!entry || !isLoss(request.lossFn)) {
+    throw new ProtocolError(
+      422,
+      `Unknown loss_fn "${request.lossFn}". Known: ${Object.keys(LOSS_CONFIG_KEYS).join(', ')}.`,
+    );
+  }
+  const unknown = Object.keys(request.lossFnConfig).filter((key) => !entry[1].includes(key));
+  if (unknown.length > 0) {
+    throw new ProtocolError(
+      422,
+      `Unknown loss_fn_config key "${unknown.join('", "')}" for ${request.lossFn}. Known: ${entry[1].join(', ') || 'none'}.`,
+    );
+  }
+  return request.lossFn;
+}
+
+function isLoss(name: string): name is LossFunction {
+  return name in LOSS_CONFIG_KEYS;
+}

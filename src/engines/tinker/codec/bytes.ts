@@ -1,0 +1,45 @@
+/**
+ * Typed arrays ↔ little-endian bytes as they stand in protobuf fields.
+ *
+ * A decoded field is a view at any offset of the message, so reading copies it to an aligned buffer first.
+ */
+import { DomainError } from '../../../core/errors';
+
+const LITTLE_ENDIAN = new Uint8Array(new Uint16Array([1]).buffer)[0] === 1;
+
+export function bytesOf(values: Float32Array | Int32Array | BigInt64Array): Uint8Array {
+  if (!LITTLE_ENDIAN) throw malformed('this machine is big-endian, which the tensor codec does not support');
+  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+}
+
+export function int32sFrom(bytes: Uint8Array, what: string): Int32Array {
+  return new Int32Array(alignedCopy(bytes, 4, what));
+}
+
+export function float32sFrom(bytes: Uint8Array, what: string): Float32Array {
+  return new Float32Array(alignedCopy(bytes, 4, what));
+}
+
+export function int64sFrom(bytes: Uint8Array, what: string): BigInt64Array {
+  return new BigInt64Array(alignedCopy(bytes, 8, what));
+}
+
+/** A bfloat16 is the upper half of a float32. */
+export function bfloat16sFrom(bytes: Uint8Array, what: string): Float32Array {
+  const halves = new Uint16Array(alignedCopy(bytes, 2, what));
+  return new Float32Array(Uint32Array.from(halves, (half) => half * 0x10000).buffer);
+}
+
+export function malformed(message: string, cause?: unknown): DomainError {
+  return new DomainError('protocol-error', `Malformed Tinker message: ${message}.`, { cause });
+}
+
+function alignedCopy(bytes: Uint8Array, itemSize: number, what: string): ArrayBuffer {
+  if (!LITTLE_ENDIAN) throw malformed('this machine is big-endian, which the tensor codec does not support');
+  if (bytes.byteLength % itemSize !== 0) {
+    throw malformed(`${what} has ${bytes.byteLength} bytes, which is no multiple of ${itemSize}`);
+  }
+  const copy = new ArrayBuffer(bytes.byteLength);
+  new Uint8Array(copy).set(bytes);
+  return copy;
+}

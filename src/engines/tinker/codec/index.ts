@@ -1,0 +1,19 @@
+/** Both codecs of the Tinker protocol, each in both directions, for the client and for servers of the protocol. */
+export { asampleRequestFromJson, asampleRequestToJson } from './asample-request';
+export { forwardBackwardRequestFromJson, forwardBackwardRequestToJson } from './json-request';
+export {
+  forwardBackwardOutputFromJson,
+  forwardBackwardOutputToJson,
+  metricsFromJson,
+  sampleResponseFromJson,
+  sampleResponseToJson,
+} from './json-results';
+export type { AsampleRequest, ForwardBackwardRequest } from './messages';
+export { checkDatum } from './messages';
+export { decodeForwardBackwardRequest, encodeForwardBackwardRequest } from './protobuf-request';
+export {
+  decodeForwardBackwardOutput,
+  decodeSampleResponse,
+  encodeForwardBackwardOutput,
+  encodeSampleResponse,
+} from './protobuf-results';

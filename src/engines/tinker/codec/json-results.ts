@@ -1,0 +1,79 @@
+import type { ForwardBackwardResult } from '../../../core/datum';
+import type { SampledSequence, SampleResult } from '../../../core/sampling';
+import { floatsFrom } from './json-request';
+import type { JsonObject } from './json-values';
+import { arrayFrom, numberOrNaNFrom, objectFrom, stringFrom, tokensFrom } from './json-values';
+import { LOSS_OUTPUT_TYPE } from './protobuf-results';
+
+export function forwardBackwardOutputToJson(result: ForwardBackwardResult): JsonObject {
+  return {
+    loss_fn_output_type: LOSS_OUTPUT_TYPE,
+    loss_fn_outputs: result.logprobs.map((values) => ({
+      logprobs: { data: Array.from(values), dtype: 'float32', shape: [values.length] },
+    })),
+    metrics: result.metrics,
+  };
+}
+
+export function forwardBackwardOutputFromJson(body: unknown): ForwardBackwardResult {
+  const output = objectFrom(body, 'forward_backward result');
+  return {
+    logprobs: arrayFrom(output['loss_fn_outputs'], 'loss_fn_outputs').map((item, index) => {
+      const logprobs = objectFrom(objectFrom(item, `loss_fn_outputs[${index}]`)['logprobs'], 'logprobs');
+      return floatsFrom(arrayFrom(logprobs['data'], 'logprobs.data'), 'logprobs');
+    }),
+    metrics: metricsFromJson(output['metrics']),
+  };
+}
+
+/** A metric that is not a number (null where it was NaN) reads as NaN. */
+export function metricsFromJson(value: unknown): Record<string, number> {
+  if (value == null) return {};
+  return Object.fromEntries(
+    Object.entries(objectFrom(value, 'metrics')).map(([name, metric]) => [
+      name,
+      numberOrNaNFrom(metric, name),
+    ]),
+  );
+}
+
+export function sampleResponseToJson(result: SampleResult): JsonObject {
+  return {
+    type: 'sample',
+    sequences: result.sequences.map(({ stopReason, tokens, logprobs }) => ({
+      stop_reason: stopReason,
+      tokens,
+      logprobs,
+    })),
+    prompt_logprobs: result.promptLogprobs,
+    topk_prompt_logprobs: null,
+  };
+}
+
+/** `promptLogprobs` as long as the server sent them. */
+export function sampleResponseFromJson(body: unknown): SampleResult {
+  const response = objectFrom(body, 'sample result');
+  const promptLogprobs = response['prompt_logprobs'];
+  return {
+    sequences: arrayFrom(response['sequences'], 'sequences').map(sequenceFromJson),
+    promptLogprobs:
+      promptLogprobs == null
+        ? null
+        : arrayFrom(promptLogprobs, 'prompt_logprobs').map((value) =>
+            value === null ? null : numberOrNaNFrom(value, 'prompt_logprobs'),
+          ),
+  };
+}
+
+function sequenceFromJson(value: unknown): SampledSequence {
+  const sequence = objectFrom(value, 'sequence');
+  const logprobs = sequence['logprobs'];
+  return {
+    tokens: Array.from(tokensFrom(sequence['tokens'], 'sampled tokens')),
+    logprobs:
+      logprobs == null
+        ? null
+        : arrayFrom(logprobs, 'sampled logprobs').map((item) => numberOrNaNFrom(item, 'sampled logprobs')),
+    stopReason: stringFrom(sequence['stop_reason'], 'stop_reason') === 'stop' ? 'stop' : 'length',
+  };
+}

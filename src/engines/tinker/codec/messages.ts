@@ -1,0 +1,53 @@
+/** What both codecs carry, as plain types. */
+import type { Datum } from '../../../core/datum';
+import { DomainError } from '../../../core/errors';
+import type { SampleRequest } from '../../../core/sampling';
+
+export interface ForwardBackwardRequest {
+  readonly modelId: string;
+  /** 0 where the sender gave none. */
+  readonly seqId: number;
+  readonly data: readonly Datum[];
+  /** As sent: the server decides which it knows. */
+  readonly lossFn: string;
+  readonly lossFnConfig: Readonly<Record<string, number>>;
+  /** Log-probs only; gradients stay as they are. */
+  readonly forwardOnly: boolean;
+}
+
+/** The body of `asample`, which is JSON in every generation of the protocol. */
+export interface AsampleRequest {
+  readonly samplingSessionId: string | null;
+  readonly modelPath: string | null;
+  readonly baseModel: string | null;
+  /** null where the sender gave none. */
+  readonly seqId: number | null;
+  readonly request: SampleRequest;
+}
+
+/**
+ * Refuses a datum whose tensors differ in length from its tokens or hold numbers the wire cannot carry.
+ * Servers exist that silently cut a longer tensor, so both ends check.
+ */
+export function checkDatum(datum: Datum, index: number): void {
+  const length = datum.tokens.length;
+  if (length === 0) throw refused(`datum ${index} has no tokens`);
+  if (datum.targetTokens.length !== length) {
+    throw refused(
+      `datum ${index}: target_tokens length ${datum.targetTokens.length} differs from model_input length ${length}`,
+    );
+  }
+  for (const [name, values] of Object.entries(datum.lossInputs)) {
+    if (values.length !== length) {
+      throw refused(
+        `datum ${index}: ${name} length ${values.length} differs from model_input length ${length}`,
+      );
+    }
+    if (!values.every(Number.isFinite))
+      throw refused(`datum ${index}: ${name} holds a value that is not finite`);
+  }
+}
+
+function refused(message: string): DomainError {
+  return new DomainError('request-failed', `Training data refused: ${message}.`, { category: 'user' });
+}

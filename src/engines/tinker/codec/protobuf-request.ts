@@ -1,0 +1,124 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { Datum } from '../../../core/datum';
+import type { Chunk, Datum as DatumMessage, Tensor } from '../generated/tinker_pb';
+import {
+  ChunkSchema,
+  DatumSchema,
+  DType,
+  ForwardBackwardRequestSchema,
+  LossConfigValueSchema,
+  TensorSchema,
+} from '../generated/tinker_pb';
+import { bytesOf, int32sFrom, malformed } from './bytes';
+import type { ForwardBackwardRequest } from './messages';
+import { readTensor, toFloat32s, toTokens } from './protobuf-tensor';
+import { readMessage } from './read-message';
+
+/** The same request always gives the same bytes. */
+export function encodeForwardBackwardRequest(request: ForwardBackwardRequest): Uint8Array {
+  const config = Object.entries(request.lossFnConfig).sort(byKey);
+  return toBinary(
+    ForwardBackwardRequestSchema,
+    create(ForwardBackwardRequestSchema, {
+      modelId: request.modelId,
+      seqId: request.seqId,
+      data: request.data.map(datumMessage),
+      lossFn: request.lossFn,
+      lossFnConfig: Object.fromEntries(config),
+      lossFnConfigV2: Object.fromEntries(
+        config.map(([name, number]) => [
+          name,
+          create(LossConfigValueSchema, { value: { case: 'number', value: number } }),
+        ]),
+      ),
+      forwardOnly: request.forwardOnly,
+    }),
+  );
+}
+
+/** Lengths are not compared here: see `checkDatum`. */
+export function decodeForwardBackwardRequest(bytes: Uint8Array): ForwardBackwardRequest {
+  return readMessage('forward_backward request', () => {
+    const message = fromBinary(ForwardBackwardRequestSchema, bytes);
+    return {
+      modelId: message.modelId,
+      seqId: message.seqId,
+      data: message.data.map(readDatum),
+      lossFn: message.lossFn,
+      lossFnConfig: { ...message.lossFnConfig, ...numbersOf(message.lossFnConfigV2) },
+      forwardOnly: message.forwardOnly,
+    };
+  });
+}
+
+function datumMessage(datum: Datum): DatumMessage {
+  const inputs = Object.entries(datum.lossInputs).sort(byKey);
+  return create(DatumSchema, {
+    modelInput: [
+      create(ChunkSchema, { chunk: { case: 'encodedText', value: { tokens: bytesOf(datum.tokens) } } }),
+    ],
+    lossFnInputs: Object.fromEntries([
+      ['target_tokens', int64Tensor(datum.targetTokens)] as const,
+      ...inputs.map(([name, values]) => [name, float32Tensor(values)] as const),
+    ]),
+  });
+}
+
+function int64Tensor(values: Int32Array): Tensor {
+  return create(TensorSchema, {
+    storage: { case: 'dense', value: bytesOf(BigInt64Array.from(values, BigInt)) },
+    dtype: DType.DTYPE_INT64,
+    shape: [BigInt(values.length)],
+  });
+}
+
+function float32Tensor(values: Float32Array): Tensor {
+  return create(TensorSchema, {
+    storage: { case: 'dense', value: bytesOf(values) },
+    dtype: DType.DTYPE_FLOAT32,
+    shape: [BigInt(values.length)],
+  });
+}
+
+function readDatum(message: DatumMessage): Datum {
+  const tokens = readTokens(message.modelInput);
+  const { target_tokens: target, ...inputs } = message.lossFnInputs;
+  if (!target) throw malformed('a datum has no target_tokens');
+  return {
+    tokens,
+    targetTokens: toTokens(readTensor(target, 'target_tokens', tokens.length), 'target_tokens'),
+    lossInputs: Object.fromEntries(
+      Object.entries(inputs).map(([name, tensor]) => [
+        name,
+        toFloat32s(readTensor(tensor, name, tokens.length)),
+      ]),
+    ),
+  };
+}
+
+function readTokens(chunks: readonly Chunk[]): Int32Array {
+  const parts = chunks.map(({ chunk }) => {
+    if (chunk.case !== 'encodedText')
+      throw malformed(`model_input holds ${chunk.case ?? 'nothing'}; only text tokens are supported`);
+    return int32sFrom(chunk.value.tokens, 'model_input');
+  });
+  return parts.length === 1 && parts[0] ? parts[0] : Int32Array.from(parts.flatMap((part) => [...part]));
+}
+
+function numbersOf(config: ForwardBackwardConfigV2): Record<string, number> {
+  const numbers: Record<string, number> = {};
+  for (const [name, { value }] of Object.entries(config)) {
+    if (value.case === 'text')
+      throw malformed(`loss_fn_config.${name} is a text; only numbers are supported`);
+    if (value.case === 'number') numbers[name] = value.value;
+  }
+  return numbers;
+}
+
+type ForwardBackwardConfigV2 = ReturnType<
+  typeof fromBinary<typeof ForwardBackwardRequestSchema>
+>['lossFnConfigV2'];
+
+function byKey(one: readonly [string, unknown], other: readonly [string, unknown]): number {
+  return one[0] < other[0] ? -1 : 1;
+}

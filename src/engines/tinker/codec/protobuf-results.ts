@@ -1,0 +1,125 @@
+import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { ForwardBackwardResult } from '../../../core/datum';
+import type { SampledSequence, SampleResult } from '../../../core/sampling';
+import type { ArrayRecord, SampledSequence as SequenceMessage } from '../generated/tinker_pb';
+import {
+  ArrayRecordSchema,
+  BatchedTensorSchema,
+  DType,
+  ForwardBackwardOutputSchema,
+  SampledSequenceSchema,
+  SampleResponseSchema,
+  StopReason,
+} from '../generated/tinker_pb';
+import { bytesOf, float32sFrom, int32sFrom, int64sFrom, malformed } from './bytes';
+import { readValues, toFloat32s } from './protobuf-tensor';
+import { readMessage } from './read-message';
+
+/** The name the official service gives to outputs with log-probs. */
+export const LOSS_OUTPUT_TYPE = 'TorchLossReturn';
+
+export function encodeForwardBackwardOutput(result: ForwardBackwardResult): Uint8Array {
+  const offsets = new BigInt64Array(result.logprobs.length + 1);
+  result.logprobs.forEach((values, index) => {
+    offsets[index + 1] = (offsets[index] ?? 0n) + BigInt(values.byteLength);
+  });
+  const data = new Uint8Array(Number(offsets.at(-1)));
+  result.logprobs.forEach((values, index) => {
+    data.set(bytesOf(values), Number(offsets[index]));
+  });
+  const logprobs = create(BatchedTensorSchema, {
+    data,
+    offsets: bytesOf(offsets),
+    dtype: DType.DTYPE_FLOAT32,
+  });
+  const record = create(ArrayRecordSchema, {
+    typeTag: LOSS_OUTPUT_TYPE,
+    fields: { logprobs },
+    numDatums: BigInt(result.logprobs.length),
+  });
+  return toBinary(
+    ForwardBackwardOutputSchema,
+    create(ForwardBackwardOutputSchema, {
+      lossFnOutputType: LOSS_OUTPUT_TYPE,
+      lossFnOutputs: [record],
+      metrics: { ...result.metrics },
+    }),
+  );
+}
+
+export function decodeForwardBackwardOutput(bytes: Uint8Array): ForwardBackwardResult {
+  return readMessage('forward_backward result', () => {
+    const message = fromBinary(ForwardBackwardOutputSchema, bytes);
+    return { logprobs: message.lossFnOutputs.flatMap(readLogprobs), metrics: message.metrics };
+  });
+}
+
+export function encodeSampleResponse(result: SampleResult): Uint8Array {
+  const promptLogprobs = result.promptLogprobs;
+  return toBinary(
+    SampleResponseSchema,
+    create(SampleResponseSchema, {
+      sequences: result.sequences.map(sequenceMessage),
+      ...(promptLogprobs && {
+        promptLogprobs: bytesOf(Float32Array.from(promptLogprobs, (value) => value ?? Number.NaN)),
+      }),
+    }),
+  );
+}
+
+/** `promptLogprobs` as long as the server sent them. */
+export function decodeSampleResponse(bytes: Uint8Array): SampleResult {
+  return readMessage('sample result', () => {
+    const message = fromBinary(SampleResponseSchema, bytes);
+    return {
+      sequences: message.sequences.map(readSequence),
+      promptLogprobs: message.promptLogprobs
+        ? Array.from(float32sFrom(message.promptLogprobs, 'prompt_logprobs'), nullForNaN)
+        : null,
+    };
+  });
+}
+
+function readLogprobs(record: ArrayRecord): Float32Array[] {
+  const count = Number(record.numDatums);
+  const tensor = record.fields['logprobs'];
+  if (!tensor) throw malformed('a forward_backward result has no logprobs');
+  if (tensor.trailingShape.some((size) => size !== 1n)) {
+    throw malformed(
+      `logprobs have trailing shape ${tensor.trailingShape.join('×')}; one value a position is expected`,
+    );
+  }
+  const offsets = int64sFrom(tensor.offsets, 'logprobs.offsets');
+  if (offsets.length !== count + 1)
+    throw malformed(`logprobs have ${offsets.length} offsets for ${count} datums`);
+  return Array.from({ length: count }, (_, index) => {
+    const start = Number(offsets[index]);
+    const end = Number(offsets[index + 1]);
+    if (start < 0 || end < start || end > tensor.data.byteLength) {
+      throw malformed(`logprobs of datum ${index} lie outside the message`);
+    }
+    return toFloat32s(
+      readValues(tensor.data.subarray(start, end), tensor.dtype, `logprobs of datum ${index}`),
+    );
+  });
+}
+
+function sequenceMessage(sequence: SampledSequence): SequenceMessage {
+  return create(SampledSequenceSchema, {
+    stopReason: sequence.stopReason === 'stop' ? StopReason.STOP : StopReason.LENGTH,
+    tokens: bytesOf(Int32Array.from(sequence.tokens)),
+    ...(sequence.logprobs && { logprobs: bytesOf(Float32Array.from(sequence.logprobs)) }),
+  });
+}
+
+function readSequence(message: SequenceMessage): SampledSequence {
+  return {
+    tokens: Array.from(int32sFrom(message.tokens, 'sampled tokens')),
+    logprobs: message.logprobs ? Array.from(float32sFrom(message.logprobs, 'sampled logprobs')) : null,
+    stopReason: message.stopReason === StopReason.STOP ? 'stop' : 'length',
+  };
+}
+
+function nullForNaN(value: number): number | null {
+  return Number.isNaN(value) ? null : value;
+}

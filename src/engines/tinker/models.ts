@@ -1,0 +1,132 @@
+import { DomainError } from '../../core/errors';
+import type { JsonObject } from './codec/json-values';
+import { stringFrom } from './codec/json-values';
+import type { Connection } from './connection';
+import type { Subject } from './failures';
+import { collectJson, submit } from './futures';
+import type { CallOptions } from './protocol-call';
+
+export interface LoraConfig {
+  readonly rank: number;
+  readonly seed?: number;
+  readonly trainUnembed?: boolean;
+  readonly trainMlp?: boolean;
+  readonly trainAttn?: boolean;
+}
+
+export interface ModelSpec {
+  readonly sessionId: string;
+  /** The how manyeth model of its session; the same again means the same model. */
+  readonly modelSeqId: number;
+  readonly baseModel: string;
+  /** null trains all weights. */
+  readonly lora: LoraConfig | null;
+}
+
+export interface RestoreSpec extends ModelSpec {
+  readonly path: string;
+  /** Whether Adam's moments and step count come back with the weights. */
+  readonly optimizer: boolean;
+}
+
+export interface ModelCalls {
+  createModel(spec: ModelSpec, options?: CallOptions): Promise<{ readonly modelId: string }>;
+  /** A model that continues a checkpoint; `nextSeqId` is the first free sequence number. */
+  createModelFromCheckpoint(
+    spec: RestoreSpec,
+    options?: CallOptions,
+  ): Promise<{ readonly modelId: string; readonly nextSeqId: number }>;
+  /** Does nothing where the model is gone already. */
+  unloadModel(modelId: string, options?: CallOptions): Promise<void>;
+}
+
+export function createModelCalls(connection: Connection): ModelCalls {
+  return {
+    createModel: (spec, options = {}) => createModel(connection, spec, options),
+    async createModelFromCheckpoint(spec, options = {}) {
+      const { restore } = await connection.profile(options);
+      return restore === 'create-via-load'
+        ? { modelId: await createViaLoad(connection, spec, options), nextSeqId: 1 }
+        : { modelId: await createThenLoad(connection, spec, options), nextSeqId: 2 };
+    },
+    async unloadModel(modelId, { signal } = {}) {
+      const subject: Subject = { what: `unload_model ${modelId}`, missing: 'session-lost' };
+      const body = { model_id: modelId, type: 'unload_model' };
+      try {
+        const ref = await submit(connection, { route: 'unload_model', subject, body, signal });
+        await collectJson(connection, ref, { type: 'UnloadModel', subject, signal });
+      } catch (error) {
+        if (!(error instanceof DomainError && error.code === 'session-lost')) throw error;
+      }
+    },
+  };
+}
+
+async function createModel(
+  connection: Connection,
+  spec: ModelSpec,
+  { signal }: CallOptions,
+): Promise<{ modelId: string }> {
+  const subject: Subject = { what: `create_model ${spec.baseModel}`, missing: 'session-lost' };
+  const body: JsonObject = {
+    session_id: spec.sessionId,
+    model_seq_id: spec.modelSeqId,
+    base_model: spec.baseModel,
+    ...(spec.lora && { lora_config: loraToJson(spec.lora) }),
+    optimizer_config: { type: 'adamw' },
+    type: 'create_model',
+  };
+  const ref = await submit(connection, { route: 'create_model', subject, body, signal });
+  const result = await collectJson(connection, ref, { type: 'CreateModel', subject, signal });
+  return { modelId: stringFrom(result['model_id'], 'model_id') };
+}
+
+async function createViaLoad(
+  connection: Connection,
+  spec: RestoreSpec,
+  options: CallOptions,
+): Promise<string> {
+  const result = await loadWeights(connection, spec, {
+    ...options,
+    target: {
+      session_id: spec.sessionId,
+      model_seq_id: spec.modelSeqId,
+      base_model: spec.baseModel,
+      optimizer_config: { type: 'adamw' },
+    },
+  });
+  const modelId = result['model_id'];
+  return typeof modelId === 'string' ? modelId : `${spec.sessionId}:train:${spec.modelSeqId}`;
+}
+
+/** Loading is only allowed as the first request of a model. */
+async function createThenLoad(
+  connection: Connection,
+  spec: RestoreSpec,
+  options: CallOptions,
+): Promise<string> {
+  const { modelId } = await createModel(connection, spec, options);
+  await loadWeights(connection, spec, { ...options, target: { model_id: modelId, seq_id: 1 } });
+  return modelId;
+}
+
+async function loadWeights(
+  connection: Connection,
+  { path, optimizer }: RestoreSpec,
+  { signal, target }: CallOptions & { readonly target: JsonObject },
+): Promise<JsonObject> {
+  const subject: Subject = { what: `load_weights ${path}`, missing: 'session-lost' };
+  const body = { ...target, path, optimizer, type: 'load_weights' };
+  const ref = await submit(connection, { route: 'load_weights', subject, body, signal });
+  return collectJson(connection, ref, { type: 'LoadWeights', subject, signal });
+}
+
+function loraToJson(lora: LoraConfig): JsonObject {
+  return {
+    rank: lora.rank,
+    ...(lora.seed !== undefined && { seed: lora.seed }),
+    train_unembed: lora.trainUnembed ?? true,
+    train_mlp: lora.trainMlp ?? true,
+    train_attn: lora.trainAttn ?? true,
+  };
+}

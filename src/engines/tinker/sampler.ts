@@ -1,0 +1,120 @@
+import { randomInt } from 'node:crypto';
+import { DomainError } from '../../core/errors';
+import type { Sampler } from '../../core/sampling';
+import type { SamplingCalls, SamplingSource } from './sampling';
+import type { SessionCalls } from './sessions';
+
+export type SamplerSpec = SamplingSource & {
+  /** Opens one of its own where none is given, or once that one is lost. */
+  readonly sessionId?: string | undefined;
+};
+
+/** A sampler that looks after its session. `close` ends the session where it is its own. */
+export type TinkerSampler = Sampler & { close(): Promise<void> };
+
+interface OpenSession {
+  readonly samplingSessionId: string;
+  /** null where the session belongs to somebody else. */
+  readonly ownSessionId: string | null;
+}
+
+const REOPEN_LIMIT = 3;
+const HEARTBEAT_MS = 10_000;
+const LARGEST_SEQ_ID = 2 ** 31 - 1;
+
+/**
+ * Opens its sampling session with the first sample, keeps its own session alive while samples are in
+ * flight, and opens a new one when the server lost it.
+ */
+export function createTinkerSampler(calls: SessionCalls & SamplingCalls, spec: SamplerSpec): TinkerSampler {
+  let opening: Promise<OpenSession> | null = null;
+  let givenSessionId = spec.sessionId;
+
+  /** One opening is shared by all samples that wait for it; a failed one is forgotten. */
+  function current(): Promise<OpenSession> {
+    opening ??= openSession(calls, spec, givenSessionId).catch((error: unknown) => {
+      opening = null;
+      throw error;
+    });
+    return opening;
+  }
+
+  function forget(lost: Promise<OpenSession>): void {
+    if (opening !== lost) return;
+    opening = null;
+    givenSessionId = undefined;
+  }
+
+  async function withSession<Result>(use: (session: OpenSession) => Promise<Result>): Promise<Result> {
+    for (let attemptCount = 1; ; attemptCount++) {
+      const session = current();
+      try {
+        return await use(await session);
+      } catch (error) {
+        if (!isLost(error) || attemptCount > REOPEN_LIMIT) throw error;
+        forget(session);
+        givenSessionId = undefined;
+      }
+    }
+  }
+
+  const heart = createHeart(async () => {
+    const session = await opening?.catch(() => null);
+    // A lost session shows in the next sample, which opens another.
+    if (session?.ownSessionId) await calls.heartbeat(session.ownSessionId).catch(() => undefined);
+  });
+
+  return {
+    async sample(request, { signal } = {}) {
+      heart.begin();
+      try {
+        return await withSession(({ samplingSessionId }) =>
+          calls.sample({ samplingSessionId, request }, { signal }),
+        );
+      } finally {
+        heart.end();
+      }
+    },
+
+    async close() {
+      const closing = opening;
+      opening = null;
+      const session = await closing?.catch(() => null);
+      if (session?.ownSessionId) await calls.finishSession(session.ownSessionId, 'success');
+    },
+  };
+}
+
+async function openSession(
+  calls: SessionCalls & SamplingCalls,
+  spec: SamplerSpec,
+  givenSessionId: string | undefined,
+): Promise<OpenSession> {
+  const sessionId = givenSessionId ?? (await calls.createSession({ tags: ['sampler'] }));
+  // Samplers of several processes may share a session; a number of its own keeps their requests apart.
+  const samplingSessionSeqId = randomInt(LARGEST_SEQ_ID);
+  const samplingSessionId = await calls.createSamplingSession({ ...spec, sessionId, samplingSessionSeqId });
+  return { samplingSessionId, ownSessionId: givenSessionId === undefined ? sessionId : null };
+}
+
+/** Beats while anything is in flight, so that an idle sampler keeps no process alive and no session open. */
+function createHeart(beat: () => Promise<void>): { begin(): void; end(): void } {
+  let inFlightCount = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    begin() {
+      inFlightCount += 1;
+      timer ??= setInterval(() => void beat(), HEARTBEAT_MS).unref();
+    },
+    end() {
+      inFlightCount -= 1;
+      if (inFlightCount > 0) return;
+      clearInterval(timer);
+      timer = undefined;
+    },
+  };
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof DomainError && error.code === 'session-lost';
+}

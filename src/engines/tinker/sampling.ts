@@ -1,0 +1,134 @@
+import { DomainError } from '../../core/errors';
+import type { SampleRequest, SampleResult } from '../../core/sampling';
+import { asampleRequestToJson, decodeSampleResponse, sampleResponseFromJson } from './codec';
+import { stringFrom } from './codec/json-values';
+import type { Connection } from './connection';
+import type { Subject } from './failures';
+import { collect, EITHER_CODEC, isProtobuf, submit } from './futures';
+import type { CallOptions } from './protocol-call';
+import { jsonOf } from './protocol-call';
+
+/** Weights to sample from: saved ones, or a base model's. */
+export type SamplingSource =
+  | { readonly modelPath: string; readonly baseModel?: undefined }
+  | { readonly baseModel: string; readonly modelPath?: undefined };
+
+export type SamplingSessionSpec = SamplingSource & {
+  readonly sessionId: string;
+  readonly samplingSessionSeqId: number;
+};
+
+export interface SampleSpec {
+  readonly samplingSessionId: string;
+  /** The same again means the same request; left out, this client counts for the sampling session. */
+  readonly seqId?: number;
+  readonly request: SampleRequest;
+}
+
+export interface SamplingCalls {
+  createSamplingSession(spec: SamplingSessionSpec, options?: CallOptions): Promise<string>;
+  /**
+   * Draws completions. A promise that the server lost is asked for again; `session-lost` means that the
+   * sampling session is gone, `request-failed` that the server gave up, retryable unless the request is at fault.
+   */
+  sample(spec: SampleSpec, options?: CallOptions): Promise<SampleResult>;
+}
+
+const LOST_PROMISE_RETRIES = 3;
+
+export function createSamplingCalls(connection: Connection): SamplingCalls {
+  const lastSeqIds = new Map<string, number>();
+
+  function nextSeqId(samplingSessionId: string): number {
+    const seqId = (lastSeqIds.get(samplingSessionId) ?? 0) + 1;
+    lastSeqIds.set(samplingSessionId, seqId);
+    return seqId;
+  }
+
+  return {
+    async createSamplingSession(spec, { signal } = {}) {
+      const source = spec.modelPath ?? spec.baseModel;
+      const subject: Subject = { what: `create_sampling_session ${source}`, missing: 'session-lost' };
+      const answer = await connection.request({
+        route: 'create_sampling_session',
+        subject,
+        body: {
+          session_id: spec.sessionId,
+          sampling_session_seq_id: spec.samplingSessionSeqId,
+          ...(spec.modelPath !== undefined ? { model_path: spec.modelPath } : { base_model: spec.baseModel }),
+          type: 'create_sampling_session',
+        },
+        signal,
+      });
+      return stringFrom(answer['sampling_session_id'], 'sampling_session_id');
+    },
+
+    async sample(spec, options = {}) {
+      const numbered = { ...spec, seqId: spec.seqId ?? nextSeqId(spec.samplingSessionId) };
+      for (let attemptCount = 0; attemptCount < LOST_PROMISE_RETRIES; attemptCount++) {
+        const result = await sampleOnce(connection, numbered, options);
+        if (result) return checkResult(spec.request, result);
+      }
+      throw new DomainError(
+        'session-lost',
+        `The training service lost ${LOST_PROMISE_RETRIES} promises of samples in ${spec.samplingSessionId}. Open a new sampling session.`,
+      );
+    },
+  };
+}
+
+/** null where the server lost the promise. */
+async function sampleOnce(
+  connection: Connection,
+  spec: Required<SampleSpec>,
+  { signal }: CallOptions,
+): Promise<SampleResult | null> {
+  const subject: Subject = { what: `sampling in ${spec.samplingSessionId}`, missing: 'session-lost' };
+  const ref = await submit(connection, {
+    route: 'asample',
+    subject,
+    body: asampleRequestToJson({ ...spec, modelPath: null, baseModel: null }),
+    headers: { 'x-tinker-sampling-backpressure': '1' },
+    signal,
+  });
+  const { codec } = await connection.profile({ signal });
+  const accept = codec === 'protobuf' ? EITHER_CODEC : 'application/json';
+  try {
+    const reply = await collect(connection, ref, { type: 'Sample', subject, accept, signal });
+    return isProtobuf(reply)
+      ? decodeSampleResponse(reply.body)
+      : sampleResponseFromJson(jsonOf(reply, subject));
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'session-lost') return null;
+    throw error instanceof DomainError ? retryableUnlessAtFault(error) : error;
+  }
+}
+
+/** Asking again may help where the server failed, and cannot where the request is wrong. */
+function retryableUnlessAtFault(error: DomainError): DomainError {
+  if (error.code !== 'request-failed' || error.category === 'user') return error;
+  return new DomainError(error.code, error.message, {
+    retryable: true,
+    cause: error,
+    ...(error.category && { category: error.category }),
+  });
+}
+
+/** Some servers leave out the first prompt log-prob, which is undefined, and so send one fewer. */
+function checkResult(request: SampleRequest, result: SampleResult): SampleResult {
+  if (result.sequences.length !== request.numSamples) {
+    throw new DomainError(
+      'protocol-error',
+      `The training service sent ${result.sequences.length} samples where ${request.numSamples} were asked for.`,
+    );
+  }
+  const { promptLogprobs } = result;
+  if (!request.promptLogprobs || promptLogprobs === null) return { ...result, promptLogprobs: null };
+  const missingCount = request.prompt.length - promptLogprobs.length;
+  if (missingCount === 0) return { ...result, promptLogprobs: [null, ...promptLogprobs.slice(1)] };
+  if (missingCount === 1) return { ...result, promptLogprobs: [null, ...promptLogprobs] };
+  throw new DomainError(
+    'protocol-error',
+    `The training service sent ${promptLogprobs.length} prompt log-probs for ${request.prompt.length} tokens.`,
+  );
+}

@@ -1,0 +1,32 @@
+/** Runs once and shares the result; a failure is forgotten so that the next caller tries again. */
+export function remember<Result>(load: () => Promise<Result>): () => Promise<Result> {
+  let loading: Promise<Result> | null = null;
+  return () => {
+    loading ??= load().catch((error: unknown) => {
+      loading = null;
+      throw error;
+    });
+    return loading;
+  };
+}
+
+/** Shared work goes on for its other callers when one of them gives up. */
+export async function orAborted<Result>(
+  work: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  if (!signal) return work;
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<void>((resolve) => {
+    onAbort = resolve;
+  });
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    signal.throwIfAborted();
+    await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+  signal.throwIfAborted();
+  return work;
+}

@@ -1,0 +1,25 @@
+import { existsSync } from 'node:fs';
+import { isAbsolute, join } from 'node:path';
+import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
+import { loadTokenizer } from './tokenizers/load-tokenizer';
+
+export interface TokenizerAccess {
+  /** Where files from the hub are kept. */
+  readonly cacheFolder: string;
+  /** For gated models. */
+  readonly token?: string;
+}
+
+/** Models that ship with Everstep, beside the source and beside the build alike. */
+const SHIPPED = new Map([['everstep/tiny', join(__dirname, '..', '..', 'models', 'everstep-tiny')]]);
+
+/** The tokenizer of a model: shipped, in a local folder, or on the hub. */
+export async function tokenizerOf(model: string, access: TokenizerAccess): Promise<ChatTokenizer> {
+  const folder = SHIPPED.get(model) ?? (isAbsolute(model) && existsSync(model) ? model : null);
+  if (folder !== null) return loadTokenizer({ folder });
+  return loadTokenizer({
+    hub: model,
+    cacheFolder: access.cacheFolder,
+    ...(access.token !== undefined && { token: access.token }),
+  });
+}

@@ -1,0 +1,36 @@
+import type { Message, ParsedCompletion, RenderedExample, TrainOnWhat } from '../core/conversation';
+
+export interface GenerationPromptOptions {
+  /** Text the completion is made to begin with; it is part of the prompt. */
+  readonly prefill?: string;
+}
+
+/** A block that was meant as a tool call and could not be read as one. */
+export interface UnparsedToolCall {
+  readonly rawText: string;
+  readonly reason: string;
+}
+
+export interface ParsedReply extends ParsedCompletion {
+  readonly unparsedToolCalls?: readonly UnparsedToolCall[];
+}
+
+/**
+ * Turns conversations into the tokens one family of models was trained on, and completions back into messages.
+ *
+ * Pure: the same messages give the same tokens on every call.
+ */
+export interface Renderer {
+  readonly name: string;
+  /**
+   * Whether the prompt of each turn is a prefix of the next turn's, so that one sequence can train every turn.
+   * False where reasoning is dropped from history.
+   */
+  readonly hasExtensionProperty: boolean;
+  buildGenerationPrompt(messages: readonly Message[], options?: GenerationPromptOptions): number[];
+  buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample;
+  /** Never throws on what a model wrote: what cannot be read is `malformed`. */
+  parseCompletion(tokens: readonly number[]): ParsedReply;
+  /** What to pass as `stop` when sampling: token ids or texts. */
+  stopSequences(): readonly string[] | readonly number[];
+}

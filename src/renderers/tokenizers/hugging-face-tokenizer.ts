@@ -1,0 +1,126 @@
+import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
+import { DomainError } from '../../core/errors';
+import type { Tokenizer } from '../../core/tokenizer';
+
+/** A tokenizer that knows how its model writes conversations. */
+export interface ChatTokenizer extends Tokenizer {
+  /** Jinja source of the chat template; null where the model has none. */
+  readonly chatTemplate: string | null;
+  /** Model id or folder, for messages. */
+  readonly source: string;
+}
+
+export interface TokenizerFiles {
+  readonly definition: Readonly<Record<string, unknown>>;
+  readonly config: Readonly<Record<string, unknown>>;
+  readonly chatTemplate: string | null;
+  readonly source: string;
+}
+
+export function createHuggingFaceTokenizer(files: TokenizerFiles): ChatTokenizer {
+  try {
+    return new HuggingFaceTokenizer(files);
+  } catch (error) {
+    if (error instanceof DomainError) throw error;
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new DomainError(
+      'unknown-model',
+      `The tokenizer of "${files.source}" cannot be read: ${detail}. Use a model whose tokenizer.json is of a supported kind.`,
+      { cause: error },
+    );
+  }
+}
+
+class HuggingFaceTokenizer implements ChatTokenizer {
+  readonly vocabSize: number;
+  readonly bosToken: string | null;
+  readonly eosToken: string | null;
+  readonly eosTokenId: number | null;
+  readonly chatTemplate: string | null;
+  readonly source: string;
+  private readonly encoder: HuggingFaceEncoder;
+  /** Knows no special tokens, so that `<|end|>` inside a text is seven letters. */
+  private readonly plainEncoder: HuggingFaceEncoder;
+  private readonly specialIds: ReadonlySet<number>;
+
+  constructor({ definition, config, chatTemplate, source }: TokenizerFiles) {
+    const added = addedTokens(definition);
+    const special = added.filter((token) => token.special);
+    this.encoder = new HuggingFaceEncoder(definition, config);
+    this.plainEncoder = new HuggingFaceEncoder(
+      { ...definition, added_tokens: added.filter((token) => !token.special) },
+      config,
+    );
+    this.specialIds = new Set(special.map((token) => token.id));
+    this.vocabSize = Math.max(...this.encoder.get_vocab().values()) + 1;
+    this.bosToken = tokenText(config['bos_token']);
+    this.eosToken = tokenText(config['eos_token']);
+    this.eosTokenId = this.eosToken === null ? null : (this.encoder.token_to_id(this.eosToken) ?? null);
+    this.chatTemplate = chatTemplate ?? templateOf(config['chat_template']);
+    this.source = source;
+  }
+
+  encode(text: string, options: { readonly allowSpecial?: boolean } = {}): number[] {
+    const encoder = options.allowSpecial ? this.encoder : this.plainEncoder;
+    const ids: readonly (number | undefined)[] = encoder.encode(text, { add_special_tokens: false }).ids;
+    return ids.map((id) => {
+      if (id !== undefined) return id;
+      throw new DomainError(
+        'bad-dataset',
+        `The tokenizer of "${this.source}" has no tokens for a character of "${text.slice(0, 80)}". Remove the character.`,
+      );
+    });
+  }
+
+  decode(tokens: readonly number[], options: { readonly skipSpecial?: boolean } = {}): string {
+    const kept = options.skipSpecial ? tokens.filter((token) => !this.specialIds.has(token)) : [...tokens];
+    return kept.length === 0 ? '' : this.encoder.decode(kept, { clean_up_tokenization_spaces: false });
+  }
+
+  isSpecial(token: number): boolean {
+    return this.specialIds.has(token);
+  }
+}
+
+interface AddedToken {
+  readonly id: number;
+  readonly special: boolean;
+}
+
+function addedTokens(definition: Readonly<Record<string, unknown>>): AddedToken[] {
+  const added: unknown = definition['added_tokens'] ?? [];
+  if (!Array.isArray(added)) return [];
+  return added.filter(isAddedToken);
+}
+
+function isAddedToken(value: unknown): value is AddedToken {
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'id' in value && typeof value.id === 'number' && 'special' in value && typeof value.special === 'boolean'
+  );
+}
+
+/** `"<s>"`, or an object with `content` in older configurations. */
+function tokenText(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'object' && value !== null && 'content' in value) return tokenText(value.content);
+  return null;
+}
+
+/** One template, or a list of named ones of which `default` counts. */
+function templateOf(value: unknown): string | null {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return null;
+  const named: unknown = value.find((item: unknown) => isNamedTemplate(item) && item.name === 'default');
+  return isNamedTemplate(named) ? named.template : null;
+}
+
+function isNamedTemplate(value: unknown): value is { name: string; template: string } {
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'template' in value &&
+    typeof value.template === 'string'
+  );
+}

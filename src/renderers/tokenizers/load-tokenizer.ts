@@ -1,0 +1,60 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DomainError } from '../../core/errors';
+import { fetchTokenizerFiles } from './hub-files';
+import type { HubTokenizerSource } from './hub-files';
+import { createHuggingFaceTokenizer } from './hugging-face-tokenizer';
+import type { ChatTokenizer } from './hugging-face-tokenizer';
+
+export type TokenizerSource = { readonly folder: string } | HubTokenizerSource;
+
+/** Reads `tokenizer.json`, and beside it `tokenizer_config.json` and `chat_template.jinja` where they exist. */
+export async function loadTokenizer(source: TokenizerSource): Promise<ChatTokenizer> {
+  const folder = 'hub' in source ? await fetchTokenizerFiles(source) : source.folder;
+  const definitionText = await readOptional(folder, 'tokenizer.json');
+  if (definitionText === null) {
+    throw new DomainError(
+      'unknown-model',
+      `Folder "${folder}" has no tokenizer.json. Name the folder of a model with one, or a model on the hub that has it.`,
+    );
+  }
+  const configText = await readOptional(folder, 'tokenizer_config.json');
+  return createHuggingFaceTokenizer({
+    definition: parseObject(definitionText, join(folder, 'tokenizer.json')),
+    config: configText === null ? {} : parseObject(configText, join(folder, 'tokenizer_config.json')),
+    chatTemplate: await readOptional(folder, 'chat_template.jinja'),
+    source: 'hub' in source ? source.hub : source.folder,
+  });
+}
+
+async function readOptional(folder: string, name: string): Promise<string | null> {
+  try {
+    return await readFile(join(folder, name), 'utf8');
+  } catch (error) {
+    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT')
+      return null;
+    throw new DomainError(
+      'unknown-model',
+      `Cannot read ${join(folder, name)}: ${String(error)}. Check its permissions.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+function parseObject(text: string, path: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new DomainError('unknown-model', `${path} is not valid JSON. Fetch the model's files again.`, {
+      cause: error,
+    });
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  throw new DomainError(
+    'unknown-model',
+    `${path} does not hold a JSON object. Fetch the model's files again.`,
+  );
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { Environment } from '../config/environment';
+import type { TemporalAddress } from '../config/temporal-connection';
+import type { Finding } from './finding';
+import { resolveTemporal } from './resolve-temporal';
+import { findStack } from './stack-record';
+import { probeTemporal } from './temporal-probe';
+import { SEARCH_ATTRIBUTES } from './temporal-server';
+
+const ENGINE_LIMIT_MS = 3000;
+
+export async function diagnoseTemporal(environment: Environment): Promise<Finding[]> {
+  const name = 'temporal server';
+  try {
+    const choice = resolveTemporal(environment.dataFolder);
+    if (choice.from === 'nothing') return [{ name, status: 'ok', found: 'none running; commands start one when they need it' }];
+    const origin = choice.from === 'configuration' ? 'from the Temporal configuration' : 'of the stack';
+    return await probeTarget(choice.target, origin);
+  } catch (error) {
+    const found = error instanceof Error ? error.message : String(error);
+    return [{ name, status: 'missing', found, remedy: 'Correct the TEMPORAL_* variables or temporal.toml.' }];
+  }
+}
+
+async function probeTarget(target: TemporalAddress, origin: string): Promise<Finding[]> {
+  const name = 'temporal server';
+  const where = `${target.address} ${origin}`;
+  try {
+    const state = await probeTemporal(target);
+    const server: Finding = { name, status: 'ok', found: where };
+    if (!state.namespaceExists) {
+      const remedy = `Create it: temporal operator namespace create -n ${target.namespace}, or set TEMPORAL_NAMESPACE.`;
+      return [server, { name: 'namespace', status: 'missing', found: `no namespace ${target.namespace}`, remedy }];
+    }
+    return [server, { name: 'namespace', status: 'ok', found: target.namespace }, attributesFinding(state.searchAttributes)];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [{ name, status: 'missing', found: `${where}: ${reason}`, remedy: 'Start it, or correct TEMPORAL_ADDRESS.' }];
+  }
+}
+
+export function attributesFinding(present: readonly string[]): Finding {
+  const name = 'search attributes';
+  const absent = Object.entries(SEARCH_ATTRIBUTES).filter(([attribute]) => !present.includes(attribute));
+  if (absent.length === 0) return { name, status: 'ok', found: Object.keys(SEARCH_ATTRIBUTES).join(', ') };
+  const commands = absent.map(([attribute, type]) => `--name ${attribute} --type ${type}`).join(' ');
+  return {
+    name,
+    status: 'missing',
+    found: `not there: ${absent.map(([attribute]) => attribute).join(', ')}`,
+    remedy: `temporal operator search-attribute create ${commands}`,
+  };
+}
+
+const Capabilities = z.object({ supported_models: z.array(z.object({ model_name: z.string().nullish() })) });
+
+/** A service that asks for a key answers 401 to us; that it answers is what is looked for. */
+export async function diagnoseEngine(environment: Environment): Promise<Finding[]> {
+  const name = 'engine';
+  const url = environment.engineUrl ?? findStack(environment.dataFolder)?.engineUrl;
+  if (url === undefined) return [{ name, status: 'ok', found: 'none running; the local one starts with a stack' }];
+  try {
+    const reply = await fetch(`${url.replace(/\/$/, '')}/api/v1/get_server_capabilities`, {
+      headers: environment.engineApiKey === null ? {} : { 'x-api-key': environment.engineApiKey },
+      signal: AbortSignal.timeout(ENGINE_LIMIT_MS),
+    });
+    if (reply.status === 401 || reply.status === 403) {
+      return [{ name, status: 'missing', found: `${url} refuses us (${reply.status})`, remedy: 'Set TINKER_API_KEY.' }];
+    }
+    if (!reply.ok) return [{ name, status: 'missing', found: `${url} answers ${reply.status}`, remedy: 'Look at its log.' }];
+    const models = Capabilities.parse(await reply.json()).supported_models.map((model) => model.model_name ?? '?');
+    return [{ name, status: 'ok', found: `${url}: ${models.join(', ') || 'no models'}` }];
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return [{ name, status: 'missing', found: `${url}: ${reason}`, remedy: 'Start it, or correct TINKER_BASE_URL.' }];
+  }
+}

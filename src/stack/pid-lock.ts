@@ -1,0 +1,116 @@
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { isRunning, ownIdentity } from './process-identity';
+import type { ProcessIdentity } from './process-identity';
+
+/**
+ * A lock file that names its holder, so that a crash never leaves it locked: the lock of a process that is gone
+ * is taken over at once, without waiting for a timeout.
+ */
+export interface PidLock {
+  /** Changes what the file says about the holder. */
+  note(notes: LockNotes): void;
+  release(): void;
+}
+
+export type LockNotes = Readonly<Record<string, string | number>>;
+
+export interface LockHolder extends ProcessIdentity {
+  readonly notes: LockNotes;
+}
+
+export type LockAttempt = { readonly lock: PidLock } | { readonly holder: LockHolder };
+
+const LockFile = z.object({
+  pid: z.number(),
+  startedAt: z.string(),
+  notes: z.record(z.string(), z.union([z.string(), z.number()])).default({}),
+});
+
+/** Between a takeover's few system calls nothing can take this long; its holder was killed there. */
+const GUARD_LIMIT_MS = 3000;
+
+/** Takes the lock, or tells who holds it. `onStale` sees what a dead holder left, before the lock is taken over. */
+export async function takePidLock(
+  file: string,
+  options: { readonly notes?: LockNotes; readonly onStale?: (left: LockHolder) => Promise<void> } = {},
+): Promise<LockAttempt> {
+  mkdirSync(path.dirname(file), { recursive: true });
+  for (;;) {
+    if (create(file, options.notes ?? {})) return { lock: heldLock(file) };
+    const found = readLock(file);
+    if (found !== null && isRunning(found)) return { holder: found };
+    if (found !== null) await options.onStale?.(found);
+    if (!removeStale(file)) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** The living holder of a lock, if there is one. */
+export function findLockHolder(file: string): LockHolder | null {
+  const found = readLock(file);
+  return found !== null && isRunning(found) ? found : null;
+}
+
+/** What the file says, whether its holder lives or not. */
+export function readLock(file: string): LockHolder | null {
+  try {
+    return LockFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+/** Links a complete file into place: others see either no lock or one that names its holder. */
+function create(file: string, notes: LockNotes): boolean {
+  const complete = writeBeside(file, notes);
+  try {
+    linkSync(complete, file);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    rmSync(complete, { force: true });
+  }
+}
+
+function heldLock(file: string): PidLock {
+  return {
+    note: (notes) => {
+      renameSync(writeBeside(file, notes), file);
+    },
+    release: () => {
+      if (readLock(file)?.pid === process.pid) rmSync(file, { force: true });
+    },
+  };
+}
+
+/** Only the holder of the guard removes a stale lock, after a second look, so a fresh lock is never removed. */
+function removeStale(file: string): boolean {
+  const guard = `${file}.takeover`;
+  try {
+    mkdirSync(guard);
+  } catch (error) {
+    if (!isCode(error, 'EEXIST')) throw error;
+    const since = statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+    if (Date.now() - since > GUARD_LIMIT_MS) rmSync(guard, { recursive: true, force: true });
+    return false;
+  }
+  try {
+    if (findLockHolder(file) === null) rmSync(file, { force: true });
+    return true;
+  } finally {
+    rmdirSync(guard);
+  }
+}
+
+function writeBeside(file: string, notes: LockNotes): string {
+  const beside = `${file}.${process.pid}`;
+  writeFileSync(beside, JSON.stringify({ ...ownIdentity(), notes }));
+  return beside;
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
+}

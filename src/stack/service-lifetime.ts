@@ -1,0 +1,41 @@
+/** Why a foreground service ends, and the exit code that says so. */
+export interface StopReason {
+  readonly reason: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'parent gone';
+  readonly exitCode: number;
+}
+
+/**
+ * Waits for SIGTERM (exit 0), SIGINT (exit 130) or, for a service that everstep started, for the end of its
+ * stdin pipe, which the system closes when the parent dies in any way.
+ */
+export function waitForStop(options: { readonly exitWithParent: boolean }): Promise<StopReason> {
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => {
+      resolve({ reason: 'SIGTERM', exitCode: 0 });
+    });
+    process.once('SIGINT', () => {
+      resolve({ reason: 'SIGINT', exitCode: 130 });
+    });
+    process.once('SIGHUP', () => {
+      resolve({ reason: 'SIGHUP', exitCode: 129 });
+    });
+    if (!options.exitWithParent) return;
+    const gone = (): void => {
+      resolve({ reason: 'parent gone', exitCode: 1 });
+    };
+    process.stdin.once('end', gone).once('close', gone).once('error', gone).resume();
+  });
+}
+
+/**
+ * Ends a service's process when its work is over. Native libraries keep the event loop alive, so waiting for it to
+ * run dry is no way out; the log is written synchronously, so nothing is lost.
+ */
+export function endService(exitCode: number): never {
+  process.exit(exitCode);
+}
+
+/** Ends the process although something in it does not stop; the timer itself keeps nothing alive. */
+export function exitWithin(timeoutMs: number, exitCode: number): void {
+  setTimeout(() => process.exit(exitCode), timeoutMs).unref();
+}

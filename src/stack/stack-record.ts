@@ -1,0 +1,98 @@
+import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { isRunning, ownIdentity } from './process-identity';
+
+/**
+ * What a stack writes down in its data folder, for the commands that use it:
+ *
+ *     stack.json       addresses and processes of the stack, true while its `pid` lives
+ *     dev.lock         held by the supervisor
+ *     temporal.db      the server's database, with temporal.db.lock naming the server's process
+ *     clients/<pid>    one file for each command that needs the stack to stay
+ *     logs/<name>.log  what each process wrote
+ */
+const StackRecord = z.object({
+  pid: z.number(),
+  startedAt: z.string(),
+  ready: z.boolean(),
+  /** `dev` stays until it is stopped; `until-idle` goes when its last client has gone. */
+  kind: z.enum(['dev', 'until-idle']),
+  temporalAddress: z.string(),
+  namespace: z.string(),
+  uiUrl: z.string().nullable(),
+  engineUrl: z.string(),
+  store: z.string(),
+  children: z.array(z.object({ name: z.string(), pid: z.number(), startedAt: z.string() })),
+});
+export type StackRecord = z.infer<typeof StackRecord>;
+
+const Client = z.object({ pid: z.number(), startedAt: z.string(), purpose: z.string() });
+export type StackClient = z.infer<typeof Client>;
+
+export const stackPlaces = (dataFolder: string) => ({
+  record: path.join(dataFolder, 'stack.json'),
+  lock: path.join(dataFolder, 'dev.lock'),
+  database: path.join(dataFolder, 'temporal.db'),
+  clients: path.join(dataFolder, 'clients'),
+  logs: path.join(dataFolder, 'logs'),
+});
+
+/** The stack that lives on this data folder and is ready; null when there is none. */
+export function findStack(dataFolder: string): StackRecord | null {
+  const record = readStackRecord(dataFolder);
+  return record?.ready && isRunning(record) ? record : null;
+}
+
+/** What was last recorded, whether that stack still lives or not. */
+export function readStackRecord(dataFolder: string): StackRecord | null {
+  return readJson(stackPlaces(dataFolder).record, StackRecord);
+}
+
+export function writeStackRecord(dataFolder: string, record: StackRecord): void {
+  writeWhole(stackPlaces(dataFolder).record, record);
+}
+
+/** Says that this process needs the stack. The file means nothing once the process is gone. */
+export function addClient(dataFolder: string, purpose: string): () => void {
+  const file = path.join(stackPlaces(dataFolder).clients, String(process.pid));
+  writeWhole(file, { ...ownIdentity(), purpose });
+  return () => {
+    rmSync(file, { force: true });
+  };
+}
+
+/** The living clients; files of dead ones are removed. */
+export function listClients(dataFolder: string): StackClient[] {
+  const folder = stackPlaces(dataFolder).clients;
+  return listFiles(folder).flatMap((name) => {
+    if (!/^\d+$/.test(name)) return [];
+    const client = readJson(path.join(folder, name), Client);
+    if (client !== null && isRunning(client)) return [client];
+    rmSync(path.join(folder, name), { force: true });
+    return [];
+  });
+}
+
+function listFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
+
+function readJson<Value>(file: string, schema: z.ZodType<Value>): Value | null {
+  try {
+    return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+  } catch {
+    return null;
+  }
+}
+
+function writeWhole(file: string, value: unknown): void {
+  mkdirSync(path.dirname(file), { recursive: true });
+  const beside = `${file}.${process.pid}.new`;
+  writeFileSync(beside, `${JSON.stringify(value, null, 2)}\n`);
+  renameSync(beside, file);
+}

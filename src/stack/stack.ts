@@ -1,0 +1,300 @@
+import path from 'node:path';
+import type { Environment } from '../config/environment';
+import { childVariables } from '../config/environment';
+import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
+import { DomainError } from '../core/errors';
+import { findFreePort, isPortFree } from './free-port';
+import { takePidLock } from './pid-lock';
+import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
+import { superviseService } from './processes';
+import type { ServiceStart, SupervisedService } from './processes';
+import { listClients, readStackRecord, stackPlaces, writeStackRecord } from './stack-record';
+import type { StackRecord } from './stack-record';
+import { obtainTemporalBinary } from './temporal-binary';
+import type { TemporalBinary } from './temporal-binary';
+
+export interface StackOptions {
+  readonly environment: Environment;
+  /** Stop when no client has needed the stack for a moment. */
+  readonly untilIdle: boolean;
+  readonly withUi: boolean;
+  readonly workerCount: number;
+  readonly engineThreads: number | null;
+  readonly launcher?: string;
+  readonly onProgress: (line: string) => void;
+}
+
+export interface Stack {
+  readonly record: StackRecord;
+  readonly binary: TemporalBinary;
+  /** Resolves when the stack has stopped by itself because nobody needed it. */
+  readonly idle: Promise<void>;
+  /** Ends workers, then the engine, then the server. */
+  stop(): Promise<void>;
+}
+
+const STOP_LIMITS_MS = { worker: 10_000, engine: 5000, temporal: 12_000 };
+/** Where people and tools look for a Temporal server first. */
+const USUAL_PORTS = { temporal: 7233, ui: 8233 };
+const LEFTOVER_LIMIT_MS = 5000;
+const PORT_WAIT_MS = 5000;
+const IDLE_CHECK_MS = 400;
+/** Checks in a row that must find no client: a command that follows another directly finds the stack still there. */
+const IDLE_CHECKS = 3;
+
+/** Starts server, engine and workers on a data folder and keeps them running until `stop`. */
+export async function runStack(options: StackOptions): Promise<Stack> {
+  const { dataFolder } = options.environment;
+  const attempt = await takePidLock(stackPlaces(dataFolder).lock);
+  if ('holder' in attempt) throw alreadyRunning(dataFolder, attempt.holder.pid);
+  try {
+    const previous = readStackRecord(dataFolder);
+    await stopLeftovers(previous);
+    const binary = await obtainTemporalBinary(binaryLookup(options.environment, options.onProgress));
+    const services = new StackServices(options, { binary, previous });
+    const release = (): void => {
+      // The addresses stay on record: the next stack here tries the same ports first.
+      writeStackRecord(dataFolder, { ...services.record(), ready: false, children: [] });
+      attempt.lock.release();
+    };
+    try {
+      await services.start();
+    } catch (error) {
+      await services.stop();
+      throw error;
+    }
+    return running(services, { options, binary, release });
+  } catch (error) {
+    attempt.lock.release();
+    throw error;
+  }
+}
+
+export function binaryLookup(environment: Environment, onProgress: (line: string) => void) {
+  return {
+    explicit: environment.temporalCli,
+    cacheFolder: environment.cacheFolder,
+    searchPath: childVariables({})['PATH'] ?? '',
+    onProgress,
+  };
+}
+
+function alreadyRunning(dataFolder: string, pid: number): DomainError {
+  const record = readStackRecord(dataFolder);
+  const where = record?.ready ? ` (Temporal ${record.temporalAddress}, engine ${record.engineUrl})` : '';
+  const what = record?.kind === 'until-idle' ? 'A command has a stack of its own' : 'A stack is already running';
+  return new DomainError(
+    'temporal-unavailable',
+    `${what} on ${dataFolder}: process ${pid}${where}. Use it, stop it, or choose another --data-dir.`,
+  );
+}
+
+/** Processes of a supervisor that died end by themselves; this waits for them and helps where one does not. */
+async function stopLeftovers(previous: StackRecord | null): Promise<void> {
+  const left = (previous?.children ?? []).filter(isRunning);
+  await Promise.all(
+    left.map(async (child) => {
+      sendSignal(child.pid, 'SIGTERM');
+      if (await waitForExit(child, LEFTOVER_LIMIT_MS)) return;
+      sendSignal(-child.pid, 'SIGKILL');
+      await waitForExit(child, LEFTOVER_LIMIT_MS);
+    }),
+  );
+}
+
+interface RunningParts {
+  readonly options: StackOptions;
+  readonly binary: TemporalBinary;
+  readonly release: () => void;
+}
+
+function running(services: StackServices, { options, binary, release }: RunningParts): Stack {
+  let stopped: Promise<void> | null = null;
+  const stop = (): Promise<void> => {
+    stopped ??= services.stop().finally(release);
+    return stopped;
+  };
+  const idle = options.untilIdle
+    ? waitUntilIdle(options.environment.dataFolder, services).then(stop)
+    : new Promise<void>(() => undefined);
+  return {
+    get record() {
+      return services.record();
+    },
+    binary,
+    idle,
+    stop,
+  };
+}
+
+/**
+ * A client writes its file before it looks for the record, and the record is withdrawn before the last look at the
+ * files: whichever comes first, the client either keeps this stack or sees that it has to start one.
+ */
+async function waitUntilIdle(dataFolder: string, services: StackServices): Promise<void> {
+  for (let idleChecks = 0; idleChecks < IDLE_CHECKS; ) {
+    await new Promise((resolve) => setTimeout(resolve, IDLE_CHECK_MS));
+    idleChecks = listClients(dataFolder).length === 0 ? idleChecks + 1 : 0;
+    if (idleChecks < IDLE_CHECKS) continue;
+    services.announce(false);
+    if (listClients(dataFolder).length === 0) return;
+    services.announce(true);
+    idleChecks = 0;
+  }
+}
+
+class StackServices {
+  private readonly dataFolder: string;
+  private readonly ports: { temporal: number | null; ui: number | null; engine: number | null };
+  private temporal: SupervisedService | null = null;
+  private engine: SupervisedService | null = null;
+  private workers: SupervisedService[] = [];
+  private isReady = false;
+  private isStopping = false;
+
+  constructor(
+    private readonly options: StackOptions,
+    private readonly known: { readonly binary: TemporalBinary; readonly previous: StackRecord | null },
+  ) {
+    this.dataFolder = options.environment.dataFolder;
+    this.ports = {
+      temporal: portOf(known.previous?.temporalAddress),
+      ui: portOf(known.previous?.uiUrl),
+      engine: portOf(known.previous?.engineUrl),
+    };
+  }
+
+  async start(): Promise<void> {
+    await this.choosePorts();
+    this.temporal = this.supervise('temporal', () => this.prepareTemporal());
+    this.engine = this.supervise('engine', () => this.prepareEngine());
+    await Promise.all([this.temporal.ready, this.engine.ready]);
+    const names = Array.from({ length: this.options.workerCount }, (_, index) =>
+      index === 0 ? 'worker' : `worker-${index + 1}`,
+    );
+    this.workers = names.map((name) => this.supervise('worker', () => this.prepareWorker(), name));
+    await Promise.all(this.workers.map((worker) => worker.ready));
+    this.announce(true);
+  }
+
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    await Promise.all(this.workers.map((worker) => worker.stop()));
+    await this.engine?.stop();
+    await this.temporal?.stop();
+  }
+
+  /** Says in the record whether commands may use the stack. */
+  announce(isReady: boolean): void {
+    this.isReady = isReady;
+    this.writeRecord();
+  }
+
+  record(): StackRecord {
+    const services = [this.temporal, this.engine, ...this.workers];
+    return {
+      ...ownIdentity(),
+      ready: this.isReady,
+      kind: this.options.untilIdle ? 'until-idle' : 'dev',
+      temporalAddress: `127.0.0.1:${this.ports.temporal ?? 0}`,
+      namespace: DEFAULT_NAMESPACE,
+      uiUrl: this.ports.ui === null ? null : `http://127.0.0.1:${this.ports.ui}`,
+      engineUrl: `http://127.0.0.1:${this.ports.engine ?? 0}`,
+      store: this.options.environment.store,
+      children: services.flatMap((service) =>
+        service?.process ? [{ name: service.name, ...service.process }] : [],
+      ),
+    };
+  }
+
+  private writeRecord(): void {
+    if (!this.isStopping) writeStackRecord(this.dataFolder, this.record());
+  }
+
+  private supervise(
+    kind: keyof typeof STOP_LIMITS_MS,
+    prepare: () => Promise<ServiceStart>,
+    name: string = kind,
+  ): SupervisedService {
+    return superviseService({
+      name,
+      logFolder: stackPlaces(this.dataFolder).logs,
+      prepare,
+      onChange: () => {
+        this.writeRecord();
+      },
+      onProgress: this.options.onProgress,
+      ...(this.options.launcher === undefined ? {} : { launcher: this.options.launcher }),
+      stopLimitMs: STOP_LIMITS_MS[kind],
+    });
+  }
+
+  private async choosePorts(): Promise<void> {
+    const taken = new Set<number>();
+    const choose = async (preferred: number | null): Promise<number> => {
+      const port = await findFreePort(preferred, taken);
+      taken.add(port);
+      return port;
+    };
+    const usual = this.options.untilIdle ? { temporal: null, ui: null } : USUAL_PORTS;
+    this.ports.temporal = await choose(this.ports.temporal ?? usual.temporal);
+    this.ports.engine = await choose(this.ports.engine);
+    this.ports.ui = this.options.withUi ? await choose(this.ports.ui ?? usual.ui) : null;
+  }
+
+  private async prepareTemporal(): Promise<ServiceStart> {
+    const { temporal, ui } = this.ports;
+    this.ports.temporal = await keepOrReplacePort(temporal);
+    if (ui !== null) this.ports.ui = await keepOrReplacePort(ui);
+    if (temporal !== this.ports.temporal) this.addressChanged('Temporal server', this.ports.temporal);
+    const page = this.ports.ui === null ? ['--headless'] : ['--ui-port', String(this.ports.ui)];
+    return {
+      args: ['temporal', '--port', String(this.ports.temporal), ...page, '--data-dir', this.dataFolder],
+      variables: { EVERSTEP_TEMPORAL_CLI: this.known.binary.path },
+    };
+  }
+
+  private async prepareEngine(): Promise<ServiceStart> {
+    const { engine } = this.ports;
+    this.ports.engine = await keepOrReplacePort(engine);
+    if (engine !== this.ports.engine) this.addressChanged('engine', this.ports.engine);
+    const { engineThreads } = this.options;
+    const threads = engineThreads === null ? [] : ['--threads', String(engineThreads)];
+    return { args: ['engine', '--port', String(this.ports.engine), ...threads, '--data-dir', this.dataFolder] };
+  }
+
+  private async prepareWorker(): Promise<ServiceStart> {
+    const { temporalAddress, engineUrl } = this.record();
+    return {
+      args: [
+        ...['worker', '--data-dir', this.dataFolder, '--store', this.options.environment.store],
+        ...['--temporal-address', temporalAddress, '--local-engine', engineUrl],
+      ],
+    };
+  }
+
+  private addressChanged(what: string, port: number): void {
+    this.options.onProgress(`The ${what}'s port was taken; it is ${port} now.`);
+    for (const worker of this.workers) worker.restart();
+  }
+}
+
+/** A port just used by a process of ours becomes free in a moment; one taken by somebody else is given up. */
+async function keepOrReplacePort(port: number | null): Promise<number> {
+  const deadline = performance.now() + PORT_WAIT_MS;
+  while (port !== null && performance.now() < deadline) {
+    if (await isPortFree(port)) return port;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return findFreePort();
+}
+
+function portOf(address: string | null | undefined): number | null {
+  const port = Number(/:(\d+)$/.exec(address ?? '')?.[1] ?? Number.NaN);
+  return Number.isInteger(port) && port > 0 ? port : null;
+}
+
+/** Where the database of a data folder is, absolute. */
+export function databaseFile(dataFolder: string): string {
+  return path.resolve(stackPlaces(dataFolder).database);
+}

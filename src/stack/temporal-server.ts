@@ -1,0 +1,187 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { childVariables } from '../config/environment';
+import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
+import { DomainError } from '../core/errors';
+import { findOnPath } from './temporal-binary-check';
+import { takePidLock } from './pid-lock';
+import type { LockHolder, PidLock } from './pid-lock';
+import { isPortFree } from './free-port';
+import { identifyProcess, isRunning, sendSignal, waitForExit } from './process-identity';
+import { waitUntilServing } from './temporal-probe';
+
+/** The search attributes of every run; the server has them before the first workflow starts. */
+export const SEARCH_ATTRIBUTES = {
+  EverstepKind: 'Keyword',
+  EverstepRun: 'Keyword',
+  EverstepModel: 'Keyword',
+  EverstepStep: 'Int',
+  EverstepStatus: 'Keyword',
+  EverstepScore: 'Double',
+} as const;
+
+export interface TemporalServerOptions {
+  readonly binary: string;
+  readonly port: number;
+  /** null means without the web page. */
+  readonly uiPort: number | null;
+  /** null keeps everything in memory. */
+  readonly databaseFile: string | null;
+  /** `full` also survives a power cut, at about twice the cost of a step. */
+  readonly durability?: 'normal' | 'full';
+}
+
+export interface TemporalServer {
+  readonly address: string;
+  readonly uiUrl: string | null;
+  readonly pid: number;
+  /** Resolves when the server has ended, wanted or not, with how it ended. */
+  readonly ended: Promise<string>;
+  stop(): Promise<void>;
+}
+
+const START_LIMIT_MS = 60_000;
+const STOP_LIMIT_MS = 10_000;
+/** How long a port may stay busy with a server that is just ending. */
+const PORT_WAIT_MS = 3000;
+
+/**
+ * Starts the embedded server and waits until it serves the namespace.
+ *
+ * One database file never has two servers: a lock beside it names the process in charge. What a dead process
+ * left running is stopped first; the file survives that, as it survives kill -9.
+ */
+export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
+  const lock = options.databaseFile === null ? null : await lockDatabase(options.databaseFile);
+  try {
+    await requireFreePort(options.port);
+    return await launch(options, lock);
+  } catch (error) {
+    lock?.release();
+    throw error;
+  }
+}
+
+/** Where the lock of a database is; `doctor` looks at it. */
+export function databaseLock(databaseFile: string): string {
+  return `${databaseFile}.lock`;
+}
+
+async function lockDatabase(databaseFile: string): Promise<PidLock> {
+  mkdirSync(path.dirname(databaseFile), { recursive: true });
+  const attempt = await takePidLock(databaseLock(databaseFile), { onStale: stopLeftover });
+  if ('lock' in attempt) return attempt.lock;
+  throw new DomainError(
+    'temporal-unavailable',
+    `Process ${attempt.holder.pid} runs a Temporal server on ${databaseFile} (port ${attempt.holder.notes['port'] ?? 'unknown'}). ` +
+      'Use that one, stop it, or choose another --data-dir.',
+  );
+}
+
+async function stopLeftover(left: LockHolder): Promise<void> {
+  const { serverPid, serverStartedAt } = left.notes;
+  if (typeof serverPid !== 'number' || serverStartedAt === undefined) return;
+  const server = { pid: serverPid, startedAt: String(serverStartedAt) };
+  if (!isRunning(server)) return;
+  sendSignal(server.pid, 'SIGTERM');
+  if (await waitForExit(server, PORT_WAIT_MS)) return;
+  sendSignal(server.pid, 'SIGKILL');
+  await waitForExit(server, PORT_WAIT_MS);
+}
+
+async function requireFreePort(port: number): Promise<void> {
+  const deadline = performance.now() + PORT_WAIT_MS;
+  while (!(await isPortFree(port))) {
+    if (performance.now() > deadline) {
+      throw new DomainError('temporal-unavailable', `Port ${port} is in use. Choose another with --port.`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+async function launch(options: TemporalServerOptions, lock: PidLock | null): Promise<TemporalServer> {
+  const address = `127.0.0.1:${options.port}`;
+  const child = spawnTiedToUs(options.binary, serverArguments(options));
+  const ended = whenEnded(child).finally(() => lock?.release());
+  const identity = identifyProcess(child.pid ?? -1);
+  if (identity !== null) {
+    lock?.note({ port: options.port, serverPid: identity.pid, serverStartedAt: identity.startedAt });
+  }
+  const stop = async (): Promise<void> => {
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS);
+    await ended;
+    clearTimeout(timer);
+  };
+  try {
+    let end: string | null = null;
+    void ended.then((how) => (end = how));
+    await waitUntilServing(
+      { address, namespace: DEFAULT_NAMESPACE },
+      {
+        timeoutMs: START_LIMIT_MS,
+        attributes: Object.keys(SEARCH_ATTRIBUTES),
+        isGone: () => (end === null ? null : `The Temporal server ended while starting: ${end}.`),
+      },
+    );
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const uiUrl = options.uiPort === null ? null : `http://127.0.0.1:${options.uiPort}`;
+  return { address, uiUrl, pid: child.pid ?? -1, ended, stop };
+}
+
+/**
+ * Where util-linux is there, the kernel ends the server when this process dies, however it dies.
+ * Elsewhere the next start on the same database stops it.
+ */
+function spawnTiedToUs(binary: string, args: readonly string[]): ChildProcess {
+  const variables = childVariables({});
+  const setpriv = process.platform === 'linux' ? findOnPath('setpriv', variables['PATH'] ?? '') : null;
+  const [program, ...rest] =
+    setpriv === null ? [binary, ...args] : [setpriv, '--pdeathsig', 'TERM', '--', binary, ...args];
+  return spawn(program, rest, { stdio: ['ignore', 'ignore', 'pipe'], env: variables });
+}
+
+function whenEnded(child: ChildProcess): Promise<string> {
+  let complaint = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    process.stderr.write(text);
+    complaint = (complaint + text).slice(-500);
+  });
+  return new Promise((resolve) => {
+    child.once('error', (error) => {
+      resolve(error.message);
+    });
+    child.once('close', (code, signal) => {
+      resolve(`${signal ?? `exit code ${code ?? 'unknown'}`}${complaint === '' ? '' : `, ${complaint.trim()}`}`);
+    });
+  });
+}
+
+/**
+ * The poll rates matter: with the server's defaults (20 polls a second and shard, one shard) a serial activity
+ * waits up to 100 ms in hand-overs; with these it takes about 10.
+ */
+function serverArguments(options: TemporalServerOptions): string[] {
+  const { port, uiPort, databaseFile, durability = 'normal' } = options;
+  const rates = {
+    'history.transferProcessorMaxPollRPS': 2000,
+    'history.timerProcessorMaxPollRPS': 2000,
+    'history.transferProcessorMaxPollHostRPS': 4000,
+    'history.timerProcessorMaxPollHostRPS': 4000,
+  };
+  return [
+    ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'],
+    ...(uiPort === null ? ['--headless'] : ['--ui-port', String(uiPort)]),
+    ...['--namespace', DEFAULT_NAMESPACE],
+    ...(databaseFile === null
+      ? []
+      : ['--db-filename', databaseFile, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', `synchronous=${durability}`]),
+    ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
+    ...Object.entries(rates).flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]),
+  ];
+}

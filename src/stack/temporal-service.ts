@@ -1,0 +1,55 @@
+import path from 'node:path';
+import type { Environment } from '../config/environment';
+import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
+import { DomainError } from '../core/errors';
+import { createServiceLogger } from '../workers/service-log';
+import { exitWithin } from './service-lifetime';
+import type { StopReason } from './service-lifetime';
+import { binaryLookup } from './stack';
+import { stackPlaces } from './stack-record';
+import { obtainTemporalBinary } from './temporal-binary';
+import { startTemporalServer } from './temporal-server';
+
+export interface TemporalServiceOptions {
+  readonly environment: Environment;
+  readonly port: number;
+  readonly uiPort: number | null;
+  readonly durability: 'normal' | 'full';
+  readonly stop: Promise<StopReason>;
+  readonly onReady: (line: string) => void;
+}
+
+const STOP_LIMIT_MS = 15_000;
+
+/** `everstep temporal`: the embedded server in the foreground. Returns the exit code. */
+export async function runTemporalService(options: TemporalServiceOptions): Promise<number> {
+  const { environment } = options;
+  const logger = createServiceLogger({ service: 'temporal', level: environment.logLevel });
+  const onProgress = (line: string): void => {
+    logger.info(line);
+  };
+  const binary = await obtainTemporalBinary(binaryLookup(environment, onProgress));
+  logger.info({ program: binary.path, source: binary.source, version: binary.version }, 'Temporal CLI chosen');
+  const starting = startTemporalServer({
+    binary: binary.path,
+    port: options.port,
+    uiPort: options.uiPort,
+    databaseFile: path.resolve(stackPlaces(environment.dataFolder).database),
+    durability: options.durability,
+  });
+  const early = await Promise.race([starting.then(() => null), options.stop]);
+  if (early !== null) exitWithin(STOP_LIMIT_MS, early.exitCode);
+  const server = await starting;
+  const page = server.uiUrl === null ? '' : `, UI ${server.uiUrl}`;
+  if (early === null) {
+    options.onReady(`Temporal server ready at ${server.address} (namespace ${DEFAULT_NAMESPACE}${page}, CLI: ${binary.source})`);
+  }
+  const end = await Promise.race([options.stop, server.ended]);
+  if (typeof end === 'string') {
+    throw new DomainError('temporal-unavailable', `The Temporal server ended: ${end}. Start it again; runs go on where they were.`);
+  }
+  logger.info({ reason: end.reason }, 'stopping');
+  exitWithin(STOP_LIMIT_MS, end.exitCode);
+  await server.stop();
+  return end.exitCode;
+}

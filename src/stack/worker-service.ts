@@ -1,0 +1,50 @@
+import type { Environment } from '../config/environment';
+import type { TemporalAddress } from '../config/temporal-connection';
+import { runWorkers } from '../workers/worker';
+import { installTemporalRuntime } from '../workers/logging';
+import { createServiceLogger } from '../workers/service-log';
+import { exitWithin } from './service-lifetime';
+import type { StopReason } from './service-lifetime';
+import { waitUntilServing } from './temporal-probe';
+
+export interface WorkerServiceOptions {
+  readonly environment: Environment;
+  readonly connection: TemporalAddress;
+  readonly roles: readonly string[];
+  readonly concurrency: Readonly<Record<string, number>>;
+  readonly engine: { readonly url?: string; readonly apiKey?: string };
+  readonly plugins?: string;
+  readonly stop: Promise<StopReason>;
+  readonly onReady: (line: string) => void;
+}
+
+const SERVER_WAIT_MS = 30_000;
+/** What an activity in flight may still do; what is not finished then is retried by another worker. */
+const STOP_LIMIT_MS = 9000;
+const ORPHAN_LIMIT_MS = 2000;
+
+/** `everstep worker`: workers in the foreground. Returns the exit code. */
+export async function runWorkerService(options: WorkerServiceOptions): Promise<number> {
+  const { environment, connection } = options;
+  const logger = createServiceLogger({ service: 'worker', level: environment.logLevel });
+  installTemporalRuntime(logger);
+  await waitUntilServing(connection, { timeoutMs: SERVER_WAIT_MS, attributes: [], isGone: () => null });
+  const workers = await runWorkers({
+    connection,
+    roles: [...options.roles],
+    concurrency: { ...options.concurrency },
+    dataFolder: environment.dataFolder,
+    store: environment.store,
+    engine: options.engine,
+    ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+    logger,
+  });
+  options.onReady(`Worker ready on ${workers.taskQueues.join(', ')} (Temporal ${connection.address}, namespace ${connection.namespace})`);
+  const end = await Promise.race([options.stop, workers.run]);
+  if (end === undefined) return 0;
+  logger.info({ reason: end.reason }, 'stopping');
+  exitWithin(end.reason === 'parent gone' ? ORPHAN_LIMIT_MS : STOP_LIMIT_MS, end.exitCode);
+  workers.shutdown();
+  await workers.run;
+  return end.exitCode;
+}

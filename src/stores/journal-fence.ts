@@ -1,0 +1,156 @@
+import {
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  closeSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { DomainError } from '../core/errors';
+import { asStoreError, hasErrorCode } from './system-errors';
+import { temporaryName } from './whole-file';
+
+/**
+ * Which attempt may write a journal, and which file holds its rows.
+ *
+ * ```
+ * metrics.jsonl                    what everybody reads: a hard link to the newest generation
+ * metrics.jsonl.lease              epoch of the attempt that may write
+ * .metrics.jsonl.generation-<n>    rows as the attempt of epoch n writes them
+ * ```
+ *
+ * Each takeover has a file of its own, so an attempt that wakes up after its successor started writes into a file
+ * nobody reads. The generation keeps the rows also when such an attempt wakes up in the middle of its own takeover and
+ * renames an old copy over `metrics.jsonl`.
+ */
+export class JournalFence {
+  private readonly leasePath: string;
+
+  constructor(
+    private readonly path: string,
+    private readonly epoch: number,
+  ) {
+    this.leasePath = `${path}.lease`;
+    mkdirSync(dirname(path), { recursive: true });
+  }
+
+  /** Throws `superseded` when a later attempt has taken over. */
+  check(): void {
+    const held = this.heldEpoch();
+    if (held <= this.epoch) return;
+    throw new DomainError(
+      'superseded',
+      `${basename(this.path)} now belongs to a later attempt (${held}, this is ${this.epoch}). Nothing to do: the later one goes on.`,
+    );
+  }
+
+  /** Shuts out every attempt of a lower epoch. */
+  raise(): void {
+    this.check();
+    this.replace(this.leasePath, `${this.epoch}\n`);
+    this.check();
+  }
+
+  /** Rows as the last attempt left them. */
+  readNewest(): string {
+    const newest = this.generations().at(-1);
+    return readText(newest?.path ?? this.path);
+  }
+
+  /** Puts a new file with these rows in the journal's place and opens it for appending. */
+  publish(text: string): number {
+    const own = this.generationPath(this.epoch);
+    this.replace(own, text);
+    const descriptor = openSync(own, 'a');
+    this.show(own);
+    const held = this.heldEpoch();
+    if (held > this.epoch) {
+      closeSync(descriptor);
+      this.showNewest();
+      this.check();
+    }
+    for (const { epoch, path } of this.generations()) if (epoch < this.epoch) rmSync(path, { force: true });
+    return descriptor;
+  }
+
+  /** Whether readers see the file with this inode. */
+  isShown(inode: bigint): boolean {
+    try {
+      return statSync(this.path, { bigint: true }).ino === inode;
+    } catch (error) {
+      if (hasErrorCode(error, 'ENOENT')) return false;
+      throw error;
+    }
+  }
+
+  private showNewest(): void {
+    const newest = this.generations().at(-1);
+    if (newest) this.show(newest.path);
+  }
+
+  private show(generation: string): void {
+    const temporary = temporaryName(this.path);
+    try {
+      linkSync(generation, temporary);
+    } catch (error) {
+      if (!hasErrorCode(error, 'EPERM', 'ENOTSUP', 'ENOSYS')) throw error;
+      // No hard links here: the generation itself becomes the journal.
+      renameSync(generation, this.path);
+      return;
+    }
+    renameSync(temporary, this.path);
+  }
+
+  private heldEpoch(): number {
+    const epoch = Number.parseInt(readText(this.leasePath), 10);
+    return Number.isNaN(epoch) ? -1 : epoch;
+  }
+
+  private generations(): { epoch: number; path: string }[] {
+    const prefix = basename(this.generationPath(0)).slice(0, -1);
+    return readdirSync(dirname(this.path))
+      .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
+      .map((name) => ({ epoch: Number(name.slice(prefix.length)), path: join(dirname(this.path), name) }))
+      .sort((left, right) => left.epoch - right.epoch);
+  }
+
+  private generationPath(epoch: number): string {
+    return join(dirname(this.path), `.${basename(this.path)}.generation-${epoch}`);
+  }
+
+  private replace(path: string, text: string): void {
+    const temporary = temporaryName(path);
+    try {
+      writeFileSync(temporary, text);
+      sync(temporary);
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw asStoreError(error, path);
+    }
+  }
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r+');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return '';
+    throw error;
+  }
+}

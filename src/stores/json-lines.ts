@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises';
+import { hasErrorCode } from './system-errors';
+
+/** Rows of a JSONL file; none when it does not exist. A torn last line, or any line that is not an object, is passed over. */
+export async function readJsonLines<Row extends object>(path: string): Promise<Row[]> {
+  try {
+    return parseJsonLines<Row>(await readFile(path, 'utf8'));
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+export function parseJsonLines<Row extends object>(text: string): Row[] {
+  return text.split('\n').flatMap((line) => parseJsonObject<Row>(line) ?? []);
+}
+
+/** null when the text is not an object. */
+// The caller names the type of what the store wrote there.
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function parseJsonObject<Value extends object>(text: string): Value | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    // The store's files are written by its own writers alone, from values of this type.
+    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
+    return isObject(value) ? (value as Value) : null;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

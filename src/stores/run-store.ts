@@ -1,0 +1,243 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DomainError } from '../core/errors';
+import { validateName } from '../core/names';
+import type { CheckpointRow, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
+import type { Journal, JournalSpec } from './fenced-journal';
+import { openJournal } from './fenced-journal';
+import { readJsonLines } from './json-lines';
+import { hasErrorCode } from './system-errors';
+import { createWholeFile, readJson, readWholeFile, writeJson, writeWholeFile } from './whole-file';
+
+/** The workflow a run belongs to; `firstRunId` tells a workflow from an older one of the same name. */
+export interface RunOwner {
+  readonly workflowId: string;
+  readonly firstRunId: string;
+}
+
+/** One row of `controls.jsonl`: a change a person made. */
+export interface ControlRow {
+  readonly at: string;
+  readonly by: string;
+  readonly reason: string;
+  readonly step: number;
+  readonly control: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** Journals of a run: `<name>.jsonl`. */
+export interface RunJournals {
+  readonly metrics: MetricsRow;
+  readonly timing: TimingRow;
+  readonly scores: ScoreRow;
+  readonly checkpoints: CheckpointRow;
+  readonly controls: ControlRow;
+}
+
+export interface StepRange {
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/**
+ * Runs on a disk that every worker sees.
+ *
+ * ```
+ * <root>/runs/<run>/
+ *   owner.json  config.json  code.diff  state.json
+ *   metrics.jsonl  timing.jsonl  scores.jsonl  checkpoints.jsonl  controls.jsonl
+ *   evals/<step>/<evaluator>/
+ * ```
+ *
+ * Whole files are replaced at once; journals belong to one attempt at a time (`openJournal`). Readers see whatever is
+ * there, also of a run whose worker died or whose server is away.
+ */
+export interface RunStore {
+  readonly root: string;
+  runFolder(run: string): string;
+  /** Folder of one evaluator's work on one step. */
+  cellFolder(run: string, step: number, evaluator: string): string;
+  exists(run: string): Promise<boolean>;
+  /** Newest last. Folders without a readable state are passed over. */
+  listRuns(): Promise<RunState[]>;
+  /** Makes the run's folder this workflow's own. Another owner is a `store-conflict`. */
+  claim(run: string, owner: RunOwner): Promise<'claimed' | 'already-ours'>;
+  readOwner(run: string): Promise<RunOwner | null>;
+  /** Removes a run that could not be started, unless it belongs to another workflow than the one named. */
+  discard(run: string, owner?: Pick<RunOwner, 'workflowId'>): Promise<void>;
+  writeConfig(run: string, config: object): Promise<void>;
+  /** As it was written. Throws `unknown-run` where there is none. */
+  readConfig<Config extends object = Record<string, unknown>>(run: string): Promise<Config>;
+  writeCodeDiff(run: string, diff: string): Promise<void>;
+  writeState(run: string, state: RunState): Promise<void>;
+  /** null where the run has none yet. */
+  readState(run: string): Promise<RunState | null>;
+  openJournal<Name extends keyof RunJournals>(
+    run: string,
+    name: Name,
+    options: Omit<JournalSpec<RunJournals[Name]>, 'path' | 'keyOf'>,
+  ): Promise<Journal<RunJournals[Name]>>;
+  readMetrics(run: string, range?: StepRange): Promise<MetricsRow[]>;
+  readTiming(run: string, range?: StepRange): Promise<TimingRow[]>;
+  readScores(run: string): Promise<ScoreRow[]>;
+  readCheckpoints(run: string): Promise<CheckpointRow[]>;
+  readControls(run: string): Promise<ControlRow[]>;
+}
+
+const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Name]) => string } = {
+  metrics: ({ step }) => String(step),
+  timing: ({ step }) => String(step),
+  scores: ({ step, schedule, evaluator, metric }) => JSON.stringify([step, schedule, evaluator, metric]),
+  checkpoints: ({ name, lineage }) => JSON.stringify([name, lineage]),
+  controls: ({ at, by, control, step }) => JSON.stringify([at, by, control, step]),
+};
+
+export function createRunStore(root: string): RunStore {
+  return new FolderRunStore(root);
+}
+
+class FolderRunStore implements RunStore {
+  constructor(readonly root: string) {}
+
+  runFolder(run: string): string {
+    return join(this.root, 'runs', validateName('Run', run));
+  }
+
+  cellFolder(run: string, step: number, evaluator: string): string {
+    const stepName = validateName('Step', String(step));
+    return join(this.runFolder(run), 'evals', stepName, validateName('Evaluator', evaluator));
+  }
+
+  async exists(run: string): Promise<boolean> {
+    return (await readWholeFile(this.file(run, 'owner.json'))) !== null;
+  }
+
+  async listRuns(): Promise<RunState[]> {
+    const states = await Promise.all(
+      (await this.runNames()).map((run) => this.readState(run).catch(() => null)),
+    );
+    return states
+      .filter((state) => state !== null)
+      .sort((left, right) => compare(left.startedAt, right.startedAt) || compare(left.run, right.run));
+  }
+
+  async claim(run: string, owner: RunOwner): Promise<'claimed' | 'already-ours'> {
+    const content = `${JSON.stringify({ workflowId: owner.workflowId, firstRunId: owner.firstRunId }, null, 2)}\n`;
+    if (await createWholeFile(this.file(run, 'owner.json'), content)) return 'claimed';
+    const present = await this.readOwner(run);
+    if (present?.workflowId === owner.workflowId && present.firstRunId === owner.firstRunId)
+      return 'already-ours';
+    throw new DomainError(
+      'store-conflict',
+      `Run "${run}" in ${this.root} belongs to another workflow (${present?.workflowId ?? 'owner.json is unreadable'}). ` +
+        'Start under another name, or use another store.',
+    );
+  }
+
+  async readOwner(run: string): Promise<RunOwner | null> {
+    return readJson<RunOwner>(this.file(run, 'owner.json'));
+  }
+
+  async discard(run: string, owner?: Pick<RunOwner, 'workflowId'>): Promise<void> {
+    const present = await this.readOwner(run);
+    if (owner && present && present.workflowId !== owner.workflowId) return;
+    // Renamed first, so that nobody finds half a run while its files go.
+    const doomed = join(this.root, 'runs', `.discarded-${randomUUID()}`);
+    try {
+      await rename(this.runFolder(run), doomed);
+    } catch (error) {
+      if (hasErrorCode(error, 'ENOENT')) return;
+      throw error;
+    }
+    await rm(doomed, { recursive: true, force: true });
+  }
+
+  async writeConfig(run: string, config: object): Promise<void> {
+    await writeJson(this.file(run, 'config.json'), config);
+  }
+
+  async readConfig<Config extends object = Record<string, unknown>>(run: string): Promise<Config> {
+    const config = await readJson<Config>(this.file(run, 'config.json'));
+    if (config !== null) return config;
+    throw new DomainError(
+      'unknown-run',
+      `Run "${run}" has no readable config.json in ${this.root}. List the runs there are with: everstep runs list`,
+    );
+  }
+
+  async writeCodeDiff(run: string, diff: string): Promise<void> {
+    await writeWholeFile(this.file(run, 'code.diff'), diff);
+  }
+
+  async writeState(run: string, state: RunState): Promise<void> {
+    await writeJson(this.file(run, 'state.json'), state);
+  }
+
+  async readState(run: string): Promise<RunState | null> {
+    const state = await readJson<RunState>(this.file(run, 'state.json'));
+    return state?.run === run ? state : null;
+  }
+
+  openJournal<Name extends keyof RunJournals>(
+    run: string,
+    name: Name,
+    options: Omit<JournalSpec<RunJournals[Name]>, 'path' | 'keyOf'>,
+  ): Promise<Journal<RunJournals[Name]>> {
+    return openJournal({ ...options, path: this.file(run, `${name}.jsonl`), keyOf: JOURNAL_KEYS[name] });
+  }
+
+  readMetrics(run: string, range: StepRange = {}): Promise<MetricsRow[]> {
+    return this.readSteps<MetricsRow>(run, 'metrics', range);
+  }
+
+  readTiming(run: string, range: StepRange = {}): Promise<TimingRow[]> {
+    return this.readSteps<TimingRow>(run, 'timing', range);
+  }
+
+  readScores(run: string): Promise<ScoreRow[]> {
+    return this.readRows(run, 'scores');
+  }
+
+  readCheckpoints(run: string): Promise<CheckpointRow[]> {
+    return this.readRows(run, 'checkpoints');
+  }
+
+  readControls(run: string): Promise<ControlRow[]> {
+    return this.readRows(run, 'controls');
+  }
+
+  private async readSteps<Row extends { readonly step: number }>(
+    run: string,
+    name: 'metrics' | 'timing',
+    { from = -Infinity, to = Infinity }: StepRange,
+  ): Promise<Row[]> {
+    const rows = await readJsonLines<Row>(this.file(run, `${name}.jsonl`));
+    return rows.filter(({ step }) => step >= from && step <= to);
+  }
+
+  private readRows<Name extends keyof RunJournals>(run: string, name: Name): Promise<RunJournals[Name][]> {
+    return readJsonLines<RunJournals[Name]>(this.file(run, `${name}.jsonl`));
+  }
+
+  private file(run: string, name: string): string {
+    return join(this.runFolder(run), name);
+  }
+
+  private async runNames(): Promise<string[]> {
+    try {
+      const entries = await readdir(join(this.root, 'runs'), { withFileTypes: true });
+      return entries
+        .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+        .map(({ name }) => name);
+    } catch (error) {
+      if (hasErrorCode(error, 'ENOENT')) return [];
+      throw error;
+    }
+  }
+}
+
+function compare(left: string, right: string): number {
+  return left < right ? -1 : Number(left > right);
+}

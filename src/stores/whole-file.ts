@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import { constants } from 'node:fs';
+import { copyFile, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { parseJsonObject } from './json-lines';
+import { asStoreError, hasErrorCode } from './system-errors';
+
+/** Writes under a temporary name and renames, so that a reader sees the old file or the new one, never half of one. */
+export async function writeWholeFile(path: string, content: string | Uint8Array): Promise<void> {
+  const temporary = temporaryName(path);
+  try {
+    await writeSynced(temporary, content);
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw asStoreError(error, path);
+  }
+}
+
+/** Creates a file that must not exist yet, whole at once. False when it is there already. */
+export async function createWholeFile(path: string, content: string): Promise<boolean> {
+  const temporary = temporaryName(path);
+  try {
+    await writeSynced(temporary, content);
+    await linkOrCopy(temporary, path);
+    return true;
+  } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return false;
+    throw asStoreError(error, path);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+/** null when there is no such file. */
+export async function readWholeFile(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
+    throw error;
+  }
+}
+
+/** null when there is no such file or it holds no object. */
+export async function readJson<Value extends object>(path: string): Promise<Value | null> {
+  return parseJsonObject<Value>((await readWholeFile(path)) ?? '');
+}
+
+export function writeJson(path: string, value: unknown): Promise<void> {
+  return writeWholeFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** Beside the file, so that renaming stays within the file system; dotted, so that listings pass over it. */
+export function temporaryName(path: string): string {
+  return join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
+}
+
+async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  const file = await open(path, 'w');
+  try {
+    await file.writeFile(content);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Some file systems have no hard links; an exclusive copy is the next best. */
+async function linkOrCopy(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!hasErrorCode(error, 'EPERM', 'ENOTSUP', 'ENOSYS')) throw error;
+    await copyFile(from, to, constants.COPYFILE_EXCL);
+  }
+}

@@ -1,0 +1,75 @@
+import { DomainError } from '../core/errors';
+import type { RunState } from '../core/run';
+import type { ModelIncarnation, TrainingPlan } from '../core/training-plan';
+import type { TinkerClient } from '../engines/tinker/client';
+import type { RunStore } from '../stores/run-store';
+import type { ActiveRuns } from './active-runs';
+
+export interface CloseRunInput {
+  readonly plan: TrainingPlan;
+  readonly model: ModelIncarnation | null;
+  readonly status: 'completed' | 'stopped' | 'cancelled' | 'failed';
+  readonly reason?: string;
+  readonly step: number;
+  readonly rewinds: number;
+  readonly stepsReplayed: number;
+}
+
+export interface CloseDependencies {
+  readonly store: RunStore;
+  readonly runs: ActiveRuns;
+  readonly now: () => Date;
+  /** Set after several attempts: a service that stays away shall not keep the run from closing. */
+  readonly isLastChance: boolean;
+}
+
+/** Writes how the run ended, with the digest of its final weights, and releases the model. Repeating it changes nothing. */
+export async function closeRun(dependencies: CloseDependencies, input: CloseRunInput): Promise<string | null> {
+  const { store, now } = dependencies;
+  const { plan } = input;
+  const before = await store.readState(plan.run);
+  if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
+  const finalWeightsDigest = await release(dependencies, input);
+  const state: RunState = {
+    ...before,
+    status: input.status,
+    step: input.step,
+    totalSteps: plan.totalSteps,
+    closedAt: now().toISOString(),
+    lineage: input.model?.lineage ?? 0,
+    rewinds: input.rewinds,
+    stepsReplayed: input.stepsReplayed,
+    finalWeightsDigest,
+    ...(input.reason !== undefined && { reason: input.reason }),
+  };
+  await store.writeState(plan.run, state);
+  return finalWeightsDigest;
+}
+
+async function release(
+  { store, runs, isLastChance }: CloseDependencies,
+  { plan, model, status }: CloseRunInput,
+): Promise<string | null> {
+  try {
+    const { engine } = await runs.open(plan.run);
+    if (model) await unload(engine.client, model, status);
+    const final = (await store.readCheckpoints(plan.run)).find((row) => row.final);
+    if (final?.sampler_path == null || !engine.profile.readsWeights) return null;
+    return await engine.client.weightsDigest(final.sampler_path);
+  } catch (error) {
+    if (isLastChance || !(error instanceof DomainError && error.retryable)) return null;
+    throw error;
+  } finally {
+    await runs.forget(plan.run);
+  }
+}
+
+async function unload(client: TinkerClient, model: ModelIncarnation, status: CloseRunInput['status']): Promise<void> {
+  try {
+    await client.unloadModel(model.modelId);
+    await client.finishSession(model.sessionId, status === 'failed' ? 'errored' : 'success');
+  } catch (error) {
+    // The service ended them already.
+    if (!(error instanceof DomainError) || error.retryable) throw error;
+  }
+}

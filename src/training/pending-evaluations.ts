@@ -1,0 +1,51 @@
+import { readStoredCell } from '../evaluation/stored-cell';
+import type { RunStore } from '../stores/run-store';
+import type { FinishedCell } from './record-scores';
+
+export interface PendingCells {
+  readonly step: number;
+  readonly attempt: number;
+  readonly workflowId: string;
+  readonly evaluators: readonly string[];
+}
+
+/** What became of one evaluation: its cells, or the news that nobody works on it any more. Neither while it runs. */
+export interface EvaluationOutcome {
+  readonly step: number;
+  readonly finished: { readonly step: number; readonly cells: readonly FinishedCell[] } | null;
+  readonly isGone: boolean;
+}
+
+const MAX_ATTEMPTS = 3;
+
+/** Takes finished cells from the store, and finds the evaluations whose workflow ended without finishing them. */
+export async function settleEvaluations(
+  store: RunStore,
+  input: { readonly run: string; readonly pending: readonly PendingCells[] },
+  isRunning: (workflowId: string) => Promise<boolean>,
+): Promise<readonly EvaluationOutcome[]> {
+  const outcomes = await Promise.all(input.pending.map((pending) => settle(store, { run: input.run, pending }, isRunning)));
+  return outcomes.filter((outcome) => outcome.isGone || outcome.finished !== null);
+}
+
+async function settle(
+  store: RunStore,
+  { run, pending }: { readonly run: string; readonly pending: PendingCells },
+  isRunning: (workflowId: string) => Promise<boolean>,
+): Promise<EvaluationOutcome> {
+  const { step, evaluators } = pending;
+  if (await isRunning(pending.workflowId)) return { step, finished: null, isGone: false };
+
+  const cells = await Promise.all(
+    evaluators.map(async (evaluator): Promise<FinishedCell> => {
+      const stored = await readStoredCell(store.cellFolder(run, step, evaluator));
+      if (stored) return { evaluator, scores: stored.scores, at: stored.at };
+      return { evaluator, scores: [], at: new Date().toISOString(), error: ENDED };
+    }),
+  );
+  const isMissing = cells.some(({ error }) => error !== undefined);
+  if (isMissing && pending.attempt < MAX_ATTEMPTS) return { step, finished: null, isGone: true };
+  return { step, finished: { step, cells }, isGone: false };
+}
+
+const ENDED = `its workflow was ended ${MAX_ATTEMPTS} times without a result`;

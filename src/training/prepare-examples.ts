@@ -1,0 +1,107 @@
+import type { SupervisedConfig } from '../config/supervised-config';
+import type { RenderedExample } from '../core/conversation';
+import { DomainError } from '../core/errors';
+import type { Tokenizer } from '../core/tokenizer';
+import type { ConversationRow } from '../datasets/dataset';
+import { describeTruncation, toDatum } from '../datasets/to-datum';
+import type { Renderer } from '../renderers/renderer';
+import type { PreparedExample } from './prepared-data';
+
+export interface ExampleContext {
+  readonly config: SupervisedConfig;
+  readonly renderer: Renderer;
+  readonly tokenizer: Tokenizer;
+  /** Tokens the model can read; null where the service does not say. */
+  readonly contextLength: number | null;
+  /** Called now and then, so that long preparations stay alive and can be stopped. */
+  readonly onProgress: (done: number) => void;
+}
+
+export interface PreparedExamples {
+  readonly examples: readonly PreparedExample[];
+  readonly truncatedCount: number;
+}
+
+const PAUSE_EVERY = 500;
+
+/**
+ * Renders conversations into training sequences.
+ *
+ * An example longer than the model's context is refused unless `maxLength` says that it may be cut.
+ */
+export async function prepareExamples(
+  rows: readonly ConversationRow[],
+  context: ExampleContext,
+): Promise<PreparedExamples> {
+  const limit = lengthLimit(context);
+  const examples: PreparedExample[] = [];
+  let truncatedCount = 0;
+  for (const [index, row] of rows.entries()) {
+    const rendered = context.renderer.buildSupervisedExample(row.messages, context.config.trainOnWhat);
+    truncatedCount += checkLength(rendered, { index, limit, isCutAllowed: context.config.maxLength !== undefined });
+    examples.push(prepareExample(rendered, limit, context));
+    if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
+      context.onProgress(index + 1);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  if (examples.every(({ counted }) => !counted.includes(1))) {
+    throw new DomainError(
+      'bad-dataset',
+      `dataset: no token of any example carries loss with trainOnWhat "${context.config.trainOnWhat}". Choose another trainOnWhat, or check that the conversations have assistant messages.`,
+    );
+  }
+  return { examples, truncatedCount };
+}
+
+function lengthLimit({ config, contextLength }: ExampleContext): number {
+  const { maxLength } = config;
+  if (maxLength !== undefined && contextLength !== null && maxLength > contextLength) {
+    throw new DomainError(
+      'bad-config',
+      `maxLength: ${maxLength} is more than the ${contextLength} tokens ${config.model} can read. Use at most ${contextLength}.`,
+    );
+  }
+  return maxLength ?? contextLength ?? Number.MAX_SAFE_INTEGER;
+}
+
+interface LengthRule {
+  readonly index: number;
+  readonly limit: number;
+  readonly isCutAllowed: boolean;
+}
+
+/** 1 when the example has to be cut. */
+function checkLength({ tokens }: RenderedExample, { index, limit, isCutAllowed }: LengthRule): 0 | 1 {
+  if (tokens.length <= limit) return 0;
+  if (isCutAllowed) return 1;
+  throw new DomainError(
+    'bad-dataset',
+    `dataset: example ${index + 1} has ${tokens.length} tokens and the model reads ${limit}. Set maxLength: ${limit} to cut such examples, or shorten them.`,
+  );
+}
+
+function prepareExample(rendered: RenderedExample, limit: number, context: ExampleContext): PreparedExample {
+  const datum = toDatum(rendered, { maxLength: limit, reduction: context.config.lossReduction });
+  // The weights of an example cut to nothing are all zero: it trains nothing, which is what cutting it means.
+  const { isLossGone } = describeTruncation(rendered, limit);
+  const weights = datum.lossInputs['weights'] ?? new Float32Array();
+  const counted = Uint8Array.from(datum.targetTokens, (token, index) =>
+    !isLossGone && (weights[index] ?? 0) > 0 && !context.tokenizer.isSpecial(token) ? 1 : 0,
+  );
+  return { datum, counted, countedBytes: countBytes(context.tokenizer, datum.targetTokens, counted) };
+}
+
+/** UTF-8 bytes of each unbroken run of counted tokens, decoded together because a character may span tokens. */
+function countBytes(tokenizer: Tokenizer, tokens: Int32Array, counted: Uint8Array): number {
+  let bytes = 0;
+  let run: number[] = [];
+  tokens.forEach((token, index) => {
+    if (counted[index]) run.push(token);
+    if (run.length > 0 && (!counted[index] || index === tokens.length - 1)) {
+      bytes += Buffer.byteLength(tokenizer.decode(run));
+      run = [];
+    }
+  });
+  return bytes;
+}

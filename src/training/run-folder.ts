@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import type { EvaluatorConfig } from '../config/evaluation-config';
+import type { SupervisedConfig } from '../config/supervised-config';
+import type { OptimizationPlan } from '../core/training-plan';
+import type { RunStore } from '../stores/run-store';
+
+/**
+ * What a run keeps in its folder beside the journals, written once when it is prepared:
+ *
+ *     config.json           the resolved config and where everything came from
+ *     data/train.bin        the training split as tokens
+ *     data/test.jsonl       the test split as conversations, where there is one
+ */
+export interface RunRecord {
+  readonly run: string;
+  readonly config: SupervisedConfig;
+  /** Options of each evaluator by its name. */
+  readonly evaluators: Readonly<Record<string, EvaluatorConfig>>;
+  readonly renderer: string;
+  readonly engineUrl: string;
+  readonly data: {
+    readonly source: string;
+    readonly revision: string | null;
+    readonly contentHash: string;
+    readonly preparedHash: string;
+    readonly trainCount: number;
+    readonly testCount: number;
+    readonly skippedCount: number;
+    readonly truncatedCount: number;
+  };
+  readonly provenance: object;
+}
+
+/** What `prepareRun` wrote. */
+export async function readRunRecord(store: RunStore, run: string): Promise<RunRecord> {
+  // Written whole by prepareRun alone, in this form.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
+  return (await store.readConfig(run)) as RunRecord;
+}
+
+export function trainDataPath(runFolder: string): string {
+  return join(runFolder, 'data', 'train.bin');
+}
+
+export function testDataPath(runFolder: string): string {
+  return join(runFolder, 'data', 'test.jsonl');
+}
+
+export function optimizationOf(config: SupervisedConfig): OptimizationPlan {
+  return {
+    learningRate: config.learningRate,
+    schedule: config.lrSchedule,
+    adam: config.adam,
+    batchSize: config.batchSize,
+    seed: config.seed,
+  };
+}

@@ -1,0 +1,189 @@
+import { DomainError } from '../core/errors';
+import type {
+  OptimizationPlan,
+  SegmentInput,
+  SegmentResult,
+  Snapshot,
+  TrainingPosition,
+} from '../core/training-plan';
+import type { TinkerClient } from '../engines/tinker/client';
+import { planChunks } from '../engines/tinker/chunks';
+import type { Batches } from './batches';
+import type { PreparedData } from './prepared-data';
+import type { StepJournals } from './step-journals';
+import type { PlannedStep, StepPlanner } from './step-plan';
+import { planStep } from './step-plan';
+import type { StepSender, SubmittedStep } from './step-requests';
+import { adoptStep, collectStep, submitStep } from './step-requests';
+
+export interface SegmentDependencies {
+  readonly client: TinkerClient;
+  readonly data: PreparedData;
+  readonly batches: Batches;
+  readonly optimization: OptimizationPlan;
+  readonly journals: StepJournals;
+  /** Milliseconds of a clock that only measures durations. */
+  readonly now: () => number;
+}
+
+export interface SegmentOptions {
+  /** From 1; a later attempt may not resend to a service that would compute twice. */
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  /** Fires when the worker is about to stop: the segment ends at the next collected step. */
+  readonly shouldEnd: () => boolean;
+  /** Why the segment cannot go on just now, or null; a service without room is waited for by the run, not here. */
+  readonly waiting: PatientSignal;
+  readonly onProgress: (step: number) => void;
+}
+
+/** Aborts `signal` when the service keeps us waiting for longer than a segment should; says why. */
+export interface PatientSignal {
+  readonly signal: AbortSignal;
+  reason(): string | null;
+}
+
+/** A new snapshot is handed over this soon, so that its evaluation does not wait for the segment's end. */
+const SNAPSHOT_HANDOVER_MS = 1500;
+
+/**
+ * Advances the run over consecutive steps: submits ahead, collects in order, journals each step.
+ *
+ * Safe to run again after a crash: the same requests get the same promises, and rows already journalled stay
+ * as they are. Ends with work in flight; the next segment collects it. Throws `session-lost` when the model's
+ * state cannot be known.
+ */
+export async function runSegment(
+  dependencies: SegmentDependencies,
+  input: SegmentInput,
+  options: SegmentOptions,
+): Promise<SegmentResult> {
+  if (options.attempt > 1 && !input.model.deduplicates) {
+    throw new DomainError(
+      'session-lost',
+      'A segment was interrupted on a service that would compute resent requests twice; the run rewinds.',
+    );
+  }
+  const segment = new Segment(dependencies, input, options);
+  return segment.run();
+}
+
+class Segment {
+  private readonly startedAt: number;
+  private readonly planner: StepPlanner;
+  private readonly sender: StepSender;
+  private readonly queue: SubmittedStep[] = [];
+  private readonly snapshots: Snapshot[] = [];
+  private position: TrainingPosition;
+  private next: PlannedStep;
+  private isBlocked = false;
+  private unreachable: string | null = null;
+
+  constructor(
+    private readonly dependencies: SegmentDependencies,
+    private readonly input: SegmentInput,
+    private readonly options: SegmentOptions,
+  ) {
+    const { client, data, optimization, now } = dependencies;
+    const { plan, model, position } = input;
+    this.startedAt = now();
+    this.position = position;
+    this.planner = { plan, optimization, data, batches: dependencies.batches, cutIntoChunks: (batch) => planChunks(batch, model.chunkLimits) };
+    const signal = AbortSignal.any([options.signal, options.waiting.signal]);
+    this.sender = { client, model, adam: optimization.adam, signal };
+    this.next = this.plan(position.collectedThrough + 1, position.nextSeqId, position.tokens);
+  }
+
+  async run(): Promise<SegmentResult> {
+    try {
+      await this.refill();
+      while (this.queue.length > 0) {
+        await this.collectHead();
+        await this.refill();
+        if (this.isTimeUp()) break;
+      }
+    } catch (error) {
+      if (!this.isOnlyWaiting(error)) throw error;
+    }
+    return this.result();
+  }
+
+  private plan(step: number, seqId: number, tokensBefore: number): PlannedStep {
+    const timed = this.input.timedSteps.find((candidate) => candidate.step === step);
+    return planStep(this.planner, { step, seqId, tokensBefore, timedSchedules: timed?.schedules ?? [] });
+  }
+
+  /** Keeps one step running and `submitAhead` queued behind it, up to a blocking evaluation. */
+  private async refill(): Promise<void> {
+    while (this.queue.length <= this.input.plan.submitAhead && !this.isBlocked) {
+      const planned = this.next;
+      if (planned.step > this.input.throughStep) return;
+      this.queue.push(await this.submit(planned));
+      this.isBlocked = planned.isBlocking;
+      this.next = this.plan(planned.step + 1, planned.firstSeqId + planned.requestCount, planned.tokensAfter);
+    }
+  }
+
+  private async submit(planned: PlannedStep): Promise<SubmittedStep> {
+    const sent = this.input.position.inFlight.find(({ step }) => step === planned.step);
+    if (sent) return adoptStep(planned, sent);
+    return submitStep(this.sender, planned);
+  }
+
+  private async collectHead(): Promise<void> {
+    const [head] = this.queue;
+    if (!head) return;
+    const { planned } = head;
+    const answers = await collectStep(this.sender, head);
+    this.dependencies.journals.record(planned, answers);
+    this.queue.shift();
+    this.position = {
+      ...this.position,
+      collectedThrough: planned.step,
+      nextSeqId: planned.firstSeqId + planned.requestCount,
+      tokens: planned.tokensAfter,
+    };
+    if (planned.schedules.length > 0 && answers.samplerPath !== null) {
+      this.snapshots.push({
+        step: planned.step,
+        samplerPath: answers.samplerPath,
+        schedules: planned.schedules,
+        isCheckpoint: planned.checkpoint?.kind === 'periodic' || planned.checkpoint?.kind === 'final',
+      });
+    }
+    this.options.onProgress(planned.step);
+  }
+
+  private isTimeUp(): boolean {
+    const elapsedMs = this.dependencies.now() - this.startedAt;
+    if (this.options.shouldEnd() || elapsedMs >= this.input.maxSeconds * 1000) return true;
+    return this.snapshots.length > 0 && elapsedMs >= SNAPSHOT_HANDOVER_MS;
+  }
+
+  /** Where resending is safe, a service that is away or full is waited for by the run, with the position reached. */
+  private isOnlyWaiting(error: unknown): boolean {
+    if (this.options.signal.aborted || !this.input.model.deduplicates) return false;
+    if (this.options.waiting.reason() !== null) return true;
+    if (!(error instanceof DomainError) || error.code !== 'unreachable') return false;
+    this.unreachable = error.message;
+    return true;
+  }
+
+  private result(): SegmentResult {
+    const { position, queue } = this;
+    return {
+      position: {
+        ...position,
+        submittedThrough: queue.at(-1)?.planned.step ?? position.collectedThrough,
+        inFlight: queue.map(({ planned, requestIds }) => ({ step: planned.step, requestIds })),
+      },
+      snapshots: this.snapshots,
+      seconds: (this.dependencies.now() - this.startedAt) / 1000,
+      waitingFor: this.waitingFor,
+    };
+  }
+
+  private get waitingFor(): string | null {
+    return this.options.waiting.reason() ?? this.unreachable;
+  }
+}

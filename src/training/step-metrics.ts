@@ -1,0 +1,35 @@
+import { METRIC_KEYS } from '../core/metrics/metric-keys';
+import { supervisedMetrics } from '../core/metrics/supervised-metrics';
+import type { MetricsRow } from '../core/run';
+import type { TrainingPlan } from '../core/training-plan';
+import type { PlannedStep } from './step-plan';
+import type { StepAnswers } from './step-requests';
+
+/** One row of `metrics.jsonl`: only what config, data and seed determine. */
+export function stepMetrics(plan: TrainingPlan, planned: PlannedStep, answers: StepAnswers): MetricsRow {
+  const sequences = planned.examples.map(({ datum, counted, countedBytes }, index) => ({
+    logprobs: answers.forwardBackward?.logprobs[index] ?? [],
+    weights: datum.lossInputs['weights'] ?? [],
+    counted,
+    countedBytes,
+  }));
+  return {
+    step: planned.step,
+    ...supervisedMetrics(sequences),
+    [METRIC_KEYS.learningRate]: planned.learningRate,
+    [METRIC_KEYS.updates]: planned.step,
+    ...optimizerMetrics(answers.optimizer),
+    [METRIC_KEYS.epoch]: Math.floor((planned.step - 1) / plan.stepsPerEpoch),
+    [METRIC_KEYS.doneFraction]: planned.step / plan.totalSteps,
+  };
+}
+
+/** `grad_norm`, `skyrl.ai/grad_norm` and `grad_norm:mean` all become `optim/grad_norm`. */
+function optimizerMetrics(metrics: Readonly<Record<string, number>>): Record<string, number | null> {
+  return Object.fromEntries(
+    Object.entries(metrics).map(([name, value]) => {
+      const short = name.slice(name.lastIndexOf('/') + 1).replace(/:.*$/, '');
+      return [`optim/${short}`, Number.isFinite(value) ? value : null];
+    }),
+  );
+}

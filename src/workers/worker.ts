@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { WorkerOptions } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import type { TemporalAddress } from '../config/temporal-connection';
+import { DomainError } from '../core/errors';
+import { TASK_QUEUES } from '../core/task-queues';
+import type { WorkerRole } from '../core/task-queues';
+import type { EngineAccessOptions } from '../training/engine-access';
+import { createDependencies } from './dependencies';
+import type { WorkerDependencies } from './dependencies';
+import { DomainFailureInterceptor } from './domain-failure-interceptor';
+import { nativeConnectionOptions } from './native-connection';
+import { activitiesOf, defaultConcurrency } from './roles';
+
+export interface RunWorkersOptions {
+  readonly connection: TemporalAddress;
+  /** Empty means every role. */
+  readonly roles: readonly string[];
+  /** Activities at once, by role. */
+  readonly concurrency: Readonly<Record<string, number>>;
+  readonly store: string;
+  readonly dataFolder: string;
+  /** Where files from the hub are kept; default below the data folder. */
+  readonly cacheFolder?: string;
+  readonly huggingFaceToken?: string;
+  readonly engine: Omit<EngineAccessOptions, 'unreachableAfterMs'>;
+  readonly plugins?: string;
+  readonly logger: Logger;
+}
+
+export interface RunningWorkers {
+  readonly taskQueues: readonly string[];
+  /** Settles when all of them have stopped. */
+  readonly run: Promise<void>;
+  shutdown(): void;
+}
+
+/** What an activity in flight may still do once a stop is asked for; segments end by themselves much sooner. */
+const GRACE = '5 seconds';
+
+/** Starts a worker a role on one connection. The Temporal runtime and its logging are the caller's. */
+export async function runWorkers(options: RunWorkersOptions): Promise<RunningWorkers> {
+  const stopping = new AbortController();
+  const connection = await NativeConnection.connect(nativeConnectionOptions(options.connection));
+  const dependencies = createDependencies(options, stopping.signal);
+  const roles = parseRoles(options.roles);
+  const workers = await Promise.all(
+    roles.map((role) => createWorker({ role, options, connection, dependencies })),
+  );
+  const run = Promise.all(workers.map((worker) => worker.run()))
+    .then(() => undefined)
+    .finally(() => connection.close());
+  return {
+    taskQueues: roles.map((role) => TASK_QUEUES[role]),
+    run,
+    shutdown() {
+      stopping.abort();
+      for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    },
+  };
+}
+
+interface WorkerSpec {
+  readonly role: WorkerRole;
+  readonly options: RunWorkersOptions;
+  readonly connection: NativeConnection;
+  readonly dependencies: WorkerDependencies;
+}
+
+function createWorker({ role, options, connection, dependencies }: WorkerSpec): Promise<Worker> {
+  return Worker.create({
+    connection,
+    namespace: options.connection.namespace,
+    taskQueue: TASK_QUEUES[role],
+    activities: activitiesOf(role, dependencies),
+    interceptors: { activity: [() => ({ inbound: new DomainFailureInterceptor() })] },
+    maxConcurrentActivityTaskExecutions: options.concurrency[role] ?? defaultConcurrency(role),
+    // The longest pause between heartbeats that reach the server: a dead worker is noticed within three seconds.
+    maxHeartbeatThrottleInterval: '1 second',
+    shutdownGraceTime: GRACE,
+    ...(role === 'workflows' && workflowOptions()),
+  });
+}
+
+function workflowOptions(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'stickyQueueScheduleToStartTimeout'> {
+  // Built ahead in a release and beside it; from sources it is bundled here.
+  const codePath = join(__dirname, '..', 'workflow-bundle.js');
+  const workflows = existsSync(codePath)
+    ? { workflowBundle: { codePath } }
+    : { workflowsPath: require.resolve('../workflows') };
+  // A killed worker's runs wait this long for it before another worker gets them.
+  return { ...workflows, stickyQueueScheduleToStartTimeout: '1 second' };
+}
+
+function parseRoles(names: readonly string[]): WorkerRole[] {
+  const known = Object.keys(TASK_QUEUES).filter(isRole);
+  if (names.length === 0) return known;
+  return names.map((name) => {
+    if (isRole(name)) return name;
+    throw new DomainError('bad-config', `--roles: unknown role "${name}". Known: ${known.join(', ')}.`);
+  });
+}
+
+function isRole(name: string): name is WorkerRole {
+  return Object.hasOwn(TASK_QUEUES, name);
+}

@@ -1,0 +1,45 @@
+import { proxyActivities } from '@temporalio/workflow';
+import type { EvaluationActivities } from '../activities/evaluation-activities';
+import type { RunActivities } from '../activities/run-activities';
+import type { TrainingActivities } from '../activities/training-activities';
+import { TASK_QUEUES } from '../core/task-queues';
+
+/** Light bookkeeping on the store. */
+export const bookkeeping = proxyActivities<RunActivities>({
+  startToCloseTimeout: '5 minutes',
+  retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '20 seconds' },
+});
+
+/** Reading and rendering a dataset may take long, so it reports that it lives. */
+export const preparation = proxyActivities<RunActivities>({
+  startToCloseTimeout: '6 hours',
+  heartbeatTimeout: '30 seconds',
+  retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '20 seconds' },
+});
+
+/**
+ * Steps of the model. A dead worker is noticed within seconds, and retries are flat and short: the
+ * service queues the next step, so a late worker is what costs time.
+ */
+export const trainer = proxyActivities<TrainingActivities>({
+  taskQueue: TASK_QUEUES.training,
+  startToCloseTimeout: '1 day',
+  heartbeatTimeout: '3 seconds',
+  retry: { initialInterval: '250 ms', backoffCoefficient: 1.5, maximumInterval: '5 seconds' },
+});
+
+/** Keeps the service's session alive for as long as the run needs it, on whatever worker lives. */
+export const keeper = proxyActivities<TrainingActivities>({
+  taskQueue: TASK_QUEUES.training,
+  startToCloseTimeout: '365 days',
+  heartbeatTimeout: '5 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 1, maximumInterval: '5 seconds' },
+});
+
+/** One evaluator on one snapshot; resumes from its journal. */
+export const evaluator = proxyActivities<EvaluationActivities>({
+  taskQueue: TASK_QUEUES.sampling,
+  startToCloseTimeout: '7 days',
+  heartbeatTimeout: '10 seconds',
+  retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+});

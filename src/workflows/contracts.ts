@@ -1,0 +1,60 @@
+import { defineQuery, defineSignal } from '@temporalio/workflow';
+import type { SupervisedConfig } from '../config/supervised-config';
+import type { CellScore, EvaluationCell, LiveStatus, ScoreRow } from '../core/run';
+
+/** What starts a run. The workflow id is `train/<run>`. */
+export interface TrainSupervisedInput {
+  readonly run: string;
+  /** Parsed, with defaults filled in and paths made absolute. */
+  readonly config: SupervisedConfig;
+  /** False where the server does not know Everstep's search attributes. */
+  readonly useSearchAttributes: boolean;
+  /** Who started it from what: recorded in config.json. */
+  readonly provenance: RunProvenance;
+}
+
+export interface RunProvenance {
+  readonly everstepVersion: string;
+  readonly codeRevision: string | null;
+  readonly startedBy: string;
+  readonly command: readonly string[];
+}
+
+export interface TrainReport {
+  readonly run: string;
+  readonly status: 'completed' | 'stopped' | 'cancelled';
+  readonly step: number;
+  readonly totalSteps: number;
+  readonly finalWeightsDigest: string | null;
+}
+
+/** The workflow id is `eval/<run>/<step>`. */
+export interface EvaluateCheckpointInput {
+  readonly run: string;
+  readonly step: number;
+  readonly lineage: number;
+  /** The immutable snapshot to measure. */
+  readonly samplerPath: string;
+  /** Names; their options are in the run's folder. */
+  readonly evaluators: readonly string[];
+  /** The training workflow to tell. */
+  readonly parentWorkflowId: string;
+}
+
+export interface CellResult {
+  readonly evaluator: string;
+  readonly scores: readonly CellScore[];
+  readonly at: string;
+  readonly error?: string;
+}
+
+export interface EvaluationFinished {
+  readonly step: number;
+  readonly cells: readonly CellResult[];
+}
+
+export const statusQuery = defineQuery<LiveStatus>('status');
+export const evaluationsQuery = defineQuery<readonly EvaluationCell[]>('evaluations');
+/** The newest scores; the whole history is in the store's scores.jsonl. */
+export const scoresQuery = defineQuery<readonly ScoreRow[]>('scores');
+export const evaluationFinishedSignal = defineSignal<[EvaluationFinished]>('evaluationFinished');

@@ -1,0 +1,3 @@
+export * from './contracts';
+export { evaluateCheckpoint } from './evaluate-checkpoint';
+export { trainSupervised } from './train-supervised';

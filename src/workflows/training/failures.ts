@@ -1,0 +1,17 @@
+import { ActivityFailure, ApplicationFailure, ChildWorkflowFailure } from '@temporalio/workflow';
+
+/** The domain's code of a failure, as the activity interceptor wrote it. */
+export function failureCode(error: unknown): string | null {
+  const cause = rootCause(error);
+  return cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
+}
+
+export function failureMessage(error: unknown): string {
+  const cause = rootCause(error);
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+function rootCause(error: unknown): unknown {
+  if (error instanceof ActivityFailure || error instanceof ChildWorkflowFailure) return error.cause ?? error;
+  return error;
+}

@@ -1,0 +1,104 @@
+import { allHandlersFinished, condition, continueAsNew, log, sleep, workflowInfo } from '@temporalio/workflow';
+import { segmentLength } from '../../core/schedules/segment-length';
+import type { SegmentInput, SegmentResult } from '../../core/training-plan';
+import { trainer } from '../activities';
+import type { TrainSupervisedInput } from '../contracts';
+import type { trainSupervised } from '../train-supervised';
+import type { EvaluationDesk } from './evaluation-desk';
+import { failureCode, failureMessage } from './failures';
+import { OpenModel } from './open-model';
+import { publishProgress } from './search-attributes';
+import { bindTimedSchedules } from './timed-schedules';
+import type { TrainingState } from './training-state';
+
+export interface TrainingLoop {
+  readonly input: TrainSupervisedInput;
+  readonly state: TrainingState;
+  readonly evaluations: EvaluationDesk;
+}
+
+/** Long enough to cost no history, short enough that controls and evaluations do not wait. */
+const SEGMENT_SECONDS = 4;
+const MAX_EVENTS = 4000;
+const MAX_WAIT_SECONDS = 15;
+
+/**
+ * Runs the remaining steps, segment by segment.
+ *
+ * A segment that ends because the service does not answer is waited out; one that ends because the model is
+ * gone rewinds to the last checkpoint. Returns when the last step is collected.
+ */
+export async function trainSteps(loop: TrainingLoop): Promise<void> {
+  const { state, evaluations, input } = loop;
+  const model = new OpenModel(state);
+  let waits = 0;
+
+  await model.keepSession();
+  while (state.position.collectedThrough < state.plan.totalSteps) {
+    evaluations.throwIfBroken();
+    await continueIfLong(loop);
+    await model.open();
+    const result = await runSegment(state);
+    if (!result) {
+      await model.rewind();
+      continue;
+    }
+    applySegment(state, result);
+    publishProgress(input, state);
+    await evaluations.start(result.snapshots);
+    await evaluations.waitForBlocking();
+    waits = result.waitingFor ? waits + 1 : 0;
+    if (waits > 0) await sleep(Math.min(MAX_WAIT_SECONDS, 2 ** (waits - 1)) * 1000);
+  }
+  model.stopKeepingSession();
+}
+
+/** Null when the model is lost. */
+async function runSegment(state: TrainingState): Promise<SegmentResult | null> {
+  const input = nextSegment(state);
+  if (!input) return null;
+  try {
+    return await trainer.runSegment(input);
+  } catch (error) {
+    if (failureCode(error) !== 'session-lost') throw error;
+    log.warn('model lost', { run: state.plan.run, reason: failureMessage(error) });
+    return null;
+  }
+}
+
+function nextSegment(state: TrainingState): SegmentInput | null {
+  const { plan, model, position } = state;
+  if (!model) return null;
+  state.segment += 1;
+  const steps = segmentLength(state.stepsPerSecond, SEGMENT_SECONDS);
+  return {
+    plan,
+    model,
+    position,
+    segment: state.segment,
+    throughStep: Math.min(plan.totalSteps, position.collectedThrough + steps),
+    maxSeconds: SEGMENT_SECONDS,
+    timedSteps: bindTimedSchedules(state),
+  };
+}
+
+function applySegment(state: TrainingState, result: SegmentResult): void {
+  const steps = result.position.collectedThrough - state.position.collectedThrough;
+  if (steps > 0 && result.seconds > 0) state.stepsPerSecond = steps / result.seconds;
+  state.position = result.position;
+  if (result.waitingFor === null) {
+    state.waitingFor = null;
+    state.status = 'running';
+  } else {
+    state.waitingFor ??= { what: result.waitingFor, since: new Date().toISOString() };
+    state.status = 'waiting';
+  }
+}
+
+async function continueIfLong({ state, input, evaluations }: TrainingLoop): Promise<void> {
+  const { continueAsNewSuggested, historyLength } = workflowInfo();
+  if (!continueAsNewSuggested && historyLength < MAX_EVENTS) return;
+  await evaluations.settle();
+  await condition(allHandlersFinished);
+  await continueAsNew<typeof trainSupervised>(input, state);
+}

@@ -1,0 +1,89 @@
+import type { EvaluationCell, RunStatus, ScoreRow } from '../../core/run';
+import type { ModelIncarnation, TimedStep, TrainingPlan, TrainingPosition } from '../../core/training-plan';
+
+/** An evaluation under way: a child workflow that tells this run when its cells are final. */
+export interface PendingEvaluation {
+  /** Rises when the child had to be started again. */
+  readonly attempt: number;
+  readonly step: number;
+  readonly workflowId: string;
+  readonly samplerPath: string;
+  readonly isCheckpoint: boolean;
+  readonly evaluators: readonly string[];
+  readonly schedules: readonly string[];
+  readonly isBlocking: boolean;
+}
+
+/**
+ * What a training run remembers across continue-as-new: typed, versioned and bounded.
+ *
+ * `cells` and `recentScores` hold the newest entries for queries; the store has all of them.
+ */
+export interface TrainingState {
+  readonly version: 1;
+  plan: TrainingPlan;
+  status: RunStatus;
+  waitingFor: { what: string; since: string } | null;
+  model: ModelIncarnation | null;
+  /** The life of the model that was lost, until the next one is open. */
+  lost: ModelIncarnation | null;
+  position: TrainingPosition;
+  /** Rises with every activity that writes the run's journals. */
+  segment: number;
+  stepsPerSecond: number | null;
+  rewinds: number;
+  stepsReplayed: number;
+  /** Evaluations up to this step were started; a rewind does not start them again. */
+  evaluatedThrough: number;
+  pending: PendingEvaluation[];
+  cells: EvaluationCell[];
+  recentScores: ScoreRow[];
+  scoreWrites: number;
+  /** Milliseconds since the epoch at which each schedule by seconds is due next. */
+  timedDueAt: Record<string, number>;
+  timedSteps: TimedStep[];
+}
+
+const KEPT_CELLS = 200;
+const KEPT_SCORES = 200;
+
+export const START: TrainingPosition = {
+  collectedThrough: -1,
+  submittedThrough: -1,
+  nextSeqId: 1,
+  inFlight: [],
+  tokens: 0,
+};
+
+export function initialState(plan: TrainingPlan): TrainingState {
+  return {
+    version: 1,
+    plan,
+    status: 'running',
+    waitingFor: null,
+    model: null,
+    lost: null,
+    position: START,
+    segment: 0,
+    stepsPerSecond: null,
+    rewinds: 0,
+    stepsReplayed: 0,
+    evaluatedThrough: -1,
+    pending: [],
+    cells: [],
+    recentScores: [],
+    scoreWrites: 0,
+    timedDueAt: {},
+    timedSteps: [],
+  };
+}
+
+export function rememberCells(state: TrainingState, cells: readonly EvaluationCell[]): void {
+  const isNew = (old: EvaluationCell) =>
+    !cells.some((cell) => cell.step === old.step && cell.evaluator === old.evaluator);
+  state.cells = [...state.cells.filter(isNew), ...cells].slice(-KEPT_CELLS);
+}
+
+export function rememberScores(state: TrainingState, scores: readonly ScoreRow[]): void {
+  state.recentScores = [...state.recentScores, ...scores].slice(-KEPT_SCORES);
+}

@@ -1,0 +1,83 @@
+/**
+ * Before a test run: builds dist/ and starts one embedded Temporal server for all tests, whose address is in
+ * EVERSTEP_TEST_TEMPORAL_ADDRESS (namespace `everstep`). Tests keep apart by their own task queues and workflow ids.
+ *
+ * Skipped with EVERSTEP_TEST_NO_SERVER=1, and when only paths below test/unit were asked for: unit tests need neither.
+ */
+const { spawn } = require('node:child_process');
+const { mkdtempSync, rmSync } = require('node:fs');
+const { createServer } = require('node:net');
+const os = require('node:os');
+const path = require('node:path');
+
+const ROOT = path.resolve(__dirname, '../..');
+// Obtaining the server may mean building it, which takes minutes once.
+const START_LIMIT_MS = 15 * 60_000;
+
+module.exports = async (globalConfig) => {
+  if (process.env.EVERSTEP_TEST_NO_SERVER || onlyUnitTests(globalConfig)) return;
+  const { build } = require('../../scripts/build.js');
+  await build({ ifNeeded: true, tolerateTypeErrors: true, announce: () => process.stderr.write('Building dist/ for the tests…\n') });
+  const server = await startServer();
+  process.env.EVERSTEP_TEST_TEMPORAL_ADDRESS = server.address;
+  globalThis.everstepTestServer = server;
+};
+
+function onlyUnitTests(globalConfig) {
+  const patterns = globalConfig?.testPathPatterns?.patterns ?? [];
+  return patterns.length > 0 && patterns.every((pattern) => /(^|\/|\\)test[/\\]+unit([/\\]|$)/.test(pattern));
+}
+
+/** The service ends with its stdin pipe, so a test run that is killed leaves no server behind. */
+async function startServer() {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'everstep-test-'));
+  const port = await freePort();
+  const args = ['temporal', '--port', String(port), '--headless', '--data-dir', folder, '--exit-with-parent'];
+  const child = spawn(process.execPath, [path.join(ROOT, 'bin/everstep.js'), ...args], {
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, EVERSTEP_NO_BUILD: '1' },
+  });
+  const ended = new Promise((resolve) => child.once('close', resolve));
+  const stop = async () => {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    await untilReady(child);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  for (const stream of [child.stdout, child.stderr]) stream.resume();
+  return { address: `127.0.0.1:${port}`, pid: child.pid, stop };
+}
+
+function untilReady(child) {
+  return new Promise((resolve, reject) => {
+    let log = '';
+    const timer = setTimeout(() => reject(new Error(`No Temporal server for the tests in time.\n${log}`)), START_LIMIT_MS);
+    const settle = (action) => {
+      clearTimeout(timer);
+      action();
+    };
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      log = (log + text).slice(-4000);
+      for (const [, message] of text.matchAll(/"msg":"((?:Building|Fetching)[^"]*)"/g)) process.stderr.write(`${message}\n`);
+    });
+    child.stdout.once('data', () => settle(resolve));
+    child.once('close', (code) => settle(() => reject(new Error(`No Temporal server for the tests (exit ${code}).\n${log}`))));
+  });
+}
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}

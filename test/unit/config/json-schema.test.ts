@@ -1,0 +1,32 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { trainingConfigSchema } from '../../../src/config/json-schema';
+import { loadTrainingConfig } from '../../../src/config/load-config';
+
+const ANY_LIST: unknown = expect.any(Array);
+const ROOT = path.resolve(__dirname, '../../..');
+
+test('the published schema is the one of the code', () => {
+  // After a change: npm run build && node -p "JSON.stringify(require('./dist/config/json-schema').trainingConfigSchema(), null, 2)" > schemas/sft.json
+  const published: unknown = JSON.parse(readFileSync(path.join(ROOT, 'schemas/sft.json'), 'utf8'));
+
+  expect(published).toEqual(JSON.parse(JSON.stringify(trainingConfigSchema())));
+});
+
+test('the schema takes the short forms', () => {
+  expect(trainingConfigSchema()).toMatchObject({
+    properties: { lrSchedule: { anyOf: [{ type: 'string' }, { oneOf: ANY_LIST }] } },
+  });
+  expect(trainingConfigSchema()).toMatchObject({
+    properties: { evaluators: { items: { anyOf: [{ type: 'string' }, { oneOf: ANY_LIST }] } } },
+  });
+});
+
+const configs = readdirSync(path.join(ROOT, 'configs')).filter((name) => /\.(yaml|json|ts)$/.test(name));
+
+test.each(configs)('configs/%s is valid and begins with the command that uses it', async (name) => {
+  const file = path.join(ROOT, 'configs', name);
+
+  await expect(loadTrainingConfig({ file })).resolves.toMatchObject({ kind: 'sft' });
+  expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`^# everstep \\w+ configs/${name}\\n`));
+});

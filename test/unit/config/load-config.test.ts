@@ -1,0 +1,296 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { loadTrainingConfig, parseTrainingConfig } from '../../../src/config/load-config';
+import { DomainError } from '../../../src/core/errors';
+
+const MINIMAL = { kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } };
+
+let folder = '';
+beforeEach(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'everstep-config-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function write(name: string, text: string): Promise<string> {
+  const file = path.join(folder, name);
+  await writeFile(file, text);
+  return file;
+}
+
+async function refusal(attempt: Promise<unknown> | (() => unknown)): Promise<string> {
+  try {
+    await (typeof attempt === 'function' ? attempt() : attempt);
+  } catch (error) {
+    expect(error).toBeInstanceOf(DomainError);
+    expect(error).toMatchObject({ code: 'bad-config' });
+    return (error as Error).message;
+  }
+  throw new Error('the config was accepted');
+}
+
+describe('reading', () => {
+  test('reads YAML, JSON and TypeScript alike and fills in the defaults', async () => {
+    const yaml = await write('a.yaml', 'kind: sft\nmodel: everstep/tiny\ndataset: {path: train.jsonl}\n');
+    const json = await write('a.json', JSON.stringify({ $schema: './sft.json', ...MINIMAL }));
+    const typescript = await write(
+      'a.ts',
+      `const model: string = 'everstep/tiny';\nexport default { ...${JSON.stringify(MINIMAL)}, model };\n`,
+    );
+
+    const [fromYaml, fromJson, fromTypescript] = await Promise.all(
+      [yaml, json, typescript].map((file) => loadTrainingConfig({ file })),
+    );
+
+    expect(fromYaml).toMatchObject({
+      batchSize: 128,
+      saveEvery: 20,
+      loraRank: 32,
+      lrSchedule: { type: 'linear' },
+    });
+    expect(fromJson).toEqual(fromYaml);
+    expect(fromTypescript).toEqual(fromYaml);
+  });
+
+  test('takes relative paths from the folder of the config file, wherever a dataset stands', async () => {
+    const file = await write(
+      'a.json',
+      JSON.stringify({
+        ...MINIMAL,
+        dataset: { path: ['a.jsonl', '/b.jsonl'], testPath: '../c.jsonl' },
+        plugins: './plugins.ts',
+        schedules: [{ name: 's', at: [1], evaluators: [{ type: 'nll', dataset: { path: '~/d.jsonl' } }] }],
+      }),
+    );
+
+    const config = await loadTrainingConfig({ file });
+
+    expect(config.dataset.path).toEqual([path.join(folder, 'a.jsonl'), '/b.jsonl']);
+    expect(config.dataset.testPath).toBe(path.join(path.dirname(folder), 'c.jsonl'));
+    expect(config.plugins).toBe(path.join(folder, 'plugins.ts'));
+    expect(config.schedules?.[0]?.evaluators[0]).toMatchObject({
+      dataset: { path: path.join(os.homedir(), 'd.jsonl') },
+    });
+  });
+
+  test('names the file that is not there', async () => {
+    expect(await refusal(loadTrainingConfig({ file: path.join(folder, 'nope.yaml') }))).toBe(
+      `${folder}/nope.yaml cannot be read (no such file). Give the path of a config file.`,
+    );
+  });
+
+  test('names the line of unreadable YAML', async () => {
+    const file = await write('a.yaml', 'kind: sft\nmodel: everstep/tiny\ndataset: {path: train.jsonl\n');
+
+    expect(await refusal(loadTrainingConfig({ file }))).toMatch(
+      /^\S+a\.yaml, line \d+: .+ Correct the YAML or JSON there\.$/,
+    );
+  });
+
+  test('says why a module cannot be loaded', async () => {
+    const file = await write('a.ts', `throw new Error('no luck');`);
+
+    expect(await refusal(loadTrainingConfig({ file }))).toContain('cannot be loaded: no luck');
+  });
+
+  test.each([
+    ['', 'holds no config'],
+    ['- 1\n', 'holds no config'],
+    ['model: x\n', 'kind is missing. Known: sft.'],
+    ['kind: sfft\n', 'kind is "sfft". Known: sft.'],
+  ])('refuses a file with %j', async (text, expected) => {
+    expect(await refusal(loadTrainingConfig({ file: await write('a.yaml', text) }))).toContain(expected);
+  });
+});
+
+describe('--set', () => {
+  test('writes any key, with values as in YAML', async () => {
+    const file = await write('a.json', JSON.stringify({ ...MINIMAL, evaluators: ['arithmetic', 'gsm8k'] }));
+
+    const config = await loadTrainingConfig({
+      file,
+      overrides: [
+        'steps=7',
+        'adam.beta1=0.8',
+        'ttlSeconds=null',
+        'model=other/model',
+        'lrSchedule={type: cosine, warmupSteps: 3}',
+      ],
+    });
+
+    expect(config).toMatchObject({ steps: 7, adam: { beta1: 0.8 }, ttlSeconds: null, model: 'other/model' });
+    expect(config.lrSchedule).toEqual({ type: 'cosine', warmupSteps: 3, finalFraction: 0 });
+  });
+
+  test('indexes lists and may add one at the end', async () => {
+    const file = await write(
+      'a.json',
+      JSON.stringify({ ...MINIMAL, evaluators: [{ type: 'benchmark', benchmark: 'x' }] }),
+    );
+
+    const config = await loadTrainingConfig({
+      file,
+      overrides: ['evaluators.0.maxExamples=5', 'evaluators.1=gsm8k'],
+    });
+
+    expect(config.evaluators).toEqual([
+      { type: 'benchmark', benchmark: 'x', maxExamples: 5, concurrency: 64 },
+      { type: 'benchmark', benchmark: 'gsm8k', concurrency: 64 },
+    ]);
+  });
+
+  test('takes relative paths from the current folder', async () => {
+    const file = await write('a.json', JSON.stringify(MINIMAL));
+
+    const config = await loadTrainingConfig({ file, overrides: ['dataset.path=mine.jsonl'] });
+
+    expect(config.dataset.path).toBe(path.resolve('mine.jsonl'));
+  });
+
+  test.each([
+    ['steps', 'write KEY=VALUE'],
+    ['=3', 'write KEY=VALUE'],
+    ['__proto__.x=3', 'write KEY=VALUE'],
+    ['model.x=3', '"model" is "everstep/tiny" and has no inner keys'],
+    ['evaluators.4=x', 'is not a place in a list of 1. Use 0 to 1.'],
+    ['steps={a: [}', 'is not YAML'],
+    ['stepps=3', 'Unknown key "stepps". Did you mean "steps"?'],
+  ])('refuses %s', async (override, expected) => {
+    const file = await write('a.json', JSON.stringify({ ...MINIMAL, evaluators: ['arithmetic'] }));
+
+    expect(await refusal(loadTrainingConfig({ file, overrides: [override] }))).toContain(expected);
+  });
+});
+
+describe('refusals name key, value and remedy', () => {
+  const with_ = (more: object) => () => parseTrainingConfig({ ...MINIMAL, ...more }, 'a.yaml');
+
+  test.each([
+    ['evalEvry', 'Did you mean "evalEvery"?'],
+    ['LearningRate', 'write "learningRate"'],
+    ['nonsense', 'Known here: kind, model'],
+    ['eval_every', 'write "evalEvery"'],
+    ['infrequent_eval_every', 'write "infrequentEvalEvery"'],
+    ['evaluator_builders', 'write "evaluators"'],
+    ['infrequent_evaluator_builders', 'write "infrequentEvaluators"'],
+    ['lora_rank', 'write "loraRank"'],
+    ['num_epochs', 'write "epochs"'],
+    ['max_steps', 'write "steps"'],
+    ['model_name', 'write "model"'],
+    ['renderer_name', 'write "renderer"'],
+    ['log_path', '--run NAME'],
+    ['load_checkpoint_path', 'write "initialCheckpoint"'],
+    ['lr_schedule', 'write "lrSchedule"'],
+    ['batch_size', 'write "batchSize"'],
+    ['learning_rate', 'write "learningRate"'],
+    ['ttl_seconds', 'write "ttlSeconds"'],
+    ['submit_ahead', 'write "submitAhead"'],
+    ['save_every', 'write "saveEvery"'],
+    ['rolling_save_every', 'write "rollingSaveEvery"'],
+    ['adam_beta1', 'write "adam.beta1"'],
+    ['base_url', 'write "engine.url"'],
+    ['dataset_builder', 'write "dataset"'],
+    ['constructor', 'Unknown key "constructor"'],
+  ])('answers %s', async (key, expected) => {
+    const message = await refusal(with_({ [key]: 3 }));
+
+    expect(message).toContain(`a.yaml: Unknown key "${key}"`);
+    expect(message).toContain(expected);
+    expect(message).not.toContain('\n');
+  });
+
+  test.each([
+    [{ model: undefined }, 'a.yaml: model is missing. Give a text.'],
+    [{ batchSize: 0 }, 'a.yaml: batchSize is 0. Give a number of at least 1.'],
+    [{ batchSize: 1.5 }, 'a.yaml: batchSize is 1.5. Give a whole number.'],
+    [{ learningRate: 0 }, 'a.yaml: learningRate is 0. Give a number above 0.'],
+    [{ learningRate: '1e-4' }, 'a.yaml: learningRate is "1e-4". Give a number.'],
+    [{ loraRank: 5000 }, 'a.yaml: loraRank is 5000. Give a number of at most 1024.'],
+    [
+      { trainOnWhat: 'all' },
+      'a.yaml: trainOnWhat is "all". Use one of lastAssistantMessage, lastAssistantTurn,',
+    ],
+    [{ lrSchedule: 'cos' }, 'a.yaml: lrSchedule.type is "cos". Use one of constant, linear, cosine.'],
+    [
+      { lrSchedule: { type: 'cosine', warmup_steps: 3 } },
+      'a.yaml: Unknown key "lrSchedule.warmup_steps": write "lrSchedule.warmupSteps".',
+    ],
+    [{ adam: { beta_1: 3 } }, 'a.yaml: Unknown key "adam.beta_1": write "adam.beta1".'],
+    [{ dataset: {} }, 'a.yaml: dataset: give either "path" or "hub".'],
+    [{ dataset: { hub: 'nope' } }, 'a.yaml: dataset.hub is "nope". It must be owner/name.'],
+    [
+      { dataset: { path: 'x', splitt: 'train' } },
+      'a.yaml: Unknown key "dataset.splitt". Did you mean "dataset.split"?',
+    ],
+    [
+      { evaluators: [{ type: 'bench' }] },
+      'a.yaml: evaluators[0].type is "bench". Use one of nll, benchmark, custom, plugin.',
+    ],
+    [
+      { evaluators: [{ type: 'benchmark', benchmark: 'x', max_examples: 3 }] },
+      'a.yaml: Unknown key "evaluators[0].max_examples": write "evaluators[0].maxExamples".',
+    ],
+    [{ engine: { url: 'here' } }, 'a.yaml: engine.url is "here". Give a URL such as http://127.0.0.1:8000.'],
+    [
+      { schedules: [{ name: 's', every: { step: 3 }, evaluators: ['x'] }] },
+      'a.yaml: schedules[0].every is {"step":3}. Give exactly one of steps, tokens, seconds.',
+    ],
+    [
+      { schedules: [{ name: 's', at: [1], evaluators: [] }] },
+      'a.yaml: schedules[0].evaluators is []. Give at least 1 of them.',
+    ],
+    [
+      { schedules: [{ name: 's', at: [1], every: { steps: 1 }, evaluators: ['x'] }] },
+      'a.yaml: schedules[0]: give "every" or "at", not both.',
+    ],
+    [
+      { evalEvery: 3, evaluators: ['x'], schedules: [{ name: 's', at: [1], evaluators: ['x'] }] },
+      'a.yaml: "schedules" and "evalEvery", "evaluators" are two forms of the same thing. Keep one of them.',
+    ],
+  ])('%j', async (more, expected) => {
+    expect(await refusal(with_(more))).toContain(expected);
+  });
+
+  test('reports everything wrong at once', async () => {
+    expect(await refusal(with_({ batchSize: 0, eval_every: 3 }))).toBe(
+      'a.yaml has 2 problems:\n  - batchSize is 0. Give a number of at least 1.\n  - Unknown key "eval_every": write "evalEvery".',
+    );
+  });
+
+  test('accepts one evaluator on two schedules', () => {
+    expect(
+      parseTrainingConfig({ ...MINIMAL, evaluators: ['x'], infrequentEvaluators: ['x'] }).evaluators,
+    ).toHaveLength(1);
+  });
+});
+
+describe('keys and passwords stay out of a config', () => {
+  test.each([
+    [{ engine: { apiKey: 'very-private' } }, '"engine.apiKey"', 'TINKER_API_KEY'],
+    [{ openai_api_key: 'very-private' }, '"openai_api_key"', 'OPENAI_API_KEY'],
+    [{ dataset: { hub: 'a/b', token: 'very-private' } }, '"dataset.token"', 'TINKER_API_KEY'],
+    [{ hf_token: 'very-private' }, '"hf_token"', 'HF_TOKEN'],
+    [{ engine: { url: 'https://user:very-private@host/' } }, '"engine.url"', 'TINKER_API_KEY'],
+    [{ engine: { tags: ['tml-very-private-indeed'] } }, '"engine.tags.0"', 'TINKER_API_KEY'],
+  ])('%j', async (more, place, variable) => {
+    const message = await refusal(() => parseTrainingConfig({ ...MINIMAL, ...more }, 'a.yaml'));
+
+    expect(message).toContain(place);
+    expect(message).toContain(variable);
+    expect(message).not.toContain('very-private');
+  });
+
+  test('does not mistake a count of tokens for one', () => {
+    const schedules = [
+      {
+        name: 's',
+        every: { tokens: 100 },
+        evaluators: [{ type: 'benchmark', benchmark: 'x', maxTokens: 3 }],
+      },
+    ];
+
+    expect(parseTrainingConfig({ ...MINIMAL, schedules }).schedules).toHaveLength(1);
+  });
+});

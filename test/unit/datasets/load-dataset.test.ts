@@ -1,0 +1,258 @@
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadDataset } from '../../../src/datasets/load-dataset';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'everstep-datasets-'));
+});
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function file(name: string, content: string | Uint8Array): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, content);
+  return path;
+}
+
+const lines = (...rows: unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+const row = (question: string) => ({ prompt: question, completion: 'yes' });
+const conversation = [
+  { role: 'user', content: '2+2?' },
+  { role: 'assistant', content: '4' },
+];
+
+test.each([
+  ['messages', { messages: conversation, source: 'any' }],
+  ['prompt and completion texts', { prompt: '2+2?', completion: '4' }],
+  ['prompt and completion lists', { prompt: [conversation[0]], completion: [conversation[1]] }],
+  ['Alpaca without input', { instruction: '2+2?', input: '', output: '4' }],
+  [
+    'ShareGPT',
+    {
+      conversations: [
+        { from: 'human', value: '2+2?' },
+        { from: 'gpt', value: '4' },
+      ],
+    },
+  ],
+])('reads the shape %s into the same conversation with the same id', async (_, shape) => {
+  const path = await file('rows.jsonl', lines(shape));
+  const plain = await file('plain.jsonl', lines({ messages: conversation }));
+
+  const { rows } = await loadDataset({ path });
+
+  expect(rows[0]?.messages).toEqual(conversation);
+  expect(rows[0]?.id).toBe((await loadDataset({ path: plain })).rows[0]?.id);
+});
+
+test('keeps an Alpaca input and system prompts', async () => {
+  const path = await file(
+    'rows.jsonl',
+    lines(
+      { system: 'S', instruction: 'Sum', input: '1 2', output: '3' },
+      { system: 'T', conversations: [{ from: 'user', value: 'a' }] },
+    ),
+  );
+
+  const { rows } = await loadDataset({ path });
+
+  expect(rows[0]?.messages).toEqual([
+    { role: 'system', content: 'S' },
+    { role: 'user', content: 'Sum\n\n1 2' },
+    { role: 'assistant', content: '3' },
+  ]);
+  expect(rows[1]?.messages.map((message) => message.role)).toEqual(['system', 'user']);
+});
+
+test('reads tool calls, reasoning, parts and trainable marks', async () => {
+  const path = await file(
+    'rows.jsonl',
+    lines({
+      messages: [
+        { role: 'user', content: [{ type: 'text', text: 'weather?' }], trainable: false },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [
+            { id: 'c1', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Paris"}' } },
+            { name: 'other', arguments: { a: 1 } },
+          ],
+        },
+        { role: 'tool', content: '20', tool_call_id: 'c1', name: 'get_weather' },
+        { role: 'assistant', content: '20C', reasoning_content: 'hm', trainable: true },
+      ],
+    }),
+  );
+
+  const { rows } = await loadDataset({ path });
+
+  expect(rows[0]?.messages).toEqual([
+    { role: 'user', content: [{ type: 'text', text: 'weather?' }], trainable: false },
+    {
+      role: 'assistant',
+      content: '',
+      toolCalls: [
+        { id: 'c1', name: 'get_weather', arguments: '{"city":"Paris"}' },
+        { name: 'other', arguments: '{"a":1}' },
+      ],
+    },
+    { role: 'tool', content: '20', toolCallId: 'c1', name: 'get_weather' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'text', text: '20C' },
+      ],
+      trainable: true,
+    },
+  ]);
+});
+
+test.each([
+  [
+    {
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: 3 },
+      ],
+    },
+    'field "messages[1].content": expected text, got number.',
+  ],
+  [{ messages: [{ content: 'a' }] }, 'field "messages[0].role": expected text, got nothing.'],
+  [{ messages: [{ role: '', content: 'a' }] }, 'field "messages[0].role": expected a role, got empty text.'],
+  [{ messages: 'hello' }, 'field "messages": expected a list of messages, got text.'],
+  [{ messages: [] }, 'the conversation has no messages.'],
+  [{ messages: [null] }, 'field "messages[0]": expected an object, got null.'],
+  [
+    { messages: [{ role: 'user', content: 'a', trainable: 'yes' }] },
+    'field "messages[0].trainable": expected true or false, got text.',
+  ],
+  [
+    { messages: [{ role: 'user', content: [{ type: 'image' }] }] },
+    'field "messages[0].content[0].type": expected text or thinking, got "image".',
+  ],
+  [{ conversations: [{ from: 'alien', value: 'a' }] }, 'field "conversations[0].from": expected human,'],
+  [{ prompt: 1, completion: 'a' }, 'field "prompt": expected text or a list of messages, got number.'],
+  [{ instruction: 'a', output: ['b'] }, 'field "output": expected text, got a list.'],
+  [{ text: 'a' }, 'no known shape'],
+  [['a'], 'expected an object, got a list.'],
+])('names file, line and field of the bad row %j', async (bad, reason) => {
+  const path = await file('rows.jsonl', lines(row('a'), bad));
+
+  const loading = loadDataset({ path });
+
+  await expect(loading).rejects.toMatchObject({ code: 'bad-dataset' });
+  await expect(loading).rejects.toThrow(`${path} line 2: ${reason}`);
+});
+
+test('leaves bad rows out and lists them when asked to', async () => {
+  const path = await file('rows.jsonl', `${lines(row('a'), { text: 'x' })}{broken\n${lines(row('b'))}`);
+
+  const { rows, skipped } = await loadDataset({ path, onBadRow: 'skip' });
+
+  expect(rows.map(({ messages }) => messages[0]?.content)).toEqual(['a', 'b']);
+  expect(skipped.map(({ file: name, line }) => [name, line])).toEqual([
+    [path, 2],
+    [path, 3],
+  ]);
+  expect(skipped[1]?.reason).toContain('not valid JSON');
+});
+
+test('accepts a byte order mark, CRLF, blank lines and a missing last newline, and counts lines as editors do', async () => {
+  const content = `\ufeff${JSON.stringify(row('a'))}\r\n\r\n   \n${JSON.stringify(row('é'))}`;
+  const good = await file('good.jsonl', content);
+  const bad = await file('bad.jsonl', `${content}\n\n7\n`);
+
+  expect((await loadDataset({ path: good })).rows.map(({ messages }) => messages[0]?.content)).toEqual([
+    'a',
+    'é',
+  ]);
+  await expect(loadDataset({ path: bad })).rejects.toThrow('line 6: expected an object, got number.');
+});
+
+test('reports a torn last line as cut off, not as bad JSON', async () => {
+  const path = await file('rows.jsonl', `${lines(row('a'))}{"prompt":"b","comp`);
+
+  await expect(loadDataset({ path })).rejects.toThrow('line 2: the line is cut off');
+  expect((await loadDataset({ path, onBadRow: 'skip' })).skipped).toHaveLength(1);
+});
+
+test('names the line that is not UTF-8, and refuses UTF-16 files', async () => {
+  const latin1 = await file('latin1.jsonl', Buffer.from(`${lines(row('a'))}{"prompt":"\xe9"}\n`, 'latin1'));
+  const utf16 = await file('utf16.jsonl', Buffer.from(`\ufeff${lines(row('a'))}`, 'utf16le'));
+
+  await expect(loadDataset({ path: latin1 })).rejects.toThrow('line 2: the line is not UTF-8 text.');
+  await expect(loadDataset({ path: utf16 })).rejects.toThrow('is not UTF-8 text. Convert it');
+});
+
+test('reads .json as an array, counting rows, or as one object a line', async () => {
+  const array = await file('array.json', JSON.stringify([row('a'), row('b')], null, 2));
+  const perLine = await file('lines.json', lines(row('c')));
+  const bad = await file('bad.json', '[{"prompt":"a","completion":"b"}, {"prompt": 1, "completion": "c"}]');
+  const broken = await file('broken.json', '[{"prompt":');
+
+  expect((await loadDataset({ path: [array, perLine] })).rows).toHaveLength(3);
+  await expect(loadDataset({ path: bad })).rejects.toThrow('bad.json row 2: field "prompt"');
+  await expect(loadDataset({ path: broken })).rejects.toThrow('is not valid JSON');
+});
+
+test('reads Parquet, compressed and with nested lists', async () => {
+  const { rows } = await loadDataset({ path: join(__dirname, 'fixtures/two-conversations.parquet') });
+
+  expect(rows.map(({ messages }) => messages)).toEqual([
+    conversation,
+    [
+      { role: 'user', content: 'Grüße 😀' },
+      { role: 'assistant', content: 'x\n\ny' },
+    ],
+  ]);
+});
+
+test('refuses a damaged Parquet file by name', async () => {
+  const path = await file('rows.parquet', 'PAR1 nothing here PAR1');
+
+  await expect(loadDataset({ path })).rejects.toThrow(`${path} is not a readable Parquet file`);
+});
+
+test('hashes the bytes as sha256sum does, over all files in their order', async () => {
+  const first = await file('a.jsonl', lines(row('a')));
+  const second = await file('b.jsonl', lines(row('b')));
+  const expected = createHash('sha256')
+    .update(lines(row('a')) + lines(row('b')))
+    .digest('hex');
+
+  const listed = await loadDataset({ path: [first, second] });
+  const whole = await loadDataset({ path: folder });
+
+  expect(listed.contentHash).toBe(expected);
+  expect(whole).toEqual(listed);
+  expect(listed.source).toEqual({ description: `${first}, ${second}`, files: [first, second] });
+});
+
+test.each([
+  ['a missing file', 'nowhere.jsonl', /it does not exist/],
+  ['an unknown format', 'rows.csv', /in no known format/],
+  ['an empty file', 'empty.jsonl', /is empty: its files hold no rows/],
+  ['only bad rows', 'bad.jsonl', /all 1 rows were skipped, the first one because: no known shape/],
+  ['an empty folder', 'folder', /holds no .jsonl, .json or .parquet file/],
+])('refuses %s', async (_, name, message) => {
+  await file('rows.csv', 'a,b');
+  await file('empty.jsonl', '\n');
+  await file('bad.jsonl', '{"a":1}\n');
+  const path = name === 'folder' ? await mkdtemp(join(folder, 'empty-')) : join(folder, name);
+
+  const loading = loadDataset({ path, onBadRow: 'skip' });
+
+  await expect(loading).rejects.toMatchObject({ code: 'bad-dataset' });
+  await expect(loading).rejects.toThrow(message);
+});
+
+test('refuses an empty list of files', async () => {
+  await expect(loadDataset({ path: [] })).rejects.toThrow('No dataset file is named');
+});

@@ -1,0 +1,198 @@
+import { createModelRuntime } from '../../../../../src/engines/local/compute/create-model-runtime';
+import { CONTEXT_LENGTH, RANDOM_MODEL, writeRandomModel } from './random-model';
+import type { SampleRequest } from '../../../../../src/core/sampling';
+import type { LoraConfig, ModelRuntime, SamplerModel } from '../../../../../src/engines/local/model-runtime';
+
+const LORA: LoraConfig = { rank: 3, seed: 5, trainAttn: true, trainMlp: true, trainUnembed: true };
+const modelsFolders = [writeRandomModel()];
+
+function request(
+  prompt: number[],
+  more: Partial<SampleRequest['params']> = {},
+  numSamples = 1,
+): SampleRequest {
+  return {
+    prompt,
+    numSamples,
+    params: { maxTokens: 12, temperature: 1, topK: -1, topP: 1, seed: 3, stop: [], ...more },
+  };
+}
+
+let runtime: ModelRuntime;
+let sampler: SamplerModel;
+
+beforeAll(async () => {
+  runtime = await createModelRuntime({ threads: 2, modelsFolders, memoryMegabytes: 64 });
+  sampler = await runtime.createSampler({ baseModel: RANDOM_MODEL, lora: null, weights: null });
+});
+
+afterAll(() => runtime.close());
+
+test('gives the same sequences whatever else is being drawn', async () => {
+  const alone = [];
+  const requests = Array.from({ length: 20 }, (_, index) =>
+    request(
+      [1 + index, 2, 3 + (index % 5)].slice(0, 1 + (index % 3)),
+      { seed: index, temperature: 0.5 + index / 10 },
+      1 + (index % 3),
+    ),
+  );
+  for (const each of requests) alone.push(await sampler.sample(each));
+
+  const together = await Promise.all(requests.map((each) => sampler.sample(each)));
+
+  expect(together).toEqual(alone);
+});
+
+test('draws each sample of a request from a stream of its own', async () => {
+  const three = await sampler.sample(request([4, 5], {}, 3));
+  const two = await sampler.sample(request([4, 5], {}, 2));
+
+  expect(new Set(three.sequences.map(({ tokens }) => tokens.join())).size).toBe(3);
+  expect(two.sequences).toEqual(three.sequences.slice(0, 2));
+});
+
+test.each([
+  ['the base model', null],
+  ['an adapter', LORA],
+])('reports the log-probabilities the trainer computes: %s', async (_name, lora) => {
+  const model = await runtime.createModel({ baseModel: RANDOM_MODEL, lora });
+  const data = [
+    { tokens: Int32Array.of(1, 2, 3, 4), targetTokens: Int32Array.of(2, 3, 4, 5), lossInputs: {} },
+  ];
+  await model.forwardBackward(data, { name: 'cross_entropy', config: {} }, { backward: true });
+  await model.optimStep({
+    learningRate: 0.05,
+    beta1: 0.9,
+    beta2: 0.95,
+    eps: 1e-12,
+    weightDecay: 0,
+    gradClipNorm: 0,
+  });
+  const { weights } = await model.exportState({ optimizer: false });
+  const trained = await runtime.createSampler({ baseModel: RANDOM_MODEL, lora, weights });
+
+  const prompt = [7, 8, 9];
+  const drawn = await trained.sample({ ...request(prompt), promptLogprobs: true });
+  const [sequence] = drawn.sequences;
+  const all = [...prompt, ...(sequence?.tokens ?? [])];
+  const whole = await trained.sample({ ...request(all, { maxTokens: 1 }), promptLogprobs: true });
+  const { logprobs } = await model.forwardBackward(
+    [
+      {
+        tokens: Int32Array.from(all.slice(0, -1)),
+        targetTokens: Int32Array.from(all.slice(1)),
+        lossInputs: {},
+      },
+    ],
+    { name: 'cross_entropy', config: {} },
+    { backward: false },
+  );
+
+  const sampled = [...(drawn.promptLogprobs?.slice(1) ?? []), ...(sequence?.logprobs ?? [])];
+  expect(drawn.promptLogprobs).toHaveLength(prompt.length);
+  expect(whole.promptLogprobs).toHaveLength(all.length);
+  expect(whole.promptLogprobs?.[0]).toBeNull();
+  expect(sampled).toHaveLength(all.length - 1);
+  for (const [index, logprob] of logprobs[0]?.entries() ?? []) {
+    expect(Math.abs(logprob - (sampled[index] ?? NaN))).toBeLessThan(1e-5);
+    expect(Math.abs(logprob - (whole.promptLogprobs?.[index + 1] ?? NaN))).toBeLessThan(1e-5);
+  }
+  model.dispose();
+  trained.dispose();
+});
+
+test("ends at a stop token, at a stop text, at the model's end-of-text, or never", async () => {
+  const free = await sampler.sample(request([1, 2], { maxTokens: 40 }));
+  const tokens = free.sequences[0]?.tokens ?? [];
+  const characters = 'abcdefghijklmnopqrstuvwxyz0123456789+=';
+  const textOf = (token: number | undefined) => characters[(token ?? 2) - 2] ?? '';
+  const stopText = textOf(tokens[4]) + textOf(tokens[5]);
+
+  const atToken = await sampler.sample(request([1, 2], { stop: [tokens[3] ?? 0] }));
+  const atText = await sampler.sample(request([1, 2], { stop: [stopText] }));
+
+  expect(free.sequences[0]?.stopReason).toBe('length');
+  expect(tokens).toHaveLength(40);
+  const stoppedAt = tokens.indexOf(tokens[3] ?? 0) + 1;
+  expect(atToken.sequences[0]).toMatchObject({ tokens: tokens.slice(0, stoppedAt), stopReason: 'stop' });
+  expect(atText.sequences[0]).toMatchObject({ tokens: tokens.slice(0, 6), stopReason: 'stop' });
+  expect(atText.sequences[0]?.logprobs).toHaveLength(6);
+});
+
+test('absent stop means the end-of-text of the model', async () => {
+  const { stop: _stop, ...params } = request([1, 2], { maxTokens: 46, temperature: 2 }).params;
+
+  const { sequences } = await sampler.sample({ prompt: [1, 2], numSamples: 60, params });
+
+  const stopped = sequences.filter(({ stopReason }) => stopReason === 'stop');
+  expect(stopped.length).toBeGreaterThan(5);
+  for (const { tokens } of stopped) expect(tokens.indexOf(0)).toBe(tokens.length - 1);
+  for (const { tokens, stopReason } of sequences) expect(tokens.includes(0)).toBe(stopReason === 'stop');
+});
+
+test('draws until the context is full and no further', async () => {
+  const { sequences } = await sampler.sample(request([1, 2, 3], { maxTokens: 500 }));
+
+  expect(sequences[0]?.tokens).toHaveLength(CONTEXT_LENGTH - 3 + 1);
+  expect(sequences[0]?.stopReason).toBe('length');
+});
+
+test('temperature 0, top-k 1 and a tiny top-p all take the likeliest token', async () => {
+  const greedy = await sampler.sample(request([9, 9], { temperature: 0 }));
+  const topOne = await sampler.sample(request([9, 9], { topK: 1, seed: 77 }));
+  const tinyTopP = await sampler.sample(request([9, 9], { topP: 1e-6, seed: 78 }));
+
+  expect(topOne.sequences).toEqual(greedy.sequences);
+  expect(tinyTopP.sequences).toEqual(greedy.sequences);
+});
+
+test('draws tokens as often as the distribution says', async () => {
+  const count = 4000;
+  const { sequences } = await sampler.sample(request([6], { maxTokens: 1, seed: 1 }, count));
+  const frequency = new Map<number, number>();
+  const probability = new Map<number, number>();
+  for (const { tokens, logprobs } of sequences) {
+    const token = tokens[0] ?? -1;
+    frequency.set(token, (frequency.get(token) ?? 0) + 1 / count);
+    probability.set(token, Math.exp(logprobs?.[0] ?? 0));
+  }
+
+  for (const [token, expected] of probability) {
+    const deviation = Math.sqrt((expected * (1 - expected)) / count);
+    expect(Math.abs((frequency.get(token) ?? 0) - expected)).toBeLessThan(5 * deviation);
+  }
+});
+
+test.each([
+  ['an empty prompt', request([])],
+  ['a prompt longer than the context', request(Array.from({ length: CONTEXT_LENGTH + 1 }, () => 1))],
+  ['a token outside the vocabulary', request([40])],
+  ['a negative temperature', request([1], { temperature: -1 })],
+  ['no samples', request([1], {}, 0)],
+  ['a top_p of 0', request([1], { topP: 0 })],
+])('refuses %s', async (_name, bad) => {
+  await expect(sampler.sample(bad)).rejects.toMatchObject({ code: 'request-failed', category: 'user' });
+});
+
+test('an aborted call ends at once and disturbs no other', async () => {
+  const controller = new AbortController();
+  const expected = await sampler.sample(request([2, 3], { maxTokens: 40 }, 4));
+  const aborted = sampler.sample(request([2, 4], { maxTokens: 46 }, 200), { signal: controller.signal });
+  const other = sampler.sample(request([2, 3], { maxTokens: 40 }, 4));
+  setImmediate(() => {
+    controller.abort(new Error('no longer wanted'));
+  });
+
+  await expect(aborted).rejects.toThrow('no longer wanted');
+  expect(await other).toEqual(expected);
+});
+
+test('a closed sampler refuses, and its memory is there for the next', async () => {
+  for (let round = 0; round < 200; round++) {
+    const short = await runtime.createSampler({ baseModel: RANDOM_MODEL, lora: null, weights: null });
+    if (round % 50 === 0) await short.sample(request([1]));
+    short.dispose();
+    await expect(short.sample(request([1]))).rejects.toMatchObject({ code: 'request-failed' });
+  }
+});

@@ -1,0 +1,225 @@
+import { request } from 'node:http';
+import type { TestEngine } from './engine-driver';
+import { anyOf, containing, forwardBackwardBody, startTestEngine } from './engine-driver';
+import { BASE_MODEL } from './fake-runtime';
+
+let engine: TestEngine;
+
+beforeEach(async () => {
+  engine = await startTestEngine();
+});
+
+afterEach(async () => {
+  await engine.close();
+});
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe('bootstrap', () => {
+  test('tells official clients how to speak', async () => {
+    const config = await engine.driver.post('client/config', { sdk_version: '0.38.0' });
+    const dynamic = await engine.driver.post('client/dynamic_config', { sdk_version: '0.38.0' });
+    const capabilities = await engine.driver.get('get_server_capabilities');
+
+    expect(config.body).toMatchObject({ pjwt_auth_enabled: false, proto_compress_fwdbwd: false });
+    expect(dynamic.body).toMatchObject({ refresh_interval_sec: 300, sample_cancel_enabled: true });
+    expect(capabilities.body).toEqual({
+      supported_models: [
+        { model_name: BASE_MODEL, max_context_length: 64, trainable: true, sampleable: true },
+      ],
+    });
+    expect((await engine.driver.get('healthz')).body).toEqual({ status: 'ok' });
+    expect((await engine.driver.post('telemetry', { events: [] })).body).toEqual({ status: 'accepted' });
+  });
+});
+
+describe('a session', () => {
+  test('ends without heartbeats, and its models with it', async () => {
+    const hasty = await startTestEngine({ sessionTimeoutMs: 200 });
+    const session = await hasty.driver.openSession();
+    const model = await hasty.driver.createModel(session);
+    const held = await hasty.driver.train(model, 2, 1);
+
+    await pause(400);
+
+    expect((await hasty.driver.post('session_heartbeat', { session_id: session })).status).toBe(410);
+    expect(await hasty.driver.train(model, 1, 1)).toMatchObject({
+      status: 404,
+      body: { detail: containing('no heartbeat') },
+    });
+    expect(
+      (await hasty.driver.post('create_model', { session_id: session, base_model: BASE_MODEL })).status,
+    ).toBe(410);
+    expect((await hasty.driver.retrieve(held.body.request_id)).body).toMatchObject({ category: 'user' });
+    expect(hasty.runtime.calls).toEqual(['0:dispose']);
+    await hasty.close();
+  });
+
+  test('lives as long as heartbeats come', async () => {
+    const hasty = await startTestEngine({ sessionTimeoutMs: 300 });
+    const session = await hasty.driver.openSession();
+    const model = await hasty.driver.createModel(session);
+
+    for (let beat = 0; beat < 5; beat++) {
+      await pause(100);
+      expect((await hasty.driver.post('session_heartbeat', { session_id: session })).status).toBe(200);
+    }
+
+    expect((await hasty.driver.train(model, 1, 1)).status).toBe(200);
+    await hasty.close();
+  });
+
+  test('can be finished, more than once', async () => {
+    const session = await engine.driver.openSession();
+    const model = await engine.driver.createModel(session);
+
+    const finish = () =>
+      engine.driver.post(`sessions/${session}/finish`, { reason: { type: 'success' }, detail: 'done' });
+
+    expect((await finish()).status).toBe(204);
+    expect((await finish()).status).toBe(204);
+    expect((await engine.driver.train(model, 1, 1)).status).toBe(404);
+    expect((await engine.driver.post('sessions/nope/finish', {})).status).toBe(404);
+  });
+
+  test('that was never opened is unknown', async () => {
+    expect((await engine.driver.post('session_heartbeat', { session_id: 'nope' })).status).toBe(404);
+    expect(
+      (await engine.driver.post('create_model', { session_id: 'nope', base_model: BASE_MODEL })).status,
+    ).toBe(404);
+  });
+});
+
+describe('a promise', () => {
+  test('is waited for politely, then asked for again', async () => {
+    const short = await startTestEngine({ longPollMs: 150 });
+    const model = await short.driver.createModel(await short.driver.openSession());
+    short.runtime.trainingGate.shut();
+    const { body } = await short.driver.train(model, 1, 1);
+
+    const started = performance.now();
+    const pending = await short.driver.retrieve(body.request_id);
+
+    expect(performance.now() - started).toBeGreaterThan(140);
+    expect(pending).toMatchObject({
+      status: 408,
+      body: { type: 'try_again', request_id: body.request_id, queue_state: 'active' },
+    });
+    short.runtime.trainingGate.open();
+    expect((await short.driver.retrieve(body.request_id)).body.metrics).toBeDefined();
+    await short.close();
+  });
+
+  test('answers as soon as its work is done', async () => {
+    const model = await engine.driver.createModel(await engine.driver.openSession());
+    engine.runtime.trainingGate.shut();
+    const { body } = await engine.driver.train(model, 1, 1);
+    const waiting = [engine.driver.retrieve(body.request_id), engine.driver.retrieve(body.request_id)];
+    setTimeout(() => {
+      engine.runtime.trainingGate.open();
+    }, 50);
+
+    const started = performance.now();
+    const replies = await Promise.all(waiting);
+
+    expect(performance.now() - started).toBeLessThan(1000);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+  });
+
+  test('that nobody knows is gone', async () => {
+    expect((await engine.driver.retrieve('nope')).status).toBe(410);
+  });
+
+  test('of training cannot be cancelled', async () => {
+    const model = await engine.driver.createModel(await engine.driver.openSession());
+    engine.runtime.trainingGate.shut();
+    const { body } = await engine.driver.train(model, 1, 1);
+
+    expect((await engine.driver.post('cancel_future', { request_id: body.request_id })).status).toBe(400);
+    engine.runtime.trainingGate.open();
+    expect((await engine.driver.retrieve(body.request_id)).body.metrics).toBeDefined();
+  });
+});
+
+describe('a bad request', () => {
+  test('that is no JSON is answered 400', async () => {
+    expect(await engine.driver.post('create_session', '{"tags": [')).toMatchObject({
+      status: 400,
+      body: { detail: anyOf(String) },
+    });
+  });
+
+  test.each([
+    'create_model',
+    'forward_backward',
+    'optim_step',
+    'save_weights',
+    'asample',
+    'retrieve_future',
+    'get_info',
+    'load_weights',
+  ])('to %s is answered 422 with a reason, whatever it is', async (route) => {
+    for (const body of ['[]', '7', 'null', '"x"', '{}', '{"model_id": 5, "seq_id": "x"}']) {
+      const reply = await engine.driver.post(route, body);
+
+      expect(reply.status).toBe(422);
+      expect(reply.body.detail.length).toBeGreaterThan(10);
+    }
+  });
+
+  test('to nowhere is answered 404', async () => {
+    expect(await engine.driver.get('nope')).toMatchObject({
+      status: 404,
+      body: { detail: 'Not Found: GET /api/v1/nope' },
+    });
+  });
+
+  test('of a foreign or packed content type is answered 415', async () => {
+    expect((await engine.driver.post('create_session', '{}', { 'content-type': 'text/plain' })).status).toBe(
+      415,
+    );
+    expect((await engine.driver.post('create_session', '{}', { 'content-encoding': 'zstd' })).status).toBe(
+      415,
+    );
+  });
+
+  test('beyond 64 MiB is answered 413 before it is read', async () => {
+    const { hostname, port } = new URL(engine.driver.url);
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const sent = request({
+        hostname,
+        port,
+        path: '/api/v1/forward_backward',
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'content-length': 65 * 1024 * 1024 },
+      });
+      sent.on('response', (response) => {
+        resolve(response.statusCode);
+        sent.destroy();
+      });
+      sent.on('error', reject);
+      sent.write('{');
+    });
+
+    expect(status).toBe(413);
+  });
+
+  test('to a model changes nothing: the next request finds it as it was', async () => {
+    const model = await engine.driver.createModel(await engine.driver.openSession());
+    const bodies = [
+      { model_id: model, seq_id: 1, forward_backward_input: { data: [{}], loss_fn: 'cross_entropy' } },
+      { model_id: model, seq_id: 1, forward_backward_input: null },
+      { model_id: model, seq_id: -1 },
+      { model_id: model, seq_id: 1.5 },
+    ];
+    for (const body of bodies) {
+      const { status } = await engine.driver.post('forward_backward', body);
+      expect([400, 422]).toContain(status);
+    }
+
+    const good = await engine.driver.finish('forward_backward', forwardBackwardBody(model, 1, 1));
+
+    expect(good.body.metrics['loss:sum'] ?? Number.NaN).toBeCloseTo(2 * Math.log(16), 5);
+    expect(engine.runtime.calls).toEqual(['0:backward:1']);
+  });
+});

@@ -1,0 +1,279 @@
+import fc from 'fast-check';
+import { DomainError } from '../../../../../src/core/errors';
+import {
+  asampleRequestFromJson,
+  asampleRequestToJson,
+  checkDatum,
+  decodeForwardBackwardOutput,
+  decodeForwardBackwardRequest,
+  decodeSampleResponse,
+  encodeForwardBackwardOutput,
+  encodeForwardBackwardRequest,
+  encodeSampleResponse,
+  forwardBackwardOutputFromJson,
+  forwardBackwardOutputToJson,
+  forwardBackwardRequestFromJson,
+  forwardBackwardRequestToJson,
+  sampleResponseFromJson,
+  sampleResponseToJson,
+} from '../../../../../src/engines/tinker/codec';
+import { forwardBackwardRequest, forwardBackwardResult, sampleResult } from './arbitraries';
+
+/** Through text, and at an odd offset of a larger buffer: as values really arrive. */
+const overTheWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+function unaligned(bytes: Uint8Array): Uint8Array {
+  const larger = new Uint8Array(bytes.length + 3);
+  larger.set(bytes, 3);
+  return larger.subarray(3);
+}
+
+describe('round trips', () => {
+  test('forward_backward requests in protobuf', () => {
+    fc.assert(
+      fc.property(forwardBackwardRequest, (request) => {
+        expect(decodeForwardBackwardRequest(unaligned(encodeForwardBackwardRequest(request)))).toEqual(
+          request,
+        );
+      }),
+    );
+  });
+
+  test('forward_backward requests in JSON', () => {
+    fc.assert(
+      fc.property(forwardBackwardRequest, (request) => {
+        const body = overTheWire(forwardBackwardRequestToJson(request));
+        expect(forwardBackwardRequestFromJson(body)).toEqual(request);
+      }),
+    );
+  });
+
+  test('forward_backward results in both codecs', () => {
+    fc.assert(
+      fc.property(forwardBackwardResult, (result) => {
+        expect(decodeForwardBackwardOutput(unaligned(encodeForwardBackwardOutput(result)))).toEqual(result);
+        expect(forwardBackwardOutputFromJson(overTheWire(forwardBackwardOutputToJson(result)))).toEqual(
+          result,
+        );
+      }),
+    );
+  });
+
+  test('sample results in both codecs, a missing prompt log-prob staying null', () => {
+    fc.assert(
+      fc.property(sampleResult, (result) => {
+        expect(decodeSampleResponse(unaligned(encodeSampleResponse(result)))).toEqual(result);
+        expect(sampleResponseFromJson(overTheWire(sampleResponseToJson(result)))).toEqual(result);
+      }),
+    );
+  });
+
+  test('asample requests, with every kind of stop', () => {
+    const params = { maxTokens: 8, temperature: 0.5, topK: 5, topP: 0.9 };
+    for (const stop of [undefined, [], ['\n'], [1, 2]]) {
+      const asample = {
+        samplingSessionId: 's:sample:0',
+        modelPath: null,
+        baseModel: null,
+        seqId: 3,
+        request: {
+          prompt: [1, 2, 3],
+          numSamples: 2,
+          promptLogprobs: true,
+          params: { ...params, seed: 7, ...(stop && { stop }) },
+        },
+      };
+      expect(asampleRequestFromJson(overTheWire(asampleRequestToJson(asample)))).toEqual(asample);
+    }
+  });
+});
+
+describe('bytes from elsewhere', () => {
+  const decoders = [decodeForwardBackwardRequest, decodeForwardBackwardOutput, decodeSampleResponse];
+
+  function expectAnswerOrProtocolError(decode: (bytes: Uint8Array) => unknown, bytes: Uint8Array): void {
+    try {
+      decode(bytes);
+    } catch (error) {
+      expect(error).toBeInstanceOf(DomainError);
+      expect(error).toMatchObject({ code: 'protocol-error' });
+    }
+  }
+
+  test('that are random end in an answer or a protocol error', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        for (const decode of decoders) expectAnswerOrProtocolError(decode, bytes);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('that are a damaged message end in an answer or a protocol error', () => {
+    fc.assert(
+      fc.property(forwardBackwardRequest, fc.nat(), fc.nat(255), fc.nat(), (request, at, value, cut) => {
+        const bytes = encodeForwardBackwardRequest(request).slice();
+        if (bytes.length > 0) bytes[at % bytes.length] = value;
+        expectAnswerOrProtocolError(decodeForwardBackwardRequest, bytes);
+        expectAnswerOrProtocolError(
+          decodeForwardBackwardRequest,
+          bytes.subarray(0, cut % (bytes.length + 1)),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('that are any JSON end in an answer or a protocol error', () => {
+    const readers = [
+      forwardBackwardRequestFromJson,
+      forwardBackwardOutputFromJson,
+      sampleResponseFromJson,
+      asampleRequestFromJson,
+    ];
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        for (const read of readers) {
+          try {
+            read(value);
+          } catch (error) {
+            expect(error).toMatchObject({ code: 'protocol-error' });
+          }
+        }
+      }),
+    );
+  });
+
+  test('may claim a giant result without making the decoder allocate it', () => {
+    // ArrayRecord with num_datums = 2^62 and no offsets
+    const bytes = Buffer.from('120b18808080808080808040' + '1200', 'hex');
+
+    expect(() => decodeForwardBackwardOutput(bytes)).toThrow(DomainError);
+  });
+});
+
+describe('captured traffic', () => {
+  test('a forward_backward result of SkyRL, with a field of its own besides', () => {
+    const result = decodeForwardBackwardOutput(Buffer.from(SKYRL_OUTPUT, 'base64'));
+
+    expect(result.metrics).toEqual({});
+    expect(result.logprobs.map((values) => values.length)).toEqual([12, 12]);
+    expect(result.logprobs[0]?.[0]).toBe(-5.543997764587402);
+    expect(result.logprobs[0]?.[5]).toBe(-5.787697792053223);
+  });
+
+  test('a forward_backward result with a metric', () => {
+    const result = decodeForwardBackwardOutput(Buffer.from(OUTPUT_WITH_METRIC, 'base64'));
+
+    expect(result.metrics).toEqual({ 'loss:sum': 86.52481493690658 });
+    expect(result.logprobs).toHaveLength(3);
+    expect(result.logprobs[2]).toEqual(new Float32Array(5).fill(-5.7683210372924805));
+  });
+
+  test('a sample of official form, whose first prompt log-prob is undefined', () => {
+    expect(decodeSampleResponse(Buffer.from(SAMPLE_WITH_PROMPT_LOGPROBS, 'base64'))).toEqual({
+      sequences: [
+        {
+          stopReason: 'stop',
+          tokens: [7, 8, 9],
+          logprobs: [-1.4366202354431152, -1.1524064540863037, -1.1524064540863037],
+        },
+        {
+          stopReason: 'length',
+          tokens: [7, 3, 7, 8],
+          logprobs: [-1.4366202354431152, -6.144806861877441, -1.4366202354431152, -1.1524064540863037],
+        },
+      ],
+      promptLogprobs: [null, -1.1524064540863037, -1.1524064540863037],
+    });
+  });
+
+  test('a sample of SkyRL, which leaves out an unset stop reason', () => {
+    const result = decodeSampleResponse(Buffer.from(SKYRL_SAMPLE, 'base64'));
+
+    expect(result.sequences.map(({ stopReason, tokens }) => ({ stopReason, tokens }))).toEqual([
+      { stopReason: 'stop', tokens: [201] },
+      { stopReason: 'stop', tokens: [247, 296, 252, 201] },
+    ]);
+    expect(result.promptLogprobs).toHaveLength(10);
+  });
+
+  test('a JSON result of SkyRL', () => {
+    const body: unknown = JSON.parse(
+      '{"loss_fn_output_type":"scalar","loss_fn_outputs":[{"elementwise_loss":{"data":[-0.0,5.588929653167725],"dtype":"float32","shape":[2]},"logprobs":{"data":[-5.602038383483887,-5.588929653167725],"dtype":"float32","shape":[2]}}],"metrics":{}}',
+    );
+
+    expect(forwardBackwardOutputFromJson(body)).toEqual({
+      logprobs: [Float32Array.of(-5.602038383483887, -5.588929653167725)],
+      metrics: {},
+    });
+  });
+});
+
+describe('tensors', () => {
+  const body = (tensors: object) => ({
+    model_id: 'm',
+    seq_id: 1,
+    forward_backward_input: {
+      data: [
+        { model_input: { chunks: [{ type: 'encoded_text', tokens: [1, 2] }] }, loss_fn_inputs: tensors },
+      ],
+      loss_fn: 'cross_entropy',
+    },
+  });
+
+  test('of N×K values are refused by name', () => {
+    const wide = body({ target_tokens: { data: [1, 2, 3, 4], dtype: 'int64', shape: [2, 2] } });
+
+    expect(() => forwardBackwardRequestFromJson(wide)).toThrow(
+      /"target_tokens" has shape 2×2.*one target a position/,
+    );
+  });
+
+  test('of N×1 values, bare lists and sparse columns are read', () => {
+    const request = forwardBackwardRequestFromJson(
+      body({
+        target_tokens: [3, 4],
+        weights: {
+          data: [0.5],
+          dtype: 'float32',
+          shape: [2, 1],
+          sparse_crow_indices: [0, 0, 1],
+          sparse_col_indices: [0],
+        },
+        advantages: { data: [1, 2], dtype: 'float32', shape: [2, 1] },
+      }),
+    );
+
+    expect(request.data[0]?.lossInputs).toEqual({
+      weights: Float32Array.of(0, 0.5),
+      advantages: Float32Array.of(1, 2),
+    });
+  });
+
+  test.each([
+    ['a target that is too long', { targetTokens: Int32Array.of(1, 2, 3) }, 'target_tokens length 3'],
+    ['weights that are too short', { lossInputs: { weights: Float32Array.of(1) } }, 'weights length 1'],
+    ['a weight that is not a number', { lossInputs: { weights: Float32Array.of(1, NaN) } }, 'not finite'],
+    ['no tokens', { tokens: new Int32Array() }, 'no tokens'],
+  ])('%s are refused before they are sent', (_, change, message) => {
+    const datum = {
+      tokens: Int32Array.of(1, 2),
+      targetTokens: Int32Array.of(2, 3),
+      lossInputs: {},
+      ...change,
+    };
+
+    expect(() => {
+      checkDatum(datum, 0);
+    }).toThrow(message);
+  });
+});
+
+const SKYRL_OUTPUT =
+  'CgZzY2FsYXISpAISigEKCGxvZ3Byb2JzEn4KYG5oscCYKLvAanK9wLPAssAM37PA0jS5wHT6vsB6v67AaZK3wOE1u8C/RbPAzcC6wG5oscCYKLvAanK9wKFCu8A0nLDACr3DwNPRwMBqta/AWZq3wDmnusACIbTAFTa9wBIYAAAAAAAAAAAwAAAAAAAAAGAAAAAAAAAAGAESkgEKEGVsZW1lbnR3aXNlX2xvc3MSfgpgAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgL9Fs0DNwLpAAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgAIhtEAVNr1AEhgAAAAAAAAAADAAAAAAAAAAYAAAAAAAAAAYARgC';
+const OUTPUT_WITH_METRIC =
+  'Cg9Ub3JjaExvc3NSZXR1cm4SchJuCghsb2dwcm9icxJiCjwWlrjAFpa4wBaWuMAWlrjAFpa4wBaWuMAWlrjAFpa4wBaWuMAWlrjAFpa4wBaWuMAWlrjAFpa4wBaWuMASIAAAAAAAAAAAFAAAAAAAAAAoAAAAAAAAADwAAAAAAAAAGAEYAxoTCghsb3NzOnN1bRHUnWORlqFVQA==';
+const SAMPLE_WITH_PROMPT_LOGPROBS =
+  'Ch4IABIMBwAAAAgAAAAJAAAAGgws47e/DoKTvw6Ck78KJggBEhAHAAAAAwAAAAcAAAAIAAAAGhAs47e/QqLEwCzjt78OgpO/EgwAAMB/DoKTvw6Ck78=';
+const SKYRL_SAMPLE =
+  'CgwSBMkAAAAaBPidjcAKJBIQ9wAAACgBAAD8AAAAyQAAABoQrX+wwORSrMC9xKzAHD+RwBIooe+4wFW/vMAV7r3AQMm+wEfiusDcor7AXhi9wAHqkcAkpLzAKJi7wA==';

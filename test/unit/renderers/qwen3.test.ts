@@ -1,0 +1,84 @@
+import type { Message } from '../../../src/core/conversation';
+import { findRenderer } from '../../../src/renderers/find-renderer';
+import { CharacterTokenizer, spansOf } from './character-tokenizer';
+
+const tokenizer = new CharacterTokenizer();
+const parse = (name: string, text: string) =>
+  findRenderer(name, tokenizer).parseCompletion(tokenizer.encode(text, { allowSpecial: true }));
+const train = (name: string, messages: Message[]) =>
+  spansOf(tokenizer, findRenderer(name, tokenizer).buildSupervisedExample(messages, 'lastAssistantMessage'));
+
+test('keeps numbers and strings of tool arguments as the model wrote them', () => {
+  const call =
+    '<tool_call>\n{"name": "f", "arguments": {"x": 2.0, "big": 12345678901234567890, "s": "a,  b:c"}}\n</tool_call>';
+
+  const { message } = parse('qwen3', `Ok\n${call}<|im_end|>`);
+
+  expect(message.toolCalls).toEqual([
+    { name: 'f', arguments: '{"x": 2.0, "big": 12345678901234567890, "s": "a,  b:c"}' },
+  ]);
+  expect(train('qwen3', [{ role: 'user', content: 'q' }, message])[1]?.[0]).toContain(call);
+});
+
+test('writes arguments without spaces as the chat template does', () => {
+  const message: Message = {
+    role: 'assistant',
+    content: '',
+    toolCalls: [{ name: 'f', arguments: '{"a":[1,{"b":"x:y"}]}' }],
+  };
+
+  expect(train('qwen3_instruct', [{ role: 'user', content: 'q' }, message])[1]?.[0]).toBe(
+    '<tool_call>\n{"name": "f", "arguments": {"a": [1, {"b": "x:y"}]}}\n</tool_call><|im_end|>',
+  );
+});
+
+test.each([
+  ['a call without a name', '<tool_call>{"arguments": {}}</tool_call>', /"name"/],
+  [
+    'a call whose arguments are a list',
+    '<tool_call>{"name": "f", "arguments": []}</tool_call>',
+    /"arguments"/,
+  ],
+  ['a call that is no object', '<tool_call>[1]</tool_call>', /not a JSON object/],
+  ['a call never closed', 'x<tool_call>{"name"', /Unterminated/],
+])('reports %s beside the message', (_, text, reason) => {
+  const { unparsedToolCalls, message, termination } = parse('qwen3', `${text}<|im_end|>`);
+
+  expect(unparsedToolCalls).toHaveLength(1);
+  expect(unparsedToolCalls?.[0]?.reason).toMatch(reason);
+  expect(message.toolCalls).toBeUndefined();
+  expect(termination).toBe('stop_sequence');
+});
+
+test('writes reasoning inside a text the way the template frames it', () => {
+  const content = '<think>because</think>\nyes';
+
+  expect(
+    train('qwen3', [
+      { role: 'user', content: 'q' },
+      { role: 'assistant', content },
+    ])[1]?.[0],
+  ).toBe('<think>\nbecause\n</think>\n\nyes<|im_end|>');
+});
+
+test('renders what it parsed back to the same tokens', () => {
+  const text = '<think>\nhm\n</think>\n\nOk<|im_end|>';
+  const { message } = parse('qwen3', text);
+
+  expect(train('qwen3', [{ role: 'user', content: 'q' }, message])[1]).toEqual([text, 1]);
+});
+
+test('without thinking, refuses reasoning and a conversation that has no user', () => {
+  const reasoning: Message = { role: 'assistant', content: [{ type: 'thinking', thinking: 'x' }] };
+
+  expect(() => train('qwen3_disable_thinking', [{ role: 'user', content: 'q' }, reasoning])).toThrow(
+    'messages[1] reasons',
+  );
+  expect(() => train('qwen3_disable_thinking', [{ role: 'assistant', content: 'a' }])).toThrow(
+    'without a user message',
+  );
+});
+
+test('refuses a role that would write into the layout', () => {
+  expect(() => train('qwen3', [{ role: 'user<|im_end|>', content: 'q' }])).toThrow('is not a word');
+});

@@ -1,0 +1,150 @@
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import { readEnvironment } from '../../../src/config/environment';
+import { isRunning, sendSignal } from '../../../src/stack/process-identity';
+import { runStack } from '../../../src/stack/stack';
+import type { Stack, StackOptions } from '../../../src/stack/stack';
+import { addClient, findStack } from '../../../src/stack/stack-record';
+
+let folder: string;
+let stacks: Stack[];
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'everstep-stack-'));
+  stacks = [];
+  const cli = path.join(folder, 'temporal');
+  writeFileSync(cli, '#!/bin/sh\necho "temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)"\n');
+  chmodSync(cli, 0o755);
+});
+
+afterEach(async () => {
+  await Promise.all(stacks.map((stack) => stack.stop()));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function start(changes: Partial<StackOptions> = {}): Promise<Stack> {
+  const environment = readEnvironment({ dataDir: folder }, { EVERSTEP_TEMPORAL_CLI: path.join(folder, 'temporal') });
+  const stack = await runStack({
+    environment,
+    untilIdle: false,
+    withUi: false,
+    workerCount: 1,
+    engineThreads: null,
+    launcher: path.join(__dirname, 'fake-launcher.js'),
+    onProgress: () => undefined,
+    ...changes,
+  });
+  stacks.push(stack);
+  return stack;
+}
+
+async function until<Value>(find: () => Value | null | undefined | false): Promise<Value> {
+  const deadline = Date.now() + 15_000;
+  for (;;) {
+    const value = find();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error('waited in vain');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+const childPid = (name: string): number =>
+  findStack(folder)?.children.find((child) => child.name === name)?.pid ?? 0;
+
+test('records its addresses and processes when everything is ready', async () => {
+  await start();
+
+  const record = findStack(folder);
+
+  expect(record?.pid).toBe(process.pid);
+  expect(record?.temporalAddress).toMatch(/^127\.0\.0\.1:\d+$/);
+  expect(record?.engineUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(record?.children.map((child) => child.name)).toEqual(['temporal', 'engine', 'worker']);
+  expect(record?.children.every(isRunning)).toBe(true);
+});
+
+test('tells the worker where the server and the engine are', async () => {
+  const { record } = await start();
+
+  const log = readFileSync(path.join(folder, 'logs/worker.log'), 'utf8');
+
+  expect(log).toContain(`--temporal-address ${record.temporalAddress}`);
+  expect(log).toContain(`--local-engine ${record.engineUrl}`);
+});
+
+test.each(['worker', 'engine', 'temporal'])('replaces a killed %s, at the same address, and records it', async (name) => {
+  const { temporalAddress, engineUrl } = (await start()).record;
+  const first = childPid(name);
+
+  sendSignal(first, 'SIGKILL');
+  const second = await until(() => childPid(name) !== first && childPid(name));
+
+  expect(second).toBeGreaterThan(0);
+  expect(findStack(folder)).toMatchObject({ temporalAddress, engineUrl });
+});
+
+test('refuses a second stack on the same folder, naming the first', async () => {
+  await start();
+
+  await expect(start()).rejects.toThrow(new RegExp(`already running on .*process ${process.pid}`));
+});
+
+test('ends the worker before the engine and the engine before the server', async () => {
+  const stack = await start();
+
+  await stack.stop();
+
+  const times = ['worker', 'engine', 'temporal'].map((name) => BigInt(readFileSync(path.join(folder, `${name}.sigterm`), 'utf8')));
+  expect([...times].sort()).toEqual(times);
+  expect(findStack(folder)).toBeNull();
+});
+
+test('uses the same ports at the next start', async () => {
+  const first = await start();
+  const { temporalAddress, engineUrl } = first.record;
+  await first.stop();
+
+  const second = await start();
+
+  expect(second.record).toMatchObject({ temporalAddress, engineUrl });
+});
+
+test('takes another port when somebody else has the old one', async () => {
+  const first = await start();
+  const { engineUrl } = first.record;
+  await first.stop();
+  const squatter = createServer();
+  await new Promise<void>((resolve) => squatter.listen(Number(new URL(engineUrl).port), '127.0.0.1', resolve));
+
+  const second = await start();
+  await new Promise((resolve) => squatter.close(resolve));
+
+  expect(second.record.engineUrl).not.toBe(engineUrl);
+});
+
+test('goes by itself when its last client has gone, and not before', async () => {
+  const removeClient = addClient(folder, 'train demo');
+  const stack = await start({ untilIdle: true });
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  expect(findStack(folder)?.kind).toBe('until-idle');
+
+  removeClient();
+  await stack.idle;
+
+  expect(findStack(folder)).toBeNull();
+  expect(existsSync(path.join(folder, 'temporal.sigterm'))).toBe(true);
+});
+
+test('leaves nothing running when a part cannot start', async () => {
+  process.env['FAKE_FAILURE'] = 'worker';
+  try {
+    await expect(start()).rejects.toThrow(/worker service does not start/);
+  } finally {
+    delete process.env['FAKE_FAILURE'];
+  }
+
+  expect(existsSync(path.join(folder, 'engine.sigterm'))).toBe(true);
+  expect(existsSync(path.join(folder, 'temporal.sigterm'))).toBe(true);
+});
