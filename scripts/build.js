@@ -50,13 +50,23 @@ async function buildInto(options) {
 
 function compile(outDir, options) {
   const compiler = require.resolve('typescript/bin/tsc', { paths: [ROOT] });
-  const args = [compiler, '-p', path.join(ROOT, 'tsconfig.build.json'), '--outDir', outDir, '--pretty', 'false'];
+  const args = [
+    compiler,
+    '-p',
+    path.join(ROOT, 'tsconfig.build.json'),
+    '--outDir',
+    outDir,
+    '--pretty',
+    'false',
+  ];
   const result = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 26 });
   if (result.error) throw result.error;
   if (result.status === 0) return;
   const lines = `${result.stdout}${result.stderr}`.trim().split('\n');
   if (!options.tolerateTypeErrors) throw new Error(`tsc failed:\n${lines.join('\n')}`);
-  process.stderr.write(`everstep: built with type errors (${lines.length} lines, first: ${lines[0]}); see npm run check:types\n`);
+  process.stderr.write(
+    `everstep: built with type errors (${lines.length} lines, first: ${lines[0]}); see npm run check:types\n`,
+  );
 }
 
 function copyAssets(from, to) {
@@ -76,7 +86,14 @@ async function bundleWorkflows(dist) {
   if (!fs.existsSync(workflowsPath)) return;
   const { bundleWorkflowCode } = require(require.resolve('@temporalio/worker', { paths: [ROOT] }));
   const quiet = () => {};
-  const logger = { log: quiet, trace: quiet, debug: quiet, info: quiet, warn: quiet, error: (message) => process.stderr.write(`${message}\n`) };
+  const logger = {
+    log: quiet,
+    trace: quiet,
+    debug: quiet,
+    info: quiet,
+    warn: quiet,
+    error: (message) => process.stderr.write(`${message}\n`),
+  };
   const { code } = await bundleWorkflowCode({ workflowsPath, logger });
   fs.writeFileSync(path.join(dist, 'workflow-bundle.js'), code);
 }
@@ -91,7 +108,8 @@ function swap(work) {
 /** Folders of builds that were killed. Only the holder of the lock comes here, so nobody is using them. */
 function removeLeftovers() {
   for (const name of fs.readdirSync(path.join(ROOT, '.cache'))) {
-    if (/^(old-)?dist-\d+$/.test(name)) fs.rmSync(path.join(ROOT, '.cache', name), { recursive: true, force: true });
+    if (/^(old-)?dist-\d+$/.test(name))
+      fs.rmSync(path.join(ROOT, '.cache', name), { recursive: true, force: true });
   }
 }
 
@@ -100,7 +118,8 @@ async function lock() {
   const deadline = Date.now() + WAIT_LIMIT_MS;
   for (;;) {
     if (tryLock()) return () => fs.rmSync(LOCK, { force: true });
-    if (Date.now() > deadline) throw new Error(`Another build holds ${LOCK}. Remove it if no build is running.`);
+    if (Date.now() > deadline)
+      throw new Error(`Another build holds ${LOCK}. Remove it if no build is running.`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
@@ -146,7 +165,10 @@ module.exports = { build };
 
 if (require.main === module) {
   const flags = new Set(process.argv.slice(2));
-  build({ ifNeeded: flags.has('--if-needed'), tolerateTypeErrors: flags.has('--tolerate-type-errors') }).catch((error) => {
+  build({
+    ifNeeded: flags.has('--if-needed'),
+    tolerateTypeErrors: flags.has('--tolerate-type-errors'),
+  }).catch((error) => {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;
   });

@@ -29,7 +29,10 @@ function quickStamp(root) {
 function contentStamp(root) {
   const hash = createHash('sha256').update(process.version.split('.')[0]);
   for (const { relative } of listInputs(root)) {
-    hash.update(`${relative}\0`).update(readFileSync(path.join(root, relative))).update('\0');
+    hash
+      .update(`${relative}\0`)
+      .update(readFileSync(path.join(root, relative)))
+      .update('\0');
   }
   return hash.digest('hex');
 }

@@ -1,4 +1,4 @@
-import { Context } from '@temporalio/activity';
+import { Context, log } from '@temporalio/activity';
 import type { ScoreRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
@@ -51,7 +51,10 @@ export function createRunActivities(dependencies: RunDependencies) {
     /** Writes how the run ended and releases its model. Returns the digest of the final weights. */
     async closeRun(input: CloseRunInput): Promise<string | null> {
       const isLastChance = Context.current().info.attempt >= CLOSE_ATTEMPTS;
-      return closeRun({ store, runs, now, isLastChance }, input);
+      const warn = (message: string, error: unknown) => {
+        log.warn(message, { run: input.plan.run, error: String(error) });
+      };
+      return closeRun({ store, runs, now, warn, isLastChance }, input);
     },
 
     /** Removes what a run that could not be prepared has left, if it is this workflow's. */

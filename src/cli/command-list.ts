@@ -11,8 +11,19 @@ export interface CommandEntry {
   readonly load: () => unknown;
 }
 
-/* eslint-disable @typescript-eslint/no-require-imports -- a command's file, and all it needs, is loaded only when the command is used */
+/* eslint-disable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- a command's file, and all it needs, is loaded only when the command is used */
 export const COMMANDS: readonly CommandEntry[] = [
+  {
+    name: 'demo',
+    summary: 'a durable run that loses its worker half-way',
+    load: () => require('./commands/demo'),
+  },
+  { name: 'train', summary: 'start a training run and follow it', load: () => require('./commands/train') },
+  {
+    name: 'runs',
+    summary: 'what runs there are, and how to steer them',
+    load: () => require('./commands/runs'),
+  },
   {
     name: 'dev',
     summary: 'Temporal server, engine and workers together',
@@ -31,7 +42,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => require('./commands/doctor'),
   },
 ];
-/* eslint-enable @typescript-eslint/no-require-imports */
+/* eslint-enable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return */
 
 export function loadCommand(entry: CommandEntry): Command {
   const loaded = entry.load();

@@ -5,6 +5,7 @@ import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import { waitForExit } from '../stack/process-identity';
 import { resolveTemporal, stackAddress } from '../stack/resolve-temporal';
+import type { TemporalChoice } from '../stack/resolve-temporal';
 import { listClients } from '../stack/stack-record';
 import type { StackRecord } from '../stack/stack-record';
 import { useStack } from '../stack/use-stack';
@@ -23,6 +24,7 @@ export interface Session {
 }
 
 const STACK_EXIT_LIMIT_MS = 20_000;
+const NOTHING_YET: TemporalChoice = { from: 'nothing' };
 
 /** For commands that ask: nothing is started, and without a server the store answers. */
 export async function openForReading(flags: PlaceFlags): Promise<Session> {
@@ -47,10 +49,12 @@ export interface WorkingOptions {
 /** For commands whose work must be done: where no server is configured, a stack is found or started. */
 export async function openForWork(options: WorkingOptions): Promise<Session> {
   const { flags, detach, purpose, output, environment = readEnvironment(flags) } = options;
-  const choice = resolveTemporal(environment.dataFolder);
-  if (choice.from === 'configuration' && options.onlyStack !== true) {
+  const choice = options.onlyStack ? NOTHING_YET : resolveTemporal(environment.dataFolder);
+  if (choice.from === 'configuration') {
     const session = await createSession({ flags, environment, temporal: choice.target, stack: null });
-    output.note(`Temporal server: ${choice.target.address} (namespace ${choice.target.namespace}), as configured.`);
+    output.note(
+      `Temporal server: ${choice.target.address} (namespace ${choice.target.namespace}), as configured.`,
+    );
     await warnOfUnpolledQueues(session, output, choice.target);
     return session;
   }
@@ -60,9 +64,17 @@ export async function openForWork(options: WorkingOptions): Promise<Session> {
       '--detach needs a stack that stays. Run `everstep dev` in another terminal, or set TEMPORAL_ADDRESS.',
     );
   }
-  const use = await useStack({ environment, purpose, onProgress: (line) => { output.note(line); } });
+  const use = await useStack({
+    environment,
+    purpose,
+    onProgress: (line) => {
+      output.note(line);
+    },
+  });
   const temporal = stackAddress(use.stack);
-  output.note(`Stack in ${environment.dataFolder}: Temporal ${temporal.address}, engine ${use.stack.engineUrl}.`);
+  output.note(
+    `Stack in ${environment.dataFolder}: Temporal ${temporal.address}, engine ${use.stack.engineUrl}.`,
+  );
   return createSession({ flags, environment, temporal, stack: use.stack, release: () => use.release() });
 }
 
@@ -77,7 +89,8 @@ interface SessionParts {
 async function createSession(parts: SessionParts): Promise<Session> {
   const { flags, temporal, stack, release } = parts;
   // A stack writes where it was told to when it was started; a command that says nothing else reads there.
-  const store = flags.store === undefined ? (stack?.store ?? parts.environment.store) : parts.environment.store;
+  const store =
+    flags.store === undefined ? (stack?.store ?? parts.environment.store) : parts.environment.store;
   const environment = { ...parts.environment, store };
   const everstep = await Everstep.connect({ temporal, store, dataFolder: environment.dataFolder });
   return {
@@ -98,7 +111,11 @@ async function waitUntilStopped(dataFolder: string, stack: StackRecord): Promise
   if (listClients(dataFolder).length === 0) await waitForExit(stack, STACK_EXIT_LIMIT_MS);
 }
 
-async function warnOfUnpolledQueues({ everstep }: Session, output: Output, target: TemporalAddress): Promise<void> {
+async function warnOfUnpolledQueues(
+  { everstep }: Session,
+  output: Output,
+  target: TemporalAddress,
+): Promise<void> {
   const queues = await everstep.unpolledQueues();
   if (queues.length === 0) return;
   output.note(

@@ -19,3 +19,14 @@ const USAGE_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export function exitCodeOf(error: unknown): number {
   return error instanceof DomainError && USAGE_ERRORS.has(error.code) ? EXIT.usage : EXIT.failed;
 }
+
+export interface Refusal {
+  readonly code: string | null;
+  readonly message: string;
+}
+
+/** What a worker refused is the same to a person as what this process refuses. */
+export function refusalOf({ code, message }: Refusal): Error {
+  const usage = [...USAGE_ERRORS].find((known) => known === code);
+  return usage ? new DomainError(usage, message) : new DomainError('request-failed', message);
+}

@@ -64,7 +64,7 @@ export function createOutput(options: OutputOptions): Output {
       withoutStatus(() => stderr.write(`${text}\n`));
     },
     document(value) {
-      stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+      if (json) stdout.write(`${JSON.stringify(value, null, 2)}\n`);
     },
     status(text) {
       if (!isTerminal) return;

@@ -26,5 +26,5 @@ function wilson(value: number, n: number): Interval {
   const squared = Z_95 ** 2;
   const center = (value + squared / (2 * n)) / (1 + squared / n);
   const half = (Z_95 / (1 + squared / n)) * Math.sqrt((value * (1 - value)) / n + squared / (4 * n * n));
-  return [Math.max(0, center - half), Math.min(1, center + half)];
+  return [value === 0 ? 0 : center - half, value === 1 ? 1 : center + half];
 }

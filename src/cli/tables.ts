@@ -5,12 +5,33 @@ import { escapeControls } from './escape-controls';
 import type { Output } from './output';
 
 const NO_BORDERS = {
-  ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '' },
-  ...{ 'bottom-right': '', left: '', 'left-mid': '', mid: '', 'mid-mid': '', right: '', 'right-mid': '', middle: '  ' },
+  ...{
+    top: '',
+    'top-mid': '',
+    'top-left': '',
+    'top-right': '',
+    bottom: '',
+    'bottom-mid': '',
+    'bottom-left': '',
+  },
+  ...{
+    'bottom-right': '',
+    left: '',
+    'left-mid': '',
+    mid: '',
+    'mid-mid': '',
+    right: '',
+    'right-mid': '',
+    middle: '  ',
+  },
 };
 
 /** Columns under a heading. Cells are escaped, so that no name can steer the terminal. */
-export function printTable(output: Output, heading: readonly string[], rows: readonly (readonly string[])[]): void {
+export function printTable(
+  output: Output,
+  heading: readonly string[],
+  rows: readonly (readonly string[])[],
+): void {
   const table = new Table({
     head: heading.map((title) => output.colors.bold(title)),
     chars: NO_BORDERS,
@@ -31,7 +52,14 @@ export function printScoreSummary(output: Output, scores: readonly ScoreRow[]): 
     const [base] = group;
     const final = group.at(-1);
     if (!base || !final) return [];
-    return [base.evaluator, base.metric, scoreText(base), scoreText(final), String(final.n), atSteps(base, final)];
+    return [
+      base.evaluator,
+      base.metric,
+      scoreText(base),
+      scoreText(final),
+      String(final.n),
+      atSteps(base, final),
+    ];
   });
   if (rows.length === 0) return;
   printTable(output, ['evaluator', 'metric', 'base (95 %)', 'final (95 %)', 'n', 'steps'], rows);
@@ -53,6 +81,6 @@ export function scoreText(row: ScoreRow): string {
 /** Four significant digits, without a tail of zeros. */
 export function formatNumber(value: number): string {
   if (!Number.isFinite(value)) return String(value);
-  const isPlain = value === 0 || (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6);
+  const isPlain = value === 0 || (Math.abs(value) >= 5e-4 && Math.abs(value) < 1e6);
   return isPlain ? String(Number(value.toFixed(Math.abs(value) < 10 ? 4 : 2))) : value.toExponential(3);
 }

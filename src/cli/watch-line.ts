@@ -15,34 +15,46 @@ export interface ProgressFacts {
 const BAR_WIDTH = 24;
 
 /** One line that fits the terminal; what does not fit is left out from the right. */
-export function progressLine({ report, rate, metrics, score }: ProgressFacts, output: Output): string {
-  const { step, totalSteps } = report;
-  const loss = metrics?.['train/nll'];
+export function progressLine(facts: ProgressFacts, output: Output): string {
+  const { step, totalSteps, run } = facts.report;
   const parts = [
-    escapeControls(report.run),
+    escapeControls(run),
     bar(totalSteps > 0 ? step / totalSteps : 0, output),
     `${step}/${totalSteps || '?'}`,
-    state(report),
-    rate === null ? '' : `${formatNumber(Number(rate.toPrecision(3)))} steps/s`,
-    rate === null ? '' : `${duration((totalSteps - step) / rate)} left`,
-    typeof loss === 'number' ? `nll ${formatNumber(loss)}` : '',
-    score && score.value !== null ? `${escapeControls(score.evaluator)} ${formatNumber(score.value)}` : '',
-  ].filter((part) => part !== '');
+    state(facts.report),
+    ...speed(facts),
+    ...numbers(facts),
+  ];
 
-  let line = parts.shift() ?? '';
-  for (const part of parts) {
-    const longer = `${line}  ${part}`;
+  let line = '';
+  for (const part of parts.filter((text) => text !== '')) {
+    const longer = line === '' ? part : `${line}  ${part}`;
     if (stripVTControlCharacters(longer).length >= output.columns) break;
     line = longer;
   }
   return line;
 }
 
+function speed({ report, rate }: ProgressFacts): string[] {
+  if (rate === null) return [];
+  const left = duration((report.totalSteps - report.step) / rate);
+  return [`${formatNumber(Number(rate.toPrecision(3)))} steps/s`, `${left} left`];
+}
+
+function numbers({ metrics, score }: ProgressFacts): string[] {
+  const loss = metrics?.['train/nll'];
+  return [
+    typeof loss === 'number' ? `nll ${formatNumber(loss)}` : '',
+    typeof score?.value === 'number' ? `${escapeControls(score.evaluator)} ${formatNumber(score.value)}` : '',
+  ];
+}
+
 function state({ status, waitingFor, pendingEvaluations, step, totalSteps }: RunReport): string {
   if (waitingFor) return `waiting for ${escapeControls(waitingFor.what)}`;
   if (status !== 'running') return status;
   const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
-  if (totalSteps > 0 && step === totalSteps) return pendingEvaluations > 0 ? `finishing ${evaluations}` : 'finishing';
+  if (totalSteps > 0 && step === totalSteps)
+    return pendingEvaluations > 0 ? `finishing ${evaluations}` : 'finishing';
   return pendingEvaluations > 0 ? `${evaluations} under way` : '';
 }
 

@@ -24,13 +24,19 @@ const PLAIN_LINE_MS = 10_000;
  * Shows a run until it has ended or `signal` fires: a bar at the bottom of a terminal, lines elsewhere, and a line for
  * every score, wait and rewind.
  */
-export async function watchRun(handle: RunHandle, { output, signal, onReport }: WatchOptions): Promise<RunReport> {
+export async function watchRun(
+  handle: RunHandle,
+  { output, signal, onReport }: WatchOptions,
+): Promise<RunReport> {
   const view = new RunView(output);
   const period = output.isTerminal ? POLL_MS.terminal : POLL_MS.plain;
   try {
     for (;;) {
       const report = await handle.status();
-      const [scores, metrics] = await Promise.all([handle.scores(), handle.metrics({ from: view.metricsFrom })]);
+      const [scores, metrics] = await Promise.all([
+        handle.scores(),
+        handle.metrics({ from: view.metricsFrom }),
+      ]);
       view.show(report, scores, metrics);
       onReport?.(report);
       if (isClosed(report) || signal?.aborted) return report;
@@ -69,7 +75,9 @@ class RunView {
   private showChanges(report: RunReport): void {
     const waitingFor = report.waitingFor?.what ?? null;
     if (waitingFor !== this.waitingFor && waitingFor !== null) {
-      this.output.line(this.output.colors.yellow(`step ${report.step}: waiting for ${escapeControls(waitingFor)}`));
+      this.output.line(
+        this.output.colors.yellow(`step ${report.step}: waiting for ${escapeControls(waitingFor)}`),
+      );
     }
     if (report.note !== null && report.note !== this.note) this.output.note(report.note);
     if (this.rewinds !== null && report.rewinds > this.rewinds) {
@@ -102,7 +110,7 @@ class RunView {
       return;
     }
     const isDue = performance.now() - this.printedAt >= PLAIN_LINE_MS || isClosed(report);
-    if (!isDue || report.step === this.printedStep) return;
+    if (!isDue || report.step === this.printedStep || report.totalSteps === 0) return;
     this.printedAt = performance.now();
     this.printedStep = report.step;
     const loss = this.latest?.['train/nll'];

@@ -28,12 +28,16 @@ export async function listRuns(sources: RunSources, filter: RunFilter = {}): Pro
   const fresh = client ? (await openRuns(client)).filter((run) => !known.has(run)) : [];
 
   const asked = [...stored.filter((state) => !isClosed(state)).map((state) => state.run), ...fresh];
-  const reports = await mapWithLimit(asked, CONCURRENT_QUESTIONS, (run) => new RunHandle(run, sources).find());
+  const reports = await mapWithLimit(asked, CONCURRENT_QUESTIONS, (run) =>
+    new RunHandle(run, sources).find(),
+  );
   const open = reports.filter((report) => report !== null);
   return [...stored.filter(isClosed), ...open]
     .map(summarize)
     .filter((summary) => matches(summary, filter))
-    .sort((left, right) => right.startedAt.localeCompare(left.startedAt) || left.run.localeCompare(right.run));
+    .sort(
+      (left, right) => right.startedAt.localeCompare(left.startedAt) || left.run.localeCompare(right.run),
+    );
 }
 
 async function openRuns(client: Client): Promise<string[]> {

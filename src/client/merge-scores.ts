@@ -14,13 +14,19 @@ export function cellsOfScores(scores: readonly ScoreRow[]): EvaluationCell[] {
     const identity = JSON.stringify([step, evaluator]);
     const schedules = new Set([...(cells.get(identity)?.schedules ?? []), schedule]);
     const cell = { step, evaluator, schedules: [...schedules] };
-    cells.set(identity, error === undefined ? { ...cell, status: 'done' } : { ...cell, status: 'failed', error });
+    cells.set(
+      identity,
+      error === undefined ? { ...cell, status: 'done' } : { ...cell, status: 'failed', error },
+    );
   }
   return [...cells.values()];
 }
 
 /** The store knows final cells; the workflow also those under way. */
-export function mergeCells(stored: readonly EvaluationCell[], live: readonly EvaluationCell[]): EvaluationCell[] {
+export function mergeCells(
+  stored: readonly EvaluationCell[],
+  live: readonly EvaluationCell[],
+): EvaluationCell[] {
   const identity = (cell: EvaluationCell) => JSON.stringify([cell.step, cell.evaluator]);
   const known = new Map([...live, ...stored].map((cell) => [identity(cell), cell]));
   return [...known.values()].sort((left, right) => left.step - right.step);

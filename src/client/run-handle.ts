@@ -1,5 +1,5 @@
 import { DomainError } from '../core/errors';
-import type { CheckpointRow, EvaluationCell, MetricsRow, ScoreRow, TimingRow } from '../core/run';
+import type { CheckpointRow, EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { ControlRow, StepRange } from '../stores/run-store';
 import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
 import { cellsOfScores, mergeCells, mergeScores } from './merge-scores';
@@ -59,8 +59,7 @@ export class RunHandle {
     const hasFailed = facts !== null && facts !== 'missing' && facts.status === 'failed';
     return reportRun({
       ...shared,
-      // It may have been closed while the questions were under way.
-      state: (await records.readState(this.name)) ?? state,
+      state: (await this.latestState(live === null)) ?? state,
       facts,
       live,
       server: link.target && link.description,
@@ -68,8 +67,20 @@ export class RunHandle {
     });
   }
 
+  /** Read again, because the run may have been closed meanwhile. Its step is written there only now and then. */
+  private async latestState(withStep: boolean): Promise<RunState | null> {
+    const { records } = this.sources;
+    const state = await records.readState(this.name);
+    if (!state || isClosed(state) || !withStep) return state;
+    const lastRow = (await records.readMetrics(this.name, { from: state.step })).at(-1);
+    return { ...state, step: Math.max(state.step, lastRow?.step ?? 0) };
+  }
+
   async scores(): Promise<ScoreRow[]> {
-    const [stored, live] = await Promise.all([this.sources.records.readScores(this.name), this.ask(scoresQuery)]);
+    const [stored, live] = await Promise.all([
+      this.sources.records.readScores(this.name),
+      this.ask(scoresQuery),
+    ]);
     return mergeScores(stored, live ?? []);
   }
 
@@ -102,7 +113,8 @@ export class RunHandle {
   /** The config the run was started with, completed; null before it is prepared. */
   async config(): Promise<Record<string, unknown> | null> {
     try {
-      return await this.sources.records.readConfig<Record<string, unknown>>(this.name);
+      const config = await this.sources.records.readConfig(this.name);
+      return config;
     } catch (error) {
       if (error instanceof DomainError && error.code === 'unknown-run') return null;
       throw error;

@@ -37,14 +37,20 @@ export interface RunEvidence {
 
 /** Null when neither the store nor a server knows the run. */
 export function reportRun(evidence: RunEvidence): RunReport | null {
-  const { state, facts, live } = evidence;
+  const { state, facts } = evidence;
   if (state && isClosed(state)) return { ...state, ...QUIET, source: 'store', note: null };
   if (facts === 'missing') return state && reportGone(state, evidence);
-  const base = state ?? (facts && freshState(evidence, facts));
-  if (!base) return null;
-  if (facts && !facts.isOpen) return reportClosed(base, facts, evidence);
-  if (live) return reportLive(base, live);
-  return facts ? reportUnanswered(base, evidence) : reportAway(base, evidence);
+  if (facts) return reportKnown(facts, evidence);
+  if (!state) return null;
+  return evidence.live ? reportLive(state, evidence.live) : reportAway(state, evidence);
+}
+
+/** The server has the workflow. */
+function reportKnown(facts: WorkflowFacts, evidence: RunEvidence): RunReport {
+  const { state, live } = evidence;
+  const base = state ?? freshState(evidence, facts);
+  if (!facts.isOpen) return reportClosed(base, facts, evidence);
+  return live ? reportLive(base, live) : reportUnanswered(base, evidence);
 }
 
 const QUIET = { waitingFor: null, pendingEvaluations: 0, refusal: null };
@@ -73,8 +79,13 @@ function reportGone(state: RunState, { server, workflowId }: RunEvidence): RunRe
   };
 }
 
-function reportClosed(base: RunState, facts: WorkflowFacts, { state, failure = null }: RunEvidence): RunReport {
-  const reason = failure?.message ?? 'its workflow was closed on the server before it could write how it ended';
+function reportClosed(
+  base: RunState,
+  facts: WorkflowFacts,
+  { state, failure = null }: RunEvidence,
+): RunReport {
+  const reason =
+    failure?.message ?? 'its workflow was closed on the server before it could write how it ended';
   return {
     ...base,
     ...QUIET,
@@ -100,7 +111,8 @@ function reportUnanswered(base: RunState, { now, server }: RunEvidence): RunRepo
 }
 
 function reportAway(base: RunState, { server }: RunEvidence): RunReport {
-  const why = server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
+  const why =
+    server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
   return {
     ...base,
     ...QUIET,

@@ -21,7 +21,7 @@ export interface Environment {
   readonly logLevel: LogLevel;
 }
 
-export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** What the command line says; it goes before the environment. */
@@ -72,5 +72,8 @@ function readLogLevel(text: string | null): LogLevel {
   if (text === null) return 'info';
   const level = LOG_LEVELS.find((known) => known === text.toLowerCase());
   if (level) return level;
-  throw new DomainError('bad-config', `EVERSTEP_LOG_LEVEL is "${text}". Use one of ${LOG_LEVELS.join(', ')}.`);
+  throw new DomainError(
+    'bad-config',
+    `EVERSTEP_LOG_LEVEL is "${text}". Use one of ${LOG_LEVELS.join(', ')}.`,
+  );
 }

@@ -4,7 +4,7 @@ import type { Variables } from './environment';
 
 export const DEFAULT_NAMESPACE = 'everstep';
 
-export interface TlsOptions {
+interface TlsOptions {
   readonly serverNameOverride?: string;
   readonly serverRootCACertificate?: Buffer;
   readonly clientCertPair?: { readonly crt: Buffer; readonly key: Buffer };
@@ -41,9 +41,11 @@ type LoadedOptions = LoadedConfig['connectionOptions'];
 type LoadedTls = Exclude<NonNullable<LoadedOptions['tls']>, boolean>;
 
 function load(variables: Variables): LoadedConfig {
-  const defined = Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
+  const overrideEnvVars: Record<string, string> = {};
+  for (const [name, value] of Object.entries(variables))
+    if (value !== undefined) overrideEnvVars[name] = value;
   try {
-    return loadClientConnectConfig({ overrideEnvVars: Object.fromEntries(defined) });
+    return loadClientConnectConfig({ overrideEnvVars });
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new DomainError(
@@ -58,7 +60,9 @@ function plainTls(tls: LoadedTls): TlsOptions {
   const pair = tls.clientCertPair;
   return {
     ...(tls.serverNameOverride ? { serverNameOverride: tls.serverNameOverride } : {}),
-    ...(tls.serverRootCACertificate ? { serverRootCACertificate: Buffer.from(tls.serverRootCACertificate) } : {}),
+    ...(tls.serverRootCACertificate
+      ? { serverRootCACertificate: Buffer.from(tls.serverRootCACertificate) }
+      : {}),
     ...(pair ? { clientCertPair: { crt: Buffer.from(pair.crt), key: Buffer.from(pair.key) } } : {}),
   };
 }

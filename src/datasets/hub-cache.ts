@@ -35,6 +35,12 @@ type Listing = z.infer<typeof Listing>;
 const COMMIT = /^[0-9a-f]{40}$/;
 
 export async function openHub(access: HubAccess, repository: HubRepository): Promise<HubSnapshot> {
+  if (access.token && !access.token.startsWith('hf_')) {
+    throw new DomainError(
+      'unauthorized',
+      'The Hugging Face token does not begin with "hf_". Correct HF_TOKEN.',
+    );
+  }
   const credentials = {
     ...(access.token ? { accessToken: access.token } : {}),
     ...(access.hubUrl ? { hubUrl: access.hubUrl } : {}),
@@ -192,6 +198,6 @@ function explain(error: unknown, { name, revision }: HubRepository, { token }: H
     'unreachable',
     `Dataset "${name}" could not be fetched: ${detail}. Check the network; a revision given as a commit needs none once its files are cached. ` +
       'Or save the files and give their path.',
-    { retryable: true, cause: error },
+    { retryable: status === null || status === 429 || status >= 500, cause: error },
   );
 }

@@ -1,9 +1,10 @@
-import { Template } from '@huggingface/jinja';
 import type { Message, RenderedExample, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
-import { toTemplateMessage } from './template-message';
+import type { ChatTemplate } from './template-environment';
+import { compileTemplate } from './template-environment';
+import { TOOL_CALL_SPELLINGS, toTemplateMessage, UNREADABLE } from './template-message';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 import { trainedMessages } from './training-weights';
 
@@ -35,15 +36,17 @@ interface Span {
 class ChatTemplateRenderer implements Renderer {
   readonly name = 'chat_template';
   readonly hasExtensionProperty: boolean;
-  private readonly template: Template;
+  private readonly template: ChatTemplate;
   private readonly stopToken: number;
+  private readonly stopText: string;
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
     source: string,
   ) {
-    this.template = new Template(source);
+    this.template = compileTemplate(source);
     this.stopToken = this.findStopToken();
+    this.stopText = tokenizer.decode([this.stopToken]);
     this.hasExtensionProperty = this.keepsHistory();
   }
 
@@ -72,47 +75,65 @@ class ChatTemplateRenderer implements Renderer {
     return { message: { role: 'assistant', content }, termination };
   }
 
+  declareTools(): Message[] {
+    throw new DomainError(
+      'bad-config',
+      'Renderer "chat_template" cannot declare tools. Use a renderer made for the model, such as qwen3.',
+    );
+  }
+
   stopSequences(): readonly number[] {
     return [this.stopToken];
   }
 
   /** Where the loss of one message begins and ends in the text of the whole conversation. */
   private spanOf(messages: readonly Message[], index: number, text: string): Span {
-    const before = messages.slice(0, index);
-    const message = messages[index];
-    const start =
-      message?.role === 'assistant'
-        ? this.prefixLength(before, this.render(before, true), text)
-        : this.prefixLength(before, this.headerOf(before, message), text);
+    const isReply = messages[index]?.role === 'assistant';
     const through = messages.slice(0, index + 1);
-    const end =
-      through.length === messages.length
-        ? text.length
-        : this.prefixLength(through, this.render(through, false), text);
-    return { start, end: this.stopEnd(text, start, end) };
-  }
-
-  /** What the template writes before the words of a message that no prompt opens. */
-  private headerOf(before: readonly Message[], message: Message | undefined): string {
-    const rendered = this.render([...before, { role: message?.role ?? 'user', content: MARKER }], false);
-    return rendered.slice(0, Math.max(0, rendered.lastIndexOf(MARKER)));
-  }
-
-  private prefixLength(messages: readonly Message[], prefix: string, text: string): number {
-    if (text.startsWith(prefix)) return prefix.length;
+    const { prefix, start } = isReply ? this.replySpan(through) : this.statementSpan(through);
+    if (text.startsWith(prefix) && start <= prefix.length) return { start, end: prefix.length };
+    const what =
+      through.length < messages.length
+        ? `writes the first ${through.length} messages differently when more follow (templates that drop reasoning from history do)`
+        : `writes messages[${index}] otherwise than its own prompt opens it`;
     throw new DomainError(
       'bad-dataset',
-      `The chat template of "${this.tokenizer.source}" writes the first ${messages.length} messages differently when more follow ` +
-        '(templates that drop reasoning from history do), so it cannot be told which tokens belong to which message. ' +
-        'Use trainOnWhat "lastAssistantMessage", or a renderer made for the model.',
+      `The chat template of "${this.tokenizer.source}" ${what}, so that it cannot be told which tokens the loss belongs to. ` +
+        'Use trainOnWhat "lastAssistantMessage" or "allTokens", or a renderer made for the model.',
     );
   }
 
-  /** Line breaks that a template writes after the stop token are no part of the reply. */
-  private stopEnd(text: string, start: number, end: number): number {
-    const stop = this.tokenizer.decode([this.stopToken]);
-    const last = text.slice(start, end).lastIndexOf(stop);
-    return last < 0 ? end : start + last + stop.length;
+  /** A reply begins where the prompt ends and ends with its stop token; what the template adds after that is not said. */
+  private replySpan(messages: readonly Message[]): { prefix: string; start: number } {
+    const prompt = this.render(messages.slice(0, -1), true);
+    const prefix = this.cutAfterStop(this.render(messages, false), prompt.length);
+    return { prefix, start: prefix.startsWith(prompt) ? prompt.length : Number.POSITIVE_INFINITY };
+  }
+
+  /** Other messages begin and end with their words, found by writing the conversation with others in their place. */
+  private statementSpan(messages: readonly Message[]): { prefix: string; start: number } {
+    const text = this.render(messages, false);
+    const marked = this.render(
+      messages.map((message, index) =>
+        index === messages.length - 1 ? { ...message, content: MARKER } : message,
+      ),
+      false,
+    );
+    const start = marked.lastIndexOf(MARKER);
+    const after = marked.slice(start + MARKER.length);
+    if (start < 0 || !text.endsWith(after) || text.slice(0, start) !== marked.slice(0, start)) {
+      return { prefix: text, start: Number.POSITIVE_INFINITY };
+    }
+    const end = text.length - after.length;
+    return {
+      prefix: text.slice(0, after.startsWith(this.stopText) ? end + this.stopText.length : end),
+      start,
+    };
+  }
+
+  private cutAfterStop(text: string, from: number): string {
+    const stop = text.lastIndexOf(this.stopText);
+    return stop < from ? text : text.slice(0, stop + this.stopText.length);
   }
 
   /** Pieces are encoded one by one, so that the tokens of a prompt are a prefix of the tokens trained on. */
@@ -134,23 +155,34 @@ class ChatTemplateRenderer implements Renderer {
     return { tokens: tokens.flat(), weights: weights.flat() };
   }
 
+  /** In the first spelling of tool calls that the template can read. */
   private render(messages: readonly Message[], addGenerationPrompt: boolean): string {
-    try {
-      return this.template.render({
-        messages: messages.map(toTemplateMessage),
-        add_generation_prompt: addGenerationPrompt,
-        bos_token: this.tokenizer.bosToken ?? '',
-        eos_token: this.tokenizer.eosToken ?? '',
-      });
-    } catch (error) {
-      const detail = error instanceof Error ? error.message : String(error);
-      throw new DomainError(
-        'bad-dataset',
-        `The chat template of "${this.tokenizer.source}" refuses the conversation (${messages.map((message) => message.role).join(', ')}): ${detail}. ` +
-          'Correct the order of roles, or use another renderer.',
-        { cause: error },
-      );
+    let failure: unknown;
+    for (const spelling of TOOL_CALL_SPELLINGS) {
+      try {
+        const text = this.template({
+          messages: messages.map((message) => toTemplateMessage(message, spelling)),
+          add_generation_prompt: addGenerationPrompt,
+          bos_token: this.tokenizer.bosToken ?? '',
+          eos_token: this.tokenizer.eosToken ?? '',
+        });
+        if (!text.includes(UNREADABLE)) return text;
+      } catch (error) {
+        failure ??= error;
+      }
     }
+    throw this.refusal(messages, failure);
+  }
+
+  private refusal(messages: readonly Message[], error: unknown): DomainError {
+    const detail = error instanceof Error ? error.message : 'it cannot write their tool calls';
+    const roles = messages.map((message) => message.role).join(', ');
+    return new DomainError(
+      'bad-dataset',
+      `The chat template of "${this.tokenizer.source}" refuses the conversation (${roles}): ${detail}. ` +
+        'Correct the order of roles, or use another renderer.',
+      { cause: error },
+    );
   }
 
   private encode(text: string): number[] {
@@ -175,22 +207,22 @@ class ChatTemplateRenderer implements Renderer {
     );
   }
 
+  /** Whether a reply that reasoned, in either spelling, stands in later prompts as it was sampled. */
   private keepsHistory(): boolean {
-    const first: Message[] = [
-      { role: 'user', content: 'a' },
-      {
-        role: 'assistant',
-        content: [
-          { type: 'thinking', thinking: 'b' },
-          { type: 'text', text: 'c' },
-        ],
-      },
-    ];
-    const whole = this.render(
-      [...first, { role: 'user', content: 'd' }, { role: 'assistant', content: 'e' }],
-      false,
+    const question: Message = { role: 'user', content: 'a' };
+    const raw: Message = { role: 'assistant', content: '<think>\nb\n</think>\n\nc' };
+    const parts: Message = {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'b' },
+        { type: 'text', text: 'c' },
+      ],
+    };
+    const asSampled = this.render([question], true) + '<think>\nb\n</think>\n\nc';
+    return (
+      this.render([question, raw, question], true).startsWith(asSampled) &&
+      this.render([question, parts, question], true).startsWith(this.replySpan([question, parts]).prefix)
     );
-    return whole.startsWith(this.render(first, false));
   }
 }
 

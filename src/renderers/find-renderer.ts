@@ -10,7 +10,7 @@ import type { Renderer } from './renderer';
 import { roleColonFormat } from './role-colon';
 
 const BUILDERS = {
-  everstep: fromFormat(everstepFormat),
+  everstep: (tokenizer: Tokenizer) => createMessageRenderer(everstepFormat(tokenizer), tokenizer),
   role_colon: (tokenizer: Tokenizer) => createMessageRenderer(roleColonFormat(tokenizer.bosToken), tokenizer),
   llama3: fromFormat(llama3Format),
   qwen3: fromFormat(qwen3Format('qwen3')),

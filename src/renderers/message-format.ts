@@ -1,5 +1,5 @@
 import type { Message } from '../core/conversation';
-import type { ParsedReply } from './renderer';
+import type { ParsedReply, ToolDeclaration } from './renderer';
 
 /** Where a message stands in its conversation. */
 export interface MessagePlace {
@@ -38,6 +38,8 @@ export interface MessageFormat {
   renderReplyHeader(index: number): string;
   /** Reads the text of a reply that ended cleanly. */
   parseReply(text: string): Omit<ParsedReply, 'termination'>;
+  /** System message that declares tools; absent where the format has none. */
+  declareTools?(tools: readonly ToolDeclaration[], systemPrompt: string): string;
   /** Takes off what the layout puts around content, also where a reply was cut off. */
   trimReply?(text: string): string;
 }

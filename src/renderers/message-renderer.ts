@@ -2,7 +2,7 @@ import type { Message, RenderedExample, Termination, TrainOnWhat } from '../core
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace } from './message-format';
-import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
+import type { GenerationPromptOptions, ParsedReply, Renderer, ToolDeclaration } from './renderer';
 import { firstTrainedReply, trainedMessages } from './training-weights';
 
 /** A renderer for formats in which a conversation is its messages one after another. */
@@ -70,6 +70,15 @@ class MessageRenderer implements Renderer {
     const content = this.format.trimReply?.(text) ?? text;
     if (termination === 'malformed') return { message: { role: 'assistant', content }, termination };
     return { ...this.format.parseReply(content), termination };
+  }
+
+  declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
+    if (this.format.declareTools)
+      return [{ role: 'system', content: this.format.declareTools(tools, systemPrompt) }];
+    throw new DomainError(
+      'bad-config',
+      `Renderer "${this.name}" has no tools. Use a renderer that has them, such as qwen3.`,
+    );
   }
 
   stopSequences(): readonly string[] | readonly number[] {

@@ -1,8 +1,30 @@
 import type { ContentPart, ToolCall } from '../core/conversation';
 import { respaceJson, memberText } from './json-text';
-import type { ParsedReply, UnparsedToolCall } from './renderer';
+import type { ParsedReply, ToolDeclaration, UnparsedToolCall } from './renderer';
 
 const BLOCK = /<think>(.*?)<\/think>|<tool_call>(.*?)<\/tool_call>/gs;
+
+/** Qwen3's own words for telling the model of its tools. */
+export function declareQwenTools(tools: readonly ToolDeclaration[], systemPrompt: string): string {
+  if (tools.length === 0) return systemPrompt;
+  const lines = tools.map((tool) => respaceJson(JSON.stringify({ type: 'function', function: tool })));
+  const declaration = [
+    '# Tools',
+    '',
+    'You may call one or more functions to assist with the user query.',
+    '',
+    'You are provided with function signatures within <tools></tools> XML tags:',
+    '<tools>',
+    ...lines,
+    '</tools>',
+    '',
+    'For each function call, return a json object with function name and arguments within <tool_call></tool_call> XML tags:',
+    '<tool_call>',
+    '{"name": <function-name>, "arguments": <args-json-object>}',
+    '</tool_call>',
+  ].join('\n');
+  return systemPrompt === '' ? declaration : `${systemPrompt}\n\n${declaration}`;
+}
 
 export function writeToolCalls(calls: readonly ToolCall[]): string {
   return calls

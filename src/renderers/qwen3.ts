@@ -2,7 +2,7 @@ import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { MessageFormat, MessagePlace, RenderedMessage } from './message-format';
 import { roleWord } from './message-text';
-import { parseQwenReply, writeToolCalls } from './qwen3-blocks';
+import { declareQwenTools, parseQwenReply, writeToolCalls } from './qwen3-blocks';
 
 type Qwen3Variant = 'qwen3' | 'qwen3_disable_thinking' | 'qwen3_instruct';
 
@@ -26,6 +26,7 @@ export function qwen3Format(variant: Qwen3Variant): MessageFormat {
     },
     renderReplyHeader: (index) => headerOf('assistant', index) + (closesReasoning ? frameReasoning('') : ''),
     parseReply: (text) => parseQwenReply(text, framesReasoning),
+    declareTools: declareQwenTools,
   };
 }
 

@@ -11,6 +11,13 @@ export interface UnparsedToolCall {
   readonly reason: string;
 }
 
+/** A function the model may call; `parameters` is a JSON schema. */
+export interface ToolDeclaration {
+  readonly name: string;
+  readonly description: string;
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
 export interface ParsedReply extends ParsedCompletion {
   readonly unparsedToolCalls?: readonly UnparsedToolCall[];
 }
@@ -31,6 +38,11 @@ export interface Renderer {
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample;
   /** Never throws on what a model wrote: what cannot be read is `malformed`. */
   parseCompletion(tokens: readonly number[]): ParsedReply;
+  /**
+   * Messages that tell the model of its tools and carry the system prompt; they go before the conversation.
+   * Refused where the format has no tools.
+   */
+  declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
   /** What to pass as `stop` when sampling: token ids or texts. */
   stopSequences(): readonly string[] | readonly number[];
 }

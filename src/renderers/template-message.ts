@@ -1,28 +1,46 @@
-import type { Message } from '../core/conversation';
+import type { Message, ToolCall } from '../core/conversation';
+
+interface ToolCallSpelling {
+  readonly arguments: 'object' | 'text';
+  /** Whether messages without tool calls have an empty list of them. */
+  readonly hasEmptyLists: boolean;
+}
+
+/**
+ * Templates differ in what they expect: most write arguments with `tojson`, some put their text into the prompt; most ask
+ * whether there are calls, some loop over them unasked.
+ */
+export const TOOL_CALL_SPELLINGS: readonly ToolCallSpelling[] = [
+  { arguments: 'object', hasEmptyLists: false },
+  { arguments: 'text', hasEmptyLists: false },
+  { arguments: 'object', hasEmptyLists: true },
+  { arguments: 'text', hasEmptyLists: true },
+];
+
+/** What the template engine writes for an object put into a text. */
+export const UNREADABLE = '[object Map]';
 
 /** A message as Hugging Face chat templates read it: reasoning beside the text, tool calls in OpenAI's nesting. */
-export function toTemplateMessage(message: Message): Record<string, unknown> {
+export function toTemplateMessage(message: Message, spelling: ToolCallSpelling): Record<string, unknown> {
   const reasoning = reasoningOf(message);
+  const calls =
+    message.toolCalls?.map((call) => toTemplateCall(call, spelling)) ?? (spelling.hasEmptyLists ? [] : null);
   return {
     role: message.role,
     content: textOf(message),
     ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
     ...(message.name === undefined ? {} : { name: message.name }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
-    ...(message.toolCalls ? { tool_calls: message.toolCalls.map(toTemplateCall) } : {}),
+    ...(calls === null ? {} : { tool_calls: calls }),
   };
 }
 
-function toTemplateCall({
-  id,
-  name,
-  arguments: text,
-}: NonNullable<Message['toolCalls']>[number]): Record<string, unknown> {
-  return {
-    type: 'function',
-    ...(id === undefined ? {} : { id }),
-    function: { name, arguments: parsed(text) },
-  };
+function toTemplateCall(
+  { id, name, arguments: text }: ToolCall,
+  spelling: ToolCallSpelling,
+): Record<string, unknown> {
+  const written = spelling.arguments === 'object' ? parsed(text) : text;
+  return { type: 'function', ...(id === undefined ? {} : { id }), function: { name, arguments: written } };
 }
 
 function textOf({ content }: Message): string {
@@ -35,7 +53,7 @@ function reasoningOf({ content }: Message): string {
   return content.map((part) => (part.type === 'thinking' ? part.thinking : '')).join('');
 }
 
-/** Templates write arguments with `tojson`, so they want the object; text that is no JSON is handed on as it is. */
+/** Text that is no JSON is handed on as it is. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

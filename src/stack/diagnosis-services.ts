@@ -8,12 +8,16 @@ import { probeTemporal } from './temporal-probe';
 import { SEARCH_ATTRIBUTES } from './temporal-server';
 
 const ENGINE_LIMIT_MS = 3000;
+const NEEDED = `Runs need ${Object.entries(SEARCH_ATTRIBUTES)
+  .map(([name, type]) => `${name} (${type})`)
+  .join(', ')}.`;
 
 export async function diagnoseTemporal(environment: Environment): Promise<Finding[]> {
   const name = 'temporal server';
   try {
     const choice = resolveTemporal(environment.dataFolder);
-    if (choice.from === 'nothing') return [{ name, status: 'ok', found: 'none running; commands start one when they need it' }];
+    if (choice.from === 'nothing')
+      return [{ name, status: 'ok', found: 'none running; commands start one when they need it' }];
     const origin = choice.from === 'configuration' ? 'from the Temporal configuration' : 'of the stack';
     return await probeTarget(choice.target, origin);
   } catch (error) {
@@ -30,17 +34,33 @@ async function probeTarget(target: TemporalAddress, origin: string): Promise<Fin
     const server: Finding = { name, status: 'ok', found: where };
     if (!state.namespaceExists) {
       const remedy = `Create it: temporal operator namespace create -n ${target.namespace}, or set TEMPORAL_NAMESPACE.`;
-      return [server, { name: 'namespace', status: 'missing', found: `no namespace ${target.namespace}`, remedy }];
+      return [
+        server,
+        { name: 'namespace', status: 'missing', found: `no namespace ${target.namespace}`, remedy },
+      ];
     }
-    return [server, { name: 'namespace', status: 'ok', found: target.namespace }, attributesFinding(state.searchAttributes)];
+    return [
+      server,
+      { name: 'namespace', status: 'ok', found: target.namespace },
+      attributesFinding(state.searchAttributes),
+    ];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [{ name, status: 'missing', found: `${where}: ${reason}`, remedy: 'Start it, or correct TEMPORAL_ADDRESS.' }];
+    return [
+      {
+        name,
+        status: 'missing',
+        found: `${where}: ${reason}`,
+        remedy: 'Start it, or correct TEMPORAL_ADDRESS.',
+      },
+    ];
   }
 }
 
-export function attributesFinding(present: readonly string[]): Finding {
+export function attributesFinding(present: readonly string[] | null): Finding {
   const name = 'search attributes';
+  if (present === null)
+    return { name, status: 'note', found: 'the server does not let us look', remedy: NEEDED };
   const absent = Object.entries(SEARCH_ATTRIBUTES).filter(([attribute]) => !present.includes(attribute));
   if (absent.length === 0) return { name, status: 'ok', found: Object.keys(SEARCH_ATTRIBUTES).join(', ') };
   const commands = absent.map(([attribute, type]) => `--name ${attribute} --type ${type}`).join(' ');
@@ -54,24 +74,33 @@ export function attributesFinding(present: readonly string[]): Finding {
 
 const Capabilities = z.object({ supported_models: z.array(z.object({ model_name: z.string().nullish() })) });
 
-/** A service that asks for a key answers 401 to us; that it answers is what is looked for. */
 export async function diagnoseEngine(environment: Environment): Promise<Finding[]> {
   const name = 'engine';
   const url = environment.engineUrl ?? findStack(environment.dataFolder)?.engineUrl;
-  if (url === undefined) return [{ name, status: 'ok', found: 'none running; the local one starts with a stack' }];
+  if (url === undefined) {
+    return [{ name, status: 'ok', found: 'none running; the local one starts with a stack' }];
+  }
   try {
-    const reply = await fetch(`${url.replace(/\/$/, '')}/api/v1/get_server_capabilities`, {
-      headers: environment.engineApiKey === null ? {} : { 'x-api-key': environment.engineApiKey },
-      signal: AbortSignal.timeout(ENGINE_LIMIT_MS),
-    });
-    if (reply.status === 401 || reply.status === 403) {
-      return [{ name, status: 'missing', found: `${url} refuses us (${reply.status})`, remedy: 'Set TINKER_API_KEY.' }];
-    }
-    if (!reply.ok) return [{ name, status: 'missing', found: `${url} answers ${reply.status}`, remedy: 'Look at its log.' }];
-    const models = Capabilities.parse(await reply.json()).supported_models.map((model) => model.model_name ?? '?');
-    return [{ name, status: 'ok', found: `${url}: ${models.join(', ') || 'no models'}` }];
+    return [{ name, ...(await askEngine(url, environment.engineApiKey)) }];
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    return [{ name, status: 'missing', found: `${url}: ${reason}`, remedy: 'Start it, or correct TINKER_BASE_URL.' }];
+    const remedy = 'Start it, or correct TINKER_BASE_URL.';
+    return [{ name, status: 'missing', found: `${url}: ${reason}`, remedy }];
   }
+}
+
+async function askEngine(url: string, apiKey: string | null): Promise<Omit<Finding, 'name'>> {
+  const reply = await fetch(`${url.replace(/\/$/, '')}/api/v1/get_server_capabilities`, {
+    headers: apiKey === null ? {} : { 'x-api-key': apiKey },
+    signal: AbortSignal.timeout(ENGINE_LIMIT_MS),
+  });
+  if (reply.status === 401 || reply.status === 403) {
+    return { status: 'missing', found: `${url} refuses us (${reply.status})`, remedy: 'Set TINKER_API_KEY.' };
+  }
+  if (!reply.ok) {
+    return { status: 'missing', found: `${url} answers ${reply.status}`, remedy: 'Look at its log.' };
+  }
+  const models = Capabilities.parse(await reply.json()).supported_models;
+  const names = models.map((model) => model.model_name ?? '?').join(', ');
+  return { status: 'ok', found: `${url}: ${names || 'no models'}` };
 }

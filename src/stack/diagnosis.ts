@@ -19,32 +19,51 @@ const DIST = path.resolve(__dirname, '../../dist');
 
 /** Looks at everything a run needs, without changing or starting anything. */
 export async function diagnose(environment: Environment): Promise<Finding[]> {
-  const groups = await Promise.all([
-    diagnoseNode(process.versions.node),
-    diagnoseBuild(DIST),
+  const [binary, temporal, engine, store] = await Promise.all([
     diagnoseBinary(environment),
     diagnoseTemporal(environment),
-    diagnoseStack(environment.dataFolder),
     diagnoseEngine(environment),
     diagnoseStore(environment.store),
-    diagnosePrograms(),
-    diagnoseLocks(environment.dataFolder),
   ]);
-  return groups.flat();
+  return [
+    ...diagnoseNode(process.versions.node),
+    ...diagnoseBuild(DIST),
+    ...binary,
+    ...temporal,
+    ...diagnoseStack(environment.dataFolder),
+    ...engine,
+    ...store,
+    ...diagnosePrograms(),
+    ...diagnoseLocks(environment.dataFolder),
+  ];
 }
 
 export function diagnoseNode(version: string): Finding[] {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   const isEnough = major > NODE_MINIMUM[0] || (major === NODE_MINIMUM[0] && minor >= NODE_MINIMUM[1]);
   if (isEnough) return [{ name: 'node', status: 'ok', found: version }];
-  return [{ name: 'node', status: 'missing', found: version, remedy: `Install Node ${NODE_MINIMUM.join('.')} or newer.` }];
+  return [
+    {
+      name: 'node',
+      status: 'missing',
+      found: version,
+      remedy: `Install Node ${NODE_MINIMUM.join('.')} or newer.`,
+    },
+  ];
 }
 
 export function diagnoseBuild(dist: string): Finding[] {
   const needed = ['cli/main.js', 'workflow-bundle.js'];
   const absent = needed.filter((file) => !existsSync(path.join(dist, file)));
   if (absent.length === 0) return [{ name: 'build', status: 'ok', found: dist }];
-  return [{ name: 'build', status: 'missing', found: `no ${absent.join(', ')} in ${dist}`, remedy: 'Run `npm run build`.' }];
+  return [
+    {
+      name: 'build',
+      status: 'missing',
+      found: `no ${absent.join(', ')} in ${dist}`,
+      remedy: 'Run `npm run build`.',
+    },
+  ];
 }
 
 async function diagnoseBinary(environment: Environment): Promise<Finding[]> {
@@ -53,7 +72,8 @@ async function diagnoseBinary(environment: Environment): Promise<Finding[]> {
   try {
     const lookup = binaryLookup(environment, (line) => problems.push(line));
     const binary = await findTemporalBinary(lookup);
-    if (binary !== null) return [{ name, status: 'ok', found: `${binary.path} (${binary.source}, ${binary.version})` }];
+    if (binary !== null)
+      return [{ name, status: 'ok', found: `${binary.path} (${binary.source}, ${binary.version})` }];
   } catch (error) {
     const found = error instanceof Error ? error.message : String(error);
     return [{ name, status: 'missing', found, remedy: 'Correct or unset EVERSTEP_TEMPORAL_CLI.' }];
@@ -61,21 +81,41 @@ async function diagnoseBinary(environment: Environment): Promise<Finding[]> {
   const absent = [`none on PATH nor at ${cachedBinaryPath(environment.cacheFolder)}`, ...problems].join('; ');
   const hasGo = findOnPath('go', childVariables({})['PATH'] ?? '') !== null;
   const first = 'The first start tries the SDK download';
-  if (hasGo) return [{ name, status: 'note', found: absent, remedy: `${first}, else builds it with Go (three minutes, once).` }];
-  return [{ name, status: 'note', found: absent, remedy: `${first}; offline, install the Temporal CLI or Go, or set TEMPORAL_ADDRESS.` }];
+  if (hasGo)
+    return [
+      {
+        name,
+        status: 'note',
+        found: absent,
+        remedy: `${first}, else builds it with Go (three minutes, once).`,
+      },
+    ];
+  return [
+    {
+      name,
+      status: 'note',
+      found: absent,
+      remedy: `${first}; offline, install the Temporal CLI or Go, or set TEMPORAL_ADDRESS.`,
+    },
+  ];
 }
 
 export function diagnoseStack(dataFolder: string): Finding[] {
   const name = 'stack';
   const record = findStack(dataFolder);
   if (record !== null) {
-    const children = record.children.map((child) => `${child.name} ${child.pid}${isRunning(child) ? '' : ' (restarting)'}`);
+    const children = record.children.map(
+      (child) => `${child.name} ${child.pid}${isRunning(child) ? '' : ' (restarting)'}`,
+    );
     const clients = listClients(dataFolder).map((client) => `${client.purpose} (${client.pid})`);
     const use = clients.length === 0 ? '' : `; used by ${clients.join(', ')}`;
-    return [{ name, status: 'ok', found: `${record.kind}, process ${record.pid}: ${children.join(', ')}${use}` }];
+    return [
+      { name, status: 'ok', found: `${record.kind}, process ${record.pid}: ${children.join(', ')}${use}` },
+    ];
   }
   const left = readStackRecord(dataFolder);
-  if (left === null || !left.ready) return [{ name, status: 'ok', found: 'none running; commands start one when they need it' }];
+  if (left === null || !left.ready)
+    return [{ name, status: 'ok', found: 'none running; commands start one when they need it' }];
   const remedy = 'Nothing to do: the next start takes over, and runs go on.';
   return [{ name, status: 'note', found: `process ${left.pid} ended without cleaning up`, remedy }];
 }
@@ -87,13 +127,27 @@ export async function diagnoseStore(store: string): Promise<Finding[]> {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK);
   } catch {
-    return [{ name, status: 'missing', found: `${store}: no permission to write in ${folder}`, remedy: 'Choose another with --store.' }];
+    return [
+      {
+        name,
+        status: 'missing',
+        found: `${store}: no permission to write in ${folder}`,
+        remedy: 'Choose another with --store.',
+      },
+    ];
   }
   const space = await statfs(folder);
   const freeBytes = space.bavail * space.bsize;
   const found = `${store}, ${(freeBytes / 1e9).toFixed(1)} GB free`;
   if (freeBytes >= LITTLE_DISK_BYTES) return [{ name, status: 'ok', found }];
-  return [{ name, status: freeBytes < LITTLE_DISK_BYTES / 10 ? 'missing' : 'note', found, remedy: 'Make room: checkpoints and rollouts go there.' }];
+  return [
+    {
+      name,
+      status: freeBytes < LITTLE_DISK_BYTES / 10 ? 'missing' : 'note',
+      found,
+      remedy: 'Make room: checkpoints and rollouts go there.',
+    },
+  ];
 }
 
 function nearestFolder(place: string): string {
@@ -123,5 +177,7 @@ export function diagnoseLocks(dataFolder: string): Finding[] {
   });
   if (stale.length === 0) return [{ name: 'locks', status: 'ok', found: 'none left behind' }];
   const remedy = 'Nothing to do: the next start takes them over.';
-  return [{ name: 'locks', status: 'note', found: `left by processes that are gone: ${stale.join(', ')}`, remedy }];
+  return [
+    { name: 'locks', status: 'note', found: `left by processes that are gone: ${stale.join(', ')}`, remedy },
+  ];
 }

@@ -1,3 +1,5 @@
+import { connect, createServer } from 'node:net';
+import type { Server } from 'node:net';
 import path from 'node:path';
 import type { Environment } from '../config/environment';
 import { createModelRuntime } from '../engines/local/compute/create-model-runtime';
@@ -9,29 +11,55 @@ import type { StopReason } from './service-lifetime';
 export interface EngineServiceOptions {
   readonly environment: Environment;
   readonly port: number;
+  /** Where others may reach it; the engine asks for no credentials, so 127.0.0.1 unless in a closed network. */
+  readonly host: string;
   readonly threads: number | null;
   readonly stop: Promise<StopReason>;
   readonly onReady: (line: string) => void;
 }
 
+const LOOPBACK = '127.0.0.1';
 const STOP_LIMIT_MS = 4000;
 
 /** `everstep engine`: the local training engine in the foreground. Returns the exit code. */
 export async function runEngineService(options: EngineServiceOptions): Promise<number> {
   const { environment } = options;
   const logger = createServiceLogger({ service: 'engine', level: environment.logLevel });
-  const runtime = await createModelRuntime({ ...(options.threads === null ? {} : { threads: options.threads }) });
+  const runtime = await createModelRuntime({
+    ...(options.threads === null ? {} : { threads: options.threads }),
+  });
+  const isLocal = options.host === LOOPBACK;
   const engine = await startLocalEngine({
     runtime,
-    port: options.port,
+    port: isLocal ? options.port : 0,
     dataFolder: path.join(environment.dataFolder, 'engine'),
     logger,
   });
-  options.onReady(`Engine ready at ${engine.url}`);
+  const entrance = isLocal ? null : await openEntrance(options, Number(new URL(engine.url).port));
+  options.onReady(
+    `Engine ready at ${entrance === null ? engine.url : `http://${options.host}:${options.port}`}`,
+  );
   const end = await options.stop;
   logger.info({ reason: end.reason }, 'stopping');
   exitWithin(STOP_LIMIT_MS, end.exitCode);
+  entrance?.close();
   await engine.close();
   await runtime.close();
   return end.exitCode;
+}
+
+/** The engine itself listens on the loopback interface only; this passes connections from another one on to it. */
+function openEntrance({ host, port }: EngineServiceOptions, enginePort: number): Promise<Server> {
+  const server = createServer((outside) => {
+    const inside = connect(enginePort, LOOPBACK);
+    outside.pipe(inside).pipe(outside);
+    outside.on('error', () => inside.destroy());
+    inside.on('error', () => outside.destroy());
+  });
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      resolve(server);
+    });
+  });
 }

@@ -1,7 +1,10 @@
 import { createServer } from 'node:net';
 
 /** A free port on the loopback interface: `preferred` if it is free, else any that is not in `taken`. */
-export async function findFreePort(preferred?: number | null, taken: ReadonlySet<number> = new Set()): Promise<number> {
+export async function findFreePort(
+  preferred?: number | null,
+  taken: ReadonlySet<number> = new Set(),
+): Promise<number> {
   if (preferred != null && !taken.has(preferred) && (await isPortFree(preferred))) return preferred;
   for (;;) {
     const port = await listenOnce(0);

@@ -71,7 +71,10 @@ class Supervisor implements SupervisedService {
   private shortLives = 0;
   private timer: NodeJS.Timeout | null = null;
   private readonly ended = new Set<() => void>();
-  private settle: { resolve(line: string): void; reject(error: Error): void } = { resolve: ignore, reject: ignore };
+  private settle: { resolve(line: string): void; reject(error: Error): void } = {
+    resolve: ignore,
+    reject: ignore,
+  };
 
   constructor(private readonly options: ServiceOptions) {
     this.name = options.name;
@@ -113,11 +116,15 @@ class Supervisor implements SupervisedService {
     if (this.isStopping) return;
     const log = openLog(this.options.logFolder, this.name);
     try {
-      const child = spawn(process.execPath, [this.options.launcher ?? LAUNCHER, ...args, '--exit-with-parent'], {
-        detached: true,
-        stdio: ['pipe', 'pipe', log],
-        env: childVariables({ ...variables, EVERSTEP_NO_BUILD: '1' }),
-      });
+      const child = spawn(
+        process.execPath,
+        [this.options.launcher ?? LAUNCHER, ...args, '--exit-with-parent'],
+        {
+          detached: true,
+          stdio: ['pipe', 'pipe', log],
+          env: childVariables({ ...variables, EVERSTEP_NO_BUILD: '1' }),
+        },
+      );
       this.attach(child);
     } finally {
       closeSync(log);
@@ -129,9 +136,10 @@ class Supervisor implements SupervisedService {
     this.startedAtMs = performance.now();
     this.process = child.pid === undefined ? null : identifyProcess(child.pid);
     child.stdin?.on('error', ignore);
-    if (child.stdout) createInterface({ input: child.stdout }).on('line', (line) => {
-      this.onLine(line);
-    });
+    if (child.stdout)
+      createInterface({ input: child.stdout }).on('line', (line) => {
+        this.onLine(line);
+      });
     let isOver = false;
     const end = (how: string, wasSignal: boolean): void => {
       if (isOver) return;
@@ -183,10 +191,14 @@ class Supervisor implements SupervisedService {
   }
 }
 
-/** The end of a log, for a message. */
+/** The end of a log, for a message; call stacks are left to the log. */
 export function lastLines(file: string, count = 5): string {
   try {
-    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n');
+    const lines = readFileSync(file, 'utf8').split('\n');
+    return lines
+      .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
+      .slice(-count)
+      .join('\n');
   } catch {
     return '(no log)';
   }
@@ -196,7 +208,8 @@ export function lastLines(file: string, count = 5): string {
 export function openLog(folder: string, name: string): number {
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, `${name}.log`);
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT_BYTES) renameSync(file, `${file}.old`);
+  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT_BYTES)
+    renameSync(file, `${file}.old`);
   return openSync(file, 'a');
 }
 

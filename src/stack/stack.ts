@@ -1,4 +1,3 @@
-import path from 'node:path';
 import type { Environment } from '../config/environment';
 import { childVariables } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
@@ -82,7 +81,8 @@ export function binaryLookup(environment: Environment, onProgress: (line: string
 function alreadyRunning(dataFolder: string, pid: number): DomainError {
   const record = readStackRecord(dataFolder);
   const where = record?.ready ? ` (Temporal ${record.temporalAddress}, engine ${record.engineUrl})` : '';
-  const what = record?.kind === 'until-idle' ? 'A command has a stack of its own' : 'A stack is already running';
+  const what =
+    record?.kind === 'until-idle' ? 'A command has a stack of its own' : 'A stack is already running';
   return new DomainError(
     'temporal-unavailable',
     `${what} on ${dataFolder}: process ${pid}${where}. Use it, stop it, or choose another --data-dir.`,
@@ -132,7 +132,7 @@ function running(services: StackServices, { options, binary, release }: RunningP
  * files: whichever comes first, the client either keeps this stack or sees that it has to start one.
  */
 async function waitUntilIdle(dataFolder: string, services: StackServices): Promise<void> {
-  for (let idleChecks = 0; idleChecks < IDLE_CHECKS; ) {
+  for (let idleChecks = 0; idleChecks < IDLE_CHECKS;) {
     await new Promise((resolve) => setTimeout(resolve, IDLE_CHECK_MS));
     idleChecks = listClients(dataFolder).length === 0 ? idleChecks + 1 : 0;
     if (idleChecks < IDLE_CHECKS) continue;
@@ -168,12 +168,12 @@ class StackServices {
     await this.choosePorts();
     this.temporal = this.supervise('temporal', () => this.prepareTemporal());
     this.engine = this.supervise('engine', () => this.prepareEngine());
-    await Promise.all([this.temporal.ready, this.engine.ready]);
     const names = Array.from({ length: this.options.workerCount }, (_, index) =>
       index === 0 ? 'worker' : `worker-${index + 1}`,
     );
     this.workers = names.map((name) => this.supervise('worker', () => this.prepareWorker(), name));
-    await Promise.all(this.workers.map((worker) => worker.ready));
+    // Workers load while the server starts, and wait for it.
+    await Promise.all([this.temporal, this.engine, ...this.workers].map((service) => service.ready));
     this.announce(true);
   }
 
@@ -260,7 +260,9 @@ class StackServices {
     if (engine !== this.ports.engine) this.addressChanged('engine', this.ports.engine);
     const { engineThreads } = this.options;
     const threads = engineThreads === null ? [] : ['--threads', String(engineThreads)];
-    return { args: ['engine', '--port', String(this.ports.engine), ...threads, '--data-dir', this.dataFolder] };
+    return {
+      args: ['engine', '--port', String(this.ports.engine), ...threads, '--data-dir', this.dataFolder],
+    };
   }
 
   private async prepareWorker(): Promise<ServiceStart> {
@@ -292,9 +294,4 @@ async function keepOrReplacePort(port: number | null): Promise<number> {
 function portOf(address: string | null | undefined): number | null {
   const port = Number(/:(\d+)$/.exec(address ?? '')?.[1] ?? Number.NaN);
   return Number.isInteger(port) && port > 0 ? port : null;
-}
-
-/** Where the database of a data folder is, absolute. */
-export function databaseFile(dataFolder: string): string {
-  return path.resolve(stackPlaces(dataFolder).database);
 }

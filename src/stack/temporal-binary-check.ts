@@ -3,8 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 
 export type ProgramCheck =
-  | { readonly version: string }
-  | { readonly reason: string; readonly missing: boolean };
+  { readonly version: string } | { readonly reason: string; readonly missing: boolean };
 
 /** Runs `FILE --version`: a damaged or foreign program of that name is not a Temporal CLI. */
 export async function checkProgram(file: string): Promise<ProgramCheck> {
@@ -13,7 +12,8 @@ export async function checkProgram(file: string): Promise<ProgramCheck> {
     execFile(file, ['--version'], { timeout: 20_000, encoding: 'utf8' }, (error, stdout) => {
       const version = /temporal version .*\((Server [\d.]+)/.exec(stdout)?.[1];
       if (error === null && version !== undefined) resolve({ version });
-      else if (error !== null) resolve({ reason: error.message.trim().split('\n')[0] ?? 'it fails', missing: false });
+      else if (error !== null)
+        resolve({ reason: error.message.trim().split('\n')[0] ?? 'it fails', missing: false });
       else resolve({ reason: 'it does not call itself a Temporal CLI with a server', missing: false });
     });
   });

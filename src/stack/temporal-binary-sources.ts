@@ -52,15 +52,19 @@ export async function downloadWithSdk(target: string, report: Report): Promise<v
 async function quietRuntime(): Promise<Runtime> {
   const worker = await import('@temporalio/worker');
   const filter = worker.makeTelemetryFilterString({ core: 'ERROR', other: 'ERROR' });
-  return worker.Runtime.install({ telemetryOptions: { logging: { forward: {}, filter } }, shutdownSignals: [] });
+  return worker.Runtime.install({
+    telemetryOptions: { logging: { forward: {}, filter } },
+    shutdownSignals: [],
+  });
 }
 
 /** The official CLI's sources, compiled by the Go toolchain into the cache. */
 export async function buildWithGo(target: string, report: Report): Promise<void> {
   await withTargetLock(target, report, async (workFolder) => {
-    await run('go', ['version'], 'no working Go toolchain');
+    await run({ program: 'go', args: ['version'], failure: 'no working Go toolchain' });
     report('Building the Temporal CLI with Go (about three minutes, once)…');
-    await run('go', ['install', '-ldflags', '-s -w', GO_PACKAGE], 'go install failed', { GOBIN: workFolder });
+    const args = ['install', '-ldflags', '-s -w', GO_PACKAGE];
+    await run({ program: 'go', args, failure: 'go install failed', variables: { GOBIN: workFolder } });
     const built = readdirSync(workFolder).find((name) => name.startsWith('temporal'));
     if (built === undefined) throw new Error('go install left no program');
     return path.join(workFolder, built);
@@ -105,17 +109,24 @@ function removeOldWork(folder: string, current: string): void {
   }
 }
 
-function run(
-  program: string,
-  args: readonly string[],
-  failure: string,
-  ...[variables = {}]: [variables?: Readonly<Record<string, string>>]
-): Promise<void> {
+interface ProgramRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** What it means when it fails. */
+  readonly failure: string;
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+function run({ program, args, failure, variables = {} }: ProgramRun): Promise<void> {
   return new Promise((resolve, reject) => {
     const options = { env: childVariables(variables), timeout: BUILD_LIMIT_MS, encoding: 'utf8' } as const;
     execFile(program, [...args], options, (error, _stdout, stderr) => {
-      if (error === null) resolve();
-      else reject(new Error(`${failure} (${(stderr.trim() || error.message).split('\n').at(-1) ?? ''})`, { cause: error }));
+      if (error === null) {
+        resolve();
+        return;
+      }
+      const complaint = (stderr.trim() || error.message).split('\n').at(-1) ?? '';
+      reject(new Error(`${failure} (${complaint})`, { cause: error }));
     });
   });
 }

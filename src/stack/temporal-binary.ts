@@ -40,7 +40,8 @@ export async function findTemporalBinary(lookup: BinaryLookup): Promise<Temporal
   for (const candidate of candidates) {
     const check = await checkProgram(candidate.path);
     if ('version' in check) return { ...candidate, version: check.version };
-    if (!check.missing) lookup.onProgress(`Temporal CLI at ${candidate.path} cannot be used: ${check.reason}.`);
+    if (!check.missing)
+      lookup.onProgress(`Temporal CLI at ${candidate.path} cannot be used: ${check.reason}.`);
   }
   return null;
 }
@@ -64,7 +65,9 @@ export async function obtainTemporalBinary(lookup: BinaryLookup): Promise<Tempor
       failures.push(`${source}: ${error instanceof Error ? firstLine(error.message) : String(error)}`);
     }
     const next = WAYS[failures.length]?.source;
-    lookup.onProgress(`Temporal CLI by ${failures.at(-1) ?? source}.${next === undefined ? '' : ` Next: ${next}.`}`);
+    lookup.onProgress(
+      `Temporal CLI by ${failures.at(-1) ?? source}.${next === undefined ? '' : ` Next: ${next}.`}`,
+    );
   }
   throw new DomainError(
     'temporal-unavailable',

@@ -3,63 +3,91 @@ import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 
 const PROBE_LIMIT_MS = 3000;
-const SERVING = 1;
+const RETRY_MS = 50;
+/** gRPC's numbers. */
+const NOT_FOUND = 5;
+const NOT_FOR_US = [7, 12];
 
 export interface TemporalState {
   readonly namespaceExists: boolean;
-  readonly searchAttributes: readonly string[];
+  /** null where the server does not let us look, as Temporal Cloud. */
+  readonly searchAttributes: readonly string[] | null;
 }
 
-/** What a server that is serving says about our namespace. Throws when it is not there. */
+/** What a server that is serving says about a namespace. Throws when it does not serve (yet). */
 export async function probeTemporal(target: TemporalAddress): Promise<TemporalState> {
-  const connection = await Connection.connect({ ...connectionOptions(target), connectTimeout: PROBE_LIMIT_MS });
+  const { address, tls, apiKey, metadata } = target;
+  const connection = await Connection.connect({
+    address,
+    connectTimeout: PROBE_LIMIT_MS,
+    ...(tls === undefined ? {} : { tls }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+  });
   try {
-    return await connection.withDeadline(Date.now() + PROBE_LIMIT_MS, async () => {
-      const health = await connection.healthService.check({ service: 'temporal.api.workflowservice.v1.WorkflowService' });
-      if (Number(health.status) !== SERVING) throw new Error('the server is not serving yet');
-      return { namespaceExists: true, searchAttributes: await listSearchAttributes(connection, target.namespace) };
-    });
-  } catch (error) {
-    if (error instanceof Error && /NOT_FOUND/.test(error.message)) return { namespaceExists: false, searchAttributes: [] };
-    throw error;
+    return await connection.withDeadline(Date.now() + PROBE_LIMIT_MS, () =>
+      lookAt(connection, target.namespace),
+    );
   } finally {
     await connection.close();
   }
 }
 
-/** Waits until the server serves our namespace with these search attributes. `isGone` says that waiting has become pointless. */
-export async function waitUntilServing(
-  target: TemporalAddress,
-  options: { readonly timeoutMs: number; readonly attributes: readonly string[]; readonly isGone: () => string | null },
-): Promise<void> {
+export interface WaitOptions {
+  readonly timeoutMs: number;
+  /** Search attributes that must be there. */
+  readonly attributes: readonly string[];
+  /** Says why waiting has become pointless. */
+  readonly isGone: () => string | null;
+}
+
+/** Waits until the server serves the namespace with these search attributes. */
+export async function waitUntilServing(target: TemporalAddress, options: WaitOptions): Promise<void> {
   const deadline = performance.now() + options.timeoutMs;
-  let last = 'no answer';
+  let obstacle = 'no answer';
   while (performance.now() < deadline) {
     const gone = options.isGone();
     if (gone !== null) throw new DomainError('temporal-unavailable', gone);
-    try {
-      const state = await probeTemporal(target);
-      const missing = options.attributes.filter((name) => !state.searchAttributes.includes(name));
-      if (state.namespaceExists && missing.length === 0) return;
-      last = state.namespaceExists ? `no search attribute ${missing.join(', ')}` : `no namespace ${target.namespace}`;
-    } catch (error) {
-      last = error instanceof Error ? error.message : String(error);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const found = await findObstacle(target, options.attributes);
+    if (found === null) return;
+    obstacle = found;
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   throw new DomainError(
     'temporal-unavailable',
-    `The Temporal server at ${target.address} did not become ready in ${options.timeoutMs / 1000} s: ${last}.`,
+    `The Temporal server at ${target.address} is not ready after ${options.timeoutMs / 1000} s: ${obstacle}. ` +
+      'Start it, correct TEMPORAL_ADDRESS, or see `everstep doctor`.',
   );
 }
 
-/** The part of an address that Connection.connect and NativeConnection.connect take. */
-export function connectionOptions(target: TemporalAddress): Omit<TemporalAddress, 'namespace'> {
-  const { namespace: _namespace, ...options } = target;
-  return options;
+async function findObstacle(target: TemporalAddress, attributes: readonly string[]): Promise<string | null> {
+  try {
+    const { namespaceExists, searchAttributes } = await probeTemporal(target);
+    if (!namespaceExists) return `there is no namespace ${target.namespace}`;
+    const missing = attributes.filter((name) => searchAttributes?.includes(name) === false);
+    return missing.length === 0 ? null : `there is no search attribute ${missing.join(', ')}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }
 
-async function listSearchAttributes(connection: Connection, namespace: string): Promise<string[]> {
-  const reply = await connection.operatorService.listSearchAttributes({ namespace });
-  return Object.keys(reply.customAttributes);
+async function lookAt(connection: Connection, namespace: string): Promise<TemporalState> {
+  try {
+    await connection.workflowService.describeNamespace({ namespace });
+  } catch (error) {
+    if (grpcCode(error) === NOT_FOUND) return { namespaceExists: false, searchAttributes: [] };
+    throw error;
+  }
+  try {
+    const reply = await connection.operatorService.listSearchAttributes({ namespace });
+    return { namespaceExists: true, searchAttributes: Object.keys(reply.customAttributes) };
+  } catch (error) {
+    if (NOT_FOR_US.includes(grpcCode(error) ?? 0)) return { namespaceExists: true, searchAttributes: null };
+    throw error;
+  }
+}
+
+function grpcCode(error: unknown): number | null {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+  return typeof code === 'number' ? code : null;
 }

@@ -157,7 +157,9 @@ function whenEnded(child: ChildProcess): Promise<string> {
       resolve(error.message);
     });
     child.once('close', (code, signal) => {
-      resolve(`${signal ?? `exit code ${code ?? 'unknown'}`}${complaint === '' ? '' : `, ${complaint.trim()}`}`);
+      resolve(
+        `${signal ?? `exit code ${code ?? 'unknown'}`}${complaint === '' ? '' : `, ${complaint.trim()}`}`,
+      );
     });
   });
 }
@@ -180,7 +182,14 @@ function serverArguments(options: TemporalServerOptions): string[] {
     ...['--namespace', DEFAULT_NAMESPACE],
     ...(databaseFile === null
       ? []
-      : ['--db-filename', databaseFile, '--sqlite-pragma', 'journal_mode=wal', '--sqlite-pragma', `synchronous=${durability}`]),
+      : [
+          '--db-filename',
+          databaseFile,
+          '--sqlite-pragma',
+          'journal_mode=wal',
+          '--sqlite-pragma',
+          `synchronous=${durability}`,
+        ]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
     ...Object.entries(rates).flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]),
   ];

@@ -29,7 +29,10 @@ export async function runTemporalService(options: TemporalServiceOptions): Promi
     logger.info(line);
   };
   const binary = await obtainTemporalBinary(binaryLookup(environment, onProgress));
-  logger.info({ program: binary.path, source: binary.source, version: binary.version }, 'Temporal CLI chosen');
+  logger.info(
+    { program: binary.path, source: binary.source, version: binary.version },
+    'Temporal CLI chosen',
+  );
   const starting = startTemporalServer({
     binary: binary.path,
     port: options.port,
@@ -42,11 +45,16 @@ export async function runTemporalService(options: TemporalServiceOptions): Promi
   const server = await starting;
   const page = server.uiUrl === null ? '' : `, UI ${server.uiUrl}`;
   if (early === null) {
-    options.onReady(`Temporal server ready at ${server.address} (namespace ${DEFAULT_NAMESPACE}${page}, CLI: ${binary.source})`);
+    options.onReady(
+      `Temporal server ready at ${server.address} (namespace ${DEFAULT_NAMESPACE}${page}, CLI: ${binary.source})`,
+    );
   }
   const end = await Promise.race([options.stop, server.ended]);
   if (typeof end === 'string') {
-    throw new DomainError('temporal-unavailable', `The Temporal server ended: ${end}. Start it again; runs go on where they were.`);
+    throw new DomainError(
+      'temporal-unavailable',
+      `The Temporal server ended: ${end}. Start it again; runs go on where they were.`,
+    );
   }
   logger.info({ reason: end.reason }, 'stopping');
   exitWithin(STOP_LIMIT_MS, end.exitCode);

@@ -70,7 +70,8 @@ async function findOrStart(options: UseStackOptions): Promise<StackRecord> {
     if (started !== null && hasEnded(started) && started.exitCode !== 0 && !hasSupervisor(dataFolder)) {
       throw startFailure(dataFolder);
     }
-    if (!hasSupervisor(dataFolder) && (started === null || hasEnded(started))) started = await startStack(options);
+    if (!hasSupervisor(dataFolder) && (started === null || hasEnded(started)))
+      started = await startStack(options);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw startFailure(dataFolder);

@@ -37,9 +37,12 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
     store: environment.store,
     engine: options.engine,
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+    ...(environment.huggingFaceToken === null ? {} : { huggingFaceToken: environment.huggingFaceToken }),
     logger,
   });
-  options.onReady(`Worker ready on ${workers.taskQueues.join(', ')} (Temporal ${connection.address}, namespace ${connection.namespace})`);
+  options.onReady(
+    `Worker ready on ${workers.taskQueues.join(', ')} (Temporal ${connection.address}, namespace ${connection.namespace})`,
+  );
   const end = await Promise.race([options.stop, workers.run]);
   if (end === undefined) return 0;
   logger.info({ reason: end.reason }, 'stopping');

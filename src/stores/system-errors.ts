@@ -2,9 +2,9 @@ import { DomainError } from '../core/errors';
 
 /** Whether a failure of the operating system carries one of these codes, e.g. `ENOENT`. */
 export function hasErrorCode(error: unknown, ...codes: readonly string[]): boolean {
-  return (
-    error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
-  );
+  // Not `instanceof Error`: Node's own errors may come from another realm than this module's.
+  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+  return typeof code === 'string' && codes.includes(code);
 }
 
 /** A full disk is a state that ends: the work is tried again, and the message says what to do. */
@@ -18,4 +18,9 @@ export function asStoreError(error: unknown, path: string): unknown {
       cause: error,
     },
   );
+}
+
+/** Told by its code and not by its class: errors of Node's own modules may be of another realm's `Error`. */
+function isCoded(error: unknown): error is { readonly code: unknown } {
+  return typeof error === 'object' && error !== null && 'code' in error;
 }

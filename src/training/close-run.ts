@@ -19,6 +19,7 @@ export interface CloseDependencies {
   readonly store: RunStore;
   readonly runs: ActiveRuns;
   readonly now: () => Date;
+  readonly warn: (message: string, error: unknown) => void;
   /** Set after several attempts: a service that stays away shall not keep the run from closing. */
   readonly isLastChance: boolean;
 }
@@ -47,7 +48,7 @@ export async function closeRun(dependencies: CloseDependencies, input: CloseRunI
 }
 
 async function release(
-  { store, runs, isLastChance }: CloseDependencies,
+  { store, runs, isLastChance, warn }: CloseDependencies,
   { plan, model, status }: CloseRunInput,
 ): Promise<string | null> {
   try {
@@ -57,8 +58,9 @@ async function release(
     if (final?.sampler_path == null || !engine.profile.readsWeights) return null;
     return await engine.client.weightsDigest(final.sampler_path);
   } catch (error) {
-    if (isLastChance || !(error instanceof DomainError && error.retryable)) return null;
-    throw error;
+    if (!isLastChance && error instanceof DomainError && error.retryable) throw error;
+    warn('the final weights could not be read', error);
+    return null;
   } finally {
     await runs.forget(plan.run);
   }

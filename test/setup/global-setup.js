@@ -17,7 +17,11 @@ const START_LIMIT_MS = 15 * 60_000;
 module.exports = async (globalConfig) => {
   if (process.env.EVERSTEP_TEST_NO_SERVER || onlyUnitTests(globalConfig)) return;
   const { build } = require('../../scripts/build.js');
-  await build({ ifNeeded: true, tolerateTypeErrors: true, announce: () => process.stderr.write('Building dist/ for the tests…\n') });
+  await build({
+    ifNeeded: true,
+    tolerateTypeErrors: true,
+    announce: () => process.stderr.write('Building dist/ for the tests…\n'),
+  });
   const server = await startServer();
   process.env.EVERSTEP_TEST_TEMPORAL_ADDRESS = server.address;
   globalThis.everstepTestServer = server;
@@ -57,17 +61,23 @@ async function startServer() {
 function untilReady(child) {
   return new Promise((resolve, reject) => {
     let log = '';
-    const timer = setTimeout(() => reject(new Error(`No Temporal server for the tests in time.\n${log}`)), START_LIMIT_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`No Temporal server for the tests in time.\n${log}`)),
+      START_LIMIT_MS,
+    );
     const settle = (action) => {
       clearTimeout(timer);
       action();
     };
     child.stderr.setEncoding('utf8').on('data', (text) => {
       log = (log + text).slice(-4000);
-      for (const [, message] of text.matchAll(/"msg":"((?:Building|Fetching)[^"]*)"/g)) process.stderr.write(`${message}\n`);
+      for (const [, message] of text.matchAll(/"msg":"((?:Building|Fetching)[^"]*)"/g))
+        process.stderr.write(`${message}\n`);
     });
     child.stdout.once('data', () => settle(resolve));
-    child.once('close', (code) => settle(() => reject(new Error(`No Temporal server for the tests (exit ${code}).\n${log}`))));
+    child.once('close', (code) =>
+      settle(() => reject(new Error(`No Temporal server for the tests (exit ${code}).\n${log}`))),
+    );
   });
 }
 

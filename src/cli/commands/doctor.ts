@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { readEnvironment } from '../../config/environment';
+import { DomainError } from '../../core/errors';
 import { diagnose } from '../../stack/diagnosis';
 import type { Finding } from '../../stack/finding';
 import { EXIT } from '../exit-codes';
@@ -8,19 +9,42 @@ import type { PlaceFlags } from '../service-options';
 
 interface DoctorFlags extends PlaceFlags {
   readonly json?: boolean;
+  readonly only?: readonly string[];
 }
 
 const MARKS = { ok: 'ok     ', note: 'note   ', missing: 'MISSING' } as const;
 
 export function createCommand(): Command {
-  const command = new Command('doctor').option('--json', 'print JSON').action(async (flags: DoctorFlags) => {
-    const findings = await diagnose(readEnvironment(flags));
-    const isFine = findings.every((finding) => finding.status !== 'missing');
-    const text = flags.json === true ? JSON.stringify({ ok: isFine, checks: findings }, null, 2) : formatFindings(findings);
-    process.stdout.write(`${text}\n`);
-    process.exitCode = isFine ? EXIT.done : EXIT.failed;
-  });
+  const command = new Command('doctor')
+    .option('--json', 'print JSON')
+    .option('--only <checks...>', 'look at these alone, e.g. temporal-server')
+    .action(run);
   return addPlaces(command, { store: true });
+}
+
+async function run(flags: DoctorFlags): Promise<void> {
+  const findings = chooseFindings(await diagnose(readEnvironment(flags)), flags.only);
+  const isFine = findings.every((finding) => finding.status !== 'missing');
+  const text =
+    flags.json === true
+      ? JSON.stringify({ ok: isFine, checks: findings }, null, 2)
+      : formatFindings(findings);
+  process.stdout.write(`${text}\n`);
+  process.exitCode = isFine ? EXIT.done : EXIT.failed;
+}
+
+function chooseFindings(
+  findings: readonly Finding[],
+  only: readonly string[] | undefined,
+): readonly Finding[] {
+  if (only === undefined) return findings;
+  const nameOf = (finding: Finding): string => finding.name.replaceAll(' ', '-');
+  const unknown = only.find((name) => !findings.some((finding) => nameOf(finding) === name));
+  if (unknown === undefined) return findings.filter((finding) => only.includes(nameOf(finding)));
+  throw new DomainError(
+    'bad-config',
+    `--only ${unknown}: no such check. Checks: ${findings.map(nameOf).join(', ')}.`,
+  );
 }
 
 export function formatFindings(findings: readonly Finding[]): string {

@@ -7,17 +7,20 @@ import { addPlaces, addServiceOptions, parseCount, parsePort, printReady } from 
 
 interface EngineFlags extends ServiceFlags {
   readonly port: number;
+  readonly host: string;
   readonly threads?: number;
 }
 
 export function createCommand(): Command {
   const command = new Command('engine')
-    .requiredOption('--port <port>', 'where the engine listens, on 127.0.0.1', parsePort)
+    .requiredOption('--port <port>', 'where the engine listens', parsePort)
+    .option('--host <address>', 'on which interface; it asks for no credentials', '127.0.0.1')
     .option('--threads <n>', 'threads (one a core); results do not depend on it', parseCount)
     .action(async (flags: EngineFlags) => {
       const exitCode = await runEngineService({
         environment: readEnvironment(flags),
         port: flags.port,
+        host: flags.host,
         threads: flags.threads ?? null,
         stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),
         onReady: printReady,

@@ -26,7 +26,12 @@ const ROLES = Object.keys(TASK_QUEUES);
 export function createCommand(): Command {
   const command = new Command('worker')
     .option('--roles <roles>', `which work to take, of ${ROLES.join(', ')}`, parseRoles, ROLES)
-    .option('--concurrency <role=n>', 'how many activities of a role at once; may be repeated', parseConcurrency, {})
+    .option(
+      '--concurrency <role=n>',
+      'how many activities of a role at once; may be repeated',
+      parseConcurrency,
+      {},
+    )
     .option('--engine <url>', 'training service (TINKER_BASE_URL, else the engine of the stack)')
     .option('--plugins <file>', 'plug-in file (else everstep.config.ts here, if there is one)')
     .addOption(new Option('--temporal-address <address>').hideHelp())
@@ -53,7 +58,8 @@ async function run(flags: WorkerFlags): Promise<number> {
 }
 
 function chooseTemporal(flags: WorkerFlags, environment: Environment): TemporalAddress {
-  if (flags.temporalAddress !== undefined) return { address: flags.temporalAddress, namespace: DEFAULT_NAMESPACE };
+  if (flags.temporalAddress !== undefined)
+    return { address: flags.temporalAddress, namespace: DEFAULT_NAMESPACE };
   const choice = resolveTemporal(environment.dataFolder);
   if (choice.from !== 'nothing') return choice.target;
   throw new DomainError(

@@ -30,7 +30,7 @@ export function createAuthorization({ apiKey, isExchanged, exchange }: Authoriza
 
   async function requestToken(): Promise<Token> {
     const reply = await exchange();
-    if (reply.status !== 200) throw failureOf(reply, { what: 'auth/token', missing: 'unauthorized' });
+    if (reply.status !== 200) throw failureOf(reply, { what: 'auth/token', missing: 'engine-refused' });
     const body = objectFrom(parseJson(reply.body.toString('utf8'), 'auth/token'), 'auth/token');
     const text = stringFrom(body['jwt'], 'jwt');
     return { text, renewAt: performance.now() + (lifeSeconds(text) / 2) * 1000 };

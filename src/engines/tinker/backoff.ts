@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { HttpReply } from './transport';
 
 const LONGEST_DELAY_MS = 10_000;
 const LONGEST_RETRY_AFTER_MS = 60_000;
@@ -10,7 +9,7 @@ export function backoffMs(attemptCount: number, initialMs: number): number {
 }
 
 /** What the server asks for in `retry-after-ms` or `retry-after` (seconds), if it is reasonable. */
-export function retryAfterMs({ headers }: HttpReply): number | null {
+export function retryAfterMs(headers: Readonly<Record<string, string>>): number | null {
   const milliseconds = Number(headers['retry-after-ms'] ?? Number(headers['retry-after']) * 1000);
   return milliseconds >= 0 && milliseconds <= LONGEST_RETRY_AFTER_MS ? milliseconds : null;
 }

@@ -4,10 +4,11 @@ import { checkpointRoute, routePart } from './checkpoint-path';
 import type { Connection } from './connection';
 import type { Subject } from './failures';
 import { failureOf, isRouteMissing } from './failures';
+import type { WeightsCalls } from './weights-reader';
 import { createWeightsReader } from './weights-reader';
 import type { CallOptions } from './protocol-call';
 
-export interface RemoteCheckpoint {
+interface RemoteCheckpoint {
   /** The address to restore or sample from. */
   readonly path: string;
   readonly checkpointId: string;
@@ -17,16 +18,12 @@ export interface RemoteCheckpoint {
   readonly expiresAt: string | null;
 }
 
-export interface CheckpointCalls {
+export interface CheckpointCalls extends WeightsCalls {
   listCheckpoints(modelId: string, options?: CallOptions): Promise<readonly RemoteCheckpoint[]>;
   /** A checkpoint that is not there counts as deleted. */
   deleteCheckpoint(path: string, options?: CallOptions): Promise<void>;
   /** null means for ever. Does nothing where the server knows no expiry. */
   setTtl(path: string, seconds: number | null, options?: CallOptions): Promise<void>;
-  /** The weights as a tar.gz; null where the server does not let them be read. */
-  downloadWeights(path: string, options?: CallOptions): Promise<Uint8Array | null>;
-  /** sha256 over the float32 tensors in name order; null where the server does not let weights be read. */
-  weightsDigest(path: string, options?: CallOptions): Promise<string | null>;
 }
 
 export function createCheckpointCalls(connection: Connection): CheckpointCalls {

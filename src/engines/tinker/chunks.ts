@@ -23,7 +23,10 @@ export function planChunks(
   return chunks;
 }
 
-/** Log-probs in the order of the chunks; metrics by the reduction in their name (`loss:sum`). */
+/**
+ * Log-probs in the order of the chunks; metrics by the reduction in their name (`loss:sum`), as the official
+ * client does it. A metric that not every chunk has is dropped.
+ */
 export function mergeChunkResults(results: readonly ForwardBackwardResult[]): ForwardBackwardResult {
   const [only] = results;
   if (only && results.length === 1) return only;
@@ -35,7 +38,11 @@ export function mergeChunkResults(results: readonly ForwardBackwardResult[]): Fo
   }
   return {
     logprobs: results.flatMap(({ logprobs }) => logprobs),
-    metrics: Object.fromEntries([...values].flatMap(([name, parts]) => reduceMetric(name, parts))),
+    metrics: Object.fromEntries(
+      [...values]
+        .filter(([, parts]) => parts.length === results.length)
+        .flatMap(([name, parts]) => reduceMetric(name, parts)),
+    ),
   };
 }
 

@@ -15,8 +15,6 @@ import type { TrainingCalls } from './training';
 import { createTrainingCalls } from './training';
 import type { CallOptions } from './protocol-call';
 
-export type { FutureRef } from './futures';
-
 export type TinkerClientOptions = ConnectionOptions;
 
 /**

@@ -34,7 +34,7 @@ export interface ProbeOptions extends CallOptions {
   readonly baseModel?: string | undefined;
 }
 
-export interface DownloadOptions extends CallOptions {
+interface DownloadOptions extends CallOptions {
   readonly timeoutMs?: number;
 }
 

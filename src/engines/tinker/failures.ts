@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors';
-import type { DomainErrorOptions, ErrorCode } from '../../core/errors';
+import type { DomainErrorOptions } from '../../core/errors';
 import { isObject } from './codec/json-values';
 import type { HttpReply } from './transport';
 
@@ -8,13 +8,17 @@ export interface Subject {
   /** E.g. `forward_backward 12 of model x`. */
   readonly what: string;
   /** What a 404 or 410 means here. */
-  readonly missing: ErrorCode;
+  readonly missing: 'session-lost' | 'checkpoint-missing' | 'engine-refused';
 }
 
 /** Servers after a restart fail requests for models they no longer hold with words alone. */
-const LOST = /not loaded|stale request|model not found|session not found/i;
+const LOST = /not loaded|was unloaded|stale request|(model|session)\b.* not found/i;
+const NAMES_SESSION = /^(model|session|sampling session|future|request)\b/i;
 const NO_CHECKPOINT =
   /(checkpoint|weights|path)\b.*(not found|missing|does not exist|no such)|(no such|unknown) checkpoint/i;
+
+/** The words of the usual web frameworks. */
+const NO_ROUTE = /^(not found(:.*)?|status 404|route .* not found)$/i;
 
 /** The error for an answer that is neither a result nor to be waited out. */
 export function failureOf(reply: HttpReply, subject: Subject): DomainError {
@@ -37,7 +41,7 @@ export function requestFailed(
 }
 
 /** What the server said went wrong: `detail`, `error` or `message`, as a text or as a list of field errors. */
-export function detailOf({ status, body }: HttpReply): string {
+function detailOf({ status, body }: HttpReply): string {
   const text = body.toString('utf8');
   const parsed = parsedOrNull(text);
   const detail = isObject(parsed) ? (parsed['detail'] ?? parsed['error'] ?? parsed['message']) : undefined;
@@ -49,32 +53,37 @@ export function detailOf({ status, body }: HttpReply): string {
 /** Whether the server does not have the route at all, as opposed to the thing asked for. */
 export function isRouteMissing(reply: HttpReply): boolean {
   if (reply.status === 405 || reply.status === 501) return true;
-  return reply.status === 404 && ['Not Found', 'status 404'].includes(detailOf(reply));
+  return reply.status === 404 && NO_ROUTE.test(detailOf(reply));
 }
 
 function missing(subject: Subject, detail: string): DomainError {
-  if (NO_CHECKPOINT.test(detail)) {
-    return new DomainError(
-      'checkpoint-missing',
-      `${subject.what}: the training service does not have that checkpoint (${detail}). It may have expired or been deleted; choose another one.`,
-    );
+  const isCheckpoint = NO_CHECKPOINT.test(detail) && !NAMES_SESSION.test(detail);
+  const code = isCheckpoint ? 'checkpoint-missing' : subject.missing;
+  switch (code) {
+    case 'checkpoint-missing':
+      return new DomainError(
+        code,
+        `${subject.what}: the training service does not have that checkpoint (${detail}). It may have expired or been deleted; choose another one.`,
+      );
+    case 'session-lost':
+      return new DomainError(
+        code,
+        `The training service no longer knows the state that ${subject.what} needs (${detail}). Go on from the last checkpoint in a new session.`,
+      );
+    case 'engine-refused':
+      return new DomainError(
+        code,
+        `${subject.what}: the training service answers "${detail}". Check the engine's URL.`,
+      );
   }
-  if (subject.missing === 'session-lost') {
-    return new DomainError(
-      'session-lost',
-      `The training service no longer knows the state that ${subject.what} needs (${detail}). Go on from the last checkpoint in a new session.`,
-    );
-  }
-  return new DomainError(
-    subject.missing,
-    `${subject.what}: the training service answers "${detail}". Check the engine's URL.`,
-  );
 }
 
+/** Servers may quote the key they refuse, and errors end up in logs. */
 function unauthorized(status: number, detail: string): DomainError {
+  const told = detail.replace(/(tml-|eyJ)[\w.-]+/g, '$1…');
   return new DomainError(
     'unauthorized',
-    `The training service refused the API key (${status}: ${detail}). Set TINKER_API_KEY to a key that is valid for it.`,
+    `The training service refused the API key (${status}: ${told}). Set TINKER_API_KEY to a key that is valid for it.`,
   );
 }
 

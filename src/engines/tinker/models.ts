@@ -6,7 +6,7 @@ import type { Subject } from './failures';
 import { collectJson, submit } from './futures';
 import type { CallOptions } from './protocol-call';
 
-export interface LoraConfig {
+interface LoraConfig {
   readonly rank: number;
   readonly seed?: number;
   readonly trainUnembed?: boolean;
@@ -14,7 +14,7 @@ export interface LoraConfig {
   readonly trainAttn?: boolean;
 }
 
-export interface ModelSpec {
+interface ModelSpec {
   readonly sessionId: string;
   /** The how manyeth model of its session; the same again means the same model. */
   readonly modelSeqId: number;
@@ -23,7 +23,7 @@ export interface ModelSpec {
   readonly lora: LoraConfig | null;
 }
 
-export interface RestoreSpec extends ModelSpec {
+interface RestoreSpec extends ModelSpec {
   readonly path: string;
   /** Whether Adam's moments and step count come back with the weights. */
   readonly optimizer: boolean;

@@ -109,13 +109,13 @@ function identify({ hostName, config }: ProfileEvidence): ServerProfile {
   return isCloud ? KNOWN_PROFILES.tinker : KNOWN_PROFILES.skyrl;
 }
 
-/** Of the model asked about; without one, the limit that holds for every model. */
+/** Of the model asked about; without one, what no model exceeds. */
 function contextLength({ models, baseModel }: ProfileEvidence): number | null {
-  const lengths = models
-    .filter((model) => baseModel === undefined || model.name === baseModel)
-    .map((model) => model.maxContextLength)
-    .filter((length) => length !== null);
-  return lengths.length > 0 ? Math.min(...lengths) : null;
+  const candidates = models.filter((model) => baseModel === undefined || model.name === baseModel);
+  return candidates.reduce<number | null>((longest, { maxContextLength }, index) => {
+    if (maxContextLength === null || (index > 0 && longest === null)) return null;
+    return Math.max(longest ?? 0, maxContextLength);
+  }, null);
 }
 
 function positiveOr(value: unknown, fallback: number): number {

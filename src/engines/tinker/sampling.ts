@@ -13,12 +13,12 @@ export type SamplingSource =
   | { readonly modelPath: string; readonly baseModel?: undefined }
   | { readonly baseModel: string; readonly modelPath?: undefined };
 
-export type SamplingSessionSpec = SamplingSource & {
+type SamplingSessionSpec = SamplingSource & {
   readonly sessionId: string;
   readonly samplingSessionSeqId: number;
 };
 
-export interface SampleSpec {
+interface SampleSpec {
   readonly samplingSessionId: string;
   /** The same again means the same request; left out, this client counts for the sampling session. */
   readonly seqId?: number;

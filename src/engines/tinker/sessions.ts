@@ -6,7 +6,7 @@ import { failureOf, isRouteMissing } from './failures';
 import type { CallOptions } from './protocol-call';
 import { SDK_VERSION } from './protocol-call';
 
-export interface SessionSpec {
+interface SessionSpec {
   readonly tags?: readonly string[];
   readonly userMetadata?: Readonly<Record<string, string>>;
 }
@@ -21,7 +21,7 @@ export interface SessionCalls {
   finishSession(sessionId: string, reason: SessionEnd, options?: CallOptions): Promise<void>;
 }
 
-export type SessionEnd = 'success' | 'errored' | 'interrupted';
+type SessionEnd = 'success' | 'errored' | 'interrupted';
 
 const HEARTBEAT_TIMEOUT_MS = 10_000;
 

@@ -1,3 +1,5 @@
+import { setMaxListeners } from 'node:events';
+
 /** Runs once and shares the result; a failure is forgotten so that the next caller tries again. */
 export function remember<Result>(load: () => Promise<Result>): () => Promise<Result> {
   let loading: Promise<Result> | null = null;
@@ -16,6 +18,7 @@ export async function orAborted<Result>(
   signal: AbortSignal | undefined,
 ): Promise<Result> {
   if (!signal) return work;
+  expectManyListeners(signal);
   let onAbort = (): void => undefined;
   const aborted = new Promise<void>((resolve) => {
     onAbort = resolve;
@@ -29,4 +32,9 @@ export async function orAborted<Result>(
   }
   signal.throwIfAborted();
   return work;
+}
+
+/** All calls of one caller hang on its signal, which Node would report as a leak. */
+export function expectManyListeners(signal: AbortSignal): void {
+  setMaxListeners(0, signal);
 }

@@ -17,7 +17,7 @@ import type { ServerProfile } from './profile';
 import type { CallOptions } from './protocol-call';
 import { jsonOf } from './protocol-call';
 
-export interface ForwardBackwardSpec {
+interface ForwardBackwardSpec {
   readonly modelId: string;
   readonly seqId: number;
   readonly data: readonly Datum[];
@@ -28,13 +28,13 @@ export interface ForwardBackwardSpec {
   readonly forwardOnly?: boolean;
 }
 
-export interface OptimStepSpec {
+interface OptimStepSpec {
   readonly modelId: string;
   readonly seqId: number;
   readonly adam: AdamParams;
 }
 
-export interface SaveSpec {
+interface SaveSpec {
   readonly modelId: string;
   readonly seqId: number;
   readonly name: string;

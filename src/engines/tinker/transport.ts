@@ -3,6 +3,7 @@ import { errors, Pool } from 'undici';
 import { DomainError } from '../../core/errors';
 import { isObject } from './codec/json-values';
 import { backoffMs, pause, retryAfterMs } from './backoff';
+import { expectManyListeners } from './shared-work';
 import type { WaitReport } from './waiting';
 
 export interface HttpCall {
@@ -57,7 +58,8 @@ const BILLING_PAUSE_MS = 5_000;
 /** A server that comes back should be noticed soon. */
 const LONGEST_RECONNECT_MS = 2_000;
 const CONFLICT_RETRIES = 3;
-const CONNECTION_COUNT = 256;
+const CALL_CONNECTIONS = 128;
+const POLL_CONNECTIONS = 2048;
 const FAILED_BEFORE_SENDING = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -66,6 +68,8 @@ const FAILED_BEFORE_SENDING = new Set([
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
+/** The call itself is wrong, or this client was closed: no other attempt would help. */
+const NOT_THE_SERVERS_FAULT = new Set(['UND_ERR_INVALID_ARG', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED']);
 const PENDING: HttpReply = {
   status: 408,
   contentType: 'application/json',
@@ -76,26 +80,24 @@ const PENDING: HttpReply = {
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, unreachableAfterMs } = options;
   const prefix = baseUrl.pathname.replace(/\/+$/, '');
-  const pool = new Pool(baseUrl.origin, {
-    connections: CONNECTION_COUNT,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-  });
+  const connect = { timeout: CONNECT_TIMEOUT_MS };
+  const calls = new Pool(baseUrl.origin, { connect, connections: CALL_CONNECTIONS });
+  // Polls are held for long; in a pool of their own they cannot keep other calls waiting.
+  const polls = new Pool(baseUrl.origin, { connect, connections: POLL_CONNECTIONS });
 
   async function send(call: HttpCall): Promise<HttpReply> {
     const wait = options.waits.open();
-    let failingSince: number | null = null;
+    if (call.signal) expectManyListeners(call.signal);
+    const isExhausted = createPatience(unreachableAfterMs);
     try {
       for (let attemptCount = 0; ; attemptCount++) {
         call.signal?.throwIfAborted();
-        const outcome = await attempt(pool, prefix, call);
+        const outcome = await attempt(call.isPoll ? polls : calls, prefix, call);
         call.signal?.throwIfAborted();
         refuseUnknownState(call, outcome);
         const verdict = judge(call, outcome, { attemptCount, retryDelayMs: options.retryDelayMs });
         if ('reply' in verdict) return verdict.reply;
-        failingSince = verdict.isFailure ? (failingSince ?? performance.now()) : null;
-        if (failingSince !== null && performance.now() - failingSince + verdict.waitMs > unreachableAfterMs) {
-          throw unreachable(baseUrl, outcome, unreachableAfterMs);
-        }
+        if (isExhausted(verdict)) throw unreachable(baseUrl, outcome, unreachableAfterMs);
         options.logger?.debug(
           { path: call.path, attemptCount, waitMs: verdict.waitMs, what: verdict.what },
           'waiting',
@@ -108,7 +110,21 @@ export function createTransport(options: TransportOptions): Transport {
     }
   }
 
-  return { send, close: () => pool.destroy() };
+  return {
+    send,
+    async close() {
+      await Promise.all([calls.destroy(), polls.destroy()]);
+    },
+  };
+}
+
+/** Whether nothing but failures came for too long; any other answer shows that the server is there. */
+function createPatience(limitMs: number): (wait: { isFailure: boolean; waitMs: number }) => boolean {
+  let failingSince: number | null = null;
+  return ({ isFailure, waitMs }) => {
+    failingSince = isFailure ? (failingSince ?? performance.now()) : null;
+    return failingSince !== null && performance.now() - failingSince + waitMs > limitMs;
+  };
 }
 
 async function attempt(pool: Pool, prefix: string, call: HttpCall): Promise<Outcome> {
@@ -139,7 +155,7 @@ async function attempt(pool: Pool, prefix: string, call: HttpCall): Promise<Outc
 /** Node's own errors may come from another realm, so their class says nothing; their code does. */
 function asFailure(error: unknown): Outcome {
   const code = isObject(error) && typeof error['code'] === 'string' ? error['code'] : '';
-  if (code === 'UND_ERR_INVALID_ARG') throw error;
+  if (NOT_THE_SERVERS_FAULT.has(code)) throw error;
   const message = isObject(error) && typeof error['message'] === 'string' ? error['message'] : '';
   return { error, reason: message === '' ? code : message, mayHaveArrived: !FAILED_BEFORE_SENDING.has(code) };
 }
@@ -173,7 +189,7 @@ function judge(
   const { reply } = outcome;
   const what = reasonToWait(call, reply.status, attemptCount);
   if (what === null || reply.headers['x-should-retry'] === 'false') return { reply };
-  const waitMs = retryAfterMs(reply) ?? (what === 'billing' ? BILLING_PAUSE_MS : delayMs);
+  const waitMs = retryAfterMs(reply.headers) ?? (what === 'billing' ? BILLING_PAUSE_MS : delayMs);
   return { waitMs, what, isFailure: what === 'server-error' };
 }
 

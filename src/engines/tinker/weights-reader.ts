@@ -1,5 +1,4 @@
 import { DomainError } from '../../core/errors';
-import type { CheckpointCalls } from './checkpoints';
 import { checkpointRoute } from './checkpoint-path';
 import { isObject } from './codec/json-values';
 import type { Connection } from './connection';
@@ -10,6 +9,13 @@ import { packFiles, unpackFiles } from './weights-archive';
 import { digestSafetensors } from './weights-digest';
 import type { CallOptions } from './protocol-call';
 import { jsonOf } from './protocol-call';
+
+export interface WeightsCalls {
+  /** The weights as a tar.gz; null where the server does not let them be read. */
+  downloadWeights(path: string, options?: CallOptions): Promise<Uint8Array | null>;
+  /** sha256 over the float32 tensors in name order; null where the server does not let weights be read. */
+  weightsDigest(path: string, options?: CallOptions): Promise<string | null>;
+}
 
 const REDIRECT_LIMIT = 5;
 /** Signed downloads are large and come from stores that may be slow to begin. */
@@ -25,9 +31,7 @@ interface WeightsRequest extends CallOptions {
  * Reads saved weights: servers answer `archive` with the tar.gz, its address or a redirect to it,
  * newer ones `external_weights_urls` with an address for each file.
  */
-export function createWeightsReader(
-  connection: Connection,
-): Pick<CheckpointCalls, 'downloadWeights' | 'weightsDigest'> {
+export function createWeightsReader(connection: Connection): WeightsCalls {
   async function downloadWeights(path: string, { signal }: CallOptions = {}): Promise<Uint8Array | null> {
     const profile = await connection.profile({ signal });
     if (!profile.readsWeights) return null;

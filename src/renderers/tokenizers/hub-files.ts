@@ -21,6 +21,12 @@ const COMMIT = /^[0-9a-f]{40}$/;
 
 /** Brings a model's tokenizer files into the cache and returns their folder. Files already there are kept. */
 export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<string> {
+  if (source.token && !source.token.startsWith('hf_')) {
+    throw new DomainError(
+      'unauthorized',
+      'The Hugging Face token does not begin with "hf_". Correct HF_TOKEN.',
+    );
+  }
   try {
     const commit = await resolveCommit(source);
     const folder = join(source.cacheFolder, 'tokenizers', source.hub.replaceAll('/', '--'), commit);
@@ -100,6 +106,6 @@ function explain(error: unknown, { hub, revision, token }: HubTokenizerSource): 
   return new DomainError(
     'unreachable',
     `The tokenizer of "${hub}" could not be fetched: ${detail}. Check the network, or name a local folder that holds tokenizer.json.`,
-    { retryable: true, cause: error },
+    { retryable: status === null || status === 429 || status >= 500, cause: error },
   );
 }

@@ -96,6 +96,7 @@ test('a gated dataset names HF_TOKEN, and the token opens it', async () => {
   await expect(loadDataset(wanted)).rejects.toMatchObject({ code: 'unauthorized' });
   await expect(loadDataset(wanted)).rejects.toThrow('Set HF_TOKEN');
   await expect(loadDataset({ ...wanted, token: 'hf_other' })).rejects.toThrow('Ask for access');
+  await expect(loadDataset({ ...wanted, token: 'secret' })).rejects.toThrow('does not begin with "hf_"');
   expect((await loadDataset({ ...wanted, token: 'hf_secret' })).rows).toHaveLength(3);
 });
 

@@ -108,6 +108,40 @@ test('a template that drops reasoning from history trains the last reply and ref
   expect(rendererOf(CHATML).hasExtensionProperty).toBe(true);
 });
 
+/** Writes end-of-text after a finished conversation, loops over tool calls unasked, and puts arguments into the text. */
+const AWKWARD = `{% for message in messages %}{{ '<|' + message.role + '|>' + message.content }}{% for call in message.tool_calls %}{{ '(' + call.function.name + call.function.arguments + ')' }}{% endfor %}{{ '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% else %}{{ eos_token }}{% endif %}`;
+
+test('copes with templates that close the conversation or read tool calls in their own way', () => {
+  const calling: Message[] = [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: 'x', toolCalls: [{ name: 'f', arguments: '{"a": 1}' }] },
+    { role: 'tool', content: 't' },
+    { role: 'assistant', content: 'd' },
+  ];
+
+  const example = rendererOf(AWKWARD).buildSupervisedExample(calling, 'allMessages');
+
+  expect(spansOf(tokenizer, example)).toEqual([
+    ['<|user|>', 0],
+    ['q<|end|>', 1],
+    ['<|assistant|>', 0],
+    ['x(f{"a": 1})<|end|>', 1],
+    ['<|tool|>', 0],
+    ['t<|end|>', 1],
+    ['<|assistant|>', 0],
+    ['d<|end|>', 1],
+    ['</s>', 0],
+  ]);
+});
+
+test('writes the same prompt on every day', () => {
+  const renderer = rendererOf(`{{ strftime_now('%d %b %Y') }}${CHATML}`);
+
+  expect(tokenizer.decode(renderer.buildGenerationPrompt([{ role: 'user', content: 'a' }]))).toMatch(
+    /^26 Jul 2024</,
+  );
+});
+
 test('passes on what the template refuses', () => {
   expect(() => rendererOf(STRICT).buildGenerationPrompt(conversation)).toThrow(
     'refuses the conversation (system, user, assistant, user, assistant): Roles must alternate',

@@ -1,6 +1,7 @@
 import type { Message, TrainOnWhat } from '../../../src/core/conversation';
 import { TRAIN_ON_WHAT } from '../../../src/core/conversation';
 import { findRenderer, RENDERER_NAMES } from '../../../src/renderers/find-renderer';
+import type { ToolDeclaration } from '../../../src/renderers/renderer';
 import { recommendedRenderer } from '../../../src/renderers/recommended-renderer';
 import { CharacterTokenizer, spansOf } from './character-tokenizer';
 import type { VectorCase } from './vector-files';
@@ -17,7 +18,8 @@ interface Rendering {
   renderer: string;
   messages: FieldMessage[];
   train_on_what: string;
-  tools?: unknown;
+  tools?: ToolDeclaration[];
+  system_prompt?: string;
 }
 interface Parsing {
   renderer: string;
@@ -53,83 +55,107 @@ function toTrainOnWhat(name: string): TrainOnWhat {
   return found;
 }
 
-function vectorTests<Input extends { renderer: string }, Expected>(
-  title: string,
-  source: string,
-  check: (input: Input, expected: Expected) => void,
-  isWanted: (vector: VectorCase<Input, Expected>) => boolean = () => true,
+interface VectorSuite<Input, Expected> {
+  readonly title: string;
+  readonly source: string;
+  readonly check: (input: Input, expected: Expected) => void;
+}
+
+function testVectors<Input extends { renderer: string }, Expected>(
+  suite: VectorSuite<Input, Expected>,
 ): void {
-  const cases = readVectors<Input, Expected>('renderers.json', source)?.filter(
-    (vector) => isOurs(vector) && isWanted(vector),
-  );
+  const cases = readVectors<Input, Expected>('renderers.json', suite.source)?.filter(isOurs);
   if (!cases) {
-    test.skip(`${title}: the behaviour vectors are not on this machine (EVERSTEP_VECTORS_DIR)`, () =>
+    test.skip(`${suite.title}: the behaviour vectors are not on this machine (EVERSTEP_VECTORS_DIR)`, () =>
       undefined);
     return;
   }
-  test(`${title} has cases`, () => {
+  test(`${suite.title} has cases`, () => {
     expect(cases.length).toBeGreaterThan(10);
   });
-  test.each(cases.map((vector, index) => [`${vector.input.renderer} ${index}`, vector] as const))(
-    `${title}: %s`,
-    (_, vector) => {
-      check(vector.input, vector.expected);
-    },
-  );
+  const named = cases.map((vector, index) => [`${vector.input.renderer} ${index}`, vector] as const);
+  test.each(named)(`${suite.title}: %s`, (_, { input, expected }) => {
+    suite.check(input, expected);
+  });
 }
 
-vectorTests<Rendering, string | Failure>(
-  'generation prompt',
-  'Renderer.build_generation_prompt',
-  (input, expected) => {
-    const build = () =>
-      findRenderer(input.renderer, tokenizer).buildGenerationPrompt(toMessages(input.messages));
+testVectors<Rendering, string | Failure>({
+  title: 'generation prompt',
+  source: 'Renderer.build_generation_prompt',
+  check: (input, expected) => {
+    const renderer = findRenderer(input.renderer, tokenizer);
+    const declare = () => (input.tools ? renderer.declareTools(input.tools, input.system_prompt ?? '') : []);
+    const build = () => renderer.buildGenerationPrompt([...declare(), ...toMessages(input.messages)]);
 
     if (isFailure(expected)) expect(build).toThrow();
     else expect(tokenizer.decode(build())).toBe(expected);
   },
-  ({ input }) => input.tools === undefined,
-);
+});
 
 for (const source of [
   'Renderer.build_supervised_example',
   'Renderer.build_supervised_example (train_on_what)',
 ]) {
-  vectorTests<Rendering, [string, number][] | Failure>(source, source, (input, expected) => {
-    const build = () =>
-      findRenderer(input.renderer, tokenizer).buildSupervisedExample(
-        toMessages(input.messages),
-        toTrainOnWhat(input.train_on_what),
-      );
+  testVectors<Rendering, [string, number][] | Failure>({
+    title: source,
+    source,
+    check: (input, expected) => {
+      const build = () =>
+        findRenderer(input.renderer, tokenizer).buildSupervisedExample(
+          toMessages(input.messages),
+          toTrainOnWhat(input.train_on_what),
+        );
 
-    if (isFailure(expected)) expect(build).toThrow();
-    else expect(spansOf(tokenizer, build())).toEqual(expected);
+      if (isFailure(expected)) expect(build).toThrow();
+      else expect(spansOf(tokenizer, build())).toEqual(expected);
+    },
   });
 }
 
-vectorTests<Parsing, Parsed | Failure>('parsing', 'Renderer.parse_response', (input, expected) => {
-  const tokens = tokenizer.encode(input.sampled, { allowSpecial: true });
+testVectors<Parsing, Parsed | Failure>({
+  title: 'parsing',
+  source: 'Renderer.parse_response',
+  check: (input, expected) => {
+    const tokens = tokenizer.encode(input.sampled, { allowSpecial: true });
 
-  const { message, termination, unparsedToolCalls } = findRenderer(input.renderer, tokenizer).parseCompletion(
-    tokens,
-  );
+    const { message, termination, unparsedToolCalls } = findRenderer(
+      input.renderer,
+      tokenizer,
+    ).parseCompletion(tokens);
 
-  if (isFailure(expected)) {
-    // The reference raises at a doubled stop token; we report what it is.
-    expect(input.kind).toBe('double_stop');
-    expect({ message, termination }).toEqual({
-      message: { role: 'assistant', content: 'a' },
-      termination: 'malformed',
-    });
-    return;
-  }
-  expect(termination).toBe(expected.termination);
-  expect(message.content).toEqual(expected.message.content);
-  expect(message.toolCalls?.map((call) => ({ id: null, ...call }))).toEqual(expected.message.tool_calls);
-  expect(unparsedToolCalls?.map((call) => call.rawText)).toEqual(
-    expected.message.unparsed_tool_calls?.map((call) => call.raw_text),
-  );
+    if (isFailure(expected)) {
+      // The reference raises at a doubled stop token; we report what it is.
+      expect(input.kind).toBe('double_stop');
+      expect({ message, termination }).toEqual({
+        message: { role: 'assistant', content: 'a' },
+        termination: 'malformed',
+      });
+      return;
+    }
+    expect(termination).toBe(expected.termination);
+    expect(message.content).toEqual(expected.message.content);
+    expect(message.toolCalls?.map((call) => ({ id: null, ...call }))).toEqual(expected.message.tool_calls);
+    expect(unparsedToolCalls?.map((call) => call.rawText)).toEqual(
+      expected.message.unparsed_tool_calls?.map((call) => call.raw_text),
+    );
+  },
 });
+
+const stops = readVectors<string, string[]>(
+  'renderers.json',
+  'renderers.get_renderer(...).get_stop_sequences',
+);
+const ourStops = stops?.filter(({ input }) => RENDERER_NAMES.includes(input));
+if (ourStops) {
+  test.each(ourStops)('stops $input where the reference does', ({ input, expected }) => {
+    const found = findRenderer(input, tokenizer).stopSequences();
+    expect(found.map((stop) => (typeof stop === 'string' ? stop : tokenizer.decode([stop])))).toEqual(
+      expected,
+    );
+  });
+} else {
+  test.skip('stop sequences: the behaviour vectors are not on this machine', () => undefined);
+}
 
 const models = readVectors<string, { recommended_renderers?: string[] }>(
   'model_info_hyperparams.json',

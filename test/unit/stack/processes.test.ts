@@ -66,7 +66,10 @@ test('starts a service killed by SIGKILL again at once', async () => {
 test('asks for the addresses again before each start', async () => {
   let startCount = 0;
   const service = supervise({
-    prepare: async () => ({ args: ['worker', '--start', String(++startCount)], variables: { FAKE_FOLDER: folder } }),
+    prepare: async () => ({
+      args: ['worker', '--start', String(++startCount)],
+      variables: { FAKE_FOLDER: folder },
+    }),
   });
   await service.ready;
   const first = service.process;
@@ -81,7 +84,9 @@ test('gives up a service that never becomes ready, and shows the end of its log'
     prepare: async () => ({ args: ['worker'], variables: { FAKE_FOLDER: folder, FAKE_FAILURE: 'worker' } }),
   });
 
-  await expect(service.ready).rejects.toThrow(/worker service does not start \(exit code 3\)[^]*cannot start today/);
+  await expect(service.ready).rejects.toThrow(
+    /worker service does not start \(exit code 3\)[^]*cannot start today/,
+  );
 });
 
 test('kills a service that does not obey SIGTERM after the limit', async () => {

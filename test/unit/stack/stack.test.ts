@@ -25,7 +25,10 @@ afterEach(async () => {
 });
 
 async function start(changes: Partial<StackOptions> = {}): Promise<Stack> {
-  const environment = readEnvironment({ dataDir: folder }, { EVERSTEP_TEMPORAL_CLI: path.join(folder, 'temporal') });
+  const environment = readEnvironment(
+    { dataDir: folder },
+    { EVERSTEP_TEMPORAL_CLI: path.join(folder, 'temporal') },
+  );
   const stack = await runStack({
     environment,
     untilIdle: false,
@@ -74,16 +77,19 @@ test('tells the worker where the server and the engine are', async () => {
   expect(log).toContain(`--local-engine ${record.engineUrl}`);
 });
 
-test.each(['worker', 'engine', 'temporal'])('replaces a killed %s, at the same address, and records it', async (name) => {
-  const { temporalAddress, engineUrl } = (await start()).record;
-  const first = childPid(name);
+test.each(['worker', 'engine', 'temporal'])(
+  'replaces a killed %s, at the same address, and records it',
+  async (name) => {
+    const { temporalAddress, engineUrl } = (await start()).record;
+    const first = childPid(name);
 
-  sendSignal(first, 'SIGKILL');
-  const second = await until(() => childPid(name) !== first && childPid(name));
+    sendSignal(first, 'SIGKILL');
+    const second = await until(() => childPid(name) !== first && childPid(name));
 
-  expect(second).toBeGreaterThan(0);
-  expect(findStack(folder)).toMatchObject({ temporalAddress, engineUrl });
-});
+    expect(second).toBeGreaterThan(0);
+    expect(findStack(folder)).toMatchObject({ temporalAddress, engineUrl });
+  },
+);
 
 test('refuses a second stack on the same folder, naming the first', async () => {
   await start();
@@ -96,7 +102,9 @@ test('ends the worker before the engine and the engine before the server', async
 
   await stack.stop();
 
-  const times = ['worker', 'engine', 'temporal'].map((name) => BigInt(readFileSync(path.join(folder, `${name}.sigterm`), 'utf8')));
+  const times = ['worker', 'engine', 'temporal'].map((name) =>
+    BigInt(readFileSync(path.join(folder, `${name}.sigterm`), 'utf8')),
+  );
   expect([...times].sort()).toEqual(times);
   expect(findStack(folder)).toBeNull();
 });
@@ -116,7 +124,9 @@ test('takes another port when somebody else has the old one', async () => {
   const { engineUrl } = first.record;
   await first.stop();
   const squatter = createServer();
-  await new Promise<void>((resolve) => squatter.listen(Number(new URL(engineUrl).port), '127.0.0.1', resolve));
+  await new Promise<void>((resolve) =>
+    squatter.listen(Number(new URL(engineUrl).port), '127.0.0.1', resolve),
+  );
 
   const second = await start();
   await new Promise((resolve) => squatter.close(resolve));

@@ -43,7 +43,11 @@ export function readSafetensors(bytes: Uint8Array): NamedTensor[] {
   const headerLength = bytes.length < 8 ? -1 : Number(view.getBigUint64(0, true));
   if (headerLength < 2 || 8 + headerLength > bytes.length) throw damaged('its header is cut off');
   // Not `bytes` itself: the `slice` of a Buffer would not copy.
-  const body = new Uint8Array(bytes.buffer, bytes.byteOffset + 8 + headerLength, bytes.length - 8 - headerLength);
+  const body = new Uint8Array(
+    bytes.buffer,
+    bytes.byteOffset + 8 + headerLength,
+    bytes.length - 8 - headerLength,
+  );
   return parseEntries(bytes.subarray(8, 8 + headerLength)).map((entry) => {
     if (entry.end > body.length) throw damaged(`tensor "${entry.name}" is cut off`);
     return {

@@ -99,13 +99,15 @@ export class ThreadPool {
   private dispatch(): void {
     if (this.failure !== null) return;
     for (const thread of this.threads) {
-      if (thread.task !== null) continue;
-      const task = this.foreground.shift() ?? this.background.next();
-      if (task === null) return;
-      this.assign(thread, task);
+      while (thread.task === null) {
+        const task = this.foreground.shift() ?? this.background.next();
+        if (task === null) return;
+        this.assign(thread, task);
+      }
     }
   }
 
+  /** A task there is no memory for is refused, and leaves the thread idle. */
   private assign(thread: ComputeThread, task: Task): void {
     try {
       this.growArena(thread, task.request.arenaFloats);

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type pino from 'pino';
 import type { ModelRuntime } from '../model-runtime';
-import { CheckpointSaver } from './checkpoint-saver';
+import { CheckpointService } from './checkpoint-service';
 import { CheckpointStore } from './checkpoints/checkpoint-store';
 import { EngineCounters } from './engine-counters';
 import { FutureStore } from './future-store';
@@ -27,7 +27,7 @@ export class EngineService {
   readonly models: ModelRegistry;
   readonly training: TrainingService;
   readonly sampling: SamplingService;
-  readonly saver: CheckpointSaver;
+  readonly saving: CheckpointService;
   readonly longPollMs: number;
   private readonly timers: NodeJS.Timeout[];
 
@@ -48,7 +48,7 @@ export class EngineService {
     this.models = new ModelRegistry(this.context);
     this.training = new TrainingService(this.context, this.models);
     this.sampling = new SamplingService(this.context, options.dataFolder);
-    this.saver = new CheckpointSaver(this.context, this.training, this.sampling);
+    this.saving = new CheckpointService(this.context, this.training, this.sampling);
     this.timers = [
       setInterval(
         () => {
@@ -73,9 +73,9 @@ export class EngineService {
   /** Lets saves in progress reach the disk. Models and results end here. */
   async stop(): Promise<void> {
     for (const timer of this.timers) clearInterval(timer);
+    await this.sampling.stop();
     await Promise.all(this.models.list().map((model) => model.unload('the engine is stopping')));
-    await this.saver.allSettled();
-    this.sampling.samplers.disposeAll();
+    await this.saving.allSettled();
   }
 
   private async tidy(): Promise<void> {

@@ -19,9 +19,16 @@ export type FutureOutcome =
   | { readonly kind: 'result'; readonly result: FutureResult }
   | { readonly kind: 'failure'; readonly failure: Failure };
 
-interface FutureEntry {
+interface FutureTerms {
+  /** The model or sampling session whose newer results push out this one. */
   readonly owner: string;
+  /** Why the work has not begun, where there is something to say about it. */
+  readonly waitsFor?: () => string | null;
+}
+
+interface FutureEntry {
   readonly settled: Promise<FutureOutcome>;
+  readonly waitsFor: () => string | null;
   outcome: FutureOutcome | null;
   settledAt: number;
 }
@@ -42,10 +49,14 @@ export class FutureStore {
 
   constructor(private readonly keepPerOwner = KEEP_PER_OWNER) {}
 
-  /** `owner` is the model or sampling session whose newer results push out this one. */
-  add(requestId: string, owner: string, work: Promise<FutureResult>): void {
+  add(requestId: string, work: Promise<FutureResult>, { owner, waitsFor }: FutureTerms): void {
     const settled = work.then(succeeded, failed);
-    const entry: FutureEntry = { owner, settled, outcome: null, settledAt: Number.POSITIVE_INFINITY };
+    const entry: FutureEntry = {
+      settled,
+      waitsFor: waitsFor ?? (() => null),
+      outcome: null,
+      settledAt: Number.POSITIVE_INFINITY,
+    };
     void settled.then((outcome) => {
       entry.outcome = outcome;
       entry.settledAt = Date.now();
@@ -56,6 +67,10 @@ export class FutureStore {
 
   has(requestId: string): boolean {
     return this.futures.has(requestId);
+  }
+
+  waitsFor(requestId: string): string | null {
+    return this.futures.get(requestId)?.waitsFor() ?? null;
   }
 
   /** The outcome, null when it is still pending after `holdMs`, undefined when the request is not known (any more). */

@@ -111,7 +111,7 @@ export class ModelRegistry {
     const requestId = `${modelId}:unload`;
     if (!this.context.futures.has(requestId)) {
       const done = model.unload(reason).then(() => jsonResult({ model_id: modelId, type: 'unload_model' }));
-      this.context.futures.add(requestId, modelId, done);
+      this.context.futures.add(requestId, done, { owner: modelId });
       this.context.futures.retire(modelId);
     }
     return { request_id: requestId, model_id: modelId };
@@ -140,7 +140,7 @@ export class ModelRegistry {
     const model = new TrainingModel({ ...created, id }, profile.ordered);
     this.models.set(id, model);
     const started = model.start(created.create).then(() => created.result(id));
-    futures.add(accepted.request_id, id, started);
+    futures.add(accepted.request_id, started, { owner: id });
     return accepted;
   }
 }

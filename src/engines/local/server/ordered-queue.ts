@@ -27,6 +27,11 @@ export class OrderedQueue {
     return sequence < this.next;
   }
 
+  /** The lower number that a held request waits for; null for one that does not wait. */
+  missingBefore(sequence: number): number | null {
+    return this.held.has(sequence) ? this.next : null;
+  }
+
   /** The number after every one seen so far, for senders that give none. */
   following(): number {
     return Math.max(this.next - 1, ...this.held.keys()) + 1;

@@ -41,6 +41,7 @@ export class SamplingService {
   readonly samplers: SamplerCache;
   private readonly sampling = new Map<string, SamplingSession>();
   private readonly running = new Map<string, AbortController>();
+  private readonly draws = new Set<Promise<unknown>>();
   private readonly ephemeral: EphemeralWeights;
 
   constructor(
@@ -131,7 +132,8 @@ export class SamplingService {
     };
     if (session && this.isResend(session, asample)) return accepted;
     const result = this.draw(requestId, source, asample);
-    this.context.futures.add(requestId, session?.id ?? SESSIONLESS, result.then(sampleFuture));
+    this.track(result);
+    this.context.futures.add(requestId, result.then(sampleFuture), { owner: session?.id ?? SESSIONLESS });
     return accepted;
   }
 
@@ -152,6 +154,22 @@ export class SamplingService {
       if (requestId.startsWith(`${sessionId}:sample:`)) this.cancel(requestId);
     }
     for (const session of ended) await this.ephemeral.remove(session.id);
+  }
+
+  /** Nothing is drawn any more when this resolves, and no weights are in memory. */
+  async stop(): Promise<void> {
+    for (const controller of this.running.values()) controller.abort();
+    await Promise.all(this.draws);
+    this.samplers.disposeAll();
+  }
+
+  private track(result: Promise<unknown>): void {
+    const settled = result
+      .catch(() => null)
+      .finally(() => {
+        this.draws.delete(settled);
+      });
+    this.draws.add(settled);
   }
 
   private register(session: SamplingSession): string {

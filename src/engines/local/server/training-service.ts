@@ -1,13 +1,10 @@
 import type { ForwardBackwardResult, LossFunction } from '../../../core/datum';
 import type { ForwardBackwardRequest } from '../../tinker/codec';
 import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
-import type { LoadIntoModelBody, OptimStepBody } from './bodies';
+import type { OptimStepBody } from './bodies';
 import { digestOf } from './body-digest';
-import type { CheckpointSaver } from './checkpoint-saver';
-import { parseCheckpointPath } from './checkpoints/checkpoint-path';
 import type { FutureResult } from './future-store';
 import { jsonResult } from './future-store';
-import { checkFits } from './model-registry';
 import type { Accepted, ModelRegistry } from './model-registry';
 import { ProtocolError } from './protocol-error';
 import type { ServiceContext } from './service-context';
@@ -89,23 +86,6 @@ export class TrainingService {
     });
   }
 
-  loadWeights(body: LoadIntoModelBody, saver: CheckpointSaver): Accepted {
-    const address = parseCheckpointPath(body.path);
-    const { checkpoints } = this.context;
-    return this.submit({
-      modelId: body.model_id,
-      sequence: body.seq_id,
-      digest: digestOf({ kind: 'load_weights', body }),
-      execute: async (model) => {
-        await saver.settled(address);
-        checkFits(model, checkpoints.require(address));
-        const state = await checkpoints.loadState(address, { optimizer: body.optimizer });
-        await model.weights().importState(state);
-      },
-      complete: (_value, model) => jsonResult({ path: body.path, model_id: model.id, type: 'load_weights' }),
-    });
-  }
-
   submit<Value>(command: Command<Value>): Accepted {
     const model = this.models.require(command.modelId);
     const sequence = command.sequence ?? model.queue.following();
@@ -122,7 +102,10 @@ export class TrainingService {
     const work = model.queue
       .submit(sequence, () => command.execute(model, sequence))
       .then((value) => command.complete(value, model, sequence));
-    this.context.futures.add(requestId, model.id, work);
+    this.context.futures.add(requestId, work, {
+      owner: model.id,
+      waitsFor: () => reasonToWait(model, sequence),
+    });
     return { ...accepted, request_id: requestId };
   }
 }
@@ -133,6 +116,11 @@ function forwardBackwardFuture(result: ForwardBackwardResult): FutureResult {
     json: () => forwardBackwardOutputToJson(result),
     protobuf: () => encodeForwardBackwardOutput(result),
   };
+}
+
+function reasonToWait(model: TrainingModel, sequence: number): string | null {
+  const missing = model.queue.missingBefore(sequence);
+  return missing === null ? null : `seq_id ${missing} of ${model.id} has not arrived yet`;
 }
 
 function refusePassed(model: TrainingModel, sequence: number): void {

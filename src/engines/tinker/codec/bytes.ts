@@ -24,6 +24,33 @@ export function int64sFrom(bytes: Uint8Array, what: string): BigInt64Array {
   return new BigInt64Array(alignedCopy(bytes, 8, what));
 }
 
+/** The values as int64, by words: a BigInt for each would take several times as long. */
+export function int64BytesOf(values: Int32Array): Uint8Array {
+  const words = new Int32Array(values.length * 2);
+  values.forEach((value, index) => {
+    words[2 * index] = value;
+    words[2 * index + 1] = value >> 31;
+  });
+  return bytesOf(words);
+}
+
+/** The lower half of each int64: its value where that fits 32 bits. */
+export function lowWords(values: BigInt64Array): Int32Array {
+  const words = wordsOf(values);
+  const low = new Int32Array(values.length);
+  for (let index = 0; index < low.length; index++) low[index] = words[2 * index] ?? 0;
+  return low;
+}
+
+/** Where the first int64 stands that does not fit 32 bits, or -1. */
+export function firstWide(values: BigInt64Array): number {
+  const words = wordsOf(values);
+  for (let index = 0; index < values.length; index++) {
+    if (words[2 * index + 1] !== (words[2 * index] ?? 0) >> 31) return index;
+  }
+  return -1;
+}
+
 /** A bfloat16 is the upper half of a float32. */
 export function bfloat16sFrom(bytes: Uint8Array, what: string): Float32Array {
   const halves = new Uint16Array(alignedCopy(bytes, 2, what));
@@ -32,6 +59,10 @@ export function bfloat16sFrom(bytes: Uint8Array, what: string): Float32Array {
 
 export function malformed(message: string, cause?: unknown): DomainError {
   return new DomainError('protocol-error', `Malformed Tinker message: ${message}.`, { cause });
+}
+
+function wordsOf(values: BigInt64Array): Int32Array {
+  return new Int32Array(values.buffer, values.byteOffset, values.length * 2);
 }
 
 function alignedCopy(bytes: Uint8Array, itemSize: number, what: string): ArrayBuffer {

@@ -4,7 +4,6 @@ export { forwardBackwardRequestFromJson, forwardBackwardRequestToJson } from './
 export {
   forwardBackwardOutputFromJson,
   forwardBackwardOutputToJson,
-  metricsFromJson,
   sampleResponseFromJson,
   sampleResponseToJson,
 } from './json-results';

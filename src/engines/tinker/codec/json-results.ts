@@ -27,7 +27,7 @@ export function forwardBackwardOutputFromJson(body: unknown): ForwardBackwardRes
 }
 
 /** A metric that is not a number (null where it was NaN) reads as NaN. */
-export function metricsFromJson(value: unknown): Record<string, number> {
+function metricsFromJson(value: unknown): Record<string, number> {
   if (value == null) return {};
   return Object.fromEntries(
     Object.entries(objectFrom(value, 'metrics')).map(([name, metric]) => [
@@ -60,7 +60,7 @@ export function sampleResponseFromJson(body: unknown): SampleResult {
       promptLogprobs == null
         ? null
         : arrayFrom(promptLogprobs, 'prompt_logprobs').map((value) =>
-            value === null ? null : numberOrNaNFrom(value, 'prompt_logprobs'),
+            value === null ? null : logprobFrom(value, 'prompt_logprobs'),
           ),
   };
 }
@@ -73,7 +73,12 @@ function sequenceFromJson(value: unknown): SampledSequence {
     logprobs:
       logprobs == null
         ? null
-        : arrayFrom(logprobs, 'sampled logprobs').map((item) => numberOrNaNFrom(item, 'sampled logprobs')),
+        : arrayFrom(logprobs, 'sampled logprobs').map((item) => logprobFrom(item, 'sampled logprobs')),
     stopReason: stringFrom(sequence['stop_reason'], 'stop_reason') === 'stop' ? 'stop' : 'length',
   };
+}
+
+/** Some servers write more digits than a float32 has; the other codec could not carry them. */
+function logprobFrom(value: unknown, what: string): number {
+  return Math.fround(numberOrNaNFrom(value, what));
 }

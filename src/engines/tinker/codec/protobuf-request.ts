@@ -9,7 +9,7 @@ import {
   LossConfigValueSchema,
   TensorSchema,
 } from '../generated/tinker_pb';
-import { bytesOf, int32sFrom, malformed } from './bytes';
+import { bytesOf, int32sFrom, int64BytesOf, malformed } from './bytes';
 import type { ForwardBackwardRequest } from './messages';
 import { readTensor, toFloat32s, toTokens } from './protobuf-tensor';
 import { readMessage } from './read-message';
@@ -66,7 +66,7 @@ function datumMessage(datum: Datum): DatumMessage {
 
 function int64Tensor(values: Int32Array): Tensor {
   return create(TensorSchema, {
-    storage: { case: 'dense', value: bytesOf(BigInt64Array.from(values, BigInt)) },
+    storage: { case: 'dense', value: int64BytesOf(values) },
     dtype: DType.DTYPE_INT64,
     shape: [BigInt(values.length)],
   });

@@ -1,6 +1,6 @@
 import type { Tensor } from '../generated/tinker_pb';
 import { DType } from '../generated/tinker_pb';
-import { bfloat16sFrom, float32sFrom, int32sFrom, int64sFrom, malformed } from './bytes';
+import { bfloat16sFrom, firstWide, lowWords, float32sFrom, int32sFrom, int64sFrom, malformed } from './bytes';
 
 type Numbers = Float32Array | Int32Array | BigInt64Array;
 
@@ -42,12 +42,11 @@ export function toFloat32s(values: Numbers): Float32Array {
 /** Token ids: whole numbers of at most 31 bits, whatever dtype they came in. */
 export function toTokens(values: Numbers, name: string): Int32Array {
   if (values instanceof Int32Array) return values;
-  const tokens = Int32Array.from(values, Number);
-  for (let index = 0; index < tokens.length; index++) {
-    if (Number(values[index]) !== tokens[index]) {
-      throw malformed(`${name}[${index}] = ${String(values[index])} is not a token id`);
-    }
-  }
+  const tokens = values instanceof BigInt64Array ? lowWords(values) : Int32Array.from(values);
+  const isExact = (index: number): boolean => Number(values[index]) === tokens[index];
+  const misfit =
+    values instanceof BigInt64Array ? firstWide(values) : tokens.findIndex((_, index) => !isExact(index));
+  if (misfit >= 0) throw malformed(`${name}[${misfit}] = ${String(values[misfit])} is not a token id`);
   return tokens;
 }
 

@@ -69,7 +69,7 @@ describe('merging chunk results', () => {
 
   test('numbers unique values and drops what it cannot reduce', () => {
     const merged = mergeChunkResults([
-      result(1, { 'host:unique': 7, 'x:median': 1, bare: 1 }),
+      result(1, { 'host:unique': 7, 'x:median': 1, 'once:sum': 1, bare: 1 }),
       result(1, { 'host:unique': 8, 'x:median': 2 }),
     ]);
 

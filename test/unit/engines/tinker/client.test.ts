@@ -66,6 +66,22 @@ describe('profiles', () => {
     expect(await connect().profile()).toEqual({ ...KNOWN_PROFILES.skyrl, maxChunkDatums: 16 });
   });
 
+  test('have the context length of the model that is asked about, and else of the longest', async () => {
+    const models = [
+      { model_name: 'short', max_context_length: 16 },
+      { model_name: 'long', max_context_length: 64 },
+    ];
+    server.on('GET get_server_capabilities', { json: { supported_models: models } });
+    const client = connect();
+
+    expect((await client.probeProfile({ baseModel: 'short' })).maxSequenceLength).toBe(16);
+    expect((await client.probeProfile()).maxSequenceLength).toBe(64);
+    server.on('GET get_server_capabilities', {
+      json: { supported_models: [...models, { model_name: 'unsaid' }] },
+    });
+    expect((await client.probeProfile()).maxSequenceLength).toBeNull();
+  });
+
   test('said in the options take precedence', async () => {
     const profile = await connect({ profile: { codec: 'json', maxSequenceLength: 8 } }).profile();
 
@@ -360,8 +376,21 @@ describe('trouble on the way', () => {
     await expect(asking).rejects.toThrow(/Check that it is up/);
   });
 
+  test('a closed client breaks off at once what it was waiting for', async () => {
+    server.on('POST retrieve_future', () => new Promise(() => undefined));
+    const client = connect();
+    const collecting = client.collectOptimStep(REF);
+    const rejected = expect(collecting).rejects.toMatchObject({ code: 'UND_ERR_DESTROYED' });
+    while (server.requestsTo('POST retrieve_future').length === 0)
+      await new Promise((resolve) => setTimeout(resolve, 5));
+
+    await client.close();
+
+    await rejected;
+  });
+
   test('a refused key names the variable and not the key', async () => {
-    server.on('POST create_session', { status: 401, json: { detail: 'invalid key' } });
+    server.on('POST create_session', { status: 401, json: { detail: 'invalid key tml-secret' } });
 
     const asking = connect().createSession();
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -11,7 +11,7 @@ export interface SeenRequest {
   readonly json: Record<string, unknown>;
 }
 
-export interface Answer {
+interface Answer {
   readonly status?: number;
   readonly json?: unknown;
   readonly bytes?: Uint8Array;

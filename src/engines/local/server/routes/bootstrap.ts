@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { CreateSessionBody, FinishSessionBody, parseBody, SessionBody } from '../bodies';
+import { EVERSTEP_VERSION } from '../../../../core/version';
 import type { EngineService } from '../engine-service';
 
 /** Flags that official clients ask for; whatever is not named has a default on their side. */
@@ -19,8 +20,10 @@ const DYNAMIC_CONFIG = {
 
 /** What a client asks before it trains, and what keeps it known. */
 export function addBootstrapRoutes(app: FastifyInstance, { context }: EngineService): void {
-  const { runtime, sessions } = context;
-  app.post('/client/config', () => CLIENT_CONFIG);
+  const { runtime, sessions, profile } = context;
+  // By this a client of ours knows what it may rely on; others read over it.
+  const introduction = { version: EVERSTEP_VERSION, deduplicates: profile.deduplicate, deterministic: true };
+  app.post('/client/config', () => ({ ...CLIENT_CONFIG, everstep_engine: introduction }));
   app.post('/client/dynamic_config', () => DYNAMIC_CONFIG);
   app.post('/telemetry', () => ({ status: 'accepted' }));
   app.get('/healthz', () => ({ status: 'ok' }));

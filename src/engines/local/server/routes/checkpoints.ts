@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PageQuery, parseBody, TtlBody, WeightsInfoBody } from '../bodies';
-import { expiryOf } from '../checkpoint-saver';
+import { expiryOf } from '../checkpoint-service';
 import { archiveCheckpoint } from '../checkpoints/checkpoint-archive';
 import type { CheckpointMeta } from '../checkpoints/checkpoint-files';
 import { checkAddress, formatCheckpointPath, parseCheckpointPath } from '../checkpoints/checkpoint-path';

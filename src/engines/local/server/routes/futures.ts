@@ -31,7 +31,13 @@ async function retrieve(
     );
   }
   if (outcome === null) {
-    return reply.code(408).send({ type: 'try_again', request_id: requestId, queue_state: 'active' });
+    const reason = service.context.futures.waitsFor(requestId);
+    return reply.code(408).send({
+      type: 'try_again',
+      request_id: requestId,
+      queue_state: 'active',
+      ...(reason !== null && { queue_state_reason: reason }),
+    });
   }
   if (outcome.kind === 'failure') return outcome.failure;
   const binary = prefersProtobuf(request) ? outcome.result.protobuf?.() : undefined;

@@ -1,7 +1,9 @@
+import { fromBinary } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DomainError } from '../../../../core/errors';
 import type { ForwardBackwardRequest } from '../../../tinker/codec';
 import { decodeForwardBackwardRequest, forwardBackwardRequestFromJson } from '../../../tinker/codec';
+import { ForwardBackwardRequestSchema } from '../../../tinker/generated/tinker_pb';
 import {
   CreateModelBody,
   LoadWeightsBody,
@@ -17,7 +19,7 @@ import { ProtocolError } from '../protocol-error';
 
 /** Requests about one model. All but `get_info` answer with a promise. */
 export function addTrainingRoutes(app: FastifyInstance, service: EngineService): void {
-  const { models, training, saver } = service;
+  const { models, training, saving } = service;
   app.post('/create_model', ({ body }) => models.create(parseBody(CreateModelBody, body)));
   app.post('/unload_model', ({ body }) =>
     models.unload(parseBody(ModelRequest, body).model_id, 'its client asked for it'),
@@ -27,11 +29,11 @@ export function addTrainingRoutes(app: FastifyInstance, service: EngineService):
     '/forward_backward': (body) => training.forwardBackward(readForwardBackward(body, false)),
     '/forward': (body) => training.forwardBackward(readForwardBackward(body, true)),
     '/optim_step': (body) => training.optimStep(parseBody(OptimStepBody, body)),
-    '/save_weights': (body) => saver.saveWeights(parseBody(SaveWeightsBody, body)),
-    '/save_weights_for_sampler': (body) => saver.saveForSampler(parseBody(SaveForSamplerBody, body)),
+    '/save_weights': (body) => saving.saveWeights(parseBody(SaveWeightsBody, body)),
+    '/save_weights_for_sampler': (body) => saving.saveForSampler(parseBody(SaveForSamplerBody, body)),
     '/load_weights': (body) => {
       const load = parseBody(LoadWeightsBody, body);
-      return 'model_id' in load ? training.loadWeights(load, saver) : models.createFromCheckpoint(load);
+      return 'model_id' in load ? saving.load(load) : models.createFromCheckpoint(load);
     },
   };
   for (const [url, handle] of Object.entries(numbered)) {
@@ -43,20 +45,31 @@ function refusingBadOnes(service: EngineService, body: unknown, handle: (body: u
   try {
     return handle(body);
   } catch (error) {
-    const envelope = NumberedRequest.safeParse(body);
+    const envelope = NumberedRequest.safeParse(Buffer.isBuffer(body) ? envelopeOf(body) : body);
     if (envelope.success) service.training.refuse(envelope.data.model_id, envelope.data.seq_id);
     throw error;
   }
 }
 
+/** Model and number of a message whose tensors may be unreadable. */
+function envelopeOf(bytes: Buffer): unknown {
+  try {
+    const { modelId, seqId } = fromBinary(ForwardBackwardRequestSchema, bytes);
+    return { model_id: modelId, seq_id: seqId };
+  } catch {
+    return null;
+  }
+}
+
 function readForwardBackward(body: unknown, forwardOnly: boolean): ForwardBackwardRequest {
   try {
-    const request =
-      body instanceof Uint8Array ? decodeForwardBackwardRequest(body) : forwardBackwardRequestFromJson(body);
+    const request = Buffer.isBuffer(body)
+      ? decodeForwardBackwardRequest(body)
+      : forwardBackwardRequestFromJson(body);
     return { ...request, forwardOnly: forwardOnly || request.forwardOnly };
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
-    throw new ProtocolError(body instanceof Uint8Array ? 400 : 422, error.message);
+    throw new ProtocolError(Buffer.isBuffer(body) ? 400 : 422, error.message);
   }
 }
 

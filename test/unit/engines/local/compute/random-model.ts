@@ -10,10 +10,12 @@ export const RANDOM_MODEL = 'test/random';
 export const VOCAB_SIZE = 40;
 export const CONTEXT_LENGTH = 48;
 
-const CHARACTERS = 'abcdefghijklmnopqrstuvwxyz0123456789+=';
+export const CHARACTERS = 'abcdefghijklmnopqrstuvwxyz0123456789+=';
 
 function tokenizerJson(): object {
-  const vocab = Object.fromEntries(['<|eos|>', '<unk>', ...CHARACTERS].map((text, id) => [text, id]));
+  const vocab = Object.fromEntries(
+    ['<|eos|>', '<unk>', ...CHARACTERS.split('')].map((text, id) => [text, id]),
+  );
   return {
     version: '1.0',
     added_tokens: [

@@ -7,7 +7,7 @@ import { startLocalEngine } from '../../../../../src/engines/local/engine';
 import { BASE_MODEL, FakeRuntime } from './fake-runtime';
 
 /** Every field that a test looks at; which ones are there depends on the answer. */
-export interface ReplyBody {
+interface ReplyBody {
   readonly detail: string;
   readonly session_id: string;
   readonly request_id: string;
@@ -173,8 +173,9 @@ export class TestEngine {
   }
 
   private async stop(): Promise<void> {
-    await this.runtime.close();
+    this.runtime.trainingGate.open();
     await this.engine?.close();
+    await this.runtime.close();
   }
 }
 

@@ -10,11 +10,11 @@ import type {
   TrainableModel,
 } from '../../../../../src/engines/local/model-runtime';
 
-export const VOCAB_SIZE = 16;
+const VOCAB_SIZE = 16;
 export const BASE_MODEL = 'fake/unigram';
 
 /** Work waits while the gate is shut, so that a test decides what is finished when. */
-export class Gate {
+class Gate {
   private opened: Promise<void> = Promise.resolve();
   private release: () => void = () => undefined;
 

@@ -141,6 +141,25 @@ describe('a promise', () => {
   });
 });
 
+test('closing an engine at work cancels what is being drawn and lets saves finish', async () => {
+  const session = await engine.driver.openSession();
+  const model = await engine.driver.createModel(session);
+  engine.runtime.samplingGate.shut();
+  const sample = {
+    base_model: BASE_MODEL,
+    prompt: { chunks: [{ tokens: [1] }] },
+    sampling_params: { max_tokens: 3 },
+  };
+  await engine.driver.post('asample', sample);
+  await engine.driver.post('save_weights', { model_id: model, seq_id: 1, path: 'last' });
+  const { calls } = engine.runtime;
+
+  await engine.restart();
+
+  expect(calls.sort()).toEqual(['0:dispose', 'dispose sampler', 'sample']);
+  expect((await engine.driver.get('checkpoints')).body.checkpoints).toHaveLength(1);
+});
+
 describe('a bad request', () => {
   test('that is no JSON is answered 400', async () => {
     expect(await engine.driver.post('create_session', '{"tags": [')).toMatchObject({

@@ -1,8 +1,10 @@
+import { fromBinary, toBinary } from '@bufbuild/protobuf';
 import {
   encodeForwardBackwardRequest,
   decodeForwardBackwardOutput,
 } from '../../../../../src/engines/tinker/codec';
 import type { TestEngine } from './engine-driver';
+import { ForwardBackwardRequestSchema } from '../../../../../src/engines/tinker/generated/tinker_pb';
 import { anyOf, containing, forwardBackwardBody, startTestEngine } from './engine-driver';
 import { BASE_MODEL } from './fake-runtime';
 
@@ -11,7 +13,7 @@ let session: string;
 let model: string;
 
 beforeEach(async () => {
-  engine = await startTestEngine();
+  engine = await startTestEngine({ longPollMs: 500 });
   session = await engine.driver.openSession();
   model = await engine.driver.createModel(session);
 });
@@ -23,7 +25,10 @@ afterEach(async () => {
 const protobuf = { 'content-type': 'application/x-protobuf' };
 const acceptProtobuf = { accept: 'application/x-protobuf, application/json' };
 
-function protobufRequest(sequence: number, forwardOnly = false): Uint8Array {
+function protobufRequest(
+  sequence: number,
+  { forwardOnly = false, lossFn = 'cross_entropy' } = {},
+): Uint8Array {
   return encodeForwardBackwardRequest({
     modelId: model,
     seqId: sequence,
@@ -34,10 +39,18 @@ function protobufRequest(sequence: number, forwardOnly = false): Uint8Array {
         lossInputs: { weights: Float32Array.of(1, 1) },
       },
     ],
-    lossFn: 'cross_entropy',
+    lossFn,
     lossFnConfig: {},
     forwardOnly,
   });
+}
+
+/** A message that reads, but whose tokens are no whole number of integers. */
+function withTornTensor(bytes: Uint8Array): Uint8Array {
+  const message = fromBinary(ForwardBackwardRequestSchema, bytes);
+  const chunk = message.data[0]?.modelInput[0]?.chunk;
+  if (chunk?.case === 'encodedText') chunk.value.tokens = chunk.value.tokens.subarray(0, 7);
+  return toBinary(ForwardBackwardRequestSchema, message);
 }
 
 describe('models', () => {
@@ -116,6 +129,10 @@ describe('order', () => {
     await engine.driver.train(model, 3, 3);
     await engine.driver.train(model, 2, 2);
     expect(engine.runtime.calls).toEqual([]);
+    expect(await engine.driver.retrieve(step.body.request_id)).toMatchObject({
+      status: 408,
+      body: { queue_state_reason: `seq_id 1 of ${model} has not arrived yet` },
+    });
 
     await engine.driver.train(model, 1, 1);
     await engine.driver.retrieve(step.body.request_id);
@@ -156,6 +173,23 @@ describe('order', () => {
     expect(refused.status).toBe(422);
     expect(second.body.metrics).toBeDefined();
     expect(late).toMatchObject({ status: 400, body: { detail: containing('passed over') } });
+  });
+
+  test('is not held up by a refused binary message either', async () => {
+    const unknownLoss = await engine.driver.post(
+      'forward_backward',
+      protobufRequest(1, { lossFn: 'nope' }),
+      protobuf,
+    );
+    const tornTensor = await engine.driver.post(
+      'forward_backward',
+      withTornTensor(protobufRequest(2)),
+      protobuf,
+    );
+    const third = await engine.driver.finish('forward_backward', forwardBackwardBody(model, 3, 2));
+
+    expect([unknownLoss.status, tornTensor.status]).toEqual([422, 400]);
+    expect(third.body.metrics).toBeDefined();
   });
 
   test('leaves a refused number to the corrected request', async () => {
@@ -241,7 +275,7 @@ describe('forward and backward', () => {
   });
 
   test('leave gradients alone when only the forward pass is asked for', async () => {
-    await engine.driver.post('forward_backward', protobufRequest(1, true), protobuf);
+    await engine.driver.post('forward_backward', protobufRequest(1, { forwardOnly: true }), protobuf);
     const { forward_backward_input: input, ...rest } = forwardBackwardBody(model, 2, 3) as Record<
       string,
       unknown

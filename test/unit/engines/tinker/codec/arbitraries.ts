@@ -7,7 +7,7 @@ const float32 = fc.float({ noNaN: true, noDefaultInfinity: true }).map((value) =
 const token = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const name = fc.string({ minLength: 1, maxLength: 8 }).filter((text) => text !== 'target_tokens');
 
-export const datum: fc.Arbitrary<Datum> = fc.integer({ min: 1, max: 9 }).chain((length) =>
+const datum: fc.Arbitrary<Datum> = fc.integer({ min: 1, max: 9 }).chain((length) =>
   fc.record({
     tokens: fc.array(token, { minLength: length, maxLength: length }).map((list) => Int32Array.from(list)),
     targetTokens: fc

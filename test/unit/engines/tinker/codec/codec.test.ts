@@ -152,6 +152,23 @@ describe('bytes from elsewhere', () => {
 });
 
 describe('captured traffic', () => {
+  test('a request in the bytes of the official schema, its text in two chunks and one tensor sparse', () => {
+    expect(decodeForwardBackwardRequest(Buffer.from(OFFICIAL_REQUEST, 'base64'))).toEqual({
+      modelId: 's:train:0',
+      seqId: 7,
+      lossFn: 'ppo',
+      lossFnConfig: { clip_low_threshold: 0.8 },
+      forwardOnly: true,
+      data: [
+        {
+          tokens: Int32Array.of(1, 2, 3),
+          targetTokens: Int32Array.of(2, 3, 4),
+          lossInputs: { advantages: Float32Array.of(0, 0.5, -1), weights: Float32Array.of(0, 2.5, 0) },
+        },
+      ],
+    });
+  });
+
   test('a forward_backward result of SkyRL, with a field of its own besides', () => {
     const result = decodeForwardBackwardOutput(Buffer.from(SKYRL_OUTPUT, 'base64'));
 
@@ -221,6 +238,26 @@ describe('tensors', () => {
     },
   });
 
+  test('of target tokens beyond 32 bits are refused', () => {
+    const wide = body({ target_tokens: { data: [1, 2 ** 33], dtype: 'int64', shape: [2] } });
+    // The same in protobuf: the second target of a good request gets a high word.
+    const good = encodeForwardBackwardRequest({
+      modelId: 'm',
+      seqId: 1,
+      data: [{ tokens: Int32Array.of(1, 2), targetTokens: Int32Array.of(77, 78), lossInputs: {} }],
+      lossFn: 'cross_entropy',
+      lossFnConfig: {},
+      forwardOnly: false,
+    });
+    const bytes = Buffer.from(good);
+    bytes[bytes.indexOf(78) + 4] = 2;
+
+    expect(() => forwardBackwardRequestFromJson(wide)).toThrow(/target_tokens\[1\] is not a token id/);
+    expect(() => decodeForwardBackwardRequest(bytes)).toThrow(
+      /target_tokens\[1\] = 8589934670 is not a token id/,
+    );
+  });
+
   test('of N×K values are refused by name', () => {
     const wide = body({ target_tokens: { data: [1, 2, 3, 4], dtype: 'int64', shape: [2, 2] } });
 
@@ -269,6 +306,8 @@ describe('tensors', () => {
   });
 });
 
+const OFFICIAL_REQUEST =
+  'CglzOnRyYWluOjAQBxq2AQoMCgoKCAEAAAACAAAACggKBgoEAwAAABIhCgphZHZhbnRhZ2VzEhMKDAAAAAAAAAA/AACAvxgBIgEDEjAKDXRhcmdldF90b2tlbnMSHwoYAgAAAAAAAAADAAAAAAAAAAQAAAAAAAAAGAIiAQMSRQoHd2VpZ2h0cxI6EjIKBAAAIEASIAAAAAAAAAAAAAAAAAAAAAABAAAAAAAAAAEAAAAAAAAAGggAAAAAAAAAABgBIgIDARoAIgNwcG8qHQoSY2xpcF9sb3dfdGhyZXNob2xkEZqZmZmZmek/MAE6HwoSY2xpcF9sb3dfdGhyZXNob2xkEgkJmpmZmZmZ6T8=';
 const SKYRL_OUTPUT =
   'CgZzY2FsYXISpAISigEKCGxvZ3Byb2JzEn4KYG5oscCYKLvAanK9wLPAssAM37PA0jS5wHT6vsB6v67AaZK3wOE1u8C/RbPAzcC6wG5oscCYKLvAanK9wKFCu8A0nLDACr3DwNPRwMBqta/AWZq3wDmnusACIbTAFTa9wBIYAAAAAAAAAAAwAAAAAAAAAGAAAAAAAAAAGAESkgEKEGVsZW1lbnR3aXNlX2xvc3MSfgpgAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgL9Fs0DNwLpAAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgAAAAIAAAACAAAAAgAIhtEAVNr1AEhgAAAAAAAAAADAAAAAAAAAAYAAAAAAAAAAYARgC';
 const OUTPUT_WITH_METRIC =

@@ -1,12 +1,13 @@
 import type { ModelState } from '../model-runtime';
-import type { SaveForSamplerBody, SaveWeightsBody } from './bodies';
+import type { LoadIntoModelBody, SaveForSamplerBody, SaveWeightsBody } from './bodies';
 import { digestOf } from './body-digest';
 import type { CheckpointOrigin } from './checkpoints/checkpoint-files';
 import type { CheckpointAddress, CheckpointKind } from './checkpoints/checkpoint-path';
-import { formatCheckpointPath } from './checkpoints/checkpoint-path';
+import { formatCheckpointPath, parseCheckpointPath } from './checkpoints/checkpoint-path';
 import type { FutureResult } from './future-store';
 import { jsonResult } from './future-store';
 import type { Accepted } from './model-registry';
+import { checkFits } from './model-registry';
 import { ProtocolError } from './protocol-error';
 import type { SamplingService } from './sampling-service';
 import type { ServiceContext } from './service-context';
@@ -14,10 +15,10 @@ import type { TrainingModel } from './training-model';
 import type { TrainingService } from './training-service';
 
 /**
- * Saves what a model is at the request's place in the order. Only the copy of the tensors holds up the model;
+ * Saves and loads what a model is at the request's place in the order. Only the copy of the tensors holds up the model;
  * the files are written while it trains on.
  */
-export class CheckpointSaver {
+export class CheckpointService {
   /** Saves accepted and not yet on disk, with the request that asked for each. */
   private readonly reserved = new Map<string, number>();
   private readonly writes = new Map<string, Promise<unknown>>();
@@ -48,13 +49,30 @@ export class CheckpointSaver {
     });
   }
 
-  /** Resolves when nothing is being written to this address any more. */
-  async settled(address: CheckpointAddress): Promise<void> {
-    await this.writes.get(formatCheckpointPath(address))?.catch(() => null);
+  load(body: LoadIntoModelBody): Accepted {
+    const address = parseCheckpointPath(body.path);
+    const { checkpoints } = this.context;
+    return this.training.submit({
+      modelId: body.model_id,
+      sequence: body.seq_id,
+      digest: digestOf({ kind: 'load_weights', body }),
+      execute: async (model) => {
+        await this.settled(address);
+        checkFits(model, checkpoints.require(address));
+        const state = await checkpoints.loadState(address, { optimizer: body.optimizer });
+        await model.weights().importState(state);
+      },
+      complete: (_value, model) => jsonResult({ path: body.path, model_id: model.id, type: 'load_weights' }),
+    });
   }
 
   async allSettled(): Promise<void> {
     await Promise.allSettled(this.writes.values());
+  }
+
+  /** Resolves when nothing is being written to this address any more. */
+  private async settled(address: CheckpointAddress): Promise<void> {
+    await this.writes.get(formatCheckpointPath(address))?.catch(() => null);
   }
 
   private saveNamed(kind: CheckpointKind, body: SaveWeightsBody, digest: string): Accepted {

@@ -1,0 +1,120 @@
+import path from 'node:path';
+import { Command } from 'commander';
+import type { RunHandle } from '../../client/run-handle';
+import { isClosed } from '../../client/run-report';
+import type { Environment } from '../../config/environment';
+import { readEnvironment, variableNames } from '../../config/environment';
+import { loadTrainingConfig } from '../../config/load-config';
+import { openForWork } from '../connect';
+import type { Session } from '../connect';
+import { EXIT } from '../exit-codes';
+import { catchInterrupts } from '../interrupts';
+import { createOutput } from '../output';
+import type { Output } from '../output';
+import type { PlaceFlags } from '../service-options';
+import { addPlaces, parseCount } from '../service-options';
+import { formatNumber } from '../tables';
+import { watchRun } from '../watch';
+import { createCrash } from './demo-crash';
+import { cancelLeftovers, cancelRun } from './demo-leftovers';
+import { judgeDemo } from './demo-verdict';
+import { statusDocument } from './runs-documents';
+import { printEnd } from './train-follow';
+
+interface DemoFlags extends PlaceFlags {
+  readonly crash: boolean;
+  readonly steps?: number;
+  readonly json?: boolean;
+}
+
+const CONFIG = path.join(__dirname, '..', '..', '..', 'configs', 'sft-arithmetic.yaml');
+const IGNORED = ['TEMPORAL_', 'TINKER_', 'EVERSTEP_ENGINE'];
+
+export function createCommand(): Command {
+  const command = new Command('demo')
+    .description('Train a small model to add, kill its worker half-way, and see that nothing is lost')
+    .option('--no-crash', 'leave the worker alone')
+    .option('--steps <n>', 'train for n steps', parseCount)
+    .option('--json', 'one JSON document on standard output')
+    .action(async (flags: DemoFlags) => {
+      process.exitCode = await run(flags);
+    });
+  return addPlaces(command, { store: true });
+}
+
+async function run(flags: DemoFlags): Promise<number> {
+  const startedAt = performance.now();
+  const output = createOutput({ json: flags.json === true, stdout: process.stdout, stderr: process.stderr });
+  const interrupts = catchInterrupts();
+  const environment = demoEnvironment(flags);
+  announceIgnored(output);
+  const session = await openForWork({
+    flags,
+    output,
+    detach: false,
+    purpose: 'demo',
+    environment,
+    onlyStack: true,
+  });
+  try {
+    await cancelLeftovers(session);
+    if (interrupts.signal.aborted) return EXIT.interrupted;
+    const handle = await start(session, flags);
+    output.line(
+      `Run ${handle.name}: teaches ${MODEL} to add two-digit numbers, and tests it on pairs it never sees.`,
+    );
+    return await follow(handle, { session, output, flags, signal: interrupts.signal, startedAt });
+  } finally {
+    interrupts.dispose();
+    await session.close();
+  }
+}
+
+const MODEL = 'everstep/tiny';
+
+/** Its own stack, in a folder of its own; its runs are where all runs are. */
+function demoEnvironment(flags: PlaceFlags): Environment {
+  const { dataFolder, store } = readEnvironment(flags);
+  return readEnvironment({ dataDir: path.join(dataFolder, 'demo'), store });
+}
+
+function announceIgnored(output: Output): void {
+  const names = IGNORED.flatMap((prefix) => variableNames(prefix));
+  if (names.length === 0) return;
+  output.note(`The demo uses a stack of its own and ignores ${names.join(', ')}.`);
+}
+
+async function start({ everstep, stack }: Session, flags: DemoFlags): Promise<RunHandle> {
+  const steps = flags.steps === undefined ? [] : [`steps=${flags.steps}`];
+  const engine = stack === null ? [] : [`engine.url=${stack.engineUrl}`];
+  const config = await loadTrainingConfig({ file: CONFIG, overrides: [...steps, ...engine] });
+  const command = ['everstep', ...process.argv.slice(2)];
+  return (await everstep.start(config, { nameBase: 'demo', command })).handle;
+}
+
+interface Following {
+  readonly session: Session;
+  readonly output: Output;
+  readonly flags: DemoFlags;
+  readonly signal: AbortSignal;
+  readonly startedAt: number;
+}
+
+async function follow(handle: RunHandle, following: Following): Promise<number> {
+  const { session, output, flags, signal, startedAt } = following;
+  const crash = flags.crash ? createCrash(session.environment.dataFolder, output) : null;
+  const report = await watchRun(handle, { output, signal, onReport: (seen) => crash?.(seen) });
+  const scores = await handle.scores();
+  output.document(statusDocument(report, scores));
+  if (!isClosed(report)) {
+    await cancelRun(handle);
+    output.note(`Interrupted: run ${handle.name} is cancelled and its stack stops.`);
+    return EXIT.interrupted;
+  }
+  printEnd(report, scores, output);
+  const verdict = judgeDemo(report, scores, { isShortened: flags.steps !== undefined });
+  output.line(verdict.text);
+  const seconds = (performance.now() - startedAt) / 1000;
+  output.line(`${formatNumber(Math.round(seconds))} s in all. More of it: everstep runs show ${handle.name}`);
+  return verdict.isGood ? EXIT.done : EXIT.failed;
+}

@@ -1,0 +1,66 @@
+/** What the `--json` of the run commands says. */
+import type { RunReport } from '../../client/run-report';
+import type { CheckpointRow, MetricsRow, ScoreRow } from '../../core/run';
+
+export function scoresDocument(report: RunReport, scores: readonly ScoreRow[]) {
+  const { run, status, step, totalSteps } = report;
+  return { run, status, step, totalSteps, scores: scores.map(scoreDocument) };
+}
+
+function scoreDocument({ schedule, evaluator, metric, step, value, stderr, n, at, key, error }: ScoreRow) {
+  return {
+    schedule,
+    evaluator,
+    metric,
+    step,
+    value,
+    stderr,
+    n,
+    at,
+    key,
+    ...(error !== undefined && { error }),
+  };
+}
+
+/** How a run stands, with its scores: what `train --json` and `runs watch --json` end with. */
+export function statusDocument(report: RunReport, scores: readonly ScoreRow[]) {
+  return { ...factsOf(report), scores: scores.map(scoreDocument) };
+}
+
+export interface RunDetails {
+  readonly report: RunReport;
+  readonly record: Readonly<Record<string, unknown>> | null;
+  readonly checkpoints: readonly CheckpointRow[];
+  readonly folder: string;
+}
+
+export function runDocument({ report, record, checkpoints, folder }: RunDetails) {
+  const { config = null, ...rest } = record ?? {};
+  return {
+    ...factsOf(report),
+    folder,
+    checkpointCount: checkpoints.length,
+    latestCheckpoint: checkpoints.at(-1) ?? null,
+    config,
+    ...pick(rest, ['renderer', 'data', 'provenance']),
+  };
+}
+
+function factsOf(report: RunReport): Omit<RunReport, 'refusal'> {
+  const facts = { ...report };
+  Reflect.deleteProperty(facts, 'refusal');
+  return facts;
+}
+
+function pick(from: Readonly<Record<string, unknown>>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(keys.flatMap((key) => (key in from ? [[key, from[key]]] : [])));
+}
+
+/** Puts the scores of a step into its row under the field's names; step 0 gets a row of its own. */
+export function withScores(metrics: readonly MetricsRow[], scores: readonly ScoreRow[]): MetricsRow[] {
+  const rows = new Map(metrics.map((row) => [row.step, row]));
+  for (const { step, key, value, error } of scores) {
+    if (error === undefined) rows.set(step, { ...rows.get(step), step, [key]: value });
+  }
+  return [...rows.values()].sort((left, right) => left.step - right.step);
+}

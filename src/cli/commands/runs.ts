@@ -1,0 +1,106 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { RunFilter } from '../../client/list-runs';
+import type { RunStatus } from '../../core/run';
+import { RUN_STATUSES } from '../../core/run';
+import { openForReading } from '../connect';
+import type { Session } from '../connect';
+import { createOutput } from '../output';
+import type { Output } from '../output';
+import type { PlaceFlags } from '../service-options';
+import { addPlaces } from '../service-options';
+import { listRuns, showMetrics, showRun, showScores, watchOneRun } from './runs-actions';
+
+interface RunsFlags extends PlaceFlags {
+  readonly json?: boolean;
+}
+
+export interface MetricsFlags {
+  readonly from?: number;
+  readonly to?: number;
+  readonly last?: number;
+  readonly withScores?: boolean;
+}
+
+type Action = (session: Session, output: Output) => Promise<number>;
+
+export function createCommand(): Command {
+  const command = new Command('runs').description('What runs there are and how they stand');
+  const subcommands = [listCommand(), showCommand(), scoresCommand(), metricsCommand(), watchCommand()];
+  for (const subcommand of subcommands) {
+    subcommand.option('--json', 'one JSON document on standard output').exitOverride();
+    command.addCommand(addPlaces(subcommand, { store: true }));
+  }
+  return command;
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('all runs, the newest first')
+    .option('--status <status>', `only ${RUN_STATUSES.join(', ')}`, parseStatus)
+    .option('--kind <kind>', 'only this kind, e.g. sft')
+    .option('--model <model>', 'only this base model')
+    .action((flags: RunsFlags & RunFilter) =>
+      perform(flags, (session, output) => listRuns(session, output, flags)),
+    );
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description('one run: state, config, checkpoints, digest of the final weights')
+    .argument('<run>')
+    .action((run: string, flags: RunsFlags) =>
+      perform(flags, (session, output) => showRun(session.everstep.run(run), session, output)),
+    );
+}
+
+function scoresCommand(): Command {
+  return new Command('scores')
+    .description('every score of a run')
+    .argument('<run>')
+    .action((run: string, flags: RunsFlags) =>
+      perform(flags, (session, output) => showScores(session.everstep.run(run), output)),
+    );
+}
+
+function metricsCommand(): Command {
+  return new Command('metrics')
+    .description('one row a step')
+    .argument('<run>')
+    .option('--from <step>', 'first step', parseStep)
+    .option('--to <step>', 'last step', parseStep)
+    .option('--last <n>', 'only the last n rows', parseStep)
+    .option('--with-scores', 'with the scores of each step')
+    .action((run: string, flags: RunsFlags & MetricsFlags) =>
+      perform(flags, (session, output) => showMetrics(session.everstep.run(run), output, flags)),
+    );
+}
+
+function watchCommand(): Command {
+  return new Command('watch')
+    .description('follow a run until it ends (exit 0 when it completed)')
+    .argument('<run>')
+    .action((run: string, flags: RunsFlags) =>
+      perform(flags, (session, output) => watchOneRun(session.everstep.run(run), output)),
+    );
+}
+
+async function perform(flags: RunsFlags, action: Action): Promise<void> {
+  const output = createOutput({ json: flags.json === true, stdout: process.stdout, stderr: process.stderr });
+  const session = await openForReading(flags);
+  try {
+    process.exitCode = await action(session, output);
+  } finally {
+    await session.close();
+  }
+}
+
+function parseStatus(text: string): RunStatus {
+  const status = RUN_STATUSES.find((known) => known === text);
+  if (status) return status;
+  throw new InvalidArgumentError(`Use one of ${RUN_STATUSES.join(', ')}.`);
+}
+
+function parseStep(text: string): number {
+  if (/^\d{1,12}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Give a whole number, 0 or more.');
+}

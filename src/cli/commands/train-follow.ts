@@ -1,0 +1,63 @@
+import type { RunHandle } from '../../client/run-handle';
+import type { RunReport } from '../../client/run-report';
+import { isClosed } from '../../client/run-report';
+import type { StartedRun } from '../../client/start-run';
+import type { ScoreRow } from '../../core/run';
+import type { Session } from '../connect';
+import { escapeControls } from '../escape-controls';
+import { EXIT, refusalOf } from '../exit-codes';
+import type { Output } from '../output';
+import { printScoreSummary } from '../tables';
+import { watchRun } from '../watch';
+import { statusDocument } from './runs-documents';
+
+export interface FollowOptions {
+  readonly session: Session;
+  readonly output: Output;
+  /** Ctrl-C: stop following. */
+  readonly signal: AbortSignal;
+  /** The command that goes on with the run after its own stack has gone. */
+  readonly resume: string;
+}
+
+/** Shows the run until it has ended or the person has seen enough, and says how it ended. */
+export async function followRun(handle: RunHandle, options: FollowOptions): Promise<number> {
+  const { output, signal } = options;
+  const report = await watchRun(handle, { output, signal });
+  if (report.refusal) throw refusalOf(report.refusal);
+  const scores = await handle.scores();
+  output.document(statusDocument(report, scores));
+  if (!isClosed(report)) return leave(report, options);
+  printEnd(report, scores, output);
+  return exitCodeOfRun(report);
+}
+
+export function printDetached({ handle, isAttached }: StartedRun, output: Output): number {
+  output.document({ run: handle.name, workflowId: handle.workflowId, attached: isAttached });
+  output.line(handle.name);
+  return EXIT.done;
+}
+
+function leave({ run, step, totalSteps }: RunReport, { session, output, resume }: FollowOptions): number {
+  const where = `at step ${step} of ${totalSteps || '?'}`;
+  if (session.isEmbedded) {
+    output.note(`Interrupted ${where}; nothing is lost. Go on with: ${resume}`);
+  } else {
+    output.note(`Run ${run} goes on, ${where}. Watch it with: everstep runs watch ${run}`);
+  }
+  return EXIT.interrupted;
+}
+
+export function printEnd(report: RunReport, scores: readonly ScoreRow[], output: Output): void {
+  const { run, status, step, totalSteps, reason, rewinds, stepsReplayed } = report;
+  printScoreSummary(output, scores);
+  const because = reason === undefined ? '' : `: ${escapeControls(reason)}`;
+  const replayed = rewinds > 0 ? ` Rewinds: ${rewinds}, steps trained again: ${stepsReplayed}.` : '';
+  const text = `Run ${run} ${status} at step ${step} of ${totalSteps}${because}.${replayed}`;
+  output.line(status === 'completed' ? output.colors.green(text) : output.colors.yellow(text));
+}
+
+/** Stopping early on request is a run that did what it was told. */
+export function exitCodeOfRun({ status }: RunReport): number {
+  return status === 'completed' || status === 'stopped' ? EXIT.done : EXIT.failed;
+}

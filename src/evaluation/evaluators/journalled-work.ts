@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import { mapWithLimit } from '../../core/concurrency/map-with-limit';
+import type { Journal } from '../../stores/fenced-journal';
+import { openJournal } from '../../stores/fenced-journal';
+import type { CellWork } from './evaluation-context';
+
+/** A row of a cell's journal: paid work that is never done twice. */
+export interface KeyedRow {
+  readonly key: string;
+}
+
+/** Opens `journal/<stage>.jsonl` of a cell, uses it, and leaves it synced. */
+export async function withJournal<Row extends KeyedRow, Result>(
+  work: Pick<CellWork, 'folder' | 'epoch'>,
+  stage: string,
+  use: (journal: Journal<Row>) => Promise<Result>,
+): Promise<Result> {
+  const path = join(work.folder, 'journal', `${stage}.jsonl`);
+  const journal = await openJournal<Row>({ path, epoch: work.epoch, keyOf: ({ key }) => key });
+  try {
+    return await use(journal);
+  } finally {
+    await journal.close();
+  }
+}
+
+export interface LimitedWork {
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Maps with a limit; when one call fails, the others are aborted and waited for before its error is thrown, so that
+ * nothing writes to a journal that is closed.
+ */
+export async function mapUntilFailure<Item, Result>(
+  items: readonly Item[],
+  { limit, signal }: LimitedWork,
+  run: (item: Item, signal: AbortSignal, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const stop = new AbortController();
+  const both = AbortSignal.any([signal, stop.signal]);
+  const failures: unknown[] = [];
+  const results = await mapWithLimit(items, limit, async (item, index) => {
+    if (both.aborted) return [];
+    try {
+      return [await run(item, both, index)];
+    } catch (error) {
+      failures.push(error);
+      stop.abort(error);
+      return [];
+    }
+  });
+  signal.throwIfAborted();
+  if (failures.length > 0) throw failures[0];
+  return results.flat();
+}

@@ -1,0 +1,130 @@
+import type { EvaluatorConfig } from '../../config/evaluation-config';
+import { DomainError } from '../../core/errors';
+import { countText } from '../../core/metrics/counted-text';
+import type { CountedText } from '../../core/metrics/counted-text';
+import type { LikelihoodSums } from '../../core/metrics/supervised-metrics';
+import { likelihoodSums } from '../../core/metrics/supervised-metrics';
+import { shuffledIndices } from '../../core/random';
+import type { CellScore } from '../../core/run';
+import type { RatioPart } from '../../core/statistics/mean';
+import { ratioOf } from '../../core/statistics/mean';
+import type { ConversationRow } from '../../datasets/dataset';
+import { toDatum } from '../../datasets/to-datum';
+import { digestOf } from '../digest';
+import type { CellWork, EvaluationDependencies, Supervision } from './evaluation-context';
+import { identityOf } from './evaluation-context';
+import type { KeyedRow } from './journalled-work';
+import { mapUntilFailure, withJournal } from './journalled-work';
+
+type NllConfig = Extract<EvaluatorConfig, { type: 'nll' }>;
+
+/** What one example adds to the means. */
+type LikelihoodRow = KeyedRow & LikelihoodSums & { readonly example_id: string };
+
+const DEFAULT_SUPERVISION: Supervision = { trainOnWhat: 'allAssistantMessages', lossReduction: 'mean' };
+
+/**
+ * Mean negative log-likelihood and bits per byte of held-out conversations, from the sampler's prompt log-probs.
+ *
+ * `nll` = −Σ(log-probability · weight) ÷ Σ weight with the weights training uses; `bpb` = −Σ log-probability of counted
+ * tokens ÷ (ln 2 · their UTF-8 bytes). Both are ratios of sums over examples, and their standard errors are those of a
+ * ratio (`ratioOf`): examples are independent, their tokens are not. null where nothing carries weight.
+ */
+export async function evaluateNll(
+  dependencies: EvaluationDependencies,
+  config: NllConfig,
+  work: CellWork,
+): Promise<CellScore[]> {
+  const { rows } = await dependencies.loadDataset(config.dataset);
+  const chosen = choose(rows, config.maxExamples);
+  const sums = await withJournal<LikelihoodRow, LikelihoodRow[]>(work, 'likelihoods', (journal) => {
+    let done = 0;
+    return mapUntilFailure(
+      chosen,
+      { limit: config.concurrency, signal: work.signal },
+      async (row, signal) => {
+        const sequence = prepare(dependencies, row);
+        const key = digestOf([identityOf(work.model), sequence.tokens, [...sequence.weights]]);
+        const known = journal.get(key) ?? {
+          key,
+          example_id: row.id,
+          ...(await measure(dependencies, sequence, signal)),
+        };
+        await journal.appendWhenRoom(known, { signal });
+        work.onProgress({ done: ++done, total: chosen.length });
+        journal.verify();
+        return known;
+      },
+    );
+  });
+  return [
+    scoreOf(
+      work.name,
+      'nll',
+      sums.map(({ nll, weight }) => ({ numerator: nll, denominator: weight })),
+    ),
+    scoreOf(
+      work.name,
+      'bpb',
+      sums.map(({ nats, bytes }) => ({ numerator: nats / Math.LN2, denominator: bytes })),
+    ),
+  ];
+}
+
+interface PreparedSequence extends CountedText {
+  /** The whole sequence; position i predicts token i + 1. */
+  readonly tokens: readonly number[];
+  readonly weights: Float32Array;
+}
+
+function choose(rows: readonly ConversationRow[], maxExamples = rows.length): ConversationRow[] {
+  if (maxExamples >= rows.length) return [...rows];
+  return [...shuffledIndices(rows.length, 0).slice(0, maxExamples)].flatMap((index) => rows[index] ?? []);
+}
+
+function prepare(
+  { renderer, tokenizer, contextLength, supervision }: EvaluationDependencies,
+  row: ConversationRow,
+) {
+  const { trainOnWhat, lossReduction, maxLength } = supervision ?? DEFAULT_SUPERVISION;
+  const rendered = renderer.buildSupervisedExample(row.messages, trainOnWhat);
+  const limit = Math.min(maxLength ?? Infinity, contextLength ?? Infinity, rendered.tokens.length);
+  const { targetTokens, lossInputs } = toDatum(rendered, { maxLength: limit, reduction: lossReduction });
+  const weights = lossInputs['weights'] ?? new Float32Array(targetTokens.length);
+  const tokens = rendered.tokens.slice(0, limit);
+  return { tokens, weights, ...countText(tokenizer, targetTokens, weights) };
+}
+
+async function measure(
+  { sampler }: EvaluationDependencies,
+  sequence: PreparedSequence,
+  signal: AbortSignal,
+): Promise<LikelihoodSums> {
+  if (sequence.weights.every((weight) => weight === 0)) return { nll: 0, weight: 0, nats: 0, bytes: 0 };
+  // The protocol draws at least one token; only the prompt's log-probs are wanted.
+  const params = { maxTokens: 1, temperature: 0, topK: -1, topP: 1, seed: 0 };
+  const request = { prompt: sequence.tokens, numSamples: 1, params, promptLogprobs: true };
+  const { promptLogprobs } = await sampler.sample(request, { signal });
+  if (promptLogprobs?.length !== sequence.tokens.length) {
+    throw new DomainError(
+      'protocol-error',
+      `The engine gave ${promptLogprobs?.length ?? 'no'} prompt log-probs for ${sequence.tokens.length} tokens. Use an engine that supports prompt log-probs, or leave the nll evaluator out.`,
+    );
+  }
+  const logprobs = promptLogprobs.slice(1).map((logprob) => logprob ?? 0);
+  return likelihoodSums({ ...sequence, logprobs });
+}
+
+function scoreOf(name: string, metric: string, parts: readonly RatioPart[]): CellScore {
+  // Examples without weight say nothing, not that the loss is 0.
+  const counted = parts.filter(({ denominator }) => denominator > 0);
+  const ratio = ratioOf(counted);
+  return {
+    metric,
+    key: `${name}/${metric}`,
+    value: ratio?.mean ?? null,
+    stderr: ratio?.standardError ?? null,
+    n: counted.length,
+    higherIsBetter: false,
+  };
+}

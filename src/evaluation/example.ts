@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto';
+import type { Message } from '../core/conversation';
+
+/** One question of a benchmark or dataset. */
+export interface Example {
+  readonly id: string;
+  /** The conversation up to the completion that is asked for. */
+  readonly messages: readonly Message[];
+  /** The reference answer, where there is one. */
+  readonly target: string | null;
+}
+
+/** The field's id of an example: prefix and the first 12 hex digits of the text's MD5. */
+export function makeExampleId(prefix: string, text: string): string {
+  return `${prefix}_${createHash('md5').update(text, 'utf8').digest('hex').slice(0, 12)}`;
+}
+
+/** Examples that occur twice keep their id with a number behind it, so that each is counted. */
+export function withUniqueIds(examples: readonly Example[]): Example[] {
+  const seen = new Map<string, number>();
+  return examples.map((example) => {
+    const count = (seen.get(example.id) ?? 0) + 1;
+    seen.set(example.id, count);
+    return count === 1 ? example : { ...example, id: `${example.id}#${count}` };
+  });
+}

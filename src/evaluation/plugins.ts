@@ -1,0 +1,181 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { createJiti } from 'jiti';
+import { DomainError } from '../core/errors';
+import type { SampledSequence, SampleRequest, SampleResult } from '../core/sampling';
+import type { Message } from '../core/conversation';
+import type { Example } from './example';
+import type { Score } from './graders/grader';
+
+/** Judges one completion: 0 wrong … 1 right, or a whole score. Throwing means that judging itself failed. */
+export type PluginGrader = (
+  completion: string,
+  example: Example,
+) => number | boolean | Score | Promise<number | boolean | Score>;
+
+export interface PluginCompletion {
+  readonly text: string;
+  readonly sequence: SampledSequence;
+}
+
+/** What an evaluator of kind `sampling` asks the model with. Answers are journalled: a retry never samples twice. */
+export interface SamplingClient {
+  /** The weights being measured. */
+  readonly model: string;
+  readonly checkpoint: string;
+  /** Aborts when the evaluation is cancelled. */
+  readonly signal: AbortSignal;
+  sample(request: SampleRequest): Promise<SampleResult>;
+  /** Asks with a conversation in the model's own prompt format. */
+  complete(
+    messages: readonly Message[],
+    options?: {
+      readonly maxTokens?: number;
+      readonly temperature?: number;
+      readonly topP?: number;
+      readonly seed?: number;
+    },
+  ): Promise<PluginCompletion>;
+}
+
+/** An evaluator of one's own. It returns its metrics by name. */
+export interface PluginEvaluator {
+  readonly name: string;
+  readonly kind: 'sampling' | 'training';
+  evaluate(client: SamplingClient): Promise<Record<string, number>>;
+}
+
+/** Makes an evaluator from the `options` of the config. */
+export type PluginEvaluatorBuilder = (options: Readonly<Record<string, unknown>>) => PluginEvaluator;
+
+/** What `everstep.config.ts` exports, as default or under these names. */
+export interface Plugins {
+  readonly graders?: Readonly<Record<string, PluginGrader>>;
+  readonly evaluators?: Readonly<Record<string, PluginEvaluator | PluginEvaluatorBuilder>>;
+}
+
+/** The names a plug-in file brings, and the hash by which workers compare theirs. */
+export interface PluginRegistry {
+  readonly file: string | null;
+  /** SHA-256 of the file. */
+  readonly hash: string | null;
+  readonly graders: ReadonlyMap<string, PluginGrader>;
+  readonly evaluators: ReadonlyMap<string, PluginEvaluatorBuilder>;
+}
+
+export const NO_PLUGINS: PluginRegistry = {
+  file: null,
+  hash: null,
+  graders: new Map(),
+  evaluators: new Map(),
+};
+
+/** Loads a plug-in file in TypeScript or JavaScript. It runs with all rights of this process. */
+export async function loadPlugins(file: string): Promise<PluginRegistry> {
+  const path = resolve(file);
+  const hash = createHash('sha256')
+    .update(await readPluginFile(path))
+    .digest('hex');
+  const exported = await importPluginFile(path);
+  const problem = (what: string) =>
+    new DomainError(
+      'bad-plugin',
+      `plugins: ${file} ${what}. Export { graders: { name: function }, evaluators: { name: evaluator } }.`,
+    );
+
+  const graders = new Map<string, PluginGrader>();
+  for (const [name, grader] of entriesOf(exported, 'graders', problem)) {
+    if (!isGrader(grader)) throw problem(`has a grader "${name}" that is not a function`);
+    graders.set(name, grader);
+  }
+  const evaluators = new Map<string, PluginEvaluatorBuilder>();
+  for (const [name, evaluator] of entriesOf(exported, 'evaluators', problem)) {
+    evaluators.set(
+      name,
+      builderOf(evaluator, () => problem(`has an evaluator "${name}" without kind and evaluate`)),
+    );
+  }
+  if (graders.size + evaluators.size === 0) throw problem('exports neither graders nor evaluators');
+  return { file, hash, graders, evaluators };
+}
+
+export function findGrader(plugins: PluginRegistry, name: string): PluginGrader {
+  return plugins.graders.get(name) ?? unknown('grader', name, plugins);
+}
+
+export function findEvaluator(plugins: PluginRegistry, name: string): PluginEvaluatorBuilder {
+  return plugins.evaluators.get(name) ?? unknown('evaluator', name, plugins);
+}
+
+function unknown(kind: 'grader' | 'evaluator', name: string, plugins: PluginRegistry): never {
+  const known = [...(kind === 'grader' ? plugins.graders : plugins.evaluators).keys()];
+  const remedy =
+    plugins.file === null
+      ? 'No plug-in file is loaded: name it under "plugins" in the config.'
+      : `${plugins.file} has: ${known.join(', ') || 'none'}.`;
+  throw new DomainError('unknown-evaluator', `${kind}: unknown ${kind} "${name}". ${remedy}`);
+}
+
+async function readPluginFile(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new DomainError(
+      'bad-plugin',
+      `plugins: ${path} cannot be read. Correct the path or make the file.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function importPluginFile(path: string): Promise<unknown> {
+  try {
+    const jiti = createJiti(__filename, { fsCache: false, moduleCache: false, interopDefault: true });
+    const imported: unknown = await jiti.import(path);
+    const byDefault = propertyOf(imported, 'default');
+    return byDefault ?? imported;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new DomainError('bad-plugin', `plugins: ${path} fails when loaded: ${reason}`, { cause: error });
+  }
+}
+
+function entriesOf(
+  exported: unknown,
+  key: string,
+  problem: (what: string) => DomainError,
+): [string, unknown][] {
+  const value = propertyOf(exported, key);
+  if (value === undefined) return [];
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw problem(`has "${key}" that is no object`);
+  return Object.entries(value);
+}
+
+function builderOf(value: unknown, problem: () => DomainError): PluginEvaluatorBuilder {
+  if (isEvaluator(value)) return () => value;
+  if (typeof value !== 'function') throw problem();
+  return (options) => {
+    const built: unknown = Reflect.apply(value, undefined, [options]);
+    if (isEvaluator(built)) return built;
+    throw problem();
+  };
+}
+
+function isGrader(value: unknown): value is PluginGrader {
+  return typeof value === 'function';
+}
+
+function isEvaluator(value: unknown): value is PluginEvaluator {
+  const kind = propertyOf(value, 'kind');
+  return (kind === 'sampling' || kind === 'training') && typeof propertyOf(value, 'evaluate') === 'function';
+}
+
+function propertyOf(value: unknown, key: string): unknown {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
+    ? Reflect.get(value, key)
+    : undefined;
+}

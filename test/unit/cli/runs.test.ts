@@ -1,0 +1,205 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { Everstep } from '../../../src/client/everstep';
+import {
+  listRuns,
+  showMetrics,
+  showRun,
+  showScores,
+  watchOneRun,
+} from '../../../src/cli/commands/runs-actions';
+import type { Session } from '../../../src/cli/connect';
+import type { RunState } from '../../../src/core/run';
+import { createRunStore } from '../../../src/stores/run-store';
+import { STATE, score } from '../client/fake-server';
+import { recordOutput } from './recording-output';
+
+let root = '';
+let session: Session;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'everstep-runs-'));
+  const everstep = await Everstep.connect({ store: root, temporal: null });
+  session = { everstep } as Session;
+});
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+const COMPLETED: RunState = {
+  ...STATE,
+  status: 'completed',
+  step: 100,
+  closedAt: '2026-01-01T00:10:00.000Z',
+  finalWeightsDigest: 'abc',
+  rewinds: 2,
+  stepsReplayed: 7,
+};
+
+async function store(state: RunState, files: Record<string, readonly object[]> = {}): Promise<void> {
+  const records = createRunStore(root);
+  await records.claim(state.run, { workflowId: state.workflowId, firstRunId: 'first' });
+  await records.writeState(state.run, state);
+  for (const [name, rows] of Object.entries(files)) {
+    const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+    await appendFile(path.join(records.runFolder(state.run), `${name}.jsonl`), text);
+  }
+}
+
+const METRICS = [
+  { step: 1, 'train/nll': 2.5, 'optim/lr': 0.001 },
+  { step: 2, 'train/nll': null, 'optim/lr': 0.0005 },
+];
+
+test('runs list --json has one entry a run with the fixed keys', async () => {
+  await store(COMPLETED);
+  const { output, stdout } = recordOutput({ json: true });
+
+  expect(await listRuns(session, output, {})).toBe(0);
+
+  expect(JSON.parse(stdout())).toEqual({
+    runs: [
+      {
+        run: 'one',
+        kind: 'sft',
+        model: 'everstep/tiny',
+        status: 'completed',
+        step: 100,
+        totalSteps: 100,
+        startedAt: STATE.startedAt,
+        closedAt: COMPLETED.closedAt,
+      },
+    ],
+  });
+});
+
+test('runs list without runs says how to start one', async () => {
+  const { output, stdout } = recordOutput();
+
+  expect(await listRuns(session, output, {})).toBe(0);
+
+  expect(stdout()).toBe('No runs. Start one with: everstep train CONFIG\n');
+});
+
+test('runs show --json has digest, rewinds, steps replayed, config and checkpoints', async () => {
+  await store(COMPLETED, { checkpoints: [{ name: '000100', step: 100, final: true }] });
+  await createRunStore(root).writeConfig('one', {
+    run: 'one',
+    config: { kind: 'sft' },
+    renderer: 'everstep',
+  });
+  const { output, stdout } = recordOutput({ json: true });
+
+  await showRun(session.everstep.run('one'), session, output);
+
+  expect(JSON.parse(stdout())).toMatchObject({
+    ...{ run: 'one', status: 'completed', finalWeightsDigest: 'abc', rewinds: 2, stepsReplayed: 7 },
+    ...{ config: { kind: 'sft' }, renderer: 'everstep', engine: STATE.engine, checkpointCount: 1 },
+    latestCheckpoint: { name: '000100' },
+    folder: path.join(root, 'runs', 'one'),
+  });
+});
+
+test('runs show without --json is one fact a line', async () => {
+  await store(COMPLETED);
+  const { output, stdout } = recordOutput();
+
+  await showRun(session.everstep.run('one'), session, output);
+
+  expect(stdout()).toContain('status          completed\n');
+  expect(stdout()).toContain('rewinds         2, 7 steps trained again\n');
+});
+
+test('runs scores --json has the fixed keys', async () => {
+  await store(COMPLETED, { scores: [score(), score({ metric: 'error', value: null, error: 'no luck' })] });
+  const { output, stdout } = recordOutput({ json: true });
+
+  await showScores(session.everstep.run('one'), output);
+
+  const { schedule, evaluator, metric, step, value, stderr, n, at, key } = score();
+  const row = { schedule, evaluator, metric, step, value, stderr, n, at, key };
+  expect(JSON.parse(stdout())).toEqual({
+    ...{ run: 'one', status: 'completed', step: 100, totalSteps: 100 },
+    scores: [row, { ...row, metric: 'error', value: null, error: 'no luck' }],
+  });
+});
+
+test('runs scores escapes control characters of names', async () => {
+  await store(COMPLETED, { scores: [score({ evaluator: 'evil\u001b[2J\u202e' })] });
+  const { output, stdout } = recordOutput();
+
+  await showScores(session.everstep.run('one'), output);
+
+  expect(stdout()).toContain('evil\\x1b[2J\\u202e');
+  expect(stdout()).not.toContain('\u001b');
+});
+
+test.each([
+  [{}, [1, 2]],
+  [{ from: 2 }, [2]],
+  [{ to: 1 }, [1]],
+  [{ last: 1 }, [2]],
+  [{ last: 0 }, []],
+  [{ last: 9 }, [1, 2]],
+])('runs metrics %j', async (flags, steps) => {
+  await store(COMPLETED, { metrics: METRICS });
+  const { output, stdout } = recordOutput({ json: true });
+
+  await showMetrics(session.everstep.run('one'), output, flags);
+
+  const document = JSON.parse(stdout()) as { run: string; metrics: { step: number }[] };
+  expect(document.run).toBe('one');
+  expect(document.metrics.map(({ step }) => step)).toEqual(steps);
+});
+
+test('runs metrics --with-scores puts the scores of a step into its row', async () => {
+  const failed = score({
+    step: 1,
+    metric: 'error',
+    key: 'test/arithmetic/error',
+    value: null,
+    error: 'no luck',
+  });
+  await store(COMPLETED, { metrics: METRICS, scores: [score(), score({ step: 2, value: 0.75 }), failed] });
+  const { output, stdout } = recordOutput({ json: true });
+
+  await showMetrics(session.everstep.run('one'), output, { withScores: true });
+
+  expect(JSON.parse(stdout())).toEqual({
+    run: 'one',
+    metrics: [
+      { step: 0, 'test/arithmetic/accuracy': 0.5 },
+      METRICS[0],
+      { ...METRICS[1], 'test/arithmetic/accuracy': 0.75 },
+    ],
+  });
+});
+
+test.each([
+  ['completed', 0],
+  ['stopped', 0],
+  ['failed', 1],
+  ['cancelled', 1],
+] as const)('runs watch of a run that %s ends with %i', async (status, code) => {
+  await store(
+    { ...COMPLETED, status, reason: 'because' },
+    { scores: [score(), score({ step: 100, value: 0.96 })] },
+  );
+  const { output, stdout } = recordOutput();
+
+  expect(await watchOneRun(session.everstep.run('one'), output)).toBe(code);
+
+  expect(stdout()).toContain('step 0: arithmetic accuracy 0.5 [0.4038, 0.5962] (n 100)');
+  expect(stdout()).toContain(
+    `Run one ${status} at step 100 of 100: because. Rewinds: 2, steps trained again: 7.`,
+  );
+});
+
+test('an unknown run is refused with the known ones', async () => {
+  await store(COMPLETED);
+
+  await expect(showScores(session.everstep.run('nope'), recordOutput().output)).rejects.toMatchObject({
+    code: 'unknown-run',
+    message: 'Unknown run "nope". Known: one.',
+  });
+});

@@ -1,0 +1,263 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { checkTraining } from '../../../src/client/check-training';
+import { OFFICIAL_SERVICE, chooseEngine } from '../../../src/cli/commands/train-engine';
+import { EXIT, exitCodeOf, refusalOf } from '../../../src/cli/exit-codes';
+import { confidenceInterval } from '../../../src/cli/tables-interval';
+import { formatNumber, printScoreSummary, scoreText } from '../../../src/cli/tables';
+import { duration, progressLine } from '../../../src/cli/watch-line';
+import { createRate } from '../../../src/cli/watch-rate';
+import { parseTrainingConfig } from '../../../src/config/load-config';
+import { DomainError } from '../../../src/core/errors';
+import { STATE, score } from '../client/fake-server';
+import { recordOutput } from './recording-output';
+
+const MINIMAL = { kind: 'sft', model: 'everstep/tiny', dataset: { path: '/nowhere/train.jsonl' } };
+
+describe('engine', () => {
+  const none = { engineUrl: null, engineApiKey: null };
+  const config = (more: object = {}) => parseTrainingConfig({ ...MINIMAL, ...more });
+
+  test.each([
+    [
+      'the flag before all',
+      {
+        flag: 'http://f',
+        config: config({ engine: { url: 'http://c' } }),
+        environment: { ...none, engineUrl: 'http://e' },
+      },
+      'http://f',
+    ],
+    [
+      'the config before the environment',
+      {
+        flag: undefined,
+        config: config({ engine: { url: 'http://c' } }),
+        environment: { ...none, engineUrl: 'http://e' },
+      },
+      'http://c',
+    ],
+    [
+      'TINKER_BASE_URL',
+      { flag: undefined, config: config(), environment: { ...none, engineUrl: 'http://e' } },
+      'http://e',
+    ],
+    [
+      'the official service by name',
+      { flag: 'tinker', config: config(), environment: none },
+      OFFICIAL_SERVICE,
+    ],
+    [
+      'the official service for a model we do not have',
+      {
+        flag: undefined,
+        config: config({ model: 'Qwen/Qwen3-8B' }),
+        environment: { ...none, engineApiKey: 'k' },
+      },
+      OFFICIAL_SERVICE,
+    ],
+    [
+      'the local one for our model, key or not',
+      { flag: undefined, config: config(), environment: { ...none, engineApiKey: 'k' } },
+      null,
+    ],
+    [
+      'the local one otherwise',
+      { flag: undefined, config: config({ model: 'Qwen/Qwen3-8B' }), environment: none },
+      null,
+    ],
+  ])('%s', (_, question, expected) => {
+    expect(chooseEngine(question)).toBe(expected);
+  });
+});
+
+describe('checks before anything is started', () => {
+  let folder = '';
+  beforeEach(async () => {
+    folder = await mkdtemp(path.join(os.tmpdir(), 'everstep-check-'));
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const check = (more: object) => checkTraining(parseTrainingConfig({ ...MINIMAL, ...more }), folder);
+
+  async function dataset(text: string): Promise<string> {
+    const file = path.join(folder, 'train.jsonl');
+    await writeFile(file, text);
+    return file;
+  }
+
+  test('accepts good local data', async () => {
+    const row = {
+      messages: [
+        { role: 'user', content: '1+1=' },
+        { role: 'assistant', content: '2' },
+      ],
+    };
+
+    await expect(
+      check({ dataset: { path: await dataset(`${JSON.stringify(row)}\n`) } }),
+    ).resolves.toBeUndefined();
+  });
+
+  test.each([
+    ['that is missing', null, 'train.jsonl'],
+    ['that is empty', '', 'is empty'],
+    ['with a bad row', 'nonsense\n', 'line 1'],
+  ])('refuses data %s', async (_, text, expected) => {
+    const file = text === null ? path.join(folder, 'train.jsonl') : await dataset(text);
+
+    await expect(check({ dataset: { path: file } })).rejects.toMatchObject({
+      code: 'bad-dataset',
+      message: expect.stringContaining(expected) as string,
+    });
+  });
+
+  test('refuses an evaluator nobody has', async () => {
+    await expect(check({ evaluators: ['nope'] })).rejects.toMatchObject({
+      message: expect.stringContaining('nope') as string,
+    });
+  });
+
+  test('refuses two evaluators of one name that differ', async () => {
+    const evaluators = ['arithmetic', { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 3 }];
+
+    await expect(check({ evaluators })).rejects.toMatchObject({ code: 'bad-config' });
+  });
+});
+
+describe('exit codes', () => {
+  test.each([
+    [new DomainError('bad-config', ''), 2],
+    [new DomainError('unknown-run', ''), 2],
+    [new DomainError('run-exists', ''), 2],
+    [new DomainError('temporal-unavailable', ''), 1],
+    [new Error(''), 1],
+    [refusalOf({ code: 'unknown-model', message: 'm' }), 2],
+    [refusalOf({ code: 'unreachable', message: 'm' }), 1],
+    [refusalOf({ code: null, message: 'm' }), 1],
+  ])('%p', (error, expected) => {
+    expect(exitCodeOf(error)).toBe(expected);
+  });
+});
+
+describe('output', () => {
+  test('with --json standard output has the document alone', () => {
+    const { output, stdout, stderr } = recordOutput({ json: true, terminal: true });
+    output.line('line');
+    output.note('note');
+    output.status('bar');
+    output.document({ a: 1 });
+
+    expect(JSON.parse(stdout())).toEqual({ a: 1 });
+    expect(stderr()).toBe('note\n');
+  });
+
+  test('without a terminal there are no bars and no colours', () => {
+    const { output, stdout } = recordOutput({ color: true });
+    output.status('bar');
+    output.line(output.colors.red('red'));
+    output.document({ a: 1 });
+
+    expect(stdout()).toBe('red\n');
+  });
+
+  test('on a terminal the bar stays below the lines', () => {
+    const { output, stdout } = recordOutput({ terminal: true });
+    output.status('bar');
+    output.line('line');
+    output.status(null);
+
+    expect(stdout()).toBe('bar\r\u001b[2Kline\nbar\r\u001b[2K');
+  });
+});
+
+describe('numbers', () => {
+  test.each([
+    [{ value: 0.5, stderr: 0.05, n: 100 }, [0.4038, 0.5962]],
+    [{ value: 1, stderr: 0, n: 50 }, [0.9287, 1]],
+    [{ value: 0, stderr: 0, n: 50 }, [0, 0.0713]],
+    [{ value: 2.5, stderr: 0.1, n: 10 }, [2.304, 2.696]],
+  ])('95 %% interval of %j', (row, [low, high]) => {
+    const interval = confidenceInterval(score(row));
+
+    expect(interval?.[0]).toBeCloseTo(low ?? NaN, 3);
+    expect(interval?.[1]).toBeCloseTo(high ?? NaN, 3);
+  });
+
+  test('a score without an error has no interval, one without a value a dash', () => {
+    expect(scoreText(score({ stderr: null }))).toBe('0.5');
+    expect(scoreText(score({ value: null }))).toBe('–');
+    expect(scoreText(score({ value: null, error: 'no luck' }))).toBe('failed: no luck');
+  });
+
+  test.each([
+    [0, '0'],
+    [0.12345, '0.1235'],
+    [123.456, '123.46'],
+    [1e-5, '1.000e-5'],
+    [NaN, 'NaN'],
+  ])('%d is written %s', (value, expected) => {
+    expect(formatNumber(value)).toBe(expected);
+  });
+
+  test.each([
+    [59.6, '1m00s'],
+    [5, '5s'],
+    [3725, '1h02m'],
+    [-1, '0s'],
+  ])('%d seconds is written %s', (seconds, expected) => {
+    expect(duration(seconds)).toBe(expected);
+  });
+
+  test('the rate is that of the last moments, and starts anew after a rewind', () => {
+    const rate = createRate();
+    rate.add(0, 0);
+    expect(rate.perSecond()).toBeNull();
+    rate.add(10, 1000);
+    rate.add(12, 2000);
+    expect(rate.perSecond()).toBe(6);
+    rate.add(40, 30_000);
+    rate.add(41, 31_000);
+    expect(rate.perSecond()).toBe(1);
+    rate.add(20, 32_000);
+    expect(rate.perSecond()).toBeNull();
+  });
+});
+
+describe('what is shown', () => {
+  const report = {
+    ...STATE,
+    waitingFor: null,
+    pendingEvaluations: 2,
+    source: 'workflow' as const,
+    note: null,
+    refusal: null,
+  };
+
+  test('the bar leaves out what does not fit', () => {
+    const facts = { report, rate: 4, metrics: { step: 40, 'train/nll': 0.25 }, score: score() };
+    const wide = recordOutput({ terminal: true }).output;
+
+    expect(progressLine(facts, { ...wide, columns: 200 })).toBe(
+      'one  ━━━━━━━━━━──────────────  40/100  2 evaluations under way  4 steps/s  15s left  nll 0.25  arithmetic 0.5',
+    );
+    expect(progressLine(facts, { ...wide, columns: 60 })).toBe('one  ━━━━━━━━━━──────────────  40/100');
+  });
+
+  test('the summary sets the first score against the last one', () => {
+    const { output, stdout } = recordOutput();
+
+    printScoreSummary(output, [
+      score({ value: 0.1, stderr: 0.03 }),
+      score({ step: 50 }),
+      score({ step: 100, value: 0.9, stderr: 0.03 }),
+    ]);
+
+    expect(stdout()).toMatch(
+      /arithmetic +accuracy +0\.1 \[0\.0552, 0\.1744\] +0\.9 \[0\.8256, 0\.9448\] +100 +0 → 100/,
+    );
+  });
+});

@@ -1,0 +1,244 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { listRuns } from '../../../src/client/list-runs';
+import { RunHandle } from '../../../src/client/run-handle';
+import type { RunState } from '../../../src/core/run';
+import { createRunStore } from '../../../src/stores/run-store';
+import type { RunStore } from '../../../src/stores/run-store';
+import { FakeServer, LIVE, SERVER_AWAY, STATE, score } from './fake-server';
+
+let root = '';
+let records: RunStore;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'everstep-client-'));
+  records = createRunStore(root);
+});
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+async function store(more: Partial<RunState> = {}): Promise<void> {
+  const state = { ...STATE, ...more };
+  await records.claim(state.run, { workflowId: `train/${state.run}`, firstRunId: 'first' });
+  await records.writeState(state.run, state);
+}
+
+const handleOn = (link: FakeServer['link']) => new RunHandle('one', { link, records });
+
+describe('status', () => {
+  test('of a running run is what its workflow says, completed from the store', async () => {
+    await store();
+    const server = new FakeServer({ 'train/one': { status: 'RUNNING', answers: { status: LIVE } } });
+
+    expect(await handleOn(server.link).status()).toMatchObject({
+      ...{ status: 'running', step: 55, rewinds: 1, pendingEvaluations: 1, source: 'workflow', note: null },
+      ...{ engine: STATE.engine, startedAt: STATE.startedAt },
+    });
+  });
+
+  test('of a closed run needs no server', async () => {
+    await store({
+      status: 'completed',
+      step: 100,
+      closedAt: '2026-01-01T02:00:00.000Z',
+      finalWeightsDigest: 'ab',
+    });
+
+    expect(await handleOn(SERVER_AWAY).status()).toMatchObject({
+      status: 'completed',
+      finalWeightsDigest: 'ab',
+      source: 'store',
+    });
+  });
+
+  test('with the server away is what the store last saw, and says so', async () => {
+    await store();
+
+    const report = await handleOn(SERVER_AWAY).status();
+
+    expect(report).toMatchObject({ status: 'running', step: 40, source: 'store' });
+    expect(report.note).toContain('127.0.0.1:1 (namespace everstep) does not answer');
+  });
+
+  test('without a worker is waiting for one', async () => {
+    await store();
+
+    const report = await handleOn(new FakeServer({ 'train/one': { status: 'RUNNING' } }).link).status();
+
+    expect(report).toMatchObject({
+      status: 'waiting',
+      step: 40,
+      waitingFor: { what: 'a worker' },
+      source: 'server',
+    });
+    expect(report.note).toContain('everstep worker');
+  });
+
+  test('says when the server does not have the workflow', async () => {
+    await store();
+
+    const report = await handleOn(new FakeServer().link).status();
+
+    expect(report).toMatchObject({ status: 'running', source: 'store' });
+    expect(report.note).toContain('has no workflow "train/one"');
+    expect(report.note).toContain('--force-new');
+  });
+
+  test('of a run that was terminated on the server is not running any more', async () => {
+    await store();
+
+    const report = await handleOn(new FakeServer({ 'train/one': { status: 'TERMINATED' } }).link).status();
+
+    expect(report).toMatchObject({ status: 'cancelled', step: 40, closedAt: '2026-01-01T01:00:00.000Z' });
+    expect(report.reason).toContain('before it could write how it ended');
+  });
+
+  test('of a run that was refused while it was prepared carries the refusal', async () => {
+    const memo = { kind: 'sft', model: 'nope', engine: 'local' };
+    const failure = { message: 'model: "nope" is not offered', type: 'unknown-model' };
+
+    const report = await handleOn(
+      new FakeServer({ 'train/one': { status: 'FAILED', memo, failure } }).link,
+    ).status();
+
+    expect(report).toMatchObject({
+      ...{ status: 'failed', model: 'nope', step: 0, reason: failure.message },
+      refusal: { code: 'unknown-model', message: failure.message },
+    });
+  });
+
+  test('of a run being prepared comes from its memo', async () => {
+    const memo = { kind: 'sft', model: 'm', engine: 'local' };
+    const status = { ...LIVE, step: 0, totalSteps: 0 };
+
+    const report = await handleOn(
+      new FakeServer({ 'train/one': { status: 'RUNNING', memo, answers: { status } } }).link,
+    ).status();
+
+    expect(report).toMatchObject({ status: 'running', kind: 'sft', model: 'm', step: 0 });
+  });
+
+  test('of an unknown run is refused with the known names', async () => {
+    await store({ run: 'other' });
+
+    await expect(handleOn(new FakeServer().link).status()).rejects.toMatchObject({
+      code: 'unknown-run',
+      message: 'Unknown run "one". Known: other.',
+    });
+  });
+});
+
+describe('scores and evaluations', () => {
+  test('merge what the workflow has already and the store not yet', async () => {
+    await store();
+    const folder = records.runFolder('one');
+    const stored = [score(), score({ schedule: 'infrequentEvaluators' })];
+    await appendFile(
+      path.join(folder, 'scores.jsonl'),
+      stored.map((row) => `${JSON.stringify(row)}\n`).join(''),
+    );
+    const scores = [score(), score({ step: 10, value: 0.7 })];
+    const evaluations = [
+      { step: 0, evaluator: 'arithmetic', schedules: ['evaluators'], status: 'running' as const },
+      { step: 20, evaluator: 'arithmetic', schedules: ['evaluators'], status: 'pending' as const },
+    ];
+    const server = new FakeServer({
+      'train/one': { status: 'RUNNING', answers: { status: LIVE, scores, evaluations } },
+    });
+    const handle = handleOn(server.link);
+
+    expect((await handle.scores()).map(({ step, schedule }) => [step, schedule])).toEqual([
+      [0, 'evaluators'],
+      [0, 'infrequentEvaluators'],
+      [10, 'evaluators'],
+    ]);
+    expect(await handle.evaluations()).toEqual([
+      { step: 0, evaluator: 'arithmetic', schedules: ['evaluators', 'infrequentEvaluators'], status: 'done' },
+      { step: 20, evaluator: 'arithmetic', schedules: ['evaluators'], status: 'pending' },
+    ]);
+  });
+
+  test('a failed evaluator is a failed cell', async () => {
+    await store({ status: 'completed' });
+    const row = score({ metric: 'error', value: null, error: 'no luck' });
+    await appendFile(path.join(records.runFolder('one'), 'scores.jsonl'), `${JSON.stringify(row)}\n`);
+
+    expect(await handleOn(SERVER_AWAY).evaluations()).toMatchObject([{ status: 'failed', error: 'no luck' }]);
+  });
+});
+
+describe('result', () => {
+  test('waits until the run has ended', async () => {
+    await store();
+    const server = new FakeServer({ 'train/one': { status: 'RUNNING', answers: { status: LIVE } } });
+    let seen = 0;
+
+    const result = await handleOn(server.link).result({
+      onReport: () => {
+        if (++seen === 1) void records.writeState('one', { ...STATE, status: 'completed', step: 100 });
+      },
+    });
+
+    expect(result).toMatchObject({ status: 'completed', step: 100 });
+    expect(seen).toBe(2);
+  });
+
+  test('stops waiting when it is told to, and leaves the run alone', async () => {
+    await store();
+    const server = new FakeServer({ 'train/one': { status: 'RUNNING', answers: { status: LIVE } } });
+
+    const result = await handleOn(server.link).result({ signal: AbortSignal.abort() });
+
+    expect(result.status).toBe('running');
+  });
+});
+
+describe('listing', () => {
+  test('shows stored runs as they stand and those the store does not have yet, the newest first', async () => {
+    await store();
+    await store({
+      run: 'old',
+      status: 'completed',
+      startedAt: '2025-01-01T00:00:00.000Z',
+      closedAt: '2025-01-02T00:00:00.000Z',
+    });
+    const memo = { kind: 'sft', model: 'fresh/model', engine: 'local' };
+    const server = new FakeServer({
+      'train/one': { status: 'RUNNING', answers: { status: LIVE } },
+      'train/fresh': { status: 'RUNNING', memo, answers: { status: { ...LIVE, run: 'fresh', step: 0 } } },
+      'eval/one/0': { status: 'RUNNING' },
+    });
+
+    const runs = await listRuns({ link: server.link, records });
+
+    expect(runs.map(({ run, step, model }) => [run, step, model])).toEqual([
+      ['fresh', 0, 'fresh/model'],
+      ['one', 55, 'everstep/tiny'],
+      ['old', 40, 'everstep/tiny'],
+    ]);
+    expect(Object.keys(runs[0] ?? {})).toEqual([
+      'run',
+      'kind',
+      'model',
+      'status',
+      'step',
+      'totalSteps',
+      'startedAt',
+      'closedAt',
+    ]);
+  });
+
+  test('filters by status, kind and model', async () => {
+    await store();
+    await store({ run: 'two', status: 'failed', model: 'other' });
+
+    expect(await listRuns({ link: SERVER_AWAY, records }, { status: 'failed' })).toMatchObject([
+      { run: 'two' },
+    ]);
+    expect(await listRuns({ link: SERVER_AWAY, records }, { model: 'everstep/tiny' })).toMatchObject([
+      { run: 'one' },
+    ]);
+    expect(await listRuns({ link: SERVER_AWAY, records }, { kind: 'rl' })).toEqual([]);
+  });
+});

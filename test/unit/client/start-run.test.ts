@@ -1,0 +1,185 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { defaultRunName, nextFreeSuffix } from '../../../src/client/run-names';
+import { startRun } from '../../../src/client/start-run';
+import { parseTrainingConfig } from '../../../src/config/load-config';
+import type { RunState } from '../../../src/core/run';
+import { createRunStore } from '../../../src/stores/run-store';
+import type { RunStore } from '../../../src/stores/run-store';
+import { FakeServer, LIVE, STATE } from './fake-server';
+
+const CONFIG = parseTrainingConfig({
+  kind: 'sft',
+  model: 'everstep/tiny',
+  dataset: { path: '/train.jsonl' },
+});
+const ALL_ATTRIBUTES = {
+  EverstepKind: 2,
+  EverstepRun: 2,
+  EverstepModel: 2,
+  EverstepStatus: 2,
+  EverstepStep: 3,
+  EverstepScore: 4,
+};
+
+let root = '';
+let records: RunStore;
+beforeEach(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'everstep-start-'));
+  records = createRunStore(root);
+});
+afterEach(async () => {
+  await rm(root, { recursive: true, force: true });
+});
+
+async function store(more: Partial<RunState>): Promise<void> {
+  const state = { ...STATE, ...more };
+  await records.claim(state.run, { workflowId: `train/${state.run}`, firstRunId: 'first' });
+  await records.writeState(state.run, state);
+}
+
+const running = { status: 'RUNNING' as const, answers: { status: LIVE } };
+
+test('starts the workflow under the name of the run, with config and provenance', async () => {
+  const server = new FakeServer();
+
+  const { handle, isAttached } = await startRun({ link: server.link, records }, CONFIG, {
+    command: ['everstep', 'train', 'x'],
+  });
+
+  expect(handle.name).toBe('sft-tiny-1');
+  expect(isAttached).toBe(false);
+  expect(server.started).toMatchObject([
+    {
+      type: 'trainSupervised',
+      options: {
+        workflowId: 'train/sft-tiny-1',
+        taskQueue: 'everstep',
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+        memo: { kind: 'sft', model: 'everstep/tiny', engine: 'local' },
+        args: [
+          {
+            run: 'sft-tiny-1',
+            config: CONFIG,
+            useSearchAttributes: false,
+            provenance: { command: ['everstep', 'train', 'x'] },
+          },
+        ],
+      },
+    },
+  ]);
+  expect(server.started[0]?.options).not.toHaveProperty('typedSearchAttributes');
+});
+
+test.each([
+  ['knows them', ALL_ATTRIBUTES, false, true],
+  ['lets us add them', {}, true, true],
+  ['refuses to add the missing ones', { EverstepKind: 2 }, false, false],
+])('uses search attributes when the server %s', async (_, known, mayAdd, expected) => {
+  const server = new FakeServer();
+  server.searchAttributes = { ...known };
+  server.mayAddAttributes = mayAdd;
+
+  await startRun({ link: server.link, records }, CONFIG);
+
+  expect(server.started[0]?.options.args[0]).toMatchObject({ useSearchAttributes: expected });
+  expect(server.started[0]?.options.typedSearchAttributes !== undefined).toBe(expected);
+});
+
+test('default names skip those of the store and those only the server remembers', async () => {
+  await store({ run: 'sft-tiny-4', status: 'completed' });
+  const server = new FakeServer({ 'train/sft-tiny-5': { status: 'COMPLETED' } });
+
+  const { handle } = await startRun({ link: server.link, records }, CONFIG);
+
+  expect(handle.name).toBe('sft-tiny-6');
+});
+
+test('attaches to a run that is under way', async () => {
+  await store({});
+  const server = new FakeServer({ 'train/one': running });
+
+  expect(await startRun({ link: server.link, records }, CONFIG, { run: 'one' })).toMatchObject({
+    isAttached: true,
+  });
+  expect(server.started).toEqual([]);
+});
+
+test('attaches to a run that waits for a worker', async () => {
+  await store({});
+  const server = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+
+  expect(await startRun({ link: server.link, records }, CONFIG, { run: 'one' })).toMatchObject({
+    isAttached: true,
+  });
+});
+
+test('refuses the name of a run that has ended', async () => {
+  await store({ status: 'completed', step: 100 });
+
+  await expect(
+    startRun({ link: new FakeServer().link, records }, CONFIG, { run: 'one' }),
+  ).rejects.toMatchObject({
+    code: 'run-exists',
+    message:
+      'Run "one" has ended (completed at step 100 of 100). Choose another --run NAME, or --force-new to start "one-2" or the next free number.',
+  });
+});
+
+test('with forceNew takes the next free suffix, whatever became of the run', async () => {
+  await store({ status: 'completed' });
+  await store({ run: 'one-2', status: 'failed' });
+
+  const { handle } = await startRun({ link: new FakeServer().link, records }, CONFIG, {
+    run: 'one',
+    forceNew: true,
+  });
+
+  expect(handle.name).toBe('one-3');
+});
+
+test('refuses a run whose workflow the server does not have, with the remedy', async () => {
+  await store({});
+
+  await expect(
+    startRun({ link: new FakeServer().link, records }, CONFIG, { run: 'one' }),
+  ).rejects.toMatchObject({
+    code: 'run-exists',
+    message: expect.stringMatching(
+      /stands at step 40 of 100 and cannot go on\..*no workflow "train\/one".*--force-new/,
+    ) as string,
+  });
+});
+
+test('a run that was refused while it was prepared may be started again under its name', async () => {
+  const failure = { message: 'no such model', type: 'unknown-model' };
+  const server = new FakeServer({ 'train/one': { status: 'FAILED', failure } });
+
+  const { handle, isAttached } = await startRun({ link: server.link, records }, CONFIG, { run: 'one' });
+
+  expect([handle.name, isAttached]).toEqual(['one', false]);
+  expect(server.started[0]?.options.workflowIdReusePolicy).toBe('ALLOW_DUPLICATE_FAILED_ONLY');
+});
+
+test('a name that could leave the store is refused', async () => {
+  await expect(
+    startRun({ link: new FakeServer().link, records }, CONFIG, { run: '../x' }),
+  ).rejects.toMatchObject({ code: 'bad-config' });
+});
+
+describe('names', () => {
+  test.each([
+    ['sft', 'everstep/tiny', [], 'sft-tiny-1'],
+    ['sft', 'Qwen/Qwen3-8B', ['sft-Qwen3-8B-1', 'sft-Qwen3-8B-x'], 'sft-Qwen3-8B-2'],
+    ['sft', 'tinker://a/b c', [], 'sft-b-c-1'],
+    ['sft', 'x/', [], 'sft-model-1'],
+    ['rl', 'everstep/tiny', ['sft-tiny-1'], 'rl-tiny-1'],
+  ])('%s of %s', (kind, model, taken, expected) => {
+    expect(defaultRunName(kind, model, taken)).toBe(expected);
+  });
+
+  test('a suffix fills the first gap', () => {
+    expect(nextFreeSuffix('a', ['a', 'a-2', 'a-4'])).toBe('a-3');
+  });
+});

@@ -1,0 +1,82 @@
+import path from 'node:path';
+import { readEnvironment } from '../../../src/config/environment';
+import { readTemporalAddress } from '../../../src/config/temporal-connection';
+
+describe('readEnvironment', () => {
+  test.each([
+    ['the current folder', {}, {}, '.everstep', '.everstep/store'],
+    ['EVERSTEP_HOME', {}, { EVERSTEP_HOME: '/a' }, '/a', '/a/store'],
+    ['the command line before EVERSTEP_HOME', { dataDir: 'b' }, { EVERSTEP_HOME: '/a' }, 'b', 'b/store'],
+    ['EVERSTEP_STORE', {}, { EVERSTEP_STORE: 'c' }, '.everstep', 'c'],
+    ['the command line before EVERSTEP_STORE', { store: 'd' }, { EVERSTEP_STORE: 'c' }, '.everstep', 'd'],
+  ])('takes the places from %s', (_from, options, variables, dataFolder, store) => {
+    const environment = readEnvironment(options, variables);
+
+    expect(environment.dataFolder).toBe(path.resolve(dataFolder));
+    expect(environment.store).toBe(path.resolve(store));
+  });
+
+  test('leaves a bucket as it is written', () => {
+    expect(readEnvironment({ store: 's3://bucket/runs' }, {}).store).toBe('s3://bucket/runs');
+  });
+
+  test('treats an empty variable as one that is not set', () => {
+    expect(readEnvironment({}, { TINKER_API_KEY: '', HF_TOKEN: ' ' })).toMatchObject({
+      engineApiKey: null,
+      huggingFaceToken: null,
+    });
+  });
+
+  test('keeps programs in the cache folder of the system', () => {
+    expect(readEnvironment({}, { XDG_CACHE_HOME: '/x', HOME: '/h' }).cacheFolder).toBe('/x/everstep');
+    expect(readEnvironment({}, { HOME: '/h' }).cacheFolder).toBe('/h/.cache/everstep');
+  });
+
+  test('refuses a log level that does not exist, naming those that do', () => {
+    expect(() => readEnvironment({}, { EVERSTEP_LOG_LEVEL: 'loud' })).toThrow(/"loud".*debug/);
+  });
+});
+
+describe('readTemporalAddress', () => {
+  const without = { TEMPORAL_CONFIG_FILE: '/nonexistent/temporal.toml' };
+
+  test('is null where nothing is configured', () => {
+    expect(readTemporalAddress(without)).toBeNull();
+  });
+
+  test('uses the namespace everstep unless another is configured', () => {
+    expect(readTemporalAddress({ ...without, TEMPORAL_ADDRESS: 'host:7233' })).toEqual({
+      address: 'host:7233',
+      namespace: 'everstep',
+    });
+    expect(
+      readTemporalAddress({ ...without, TEMPORAL_ADDRESS: 'host:7233', TEMPORAL_NAMESPACE: 'mine' })
+        ?.namespace,
+    ).toBe('mine');
+  });
+
+  test('turns TLS on with an API key', () => {
+    const target = readTemporalAddress({
+      ...without,
+      TEMPORAL_ADDRESS: 'cloud:7233',
+      TEMPORAL_API_KEY: 'secret',
+    });
+
+    expect(target).toMatchObject({ apiKey: 'secret', tls: true });
+  });
+
+  test('reads client certificates given as data', () => {
+    const target = readTemporalAddress({
+      ...without,
+      TEMPORAL_ADDRESS: 'cloud:7233',
+      TEMPORAL_TLS_CLIENT_CERT_DATA: 'certificate',
+      TEMPORAL_TLS_CLIENT_KEY_DATA: 'key',
+      TEMPORAL_TLS_SERVER_NAME: 'name',
+    });
+
+    expect(target?.tls).toEqual({
+      serverNameOverride: 'name',
+      clientCertPair: { crt: Buffer.from('certificate'), key: Buffer.from('key') },
+    });
+  });
+});

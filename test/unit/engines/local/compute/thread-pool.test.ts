@@ -1,0 +1,79 @@
+import { SharedHeap } from '../../../../../src/engines/local/compute/shared-heap';
+import { ThreadPool } from '../../../../../src/engines/local/compute/thread-pool';
+import type { BackgroundWork, JobRequest } from '../../../../../src/engines/local/compute/thread-pool';
+
+const FLOATS = 1 << 16;
+
+interface Fixture {
+  readonly pool: ThreadPool;
+  readonly job: JobRequest<'addRange'>;
+  readonly order: string[];
+  quantaLeft: number;
+}
+
+function openPool(threads: number): Fixture {
+  const heap = new SharedHeap(8);
+  const source = heap.allocate(FLOATS, 'a test');
+  const target = heap.allocate(FLOATS, 'a test');
+  const job: JobRequest<'addRange'> = {
+    kind: 'addRange',
+    input: { target, sources: [source], count: FLOATS },
+    arenaFloats: 0,
+  };
+  const order: string[] = [];
+  const background: BackgroundWork = {
+    next: () => {
+      if (fixture.quantaLeft === 0) return null;
+      fixture.quantaLeft -= 1;
+      order.push('quantum');
+      return { request: job, settle: () => undefined };
+    },
+  };
+  const fixture: Fixture = {
+    pool: new ThreadPool(heap, background, { threads, kernels: 'auto' }),
+    job,
+    order,
+    quantaLeft: 0,
+  };
+  return fixture;
+}
+
+test('training goes before background work, which gets what is left', async () => {
+  const fixture = openPool(1);
+  const { pool, job, order } = fixture;
+  await pool.run(job);
+  fixture.quantaLeft = 1000;
+  pool.kick();
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  const quantaBefore = order.length;
+
+  await Promise.all(['a', 'b', 'c', 'd'].map((name) => pool.run(job).then(() => order.push(name))));
+  const quantaMeanwhile = order.filter((name) => name === 'quantum').length - quantaBefore;
+  await pool.close();
+
+  expect(quantaBefore).toBeGreaterThan(1);
+  expect(order.filter((name) => name !== 'quantum')).toEqual(['a', 'b', 'c', 'd']);
+  // One may start when the last job's answer arrives, before its promise is seen to be settled.
+  expect(quantaMeanwhile).toBeLessThanOrEqual(1);
+});
+
+test('a job that does not fit is refused, and the thread goes on', async () => {
+  const { pool, job } = openPool(1);
+  const before = pool.run(job);
+  const tooLarge = pool.run({ ...job, arenaFloats: 2 ** 26 });
+  const after = pool.run(job);
+
+  await expect(tooLarge).rejects.toMatchObject({ code: 'request-failed', category: 'server' });
+  await expect(Promise.all([before, after])).resolves.toEqual([null, null]);
+  await pool.close();
+});
+
+test('after closing, waiting jobs and new ones are refused', async () => {
+  const { pool, job } = openPool(2);
+  const waiting = [1, 2, 3, 4, 5, 6].map(() => pool.run(job));
+  const settled = Promise.allSettled(waiting);
+  await pool.close();
+
+  expect((await settled).at(-1)?.status).toBe('rejected');
+  await expect(pool.run(job)).rejects.toThrow('The local engine was closed.');
+});

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time';
+import pino from 'pino';
+import { createModelRuntime } from '../../../src/engines/local/compute/create-model-runtime';
+import type { ModelRuntime } from '../../../src/engines/local/model-runtime';
+import type { LocalEngine, LocalEngineOptions } from '../../../src/engines/local/engine';
+import { startLocalEngine } from '../../../src/engines/local/engine';
+import type { RunStore } from '../../../src/stores/run-store';
+import { createRunStore } from '../../../src/stores/run-store';
+import { installTemporalRuntime } from '../../../src/workers/logging';
+import type { RunningWorkers } from '../../../src/workers/worker';
+import { runWorkers } from '../../../src/workers/worker';
+
+const logger = pino({ level: process.env['EVERSTEP_TEST_LOG'] ?? 'silent' }, pino.destination(2));
+
+interface StackParts {
+  readonly folder: string;
+  readonly namespace: string;
+  readonly client: Client;
+  readonly connection: Connection;
+  readonly runtime: ModelRuntime;
+  readonly engineOptions: Partial<LocalEngineOptions>;
+}
+
+/** A real server, a real engine over the real wire, and the production worker, with a store of its own. */
+export class TestStack {
+  private workers: RunningWorkers | null = null;
+
+  private constructor(
+    private readonly parts: StackParts,
+    public engine: LocalEngine,
+  ) {}
+
+  get folder(): string {
+    return this.parts.folder;
+  }
+
+  get client(): Client {
+    return this.parts.client;
+  }
+
+  /** `slot` is the namespace of the test file: task queues have fixed names, so files share nothing else. */
+  static async start(slot: number, engineOptions: Partial<LocalEngineOptions> = {}): Promise<TestStack> {
+    const address = process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'];
+    if (address === undefined) throw new Error('No Temporal server: run through jest without EVERSTEP_TEST_NO_SERVER.');
+    installTemporalRuntime(logger);
+    const folder = mkdtempSync(join(tmpdir(), 'everstep-workflows-'));
+    const runtime = await createModelRuntime({ threads: 2 });
+    const engine = await startLocalEngine({ port: 0, dataFolder: join(folder, 'engine'), runtime, logger, ...engineOptions });
+    const namespace = `test-${slot}`;
+    const connection = await Connection.connect({ address });
+    await registerNamespace(connection, namespace);
+    const client = new Client({ connection, namespace });
+    return new TestStack({ folder, namespace, client, connection, runtime, engineOptions }, engine);
+  }
+
+  get store(): RunStore {
+    return createRunStore(join(this.folder, 'store'));
+  }
+
+  async startWorkers(): Promise<void> {
+    this.workers = await runWorkers({
+      connection: { address: process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'] ?? '', namespace: this.parts.namespace },
+      roles: ['workflows', 'training', 'sampling'],
+      concurrency: {},
+      dataFolder: this.folder,
+      store: join(this.folder, 'store'),
+      engine: { url: this.engine.url },
+      logger,
+    });
+  }
+
+  async stopWorkers(): Promise<void> {
+    this.workers?.shutdown();
+    await this.workers?.run;
+    this.workers = null;
+  }
+
+  /** As if the engine had died and been started again: its models are gone, its checkpoints are not. */
+  async restartEngine(): Promise<void> {
+    const port = Number(new URL(this.engine.url).port);
+    await this.engine.close();
+    this.engine = await startLocalEngine({
+      port,
+      dataFolder: join(this.folder, 'engine'),
+      runtime: this.parts.runtime,
+      logger,
+      ...this.parts.engineOptions,
+    });
+  }
+
+  async stop(): Promise<void> {
+    await this.stopWorkers();
+    await this.parts.connection.close();
+    await this.engine.close();
+    await this.parts.runtime.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+async function registerNamespace(connection: Connection, namespace: string): Promise<void> {
+  try {
+    await connection.workflowService.registerNamespace({
+      namespace,
+      workflowExecutionRetentionPeriod: msToTs('1 day'),
+    });
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.includes('ALREADY_EXISTS')) throw error;
+  }
+}
