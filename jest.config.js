@@ -1,5 +1,5 @@
 /** Tests run from the TypeScript sources; packages that ship only ES modules are compiled on the way in. */
-const ESM_ONLY = ['hyparquet', 'hyparquet-compressors', 'fzstd', '@huggingface'];
+const ESM_ONLY = ['hyparquet', 'hyparquet-compressors', 'hysnappy', '@huggingface'];
 
 module.exports = {
   testEnvironment: 'node',

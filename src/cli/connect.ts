@@ -18,6 +18,8 @@ export interface Session {
   readonly environment: Environment;
   /** The stack that does the work; null where a configured server does it, or nobody. */
   readonly stack: StackRecord | null;
+  /** False where nothing is configured and no stack runs: only the store answers. */
+  readonly hasServer: boolean;
   /** True where the stack goes when this command and its like have gone. */
   readonly isEmbedded: boolean;
   close(): Promise<void>;
@@ -97,6 +99,7 @@ async function createSession(parts: SessionParts): Promise<Session> {
     everstep,
     environment,
     stack,
+    hasServer: temporal !== null,
     isEmbedded: stack?.kind === 'until-idle',
     close: async () => {
       await everstep.close();

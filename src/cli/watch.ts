@@ -19,6 +19,8 @@ export interface WatchOptions {
 const POLL_MS = { terminal: 400, plain: 1000 };
 /** Without a terminal a line of progress is printed this often. */
 const PLAIN_LINE_MS = 10_000;
+/** A note is shown once it has held for this long. */
+const NOTE_AFTER_MS = 8000;
 
 /**
  * Shows a run until it has ended or `signal` fires: a bar at the bottom of a terminal, lines elsewhere, and a line for
@@ -33,10 +35,7 @@ export async function watchRun(
   try {
     for (;;) {
       const report = await handle.status();
-      const [scores, metrics] = await Promise.all([
-        handle.scores(),
-        handle.metrics({ from: view.metricsFrom }),
-      ]);
+      const [scores, metrics] = await Promise.all([handle.scores(), handle.latestMetrics()]);
       view.show(report, scores, metrics);
       onReport?.(report);
       if (isClosed(report) || signal?.aborted) return report;
@@ -52,7 +51,7 @@ class RunView {
   private readonly rate = createRate();
   private latest: MetricsRow | null = null;
   private latestScore: ScoreRow | null = null;
-  private note: string | null = null;
+  private note: { readonly text: string; readonly since: number; isShown?: boolean } | null = null;
   private waitingFor: string | null = null;
   private rewinds: number | null = null;
   private printedAt = Number.NEGATIVE_INFINITY;
@@ -60,12 +59,8 @@ class RunView {
 
   constructor(private readonly output: Output) {}
 
-  get metricsFrom(): number {
-    return this.latest?.step ?? 0;
-  }
-
-  show(report: RunReport, scores: readonly ScoreRow[], metrics: readonly MetricsRow[]): void {
-    this.latest = metrics.at(-1) ?? this.latest;
+  show(report: RunReport, scores: readonly ScoreRow[], metrics: MetricsRow | null): void {
+    this.latest = metrics;
     this.rate.add(report.step, performance.now());
     this.showChanges(report);
     this.showScores(scores);
@@ -79,15 +74,23 @@ class RunView {
         this.output.colors.yellow(`step ${report.step}: waiting for ${escapeControls(waitingFor)}`),
       );
     }
-    if (report.note !== null && report.note !== this.note) this.output.note(report.note);
+    this.showNote(report);
     if (this.rewinds !== null && report.rewinds > this.rewinds) {
       this.output.line(
         `step ${report.step}: the model was lost and opened again from a checkpoint (rewind ${report.rewinds}, ${report.stepsReplayed} steps trained again so far)`,
       );
     }
     this.waitingFor = waitingFor;
-    this.note = report.note;
     this.rewinds = report.rewinds;
+  }
+
+  /** A worker that is just being replaced is no reason to tell a person to start one. */
+  private showNote({ note, source }: RunReport): void {
+    if (note !== this.note?.text) this.note = note === null ? null : { text: note, since: performance.now() };
+    if (this.note === null || this.note.isShown) return;
+    if (source === 'server' && performance.now() - this.note.since < NOTE_AFTER_MS) return;
+    this.note.isShown = true;
+    this.output.note(this.note.text);
   }
 
   private showScores(scores: readonly ScoreRow[]): void {

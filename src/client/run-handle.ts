@@ -1,5 +1,7 @@
+import path from 'node:path';
 import { DomainError } from '../core/errors';
 import type { CheckpointRow, EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
+import { readLastRow } from './last-row';
 import type { ControlRow, StepRange } from '../stores/run-store';
 import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
 import { cellsOfScores, mergeCells, mergeScores } from './merge-scores';
@@ -59,7 +61,7 @@ export class RunHandle {
     const hasFailed = facts !== null && facts !== 'missing' && facts.status === 'failed';
     return reportRun({
       ...shared,
-      state: (await this.latestState(live === null)) ?? state,
+      state: (await this.latestState()) ?? state,
       facts,
       live,
       server: link.target && link.description,
@@ -67,13 +69,16 @@ export class RunHandle {
     });
   }
 
-  /** Read again, because the run may have been closed meanwhile. Its step is written there only now and then. */
-  private async latestState(withStep: boolean): Promise<RunState | null> {
-    const { records } = this.sources;
-    const state = await records.readState(this.name);
-    if (!state || isClosed(state) || !withStep) return state;
-    const lastRow = (await records.readMetrics(this.name, { from: state.step })).at(-1);
-    return { ...state, step: Math.max(state.step, lastRow?.step ?? 0) };
+  /** The newest row of `metrics.jsonl`; null before the first step is done. */
+  async latestMetrics(): Promise<MetricsRow | null> {
+    return readLastRow<MetricsRow>(path.join(this.sources.records.runFolder(this.name), 'metrics.jsonl'));
+  }
+
+  /** Read again, because the run may have been closed meanwhile. A step counts as done when its row is there. */
+  private async latestState(): Promise<RunState | null> {
+    const state = await this.sources.records.readState(this.name);
+    if (!state || isClosed(state)) return state;
+    return { ...state, step: Math.max(state.step, (await this.latestMetrics())?.step ?? 0) };
   }
 
   async scores(): Promise<ScoreRow[]> {

@@ -12,4 +12,5 @@ export type RunRecords = Pick<
   | 'readScores'
   | 'readState'
   | 'readTiming'
+  | 'runFolder'
 >;

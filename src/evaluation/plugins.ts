@@ -5,6 +5,7 @@ import { createJiti } from 'jiti';
 import { DomainError } from '../core/errors';
 import type { SampledSequence, SampleRequest, SampleResult } from '../core/sampling';
 import type { Message } from '../core/conversation';
+import { messageOf } from './error-message';
 import type { Example } from './example';
 import type { Score } from './graders/grader';
 
@@ -138,8 +139,9 @@ async function importPluginFile(path: string): Promise<unknown> {
     const byDefault = propertyOf(imported, 'default');
     return byDefault ?? imported;
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new DomainError('bad-plugin', `plugins: ${path} fails when loaded: ${reason}`, { cause: error });
+    throw new DomainError('bad-plugin', `plugins: ${path} fails when loaded: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 

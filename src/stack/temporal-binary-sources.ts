@@ -120,7 +120,11 @@ interface ProgramRun {
 function run({ program, args, failure, variables = {} }: ProgramRun): Promise<void> {
   return new Promise((resolve, reject) => {
     const options = { env: childVariables(variables), timeout: BUILD_LIMIT_MS, encoding: 'utf8' } as const;
-    execFile(program, [...args], options, (error, _stdout, stderr) => {
+    const endWithUs = (): void => {
+      child.kill();
+    };
+    const child = execFile(program, [...args], options, (error, _stdout, stderr) => {
+      process.removeListener('exit', endWithUs);
       if (error === null) {
         resolve();
         return;
@@ -128,5 +132,6 @@ function run({ program, args, failure, variables = {} }: ProgramRun): Promise<vo
       const complaint = (stderr.trim() || error.message).split('\n').at(-1) ?? '';
       reject(new Error(`${failure} (${complaint})`, { cause: error }));
     });
+    process.once('exit', endWithUs);
   });
 }

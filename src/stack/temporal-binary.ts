@@ -23,6 +23,8 @@ export interface BinaryLookup {
   readonly onProgress: (line: string) => void;
 }
 
+const REASON_LIMIT = 180;
+
 /** Where downloads and builds end up. */
 export function cachedBinaryPath(cacheFolder: string): string {
   const name = process.platform === 'win32' ? 'temporal.exe' : 'temporal';
@@ -62,7 +64,7 @@ export async function obtainTemporalBinary(lookup: BinaryLookup): Promise<Tempor
       if ('version' in check) return { path: target, source, version: check.version };
       failures.push(`${source}: ${check.reason}`);
     } catch (error) {
-      failures.push(`${source}: ${error instanceof Error ? firstLine(error.message) : String(error)}`);
+      failures.push(`${source}: ${error instanceof Error ? inShort(error.message) : String(error)}`);
     }
     const next = WAYS[failures.length]?.source;
     lookup.onProgress(
@@ -91,6 +93,8 @@ async function explicitBinary(file: string): Promise<TemporalBinary> {
   );
 }
 
-function firstLine(text: string): string {
-  return text.trim().split('\n')[0] ?? '';
+/** Enough of a reason to go by; native errors repeat themselves at length. */
+function inShort(text: string): string {
+  const line = text.trim().split('\n')[0] ?? '';
+  return line.length <= REASON_LIMIT ? line : `${line.slice(0, REASON_LIMIT)}…`;
 }

@@ -28,7 +28,11 @@ export async function runTemporalService(options: TemporalServiceOptions): Promi
   const onProgress = (line: string): void => {
     logger.info(line);
   };
-  const binary = await obtainTemporalBinary(binaryLookup(environment, onProgress));
+  const binary = await Promise.race([
+    obtainTemporalBinary(binaryLookup(environment, onProgress)),
+    options.stop,
+  ]);
+  if ('exitCode' in binary) return binary.exitCode;
   logger.info(
     { program: binary.path, source: binary.source, version: binary.version },
     'Temporal CLI chosen',

@@ -53,7 +53,7 @@ export class JournalFence {
   /** Shuts out every attempt of a lower epoch. */
   raise(): void {
     this.check();
-    this.replace(this.leasePath, `${this.epoch}\n`);
+    replaceFile(this.leasePath, `${this.epoch}\n`);
     this.check();
   }
 
@@ -66,7 +66,7 @@ export class JournalFence {
   /** Puts a new file with these rows in the journal's place and opens it for appending. */
   publish(text: string): number {
     const own = this.generationPath(this.epoch);
-    this.replace(own, text);
+    replaceFile(own, text, sync);
     const descriptor = openSync(own, 'a');
     this.show(own);
     const held = this.heldEpoch();
@@ -123,17 +123,18 @@ export class JournalFence {
   private generationPath(epoch: number): string {
     return join(dirname(this.path), `.${basename(this.path)}.generation-${epoch}`);
   }
+}
 
-  private replace(path: string, text: string): void {
-    const temporary = temporaryName(path);
-    try {
-      writeFileSync(temporary, text);
-      sync(temporary);
-      renameSync(temporary, path);
-    } catch (error) {
-      rmSync(temporary, { force: true });
-      throw asStoreError(error, path);
-    }
+/** `beforeShown` sees the finished file before anybody else does. */
+function replaceFile(path: string, text: string, beforeShown?: (temporary: string) => void): void {
+  const temporary = temporaryName(path);
+  try {
+    writeFileSync(temporary, text);
+    beforeShown?.(temporary);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw asStoreError(error, path);
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SupervisedConfig } from '../config/supervised-config';
 import { DomainError } from '../core/errors';
-import type { TinkerClient } from '../engines/tinker/client';
+import type { TinkerClient, TinkerClientOptions } from '../engines/tinker/client';
 import { createTinkerClient } from '../engines/tinker/client';
 import type { OnWait } from '../engines/tinker/waiting';
 import type { ServerProfile } from '../engines/tinker/profile';
@@ -45,21 +45,27 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
     urlOf,
     async connect(engine, { baseModel, onWait }) {
       const url = urlOf(engine);
-      const open = (profile?: ServerProfile) =>
+      const open = (more: Pick<TinkerClientOptions, 'profile' | 'onWait'>) =>
         createTinkerClient({
           baseUrl: url,
           unreachableAfterMs: options.unreachableAfterMs,
           ...(options.apiKey !== undefined && { apiKey: options.apiKey }),
-          ...(onWait && { onWait }),
-          ...(profile && { profile }),
+          ...more,
         });
-      const probe = open(engine.profile && KNOWN_PROFILES[engine.profile]);
+      const probe = open({});
       try {
-        const profile = await probe.probeProfile({ baseModel });
-        return { url, profile, client: open(profile) };
+        const profile = withConfigured(await probe.probeProfile({ baseModel }), engine.profile);
+        return { url, profile, client: open({ profile, ...(onWait && { onWait }) }) };
       } finally {
         await probe.close();
       }
     },
   };
+}
+
+/** What a person says about the service goes before what it was taken for; its limits are its own in any case. */
+function withConfigured(probed: ServerProfile, name: SupervisedConfig['engine']['profile']): ServerProfile {
+  if (name === undefined) return probed;
+  const { maxSequenceLength, maxChunkDatums, maxChunkBytes } = probed;
+  return { ...KNOWN_PROFILES[name], maxSequenceLength, maxChunkDatums, maxChunkBytes };
 }

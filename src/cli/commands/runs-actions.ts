@@ -113,7 +113,13 @@ function printMetrics(rows: readonly MetricsRow[], output: Output): void {
   printTable(output, ['step', ...names], cells);
 }
 
-export async function watchOneRun(handle: RunHandle, output: Output): Promise<number> {
+export async function watchOneRun(
+  handle: RunHandle,
+  { hasServer }: Pick<Session, 'hasServer'>,
+  output: Output,
+): Promise<number> {
+  const first = await handle.status();
+  if (!hasServer && !isClosed(first)) return nobodyWorks(first, output);
   const interrupts = catchInterrupts();
   try {
     const report = await watchRun(handle, { output, signal: interrupts.signal });
@@ -125,4 +131,12 @@ export async function watchOneRun(handle: RunHandle, output: Output): Promise<nu
   } finally {
     interrupts.dispose();
   }
+}
+
+/** Without a server nothing would ever change. */
+function nobodyWorks(report: RunReport, output: Output): number {
+  output.document(statusDocument(report, []));
+  output.line(`${report.run}: step ${report.step} of ${report.totalSteps}`);
+  if (report.note !== null) output.note(report.note);
+  return EXIT.failed;
 }

@@ -80,7 +80,7 @@ function watchCommand(): Command {
     .description('follow a run until it ends (exit 0 when it completed)')
     .argument('<run>')
     .action((run: string, flags: RunsFlags) =>
-      perform(flags, (session, output) => watchOneRun(session.everstep.run(run), output)),
+      perform(flags, (session, output) => watchOneRun(session.everstep.run(run), session, output)),
     );
 }
 

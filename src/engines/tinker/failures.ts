@@ -13,6 +13,7 @@ export interface Subject {
 
 /** Servers after a restart fail requests for models they no longer hold with words alone. */
 const LOST = /not loaded|was unloaded|stale request|(model|session)\b.* not found/i;
+const UNKNOWN_MODEL = /(unknown|unsupported|invalid) (base )?model|base model .* not (supported|available)/i;
 const NAMES_SESSION = /^(model|session|sampling session|future|request)\b/i;
 const NO_CHECKPOINT =
   /(checkpoint|weights|path)\b.*(not found|missing|does not exist|no such)|(no such|unknown) checkpoint/i;
@@ -35,6 +36,9 @@ export function requestFailed(
 ): DomainError {
   if (LOST.test(detail) || NO_CHECKPOINT.test(detail))
     return missing({ ...subject, missing: 'session-lost' }, detail);
+  if (UNKNOWN_MODEL.test(detail)) {
+    return new DomainError('unknown-model', `The training service refuses ${subject.what}: ${detail}`);
+  }
   return new DomainError('request-failed', `The training service failed ${subject.what}: ${detail}`, {
     category,
   });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ErrorCode } from '../../core/errors';
 import { DomainError } from '../../core/errors';
+import { messageOf } from '../error-message';
 
 /** Failures that say nothing of the example: the attempt ends, and whoever comes next goes on from the journal. */
 const WHOLE_CELL: readonly ErrorCode[] = [
@@ -82,5 +83,5 @@ function isFault(error: unknown): boolean {
 
 function reasonOf(error: unknown, isTimeout: boolean, timeoutMs: number): string {
   if (isTimeout) return `timeout (${timeoutMs / 1000}s)`;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

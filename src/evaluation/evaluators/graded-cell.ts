@@ -8,7 +8,7 @@ import { findBenchmark } from '../benchmarks';
 import { digestOf } from '../digest';
 import type { Example } from '../example';
 import { withUniqueIds } from '../example';
-import type { Grader } from '../graders/grader';
+import type { Grader, Score } from '../graders/grader';
 import type { PluginRegistry } from '../plugins';
 import { findGrader } from '../plugins';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
@@ -135,8 +135,21 @@ function pluginGrader(plugins: PluginRegistry, name: string): Grader {
     name,
     version: `${name}@${plugins.hash?.slice(0, 16) ?? 'unknown'}`,
     async grade(completion, example) {
-      const score = await judge(completion, example);
-      return typeof score === 'object' ? score : { value: Number(score), answer: completion };
+      return scoreFrom(await judge(completion, example), completion);
     },
+  };
+}
+
+/** Plug-ins may be plain JavaScript and return anything. */
+function scoreFrom(given: unknown, completion: string): Score {
+  if (typeof given === 'number' || typeof given === 'boolean')
+    return { value: Number(given), answer: completion };
+  const score: Partial<Record<keyof Score, unknown>> =
+    typeof given === 'object' && given !== null ? given : {};
+  const { value, answer, explanation } = score;
+  return {
+    value: typeof value === 'number' ? value : NaN,
+    answer: typeof answer === 'string' ? answer : null,
+    ...(typeof explanation === 'string' && { explanation }),
   };
 }

@@ -9,7 +9,7 @@ export interface KeyedRow {
   readonly key: string;
 }
 
-/** Opens `journal/<stage>.jsonl` of a cell, uses it, and leaves it synced. */
+/** Opens `journal/<stage>.jsonl` of a cell, uses it, and leaves it synced. Throws `superseded` when overtaken meanwhile. */
 export async function withJournal<Row extends KeyedRow, Result>(
   work: Pick<CellWork, 'folder' | 'epoch'>,
   stage: string,
@@ -18,7 +18,10 @@ export async function withJournal<Row extends KeyedRow, Result>(
   const path = join(work.folder, 'journal', `${stage}.jsonl`);
   const journal = await openJournal<Row>({ path, epoch: work.epoch, keyOf: ({ key }) => key });
   try {
-    return await use(journal);
+    const result = await use(journal);
+    // An attempt that was overtaken while it finished must not write results over its successor's.
+    journal.verify();
+    return result;
   } finally {
     await journal.close();
   }

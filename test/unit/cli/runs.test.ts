@@ -187,12 +187,21 @@ test.each([
   );
   const { output, stdout } = recordOutput();
 
-  expect(await watchOneRun(session.everstep.run('one'), output)).toBe(code);
+  expect(await watchOneRun(session.everstep.run('one'), { hasServer: false }, output)).toBe(code);
 
   expect(stdout()).toContain('step 0: arithmetic accuracy 0.5 [0.4038, 0.5962] (n 100)');
   expect(stdout()).toContain(
     `Run one ${status} at step 100 of 100: because. Rewinds: 2, steps trained again: 7.`,
   );
+});
+
+test('runs watch of a run that nobody works on says so and ends', async () => {
+  await store(STATE);
+  const { output, stderr } = recordOutput();
+
+  expect(await watchOneRun(session.everstep.run('one'), { hasServer: false }, output)).toBe(1);
+
+  expect(stderr()).toContain('No Temporal server is running');
 });
 
 test('an unknown run is refused with the known ones', async () => {

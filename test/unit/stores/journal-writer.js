@@ -15,7 +15,11 @@ function say(what) {
   fs.writeSync(1, `${what}\n`);
 }
 
+let hasStopped = false;
+
 function stopHere() {
+  if (hasStopped) return;
+  hasStopped = true;
   say('stopping');
   process.kill(process.pid, 'SIGSTOP');
 }

@@ -507,6 +507,15 @@ describe('models', () => {
     });
   });
 
+  test('that the server does not have are unknown', async () => {
+    server.on('POST create_model', { status: 400, json: { detail: 'Unknown base model "b". Known: a.' } });
+
+    const creating = connect().createModel(spec);
+
+    await expect(creating).rejects.toMatchObject({ code: 'unknown-model' });
+    await expect(creating).rejects.toThrow('Known: a');
+  });
+
   test('that are gone already count as unloaded', async () => {
     server.on('POST unload_model', { status: 404, json: { detail: 'Model not found' } });
 

@@ -5,12 +5,10 @@ import { createGzip } from 'node:zlib';
 import { pipeline } from 'node:stream/promises';
 import type { Pack } from 'tar-stream';
 import { pack } from 'tar-stream';
+import { loraScaling } from '../../compute/layout';
 import type { LoraConfig } from '../../model-runtime';
 import type { CheckpointMeta } from './checkpoint-files';
 import { readTensorFile } from './tensor-file';
-
-/** What the engine scales adapters with: alpha / rank. */
-const LORA_ALPHA = 32;
 
 /** A gzipped tar as other tools load it: PEFT's two files for an adapter, `model.safetensors` for a whole model. */
 export function archiveCheckpoint(
@@ -48,7 +46,7 @@ async function adapterConfig(meta: CheckpointMeta, lora: LoraConfig, weightsFile
     task_type: 'CAUSAL_LM',
     base_model_name_or_path: meta.baseModel,
     r: lora.rank,
-    lora_alpha: LORA_ALPHA,
+    lora_alpha: loraScaling(lora.rank) * lora.rank,
     lora_dropout: 0,
     bias: 'none',
     target_modules: [...new Set(modules)].sort(),

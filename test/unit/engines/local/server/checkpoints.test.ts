@@ -166,10 +166,10 @@ describe('a checkpoint', () => {
   });
 
   test('goes when its time is over', async () => {
-    const address = (await save(1, { ttl_seconds: 1 })).body.path;
+    const address = (await save(1, { ttl_seconds: 2 })).body.path;
     expect((await engine.driver.post('weights_info', { tinker_path: address })).status).toBe(200);
 
-    await new Promise((resolve) => setTimeout(resolve, 1100));
+    await new Promise((resolve) => setTimeout(resolve, 2100));
 
     expect((await engine.driver.post('weights_info', { tinker_path: address })).status).toBe(404);
     expect((await engine.driver.get('checkpoints')).body.checkpoints).toEqual([]);

@@ -1,0 +1,33 @@
+import { open } from 'node:fs/promises';
+import { parseJsonObject } from '../stores/json-lines';
+
+const TAIL_BYTES = 64 * 1024;
+
+/** The last whole row of a JSONL file, read from its end: files grow long, and this is asked often. */
+export async function readLastRow<Row extends object>(file: string): Promise<Row | null> {
+  const lines = (await readTail(file)).split('\n');
+  // What follows the last line break is empty, or a row that is being written.
+  for (const line of lines.slice(0, -1).reverse()) {
+    const row = parseJsonObject<Row>(line);
+    if (row) return row;
+  }
+  return null;
+}
+
+async function readTail(path: string): Promise<string> {
+  const file = await open(path, 'r').catch(() => null);
+  if (!file) return '';
+  try {
+    const { size } = await file.stat();
+    const start = Math.max(0, size - TAIL_BYTES);
+    const { buffer, bytesRead } = await file.read(
+      Buffer.alloc(Math.min(size, TAIL_BYTES)),
+      0,
+      undefined,
+      start,
+    );
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}

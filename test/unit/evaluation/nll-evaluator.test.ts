@@ -1,0 +1,173 @@
+import type { EvaluatorConfig } from '../../../src/config/evaluation-config';
+import { EvaluatorConfig as EvaluatorSchema } from '../../../src/config/evaluation-config';
+import type { SampleRequest, Sampler } from '../../../src/core/sampling';
+import { evaluateCell } from '../../../src/evaluation/evaluate-cell';
+import { dependenciesOf, tokenizer, workOf } from './measured-model';
+
+const ROWS = [
+  {
+    id: 'a',
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'ab' },
+    ],
+  },
+  {
+    id: 'b',
+    messages: [
+      { role: 'user', content: 'hello' },
+      { role: 'assistant', content: '日' },
+    ],
+  },
+];
+
+function nll(options: object = {}): EvaluatorConfig {
+  return EvaluatorSchema.parse({ type: 'nll', name: 'test', dataset: { path: 'rows.jsonl' }, ...options });
+}
+
+/** Every ASCII token has log-probability −1, every other character −2, special tokens −4. */
+function measuringModel() {
+  const requests: SampleRequest[] = [];
+  const sampler: Sampler = {
+    async sample(request) {
+      requests.push(request);
+      const promptLogprobs = request.prompt.map((token, index) => {
+        if (index === 0) return null;
+        if (tokenizer.isSpecial(token)) return -4;
+        return token < 128 ? -1 : -2;
+      });
+      return { sequences: [{ tokens: [0], logprobs: null, stopReason: 'length' }], promptLogprobs };
+    },
+  };
+  return { sampler, requests };
+}
+
+test('weighs each example the same, as training does', async () => {
+  const { sampler } = measuringModel();
+
+  const scores = await evaluateCell(dependenciesOf(sampler, { rows: ROWS }), {
+    ...workOf({ name: 'test' }),
+    evaluator: nll(),
+  });
+
+  // Replies are "ab<|end|>" (−1, −1, −4) and "日<|end|>" (−2, −4); their means are 2 and 3. Bytes: 2 and 3.
+  const [loss, bits] = scores;
+  expect(loss).toEqual({
+    metric: 'nll',
+    key: 'test/nll',
+    value: expect.closeTo(2.5, 6),
+    stderr: expect.closeTo(0.5, 6),
+    n: 2,
+    higherIsBetter: false,
+  });
+  expect(bits).toMatchObject({
+    metric: 'bpb',
+    key: 'test/bpb',
+    value: expect.closeTo(4 / (Math.LN2 * 5), 6),
+    n: 2,
+  });
+});
+
+test('weighs each token the same where training does', async () => {
+  const { sampler } = measuringModel();
+  const supervision = { trainOnWhat: 'allAssistantMessages', lossReduction: 'none' } as const;
+
+  const [loss] = await evaluateCell(dependenciesOf(sampler, { rows: ROWS, supervision }), {
+    ...workOf({ name: 'test' }),
+    evaluator: nll(),
+  });
+
+  expect(loss?.value).toBeCloseTo(12 / 5, 6);
+});
+
+test('asks for the log-probs of the whole conversation and draws one token', async () => {
+  const { sampler, requests } = measuringModel();
+
+  await evaluateCell(dependenciesOf(sampler, { rows: ROWS.slice(0, 1) }), { ...workOf(), evaluator: nll() });
+
+  expect(requests).toHaveLength(1);
+  expect(requests[0]).toMatchObject({ promptLogprobs: true, numSamples: 1, params: { maxTokens: 1 } });
+  expect(tokenizer.decode(requests[0]?.prompt ?? [])).toMatch(/hi.*ab<\|end\|>$/s);
+});
+
+test('names its metrics, so that several can run', async () => {
+  const { sampler } = measuringModel();
+
+  const scores = await evaluateCell(dependenciesOf(sampler, { rows: ROWS }), {
+    ...workOf({ name: 'validation' }),
+    evaluator: nll({ name: 'validation' }),
+  });
+
+  expect(scores.map(({ key }) => key)).toEqual(['validation/nll', 'validation/bpb']);
+});
+
+test('says null where nothing carries weight, and asks nothing', async () => {
+  const { sampler, requests } = measuringModel();
+  const rows = [{ id: 'a', messages: [{ role: 'user', content: 'hi' }] }];
+
+  const scores = await evaluateCell(dependenciesOf(sampler, { rows }), {
+    ...workOf({ name: 'test' }),
+    evaluator: nll(),
+  });
+
+  expect(scores.map(({ value, stderr, n }) => [value, stderr, n])).toEqual([
+    [null, null, 0],
+    [null, null, 0],
+  ]);
+  expect(requests).toHaveLength(0);
+});
+
+test('cuts what the model cannot read', async () => {
+  const { sampler, requests } = measuringModel();
+
+  await evaluateCell(dependenciesOf(sampler, { rows: ROWS, contextLength: 8 }), {
+    ...workOf(),
+    evaluator: nll(),
+  });
+
+  expect(requests.every(({ prompt }) => prompt.length <= 8)).toBe(true);
+});
+
+test('measures only what is missing after a crash', async () => {
+  const { sampler, requests } = measuringModel();
+  const failing: Sampler = {
+    sample: (request) =>
+      requests.length === 1 ? Promise.reject(new Error('killed')) : sampler.sample(request),
+  };
+  const work = workOf();
+  const evaluator = nll({ concurrency: 1 });
+  await expect(evaluateCell(dependenciesOf(failing, { rows: ROWS }), { ...work, evaluator })).rejects.toThrow(
+    'killed',
+  );
+
+  await evaluateCell(dependenciesOf(sampler, { rows: ROWS }), { ...work, epoch: 2, evaluator });
+
+  expect(requests).toHaveLength(2);
+});
+
+test('refuses an engine that gives no prompt log-probs', async () => {
+  const sampler: Sampler = { sample: async () => ({ sequences: [], promptLogprobs: null }) };
+
+  const evaluated = evaluateCell(dependenciesOf(sampler, { rows: ROWS }), { ...workOf(), evaluator: nll() });
+
+  await expect(evaluated).rejects.toMatchObject({ code: 'protocol-error' });
+});
+
+test('measures a seeded choice of the examples', async () => {
+  const { sampler, requests } = measuringModel();
+  const rows = Array.from({ length: 10 }, (_, index) => ({
+    id: String(index),
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: String(index) },
+    ],
+  }));
+
+  const [loss] = await evaluateCell(dependenciesOf(sampler, { rows }), {
+    ...workOf(),
+    evaluator: nll({ maxExamples: 4 }),
+  });
+
+  expect(loss?.n).toBe(4);
+  expect(new Set(requests.map(({ prompt }) => tokenizer.decode(prompt))).size).toBe(4);
+});

@@ -1,0 +1,278 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { EvaluatorConfig } from '../../../src/config/evaluation-config';
+import { evaluateCell } from '../../../src/evaluation/evaluate-cell';
+import { loadPlugins, NO_PLUGINS } from '../../../src/evaluation/plugins';
+import { validateEvaluators } from '../../../src/evaluation/validate-evaluators';
+import { loadResult } from '../../../src/stores/eval-store';
+import { dependenciesOf, modelThatSays, sumIn, workOf } from './measured-model';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-plugins-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function pluginFile(source: string, name = 'everstep.config.ts'): string {
+  const path = join(folder, name);
+  writeFileSync(path, source);
+  return path;
+}
+
+const EXAMPLE = resolve(__dirname, '../../../configs/plugins/everstep.config.ts');
+const SUMS = [1, 2, 3, 4].map((a) => ({
+  id: String(a),
+  messages: [
+    { role: 'user', content: `${a}+1=` },
+    { role: 'assistant', content: String(a + 1) },
+  ],
+}));
+
+function custom(options: object = {}) {
+  return EvaluatorConfig.parse({
+    type: 'custom',
+    name: 'sums',
+    grader: 'closeEnough',
+    dataset: { path: 'sums.jsonl' },
+    maxTokens: 16,
+    ...options,
+  });
+}
+
+function plugin(options: object = {}) {
+  return EvaluatorConfig.parse({ type: 'plugin', name: 'habits', evaluator: 'answerLength', ...options });
+}
+
+describe('loading', () => {
+  test('brings the names of the shipped example, and its hash', async () => {
+    const plugins = await loadPlugins(EXAMPLE);
+
+    expect([...plugins.graders.keys()]).toEqual(['closeEnough']);
+    expect([...plugins.evaluators.keys()]).toEqual(['answerLength']);
+    expect(plugins.hash).toBe(createHash('sha256').update(readFileSync(EXAMPLE)).digest('hex'));
+  });
+
+  test('reads types and a default export', async () => {
+    const path = pluginFile(
+      'const one: number = 1;\nexport default { graders: { always: (text: string): number => one } };\n',
+    );
+
+    expect([...(await loadPlugins(path)).graders.keys()]).toEqual(['always']);
+  });
+
+  test.each(['module.exports = { graders: { always: () => 1 } };', 'exports.graders = { always: () => 1 };'])(
+    'reads plain JavaScript: %s',
+    async (source) => {
+      expect([...(await loadPlugins(pluginFile(source, 'plugins.cjs'))).graders.keys()]).toEqual(['always']);
+    },
+  );
+
+  test.each([
+    ['no such file', null, /cannot be read/],
+    ['code that fails', 'throw new Error("boom");', /fails when loaded: boom/],
+    ['code that is none', 'export const = ;', /fails when loaded/],
+    ['nothing', 'export const other = 1;', /exports neither graders nor evaluators/],
+    [
+      'a grader that is no function',
+      'export const graders = { bad: 1 };',
+      /a grader "bad" that is not a function/,
+    ],
+    ['graders that are a list', 'export const graders = [];', /"graders" that is no object/],
+    [
+      'an evaluator without kind',
+      'export const evaluators = { bad: { evaluate() {} } };',
+      /an evaluator "bad" without kind and evaluate/,
+    ],
+  ])('refuses %s', async (_what, source, message) => {
+    const path = source === null ? join(folder, 'missing.ts') : pluginFile(source);
+
+    await expect(loadPlugins(path)).rejects.toMatchObject({
+      code: 'bad-plugin',
+      message: expect.stringMatching(message),
+    });
+  });
+});
+
+describe('checking before the first step', () => {
+  test('accepts what is there', async () => {
+    const plugins = await loadPlugins(EXAMPLE);
+
+    validateEvaluators([custom(), plugin(), EvaluatorConfig.parse('arithmetic')], plugins);
+  });
+
+  test('names what is unknown and what is known', async () => {
+    const plugins = await loadPlugins(EXAMPLE);
+
+    const check = (config: EvaluatorConfig) => () => {
+      validateEvaluators([config], plugins);
+    };
+    expect(check(custom({ grader: 'nope' }))).toThrow(
+      `grader: unknown grader "nope". ${EXAMPLE} has: closeEnough.`,
+    );
+    expect(check(plugin({ evaluator: 'nope' }))).toThrow(
+      `evaluator: unknown evaluator "nope". ${EXAMPLE} has: answerLength.`,
+    );
+    expect(check(EvaluatorConfig.parse('nope'))).toThrow('Unknown benchmark "nope". Known: arithmetic.');
+    expect(() => {
+      validateEvaluators([custom()], NO_PLUGINS);
+    }).toThrow('No plug-in file is loaded: name it under "plugins" in the config.');
+  });
+
+  test('refuses evaluators that need the training client', async () => {
+    const path = pluginFile(
+      'export const evaluators = { probe: { name: "probe", kind: "training", evaluate: async () => ({}) } };',
+    );
+    const plugins = await loadPlugins(path);
+
+    expect(() => {
+      validateEvaluators([plugin({ evaluator: 'probe' })], plugins);
+    }).toThrow(
+      expect.objectContaining({ code: 'bad-plugin', message: expect.stringContaining('training client') }),
+    );
+  });
+});
+
+describe('a grader', () => {
+  test('judges the completions of a dataset', async () => {
+    const { sampler } = modelThatSays((question) => (question === '4+1=' ? '6' : sumIn(question)));
+    const work = workOf({ name: 'sums' });
+    const plugins = await loadPlugins(EXAMPLE);
+
+    const scores = await evaluateCell(dependenciesOf(sampler, { rows: SUMS, plugins }), {
+      ...work,
+      evaluator: custom(),
+    });
+
+    expect(scores).toMatchObject([
+      { metric: 'accuracy', key: 'test/sums/accuracy', value: 0.875, n: 4, higherIsBetter: true },
+    ]);
+    const result = await loadResult(join(work.folder, '..'), work.folder.split('/').at(-1) ?? '');
+    expect(result?.identity.graderVersion).toBe(`closeEnough@${plugins.hash?.slice(0, 16) ?? ''}`);
+  });
+
+  test('that fails makes nothing be sampled again', async () => {
+    const { sampler, asked } = modelThatSays(sumIn);
+    const work = workOf({ name: 'sums' });
+    const failing = await loadPlugins(
+      pluginFile('export const graders = { closeEnough() { throw new Error("judge is away"); } };'),
+    );
+    const evaluated = evaluateCell(dependenciesOf(sampler, { rows: SUMS, plugins: failing }), {
+      ...work,
+      evaluator: custom(),
+    });
+    await expect(evaluated).rejects.toThrow('All 4 examples failed, the first with: grader: judge is away');
+
+    const plugins = await loadPlugins(EXAMPLE);
+    const [score] = await evaluateCell(dependenciesOf(sampler, { rows: SUMS, plugins }), {
+      ...work,
+      epoch: 2,
+      evaluator: custom(),
+    });
+
+    expect(score?.value).toBe(1);
+    expect(asked).toHaveLength(4);
+  });
+
+  test.each(['NaN', '2', '-1', '"text"', 'undefined', 'null'])(
+    'that returns %s is an error, not a score',
+    async (value) => {
+      const { sampler } = modelThatSays(sumIn);
+      const plugins = await loadPlugins(
+        pluginFile(`export const graders = { closeEnough: () => ${value} };`),
+      );
+
+      const evaluated = evaluateCell(dependenciesOf(sampler, { rows: SUMS.slice(0, 1), plugins }), {
+        ...workOf({ name: 'sums' }),
+        evaluator: custom(),
+      });
+
+      await expect(evaluated).rejects.toThrow('a score must be a number from 0 to 1');
+    },
+  );
+
+  test('counts examples that occur twice', async () => {
+    const { sampler } = modelThatSays(sumIn);
+    const rows = [...SUMS, ...SUMS.slice(0, 1)];
+
+    const [score] = await evaluateCell(
+      dependenciesOf(sampler, { rows, plugins: await loadPlugins(EXAMPLE) }),
+      {
+        ...workOf({ name: 'sums' }),
+        evaluator: custom({ systemPrompt: 'Add.' }),
+      },
+    );
+
+    expect(score?.n).toBe(5);
+  });
+});
+
+describe('an evaluator', () => {
+  test('asks the model and returns its metrics', async () => {
+    const { sampler } = modelThatSays(sumIn);
+    const evaluator = plugin({ options: { questions: ['1+1=', '50+50='] } });
+
+    const scores = await evaluateCell(dependenciesOf(sampler, { plugins: await loadPlugins(EXAMPLE) }), {
+      ...workOf({ name: 'habits' }),
+      evaluator,
+    });
+
+    expect(scores).toEqual([
+      {
+        metric: 'characters',
+        key: 'test/habits/characters',
+        value: 2,
+        stderr: null,
+        n: 1,
+        higherIsBetter: null,
+      },
+    ]);
+  });
+
+  test('repeats no call after a failure, and keeps equal calls apart', async () => {
+    const source = `
+      let attempts = 0;
+      export const evaluators = { twice: { name: 'twice', kind: 'sampling', async evaluate(client) {
+        const first = await client.complete([{ role: 'user', content: '1+1=' }], { temperature: 1 });
+        const second = await client.complete([{ role: 'user', content: '1+1=' }], { temperature: 1 });
+        if (++attempts === 1) throw new Error('died');
+        return { first: Number(first.text), 'own/second': Number(second.text) };
+      } } };`;
+    const plugins = await loadPlugins(pluginFile(source));
+    let count = 0;
+    const { sampler, asked } = modelThatSays(() => String(++count));
+    const work = workOf({ name: 'twice' });
+    const evaluator = plugin({ evaluator: 'twice' });
+    await expect(evaluateCell(dependenciesOf(sampler, { plugins }), { ...work, evaluator })).rejects.toThrow(
+      'died',
+    );
+
+    const scores = await evaluateCell(dependenciesOf(sampler, { plugins }), { ...work, epoch: 2, evaluator });
+
+    expect(asked).toHaveLength(2);
+    expect(scores.map(({ key, value }) => [key, value])).toEqual([
+      ['test/twice/first', 1],
+      ['own/second', 2],
+    ]);
+  });
+
+  test('that returns no number is refused', async () => {
+    const plugins = await loadPlugins(
+      pluginFile(
+        'export const evaluators = { odd: { name: "odd", kind: "sampling", evaluate: async () => ({ x: NaN }) } };',
+      ),
+    );
+
+    const evaluated = evaluateCell(dependenciesOf(modelThatSays(sumIn).sampler, { plugins }), {
+      ...workOf({ name: 'odd' }),
+      evaluator: plugin({ evaluator: 'odd' }),
+    });
+
+    await expect(evaluated).rejects.toThrow('Evaluator "odd" returned NaN for "x". Return numbers.');
+  });
+});
