@@ -27,7 +27,7 @@ export default tseslint.config(
       'no-console': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],
       'object-shorthand': 'error',
-      'require-atomic-updates': 'error',
+      'require-atomic-updates': ['error', { allowProperties: true }],
       'no-warning-comments': ['error', { terms: ['fixme', 'hack', 'xxx', 'todo'], location: 'start' }],
       'import-x/no-default-export': 'error',
       'import-x/no-mutable-exports': 'error',

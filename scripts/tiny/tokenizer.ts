@@ -14,7 +14,7 @@ export const SPECIAL_TOKENS = [
 
 export const VOCAB_SIZE = SPECIAL_TOKENS.length + 256;
 
-export const CHAT_TEMPLATE =
+const CHAT_TEMPLATE =
   "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + '<|end|>' }}{% endfor %}" +
   "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}";
 

@@ -66,6 +66,12 @@ export async function startRun(
   return { handle, isAttached: true };
 }
 
+/** Refuses, before anything is started for it, a name whose run is known to have ended. */
+export async function refuseEnded(sources: RunSources, run: string): Promise<void> {
+  const state = await sources.records.readState(validateName('Run', run));
+  if (state && isClosed(state)) throw alreadyEnded(state);
+}
+
 /** A run that failed while it was prepared left nothing in the store: its name is as good as new. */
 async function isForgotten(report: RunReport, { records }: RunSources): Promise<boolean> {
   return isClosed(report) && !(await records.exists(report.run));
@@ -126,7 +132,7 @@ async function tryStart(
   }
 }
 
-function alreadyEnded(report: RunReport): DomainError {
+function alreadyEnded(report: Pick<RunReport, 'run' | 'status' | 'step' | 'totalSteps'>): DomainError {
   return new DomainError(
     'run-exists',
     `Run "${report.run}" has ended (${report.status} at step ${report.step} of ${report.totalSteps}). Choose another --run NAME, or --force-new to start "${report.run}-2" or the next free number.`,

@@ -19,8 +19,3 @@ export function asStoreError(error: unknown, path: string): unknown {
     },
   );
 }
-
-/** Told by its code and not by its class: errors of Node's own modules may be of another realm's `Error`. */
-function isCoded(error: unknown): error is { readonly code: unknown } {
-  return typeof error === 'object' && error !== null && 'code' in error;
-}

@@ -53,6 +53,6 @@ async function advance(
     );
   } finally {
     waiting.stop();
-    journals.close();
+    await journals.close();
   }
 }

@@ -142,7 +142,7 @@ async function cutJournals(
   const gone = new Set(missing.map(({ name }) => name));
   const base = row?.step ?? -1;
   const isKept = profile.deterministic ? () => true : (other: { readonly step: number }) => other.step <= base;
-  closeJournals(
+  await closeJournals(
     await openJournals({
       store,
       run: record.run,

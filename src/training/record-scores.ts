@@ -37,7 +37,7 @@ export async function recordScores(
     for (const row of rows) journal.append(row);
     return rows;
   } finally {
-    journal.close();
+    await journal.close();
   }
 }
 

@@ -33,9 +33,7 @@ export interface RunRecord {
 
 /** What `prepareRun` wrote. */
 export async function readRunRecord(store: RunStore, run: string): Promise<RunRecord> {
-  // Written whole by prepareRun alone, in this form.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
-  return (await store.readConfig(run)) as RunRecord;
+  return store.readConfig<RunRecord>(run);
 }
 
 export function trainDataPath(runFolder: string): string {

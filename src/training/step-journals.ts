@@ -12,7 +12,7 @@ import type { StepAnswers } from './step-requests';
  */
 export interface StepJournals {
   record(planned: PlannedStep, answers: StepAnswers): void;
-  close(): void;
+  close(): Promise<void>;
 }
 
 export interface StepJournalOptions {
@@ -50,10 +50,8 @@ export async function openJournals(opening: JournalOpening): Promise<Journals> {
   };
 }
 
-export function closeJournals({ metrics, timing, checkpoints }: Journals): void {
-  metrics.close();
-  timing.close();
-  checkpoints.close();
+export async function closeJournals({ metrics, timing, checkpoints }: Journals): Promise<void> {
+  await Promise.all([metrics.close(), timing.close(), checkpoints.close()]);
 }
 
 export async function openStepJournals(store: RunStore, options: StepJournalOptions): Promise<StepJournals> {
@@ -71,9 +69,7 @@ export async function openStepJournals(store: RunStore, options: StepJournalOpti
       lastAt = at.getTime();
       metrics.append(stepMetrics(options.plan, planned, answers));
     },
-    close: () => {
-      closeJournals(journals);
-    },
+    close: () => closeJournals(journals),
   };
 }
 

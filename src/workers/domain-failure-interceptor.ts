@@ -1,9 +1,15 @@
-import { ApplicationFailure } from '@temporalio/common';
+import type { Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { DomainError } from '../core/errors';
 
-/** Tells Temporal which domain failures are worth a retry. Registered once, so that no activity can forget it. */
+/** Any other failure is a defect of ours or of a plug-in: tried again in case it passes, then reported for good. */
+const UNEXPECTED_ATTEMPTS = 10;
+
+/** Tells Temporal which failures are worth a retry. Registered once, so that no activity can forget it. */
 export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor {
+  constructor(private readonly context: Context) {}
+
   async execute(
     input: ActivityExecuteInput,
     next: Next<ActivityInboundCallsInterceptor, 'execute'>,
@@ -11,7 +17,8 @@ export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor
     try {
       return await next(input);
     } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
+      if (error instanceof CancelledFailure || error instanceof ApplicationFailure) throw error;
+      if (!(error instanceof DomainError)) throw this.unexpected(error);
       throw ApplicationFailure.create({
         type: error.code,
         message: error.message,
@@ -19,5 +26,15 @@ export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor
         cause: error,
       });
     }
+  }
+
+  private unexpected(error: unknown): unknown {
+    if (this.context.info.attempt < UNEXPECTED_ATTEMPTS || this.context.cancellationSignal.aborted) return error;
+    return ApplicationFailure.create({
+      type: 'unexpected',
+      message: `${error instanceof Error ? error.message : String(error)} (after ${UNEXPECTED_ATTEMPTS} attempts)`,
+      nonRetryable: true,
+      ...(error instanceof Error && { cause: error }),
+    });
   }
 }

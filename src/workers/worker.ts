@@ -75,7 +75,7 @@ function createWorker({ role, options, connection, dependencies }: WorkerSpec): 
     namespace: options.connection.namespace,
     taskQueue: TASK_QUEUES[role],
     activities: activitiesOf(role, dependencies),
-    interceptors: { activity: [() => ({ inbound: new DomainFailureInterceptor() })] },
+    interceptors: { activity: [(context) => ({ inbound: new DomainFailureInterceptor(context) })] },
     maxConcurrentActivityTaskExecutions: options.concurrency[role] ?? defaultConcurrency(role),
     // The longest pause between heartbeats that reach the server: a dead worker is noticed within three seconds.
     maxHeartbeatThrottleInterval: '1 second',

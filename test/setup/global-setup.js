@@ -5,12 +5,13 @@
  * Skipped with EVERSTEP_TEST_NO_SERVER=1, and when only paths below test/unit were asked for: unit tests need neither.
  */
 const { spawn } = require('node:child_process');
-const { mkdtempSync, rmSync } = require('node:fs');
+const { mkdtempSync, readdirSync, rmSync } = require('node:fs');
 const { createServer } = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
 
 const ROOT = path.resolve(__dirname, '../..');
+const FOLDER = 'everstep-test-server-';
 // Obtaining the server may mean building it, which takes minutes once.
 const START_LIMIT_MS = 15 * 60_000;
 
@@ -34,7 +35,8 @@ function onlyUnitTests(globalConfig) {
 
 /** The service ends with its stdin pipe, so a test run that is killed leaves no server behind. */
 async function startServer() {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'everstep-test-'));
+  removeOldFolders();
+  const folder = mkdtempSync(path.join(os.tmpdir(), `${FOLDER}${process.pid}-`));
   const port = await freePort();
   const args = ['temporal', '--port', String(port), '--headless', '--data-dir', folder, '--exit-with-parent'];
   const child = spawn(process.execPath, [path.join(ROOT, 'bin/everstep.js'), ...args], {
@@ -56,6 +58,22 @@ async function startServer() {
   }
   for (const stream of [child.stdout, child.stderr]) stream.resume();
   return { address: `127.0.0.1:${port}`, pid: child.pid, stop };
+}
+
+/** Folders of test runs that were killed. */
+function removeOldFolders() {
+  for (const name of readdirSync(os.tmpdir())) {
+    const pid = Number(new RegExp(`^${FOLDER}(\\d+)-`).exec(name)?.[1]);
+    if (pid && !isAlive(pid)) rmSync(path.join(os.tmpdir(), name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
 }
 
 function untilReady(child) {

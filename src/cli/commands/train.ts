@@ -52,6 +52,7 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
   const environment = readEnvironment(flags);
   const config = await prepareConfig(file, flags);
   if (file !== undefined) await checkTraining(config, environment.cacheFolder);
+  if (flags.run !== undefined && flags.forceNew !== true) await refuseEndedRun(flags, flags.run);
   const session = await openForWork({
     flags,
     output,
@@ -91,6 +92,16 @@ async function configOfRun(flags: TrainFlags): Promise<SupervisedConfig> {
     await handle.status();
     const record = await handle.config();
     return parseTrainingConfig(record?.['config'], `The config of run ${flags.run}`);
+  } finally {
+    await session.close();
+  }
+}
+
+/** A stack would be started only to find that out. */
+async function refuseEndedRun(flags: TrainFlags, run: string): Promise<void> {
+  const session = await openForReading(flags);
+  try {
+    await session.everstep.refuseEnded(run);
   } finally {
     await session.close();
   }

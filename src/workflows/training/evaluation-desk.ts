@@ -29,7 +29,7 @@ const RECONCILE_EVERY = '30 seconds';
 export class EvaluationDesk {
   private readonly inbox: EvaluationFinished[] = [];
   private isWriting = false;
-  private broken: unknown = null;
+  private broken: Error | null = null;
 
   constructor(
     private readonly input: TrainSupervisedInput,
@@ -213,7 +213,7 @@ export class EvaluationDesk {
     try {
       await work();
     } catch (error) {
-      this.broken = error;
+      this.broken = error instanceof Error ? error : new Error(String(error));
     }
   }
 }

@@ -4,6 +4,7 @@ import { arithmetic } from '../../../src/evaluation/benchmarks/arithmetic';
 import { makeExampleId } from '../../../src/evaluation/example';
 import { exactMatch } from '../../../src/evaluation/graders/exact-match';
 import { numericAnswer } from '../../../src/evaluation/graders/numeric-answer';
+import { thrownBy } from '../stores/thrown-by';
 
 function example(target: string | null) {
   return { id: 'x', messages: [], target };
@@ -96,7 +97,7 @@ test('holds back about a tenth of the pairs, the same way round or the other, an
 
 test('accepts hyphens in names of benchmarks and names the known ones', () => {
   expect(findBenchmark('arithmetic')).toBe(arithmetic);
-  expect(() => findBenchmark('gsm9k')).toThrow(expect.objectContaining({ code: 'unknown-benchmark' }));
+  expect(thrownBy(() => findBenchmark('gsm9k'))).toMatchObject({ code: 'unknown-benchmark' });
 });
 
 test('makes ids of the prefix and the MD5 of the text', () => {

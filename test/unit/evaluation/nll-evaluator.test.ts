@@ -55,15 +55,15 @@ test('weighs each example the same, as training does', async () => {
   expect(loss).toEqual({
     metric: 'nll',
     key: 'test/nll',
-    value: expect.closeTo(2.5, 6),
-    stderr: expect.closeTo(0.5, 6),
+    value: expect.closeTo(2.5, 6) as number,
+    stderr: expect.closeTo(0.5, 6) as number,
     n: 2,
     higherIsBetter: false,
   });
   expect(bits).toMatchObject({
     metric: 'bpb',
     key: 'test/bpb',
-    value: expect.closeTo(4 / (Math.LN2 * 5), 6),
+    value: expect.closeTo(4 / (Math.LN2 * 5), 6) as number,
     n: 2,
   });
 });

@@ -8,6 +8,7 @@ import { loadPlugins, NO_PLUGINS } from '../../../src/evaluation/plugins';
 import { validateEvaluators } from '../../../src/evaluation/validate-evaluators';
 import { loadResult } from '../../../src/stores/eval-store';
 import { dependenciesOf, modelThatSays, sumIn, workOf } from './measured-model';
+import { thrownBy } from '../stores/thrown-by';
 
 let folder: string;
 
@@ -94,7 +95,7 @@ describe('loading', () => {
 
     await expect(loadPlugins(path)).rejects.toMatchObject({
       code: 'bad-plugin',
-      message: expect.stringMatching(message),
+      message: expect.stringMatching(message) as string,
     });
   });
 });
@@ -130,11 +131,11 @@ describe('checking before the first step', () => {
     );
     const plugins = await loadPlugins(path);
 
-    expect(() => {
-      validateEvaluators([plugin({ evaluator: 'probe' })], plugins);
-    }).toThrow(
-      expect.objectContaining({ code: 'bad-plugin', message: expect.stringContaining('training client') }),
-    );
+    expect(
+      thrownBy(() => {
+        validateEvaluators([plugin({ evaluator: 'probe' })], plugins);
+      }),
+    ).toMatchObject({ code: 'bad-plugin', message: expect.stringContaining('training client') as string });
   });
 });
 

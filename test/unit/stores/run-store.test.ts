@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { RunState } from '../../../src/core/run';
 import type { RunStore } from '../../../src/stores/run-store';
 import { createRunStore } from '../../../src/stores/run-store';
+import { thrownBy } from './thrown-by';
 
 let root: string;
 let store: RunStore;
@@ -78,18 +79,14 @@ describe('claiming', () => {
 test.each(['..', '../x', 'a/b', '', '.hidden', 'a'.repeat(101), 'x\u0000'])(
   'refuses the run name %j',
   (name) => {
-    expect(() => store.runFolder(name)).toThrow(expect.objectContaining({ code: 'bad-config' }));
+    expect(thrownBy(() => store.runFolder(name))).toMatchObject({ code: 'bad-config' });
   },
 );
 
 test('keeps cells within the run', () => {
   expect(store.cellFolder('first', 20, 'test')).toBe(join(root, 'runs', 'first', 'evals', '20', 'test'));
-  expect(() => store.cellFolder('first', -1, 'test')).toThrow(
-    expect.objectContaining({ code: 'bad-config' }),
-  );
-  expect(() => store.cellFolder('first', 1, '../../x')).toThrow(
-    expect.objectContaining({ code: 'bad-config' }),
-  );
+  expect(thrownBy(() => store.cellFolder('first', -1, 'test'))).toMatchObject({ code: 'bad-config' });
+  expect(thrownBy(() => store.cellFolder('first', 1, '../../x'))).toMatchObject({ code: 'bad-config' });
 });
 
 test('lists runs by their start and passes over broken folders', async () => {

@@ -9,14 +9,14 @@ import type { NetworkDescription } from './network';
 import type { TrainSliceInput, TrainSliceOutput } from './train-slice';
 import type { Workspace } from './workspace';
 
-export interface AddRangeInput {
+interface AddRangeInput {
   readonly target: Pointer;
   /** Added in this order, whichever threads computed them. */
   readonly sources: readonly Pointer[];
   readonly count: number;
 }
 
-export interface OptimizeInput {
+interface OptimizeInput {
   readonly weights: Pointer;
   readonly gradients: Pointer;
   readonly firstMoment: Pointer;
@@ -32,7 +32,7 @@ export interface OptimizeInput {
   readonly step: number;
 }
 
-export interface PackInput {
+interface PackInput {
   readonly network: NetworkDescription;
   /** A block laid out for sampling. */
   readonly target: Pointer;

@@ -5,7 +5,7 @@ import type { LossFunction } from '../../../core/datum';
  * Sums over tokens, as the training service defines them; q is the log-probability when the token was sampled.
  */
 
-export interface TokenLoss {
+interface TokenLoss {
   readonly loss: number;
   /** dLoss / dp */
   readonly slope: number;

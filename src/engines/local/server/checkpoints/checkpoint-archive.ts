@@ -46,7 +46,7 @@ async function adapterConfig(meta: CheckpointMeta, lora: LoraConfig, weightsFile
     task_type: 'CAUSAL_LM',
     base_model_name_or_path: meta.baseModel,
     r: lora.rank,
-    lora_alpha: loraScaling(lora.rank) * lora.rank,
+    lora_alpha: Math.round(loraScaling(lora.rank) * lora.rank),
     lora_dropout: 0,
     bias: 'none',
     target_modules: [...new Set(modules)].sort(),
