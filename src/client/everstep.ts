@@ -11,7 +11,7 @@ import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { ServerLink } from './server-link';
 import type { StartedRun, StartOptions } from './start-run';
-import { refuseEnded, startRun } from './start-run';
+import { refuseEnded, resumeRun, startRun } from './start-run';
 
 export interface ConnectOptions {
   /** Temporal server; default TEMPORAL_ADDRESS or Temporal's environment configuration. */
@@ -59,6 +59,11 @@ export class Everstep {
   /** Like `train`, with a config that is complete already, saying whether the run was there before. */
   async start(config: SupervisedConfig, options: StartOptions = {}): Promise<StartedRun> {
     return startRun(this.sources, config, options);
+  }
+
+  /** Attach to a run that is under way, with the config it was started with. */
+  async resume(run: string): Promise<StartedRun> {
+    return resumeRun(this.sources, run);
   }
 
   /** Refuses a name whose run is known to have ended; `start` does so too, but needs a server. */

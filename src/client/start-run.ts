@@ -61,6 +61,17 @@ export async function startRun(
   const report = await handle.find();
   if (!report || (await isForgotten(report, sources))) return startNamed(start, handle, report !== null);
   if (options.forceNew) return startUnderFreeName(start);
+  return attach(handle, report);
+}
+
+/** Attach to a run that is under way. It needs no config: the run knows its own. */
+export async function resumeRun(sources: RunSources, run: string): Promise<StartedRun> {
+  await sources.link.require();
+  const handle = new RunHandle(validateName('Run', run), sources);
+  return attach(handle, await handle.status());
+}
+
+function attach(handle: RunHandle, report: RunReport): StartedRun {
   if (isClosed(report)) throw alreadyEnded(report);
   if (report.source === 'store') throw cannotGoOn(report);
   return { handle, isAttached: true };
@@ -80,9 +91,7 @@ async function isForgotten(report: RunReport, { records }: RunSources): Promise<
 async function startNamed(start: Start, handle: RunHandle, isRetry: boolean): Promise<StartedRun> {
   const policy = isRetry ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE';
   if (await tryStart(start, handle.name, policy)) return { handle, isAttached: false };
-  const report = await handle.status();
-  if (isClosed(report)) throw alreadyEnded(report);
-  return { handle, isAttached: true };
+  return attach(handle, await handle.status());
 }
 
 async function startUnderFreeName(start: Start): Promise<StartedRun> {

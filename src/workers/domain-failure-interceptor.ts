@@ -1,10 +1,14 @@
 import type { Context } from '@temporalio/activity';
-import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
+import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { DomainError } from '../core/errors';
 
-/** Any other failure is a defect of ours or of a plug-in: tried again in case it passes, then reported for good. */
-const UNEXPECTED_ATTEMPTS = 10;
+/**
+ * A defect of ours or of a plug-in is tried again in case it passes, then reported for good. What the operating
+ * system or the network refuses passes some day, so that is retried for as long as it takes.
+ */
+const DEFECT_ATTEMPTS = 10;
+const DEFECTS = ['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError'];
 
 /** Tells Temporal which failures are worth a retry. Registered once, so that no activity can forget it. */
 export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor {
@@ -17,7 +21,6 @@ export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor
     try {
       return await next(input);
     } catch (error) {
-      if (error instanceof CancelledFailure || error instanceof ApplicationFailure) throw error;
       if (!(error instanceof DomainError)) throw this.unexpected(error);
       throw ApplicationFailure.create({
         type: error.code,
@@ -29,12 +32,13 @@ export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor
   }
 
   private unexpected(error: unknown): unknown {
-    if (this.context.info.attempt < UNEXPECTED_ATTEMPTS || this.context.cancellationSignal.aborted) return error;
+    const isDefect = error instanceof Error && DEFECTS.includes(error.name) && !('code' in error);
+    if (!isDefect || this.context.info.attempt < DEFECT_ATTEMPTS) return error;
     return ApplicationFailure.create({
       type: 'unexpected',
-      message: `${error instanceof Error ? error.message : String(error)} (after ${UNEXPECTED_ATTEMPTS} attempts)`,
+      message: `${error.message} (after ${DEFECT_ATTEMPTS} attempts)`,
       nonRetryable: true,
-      ...(error instanceof Error && { cause: error }),
+      cause: error,
     });
   }
 }

@@ -48,23 +48,20 @@ export function createCommand(): Command {
 
 async function run(file: string | undefined, flags: TrainFlags): Promise<number> {
   const output = createOutput({ json: flags.json === true, stdout: process.stdout, stderr: process.stderr });
+  if (file === undefined && (flags.run === undefined || flags.forceNew)) {
+    throw new DomainError('bad-config', 'Give a config file, or --run NAME to go on with a run.');
+  }
   const interrupts = catchInterrupts();
-  const environment = readEnvironment(flags);
-  const config = await prepareConfig(file, flags);
-  if (file !== undefined) await checkTraining(config, environment.cacheFolder);
+  const config = file === undefined ? null : await checkConfig(file, flags);
   if (flags.run !== undefined && flags.forceNew !== true) await refuseEndedRun(flags, flags.run);
-  const session = await openForWork({
-    flags,
-    output,
-    detach: flags.detach === true,
-    purpose: `train ${flags.run ?? file ?? ''}`.trim(),
-  });
+  const purpose = `train ${flags.run ?? file ?? ''}`.trim();
+  const session = await openForWork({ flags, output, detach: flags.detach === true, purpose });
   try {
     if (interrupts.signal.aborted) return EXIT.interrupted;
     const started = await start(session, config, flags);
     announce(started, { session, config, output });
     if (flags.detach) return printDetached(started, output);
-    const resume = `everstep train ${file ?? ''} --run ${started.handle.name}`.replace('  ', ' ');
+    const resume = `everstep train --run ${started.handle.name}`;
     return await followRun(started.handle, { session, output, signal: interrupts.signal, resume });
   } finally {
     interrupts.dispose();
@@ -72,29 +69,15 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
   }
 }
 
-async function prepareConfig(file: string | undefined, flags: TrainFlags): Promise<SupervisedConfig> {
-  if (file === undefined) return configOfRun(flags);
+/** Everything that can be seen to be wrong before anything is started. */
+async function checkConfig(file: string, flags: TrainFlags): Promise<SupervisedConfig> {
+  const environment = readEnvironment(flags);
   const config = await loadTrainingConfig({ file, overrides: flags.set });
-  const url = chooseEngine({ flag: flags.engine, config, environment: readEnvironment(flags) });
-  return url === null
-    ? config
-    : parseTrainingConfig({ ...config, engine: { ...config.engine, url } }, '--engine');
-}
-
-/** Going on with a run needs no file: the run knows its config. */
-async function configOfRun(flags: TrainFlags): Promise<SupervisedConfig> {
-  if (flags.run === undefined || flags.forceNew) {
-    throw new DomainError('bad-config', 'Give a config file, or --run NAME to go on with a run.');
-  }
-  const session = await openForReading(flags);
-  try {
-    const handle = session.everstep.run(flags.run);
-    await handle.status();
-    const record = await handle.config();
-    return parseTrainingConfig(record?.['config'], `The config of run ${flags.run}`);
-  } finally {
-    await session.close();
-  }
+  const url = chooseEngine({ flag: flags.engine, config, environment });
+  const complete =
+    url === null ? config : parseTrainingConfig({ ...config, engine: { ...config.engine, url } }, '--engine');
+  await checkTraining(complete, environment.cacheFolder);
+  return complete;
 }
 
 /** A stack would be started only to find that out. */
@@ -107,17 +90,22 @@ async function refuseEndedRun(flags: TrainFlags, run: string): Promise<void> {
   }
 }
 
-async function start(session: Session, config: SupervisedConfig, flags: TrainFlags): Promise<StartedRun> {
-  return session.everstep.start(config, {
-    ...(flags.run !== undefined && { run: flags.run }),
-    forceNew: flags.forceNew === true,
-    command: ['everstep', ...process.argv.slice(2)],
-  });
+async function start(
+  { everstep }: Session,
+  config: SupervisedConfig | null,
+  flags: TrainFlags,
+): Promise<StartedRun> {
+  const { run, forceNew = false } = flags;
+  if (config !== null) {
+    const command = ['everstep', ...process.argv.slice(2)];
+    return everstep.start(config, { ...(run !== undefined && { run }), forceNew, command });
+  }
+  return everstep.resume(run ?? '');
 }
 
 interface Announcement {
   readonly session: Session;
-  readonly config: SupervisedConfig;
+  readonly config: SupervisedConfig | null;
   readonly output: Output;
 }
 
@@ -126,12 +114,10 @@ function announce({ handle, isAttached }: StartedRun, { session, config, output 
     output.note(
       `Run ${handle.name} is under way: attached to it. It goes on with the config it was started with.`,
     );
-  } else {
-    output.note(`Engine: ${config.engine.url ?? session.stack?.engineUrl ?? "the workers' own"}.`);
-    output.note(
-      `Run ${handle.name} started. Watch it from elsewhere with: everstep runs watch ${handle.name}`,
-    );
+    return;
   }
+  output.note(`Engine: ${config?.engine.url ?? session.stack?.engineUrl ?? "the workers' own"}.`);
+  output.note(`Run ${handle.name} started. Watch it from elsewhere with: everstep runs watch ${handle.name}`);
 }
 
 function collect(value: string, previous: readonly string[]): string[] {

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { checkTraining } from '../../../src/client/check-training';
 import { OFFICIAL_SERVICE, chooseEngine } from '../../../src/cli/commands/train-engine';
-import { EXIT, exitCodeOf, refusalOf } from '../../../src/cli/exit-codes';
+import { exitCodeOf, refusalOf } from '../../../src/cli/exit-codes';
 import { confidenceInterval } from '../../../src/cli/tables-interval';
 import { formatNumber, printScoreSummary, scoreText } from '../../../src/cli/tables';
 import { duration, progressLine } from '../../../src/cli/watch-line';

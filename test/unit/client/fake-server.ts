@@ -59,7 +59,9 @@ export class FakeServer {
       connection: { operatorService, withDeadline },
       withDeadline,
       workflow: {
-        start: async (type: string, options: StartCall['options']) => this.start(type, options),
+        start: async (type: string, options: StartCall['options']) => {
+          this.start(type, options);
+        },
         getHandle: (id: string) => this.handle(id),
         list: () =>
           Object.entries(this.workflows)

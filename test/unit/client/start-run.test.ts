@@ -2,12 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { defaultRunName, nextFreeSuffix } from '../../../src/client/run-names';
-import { startRun } from '../../../src/client/start-run';
+import { refuseEnded, resumeRun, startRun } from '../../../src/client/start-run';
 import { parseTrainingConfig } from '../../../src/config/load-config';
 import type { RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { RunStore } from '../../../src/stores/run-store';
-import { FakeServer, LIVE, STATE } from './fake-server';
+import { FakeServer, LIVE, SERVER_AWAY, STATE } from './fake-server';
 
 const CONFIG = parseTrainingConfig({
   kind: 'sft',
@@ -115,6 +115,16 @@ test('attaches to a run that waits for a worker', async () => {
   });
 });
 
+test('goes on with a run without its config, also while it is being prepared', async () => {
+  const memo = { kind: 'sft', model: 'm', engine: 'local' };
+  const server = new FakeServer({ 'train/one': { ...running, memo } });
+
+  expect(await resumeRun({ link: server.link, records }, 'one')).toMatchObject({ isAttached: true });
+  await expect(resumeRun({ link: server.link, records }, 'two')).rejects.toMatchObject({
+    code: 'unknown-run',
+  });
+});
+
 test('refuses the name of a run that has ended', async () => {
   await store({ status: 'completed', step: 100 });
 
@@ -125,6 +135,16 @@ test('refuses the name of a run that has ended', async () => {
     message:
       'Run "one" has ended (completed at step 100 of 100). Choose another --run NAME, or --force-new to start "one-2" or the next free number.',
   });
+});
+
+test('knows without a server that a run has ended', async () => {
+  await store({ status: 'completed' });
+  await store({ run: 'two' });
+
+  await expect(refuseEnded({ link: SERVER_AWAY, records }, 'one')).rejects.toMatchObject({
+    code: 'run-exists',
+  });
+  await expect(refuseEnded({ link: SERVER_AWAY, records }, 'two')).resolves.toBeUndefined();
 });
 
 test('with forceNew takes the next free suffix, whatever became of the run', async () => {

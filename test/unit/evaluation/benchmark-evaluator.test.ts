@@ -247,13 +247,15 @@ test('uses the answers of the same weights at another path', async () => {
 test('stops paying when a later attempt has taken over', async () => {
   const work = workOf();
   const second = modelThatSays(sumIn);
+  let successor: Promise<unknown> = Promise.resolve();
   const first = modelThatSays(async (question) => {
     if (first.asked.length === 5) {
-      await evaluateCell(dependenciesOf(second.sampler), {
+      successor = evaluateCell(dependenciesOf(second.sampler), {
         ...work,
         epoch: 2,
         evaluator: arithmetic(),
       });
+      await successor;
     }
     await delay(30);
     return sumIn(question);
@@ -262,6 +264,7 @@ test('stops paying when a later attempt has taken over', async () => {
   const overtaken = evaluateCell(dependenciesOf(first.sampler), { ...work, evaluator: arithmetic() });
 
   await expect(overtaken).rejects.toMatchObject({ code: 'superseded' });
+  await successor;
   expect(first.asked.length).toBeLessThanOrEqual(8);
   expect((await readStoredCell(work.folder))?.scores[0]?.value).toBe(1);
 });
