@@ -11,7 +11,15 @@ const NO_CLOCK_OR_CHANCE = [
 
 export default tseslint.config(
   {
-    ignores: ['dist/**', 'lib/**', 'src/engines/local/kernels/**', 'src/engines/tinker/generated/**', '**/*.js', '**/*.cjs', '**/*.mjs'],
+    ignores: [
+      'dist/**',
+      'lib/**',
+      'src/engines/local/kernels/**',
+      'src/engines/tinker/generated/**',
+      '**/*.js',
+      '**/*.cjs',
+      '**/*.mjs',
+    ],
   },
   ...tseslint.configs.strictTypeChecked,
   {
@@ -56,5 +64,14 @@ export default tseslint.config(
       ],
     },
   },
-  { files: ['test/**', 'bench/**', 'scripts/**'], rules: { 'max-lines': 'off', 'max-lines-per-function': 'off', 'max-params': 'off', 'no-console': 'off', '@typescript-eslint/consistent-type-assertions': 'off' } },
+  {
+    files: ['test/**', 'bench/**', 'scripts/**'],
+    rules: {
+      'max-lines': 'off',
+      'max-lines-per-function': 'off',
+      'max-params': 'off',
+      'no-console': 'off',
+      '@typescript-eslint/consistent-type-assertions': 'off',
+    },
+  },
 );

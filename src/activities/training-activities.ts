@@ -1,4 +1,10 @@
-import type { ModelIncarnation, OpenedModel, OpenModelInput, SegmentInput, SegmentResult } from '../core/training-plan';
+import type {
+  ModelIncarnation,
+  OpenedModel,
+  OpenModelInput,
+  SegmentInput,
+  SegmentResult,
+} from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from '../training/active-runs';
 import { advanceRun } from '../training/advance-run';

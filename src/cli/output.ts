@@ -7,9 +7,9 @@
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
 
-export type Colors = ReturnType<typeof picocolors.createColors>;
+type Colors = ReturnType<typeof picocolors.createColors>;
 
-export interface OutputStream extends Pick<Writable, 'write'> {
+interface OutputStream extends Pick<Writable, 'write'> {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }

@@ -45,7 +45,9 @@ function numbers({ metrics, score }: ProgressFacts): string[] {
   const loss = metrics?.['train/nll'];
   return [
     typeof loss === 'number' ? `nll ${formatNumber(loss)}` : '',
-    typeof score?.value === 'number' ? `${escapeControls(score.evaluator)} ${formatNumber(score.value)}` : '',
+    typeof score?.value === 'number'
+      ? `${escapeControls(score.evaluator)} ${escapeControls(score.metric)} ${formatNumber(score.value)}`
+      : '',
   ];
 }
 

@@ -98,7 +98,7 @@ class RunView {
       const identity = `${row.step} ${row.evaluator} ${row.metric}`;
       if (this.shown.has(identity)) continue;
       this.shown.add(identity);
-      this.latestScore = row;
+      if (row.higherIsBetter === true || this.latestScore?.higherIsBetter !== true) this.latestScore = row;
       const what = `${escapeControls(row.evaluator)} ${escapeControls(row.metric)}`;
       const isFailure = row.error !== undefined;
       const text = `step ${row.step}: ${what} ${escapeControls(scoreText(row))}${isFailure ? '' : ` (n ${row.n})`}`;

@@ -109,12 +109,12 @@ function listed(values: readonly string[]): string {
 }
 
 /** `evaluators[0].dataset.path`, as `--set` takes it with dots. */
-export function formatPath(path: Path): string {
+function formatPath(path: Path): string {
   const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
   return text === '' ? 'The config' : text.replace(/^\./, '');
 }
 
-export function valueAt(value: unknown, path: Path): unknown {
+function valueAt(value: unknown, path: Path): unknown {
   return path.reduce<unknown>(
     (inner, part) => (isContainer(inner) ? Reflect.get(inner, part) : undefined),
     value,

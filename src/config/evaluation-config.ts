@@ -1,10 +1,16 @@
 import { z } from 'zod';
 import { DatasetConfig } from './dataset-config';
 
-const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, ".", "_" or "-", at most 64');
+const name = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'letters, digits, ".", "_" or "-", at most 64');
 
 const generation = {
-  maxExamples: z.int().min(1).optional().describe('Use only the first examples of the evaluator\'s seeded order'),
+  maxExamples: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("Use only the first examples of the evaluator's seeded order"),
   temperature: z.number().min(0).max(10).optional(),
   topP: z.number().positive().max(1).optional(),
   maxTokens: z.int().min(1).optional().describe('Tokens a completion may have'),
@@ -23,12 +29,14 @@ const NllEvaluatorConfig = z.strictObject({
 const BenchmarkEvaluatorConfig = z.strictObject({
   type: z.literal('benchmark').describe('A benchmark of the catalogue'),
   benchmark: z.string().min(1),
-  name: name.optional().describe('Default: the benchmark\'s name'),
+  name: name.optional().describe("Default: the benchmark's name"),
   ...generation,
 });
 
 const CustomEvaluatorConfig = z.strictObject({
-  type: z.literal('custom').describe('Completions of a dataset judged by a grader function of the plug-in file'),
+  type: z
+    .literal('custom')
+    .describe('Completions of a dataset judged by a grader function of the plug-in file'),
   name,
   grader: z.string().min(1).describe('Name the plug-in registers the grader under'),
   dataset: DatasetConfig,
@@ -71,7 +79,10 @@ export const ScheduleConfig = z
     offset: z.int().min(0).default(0).describe('Shifts `every.steps`'),
     atStart: z.boolean().default(true).describe('Also at step 0'),
     atEnd: z.boolean().default(true).describe('Also at the last step'),
-    mode: z.enum(['background', 'blocking']).default('background').describe('blocking: training waits for the scores'),
+    mode: z
+      .enum(['background', 'blocking'])
+      .default('background')
+      .describe('blocking: training waits for the scores'),
     evaluators: z.array(EvaluatorConfig).min(1),
   })
   .refine((schedule) => schedule.every === undefined || schedule.at === undefined, {

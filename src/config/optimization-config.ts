@@ -30,6 +30,9 @@ export const AdamConfig = z.strictObject({
 /** Which training service. Without `url` the one recorded for the stack. Keys come from the environment, never from here. */
 export const EngineConfig = z.strictObject({
   url: z.url().optional().describe('Base URL of a Tinker-compatible service'),
-  profile: z.enum(['everstep', 'tinker', 'skyrl']).optional().describe('What the service can do; default: probed'),
+  profile: z
+    .enum(['everstep', 'tinker', 'skyrl'])
+    .optional()
+    .describe('What the service can do; default: probed'),
   tags: z.array(z.string()).default([]).describe('Tags of the session at the service'),
 });

@@ -8,8 +8,7 @@ export interface ToolCall {
 }
 
 export type ContentPart =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'thinking'; readonly thinking: string };
+  { readonly type: 'text'; readonly text: string } | { readonly type: 'thinking'; readonly thinking: string };
 
 export interface Message {
   readonly role: 'system' | 'user' | 'assistant' | 'tool' | (string & {});

@@ -15,7 +15,7 @@ export type PluginGrader = (
   example: Example,
 ) => number | boolean | Score | Promise<number | boolean | Score>;
 
-export interface PluginCompletion {
+interface PluginCompletion {
   readonly text: string;
   readonly sequence: SampledSequence;
 }

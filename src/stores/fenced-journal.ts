@@ -18,7 +18,7 @@ export interface JournalSpec<Row extends object> {
   readonly write?: (descriptor: number, bytes: Uint8Array) => number;
 }
 
-export interface PatientAppend {
+interface PatientAppend {
   readonly signal?: AbortSignal;
   /** Called each time there was no room, before waiting. */
   readonly onWait?: (problem: DomainError) => void;

@@ -11,7 +11,7 @@ import { hasErrorCode } from './system-errors';
 import { createWholeFile, readJson, readWholeFile, writeJson, writeWholeFile } from './whole-file';
 
 /** The workflow a run belongs to; `firstRunId` tells a workflow from an older one of the same name. */
-export interface RunOwner {
+interface RunOwner {
   readonly workflowId: string;
   readonly firstRunId: string;
 }
@@ -28,7 +28,7 @@ export interface ControlRow {
 }
 
 /** Journals of a run: `<name>.jsonl`. */
-export interface RunJournals {
+interface RunJournals {
   readonly metrics: MetricsRow;
   readonly timing: TimingRow;
   readonly scores: ScoreRow;

@@ -61,7 +61,10 @@ async function load(store: RunStore, engines: EngineAccess, run: string): Promis
   const data = await PreparedData.load(trainDataPath(store.runFolder(run)));
   const optimization = optimizationOf(record.config);
   const patience = new Patience(PATIENCE_MS);
-  const engine = await engines.connect(record.config.engine, { baseModel: record.config.model, onWait: patience.onWait });
+  const engine = await engines.connect(record.config.engine, {
+    baseModel: record.config.model,
+    onWait: patience.onWait,
+  });
   const { batchSize, seed } = optimization;
   return {
     record,

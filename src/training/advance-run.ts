@@ -23,7 +23,8 @@ export async function advanceRun(
   try {
     return await advance(store, { active: await runs.open(run), input }, options);
   } catch (error) {
-    if (!(error instanceof DomainError) || (error.code !== 'unreachable' && error.code !== 'session-lost')) throw error;
+    if (!(error instanceof DomainError) || (error.code !== 'unreachable' && error.code !== 'session-lost'))
+      throw error;
     await runs.forget(run);
     if (error.code === 'session-lost') throw error;
     return { position: input.position, snapshots: [], seconds: 0, waitingFor: error.message };
@@ -37,7 +38,12 @@ async function advance(
 ): Promise<SegmentResult> {
   const { plan, model } = input;
   const waiting = active.patience.watch();
-  const journals = await openStepJournals(store, { plan, model, epoch: options.epoch, now: () => new Date() });
+  const journals = await openStepJournals(store, {
+    plan,
+    model,
+    epoch: options.epoch,
+    now: () => new Date(),
+  });
   try {
     return await runSegment(
       {

@@ -10,7 +10,10 @@ export function createBatches(plan: {
   readonly seed: number;
 }): Batches {
   const stepCount = stepsPerEpoch(plan);
-  let current: { readonly epoch: number; readonly order: Int32Array } = { epoch: -1, order: new Int32Array() };
+  let current: { readonly epoch: number; readonly order: Int32Array } = {
+    epoch: -1,
+    order: new Int32Array(),
+  };
 
   return (step) => {
     const epoch = Math.floor((step - 1) / stepCount);

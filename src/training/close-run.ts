@@ -25,7 +25,10 @@ export interface CloseDependencies {
 }
 
 /** Writes how the run ended, with the digest of its final weights, and releases the model. Repeating it changes nothing. */
-export async function closeRun(dependencies: CloseDependencies, input: CloseRunInput): Promise<string | null> {
+export async function closeRun(
+  dependencies: CloseDependencies,
+  input: CloseRunInput,
+): Promise<string | null> {
   const { store, now } = dependencies;
   const { plan } = input;
   const before = await store.readState(plan.run);
@@ -66,7 +69,11 @@ async function release(
   }
 }
 
-async function unload(client: TinkerClient, model: ModelIncarnation, status: CloseRunInput['status']): Promise<void> {
+async function unload(
+  client: TinkerClient,
+  model: ModelIncarnation,
+  status: CloseRunInput['status'],
+): Promise<void> {
   try {
     await client.unloadModel(model.modelId);
     await client.finishSession(model.sessionId, status === 'failed' ? 'errored' : 'success');

@@ -20,7 +20,7 @@ export interface EngineConnection {
   readonly profile: ServerProfile;
 }
 
-export interface ConnectOptions {
+interface ConnectOptions {
   readonly baseModel: string;
   readonly onWait?: OnWait;
 }

@@ -24,13 +24,15 @@ export interface EvaluateSnapshotDependencies {
 export interface EvaluateSnapshotInput {
   readonly run: string;
   readonly step: number;
+  readonly lineage: number;
   readonly samplerPath: string;
   readonly evaluator: string;
 }
 
 export interface EvaluateSnapshotOptions {
   readonly signal: AbortSignal;
-  readonly attempt: number;
+  /** Rises with every attempt that may write the cell's journal. */
+  readonly epoch: number;
   readonly onProgress: (progress: unknown) => void;
 }
 
@@ -83,13 +85,14 @@ async function scoreCell(
         contextLength: engine.profile.maxSequenceLength,
         loadDataset: readDataset,
         plugins: await pluginsOf(config.plugins ?? dependencies.plugins),
+        supervision: supervisionOf(config),
       },
       {
         evaluator,
         name: input.evaluator,
         folder: store.cellFolder(input.run, input.step, input.evaluator),
-        epoch: options.attempt,
-        model: { name: config.model, path: input.samplerPath },
+        epoch: options.epoch,
+        model: { name: config.model, path: input.samplerPath, identity: identityOf(input) },
         signal: options.signal,
         onProgress: options.onProgress,
       },
@@ -98,6 +101,16 @@ async function scoreCell(
     await sampler.close();
     await engine.client.close();
   }
+}
+
+/** Weights by what they are: a snapshot saved again under another URI reuses the answers it has. */
+function identityOf({ run, step, lineage }: EvaluateSnapshotInput): string {
+  return `${run}/${step}/${lineage}`;
+}
+
+/** Held-out conversations are measured as the training ones count. */
+function supervisionOf({ trainOnWhat, lossReduction, maxLength }: RunRecord['config']) {
+  return { trainOnWhat, lossReduction, ...(maxLength !== undefined && { maxLength }) };
 }
 
 function evaluatorOf({ run, evaluators }: RunRecord, name: string): EvaluatorConfig {

@@ -40,17 +40,27 @@ interface Restored {
  * Repeating it opens another session; the earlier one gets no heartbeat and is unloaded by the service. On a
  * service that is not deterministic, rows after the checkpoint are cut: their steps will be trained anew.
  */
-export async function openModel(dependencies: OpenModelDependencies, input: OpenModelInput): Promise<OpenedModel> {
+export async function openModel(
+  dependencies: OpenModelDependencies,
+  input: OpenModelInput,
+): Promise<OpenedModel> {
   const { engines, record, signal, store } = dependencies;
   const engine = await engines.connect(record.config.engine, { baseModel: record.config.model });
   try {
     if (input.previous) await giveUp(engine.client, input.previous);
     const sessionId = await engine.client.createSession(
-      { tags: record.config.engine.tags, userMetadata: { run: input.run, incarnation: String(input.incarnation) } },
+      {
+        tags: record.config.engine.tags,
+        userMetadata: { run: input.run, incarnation: String(input.incarnation) },
+      },
       { signal },
     );
     const opening = { client: engine.client, sessionId, config: record.config, signal };
-    const restored = await restore(opening, await store.readCheckpoints(input.run), await initialPath(dependencies));
+    const restored = await restore(
+      opening,
+      await store.readCheckpoints(input.run),
+      await initialPath(dependencies),
+    );
     await cutJournals(dependencies, engine, restored);
     return {
       model: incarnationOf(input, engine, { sessionId, modelId: restored.modelId }),
@@ -83,7 +93,12 @@ async function restore(
   for (const row of candidates) {
     try {
       const path = row.state_path ?? '';
-      return { ...(await load(opening, { path, optimizer: true, attempt: missing.length })), row, missing, remarks };
+      return {
+        ...(await load(opening, { path, optimizer: true, attempt: missing.length })),
+        row,
+        missing,
+        remarks,
+      };
     } catch (error) {
       if (!isGone(error)) throw error;
       missing.push(row);
@@ -93,7 +108,11 @@ async function restore(
   return { ...(await start(opening, initial, missing.length)), row: null, missing, remarks };
 }
 
-async function start({ client, sessionId, config, signal }: Opening, initial: string | null, attempt: number) {
+async function start(
+  { client, sessionId, config, signal }: Opening,
+  initial: string | null,
+  attempt: number,
+) {
   if (initial !== null) {
     return load({ client, sessionId, config, signal }, { path: initial, optimizer: false, attempt });
   }
@@ -112,7 +131,9 @@ function load(
 }
 
 function loraOf({ loraRank, seed }: SupervisedConfig) {
-  return loraRank === 0 ? null : { rank: loraRank, seed, trainAttn: true, trainMlp: true, trainUnembed: true };
+  return loraRank === 0
+    ? null
+    : { rank: loraRank, seed, trainAttn: true, trainMlp: true, trainUnembed: true };
 }
 
 /** A checkpoint the service refuses is passed over; a service that is away or full is not the checkpoint's fault. */
@@ -141,7 +162,9 @@ async function cutJournals(
 ): Promise<void> {
   const gone = new Set(missing.map(({ name }) => name));
   const base = row?.step ?? -1;
-  const isKept = profile.deterministic ? () => true : (other: { readonly step: number }) => other.step <= base;
+  const isKept = profile.deterministic
+    ? () => true
+    : (other: { readonly step: number }) => other.step <= base;
   await closeJournals(
     await openJournals({
       store,
@@ -172,5 +195,11 @@ function incarnationOf(
 
 function positionAfter({ row, nextSeqId }: Restored): TrainingPosition {
   const step = row?.step ?? -1;
-  return { collectedThrough: step, submittedThrough: step, nextSeqId, inFlight: [], tokens: row?.elapsed_tokens ?? 0 };
+  return {
+    collectedThrough: step,
+    submittedThrough: step,
+    nextSeqId,
+    inFlight: [],
+    tokens: row?.elapsed_tokens ?? 0,
+  };
 }

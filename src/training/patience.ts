@@ -6,7 +6,11 @@ import type { PatientSignal } from './segment';
  * which shows it in its status.
  */
 export class Patience {
-  private watched: { readonly controller: AbortController; timer: NodeJS.Timeout | null; reason: string | null } | null = null;
+  private watched: {
+    readonly controller: AbortController;
+    timer: NodeJS.Timeout | null;
+    reason: string | null;
+  } | null = null;
 
   constructor(private readonly limitMs: number) {}
 

@@ -24,7 +24,9 @@ export async function settleEvaluations(
   input: { readonly run: string; readonly pending: readonly PendingCells[] },
   isRunning: (workflowId: string) => Promise<boolean>,
 ): Promise<readonly EvaluationOutcome[]> {
-  const outcomes = await Promise.all(input.pending.map((pending) => settle(store, { run: input.run, pending }, isRunning)));
+  const outcomes = await Promise.all(
+    input.pending.map((pending) => settle(store, { run: input.run, pending }, isRunning)),
+  );
   return outcomes.filter((outcome) => outcome.isGone || outcome.finished !== null);
 }
 

@@ -1,9 +1,10 @@
 import type { SupervisedConfig } from '../config/supervised-config';
 import type { RenderedExample } from '../core/conversation';
 import { DomainError } from '../core/errors';
+import { countText } from '../core/metrics/counted-text';
 import type { Tokenizer } from '../core/tokenizer';
 import type { ConversationRow } from '../datasets/dataset';
-import { describeTruncation, toDatum } from '../datasets/to-datum';
+import { toDatum } from '../datasets/to-datum';
 import type { Renderer } from '../renderers/renderer';
 import type { PreparedExample } from './prepared-data';
 
@@ -38,7 +39,11 @@ export async function prepareExamples(
   let truncatedCount = 0;
   for (const [index, row] of rows.entries()) {
     const rendered = context.renderer.buildSupervisedExample(row.messages, context.config.trainOnWhat);
-    truncatedCount += checkLength(rendered, { index, limit, isCutAllowed: context.config.maxLength !== undefined });
+    truncatedCount += checkLength(rendered, {
+      index,
+      limit,
+      isCutAllowed: context.config.maxLength !== undefined,
+    });
     examples.push(prepareExample(rendered, limit, context));
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(index + 1);
@@ -83,25 +88,5 @@ function checkLength({ tokens }: RenderedExample, { index, limit, isCutAllowed }
 
 function prepareExample(rendered: RenderedExample, limit: number, context: ExampleContext): PreparedExample {
   const datum = toDatum(rendered, { maxLength: limit, reduction: context.config.lossReduction });
-  // The weights of an example cut to nothing are all zero: it trains nothing, which is what cutting it means.
-  const { isLossGone } = describeTruncation(rendered, limit);
-  const weights = datum.lossInputs['weights'] ?? new Float32Array();
-  const counted = Uint8Array.from(datum.targetTokens, (token, index) =>
-    !isLossGone && (weights[index] ?? 0) > 0 && !context.tokenizer.isSpecial(token) ? 1 : 0,
-  );
-  return { datum, counted, countedBytes: countBytes(context.tokenizer, datum.targetTokens, counted) };
-}
-
-/** UTF-8 bytes of each unbroken run of counted tokens, decoded together because a character may span tokens. */
-function countBytes(tokenizer: Tokenizer, tokens: Int32Array, counted: Uint8Array): number {
-  let bytes = 0;
-  let run: number[] = [];
-  tokens.forEach((token, index) => {
-    if (counted[index]) run.push(token);
-    if (run.length > 0 && (!counted[index] || index === tokens.length - 1)) {
-      bytes += Buffer.byteLength(tokenizer.decode(run));
-      run = [];
-    }
-  });
-  return bytes;
+  return { datum, ...countText(context.tokenizer, datum.targetTokens, datum.lossInputs['weights'] ?? []) };
 }

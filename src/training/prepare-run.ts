@@ -26,7 +26,10 @@ export interface PrepareDependencies {
   readonly readDataset: ReadDataset;
   readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
   /** Refuses an evaluator this worker cannot build. */
-  readonly checkEvaluators: (evaluators: readonly EvaluatorConfig[], plugins: string | undefined) => Promise<void>;
+  readonly checkEvaluators: (
+    evaluators: readonly EvaluatorConfig[],
+    plugins: string | undefined,
+  ) => Promise<void>;
   readonly now: () => Date;
 }
 
@@ -72,7 +75,10 @@ export async function prepareRun(
   const evaluations = resolveEvaluations(config, await writeTestSet(folder, test));
   await dependencies.checkEvaluators(Object.values(evaluations.evaluators), config.plugins);
   const preparedHash = await writeTrainSet(folder, prepared.examples);
-  const plan = planOf(input, evaluations, { exampleCount: train.length, startedAt: dependencies.now().toISOString() });
+  const plan = planOf(input, evaluations, {
+    exampleCount: train.length,
+    startedAt: dependencies.now().toISOString(),
+  });
   const record: RunRecord = {
     run,
     config,
@@ -123,14 +129,20 @@ async function splitRows(
   return splitTrainTest(dataset.rows, { testSize, seed: config.seed });
 }
 
-async function writeTrainSet(folder: string, examples: Parameters<typeof writePreparedData>[1]): Promise<string> {
+async function writeTrainSet(
+  folder: string,
+  examples: Parameters<typeof writePreparedData>[1],
+): Promise<string> {
   const path = trainDataPath(folder);
   await mkdir(dirname(path), { recursive: true });
   return writePreparedData(path, examples);
 }
 
 /** The test split becomes an `nll` evaluator unasked. */
-async function writeTestSet(folder: string, rows: readonly ConversationRow[]): Promise<EvaluatorConfig | null> {
+async function writeTestSet(
+  folder: string,
+  rows: readonly ConversationRow[],
+): Promise<EvaluatorConfig | null> {
   if (rows.length === 0) return null;
   const path = testDataPath(folder);
   await mkdir(dirname(path), { recursive: true });

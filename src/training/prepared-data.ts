@@ -32,7 +32,9 @@ const MAGIC = 'EVDATA1\n';
 /** Writes the file under a temporary name and renames it. Returns the hash of its content. */
 export async function writePreparedData(path: string, examples: readonly PreparedExample[]): Promise<string> {
   const arrays = packArrays(examples);
-  const body = Object.values(arrays).map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength));
+  const body = Object.values(arrays).map((array) =>
+    Buffer.from(array.buffer, array.byteOffset, array.byteLength),
+  );
   const hash = createHash('sha256');
   for (const part of body) hash.update(part);
   const dataHash = hash.digest('hex');

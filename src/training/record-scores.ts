@@ -47,14 +47,30 @@ function rowsOf(input: RecordScoresInput, step: number, cells: readonly Finished
   return schedules.flatMap((schedule) =>
     cells
       .filter(({ evaluator }) => schedule.evaluators.includes(evaluator))
-      .flatMap((cell) => cellRows({ step, schedule: schedule.name, evaluator: cell.evaluator, at: cell.at }, cell)),
+      .flatMap((cell) =>
+        cellRows({ step, schedule: schedule.name, evaluator: cell.evaluator, at: cell.at }, cell),
+      ),
   );
 }
 
-function cellRows(base: Pick<ScoreRow, 'step' | 'schedule' | 'evaluator' | 'at'>, cell: FinishedCell): ScoreRow[] {
+function cellRows(
+  base: Pick<ScoreRow, 'step' | 'schedule' | 'evaluator' | 'at'>,
+  cell: FinishedCell,
+): ScoreRow[] {
   if (cell.error !== undefined) {
     const key = `${cell.evaluator}/error`;
-    return [{ ...base, metric: 'error', key, value: null, stderr: null, n: 0, higherIsBetter: null, error: cell.error }];
+    return [
+      {
+        ...base,
+        metric: 'error',
+        key,
+        value: null,
+        stderr: null,
+        n: 0,
+        higherIsBetter: null,
+        error: cell.error,
+      },
+    ];
   }
   return cell.scores.map((score) => ({ ...base, ...score }));
 }

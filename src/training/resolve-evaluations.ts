@@ -19,7 +19,10 @@ export interface ResolvedEvaluations {
  *
  * `testSet` is the `nll` evaluator of the dataset's own test split, run unasked with the periodic ones.
  */
-export function resolveEvaluations(config: SupervisedConfig, testSet: EvaluatorConfig | null): ResolvedEvaluations {
+export function resolveEvaluations(
+  config: SupervisedConfig,
+  testSet: EvaluatorConfig | null,
+): ResolvedEvaluations {
   const evaluators = new Map<string, EvaluatorConfig>();
   const schedules = schedulesOf(config, testSet).map((schedule): EvaluationSchedule => {
     const { evaluators: configs, every, at, ...rest } = schedule;
@@ -30,7 +33,7 @@ export function resolveEvaluations(config: SupervisedConfig, testSet: EvaluatorC
   return { schedules, evaluators: Object.fromEntries(evaluators) };
 }
 
-export function evaluatorName(evaluator: EvaluatorConfig): string {
+function evaluatorName(evaluator: EvaluatorConfig): string {
   return evaluator.type === 'benchmark' ? (evaluator.name ?? evaluator.benchmark) : evaluator.name;
 }
 
@@ -39,23 +42,39 @@ function schedulesOf(config: SupervisedConfig, testSet: EvaluatorConfig | null):
   if (!testSet || hasEvaluator(given, evaluatorName(testSet))) return given;
   const [first, ...others] = given;
   if (first) return [{ ...first, evaluators: [...first.evaluators, testSet] }, ...others];
-  return [schedule('evaluators', config.evalEvery ?? EVAL_EVERY, [testSet])].filter((added) => added !== null);
+  return [schedule('evaluators', config.evalEvery ?? EVAL_EVERY, [testSet])].filter(
+    (added) => added !== null,
+  );
 }
 
 function shortForm(config: SupervisedConfig): ScheduleConfig[] {
   return [
     schedule('evaluators', config.evalEvery ?? EVAL_EVERY, config.evaluators ?? []),
-    schedule('infrequentEvaluators', config.infrequentEvalEvery ?? INFREQUENT_EVAL_EVERY, config.infrequentEvaluators ?? []),
+    schedule(
+      'infrequentEvaluators',
+      config.infrequentEvalEvery ?? INFREQUENT_EVAL_EVERY,
+      config.infrequentEvaluators ?? [],
+    ),
   ].filter((short) => short !== null);
 }
 
 function schedule(name: string, every: number, evaluators: EvaluatorConfig[]): ScheduleConfig | null {
   if (every === 0 || evaluators.length === 0) return null;
-  return { name, every: { steps: every }, offset: 0, atStart: true, atEnd: true, mode: 'background', evaluators };
+  return {
+    name,
+    every: { steps: every },
+    offset: 0,
+    atStart: true,
+    atEnd: true,
+    mode: 'background',
+    evaluators,
+  };
 }
 
 function hasEvaluator(schedules: readonly ScheduleConfig[], name: string): boolean {
-  return schedules.some(({ evaluators }) => evaluators.some((evaluator) => evaluatorName(evaluator) === name));
+  return schedules.some(({ evaluators }) =>
+    evaluators.some((evaluator) => evaluatorName(evaluator) === name),
+  );
 }
 
 function register(known: Map<string, EvaluatorConfig>, evaluator: EvaluatorConfig): string {
@@ -72,7 +91,12 @@ function register(known: Map<string, EvaluatorConfig>, evaluator: EvaluatorConfi
 }
 
 function refuseDoubledNames(schedules: readonly EvaluationSchedule[]): void {
-  const doubled = schedules.find(({ name }, index) => schedules.findIndex((other) => other.name === name) !== index);
+  const doubled = schedules.find(
+    ({ name }, index) => schedules.findIndex((other) => other.name === name) !== index,
+  );
   if (!doubled) return;
-  throw new DomainError('bad-config', `schedules: two are called "${doubled.name}". Give each its own "name".`);
+  throw new DomainError(
+    'bad-config',
+    `schedules: two are called "${doubled.name}". Give each its own "name".`,
+  );
 }

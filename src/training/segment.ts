@@ -88,7 +88,13 @@ class Segment {
     const { plan, model, position } = input;
     this.startedAt = now();
     this.position = position;
-    this.planner = { plan, optimization, data, batches: dependencies.batches, cutIntoChunks: (batch) => planChunks(batch, model.chunkLimits) };
+    this.planner = {
+      plan,
+      optimization,
+      data,
+      batches: dependencies.batches,
+      cutIntoChunks: (batch) => planChunks(batch, model.chunkLimits),
+    };
     const signal = AbortSignal.any([options.signal, options.waiting.signal]);
     this.sender = { client, model, adam: optimization.adam, signal };
     this.next = this.plan(position.collectedThrough + 1, position.nextSeqId, position.tokens);

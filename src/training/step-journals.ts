@@ -24,7 +24,7 @@ export interface StepJournalOptions {
 }
 
 /** What a journal is opened with; rewinds use it to cut rows. */
-export type KeepRow = (row: { readonly step: number }) => boolean;
+type KeepRow = (row: { readonly step: number }) => boolean;
 
 interface Journals {
   readonly metrics: Journal<MetricsRow>;
@@ -46,7 +46,10 @@ export async function openJournals(opening: JournalOpening): Promise<Journals> {
   return {
     metrics: await store.openJournal(run, 'metrics', steps),
     timing: await store.openJournal(run, 'timing', steps),
-    checkpoints: await store.openJournal(run, 'checkpoints', { epoch, ...(keepCheckpoints && { keep: keepCheckpoints }) }),
+    checkpoints: await store.openJournal(run, 'checkpoints', {
+      epoch,
+      ...(keepCheckpoints && { keep: keepCheckpoints }),
+    }),
   };
 }
 
@@ -65,7 +68,11 @@ export async function openStepJournals(store: RunStore, options: StepJournalOpti
       const checkpoint = checkpointRow(options, planned, answers);
       if (checkpoint) checkpoints.append(checkpoint);
       if (planned.step === 0) return;
-      timing.append({ step: planned.step, at: at.toISOString(), 'time/step': (at.getTime() - lastAt) / 1000 });
+      timing.append({
+        step: planned.step,
+        at: at.toISOString(),
+        'time/step': (at.getTime() - lastAt) / 1000,
+      });
       lastAt = at.getTime();
       metrics.append(stepMetrics(options.plan, planned, answers));
     },

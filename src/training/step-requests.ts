@@ -78,7 +78,10 @@ export function adoptStep(planned: PlannedStep, inFlight: StepInFlight): Submitt
 }
 
 /** Waits for all answers of a step. */
-export async function collectStep(sender: StepSender, { planned, requestIds }: SubmittedStep): Promise<StepAnswers> {
+export async function collectStep(
+  sender: StepSender,
+  { planned, requestIds }: SubmittedStep,
+): Promise<StepAnswers> {
   const { client, signal } = sender;
   const references = requestIds.map((requestId) => ({ requestId, modelId: sender.model.modelId }));
   const chunks = references.splice(0, planned.chunks.length);

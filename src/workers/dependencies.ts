@@ -11,7 +11,7 @@ import { checkEvaluators } from '../training/check-evaluators';
 import { createDatasetReader } from '../training/dataset-source';
 import { createEngineAccess } from '../training/engine-access';
 import type { EvaluateSnapshotDependencies } from '../training/evaluate-snapshot';
-import type { RunWorkersOptions } from './worker';
+import type { RunWorkersOptions } from './worker-options';
 
 export interface WorkerDependencies {
   readonly description: WorkerDescription;
@@ -37,14 +37,25 @@ export function createDependencies(
   };
   const store = createRunStore(options.store);
   const engines = createEngineAccess({ ...options.engine, unreachableAfterMs: TRAINING_PATIENCE_MS });
-  const patientEngines = createEngineAccess({ ...options.engine, unreachableAfterMs: EVALUATION_PATIENCE_MS });
+  const patientEngines = createEngineAccess({
+    ...options.engine,
+    unreachableAfterMs: EVALUATION_PATIENCE_MS,
+  });
   const runs = createActiveRuns(store, engines);
   const readDataset = createDatasetReader(hub);
   const tokenizer = (model: string) => tokenizerOf(model, hub);
   const now = () => new Date();
   return {
     description: { everstepVersion: EVERSTEP_VERSION, node: process.version },
-    runs: { store, engines, runs, readDataset, tokenizerOf: tokenizer, checkEvaluators: checkEvaluators(options.plugins), now },
+    runs: {
+      store,
+      engines,
+      runs,
+      readDataset,
+      tokenizerOf: tokenizer,
+      checkEvaluators: checkEvaluators(options.plugins),
+      now,
+    },
     training: { store, engines, runs, stopping },
     evaluation: {
       store,

@@ -2,33 +2,15 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkerOptions } from '@temporalio/worker';
 import { NativeConnection, Worker } from '@temporalio/worker';
-import type { Logger } from 'pino';
-import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import { TASK_QUEUES } from '../core/task-queues';
 import type { WorkerRole } from '../core/task-queues';
-import type { EngineAccessOptions } from '../training/engine-access';
 import { createDependencies } from './dependencies';
 import type { WorkerDependencies } from './dependencies';
 import { DomainFailureInterceptor } from './domain-failure-interceptor';
 import { nativeConnectionOptions } from './native-connection';
 import { activitiesOf, defaultConcurrency } from './roles';
-
-export interface RunWorkersOptions {
-  readonly connection: TemporalAddress;
-  /** Empty means every role. */
-  readonly roles: readonly string[];
-  /** Activities at once, by role. */
-  readonly concurrency: Readonly<Record<string, number>>;
-  readonly store: string;
-  readonly dataFolder: string;
-  /** Where files from the hub are kept; default below the data folder. */
-  readonly cacheFolder?: string;
-  readonly huggingFaceToken?: string;
-  readonly engine: Omit<EngineAccessOptions, 'unreachableAfterMs'>;
-  readonly plugins?: string;
-  readonly logger: Logger;
-}
+import type { RunWorkersOptions } from './worker-options';
 
 export interface RunningWorkers {
   readonly taskQueues: readonly string[];
@@ -84,7 +66,10 @@ function createWorker({ role, options, connection, dependencies }: WorkerSpec): 
   });
 }
 
-function workflowOptions(): Pick<WorkerOptions, 'workflowBundle' | 'workflowsPath' | 'stickyQueueScheduleToStartTimeout'> {
+function workflowOptions(): Pick<
+  WorkerOptions,
+  'workflowBundle' | 'workflowsPath' | 'stickyQueueScheduleToStartTimeout'
+> {
   // Built ahead in a release and beside it; from sources it is bundled here.
   const codePath = join(__dirname, '..', 'workflow-bundle.js');
   const workflows = existsSync(codePath)

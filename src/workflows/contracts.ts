@@ -32,6 +32,8 @@ export interface TrainReport {
 export interface EvaluateCheckpointInput {
   readonly run: string;
   readonly step: number;
+  /** Rises when an evaluation had to be started again. */
+  readonly attempt: number;
   readonly lineage: number;
   /** The immutable snapshot to measure. */
   readonly samplerPath: string;

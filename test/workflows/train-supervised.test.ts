@@ -18,7 +18,13 @@ beforeAll(async () => {
     ],
   }));
   writeFileSync(join(stack.folder, 'train.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  writeFileSync(join(stack.folder, 'test.jsonl'), rows.slice(0, 8).map((row) => `${JSON.stringify(row)}\n`).join(''));
+  writeFileSync(
+    join(stack.folder, 'test.jsonl'),
+    rows
+      .slice(0, 8)
+      .map((row) => `${JSON.stringify(row)}\n`)
+      .join(''),
+  );
 }, 120_000);
 
 afterAll(() => stack.stop());
@@ -110,5 +116,7 @@ test('scores the test split unasked, at step 0, on the way and at the end', asyn
   const scores = await stack.store.readScores('scored');
   const nll = scores.filter(({ metric }) => metric === 'nll');
   expect(nll.map(({ step }) => step).sort((a, b) => a - b)).toEqual([0, 5, 10, 12]);
-  expect(nll.every(({ value, n, schedule }) => (value ?? 0) > 0 && n > 0 && schedule === 'evaluators')).toBe(true);
+  expect(nll.every(({ value, n, schedule }) => (value ?? 0) > 0 && n > 0 && schedule === 'evaluators')).toBe(
+    true,
+  );
 });

@@ -11,9 +11,15 @@ import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import { formatNumber, printTable, scoreText } from '../tables';
 import { watchRun } from '../watch';
-import type { MetricsFlags } from './runs';
 import { runDocument, scoresDocument, statusDocument, withScores } from './runs-documents';
 import { exitCodeOfRun, printEnd } from './train-follow';
+
+export interface MetricsFlags {
+  readonly from?: number;
+  readonly to?: number;
+  readonly last?: number;
+  readonly withScores?: boolean;
+}
 
 export async function listRuns({ everstep }: Session, output: Output, filter: RunFilter): Promise<number> {
   const runs = await everstep.runs.list(filter);

@@ -8,17 +8,11 @@ import { createOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
+import type { MetricsFlags } from './runs-actions';
 import { listRuns, showMetrics, showRun, showScores, watchOneRun } from './runs-actions';
 
 interface RunsFlags extends PlaceFlags {
   readonly json?: boolean;
-}
-
-export interface MetricsFlags {
-  readonly from?: number;
-  readonly to?: number;
-  readonly last?: number;
-  readonly withScores?: boolean;
 }
 
 type Action = (session: Session, output: Output) => Promise<number>;

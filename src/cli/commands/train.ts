@@ -48,11 +48,8 @@ export function createCommand(): Command {
 
 async function run(file: string | undefined, flags: TrainFlags): Promise<number> {
   const output = createOutput({ json: flags.json === true, stdout: process.stdout, stderr: process.stderr });
-  if (file === undefined && (flags.run === undefined || flags.forceNew)) {
-    throw new DomainError('bad-config', 'Give a config file, or --run NAME to go on with a run.');
-  }
   const interrupts = catchInterrupts();
-  const config = file === undefined ? null : await checkConfig(file, flags);
+  const config = await checkConfig(file, flags);
   if (flags.run !== undefined && flags.forceNew !== true) await refuseEndedRun(flags, flags.run);
   const purpose = `train ${flags.run ?? file ?? ''}`.trim();
   const session = await openForWork({ flags, output, detach: flags.detach === true, purpose });
@@ -69,15 +66,22 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
   }
 }
 
-/** Everything that can be seen to be wrong before anything is started. */
-async function checkConfig(file: string, flags: TrainFlags): Promise<SupervisedConfig> {
+/** Refuses everything that can be seen to be wrong before anything is started. Null: go on with `--run`. */
+async function checkConfig(file: string | undefined, flags: TrainFlags): Promise<SupervisedConfig | null> {
+  if (file === undefined) {
+    if (flags.run !== undefined && !flags.forceNew) return null;
+    throw new DomainError('bad-config', 'Give a config file, or --run NAME to go on with a run.');
+  }
   const environment = readEnvironment(flags);
-  const config = await loadTrainingConfig({ file, overrides: flags.set });
-  const url = chooseEngine({ flag: flags.engine, config, environment });
-  const complete =
-    url === null ? config : parseTrainingConfig({ ...config, engine: { ...config.engine, url } }, '--engine');
-  await checkTraining(complete, environment.cacheFolder);
-  return complete;
+  const written = await loadTrainingConfig({ file, overrides: flags.set });
+  const url = chooseEngine({ flag: flags.engine, config: written, environment });
+  const config = url === null ? written : withEngine(written, url);
+  await checkTraining(config, environment.cacheFolder);
+  return config;
+}
+
+function withEngine(config: SupervisedConfig, url: string): SupervisedConfig {
+  return parseTrainingConfig({ ...config, engine: { ...config.engine, url } }, 'The engine chosen');
 }
 
 /** A stack would be started only to find that out. */

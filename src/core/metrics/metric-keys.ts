@@ -16,8 +16,3 @@ export const METRIC_KEYS = {
   epoch: 'progress/epoch',
   doneFraction: 'progress/done_frac',
 } as const;
-
-/** Keys of `timing.jsonl`. */
-export const TIMING_KEYS = {
-  step: 'time/step',
-} as const;

@@ -22,7 +22,8 @@ export function checkpointDueAt(
   if (step === totalSteps) return { name: 'final', kind: 'final', ttlSeconds: null };
   const name = stepName(step);
   if (step === 0) return { name, kind: 'first', ttlSeconds: schedule.ttlSeconds };
-  if (isMultiple(step, schedule.saveEvery)) return { name, kind: 'periodic', ttlSeconds: schedule.ttlSeconds };
+  if (isMultiple(step, schedule.saveEvery))
+    return { name, kind: 'periodic', ttlSeconds: schedule.ttlSeconds };
   if (isMultiple(step, schedule.rollingSaveEvery)) {
     return { name, kind: 'rolling', ttlSeconds: schedule.rollingTtlSeconds };
   }

@@ -35,7 +35,11 @@ function isDue(schedule: EvaluationSchedule, facts: StepFacts): boolean {
   return schedule.every !== undefined && hasPassed(schedule.every, schedule.offset, facts);
 }
 
-function hasPassed(every: NonNullable<EvaluationSchedule['every']>, offset: number, facts: StepFacts): boolean {
+function hasPassed(
+  every: NonNullable<EvaluationSchedule['every']>,
+  offset: number,
+  facts: StepFacts,
+): boolean {
   if ('steps' in every) return facts.step >= offset && (facts.step - offset) % every.steps === 0;
   if ('tokens' in every) {
     return Math.floor(facts.tokensAfter / every.tokens) > Math.floor(facts.tokensBefore / every.tokens);

@@ -70,7 +70,10 @@ export interface SamplerModel {
 export interface ModelRuntime {
   readonly baseModels: readonly BaseModelInfo[];
   /** `lora` null means full fine-tuning. */
-  createModel(options: { readonly baseModel: string; readonly lora: LoraConfig | null }): Promise<TrainableModel>;
+  createModel(options: {
+    readonly baseModel: string;
+    readonly lora: LoraConfig | null;
+  }): Promise<TrainableModel>;
   /** `weights` null means the base model itself. */
   createSampler(options: {
     readonly baseModel: string;

@@ -1,7 +1,7 @@
 import type { Example } from '../example';
 import type { Grader } from '../graders/grader';
 
-export interface GenerationDefaults {
+interface GenerationDefaults {
   readonly maxTokens: number;
   readonly temperature: number;
   readonly topP: number;

@@ -43,7 +43,7 @@ export function identityOf({ path, identity }: MeasuredModel): string {
   return identity ?? path;
 }
 
-export interface Progress {
+interface Progress {
   readonly done: number;
   readonly total: number;
   /** Mean of what is done so far. */

@@ -31,7 +31,7 @@ export interface GradedExample {
   readonly error: string | null;
 }
 
-export interface SampleRow extends KeyedRow {
+interface SampleRow extends KeyedRow {
   readonly example_id: string;
   readonly tokens: readonly number[];
   readonly text: string;

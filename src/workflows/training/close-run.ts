@@ -7,7 +7,10 @@ import { publishProgress } from './search-attributes';
 import type { TrainingState } from './training-state';
 
 /** Writes the last word on a run that trained its last step, and returns it. */
-export async function closeCompleted(input: TrainSupervisedInput, state: TrainingState): Promise<TrainReport> {
+export async function closeCompleted(
+  input: TrainSupervisedInput,
+  state: TrainingState,
+): Promise<TrainReport> {
   const digest = await bookkeeping.closeRun({ ...summary(state), status: 'completed' });
   state.status = 'completed';
   publishProgress(input, state);

@@ -81,7 +81,10 @@ export class EvaluationDesk {
         log.warn('evaluation not cancelled', { workflowId, reason: failureMessage(error) });
       }
     }
-    await condition(() => (this.current.state?.pending.length ?? 0) === 0 || this.broken !== null, '30 seconds');
+    await condition(
+      () => (this.current.state?.pending.length ?? 0) === 0 || this.broken !== null,
+      '30 seconds',
+    );
   }
 
   throwIfBroken(): void {
@@ -135,6 +138,7 @@ export class EvaluationDesk {
           {
             run,
             step: pending.step,
+            attempt: pending.attempt,
             lineage: this.state.model?.lineage ?? 0,
             samplerPath: pending.samplerPath,
             evaluators: pending.evaluators,
@@ -222,7 +226,9 @@ function cellsOf(pending: PendingEvaluation, schedules: readonly EvaluationSched
   return pending.evaluators.map((evaluator) => ({
     step: pending.step,
     evaluator,
-    schedules: schedules.filter((schedule) => schedule.evaluators.includes(evaluator)).map(({ name }) => name),
+    schedules: schedules
+      .filter((schedule) => schedule.evaluators.includes(evaluator))
+      .map(({ name }) => name),
     status: 'running' as const,
   }));
 }

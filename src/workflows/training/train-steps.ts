@@ -1,9 +1,15 @@
-import { allHandlersFinished, condition, continueAsNew, log, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  condition,
+  continueAsNew,
+  log,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { segmentLength } from '../../core/schedules/segment-length';
 import type { SegmentInput, SegmentResult } from '../../core/training-plan';
 import { trainer } from '../activities';
-import type { TrainSupervisedInput } from '../contracts';
-import type { trainSupervised } from '../train-supervised';
+import type { TrainReport, TrainSupervisedInput } from '../contracts';
 import type { EvaluationDesk } from './evaluation-desk';
 import { failureCode, failureMessage } from './failures';
 import { OpenModel } from './open-model';
@@ -16,6 +22,9 @@ export interface TrainingLoop {
   readonly state: TrainingState;
   readonly evaluations: EvaluationDesk;
 }
+
+/** Every training workflow takes what an earlier execution carried as its second argument. */
+type TrainingWorkflow = (input: TrainSupervisedInput, carried: TrainingState) => Promise<TrainReport>;
 
 /** Long enough to cost no history, short enough that controls and evaluations do not wait. */
 const SEGMENT_SECONDS = 4;
@@ -100,5 +109,5 @@ async function continueIfLong({ state, input, evaluations }: TrainingLoop): Prom
   if (!continueAsNewSuggested && historyLength < MAX_EVENTS) return;
   await evaluations.settle();
   await condition(allHandlersFinished);
-  await continueAsNew<typeof trainSupervised>(input, state);
+  await continueAsNew<TrainingWorkflow>(input, state);
 }

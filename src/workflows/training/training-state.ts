@@ -47,7 +47,7 @@ export interface TrainingState {
 const KEPT_CELLS = 200;
 const KEPT_SCORES = 200;
 
-export const START: TrainingPosition = {
+const START: TrainingPosition = {
   collectedThrough: -1,
   submittedThrough: -1,
   nextSeqId: 1,

@@ -242,7 +242,7 @@ describe('what is shown', () => {
     const wide = recordOutput({ terminal: true }).output;
 
     expect(progressLine(facts, { ...wide, columns: 200 })).toBe(
-      'one  ━━━━━━━━━━──────────────  40/100  2 evaluations under way  4 steps/s  15s left  nll 0.25  arithmetic 0.5',
+      'one  ━━━━━━━━━━──────────────  40/100  2 evaluations under way  4 steps/s  15s left  nll 0.25  arithmetic accuracy 0.5',
     );
     expect(progressLine(facts, { ...wide, columns: 60 })).toBe('one  ━━━━━━━━━━──────────────  40/100');
   });

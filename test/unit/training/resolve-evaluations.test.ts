@@ -6,7 +6,10 @@ const parse = (more: object) => SupervisedConfig.parse({ ...minimal, ...more });
 const testSet = { type: 'nll' as const, name: 'test', dataset: parse({}).dataset, concurrency: 64 };
 
 test('the short form becomes two schedules with the rhythms of the field', () => {
-  const config = parse({ evaluators: ['arithmetic'], infrequentEvaluators: [{ type: 'benchmark', benchmark: 'arithmetic', name: 'large' }] });
+  const config = parse({
+    evaluators: ['arithmetic'],
+    infrequentEvaluators: [{ type: 'benchmark', benchmark: 'arithmetic', name: 'large' }],
+  });
 
   const { schedules, evaluators } = resolveEvaluations(config, null);
 

@@ -45,11 +45,18 @@ export class TestStack {
   /** `slot` is the namespace of the test file: task queues have fixed names, so files share nothing else. */
   static async start(slot: number, engineOptions: Partial<LocalEngineOptions> = {}): Promise<TestStack> {
     const address = process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'];
-    if (address === undefined) throw new Error('No Temporal server: run through jest without EVERSTEP_TEST_NO_SERVER.');
+    if (address === undefined)
+      throw new Error('No Temporal server: run through jest without EVERSTEP_TEST_NO_SERVER.');
     installTemporalRuntime(logger);
     const folder = mkdtempSync(join(tmpdir(), 'everstep-workflows-'));
     const runtime = await createModelRuntime({ threads: 2 });
-    const engine = await startLocalEngine({ port: 0, dataFolder: join(folder, 'engine'), runtime, logger, ...engineOptions });
+    const engine = await startLocalEngine({
+      port: 0,
+      dataFolder: join(folder, 'engine'),
+      runtime,
+      logger,
+      ...engineOptions,
+    });
     const namespace = `test-${slot}`;
     const connection = await Connection.connect({ address });
     await registerNamespace(connection, namespace);
@@ -63,7 +70,10 @@ export class TestStack {
 
   async startWorkers(): Promise<void> {
     this.workers = await runWorkers({
-      connection: { address: process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'] ?? '', namespace: this.parts.namespace },
+      connection: {
+        address: process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'] ?? '',
+        namespace: this.parts.namespace,
+      },
       roles: ['workflows', 'training', 'sampling'],
       concurrency: {},
       dataFolder: this.folder,
