@@ -38,6 +38,17 @@ export interface Output {
   status(text: string | null): void;
 }
 
+/** Output on the streams of this process. A reader that has seen enough (`| head`) ends the command quietly. */
+export function openOutput({ json = false }: { readonly json?: boolean }): Output {
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', endQuietly);
+  return createOutput({ json, stdout: process.stdout, stderr: process.stderr });
+}
+
+function endQuietly(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+}
+
 export function createOutput(options: OutputOptions): Output {
   const { json, stdout, stderr, color = picocolors.isColorSupported } = options;
   const isTerminal = !json && stdout.isTTY === true;

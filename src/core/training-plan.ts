@@ -63,6 +63,8 @@ export interface OpenModelInput {
   readonly incarnation: number;
   readonly lineage: number;
   readonly segment: number;
+  /** Where the workflow knows the run to stand: the snapshots of later steps were not handed over, so those are trained again. */
+  readonly collectedThrough: number;
   /** The life that ended, to be unloaded if the service still has it; null at the first. */
   readonly previous: ModelIncarnation | null;
 }
@@ -71,6 +73,8 @@ export interface OpenModelInput {
 export interface OpenedModel {
   readonly model: ModelIncarnation;
   readonly position: TrainingPosition;
+  /** Steps already journalled that come after it. */
+  readonly stepsToReplay: number;
   /** What was tried before, e.g. a checkpoint that is gone. */
   readonly remarks: readonly string[];
 }

@@ -35,7 +35,8 @@ interface Restored {
 }
 
 /**
- * Opens the run's model: from its newest checkpoint with optimizer state, or the one before it, or the start.
+ * Opens the run's model: from the newest checkpoint with optimizer state that its workflow has heard of, or the one
+ * before it, or the start. A later checkpoint would skip evaluations of the steps before it.
  *
  * Repeating it opens another session; the earlier one gets no heartbeat and is unloaded by the service. On a
  * service that is not deterministic, rows after the checkpoint are cut: their steps will be trained anew.
@@ -65,6 +66,7 @@ export async function openModel(
     return {
       model: incarnationOf(input, engine, { sessionId, modelId: restored.modelId }),
       position: positionAfter(restored),
+      stepsToReplay: Math.max(0, lastStep - Math.max(0, restored.row?.step ?? 0)),
       remarks: restored.remarks,
     };
   } finally {

@@ -1,79 +1,21 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
-import { SupervisedConfig } from '../../src/config/supervised-config';
-import type { TrainReport } from '../../src/workflows/contracts';
 import { statusQuery } from '../../src/workflows/contracts';
+import { reportOf, TestRuns, until } from './harness/runs';
 import { TestStack } from './harness/stack';
 
 let stack: TestStack;
+let runs: TestRuns;
 
 beforeAll(async () => {
   stack = await TestStack.start(1);
   await stack.startWorkers();
-  const rows = Array.from({ length: 64 }, (_, index) => ({
-    messages: [
-      { role: 'user', content: `${index}+${index}=` },
-      { role: 'assistant', content: String(2 * index) },
-    ],
-  }));
-  writeFileSync(join(stack.folder, 'train.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  writeFileSync(
-    join(stack.folder, 'test.jsonl'),
-    rows
-      .slice(0, 8)
-      .map((row) => `${JSON.stringify(row)}\n`)
-      .join(''),
-  );
+  runs = new TestRuns(stack);
 }, 120_000);
 
 afterAll(() => stack.stop());
 
-function config(more: object = {}): SupervisedConfig {
-  return SupervisedConfig.parse({
-    kind: 'sft',
-    model: 'everstep/tiny',
-    dataset: { path: join(stack.folder, 'train.jsonl') },
-    steps: 12,
-    batchSize: 16,
-    learningRate: 1e-3,
-    loraRank: 4,
-    saveEvery: 5,
-    ...more,
-  });
-}
-
-async function start(run: string, given: SupervisedConfig): Promise<WorkflowHandle> {
-  return stack.client.workflow.start('trainSupervised', {
-    taskQueue: 'everstep',
-    workflowId: `train/${run}`,
-    args: [
-      {
-        run,
-        config: given,
-        useSearchAttributes: false,
-        provenance: { everstepVersion: 'test', codeRevision: null, startedBy: 'test', command: [] },
-      },
-    ],
-  });
-}
-
-async function train(run: string, given: SupervisedConfig): Promise<TrainReport> {
-  const handle = await start(run, given);
-  const report: TrainReport = await handle.result();
-  return report;
-}
-
-async function untilStep(handle: WorkflowHandle, step: number): Promise<void> {
-  for (;;) {
-    const status = await handle.query(statusQuery);
-    if (status.step >= step) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
-
 test('trains every step once and leaves metrics, checkpoints and a digest', async () => {
-  const report = await train('plain', config());
+  const report = await runs.train('plain', runs.config());
 
   const metrics = await stack.store.readMetrics('plain');
   const checkpoints = await stack.store.readCheckpoints('plain');
@@ -84,39 +26,53 @@ test('trains every step once and leaves metrics, checkpoints and a digest', asyn
 });
 
 test('gives the same weights and metrics under another name', async () => {
-  const first = await train('twin-a', config({ seed: 7 }));
-  const second = await train('twin-b', config({ seed: 7 }));
-  const other = await train('twin-c', config({ seed: 8 }));
+  const first = await runs.train('twin-a', runs.config({ seed: 7 }));
+  const second = await runs.train('twin-b', runs.config({ seed: 7 }));
+  const other = await runs.train('twin-c', runs.config({ seed: 8 }));
 
   expect(second.finalWeightsDigest).toBe(first.finalWeightsDigest);
   expect(await stack.store.readMetrics('twin-b')).toEqual(await stack.store.readMetrics('twin-a'));
   expect(other.finalWeightsDigest).not.toBe(first.finalWeightsDigest);
 });
 
-test('an engine that lost its models is rewound to the last checkpoint, with the same result', async () => {
-  const given = config({ steps: 300, batchSize: 64, saveEvery: 20 });
-  const calm = await train('calm', given);
-  const handle = await start('rewound', given);
-  await untilStep(handle, 30);
-
-  await stack.restartEngine();
-
-  const report: TrainReport = await handle.result();
-  const state = await stack.store.readState('rewound');
-  expect(report.finalWeightsDigest).toBe(calm.finalWeightsDigest);
-  expect(await stack.store.readMetrics('rewound')).toEqual(await stack.store.readMetrics('calm'));
-  expect(state).toMatchObject({ status: 'completed', rewinds: 1 });
-}, 120_000);
-
 test('scores the test split unasked, at step 0, on the way and at the end', async () => {
-  const dataset = { path: join(stack.folder, 'train.jsonl'), testPath: join(stack.folder, 'test.jsonl') };
+  const { dataset } = runs.config();
 
-  await train('scored', config({ dataset, evalEvery: 5 }));
+  await runs.train('scored', runs.config({ dataset: { ...dataset, testPath: runs.testPath }, evalEvery: 5 }));
 
   const scores = await stack.store.readScores('scored');
   const nll = scores.filter(({ metric }) => metric === 'nll');
   expect(nll.map(({ step }) => step).sort((a, b) => a - b)).toEqual([0, 5, 10, 12]);
-  expect(nll.every(({ value, n, schedule }) => (value ?? 0) > 0 && n > 0 && schedule === 'evaluators')).toBe(
-    true,
-  );
+  expect(nll.every(({ value, n, schedule }) => (value ?? 0) > 0 && n > 0 && schedule === 'evaluators')).toBe(true);
 });
+
+/** Deep in a segment: a checkpoint and an evaluation's snapshot are done that the workflow has not heard of. */
+async function untilInSegment(handle: WorkflowHandle, run: string): Promise<void> {
+  await until(async () => {
+    const rows = await stack.store.readMetrics(run);
+    const known = await handle.query(statusQuery);
+    return (rows.at(-1)?.step ?? 0) > known.step + 15 ? true : null;
+  });
+}
+
+test('an engine that lost its models is rewound to a checkpoint: same weights, metrics and scores', async () => {
+  const { dataset } = runs.config();
+  const given = runs.config({
+    dataset: { ...dataset, testPath: runs.testPath },
+    steps: 80,
+    batchSize: 64,
+    saveEvery: 10,
+    evalEvery: 5,
+  });
+  await runs.train('calm', given);
+  const handle = await runs.start('rewound', given);
+  await untilInSegment(handle, 'rewound');
+
+  await stack.restartEngine();
+
+  await reportOf(handle);
+  const state = await stack.store.readState('rewound');
+  expect(await runs.outcome('rewound')).toEqual(await runs.outcome('calm'));
+  expect(state).toMatchObject({ status: 'completed', rewinds: 1 });
+  expect(state?.stepsReplayed).toBeGreaterThan(0);
+}, 120_000);

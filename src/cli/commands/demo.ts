@@ -9,7 +9,7 @@ import { openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
-import { createOutput } from '../output';
+import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
@@ -44,7 +44,7 @@ export function createCommand(): Command {
 
 async function run(flags: DemoFlags): Promise<number> {
   const startedAt = performance.now();
-  const output = createOutput({ json: flags.json === true, stdout: process.stdout, stderr: process.stderr });
+  const output = openOutput(flags);
   const interrupts = catchInterrupts();
   const environment = demoEnvironment(flags);
   announceIgnored(output);

@@ -4,7 +4,7 @@ import type { RunStatus } from '../../core/run';
 import { RUN_STATUSES } from '../../core/run';
 import { openForReading } from '../connect';
 import type { Session } from '../connect';
-import { createOutput } from '../output';
+import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
@@ -79,7 +79,7 @@ function watchCommand(): Command {
 }
 
 async function perform(flags: RunsFlags, action: Action): Promise<void> {
-  const output = createOutput({ json: flags.json === true, stdout: process.stdout, stderr: process.stderr });
+  const output = openOutput(flags);
   const session = await openForReading(flags);
   try {
     process.exitCode = await action(session, output);

@@ -9,7 +9,7 @@ import { openForReading, openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
-import { createOutput } from '../output';
+import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
@@ -47,7 +47,7 @@ export function createCommand(): Command {
 }
 
 async function run(file: string | undefined, flags: TrainFlags): Promise<number> {
-  const output = createOutput({ json: flags.json === true, stdout: process.stdout, stderr: process.stderr });
+  const output = openOutput(flags);
   const interrupts = catchInterrupts();
   const config = await checkConfig(file, flags);
   if (flags.run !== undefined && flags.forceNew !== true) await refuseEndedRun(flags, flags.run);

@@ -47,10 +47,11 @@ export class OpenModel {
       incarnation: previous ? previous.incarnation + 1 : 0,
       lineage: previous ? previous.lineage + (previous.isDeterministic ? 0 : 1) : 0,
       segment: state.segment,
+      collectedThrough: state.position.collectedThrough,
       previous,
     });
     for (const remark of opened.remarks) log.warn(remark, { run: state.plan.run });
-    state.stepsReplayed += Math.max(0, state.position.collectedThrough - opened.position.collectedThrough);
+    state.stepsReplayed += opened.stepsToReplay;
     state.model = opened.model;
     state.position = opened.position;
     state.waitingFor = null;
