@@ -2,7 +2,7 @@
 const layers = {
   cli: 'stack|client|config|stores|core',
   stack: 'workers|engines/local|config|stores|core',
-  client: 'workflows|training|config|stores|core',
+  client: 'stack|workflows|training|config|stores|core',
   server: 'client|stores|engines|core',
   workers: 'config|workflows|activities|training|evaluation|renderers|datasets|engines|sandboxes|stores|loggers|core',
   workflows: 'core',

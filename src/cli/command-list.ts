@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 
 /** What each file in `commands/` exports. */
-export interface CommandModule {
+interface CommandModule {
   createCommand(): Command;
 }
 

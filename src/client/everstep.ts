@@ -2,7 +2,8 @@ import { readEnvironment } from '../config/environment';
 import { completeTrainingConfig } from '../config/load-config';
 import type { SupervisedConfig } from '../config/supervised-config';
 import type { TemporalAddress } from '../config/temporal-connection';
-import { DEFAULT_NAMESPACE, readTemporalAddress } from '../config/temporal-connection';
+import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
+import { resolveTemporal } from '../stack/resolve-temporal';
 import { createRunStore } from '../stores/run-store';
 import { findUnpolledQueues } from './find-pollers';
 import type { RunFilter, RunSummary } from './list-runs';
@@ -14,7 +15,7 @@ import type { StartedRun, StartOptions } from './start-run';
 import { refuseEnded, resumeRun, startRun } from './start-run';
 
 export interface ConnectOptions {
-  /** Temporal server; default TEMPORAL_ADDRESS or Temporal's environment configuration. */
+  /** Temporal server; default TEMPORAL_ADDRESS or Temporal's environment configuration, else what `everstep dev` runs. */
   readonly address?: string;
   readonly namespace?: string;
   /** Full connection options instead of `address`; null for none: everything is answered from the store. */
@@ -45,8 +46,8 @@ export class Everstep {
   ) {}
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
-    const { store } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
-    const link = new ServerLink(temporalOf(options));
+    const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
+    const link = new ServerLink(temporalOf(options, dataFolder));
     await link.find();
     return new Everstep({ link, records: createRunStore(store) }, store);
   }
@@ -89,9 +90,10 @@ export class Everstep {
   }
 }
 
-function temporalOf({ temporal, address, namespace }: ConnectOptions): TemporalAddress | null {
+function temporalOf(options: ConnectOptions, dataFolder: string): TemporalAddress | null {
+  const { temporal, address, namespace } = options;
   if (temporal !== undefined) return temporal;
   if (address !== undefined) return { address, namespace: namespace ?? DEFAULT_NAMESPACE };
-  const configured = readTemporalAddress();
-  return configured && { ...configured, namespace: namespace ?? configured.namespace };
+  const choice = resolveTemporal(dataFolder);
+  return choice.from === 'nothing' ? null : { ...choice.target, namespace: namespace ?? choice.target.namespace };
 }

@@ -9,3 +9,4 @@ export { completeTrainingConfig, loadTrainingConfig } from '../config/load-confi
 export { SupervisedConfig } from '../config/supervised-config';
 export { DomainError } from '../core/errors';
 export type { CheckpointRow, EvaluationCell, MetricsRow, RunStatus, ScoreRow, TimingRow } from '../core/run';
+export type { PluginEvaluator, PluginGrader, Plugins, SamplingClient } from '../evaluation/plugins';

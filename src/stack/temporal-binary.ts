@@ -3,9 +3,9 @@ import { DomainError } from '../core/errors';
 import { buildWithGo, downloadWithSdk } from './temporal-binary-sources';
 import { checkProgram, findOnPath } from './temporal-binary-check';
 
-export const TEMPORAL_CLI_VERSION = '1.5.1';
+const TEMPORAL_CLI_VERSION = '1.5.1';
 
-export type TemporalBinarySource = 'EVERSTEP_TEMPORAL_CLI' | 'PATH' | 'cache' | 'SDK download' | 'go install';
+type TemporalBinarySource = 'EVERSTEP_TEMPORAL_CLI' | 'PATH' | 'cache' | 'SDK download' | 'go install';
 
 export interface TemporalBinary {
   readonly path: string;

@@ -57,11 +57,11 @@ export async function openModel(
       { signal },
     );
     const opening = { client: engine.client, sessionId, config: record.config, signal };
-    const restored = await restore(
-      opening,
-      await store.readCheckpoints(input.run),
-      await initialPath(dependencies),
+    const known = (await store.readCheckpoints(input.run)).filter(
+      ({ step }) => step <= input.collectedThrough,
     );
+    const restored = await restore(opening, known, await initialPath(dependencies));
+    const lastStep = (await store.readMetrics(input.run)).at(-1)?.step ?? 0;
     await cutJournals(dependencies, engine, restored);
     return {
       model: incarnationOf(input, engine, { sessionId, modelId: restored.modelId }),

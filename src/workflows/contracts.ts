@@ -11,6 +11,8 @@ export interface TrainSupervisedInput {
   readonly useSearchAttributes: boolean;
   /** Who started it from what: recorded in config.json. */
   readonly provenance: RunProvenance;
+  /** Events after which the run goes on in a new execution; default 4000. */
+  readonly maxHistoryEvents?: number;
 }
 
 export interface RunProvenance {

@@ -43,7 +43,9 @@ test('scores the test split unasked, at step 0, on the way and at the end', asyn
   const scores = await stack.store.readScores('scored');
   const nll = scores.filter(({ metric }) => metric === 'nll');
   expect(nll.map(({ step }) => step).sort((a, b) => a - b)).toEqual([0, 5, 10, 12]);
-  expect(nll.every(({ value, n, schedule }) => (value ?? 0) > 0 && n > 0 && schedule === 'evaluators')).toBe(true);
+  expect(nll.every(({ value, n, schedule }) => (value ?? 0) > 0 && n > 0 && schedule === 'evaluators')).toBe(
+    true,
+  );
 });
 
 /** Deep in a segment: a checkpoint and an evaluation's snapshot are done that the workflow has not heard of. */

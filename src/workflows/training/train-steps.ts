@@ -106,7 +106,7 @@ function applySegment(state: TrainingState, result: SegmentResult): void {
 
 async function continueIfLong({ state, input, evaluations }: TrainingLoop): Promise<void> {
   const { continueAsNewSuggested, historyLength } = workflowInfo();
-  if (!continueAsNewSuggested && historyLength < MAX_EVENTS) return;
+  if (!continueAsNewSuggested && historyLength < (input.maxHistoryEvents ?? MAX_EVENTS)) return;
   await evaluations.settle();
   await condition(allHandlersFinished);
   await continueAsNew<TrainingWorkflow>(input, state);

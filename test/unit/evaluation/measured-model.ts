@@ -9,10 +9,10 @@ import { findRenderer } from '../../../src/renderers/find-renderer';
 import { CharacterTokenizer } from '../renderers/character-tokenizer';
 
 export const tokenizer = new CharacterTokenizer();
-export const renderer = findRenderer('everstep', tokenizer);
+const renderer = findRenderer('everstep', tokenizer);
 
 /** The user's question as the model reads it. */
-export function questionOf({ prompt }: SampleRequest): string {
+function questionOf({ prompt }: SampleRequest): string {
   const text = tokenizer.decode(prompt);
   return text.slice(text.indexOf('<|user|>') + '<|user|>'.length).split('<|')[0] ?? '';
 }

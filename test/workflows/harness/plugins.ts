@@ -26,7 +26,9 @@ export class TestPlugins {
   calls(name: string): number {
     const file = join(this.folder, 'calls.log');
     if (!existsSync(file)) return 0;
-    return readFileSync(file, 'utf8').split('\n').filter((line) => line === name).length;
+    return readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line === name).length;
   }
 }
 

@@ -52,7 +52,11 @@ export class TestRuns {
     });
   }
 
-  async start(run: string, config: SupervisedConfig, more: Partial<TrainSupervisedInput> = {}): Promise<WorkflowHandle> {
+  async start(
+    run: string,
+    config: SupervisedConfig,
+    more: Partial<TrainSupervisedInput> = {},
+  ): Promise<WorkflowHandle> {
     const input: TrainSupervisedInput = {
       run,
       config,
@@ -67,7 +71,11 @@ export class TestRuns {
     });
   }
 
-  async train(run: string, config: SupervisedConfig, more: Partial<TrainSupervisedInput> = {}): Promise<TrainReport> {
+  async train(
+    run: string,
+    config: SupervisedConfig,
+    more: Partial<TrainSupervisedInput> = {},
+  ): Promise<TrainReport> {
     const handle = await this.start(run, config, more);
     return reportOf(handle);
   }
@@ -130,7 +138,9 @@ export async function until<Answer>(ask: () => Answer | null | Promise<Answer | 
 }
 
 /** The domain's code and words a workflow failed with. */
-export async function failureOf(handle: WorkflowHandle): Promise<{ code: string | null | undefined; message: string }> {
+export async function failureOf(
+  handle: WorkflowHandle,
+): Promise<{ code: string | null | undefined; message: string }> {
   try {
     await handle.result();
   } catch (error) {

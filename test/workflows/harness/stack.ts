@@ -102,6 +102,27 @@ export class TestStack {
     });
   }
 
+  /** Optimizer steps this engine has applied since it was started. */
+  async stepsApplied(): Promise<number> {
+    const text = await (await fetch(`${this.engine.url}/metrics`)).text();
+    return Number(/steps_applied_total (\d+)/.exec(text)?.[1]);
+  }
+
+  /** The model of a run at the engine, by what its session was opened for; null while there is none. */
+  async modelOf(run: string): Promise<string | null> {
+    const row = (await this.store.readCheckpoints(run)).at(-1);
+    return row?.state_path ? decodeURIComponent(new URL(row.state_path).host) : null;
+  }
+
+  async isModelLoaded(modelId: string): Promise<boolean> {
+    const response = await fetch(`${this.engine.url}/api/v1/get_info`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ model_id: modelId }),
+    });
+    return response.ok;
+  }
+
   async stop(): Promise<void> {
     await this.stopWorkers();
     await this.parts.connection.close();
