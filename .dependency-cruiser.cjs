@@ -4,7 +4,8 @@ const layers = {
   stack: 'workers|engines/local|config|stores|core',
   client: 'stack|workflows|training|config|stores|core',
   server: 'client|stores|engines|core',
-  workers: 'config|workflows|activities|training|evaluation|renderers|datasets|engines|sandboxes|stores|loggers|core',
+  workers:
+    'config|workflows|activities|training|evaluation|renderers|datasets|engines|sandboxes|stores|loggers|core',
   workflows: 'core',
   activities: 'training|evaluation|core',
   training: 'renderers|datasets|engines|evaluation|sandboxes|stores|core',
@@ -38,9 +39,18 @@ module.exports = {
       name: 'workflows-stay-deterministic',
       severity: 'error',
       from: { path: '^src/workflows/' },
-      to: { dependencyTypes: ['npm', 'core'], pathNot: '@temporalio/(workflow|common)', dependencyTypesNot: ['type-only'] },
+      to: {
+        dependencyTypes: ['npm', 'core'],
+        pathNot: '@temporalio/(workflow|common)',
+        dependencyTypesNot: ['type-only'],
+      },
     },
-    { name: 'core-is-pure', severity: 'error', from: { path: '^src/core/' }, to: { dependencyTypes: ['npm', 'core'] } },
+    {
+      name: 'core-is-pure',
+      severity: 'error',
+      from: { path: '^src/core/' },
+      to: { dependencyTypes: ['npm', 'core'] },
+    },
     {
       name: 'temporal-stays-at-the-edge',
       severity: 'error',

@@ -95,5 +95,7 @@ function temporalOf(options: ConnectOptions, dataFolder: string): TemporalAddres
   if (temporal !== undefined) return temporal;
   if (address !== undefined) return { address, namespace: namespace ?? DEFAULT_NAMESPACE };
   const choice = resolveTemporal(dataFolder);
-  return choice.from === 'nothing' ? null : { ...choice.target, namespace: namespace ?? choice.target.namespace };
+  return choice.from === 'nothing'
+    ? null
+    : { ...choice.target, namespace: namespace ?? choice.target.namespace };
 }
