@@ -50,11 +50,15 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
       );
     },
 
-    /** Runs for as long as the model lives; whichever worker has it, the service's session goes on. */
+    /**
+     * Runs for as long as the model lives; whichever worker has it, the service's session goes on. A worker that stops
+     * gives it up at once.
+     */
     async keepSession(input: { readonly run: string; readonly model: ModelIncarnation }): Promise<void> {
       await withHeartbeat(async ({ signal }) => {
         const { engine } = await runs.open(input.run);
-        await keepSession(engine.client, input.model, { signal, intervalMs: SESSION_HEARTBEAT_MS });
+        const ending = AbortSignal.any([signal, stopping]);
+        await keepSession(engine.client, input.model, { signal: ending, intervalMs: SESSION_HEARTBEAT_MS });
       });
     },
   };

@@ -36,7 +36,7 @@ export interface PrepareDependencies {
 export interface PrepareInput {
   readonly run: string;
   readonly config: SupervisedConfig;
-  readonly provenance: object;
+  readonly provenance: { readonly codeDiff?: string | null };
   readonly workflowId: string;
   readonly firstRunId: string;
 }
@@ -79,6 +79,7 @@ export async function prepareRun(
     exampleCount: train.length,
     startedAt: dependencies.now().toISOString(),
   });
+  const { codeDiff, ...provenance } = input.provenance;
   const record: RunRecord = {
     run,
     config,
@@ -95,8 +96,9 @@ export async function prepareRun(
       skippedCount: dataset.skipped.length,
       truncatedCount: prepared.truncatedCount,
     },
-    provenance: input.provenance,
+    provenance,
   };
+  if (codeDiff != null) await store.writeCodeDiff(run, `${codeDiff}\n`);
   await store.writeConfig(run, record);
   await store.writeState(run, firstState(plan, input.workflowId, engine.url));
   return plan;

@@ -143,6 +143,7 @@ class Segment {
     const answers = await collectStep(this.sender, head);
     this.dependencies.journals.record(planned, answers);
     this.queue.shift();
+    await this.retireRolling(planned);
     this.position = {
       ...this.position,
       collectedThrough: planned.step,
@@ -158,6 +159,17 @@ class Segment {
       });
     }
     this.options.onProgress(planned.step);
+  }
+
+  /** Only the newest rolling checkpoint is kept. One that cannot be deleted expires by itself. */
+  private async retireRolling({ step, checkpoint }: PlannedStep): Promise<void> {
+    const path = checkpoint ? this.dependencies.journals.retiredBy(step) : null;
+    if (path === null) return;
+    try {
+      await this.dependencies.client.deleteCheckpoint(path);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
   }
 
   private isTimeUp(): boolean {

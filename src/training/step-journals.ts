@@ -12,6 +12,8 @@ import type { StepAnswers } from './step-requests';
  */
 export interface StepJournals {
   record(planned: PlannedStep, answers: StepAnswers): void;
+  /** State path of the rolling checkpoint that the checkpoint of this step makes superfluous, if any. */
+  retiredBy(step: number): string | null;
   close(): Promise<void>;
 }
 
@@ -75,6 +77,12 @@ export async function openStepJournals(store: RunStore, options: StepJournalOpti
       });
       lastAt = at.getTime();
       metrics.append(stepMetrics(options.plan, planned, answers));
+    },
+    retiredBy(step) {
+      const rows = checkpoints.rows();
+      const index = rows.findIndex((row) => row.step === step);
+      const previous = rows[index - 1];
+      return previous?.rolling ? previous.state_path : null;
     },
     close: () => closeJournals(journals),
   };

@@ -18,18 +18,25 @@ export function stepMetrics(plan: TrainingPlan, planned: PlannedStep, answers: S
     ...supervisedMetrics(sequences),
     [METRIC_KEYS.learningRate]: planned.learningRate,
     [METRIC_KEYS.updates]: planned.step,
-    ...optimizerMetrics(answers.optimizer),
+    ...engineMetrics('train', answers.forwardBackward?.metrics ?? {}),
+    ...engineMetrics('optim', answers.optimizer),
     [METRIC_KEYS.epoch]: Math.floor((planned.step - 1) / plan.stepsPerEpoch),
     [METRIC_KEYS.doneFraction]: planned.step / plan.totalSteps,
   };
 }
 
-/** `grad_norm`, `skyrl.ai/grad_norm` and `grad_norm:mean` all become `optim/grad_norm`. */
-function optimizerMetrics(metrics: Readonly<Record<string, number>>): Record<string, number | null> {
+/**
+ * What the service reports of a step, under our areas: `skyrl.ai/grad_norm` and `grad_norm:mean` become
+ * `optim/grad_norm`, `loss:sum` becomes `train/loss`.
+ */
+function engineMetrics(
+  area: string,
+  metrics: Readonly<Record<string, number>>,
+): Record<string, number | null> {
   return Object.fromEntries(
     Object.entries(metrics).map(([name, value]) => {
       const short = name.slice(name.lastIndexOf('/') + 1).replace(/:.*$/, '');
-      return [`optim/${short}`, Number.isFinite(value) ? value : null];
+      return [`${area}/${short}`, Number.isFinite(value) ? value : null];
     }),
   );
 }

@@ -18,6 +18,8 @@ export interface TrainSupervisedInput {
 export interface RunProvenance {
   readonly everstepVersion: string;
   readonly codeRevision: string | null;
+  /** What differed from that revision; becomes code.diff. */
+  readonly codeDiff?: string | null;
   readonly startedBy: string;
   readonly command: readonly string[];
 }

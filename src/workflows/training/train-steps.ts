@@ -109,5 +109,7 @@ async function continueIfLong({ state, input, evaluations }: TrainingLoop): Prom
   if (!continueAsNewSuggested && historyLength < (input.maxHistoryEvents ?? MAX_EVENTS)) return;
   await evaluations.settle();
   await condition(allHandlersFinished);
-  await continueAsNew<TrainingWorkflow>(input, state);
+  // The diff is in the run's folder by now and need not travel again.
+  const provenance = { ...input.provenance, codeDiff: null };
+  await continueAsNew<TrainingWorkflow>({ ...input, provenance }, state);
 }

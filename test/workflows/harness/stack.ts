@@ -108,10 +108,10 @@ export class TestStack {
     return Number(/steps_applied_total (\d+)/.exec(text)?.[1]);
   }
 
-  /** The model of a run at the engine, by what its session was opened for; null while there is none. */
+  /** The engine's name for a run's model; null while there is none. */
   async modelOf(run: string): Promise<string | null> {
     const row = (await this.store.readCheckpoints(run)).at(-1);
-    return row?.state_path ? decodeURIComponent(new URL(row.state_path).host) : null;
+    return /^tinker:\/\/([^/]+)/.exec(row?.state_path ?? '')?.[1] ?? null;
   }
 
   async isModelLoaded(modelId: string): Promise<boolean> {
