@@ -115,4 +115,6 @@ export interface SegmentResult {
   readonly seconds: number;
   /** Why the segment ended before it wanted to: the service is unreachable or has no capacity. */
   readonly waitingFor: string | null;
+  /** Why the model is gone; what was collected before counts, and the run rewinds. */
+  readonly lost: string | null;
 }

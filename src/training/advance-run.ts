@@ -13,6 +13,8 @@ export interface AdvanceDependencies {
 
 export type AdvanceOptions = Omit<SegmentOptions, 'waiting'> & { readonly epoch: number };
 
+const SERVICE_GONE: readonly string[] = ['unreachable', 'session-lost'];
+
 /** Runs one segment with what this worker keeps of the run, and lets go of a service that did not answer. */
 export async function advanceRun(
   { store, runs }: AdvanceDependencies,
@@ -21,13 +23,20 @@ export async function advanceRun(
 ): Promise<SegmentResult> {
   const { run } = input.plan;
   try {
-    return await advance(store, { active: await runs.open(run), input }, options);
+    const result = await advance(store, { active: await runs.open(run), input }, options);
+    if (result.lost !== null) await runs.forget(run);
+    return result;
   } catch (error) {
-    if (!(error instanceof DomainError) || (error.code !== 'unreachable' && error.code !== 'session-lost'))
-      throw error;
+    if (!(error instanceof DomainError) || !SERVICE_GONE.includes(error.code)) throw error;
     await runs.forget(run);
-    if (error.code === 'session-lost') throw error;
-    return { position: input.position, snapshots: [], seconds: 0, waitingFor: error.message };
+    const isLost = error.code === 'session-lost';
+    return {
+      position: input.position,
+      snapshots: [],
+      seconds: 0,
+      waitingFor: isLost ? null : error.message,
+      lost: isLost ? error.message : null,
+    };
   }
 }
 

@@ -78,6 +78,7 @@ class Segment {
   private next: PlannedStep;
   private isBlocked = false;
   private unreachable: string | null = null;
+  private lost: string | null = null;
 
   constructor(
     private readonly dependencies: SegmentDependencies,
@@ -109,7 +110,7 @@ class Segment {
         if (this.isTimeUp()) break;
       }
     } catch (error) {
-      if (!this.isOnlyWaiting(error)) throw error;
+      if (!this.canHandOver(error)) throw error;
     }
     return this.result();
   }
@@ -178,9 +179,17 @@ class Segment {
     return this.snapshots.length > 0 && elapsedMs >= SNAPSHOT_HANDOVER_MS;
   }
 
-  /** Where resending is safe, a service that is away or full is waited for by the run, with the position reached. */
-  private isOnlyWaiting(error: unknown): boolean {
-    if (this.options.signal.aborted || !this.input.model.deduplicates) return false;
+  /**
+   * What was collected counts, whatever stopped the segment: a model that is gone is the run's to open again, and
+   * where resending is safe, a service that is away or full is the run's to wait for.
+   */
+  private canHandOver(error: unknown): boolean {
+    if (this.options.signal.aborted) return false;
+    if (error instanceof DomainError && error.code === 'session-lost') {
+      this.lost = error.message;
+      return true;
+    }
+    if (!this.input.model.deduplicates) return false;
     if (this.options.waiting.reason() !== null) return true;
     if (!(error instanceof DomainError) || error.code !== 'unreachable') return false;
     this.unreachable = error.message;
@@ -188,7 +197,8 @@ class Segment {
   }
 
   private result(): SegmentResult {
-    const { position, queue } = this;
+    const { position, lost } = this;
+    const queue = lost === null ? this.queue : [];
     return {
       position: {
         ...position,
@@ -198,6 +208,7 @@ class Segment {
       snapshots: this.snapshots,
       seconds: (this.dependencies.now() - this.startedAt) / 1000,
       waitingFor: this.waitingFor,
+      lost,
     };
   }
 

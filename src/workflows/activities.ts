@@ -25,7 +25,13 @@ export const trainer = proxyActivities<TrainingActivities>({
   taskQueue: TASK_QUEUES.training,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '3 seconds',
-  retry: { initialInterval: '250 ms', backoffCoefficient: 1.5, maximumInterval: '5 seconds' },
+  // A service that is away is waited for by the run, which shows it.
+  retry: {
+    initialInterval: '250 ms',
+    backoffCoefficient: 1.5,
+    maximumInterval: '5 seconds',
+    nonRetryableErrorTypes: ['unreachable'],
+  },
 });
 
 /** Keeps the service's session alive for as long as the run needs it, on whatever worker lives. */

@@ -1,4 +1,5 @@
 import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workflow';
+import type { ModelIncarnation } from '../../core/training-plan';
 import { keeper, trainer } from '../activities';
 import { failureCode, failureMessage } from './failures';
 import type { TrainingState } from './training-state';
@@ -12,31 +13,41 @@ export class OpenModel {
 
   constructor(private readonly state: TrainingState) {}
 
-  /** Opens the model if the run has none. An unreachable service is waited for and shown in the status. */
-  async open(): Promise<void> {
+  /** The open model; opens it if the run has none. An unreachable service is waited for and shown in the status. */
+  async current(): Promise<ModelIncarnation> {
     const { state } = this;
-    for (let wait = 1; !state.model; wait = Math.min(15, wait * 2)) {
-      state.segment += 1;
-      try {
-        await this.openOnce();
-      } catch (error) {
-        if (failureCode(error) !== 'unreachable') throw error;
-        state.waitingFor ??= { what: failureMessage(error), since: new Date().toISOString() };
-        state.status = 'waiting';
-        await sleep(wait * 1000);
+    for (let wait = 1; ; wait = Math.min(15, wait * 2)) {
+      const { model } = state;
+      if (model) {
+        this.keepSession(model);
+        return model;
       }
+      await this.tryToOpen(wait);
     }
-    await this.keepSession();
   }
 
-  /** Gives the old life of the model up and starts the next one from the last checkpoint. */
-  async rewind(): Promise<void> {
+  /** Gives the old life of the model up; the next one starts from the last checkpoint. */
+  async rewind(reason: string): Promise<void> {
     const { state } = this;
+    log.warn('model lost', { run: state.plan.run, reason });
     this.stopKeepingSession();
     state.rewinds += 1;
     state.lost = state.model;
     state.model = null;
-    await this.open();
+    await this.current();
+  }
+
+  private async tryToOpen(secondsToWait: number): Promise<void> {
+    const { state } = this;
+    state.segment += 1;
+    try {
+      await this.openOnce();
+    } catch (error) {
+      if (failureCode(error) !== 'unreachable') throw error;
+      state.waitingFor ??= { what: failureMessage(error), since: new Date().toISOString() };
+      state.status = 'waiting';
+      await sleep(secondsToWait * 1000);
+    }
   }
 
   private async openOnce(): Promise<void> {
@@ -59,9 +70,8 @@ export class OpenModel {
   }
 
   /** A keeper that ends tells nothing new: the next segment meets the lost session itself. */
-  async keepSession(): Promise<void> {
-    const { model } = this.state;
-    if (!model || this.keeping) return;
+  private keepSession(model: ModelIncarnation): void {
+    if (this.keeping) return;
     const scope = new CancellationScope();
     this.keeping = scope;
     void scope.run(async () => {

@@ -1,17 +1,9 @@
-import {
-  allHandlersFinished,
-  condition,
-  continueAsNew,
-  log,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
+import { allHandlersFinished, condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow';
 import { segmentLength } from '../../core/schedules/segment-length';
-import type { SegmentInput, SegmentResult } from '../../core/training-plan';
+import type { ModelIncarnation, SegmentInput, SegmentResult } from '../../core/training-plan';
 import { trainer } from '../activities';
 import type { TrainReport, TrainSupervisedInput } from '../contracts';
 import type { EvaluationDesk } from './evaluation-desk';
-import { failureCode, failureMessage } from './failures';
 import { OpenModel } from './open-model';
 import { publishProgress } from './search-attributes';
 import { bindTimedSchedules } from './timed-schedules';
@@ -42,19 +34,14 @@ export async function trainSteps(loop: TrainingLoop): Promise<void> {
   const model = new OpenModel(state);
   let waits = 0;
 
-  await model.keepSession();
   while (state.position.collectedThrough < state.plan.totalSteps) {
     evaluations.throwIfBroken();
     await continueIfLong(loop);
-    await model.open();
-    const result = await runSegment(state);
-    if (!result) {
-      await model.rewind();
-      continue;
-    }
+    const result = await trainer.runSegment(nextSegment(state, await model.current()));
     applySegment(state, result);
     publishProgress(input, state);
     await evaluations.start(result.snapshots);
+    if (result.lost !== null) await model.rewind(result.lost);
     await evaluations.waitForBlocking();
     waits = result.waitingFor ? waits + 1 : 0;
     if (waits > 0) await sleep(Math.min(MAX_WAIT_SECONDS, 2 ** (waits - 1)) * 1000);
@@ -62,22 +49,8 @@ export async function trainSteps(loop: TrainingLoop): Promise<void> {
   model.stopKeepingSession();
 }
 
-/** Null when the model is lost. */
-async function runSegment(state: TrainingState): Promise<SegmentResult | null> {
-  const input = nextSegment(state);
-  if (!input) return null;
-  try {
-    return await trainer.runSegment(input);
-  } catch (error) {
-    if (failureCode(error) !== 'session-lost') throw error;
-    log.warn('model lost', { run: state.plan.run, reason: failureMessage(error) });
-    return null;
-  }
-}
-
-function nextSegment(state: TrainingState): SegmentInput | null {
-  const { plan, model, position } = state;
-  if (!model) return null;
+function nextSegment(state: TrainingState, model: ModelIncarnation): SegmentInput {
+  const { plan, position } = state;
   state.segment += 1;
   const steps = segmentLength(state.stepsPerSecond, SEGMENT_SECONDS);
   return {

@@ -1,0 +1,132 @@
+import type { ChildProcess } from 'node:child_process';
+import { fork, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { EngineOrder } from './paced-engine';
+import type { Pace } from './paced-runtime';
+import type { WorkItem } from './work-items';
+
+const ROOT = path.join(__dirname, '..');
+export const PROGRAM = path.join(ROOT, 'bin', 'everstep.js');
+const JITI = path.join(path.dirname(require.resolve('jiti/package.json')), 'lib', 'jiti-cli.mjs');
+
+/** Temporal, a paced engine and a worker, each a process started as the product starts its own. */
+export class BenchServices {
+  private readonly children: ChildProcess[] = [];
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'everstep-bench-'));
+  readonly store = path.join(this.folder, 'store');
+  address = '';
+  engineUrl = '';
+  private engine: ChildProcess | null = null;
+
+  static async start(): Promise<BenchServices> {
+    const services = new BenchServices();
+    try {
+      await services.startAll();
+    } catch (error) {
+      await services.stop();
+      throw error;
+    }
+    return services;
+  }
+
+  /** From now on the engine takes this long; what it did before is forgotten. */
+  async setPace(pace: Pace): Promise<void> {
+    await this.tell({ order: 'pace', pace });
+  }
+
+  async takeWork(): Promise<WorkItem[]> {
+    return this.tell({ order: 'take' });
+  }
+
+  async stop(): Promise<void> {
+    for (const child of [...this.children].reverse()) await stopChild(child);
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async startAll(): Promise<void> {
+    const port = await freePort();
+    this.address = `127.0.0.1:${port}`;
+    this.engine = fork(JITI, [path.join(__dirname, 'paced-engine.ts'), path.join(this.folder, 'engine')]);
+    this.children.push(this.engine);
+    const url = nextMessage<string>(this.engine);
+    await firstLine(this.program('temporal', '--port', String(port), '--headless', '--data-dir', this.folder));
+    this.engineUrl = await url;
+    const places = ['--data-dir', this.folder, '--store', this.store];
+    await firstLine(
+      this.program('worker', ...places, '--temporal-address', this.address, '--engine', this.engineUrl),
+    );
+  }
+
+  private program(...args: string[]): ChildProcess {
+    const child = startProgram([...args, '--exit-with-parent']);
+    this.children.push(child);
+    return child;
+  }
+
+  private async tell(order: EngineOrder): Promise<WorkItem[]> {
+    const { engine } = this;
+    if (!engine) throw new Error('The engine is not running.');
+    const answer = nextMessage<WorkItem[]>(engine);
+    engine.send(order);
+    return answer;
+  }
+}
+
+/** The built program in a process of its own. It ends when this process does: its stdin is a pipe from here. */
+export function startProgram(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [PROGRAM, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+    env: { ...process.env, EVERSTEP_NO_BUILD: '1', TEMPORAL_ADDRESS: undefined },
+  });
+}
+
+/** Resolves with the output up to and with the first line in which `text` stands. */
+export async function firstLine(child: ChildProcess, text = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let output = '';
+    child.stdout?.setEncoding('utf8').on('data', (part: string) => {
+      output += part;
+      if (output.includes('\n') && output.includes(text)) resolve(output);
+    });
+    child.once('exit', (code) => {
+      reject(new Error(`${child.spawnargs.slice(2).join(' ')} ended with ${code}: ${output}`));
+    });
+  });
+}
+
+export async function stopChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
+async function nextMessage<Message>(child: ChildProcess): Promise<Message> {
+  return new Promise((resolve, reject) => {
+    const end = (code: number | null): void => {
+      reject(new Error(`The paced engine ended with ${code}.`));
+    };
+    child.once('exit', end);
+    child.once('message', (message) => {
+      child.off('exit', end);
+      // Our own child: it sends what its only caller expects.
+      resolve(message as Message);
+    });
+  });
+}
+
+async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => {
+        if (address !== null && typeof address === 'object') resolve(address.port);
+      });
+    });
+  });
+}
