@@ -10,6 +10,8 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { Everstep } from '../src/client/everstep';
+import type { RunHistory } from './run-history';
+import { readRunHistory } from './run-history';
 import { BenchServices } from './services';
 import type { WorkSummary } from './work-items';
 import { median, quantile, summarizeWork } from './work-items';
@@ -20,11 +22,7 @@ interface Case {
   readonly stepCount: number;
 }
 
-interface Measured extends WorkSummary {
-  readonly events: number;
-  readonly bytes: number;
-  readonly segments: number;
-}
+interface Measured extends WorkSummary, RunHistory {}
 
 const NAMESPACE = 'everstep';
 const FORWARD_SHARE = 0.8;
@@ -53,25 +51,13 @@ class Bench {
     if (result.status !== 'completed' || work.stepCount !== stepCount) {
       throw new Error(`${run} ended ${result.status} after ${work.stepCount} steps of the engine.`);
     }
-    return { ...work, ...(await this.historyOf(handle.workflowId)) };
+    return { ...work, ...(await readRunHistory(this.client.workflow.getHandle(handle.workflowId))) };
   }
 
   private async requireComplete(run: string, stepCount: number): Promise<void> {
     const rows = await this.everstep.run(run).metrics();
     const isComplete = rows.length === stepCount && rows.every(({ step }, index) => step === index + 1);
     if (!isComplete) throw new Error(`metrics.jsonl of ${run} has ${rows.length} of ${stepCount} rows.`);
-  }
-
-  private async historyOf(
-    workflowId: string,
-  ): Promise<{ events: number; bytes: number; segments: number }> {
-    const handle = this.client.workflow.getHandle(workflowId);
-    const [history, description] = await Promise.all([handle.fetchHistory(), handle.describe()]);
-    const events = history.events ?? [];
-    const segments = events.filter(
-      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'runSegment',
-    ).length;
-    return { events: events.length, bytes: description.historySize ?? Number.NaN, segments };
   }
 }
 
@@ -91,6 +77,7 @@ function configOf(steps: number, submitAhead: number): Record<string, unknown> {
 function print({ stepMs, submitAhead, stepCount }: Case, measured: readonly Measured[]): void {
   const middle = (of: (one: Measured) => number): number => median(measured.map(of));
   const gaps = measured.flatMap(({ longGaps }) => longGaps);
+  const handovers = measured.flatMap(({ handoversMs }) => handoversMs);
   const gapText =
     gaps.length === 0
       ? 'none'
@@ -101,6 +88,7 @@ function print({ stepMs, submitAhead, stepCount }: Case, measured: readonly Meas
       `ratio ${middle(({ ratio }) => ratio).toFixed(4)} (${measured.map(({ ratio }) => ratio.toFixed(4)).join(', ')})`,
       `gaps over 5 ms: ${gapText}; shorter ones ${(middle(({ shortGapsMs }) => shortGapsMs) / stepCount).toFixed(2)} ms a step`,
       `history: ${(middle(({ events }) => events) / stepCount).toFixed(2)} events and ${(middle(({ bytes }) => bytes) / stepCount).toFixed(0)} bytes a step in ${middle(({ segments }) => segments)} segments`,
+      `from a segment's end to the next one's start at the worker: p50 ${quantile(handovers, 0.5).toFixed(0)}, max ${Math.max(...handovers).toFixed(0)} ms`,
     ].join('\n  '),
   );
 }

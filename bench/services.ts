@@ -52,7 +52,9 @@ export class BenchServices {
     this.engine = fork(JITI, [path.join(__dirname, 'paced-engine.ts'), path.join(this.folder, 'engine')]);
     this.children.push(this.engine);
     const url = nextMessage<string>(this.engine);
-    await firstLine(this.program('temporal', '--port', String(port), '--headless', '--data-dir', this.folder));
+    await firstLine(
+      this.program('temporal', '--port', String(port), '--headless', '--data-dir', this.folder),
+    );
     this.engineUrl = await url;
     const places = ['--data-dir', this.folder, '--store', this.store];
     await firstLine(
@@ -77,22 +79,28 @@ export class BenchServices {
 
 /** The built program in a process of its own. It ends when this process does: its stdin is a pipe from here. */
 export function startProgram(args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [PROGRAM, ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, EVERSTEP_NO_BUILD: '1', TEMPORAL_ADDRESS: undefined },
   });
+  child.stderr.resume();
+  return child;
 }
 
 /** Resolves with the output up to and with the first line in which `text` stands. */
 export async function firstLine(child: ChildProcess, text = ''): Promise<string> {
   return new Promise((resolve, reject) => {
     let output = '';
+    let complaint = '';
+    child.stderr?.setEncoding('utf8').on('data', (part: string) => {
+      complaint = (complaint + part).slice(-2000);
+    });
     child.stdout?.setEncoding('utf8').on('data', (part: string) => {
       output += part;
       if (output.includes('\n') && output.includes(text)) resolve(output);
     });
     child.once('exit', (code) => {
-      reject(new Error(`${child.spawnargs.slice(2).join(' ')} ended with ${code}: ${output}`));
+      reject(new Error(`${child.spawnargs.slice(2).join(' ')} ended with ${code}: ${output}${complaint}`));
     });
   });
 }

@@ -10,6 +10,7 @@ import path from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { Client, Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import { build } from './build.js';
 import { readEnvironment } from '../src/config/environment';
 import { SupervisedConfig } from '../src/config/supervised-config';
 import { EVERSTEP_VERSION } from '../src/core/version';
@@ -80,11 +81,7 @@ class Recorder {
       bytes: String,
     });
     const file = path.join(OUTPUT, `${name}.json`);
-    writeFileSync(
-      file,
-      `${JSON.stringify(this.anonymous(plain), null, 1)}
-`,
-    );
+    writeFileSync(file, eventsOnLines(this.anonymous(plain)));
     process.stdout.write(`${name}: ${history.events?.length ?? 0} events\n`);
   }
 
@@ -168,6 +165,8 @@ async function untilStep(handle: WorkflowHandle, step: number): Promise<void> {
 }
 
 async function main(): Promise<void> {
+  // The stack's workers run what was built.
+  await build({ ifNeeded: true });
   const folder = mkdtempSync(path.join(tmpdir(), 'everstep-histories-'));
   mkdirSync(OUTPUT, { recursive: true });
   const environment = readEnvironment({ dataDir: folder, store: path.join(folder, 'store') });
