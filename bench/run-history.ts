@@ -24,16 +24,17 @@ export async function readRunHistory(handle: WorkflowHandle): Promise<RunHistory
 }
 
 function segmentTimes(events: HistoryEvents): { starts: number[]; ends: number[] } {
-  const segments = new Set<string>();
-  const starts: number[] = [];
-  const ends: number[] = [];
-  for (const event of events) {
-    const scheduled = event.activityTaskScheduledEventAttributes;
-    const started = event.activityTaskStartedEventAttributes?.scheduledEventId;
-    const completed = event.activityTaskCompletedEventAttributes?.scheduledEventId;
-    if (scheduled?.activityType?.name === 'runSegment') segments.add(String(event.eventId));
-    if (started && segments.has(String(started))) starts.push(tsToMs(event.eventTime));
-    if (completed && segments.has(String(completed))) ends.push(tsToMs(event.eventTime));
-  }
-  return { starts, ends };
+  const segments = new Set(
+    events
+      .filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'runSegment')
+      .map(({ eventId }) => String(eventId)),
+  );
+  const timesOf = (key: 'activityTaskStartedEventAttributes' | 'activityTaskCompletedEventAttributes') =>
+    events
+      .filter((event) => segments.has(String(event[key]?.scheduledEventId)))
+      .map(({ eventTime }) => tsToMs(eventTime));
+  return {
+    starts: timesOf('activityTaskStartedEventAttributes'),
+    ends: timesOf('activityTaskCompletedEventAttributes'),
+  };
 }

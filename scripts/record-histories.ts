@@ -4,13 +4,13 @@
  * Each release adds its histories under `test/histories/<version>/`; older ones stay for as long as runs of that time
  * may be under way.
  */
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { Client, Connection } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
-import { build } from './build.js';
 import { readEnvironment } from '../src/config/environment';
 import { SupervisedConfig } from '../src/config/supervised-config';
 import { EVERSTEP_VERSION } from '../src/core/version';
@@ -166,7 +166,7 @@ async function untilStep(handle: WorkflowHandle, step: number): Promise<void> {
 
 async function main(): Promise<void> {
   // The stack's workers run what was built.
-  await build({ ifNeeded: true });
+  execFileSync(process.execPath, [path.join(ROOT, 'scripts/build.js'), '--if-needed'], { stdio: 'inherit' });
   const folder = mkdtempSync(path.join(tmpdir(), 'everstep-histories-'));
   mkdirSync(OUTPUT, { recursive: true });
   const environment = readEnvironment({ dataDir: folder, store: path.join(folder, 'store') });

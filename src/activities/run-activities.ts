@@ -1,4 +1,5 @@
 import { Context, log } from '@temporalio/activity';
+import { DomainError } from '../core/errors';
 import type { ScoreRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
@@ -21,16 +22,22 @@ export interface RunDependencies extends PrepareDependencies {
 }
 
 const CLOSE_ATTEMPTS = 20;
+/** Each waits some seconds for a service that is away: long enough for one that is being started again. */
+const PREPARE_ATTEMPTS = 3;
 
 /** Bookkeeping of runs on the store, for any worker with the role `workflows`. */
 export function createRunActivities(dependencies: RunDependencies) {
   const { store, runs, now } = dependencies;
   return {
-    /** Makes the run's folder; see `prepareRun`. */
+    /** Makes the run's folder; see `prepareRun`. A service that stays away refuses the run: nothing was begun yet. */
     async prepareRun(input: Pick<PrepareInput, 'run' | 'config' | 'provenance'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
-      return withHeartbeat(({ progress }) => prepareRun(dependencies, { ...input, ...owner }, progress));
+      return withHeartbeat(({ progress, attempt }) =>
+        prepareRun(dependencies, { ...input, ...owner }, progress).catch((error: unknown) => {
+          throw attempt < PREPARE_ATTEMPTS ? error : unreachableForGood(error);
+        }),
+      );
     },
 
     /** Writes scores that came in and lets go of the snapshots they were measured on. */
@@ -64,6 +71,12 @@ export function createRunActivities(dependencies: RunDependencies) {
       if (owner?.workflowId === workflowId && owner.firstRunId === runId) await store.discard(run);
     },
   };
+}
+
+function unreachableForGood(error: unknown): unknown {
+  if (!(error instanceof DomainError) || error.code !== 'unreachable') return error;
+  const remedy = 'Start the training service, or correct engine.url, --engine or TINKER_BASE_URL.';
+  return new DomainError('unreachable', `engine.url: ${error.message} ${remedy}`, { cause: error });
 }
 
 export type RunActivities = ReturnType<typeof createRunActivities>;

@@ -42,6 +42,8 @@ export interface Journal<Row extends object> {
   last(): Row | undefined;
   /** Throws `superseded` when a later attempt took over; repairs the file when something else displaced it. */
   verify(): void;
+  /** Goes on as a later attempt without copying; false when somebody else had the journal in between: open it anew then. */
+  renew(epoch: number): boolean;
   sync(): Promise<void>;
   /** Also syncs. */
   close(): Promise<void>;
@@ -60,6 +62,7 @@ class FencedJournal<Row extends object> implements Journal<Row> {
   private readonly byKey = new Map<string, Row>();
   private descriptor: number;
   private size = 0;
+  private syncedSize = 0;
   private newest: Row | undefined;
   private isClosed = false;
 
@@ -119,8 +122,15 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     closeSync(displaced);
   }
 
+  renew(epoch: number): boolean {
+    return this.fence.renew(epoch, fstatSync(this.descriptor, { bigint: true }).ino);
+  }
+
   async sync(): Promise<void> {
+    const { size } = this;
+    if (size === this.syncedSize) return;
     await promisify(fsync)(this.descriptor);
+    this.syncedSize = size;
   }
 
   async close(): Promise<void> {
@@ -142,6 +152,8 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     const lines = this.rows().map((row) => `${JSON.stringify(row)}\n`);
     const descriptor = this.fence.publish(lines.join(''));
     this.size = fstatSync(descriptor).size;
+    // The fence syncs what it publishes.
+    this.syncedSize = this.size;
     return descriptor;
   }
 

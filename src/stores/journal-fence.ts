@@ -34,7 +34,7 @@ export class JournalFence {
 
   constructor(
     private readonly path: string,
-    private readonly epoch: number,
+    private epoch: number,
   ) {
     this.leasePath = `${path}.lease`;
     mkdirSync(dirname(path), { recursive: true });
@@ -55,6 +55,25 @@ export class JournalFence {
     this.check();
     replaceFile(this.leasePath, `${this.epoch}\n`);
     this.check();
+  }
+
+  /**
+   * Hands the file with this inode, which is the newest and stays open, on to a later attempt of the same process.
+   * False when anybody else had the journal in between: then it has to be taken over.
+   */
+  renew(epoch: number, inode: bigint): boolean {
+    if (this.heldEpoch() !== this.epoch || !this.isShown(inode)) return false;
+    const own = this.generationPath(this.epoch);
+    replaceFile(this.leasePath, `${epoch}\n`);
+    try {
+      renameSync(own, this.generationPath(epoch));
+    } catch (error) {
+      // Taken over in this very moment, or no hard links here.
+      if (hasErrorCode(error, 'ENOENT')) return false;
+      throw asStoreError(error, own);
+    }
+    this.epoch = epoch;
+    return this.heldEpoch() === epoch && this.isShown(inode);
   }
 
   /** Rows as the last attempt left them. */
@@ -107,9 +126,10 @@ export class JournalFence {
     renameSync(temporary, this.path);
   }
 
+  /** A generation counts like the lease: an attempt that woke up late may have lowered the lease. */
   private heldEpoch(): number {
     const epoch = Number.parseInt(readText(this.leasePath), 10);
-    return Number.isNaN(epoch) ? -1 : epoch;
+    return Math.max(Number.isNaN(epoch) ? -1 : epoch, this.generations().at(-1)?.epoch ?? -1);
   }
 
   private generations(): { epoch: number; path: string }[] {

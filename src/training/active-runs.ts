@@ -7,6 +7,7 @@ import { Patience } from './patience';
 import { PreparedData } from './prepared-data';
 import type { RunRecord } from './run-folder';
 import { optimizationOf, readRunRecord, trainDataPath } from './run-folder';
+import { KeptJournals } from './step-journals';
 
 /** What a worker keeps in memory of a run it trains, so that a segment starts at once. */
 export interface ActiveRun {
@@ -16,6 +17,7 @@ export interface ActiveRun {
   readonly optimization: OptimizationPlan;
   readonly engine: EngineConnection;
   readonly patience: Patience;
+  readonly journals: KeptJournals;
 }
 
 export interface ActiveRuns {
@@ -36,6 +38,7 @@ export function createActiveRuns(store: RunStore, engines: EngineAccess): Active
     runs.delete(run);
     const active = await loading?.catch(() => null);
     await active?.engine.client.close();
+    await active?.journals.close();
   }
 
   return {
@@ -72,6 +75,7 @@ async function load(store: RunStore, engines: EngineAccess, run: string): Promis
     optimization,
     patience,
     engine,
+    journals: new KeptJournals(store, run),
     batches: createBatches({ exampleCount: data.exampleCount, batchSize, seed }),
   };
 }

@@ -4,7 +4,7 @@ import type { RunStore } from '../stores/run-store';
 import type { ActiveRun, ActiveRuns } from './active-runs';
 import type { SegmentOptions } from './segment';
 import { runSegment } from './segment';
-import { openStepJournals } from './step-journals';
+import { createStepJournals } from './step-journals';
 
 export interface AdvanceDependencies {
   readonly store: RunStore;
@@ -17,13 +17,13 @@ const SERVICE_GONE: readonly string[] = ['unreachable', 'session-lost'];
 
 /** Runs one segment with what this worker keeps of the run, and lets go of a service that did not answer. */
 export async function advanceRun(
-  { store, runs }: AdvanceDependencies,
+  { runs }: AdvanceDependencies,
   input: SegmentInput,
   options: AdvanceOptions,
 ): Promise<SegmentResult> {
   const { run } = input.plan;
   try {
-    const result = await advance(store, { active: await runs.open(run), input }, options);
+    const result = await advance(await runs.open(run), input, options);
     if (result.lost !== null) await runs.forget(run);
     return result;
   } catch (error) {
@@ -41,33 +41,28 @@ export async function advanceRun(
 }
 
 async function advance(
-  store: RunStore,
-  { active, input }: { readonly active: ActiveRun; readonly input: SegmentInput },
+  active: ActiveRun,
+  input: SegmentInput,
   options: AdvanceOptions,
 ): Promise<SegmentResult> {
   const { plan, model } = input;
   const waiting = active.patience.watch();
-  const journals = await openStepJournals(store, {
-    plan,
-    model,
-    epoch: options.epoch,
-    now: () => new Date(),
-  });
   try {
-    return await runSegment(
-      {
-        client: active.engine.client,
-        data: active.data,
-        batches: active.batches,
-        optimization: active.optimization,
-        journals,
-        now: () => performance.now(),
-      },
-      input,
-      { ...options, waiting },
+    return await active.journals.lend(options.epoch, (borrowed) =>
+      runSegment(
+        {
+          client: active.engine.client,
+          data: active.data,
+          batches: active.batches,
+          optimization: active.optimization,
+          journals: createStepJournals(borrowed, { plan, model, now: () => new Date() }),
+          now: () => performance.now(),
+        },
+        input,
+        { ...options, waiting },
+      ),
     );
   } finally {
     waiting.stop();
-    await journals.close();
   }
 }

@@ -1,3 +1,4 @@
+import { DomainError } from '../core/errors';
 import type { CheckpointRow, MetricsRow, TimingRow } from '../core/run';
 import type { ModelIncarnation, TrainingPlan } from '../core/training-plan';
 import type { Journal } from '../stores/fenced-journal';
@@ -14,14 +15,11 @@ export interface StepJournals {
   record(planned: PlannedStep, answers: StepAnswers): void;
   /** State path of the rolling checkpoint that the checkpoint of this step makes superfluous, if any. */
   retiredBy(step: number): string | null;
-  close(): Promise<void>;
 }
 
 export interface StepJournalOptions {
   readonly plan: TrainingPlan;
   readonly model: ModelIncarnation;
-  /** Rises with every attempt that may write: a writer with a lower one has been superseded. */
-  readonly epoch: number;
   readonly now: () => Date;
 }
 
@@ -32,6 +30,12 @@ interface Journals {
   readonly metrics: Journal<MetricsRow>;
   readonly timing: Journal<TimingRow>;
   readonly checkpoints: Journal<CheckpointRow>;
+}
+
+/** Journals in the hands of one attempt. */
+interface BorrowedJournals {
+  /** Throws `superseded` once a later attempt has them. */
+  current(): Journals;
 }
 
 export interface JournalOpening {
@@ -59,13 +63,99 @@ export async function closeJournals({ metrics, timing, checkpoints }: Journals):
   await Promise.all([metrics.close(), timing.close(), checkpoints.close()]);
 }
 
-export async function openStepJournals(store: RunStore, options: StepJournalOptions): Promise<StepJournals> {
-  const journals = await openJournals({ store, run: options.plan.run, epoch: options.epoch });
-  const { metrics, timing, checkpoints } = journals;
+/**
+ * The journals of one run, kept open from segment to segment while no other process writes them.
+ *
+ * Each attempt still has an epoch of its own, so a zombie elsewhere stays shut out; what is saved is reading and
+ * copying all rows at every segment. Within the process the newest attempt has them alone.
+ */
+export class KeptJournals {
+  private journals: Journals | null = null;
+  private epoch = -1;
+  private isInUse = false;
+  private isGivenUp = false;
+
+  constructor(
+    private readonly store: RunStore,
+    private readonly run: string,
+  ) {}
+
+  /** Lends the journals to one attempt; what it wrote is beyond a power loss when this resolves. */
+  async lend<Result>(epoch: number, use: (borrowed: BorrowedJournals) => Promise<Result>): Promise<Result> {
+    const journals = await this.take(epoch);
+    this.isInUse = true;
+    try {
+      return await use({
+        current: () => {
+          this.requireNewest(epoch);
+          return journals;
+        },
+      });
+    } finally {
+      if (this.epoch === epoch) await this.putBack(journals);
+    }
+  }
+
+  /** Lets go of the files, after the attempt that has them. */
+  async close(): Promise<void> {
+    this.isGivenUp = true;
+    if (!this.isInUse) await this.closeKept();
+  }
+
+  private async take(epoch: number): Promise<Journals> {
+    this.requireNewest(epoch);
+    this.epoch = epoch;
+    if (this.journals && renewAll(this.journals, epoch)) return this.journals;
+    await this.closeKept();
+    const opened = await openJournals({ store: this.store, run: this.run, epoch });
+    if (this.isNewest(epoch)) {
+      this.journals = opened;
+      return opened;
+    }
+    await closeJournals(opened);
+    throw superseded(this.run);
+  }
+
+  private async putBack(journals: Journals): Promise<void> {
+    this.isInUse = false;
+    if (this.isGivenUp) return this.closeKept();
+    const { metrics, timing, checkpoints } = journals;
+    await Promise.all([metrics.sync(), timing.sync(), checkpoints.sync()]);
+  }
+
+  private async closeKept(): Promise<void> {
+    const { journals } = this;
+    this.journals = null;
+    if (journals) await closeJournals(journals);
+  }
+
+  private isNewest(epoch: number): boolean {
+    return epoch >= this.epoch;
+  }
+
+  private requireNewest(epoch: number): void {
+    if (!this.isNewest(epoch)) throw superseded(this.run);
+  }
+}
+
+function renewAll({ metrics, timing, checkpoints }: Journals, epoch: number): boolean {
+  return [metrics, timing, checkpoints].every((journal) => journal.renew(epoch));
+}
+
+function superseded(run: string): DomainError {
+  return new DomainError(
+    'superseded',
+    `The journals of "${run}" now belong to a later attempt in this worker. Nothing to do: the later one goes on.`,
+  );
+}
+
+/** Writes a segment's steps into journals that this segment holds. */
+export function createStepJournals(borrowed: BorrowedJournals, options: StepJournalOptions): StepJournals {
   let lastAt = options.now().getTime();
 
   return {
     record(planned, answers) {
+      const { metrics, timing, checkpoints } = borrowed.current();
       const at = options.now();
       const checkpoint = checkpointRow(options, planned, answers);
       if (checkpoint) checkpoints.append(checkpoint);
@@ -79,12 +169,11 @@ export async function openStepJournals(store: RunStore, options: StepJournalOpti
       metrics.append(stepMetrics(options.plan, planned, answers));
     },
     retiredBy(step) {
-      const rows = checkpoints.rows();
+      const rows = borrowed.current().checkpoints.rows();
       const index = rows.findIndex((row) => row.step === step);
       const previous = rows[index - 1];
       return previous?.rolling ? previous.state_path : null;
     },
-    close: () => closeJournals(journals),
   };
 }
 
