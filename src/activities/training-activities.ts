@@ -40,7 +40,7 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
     /** Advances the run by some steps. A repeated attempt sends the same requests and gets the same results. */
     async runSegment(input: SegmentInput): Promise<SegmentResult> {
       return withHeartbeat(({ signal, attempt, progress }) =>
-        advanceRun({ store, runs }, input, {
+        advanceRun({ runs }, input, {
           attempt,
           epoch: epochOf(input.segment, attempt),
           signal,

@@ -5,7 +5,7 @@ import type { RunProvenance } from '../workflows/contracts';
 
 const GIT_LIMIT_MS = 2000;
 /** A diff travels through workflow history once; what is longer is cut, and says so. */
-const DIFF_LIMIT = 200_000;
+const DIFF_LIMIT = 64_000;
 const GIT_OUTPUT_BYTES = 50_000_000;
 
 /** Who starts a run, from what code and by which command. `folder` decides whose git revision it is. */

@@ -21,42 +21,70 @@ export interface ActiveRun {
 }
 
 export interface ActiveRuns {
-  open(run: string): Promise<ActiveRun>;
-  /** Lets go of a run that ended or whose service is gone. */
+  /** Works with a run; while anybody does, it stays. */
+  use<Result>(run: string, work: (active: ActiveRun) => Promise<Result>): Promise<Result>;
+  /** Lets go of a run that ended or whose service is gone. Whoever works with it meets a closed connection. */
   forget(run: string): Promise<void>;
+}
+
+interface Entry {
+  readonly loading: Promise<ActiveRun>;
+  users: number;
 }
 
 const PATIENCE_MS = 5000;
 const KEPT_RUNS = 16;
 
-/** Loads each run once per worker process; the longest unused one makes room for another. */
+/** Loads each run once per worker process; the one unused for longest makes room for another. */
 export function createActiveRuns(store: RunStore, engines: EngineAccess): ActiveRuns {
-  const runs = new Map<string, Promise<ActiveRun>>();
+  const entries = new Map<string, Entry>();
 
   async function forget(run: string): Promise<void> {
-    const loading = runs.get(run);
-    runs.delete(run);
-    const active = await loading?.catch(() => null);
+    const entry = entries.get(run);
+    entries.delete(run);
+    const active = await entry?.loading.catch(() => null);
     await active?.engine.client.close();
     await active?.journals.close();
   }
 
+  async function makeRoom(): Promise<void> {
+    if (entries.size <= KEPT_RUNS) return;
+    const unused = [...entries].find(([, { users }]) => users === 0);
+    if (unused) await forget(unused[0]);
+  }
+
+  /** The entry, as the one used last. */
+  function enter(run: string): Entry {
+    const entry = entries.get(run) ?? { loading: load(store, engines, run), users: 0 };
+    entries.delete(run);
+    entries.set(run, entry);
+    return entry;
+  }
+
   return {
     forget,
-    async open(run) {
-      const known = runs.get(run) ?? load(store, engines, run);
-      runs.delete(run);
-      runs.set(run, known);
-      const [oldest] = runs.keys();
-      if (runs.size > KEPT_RUNS && oldest !== undefined) await forget(oldest);
+    async use(run, work) {
+      const entry = enter(run);
+      entry.users += 1;
       try {
-        return await known;
+        await makeRoom();
+        return await work(await entry.loading);
       } catch (error) {
-        if (runs.get(run) === known) runs.delete(run);
+        if (entries.get(run) === entry && (await isBroken(entry))) entries.delete(run);
         throw error;
+      } finally {
+        entry.users -= 1;
       }
     },
   };
+}
+
+/** A run that could not be loaded is loaded anew next time. */
+async function isBroken({ loading }: Entry): Promise<boolean> {
+  return loading.then(
+    () => false,
+    () => true,
+  );
 }
 
 async function load(store: RunStore, engines: EngineAccess, run: string): Promise<ActiveRun> {

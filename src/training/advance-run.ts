@@ -1,13 +1,11 @@
 import { DomainError } from '../core/errors';
 import type { SegmentInput, SegmentResult } from '../core/training-plan';
-import type { RunStore } from '../stores/run-store';
 import type { ActiveRun, ActiveRuns } from './active-runs';
 import type { SegmentOptions } from './segment';
 import { runSegment } from './segment';
 import { createStepJournals } from './step-journals';
 
 export interface AdvanceDependencies {
-  readonly store: RunStore;
   readonly runs: ActiveRuns;
 }
 
@@ -23,7 +21,7 @@ export async function advanceRun(
 ): Promise<SegmentResult> {
   const { run } = input.plan;
   try {
-    const result = await advance(await runs.open(run), input, options);
+    const result = await runs.use(run, (active) => advance(active, input, options));
     if (result.lost !== null) await runs.forget(run);
     return result;
   } catch (error) {

@@ -55,11 +55,12 @@ async function release(
   { plan, model, status }: CloseRunInput,
 ): Promise<string | null> {
   try {
-    const { engine } = await runs.open(plan.run);
-    if (model) await unload(engine.client, model, status);
-    const final = (await store.readCheckpoints(plan.run)).find((row) => row.final);
-    if (final?.sampler_path == null || !engine.profile.readsWeights) return null;
-    return await engine.client.weightsDigest(final.sampler_path);
+    return await runs.use(plan.run, async ({ engine }) => {
+      if (model) await unload(engine.client, model, status);
+      const final = (await store.readCheckpoints(plan.run)).find((row) => row.final);
+      if (final?.sampler_path == null || !engine.profile.readsWeights) return null;
+      return engine.client.weightsDigest(final.sampler_path);
+    });
   } catch (error) {
     if (!isLastChance && error instanceof DomainError && error.retryable) throw error;
     warn('the final weights could not be read', error);

@@ -14,8 +14,9 @@ export async function releaseSnapshots(
   const paths = evaluations.filter(({ isCheckpoint }) => !isCheckpoint).map(({ samplerPath }) => samplerPath);
   if (paths.length === 0) return;
   try {
-    const { engine } = await runs.open(run);
-    for (const path of paths) await engine.client.deleteCheckpoint(path);
+    await runs.use(run, async ({ engine }) => {
+      for (const path of paths) await engine.client.deleteCheckpoint(path);
+    });
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
   }

@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, 120_000);
 
 function replay(text: string): Promise<void> {
-  const history = temporal.api.history.v1.History.fromObject(JSON.parse(text));
+  const history = temporal.api.history.v1.History.fromObject(JSON.parse(text) as object);
   return Worker.runReplayHistory({ workflowBundle: { code } }, history);
 }
 

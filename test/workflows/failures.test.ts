@@ -108,7 +108,7 @@ test('a failing evaluator is a row that says so, beside the scores of the others
   const scores = await runs.scores('measured');
   expect(report).toMatchObject({ status: 'completed', step: 12 });
   expect(scores.filter(({ evaluator }) => evaluator === 'ruler')).toEqual(
-    [0, 6, 12].map((step) =>
+    [0, 6, 12].map((step): unknown =>
       expect.objectContaining({
         step,
         metric: 'error',

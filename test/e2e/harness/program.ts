@@ -78,8 +78,7 @@ export class Place {
   async ask<Answer>(...args: readonly string[]): Promise<Answer> {
     const { code, stdout, stderr } = await this.run(...args, '--json');
     if (code !== 0) throw new Error(`everstep ${args.join(' ')}: exit ${String(code)}\n${stderr}`);
-    const answer: Answer = JSON.parse(stdout);
-    return answer;
+    return JSON.parse(stdout) as Answer;
   }
 
   async dev(): Promise<Command> {

@@ -106,8 +106,7 @@ export class TestRuns {
 }
 
 export async function reportOf(handle: WorkflowHandle): Promise<TrainReport> {
-  const report: TrainReport = await handle.result();
-  return report;
+  return (await handle.result()) as TrainReport;
 }
 
 /** Waits until the run itself says so. */
