@@ -56,9 +56,10 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
      */
     async keepSession(input: { readonly run: string; readonly model: ModelIncarnation }): Promise<void> {
       await withHeartbeat(async ({ signal }) => {
-        const { engine } = await runs.open(input.run);
         const ending = AbortSignal.any([signal, stopping]);
-        await keepSession(engine.client, input.model, { signal: ending, intervalMs: SESSION_HEARTBEAT_MS });
+        await runs.use(input.run, ({ engine }) =>
+          keepSession(engine.client, input.model, { signal: ending, intervalMs: SESSION_HEARTBEAT_MS }),
+        );
       });
     },
   };
