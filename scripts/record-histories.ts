@@ -14,6 +14,7 @@ import { temporal } from '@temporalio/proto';
 import { readEnvironment } from '../src/config/environment';
 import { SupervisedConfig } from '../src/config/supervised-config';
 import { EVERSTEP_VERSION } from '../src/core/version';
+import { waitForExit } from '../src/stack/process-identity';
 import { findStack } from '../src/stack/stack-record';
 import { useStack } from '../src/stack/use-stack';
 import type { TrainSupervisedInput } from '../src/workflows/contracts';
@@ -22,6 +23,7 @@ import { statusQuery } from '../src/workflows/contracts';
 const ROOT = path.resolve(__dirname, '..');
 const OUTPUT = path.join(ROOT, 'test', 'histories', EVERSTEP_VERSION);
 
+const STOP_LIMIT_MS = 40_000;
 const { History } = temporal.api.history.v1;
 
 const SUMS = { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 4 };
@@ -181,10 +183,10 @@ async function main(): Promise<void> {
     await record(new Recorder(client, folder), folder);
   } finally {
     await connection.close();
-    const { pid } = use.stack;
     await use.release();
-    process.kill(pid, 'SIGTERM');
-    rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
+    process.kill(use.stack.pid, 'SIGTERM');
+    await waitForExit(use.stack, STOP_LIMIT_MS);
+    rmSync(folder, { recursive: true, force: true });
   }
 }
 

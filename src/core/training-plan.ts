@@ -98,6 +98,8 @@ export interface SegmentInput {
   readonly maxSeconds: number;
   /** Steps at which the clock asks for schedules by seconds, until they are collected. */
   readonly timedSteps: readonly TimedStep[];
+  /** Evaluations up to this step were started; replayed steps make no snapshot for them again. */
+  readonly evaluatedThrough: number;
 }
 
 /** A named snapshot and the schedules that asked for it. */

@@ -117,7 +117,13 @@ class Segment {
 
   private plan(step: number, seqId: number, tokensBefore: number): PlannedStep {
     const timed = this.input.timedSteps.find((candidate) => candidate.step === step);
-    return planStep(this.planner, { step, seqId, tokensBefore, timedSchedules: timed?.schedules ?? [] });
+    return planStep(this.planner, {
+      step,
+      seqId,
+      tokensBefore,
+      timedSchedules: timed?.schedules ?? [],
+      evaluatedThrough: this.input.evaluatedThrough,
+    });
   }
 
   /** Keeps one step running and `submitAhead` queued behind it, up to a blocking evaluation. */

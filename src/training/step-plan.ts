@@ -38,6 +38,8 @@ export interface StepStart {
   readonly tokensBefore: number;
   /** Schedules that the clock asks for at this step. */
   readonly timedSchedules: readonly string[];
+  /** No schedule is due up to this step: a rewind replays what was evaluated already. */
+  readonly evaluatedThrough: number;
 }
 
 /** A pure function of plan, data and start, so that a retry sends exactly what was sent before. */
@@ -48,7 +50,8 @@ export function planStep(planner: StepPlanner, start: StepStart): PlannedStep {
   const chunks = step === 0 ? [] : planner.cutIntoChunks(examples.map(({ datum }) => datum));
   const tokensAfter = start.tokensBefore + examples.reduce((sum, { datum }) => sum + datum.tokens.length, 0);
   const facts = { step, totalSteps: plan.totalSteps, tokensBefore: start.tokensBefore, tokensAfter };
-  const schedules = [...new Set([...schedulesDueAt(plan.evaluations, facts), ...start.timedSchedules])];
+  const due = step <= start.evaluatedThrough ? [] : schedulesDueAt(plan.evaluations, facts);
+  const schedules = [...new Set([...due, ...start.timedSchedules])];
   const checkpoint = checkpointDueAt(plan.checkpoints, step, plan.totalSteps);
   const samplerName = samplerNameOf(step, checkpoint, schedules.length > 0);
   const training = step === 0 ? 0 : chunks.length + 1;

@@ -26,5 +26,5 @@ function activitiesOnlyOf(role: WorkerRole, dependencies: WorkerDependencies): o
 
 /** Activities that mostly wait may be many; each holds its requests' answers in memory. */
 export function defaultConcurrency(role: WorkerRole): number {
-  return role === 'sampling' ? 16 : 100;
+  return role === 'sampling' ? 32 : 100;
 }

@@ -61,6 +61,7 @@ function nextSegment(state: TrainingState, model: ModelIncarnation): SegmentInpu
     throughStep: Math.min(plan.totalSteps, position.collectedThrough + steps),
     maxSeconds: SEGMENT_SECONDS,
     timedSteps: bindTimedSchedules(state),
+    evaluatedThrough: state.evaluatedThrough,
   };
 }
 
