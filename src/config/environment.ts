@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 
@@ -5,7 +6,7 @@ import { DomainError } from '../core/errors';
 export interface Environment {
   /** State of the stack: server database, logs, records (`--data-dir`, EVERSTEP_HOME, else `.everstep`). */
   readonly dataFolder: string;
-  /** Runs and scores (`--store`, EVERSTEP_STORE, else `<data>/store`): an absolute folder, or a URL such as `s3://…`. */
+  /** Runs and scores (`--store`, EVERSTEP_STORE, else the store of the last stack here, else `<data>/store`): an absolute folder, or a URL such as `s3://…`. */
   readonly store: string;
   /** Benchmark data put there by hand (EVERSTEP_DATA_DIR), before the hub is asked. */
   readonly benchmarkDataFolder: string | null;
@@ -38,7 +39,7 @@ export function readEnvironment(options: PlaceOptions = {}, variables: Variables
   const benchmarkData = value('EVERSTEP_DATA_DIR');
   return {
     dataFolder,
-    store: resolveStore(options.store ?? value('EVERSTEP_STORE') ?? path.join(dataFolder, 'store')),
+    store: resolveStore(options.store ?? value('EVERSTEP_STORE') ?? usualStore(dataFolder)),
     benchmarkDataFolder: benchmarkData === null ? null : path.resolve(benchmarkData),
     engineUrl: value('TINKER_BASE_URL'),
     engineApiKey: value('TINKER_API_KEY'),
@@ -62,6 +63,21 @@ export function childVariables(changes: Readonly<Record<string, string | null>>)
 /** Names among our variables that begin with `prefix`. */
 export function variableNames(prefix: string): string[] {
   return Object.keys(process.env).filter((name) => name.startsWith(prefix));
+}
+
+/** A stack that was given another store keeps it: its runs are there. */
+function usualStore(dataFolder: string): string {
+  return recordedStore(path.join(dataFolder, 'stack.json')) ?? path.join(dataFolder, 'store');
+}
+
+function recordedStore(file: string): string | null {
+  try {
+    const record: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    const store = typeof record === 'object' && record !== null && 'store' in record ? record.store : null;
+    return typeof store === 'string' && store !== '' ? store : null;
+  } catch {
+    return null;
+  }
 }
 
 function resolveStore(store: string): string {

@@ -4,6 +4,7 @@ import type { ModelIncarnation, TrainingPlan } from '../core/training-plan';
 import type { TinkerClient } from '../engines/tinker/client';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from './active-runs';
+import { requireRun } from './run-folder';
 
 export interface CloseRunInput {
   readonly plan: TrainingPlan;
@@ -31,13 +32,14 @@ export async function closeRun(
 ): Promise<string | null> {
   const { store, now } = dependencies;
   const { plan } = input;
+  await requireRun(store, plan.run);
   const before = await store.readState(plan.run);
   if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
   const finalWeightsDigest = await release(dependencies, input);
   const state: RunState = {
     ...before,
     status: input.status,
-    step: input.step,
+    step: await lastStep(store, input),
     totalSteps: plan.totalSteps,
     closedAt: now().toISOString(),
     lineage: input.model?.lineage ?? 0,
@@ -48,6 +50,12 @@ export async function closeRun(
   };
   await store.writeState(plan.run, state);
   return finalWeightsDigest;
+}
+
+/** A segment cut short has journalled steps that its workflow never heard of. */
+async function lastStep(store: RunStore, { plan, step }: CloseRunInput): Promise<number> {
+  const rows = await store.readMetrics(plan.run);
+  return Math.max(step, rows.at(-1)?.step ?? 0);
 }
 
 async function release(

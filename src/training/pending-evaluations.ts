@@ -1,6 +1,7 @@
 import { readStoredCell } from '../evaluation/stored-cell';
 import type { RunStore } from '../stores/run-store';
 import type { FinishedCell } from './record-scores';
+import { requireRun } from './run-folder';
 
 export interface PendingCells {
   readonly step: number;
@@ -24,6 +25,7 @@ export async function settleEvaluations(
   input: { readonly run: string; readonly pending: readonly PendingCells[] },
   isRunning: (workflowId: string) => Promise<boolean>,
 ): Promise<readonly EvaluationOutcome[]> {
+  await requireRun(store, input.run);
   const outcomes = await Promise.all(
     input.pending.map((pending) => settle(store, { run: input.run, pending }, isRunning)),
   );

@@ -1,6 +1,7 @@
 import type { CellScore, ScoreRow } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import type { RunStore } from '../stores/run-store';
+import { requireRun } from './run-folder';
 
 export interface FinishedCell {
   readonly evaluator: string;
@@ -31,6 +32,7 @@ export async function recordScores(
   input: RecordScoresInput,
   epoch: number,
 ): Promise<readonly ScoreRow[]> {
+  await requireRun(store, input.run);
   const journal = await store.openJournal(input.run, 'scores', { epoch });
   try {
     const rows = input.finished.flatMap(({ step, cells }) => rowsOf(input, step, cells));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { SupervisedConfig } from '../config/supervised-config';
+import { DomainError } from '../core/errors';
 import type { OptimizationPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
 
@@ -31,9 +32,20 @@ export interface RunRecord {
   readonly provenance: object;
 }
 
-/** What `prepareRun` wrote. */
+/** What `prepareRun` wrote. A worker that sees another store waits for one that sees the run, and says so. */
 export async function readRunRecord(store: RunStore, run: string): Promise<RunRecord> {
+  await requireRun(store, run);
   return store.readConfig<RunRecord>(run);
+}
+
+/** Refuses to work, for now, on a run whose folder this worker does not see: it would write where nobody reads. */
+export async function requireRun(store: RunStore, run: string): Promise<void> {
+  if (await store.exists(run)) return;
+  throw new DomainError(
+    'unreachable',
+    `This worker's store ${store.root} has no run "${run}". Start the worker with the --store the run was started with.`,
+    { retryable: true },
+  );
 }
 
 export function trainDataPath(runFolder: string): string {
