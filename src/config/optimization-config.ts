@@ -29,7 +29,11 @@ export const AdamConfig = z.strictObject({
 
 /** Which training service. Without `url` the one recorded for the stack. Keys come from the environment, never from here. */
 export const EngineConfig = z.strictObject({
-  url: z.url().optional().describe('Base URL of a Tinker-compatible service'),
+  url: z
+    .url({ protocol: /^https?$/, error: 'Give an http or https address' })
+    .refine((url) => !/[?#@]/.test(url), 'no user, key or query here: keys come from TINKER_API_KEY')
+    .optional()
+    .describe('Base URL of a Tinker-compatible service'),
   profile: z
     .enum(['everstep', 'tinker', 'skyrl'])
     .optional()

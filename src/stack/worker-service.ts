@@ -28,12 +28,17 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   const { environment, connection } = options;
   const logger = createServiceLogger({ service: 'worker', level: environment.logLevel });
   installTemporalRuntime(logger);
+  // A promise that code of a plug-in forgot must not end everybody's work; what throws outside of promises does.
+  process.on('unhandledRejection', (reason) => {
+    logger.error({ error: String(reason) }, 'a promise nobody waits for was rejected');
+  });
   await waitUntilServing(connection, { timeoutMs: SERVER_WAIT_MS, attributes: [], isGone: () => null });
   const workers = await runWorkers({
     connection,
     roles: [...options.roles],
     concurrency: { ...options.concurrency },
     dataFolder: environment.dataFolder,
+    ...(environment.huggingFaceToken === null ? {} : { huggingFaceToken: environment.huggingFaceToken }),
     store: environment.store,
     engine: options.engine,
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),

@@ -11,7 +11,8 @@ export interface AdvanceDependencies {
 
 export type AdvanceOptions = Omit<SegmentOptions, 'waiting'> & { readonly epoch: number };
 
-const SERVICE_GONE: readonly string[] = ['unreachable', 'session-lost'];
+/** What the run waits for or rewinds after, instead of failing or retrying unseen. */
+const HANDED_OVER: readonly string[] = ['unreachable', 'session-lost', 'store-full'];
 
 /** Runs one segment with what this worker keeps of the run, and lets go of a service that did not answer. */
 export async function advanceRun(
@@ -25,7 +26,7 @@ export async function advanceRun(
     if (result.lost !== null) await runs.forget(run);
     return result;
   } catch (error) {
-    if (!(error instanceof DomainError) || !SERVICE_GONE.includes(error.code)) throw error;
+    if (!(error instanceof DomainError) || !HANDED_OVER.includes(error.code)) throw error;
     await runs.forget(run);
     const isLost = error.code === 'session-lost';
     return {

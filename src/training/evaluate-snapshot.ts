@@ -1,6 +1,7 @@
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
+import { guardAttempt } from '../evaluation/attempt-guard';
 import { evaluateCell } from '../evaluation/evaluate-cell';
 import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
@@ -50,7 +51,8 @@ export async function evaluateSnapshot(
   const { evaluator } = input;
   const at = () => dependencies.now().toISOString();
   try {
-    const scores = await scoreCell(dependencies, input, options);
+    const folder = dependencies.store.cellFolder(input.run, input.step, evaluator);
+    const scores = await guardAttempt(folder, () => scoreCell(dependencies, input, options));
     return { evaluator, scores, at: at() };
   } catch (error) {
     if (options.signal.aborted || isNotItsFault(error)) throw error;

@@ -195,6 +195,11 @@ class Segment {
       this.lost = error.message;
       return true;
     }
+    if (error instanceof DomainError && error.code === 'store-full') {
+      // The answers are with the service; whoever resends gets them again.
+      this.unreachable = error.message;
+      return this.input.model.deduplicates;
+    }
     if (!this.input.model.deduplicates) return false;
     if (this.options.waiting.reason() !== null) return true;
     if (!(error instanceof DomainError) || error.code !== 'unreachable') return false;
