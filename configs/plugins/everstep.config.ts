@@ -1,6 +1,6 @@
-// everstep train configs/sft-arithmetic.yaml --set plugins=configs/plugins/everstep.config.ts
+// npx everstep train configs/sft-arithmetic.yaml --set plugins=configs/plugins/everstep.config.ts
 //
-// Graders and evaluators of one's own. Name them in the config:
+// Graders and evaluators of one's own. Name them in the config (docs/configuration.md):
 //
 //   evaluators:
 //     - { type: custom, name: short-sums, grader: closeEnough, dataset: { path: ../data/arithmetic/test.jsonl } }

@@ -1,3 +1,4 @@
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { Everstep } from '../client/everstep';
 import type { Environment } from '../config/environment';
 import { readEnvironment } from '../config/environment';
@@ -8,7 +9,7 @@ import { resolveTemporal, stackAddress } from '../stack/resolve-temporal';
 import type { TemporalChoice } from '../stack/resolve-temporal';
 import { listClients } from '../stack/stack-record';
 import type { StackRecord } from '../stack/stack-record';
-import { useStack } from '../stack/use-stack';
+import { useStack, waitForStartingStack } from '../stack/use-stack';
 import type { Output } from './output';
 import type { PlaceFlags } from './service-options';
 
@@ -60,24 +61,34 @@ export async function openForWork(options: WorkingOptions): Promise<Session> {
     await warnOfUnpolledQueues(session, output, choice.target);
     return session;
   }
-  if (detach && !(choice.from === 'stack' && choice.stack.kind === 'dev')) {
-    throw new DomainError(
-      'bad-config',
-      '--detach needs a stack that stays. Run `everstep dev` in another terminal, or set TEMPORAL_ADDRESS.',
-    );
-  }
-  const use = await useStack({
-    environment,
-    purpose,
-    onProgress: (line) => {
-      output.note(line);
-    },
-  });
+  const onProgress = (line: string) => {
+    output.note(line);
+  };
+  if (detach) await requireStayingStack(environment.dataFolder, output);
+  makeFolders(environment);
+  const use = await useStack({ environment, purpose, onProgress });
   const temporal = stackAddress(use.stack);
   output.note(
     `Stack in ${environment.dataFolder}: Temporal ${temporal.address}, engine ${use.stack.engineUrl}.`,
   );
   return createSession({ flags, environment, temporal, stack: use.stack, release: () => use.release() });
+}
+
+/** The folders that a stack writes to are tried here, where what the system says reaches the person. */
+function makeFolders({ dataFolder, store }: Environment): void {
+  for (const folder of store.includes('://') ? [dataFolder] : [store, dataFolder]) {
+    mkdirSync(folder, { recursive: true });
+    accessSync(folder, constants.W_OK | constants.X_OK);
+  }
+}
+
+async function requireStayingStack(dataFolder: string, output: Output): Promise<void> {
+  const stack = await waitForStartingStack(dataFolder, (line) => {
+    output.note(line);
+  });
+  if (stack?.kind === 'dev') return;
+  const remedy = `Run \`${output.hint('dev')}\` in another terminal, or set TEMPORAL_ADDRESS.`;
+  throw new DomainError('bad-config', `--detach needs a stack that stays. ${remedy}`);
 }
 
 interface SessionParts {
@@ -122,6 +133,6 @@ async function warnOfUnpolledQueues(
   const queues = await everstep.unpolledQueues();
   if (queues.length === 0) return;
   output.note(
-    `No worker polls ${queues.join(', ')} on ${target.address} (namespace ${target.namespace}): the run waits until one does. Start \`everstep worker\` there.`,
+    `No worker polls ${queues.join(', ')} on ${target.address} (namespace ${target.namespace}): the run waits until one does. Start \`npx everstep worker\` there.`,
   );
 }

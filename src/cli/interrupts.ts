@@ -1,4 +1,5 @@
 import { EXIT } from './exit-codes';
+import type { Output } from './output';
 
 /** Ctrl-C and termination asked of a command, as a signal it can end by itself on. */
 export interface Interrupts {
@@ -8,13 +9,28 @@ export interface Interrupts {
 }
 
 const NAMES = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+/** npx passes on the Ctrl-C that the terminal has sent here too: what comes this soon after is the same one. */
+const ECHO_MS = 400;
 
-/** The first one asks the command to end; the second one ends the process on the spot. */
-export function catchInterrupts(): Interrupts {
+/**
+ * The first one asks the command to end, and says so at once; the second one ends the process on the spot. A stack
+ * that was started for the command sees that its client has gone, and stops by itself.
+ */
+export function catchInterrupts(
+  output: Pick<Output, 'note' | 'status'>,
+  answer = 'Stopping… (Ctrl-C again leaves at once)',
+): Interrupts {
   const controller = new AbortController();
+  let firstAt = 0;
   const onSignal = () => {
-    if (controller.signal.aborted) process.exit(EXIT.interrupted);
-    controller.abort();
+    if (!controller.signal.aborted) {
+      firstAt = performance.now();
+      output.status(null);
+      output.note(answer);
+      controller.abort();
+      return;
+    }
+    if (performance.now() - firstAt >= ECHO_MS) process.exit(EXIT.interrupted);
   };
   for (const name of NAMES) process.on(name, onSignal);
   return {

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Command, CommanderError } from 'commander';
 import { z } from 'zod';
-import { DomainError } from '../core/errors';
+import { readEnvironment } from '../config/environment';
 import { COMMANDS, loadCommand } from './command-list';
 import { EXIT, exitCodeOf } from './exit-codes';
+import { explainError } from './explain-error';
 
 /**
  * Runs the command line program. A command that succeeds ends by itself; one that fails ends the process,
@@ -38,11 +39,16 @@ function report(error: unknown): number {
     // Commander has printed it. Help and version are not failures.
     return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   }
-  const message = error instanceof Error ? error.message : String(error);
-  process.stderr.write(`everstep: ${message}\n`);
-  if (!(error instanceof DomainError) && error instanceof Error && error.stack)
-    process.stderr.write(`${error.stack}\n`);
+  process.stderr.write(`everstep: ${explainError(error, { isDebugging: isDebugging() })}\n`);
   return exitCodeOf(error);
+}
+
+function isDebugging(): boolean {
+  try {
+    return ['trace', 'debug'].includes(readEnvironment().logLevel);
+  } catch {
+    return false;
+  }
 }
 
 function readVersion(): string {

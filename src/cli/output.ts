@@ -6,6 +6,8 @@
  */
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
+import { commandHint, withPlaces } from './hints';
+import type { PlaceFlags } from './service-options';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
 
@@ -16,6 +18,8 @@ interface OutputStream extends Pick<Writable, 'write'> {
 
 export interface OutputOptions {
   readonly json: boolean;
+  /** Where the command was told to look; commands that are suggested look there too. */
+  readonly places?: PlaceFlags;
   /** False without a terminal, with NO_COLOR, or where the terminal has none. */
   readonly color?: boolean;
   readonly stdout: OutputStream;
@@ -34,14 +38,16 @@ export interface Output {
   note(text: string): void;
   /** The answer with `--json`. */
   document(value: unknown): void;
+  /** A command to suggest, as it can be typed here. */
+  hint(words: string): string;
   /** Redraws the line at the bottom of the terminal; `null` takes it away. Nothing elsewhere. */
   status(text: string | null): void;
 }
 
 /** Output on the streams of this process. A reader that has seen enough (`| head`) ends the command quietly. */
-export function openOutput({ json = false }: { readonly json?: boolean }): Output {
+export function openOutput({ json = false, ...places }: PlaceFlags & { readonly json?: boolean }): Output {
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', endQuietly);
-  return createOutput({ json, stdout: process.stdout, stderr: process.stderr });
+  return createOutput({ json, places, stdout: process.stdout, stderr: process.stderr });
 }
 
 function endQuietly(error: NodeJS.ErrnoException): never {
@@ -50,7 +56,7 @@ function endQuietly(error: NodeJS.ErrnoException): never {
 }
 
 export function createOutput(options: OutputOptions): Output {
-  const { json, stdout, stderr, color = picocolors.isColorSupported } = options;
+  const { json, places = {}, stdout, stderr, color = picocolors.isColorSupported } = options;
   const isTerminal = !json && stdout.isTTY === true;
   let statusText: string | null = null;
 
@@ -72,11 +78,12 @@ export function createOutput(options: OutputOptions): Output {
       if (!json) withoutStatus(() => stdout.write(`${text}\n`));
     },
     note(text) {
-      withoutStatus(() => stderr.write(`${text}\n`));
+      withoutStatus(() => stderr.write(`${withPlaces(text, places)}\n`));
     },
     document(value) {
       if (json) stdout.write(`${JSON.stringify(value, null, 2)}\n`);
     },
+    hint: (words) => commandHint(words, places),
     status(text) {
       if (!isTerminal) return;
       clear();

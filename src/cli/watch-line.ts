@@ -3,7 +3,7 @@ import type { RunReport } from '../client/run-report';
 import type { MetricsRow, ScoreRow } from '../core/run';
 import { escapeControls } from './escape-controls';
 import type { Output } from './output';
-import { formatNumber } from './tables';
+import { formatNumber } from './number-format';
 
 export interface ProgressFacts {
   readonly report: RunReport;
@@ -51,7 +51,14 @@ function numbers({ metrics, score }: ProgressFacts): string[] {
   ];
 }
 
-function state({ status, waitingFor, pendingEvaluations, step, totalSteps }: RunReport): string {
+/** Its data is being read and its model opened: it has no steps yet. */
+export function isPreparing({ status, waitingFor, totalSteps }: RunReport): boolean {
+  return status === 'running' && waitingFor === null && totalSteps === 0;
+}
+
+function state(report: RunReport): string {
+  const { status, waitingFor, pendingEvaluations, step, totalSteps } = report;
+  if (isPreparing(report)) return 'preparing…';
   if (waitingFor) return `waiting for ${escapeControls(waitingFor.what)}`;
   if (status !== 'running') return status;
   const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;

@@ -5,9 +5,10 @@ import { isClosed } from '../client/run-report';
 import type { MetricsRow, ScoreRow } from '../core/run';
 import { escapeControls } from './escape-controls';
 import type { Output } from './output';
-import { formatNumber, scoreText } from './tables';
+import { formatNumber } from './number-format';
+import { errorLine, scoreText } from './score-text';
 import { createRate } from './watch-rate';
-import { progressLine } from './watch-line';
+import { isPreparing, progressLine } from './watch-line';
 
 export interface WatchOptions {
   readonly output: Output;
@@ -36,9 +37,10 @@ export async function watchRun(
     for (;;) {
       const report = await handle.status();
       const [scores, metrics] = await Promise.all([handle.scores(), handle.latestMetrics()]);
+      if (signal?.aborted && !isClosed(report)) return report;
       view.show(report, scores, metrics);
       onReport?.(report);
-      if (isClosed(report) || signal?.aborted) return report;
+      if (isClosed(report)) return report;
       await pause(period, signal);
     }
   } finally {
@@ -56,6 +58,7 @@ class RunView {
   private rewinds: number | null = null;
   private printedAt = Number.NEGATIVE_INFINITY;
   private printedStep = -1;
+  private isPreparingShown = false;
 
   constructor(private readonly output: Output) {}
 
@@ -68,6 +71,10 @@ class RunView {
   }
 
   private showChanges(report: RunReport): void {
+    if (isPreparing(report) && !this.isPreparingShown && !this.output.isTerminal) {
+      this.output.note(`Run ${escapeControls(report.run)}: preparing…`);
+      this.isPreparingShown = true;
+    }
     const waitingFor = report.waitingFor?.what ?? null;
     if (waitingFor !== this.waitingFor && waitingFor !== null) {
       this.output.line(
@@ -101,7 +108,8 @@ class RunView {
       if (row.higherIsBetter === true || this.latestScore?.higherIsBetter !== true) this.latestScore = row;
       const what = `${escapeControls(row.evaluator)} ${escapeControls(row.metric)}`;
       const isFailure = row.error !== undefined;
-      const text = `step ${row.step}: ${what} ${escapeControls(scoreText(row))}${isFailure ? '' : ` (n ${row.n})`}`;
+      const outcome = isFailure ? `failed: ${errorLine(row)}` : `${scoreText(row)} (n ${row.n})`;
+      const text = `step ${row.step}: ${what} ${outcome}`;
       this.output.line(isFailure ? this.output.colors.red(text) : this.output.colors.green(text));
     }
   }

@@ -1,9 +1,17 @@
+import { stat } from 'node:fs/promises';
 import type { DatasetConfig } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { SupervisedConfig } from '../config/supervised-config';
+import { DomainError } from '../core/errors';
 import { checkEvaluators } from '../training/check-evaluators';
 import { createDatasetReader } from '../training/dataset-source';
 import { resolveEvaluations } from '../training/resolve-evaluations';
+
+/** A local dataset and the key of the config that names it. */
+interface NamedDataset {
+  readonly key: string;
+  readonly dataset: DatasetConfig;
+}
 
 /**
  * Refuses what can be seen to fail before anything is started: evaluators nobody has, contradictions between them, and
@@ -11,18 +19,72 @@ import { resolveEvaluations } from '../training/resolve-evaluations';
  * prepared, which leaves nothing behind either.
  */
 export async function checkTraining(config: SupervisedConfig, cacheFolder: string): Promise<void> {
-  const { evaluators } = resolveEvaluations(config, null);
-  await checkEvaluators(undefined)(Object.values(evaluators), config.plugins);
+  const evaluators = Object.values(resolveEvaluations(config, null).evaluators);
+  await checkEvaluators(undefined)(evaluators, config.plugins);
 
   const readDataset = createDatasetReader({ cacheFolder });
-  for (const dataset of localDatasets(config, Object.values(evaluators))) await readDataset(dataset);
+  for (const { key, dataset } of localDatasets(config, evaluators)) {
+    await checkFiles(key, dataset);
+    try {
+      await readDataset(dataset);
+    } catch (error) {
+      throw withKey(key, error);
+    }
+  }
 }
 
-function localDatasets(config: SupervisedConfig, evaluators: readonly EvaluatorConfig[]): DatasetConfig[] {
+function localDatasets(config: SupervisedConfig, evaluators: readonly EvaluatorConfig[]): NamedDataset[] {
   const { testPath, onBadRow, split, testSize } = config.dataset;
   return [
-    config.dataset,
-    ...(testPath === undefined ? [] : [{ path: testPath, onBadRow, split, testSize }]),
-    ...evaluators.flatMap((evaluator) => ('dataset' in evaluator ? [evaluator.dataset] : [])),
-  ].filter((dataset) => dataset.path !== undefined);
+    { key: 'dataset.path', dataset: config.dataset },
+    ...(testPath === undefined
+      ? []
+      : [{ key: 'dataset.testPath', dataset: { path: testPath, onBadRow, split, testSize } }]),
+    ...placesOfEvaluators(config).flatMap(({ key, evaluator }) =>
+      'dataset' in evaluator && evaluators.includes(evaluator)
+        ? [{ key: `${key}.dataset.path`, dataset: evaluator.dataset }]
+        : [],
+    ),
+  ].filter(({ dataset }) => dataset.path !== undefined);
+}
+
+function placesOfEvaluators(config: SupervisedConfig) {
+  const lists = [
+    { key: 'evaluators', list: config.evaluators ?? [] },
+    { key: 'infrequentEvaluators', list: config.infrequentEvaluators ?? [] },
+    ...(config.schedules ?? []).map(({ evaluators }, index) => ({
+      key: `schedules[${index}].evaluators`,
+      list: evaluators,
+    })),
+  ];
+  return lists.flatMap(({ key, list }) =>
+    list.map((evaluator, index) => ({ key: `${key}[${index}]`, evaluator })),
+  );
+}
+
+async function checkFiles(key: string, { path = [] }: DatasetConfig): Promise<void> {
+  const paths = typeof path === 'string' ? [path] : path;
+  for (const [index, file] of paths.entries()) {
+    try {
+      await stat(file);
+    } catch (error) {
+      const at = typeof path === 'string' ? key : `${key}[${index}]`;
+      throw new DomainError('bad-dataset', `${at}: ${file} ${reasonOf(error)}. Correct the path.`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+  if (code === 'ENOENT' || code === 'ENOTDIR') return 'does not exist';
+  return `cannot be read (${code === 'EACCES' ? 'permission denied' : String(error)})`;
+}
+
+/** What is wrong with the data is found without knowing which key of the config names it. */
+function withKey(key: string, error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error;
+  const message = error.message.replace('Correct dataset.path.', 'Correct the path.');
+  return new DomainError(error.code, `${key}: ${message}`, { cause: error });
 }

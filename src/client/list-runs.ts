@@ -19,13 +19,17 @@ export interface RunFilter {
 }
 
 const CONCURRENT_QUESTIONS = 8;
+const SERVER_RUNS =
+  'WorkflowType = "trainSupervised" AND ExecutionStatus IN ("Running", "Failed", "Canceled", "Terminated", "TimedOut")';
+/** The server lists the newest first; older ones that left nothing behind are of no interest. */
+const SERVER_RUNS_LIMIT = 200;
 
-/** Runs of the store, and those the server works on that are not in the store yet; the newest first. */
+/** Runs of the store, and those only the server knows: being prepared, or ended while they were; the newest first. */
 export async function listRuns(sources: RunSources, filter: RunFilter = {}): Promise<RunSummary[]> {
   const stored = await sources.records.listRuns();
   const known = new Set(stored.map((state) => state.run));
   const client = await sources.link.find();
-  const fresh = client ? (await openRuns(client)).filter((run) => !known.has(run)) : [];
+  const fresh = client ? (await serverRuns(client)).filter((run) => !known.has(run)) : [];
 
   const asked = [...stored.filter((state) => !isClosed(state)).map((state) => state.run), ...fresh];
   const reports = await mapWithLimit(asked, CONCURRENT_QUESTIONS, (run) =>
@@ -40,19 +44,19 @@ export async function listRuns(sources: RunSources, filter: RunFilter = {}): Pro
     );
 }
 
-async function openRuns(client: Client): Promise<string[]> {
-  const runs: string[] = [];
+async function serverRuns(client: Client): Promise<string[]> {
+  const runs = new Set<string>();
   try {
     await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, async () => {
-      const query = 'WorkflowType = "trainSupervised" AND ExecutionStatus = "Running"';
-      for await (const { workflowId } of client.workflow.list({ query })) {
-        if (workflowId.startsWith('train/')) runs.push(workflowId.slice('train/'.length));
+      for await (const { workflowId } of client.workflow.list({ query: SERVER_RUNS })) {
+        if (workflowId.startsWith('train/')) runs.add(workflowId.slice('train/'.length));
+        if (runs.size >= SERVER_RUNS_LIMIT) break;
       }
     });
   } catch {
     // The store has all runs but those started in the last moment.
   }
-  return runs;
+  return [...runs];
 }
 
 function summarize(state: RunState): RunSummary {

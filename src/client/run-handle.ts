@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import type { CheckpointRow, EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
@@ -139,10 +140,23 @@ export class RunHandle {
     }
   }
 
-  /** Asks the run to stop at once. Its checkpoints and scores stay. */
-  async cancel(): Promise<void> {
+  /** Where its files are; null for a run that left none, because it was refused while it was prepared. */
+  async folder(): Promise<string | null> {
+    const { records } = this.sources;
+    return (await records.exists(this.name)) ? records.runFolder(this.name) : null;
+  }
+
+  /** Asks the run to stop at once. Its checkpoints and scores stay; the reason is kept in the workflow's history. */
+  async cancel(reason = ''): Promise<void> {
     const client = await this.sources.link.require();
-    await client.workflow.getHandle(this.workflowId).cancel();
+    const { namespace, identity } = client.options;
+    await client.workflowService.requestCancelWorkflowExecution({
+      namespace,
+      identity,
+      requestId: randomUUID(),
+      workflowExecution: { workflowId: this.workflowId },
+      reason,
+    });
   }
 
   private async ask<Answer>(query: Parameters<typeof queryRun<Answer>>[2]): Promise<Answer | null> {

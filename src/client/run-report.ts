@@ -106,7 +106,7 @@ function reportUnanswered(base: RunState, { now, server }: RunEvidence): RunRepo
     pendingEvaluations: 0,
     refusal: null,
     source: 'server',
-    note: `No worker answers for this run on the Temporal server ${server ?? ''}. Start one with \`everstep worker\`; the run goes on from where it is.`,
+    note: `No worker answers for this run on the Temporal server ${server ?? ''}. Start one with \`npx everstep worker\`; the run goes on from where it is.`,
   };
 }
 
@@ -117,7 +117,7 @@ function reportAway(base: RunState, { server }: RunEvidence): RunReport {
     ...base,
     ...QUIET,
     source: 'store',
-    note: `${why}: this is how the store last saw the run. It goes on with \`everstep dev\` or \`everstep train --run ${base.run}\`.`,
+    note: `${why}: this is how the store last saw the run. It goes on with \`npx everstep dev\` or \`npx everstep train --run ${base.run}\`.`,
   };
 }
 

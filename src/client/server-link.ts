@@ -43,7 +43,7 @@ export class ServerLink {
       'temporal-unavailable',
       this.target
         ? `No Temporal server answers at ${this.description}: ${this.problem}. Start it, or correct TEMPORAL_ADDRESS.`
-        : 'No Temporal server is known. Give its address, or set TEMPORAL_ADDRESS; `everstep dev` prints the address of its own.',
+        : 'No Temporal server is known. Give its address, or set TEMPORAL_ADDRESS; `npx everstep dev` prints the address of its own.',
     );
   }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { fieldSpelling, nearestKey } from './field-spellings';
-import { knownKeysAt } from './known-keys';
+import { isWholeNumberAt, knownKeysAt } from './known-keys';
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
@@ -23,7 +23,7 @@ function explainIssue(issue: Issue, path: Path, refused: RefusedConfig): string[
   }
   if (issue.code === 'invalid_union') return explainUnion(issue, path, refused);
   const key = formatPath(path);
-  if (issue.code === 'invalid_type') return [explainType(key, issue.expected, valueAt(refused.value, path))];
+  if (issue.code === 'invalid_type') return [explainType(path, issue.expected, refused)];
   const remedy = valueRemedy(issue);
   return [remedy === undefined ? `${key}: ${issue.message}.` : `${key} is ${show(issue.input)}. ${remedy}`];
 }
@@ -68,11 +68,16 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: 
     : [`${formatPath(path)}: ${issue.message}.`];
 }
 
-function explainType(key: string, expected: string, found: unknown): string {
-  const wanted = TYPE_NAMES[expected] ?? expected;
-  return found === undefined
-    ? `${key} is missing. Give ${wanted}.`
-    : `${key} is ${show(found)}. Give ${wanted}.`;
+function explainType(path: Path, expected: string, { schema, value }: RefusedConfig): string {
+  const key = formatPath(path);
+  const found = valueAt(value, path);
+  if (typeof found === 'string' && expected === 'object') {
+    const isPlace = knownKeysAt(schema, value, path).includes('path');
+    if (isPlace) return `${key} is ${show(found)}. Write { path: ${found} }.`;
+  }
+  const isWhole = expected === 'number' && isWholeNumberAt(schema, value, path);
+  const wanted = TYPE_NAMES[isWhole ? 'int' : expected] ?? expected;
+  return `${key} is ${found === undefined ? 'missing' : show(found)}. Give ${wanted}.`;
 }
 
 const TYPE_NAMES: Readonly<Record<string, string>> = {

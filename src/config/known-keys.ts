@@ -9,6 +9,17 @@ type Schema = z.core.JSONSchema.BaseSchema;
  * The schema is walked along the value, so that of a union the form is taken whose `type` or `kind` the value has.
  */
 export function knownKeysAt(schema: z.ZodType, value: unknown, path: Path): string[] {
+  const forms = formsAt(schema, value, path);
+  return [...new Set(forms.flatMap((form) => Object.keys(form.properties ?? {})))];
+}
+
+/** Whether a place of a config takes whole numbers alone. */
+export function isWholeNumberAt(schema: z.ZodType, value: unknown, path: Path): boolean {
+  const types = formsAt(schema, value, path).map(({ type }) => type);
+  return types.includes('integer') && !types.includes('number');
+}
+
+function formsAt(schema: z.ZodType, value: unknown, path: Path): Schema[] {
   const root: Schema = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   let forms = formsFor(root, value);
   let inner = value;
@@ -16,7 +27,7 @@ export function knownKeysAt(schema: z.ZodType, value: unknown, path: Path): stri
     inner = typeof inner === 'object' && inner !== null ? Reflect.get(inner, part) : undefined;
     forms = forms.flatMap((form) => descend(form, part)).flatMap((form) => formsFor(form, inner));
   }
-  return [...new Set(forms.flatMap((form) => Object.keys(form.properties ?? {})))];
+  return forms;
 }
 
 function descend(form: Schema, part: PropertyKey): Schema[] {

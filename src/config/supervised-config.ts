@@ -37,7 +37,7 @@ export const SupervisedConfig = z.strictObject({
     .min(2)
     .max(10_000_000)
     .optional()
-    .describe("Tokens an example is cut to; default: the model's context length"),
+    .describe("Tokens an example is cut to; without it one longer than the model's context is refused"),
   saveEvery: z
     .int()
     .min(0)

@@ -26,7 +26,12 @@ export interface StackUse {
 }
 
 const START_LIMIT_MS = 120_000;
+const POLL_MS = 100;
 const WATCH_MS = 1000;
+/** How long a stack that somebody else starts may take. */
+const WAIT_LIMIT_MS = 60_000;
+/** A `dev` that was started in the same moment has not taken its lock yet. */
+const LOCK_GRACE_MS = 2000;
 const STACK_LOG = 'dev';
 
 /**
@@ -62,6 +67,7 @@ export async function useStack(options: UseStackOptions): Promise<StackUse> {
 
 async function findOrStart(options: UseStackOptions): Promise<StackRecord> {
   const { dataFolder } = options.environment;
+  await waitForStartingStack(dataFolder, options.onProgress, 0);
   const deadline = performance.now() + START_LIMIT_MS;
   let started: ChildProcess | null = null;
   while (performance.now() < deadline) {
@@ -72,9 +78,34 @@ async function findOrStart(options: UseStackOptions): Promise<StackRecord> {
     }
     if (!hasSupervisor(dataFolder) && (started === null || hasEnded(started)))
       started = await startStack(options);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await delay(POLL_MS);
   }
   throw startFailure(dataFolder);
+}
+
+/**
+ * The stack of the data folder, also one that somebody else is just starting: a living holder of the lock is waited
+ * for. Null when there is none; nothing is started.
+ */
+export async function waitForStartingStack(
+  dataFolder: string,
+  onProgress: (line: string) => void,
+  graceMs = LOCK_GRACE_MS,
+): Promise<StackRecord | null> {
+  const until = async (limitMs: number, isReached: () => boolean): Promise<void> => {
+    const deadline = performance.now() + limitMs;
+    while (!isReached() && performance.now() < deadline) await delay(POLL_MS);
+  };
+  await until(graceMs, () => findStack(dataFolder) !== null || hasSupervisor(dataFolder));
+  if (findStack(dataFolder) === null && hasSupervisor(dataFolder)) {
+    onProgress('Waiting for the stack that is starting…');
+    await until(WAIT_LIMIT_MS, () => findStack(dataFolder) !== null || !hasSupervisor(dataFolder));
+  }
+  return findStack(dataFolder);
+}
+
+function delay(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 async function startStack({ environment, onProgress }: UseStackOptions): Promise<ChildProcess> {

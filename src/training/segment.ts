@@ -43,6 +43,8 @@ export interface PatientSignal {
   reason(): string | null;
 }
 
+const WAITED_FOR: readonly string[] = ['unreachable', 'store-full'];
+
 /** A new snapshot is handed over this soon, so that its evaluation does not wait for the segment's end. */
 const SNAPSHOT_HANDOVER_MS = 1500;
 
@@ -79,6 +81,8 @@ class Segment {
   private isBlocked = false;
   private unreachable: string | null = null;
   private lost: string | null = null;
+  /** Requests of a step are under way, and which of them arrived is not known. */
+  private isSubmitting = false;
 
   constructor(
     private readonly dependencies: SegmentDependencies,
@@ -140,7 +144,10 @@ class Segment {
   private async submit(planned: PlannedStep): Promise<SubmittedStep> {
     const sent = this.input.position.inFlight.find(({ step }) => step === planned.step);
     if (sent) return adoptStep(planned, sent);
-    return submitStep(this.sender, planned);
+    this.isSubmitting = true;
+    const submitted = await submitStep(this.sender, planned);
+    this.isSubmitting = false;
+    return submitted;
   }
 
   private async collectHead(): Promise<void> {
@@ -186,8 +193,8 @@ class Segment {
   }
 
   /**
-   * What was collected counts, whatever stopped the segment: a model that is gone is the run's to open again, and
-   * where resending is safe, a service that is away or full is the run's to wait for.
+   * What was collected counts, whatever stopped the segment: a model that is gone is the run's to open again; a
+   * service that is away or without room, and a full disk, are the run's to wait for.
    */
   private canHandOver(error: unknown): boolean {
     if (this.options.signal.aborted) return false;
@@ -195,14 +202,14 @@ class Segment {
       this.lost = error.message;
       return true;
     }
-    if (error instanceof DomainError && error.code === 'store-full') {
-      // The answers are with the service; whoever resends gets them again.
-      this.unreachable = error.message;
-      return this.input.model.deduplicates;
+    if (this.isSubmitting && !this.input.model.deduplicates) {
+      this.lost =
+        'The service may or may not have taken a request, and would compute it twice if it were resent.';
+      return true;
     }
-    if (!this.input.model.deduplicates) return false;
+    // What was submitted is collected by its promise, whoever collects it.
     if (this.options.waiting.reason() !== null) return true;
-    if (!(error instanceof DomainError) || error.code !== 'unreachable') return false;
+    if (!(error instanceof DomainError) || !WAITED_FOR.includes(error.code)) return false;
     this.unreachable = error.message;
     return true;
   }

@@ -190,7 +190,8 @@ function checkpointRow(
     epoch: Math.floor(step / plan.stepsPerEpoch),
     final: checkpoint.kind === 'final',
     state_path: statePath,
-    sampler_path: samplerPath,
+    // A snapshot that only evaluations needed is deleted when they are final.
+    sampler_path: checkpoint.kind === 'periodic' || checkpoint.kind === 'final' ? samplerPath : null,
     elapsed_tokens: tokensAfter,
     lineage: model.lineage,
     incarnation: model.incarnation,

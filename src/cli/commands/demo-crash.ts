@@ -24,7 +24,7 @@ export function createCrash(dataFolder: string, output: Output): (report: RunRep
     if (pid === null || pid === killed.pid) return;
     hasGoneOn = true;
     const seconds = ((performance.now() - killed.at) / 1000).toFixed(1);
-    const text = `step ${step}: a new worker (process ${pid}) goes on from where it was, ${seconds} s later. Steps trained again: ${report.stepsReplayed}.`;
+    const text = `step ${step}: a new worker (process ${pid}) is at work, ${seconds} s after the kill. Steps trained again: ${report.stepsReplayed}.`;
     output.line(output.colors.bold(text));
   };
 }

@@ -1,6 +1,6 @@
 import type { RunReport } from '../../client/run-report';
 import type { ScoreRow } from '../../core/run';
-import { formatNumber } from '../tables';
+import { formatNumber } from '../number-format';
 
 export interface Verdict {
   readonly isGood: boolean;

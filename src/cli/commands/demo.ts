@@ -13,7 +13,7 @@ import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
-import { formatNumber } from '../tables';
+import { formatNumber } from '../number-format';
 import { watchRun } from '../watch';
 import { createCrash } from './demo-crash';
 import { cancelLeftovers, cancelRun } from './demo-leftovers';
@@ -45,7 +45,7 @@ export function createCommand(): Command {
 async function run(flags: DemoFlags): Promise<number> {
   const startedAt = performance.now();
   const output = openOutput(flags);
-  const interrupts = catchInterrupts();
+  const interrupts = catchInterrupts(output);
   const environment = demoEnvironment(flags);
   announceIgnored(output);
   const session = await openForWork({
@@ -65,8 +65,8 @@ async function run(flags: DemoFlags): Promise<number> {
     );
     return await follow(handle, { session, output, flags, signal: interrupts.signal, startedAt });
   } finally {
-    interrupts.dispose();
     await session.close();
+    interrupts.dispose();
   }
 }
 
@@ -115,6 +115,7 @@ async function follow(handle: RunHandle, following: Following): Promise<number> 
   const verdict = judgeDemo(report, scores, { isShortened: flags.steps !== undefined });
   output.line(verdict.text);
   const seconds = (performance.now() - startedAt) / 1000;
-  output.line(`${formatNumber(Math.round(seconds))} s in all. More of it: everstep runs show ${handle.name}`);
+  const more = output.hint(`runs show ${handle.name}`);
+  output.line(`${formatNumber(Math.round(seconds))} s in all. More of it: ${more}`);
   return verdict.isGood ? EXIT.done : EXIT.failed;
 }

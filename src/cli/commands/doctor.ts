@@ -16,6 +16,9 @@ const MARKS = { ok: 'ok     ', note: 'note   ', missing: 'MISSING' } as const;
 
 export function createCommand(): Command {
   const command = new Command('doctor')
+    .description(
+      'Look at everything a run needs, without starting or changing anything (exit 1 when something is missing)',
+    )
     .option('--json', 'print JSON')
     .option('--only <checks...>', 'look at these alone, e.g. temporal-server')
     .action(run);

@@ -13,6 +13,7 @@ interface EngineFlags extends ServiceFlags {
 
 export function createCommand(): Command {
   const command = new Command('engine')
+    .description('Serve the local training engine (Tinker protocol, CPU) in the foreground')
     .requiredOption('--port <port>', 'where the engine listens', parsePort)
     .option('--host <address>', 'on which interface; it asks for no credentials', '127.0.0.1')
     .option('--threads <n>', 'threads (one a core); results do not depend on it', parseCount)

@@ -1,15 +1,17 @@
-import path from 'node:path';
 import type { RunFilter } from '../../client/list-runs';
 import type { RunHandle } from '../../client/run-handle';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
+import { DomainError } from '../../core/errors';
 import type { MetricsRow } from '../../core/run';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
-import { formatNumber, printTable, scoreText } from '../tables';
+import { formatNumber } from '../number-format';
+import { printScores } from '../score-tables';
+import { printTable } from '../tables';
 import { watchRun } from '../watch';
 import { runDocument, scoresDocument, statusDocument, withScores } from './runs-documents';
 import { exitCodeOfRun, printEnd } from './train-follow';
@@ -25,7 +27,7 @@ export async function listRuns({ everstep }: Session, output: Output, filter: Ru
   const runs = await everstep.runs.list(filter);
   output.document({ runs });
   if (runs.length === 0) {
-    output.line('No runs. Start one with: everstep train CONFIG');
+    output.line(`No runs. Start one with: ${output.hint('train CONFIG')}`);
     return EXIT.done;
   }
   const rows = runs.map((run) => [
@@ -33,7 +35,7 @@ export async function listRuns({ everstep }: Session, output: Output, filter: Ru
     run.kind,
     run.model,
     run.status,
-    `${run.step}/${run.totalSteps}`,
+    `${run.step}/${run.totalSteps || '?'}`,
     run.startedAt,
     run.closedAt ?? '',
   ]);
@@ -41,16 +43,23 @@ export async function listRuns({ everstep }: Session, output: Output, filter: Ru
   return EXIT.done;
 }
 
-export async function showRun(handle: RunHandle, { everstep }: Session, output: Output): Promise<number> {
+export async function showRun(handle: RunHandle, output: Output): Promise<number> {
   const report = await handle.status();
-  const [record, checkpoints] = await Promise.all([handle.config(), handle.checkpoints()]);
-  const folder = path.join(everstep.store, 'runs', handle.name);
+  const [record, checkpoints, folder] = await Promise.all([
+    handle.config(),
+    handle.checkpoints(),
+    handle.folder(),
+  ]);
   output.document(runDocument({ report, record, checkpoints, folder }));
   for (const [name, value] of describe(report)) output.line(`${name.padEnd(16)}${escapeControls(value)}`);
   output.line(`${'checkpoints'.padEnd(16)}${checkpoints.length}`);
-  output.line(`${'folder'.padEnd(16)}${escapeControls(folder)}`);
+  output.line(`${'folder'.padEnd(16)}${escapeControls(folder ?? noFolder(report))}`);
   if (report.note !== null) output.note(report.note);
   return EXIT.done;
+}
+
+function noFolder(report: RunReport): string {
+  return isClosed(report) ? 'none: it ended before it was prepared' : 'none yet: it is being prepared';
 }
 
 function describe(report: RunReport): [name: string, value: string][] {
@@ -59,7 +68,7 @@ function describe(report: RunReport): [name: string, value: string][] {
     ['run', report.run],
     ['status', reason === undefined ? report.status : `${report.status}: ${reason}`],
     ...(waitingFor ? [pair('waiting for', `${waitingFor.what}, since ${waitingFor.since}`)] : []),
-    ['step', `${report.step} of ${report.totalSteps}`],
+    ['step', `${report.step} of ${report.totalSteps || '?'}`],
     ['kind', report.kind],
     ['model', report.model],
     ['engine', report.engine],
@@ -79,23 +88,17 @@ export async function showScores(handle: RunHandle, output: Output): Promise<num
   const scores = await handle.scores();
   output.document(scoresDocument(report, scores));
   output.line(`${handle.name}: ${report.status}, step ${report.step} of ${report.totalSteps}`);
-  const rows = scores.map((row) => [
-    String(row.step),
-    row.evaluator,
-    row.metric,
-    scoreText(row),
-    String(row.n),
-    row.schedule,
-    row.at,
-  ]);
-  if (rows.length === 0) output.line('No scores yet.');
-  else printTable(output, ['step', 'evaluator', 'metric', 'value (95 %)', 'n', 'schedule', 'at'], rows);
+  if (scores.length === 0) output.line('No scores yet.');
+  else printScores(output, scores);
   return EXIT.done;
 }
 
 export async function showMetrics(handle: RunHandle, output: Output, flags: MetricsFlags): Promise<number> {
-  await handle.status();
   const { from, to, last } = flags;
+  if (from !== undefined && to !== undefined && from > to) {
+    throw new DomainError('bad-config', `--from ${from} is after --to ${to}. Give the first step first.`);
+  }
+  await handle.status();
   const isWanted = ({ step }: { readonly step: number }) => step >= (from ?? 0) && step <= (to ?? Infinity);
   const stored = await handle.metrics({
     ...(from !== undefined && { from }),
@@ -126,7 +129,7 @@ export async function watchOneRun(
 ): Promise<number> {
   const first = await handle.status();
   if (!hasServer && !isClosed(first)) return nobodyWorks(first, output);
-  const interrupts = catchInterrupts();
+  const interrupts = catchInterrupts(output, 'Leaving; the run goes on.');
   try {
     const report = await watchRun(handle, { output, signal: interrupts.signal });
     const scores = await handle.scores();

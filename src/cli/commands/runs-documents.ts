@@ -31,7 +31,8 @@ export interface RunDetails {
   readonly report: RunReport;
   readonly record: Readonly<Record<string, unknown>> | null;
   readonly checkpoints: readonly CheckpointRow[];
-  readonly folder: string;
+  /** Null where the run left none. */
+  readonly folder: string | null;
 }
 
 export function runDocument({ report, record, checkpoints, folder }: RunDetails) {

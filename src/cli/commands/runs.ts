@@ -9,6 +9,8 @@ import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
 import type { MetricsFlags } from './runs-actions';
+import { cancelOneRun } from './runs-cancel';
+import type { CancelFlags } from './runs-cancel';
 import { listRuns, showMetrics, showRun, showScores, watchOneRun } from './runs-actions';
 
 interface RunsFlags extends PlaceFlags {
@@ -18,8 +20,15 @@ interface RunsFlags extends PlaceFlags {
 type Action = (session: Session, output: Output) => Promise<number>;
 
 export function createCommand(): Command {
-  const command = new Command('runs').description('What runs there are and how they stand');
-  const subcommands = [listCommand(), showCommand(), scoresCommand(), metricsCommand(), watchCommand()];
+  const command = new Command('runs').description('What runs there are, how they stand, and cancelling one');
+  const subcommands = [
+    listCommand(),
+    showCommand(),
+    scoresCommand(),
+    metricsCommand(),
+    watchCommand(),
+    cancelCommand(),
+  ];
   for (const subcommand of subcommands) {
     subcommand.option('--json', 'one JSON document on standard output').exitOverride();
     command.addCommand(addPlaces(subcommand, { store: true }));
@@ -43,7 +52,7 @@ function showCommand(): Command {
     .description('one run: state, config, checkpoints, digest of the final weights')
     .argument('<run>')
     .action((run: string, flags: RunsFlags) =>
-      perform(flags, (session, output) => showRun(session.everstep.run(run), session, output)),
+      perform(flags, (session, output) => showRun(session.everstep.run(run), output)),
     );
 }
 
@@ -76,6 +85,17 @@ function watchCommand(): Command {
     .action((run: string, flags: RunsFlags) =>
       perform(flags, (session, output) => watchOneRun(session.everstep.run(run), session, output)),
     );
+}
+
+function cancelCommand(): Command {
+  return new Command('cancel')
+    .description('end a run for good and wait until it is closed; its checkpoints and scores stay')
+    .argument('<run>')
+    .option('--yes', 'without asking; needed where no terminal is')
+    .option('--reason <text>', "why, for the workflow's history on the Temporal server")
+    .action(async (run: string, flags: RunsFlags & CancelFlags) => {
+      process.exitCode = await cancelOneRun(run, flags, openOutput(flags));
+    });
 }
 
 async function perform(flags: RunsFlags, action: Action): Promise<void> {

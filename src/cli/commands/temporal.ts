@@ -15,6 +15,7 @@ interface TemporalFlags extends ServiceFlags {
 
 export function createCommand(): Command {
   const command = new Command('temporal')
+    .description('Run the embedded Temporal server in the foreground, its database in the data folder')
     .requiredOption('--port <port>', 'where the server listens, on 127.0.0.1', parsePort)
     .option('--ui-port <port>', 'where the web page listens (port + 1000)', parsePort)
     .option('--headless', 'without the web page')

@@ -1,5 +1,6 @@
 import type { Environment } from '../../config/environment';
 import type { SupervisedConfig } from '../../config/supervised-config';
+import { DomainError } from '../../core/errors';
 
 export interface EngineQuestion {
   /** `--engine`: a URL or "tinker". */
@@ -24,4 +25,17 @@ export function chooseEngine({ flag, config, environment }: EngineQuestion): str
   if (url !== null) return url;
   const isRemote = environment.engineApiKey !== null && !config.model.startsWith(LOCAL_MODELS);
   return isRemote ? OFFICIAL_SERVICE : null;
+}
+
+/** The official service answers nobody without a key; the workers take it from the same environment. */
+export function requireKey(url: string, { engineApiKey }: Pick<Environment, 'engineApiKey'>): void {
+  if (engineApiKey !== null || hostOf(url) !== hostOf(OFFICIAL_SERVICE)) return;
+  throw new DomainError(
+    'bad-config',
+    `The training service ${url} needs a key. Set TINKER_API_KEY, or name another service with --engine.`,
+  );
+}
+
+function hostOf(url: string): string | null {
+  return URL.canParse(url) ? new URL(url).host : null;
 }

@@ -7,7 +7,7 @@ import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT, refusalOf } from '../exit-codes';
 import type { Output } from '../output';
-import { printScoreSummary } from '../tables';
+import { printScoreSummary } from '../score-tables';
 import { watchRun } from '../watch';
 import { statusDocument } from './runs-documents';
 
@@ -16,8 +16,6 @@ export interface FollowOptions {
   readonly output: Output;
   /** Ctrl-C: stop following. */
   readonly signal: AbortSignal;
-  /** The command that goes on with the run after its own stack has gone. */
-  readonly resume: string;
 }
 
 /** Shows the run until it has ended or the person has seen enough, and says how it ended. */
@@ -38,12 +36,12 @@ export function printDetached({ handle, isAttached }: StartedRun, output: Output
   return EXIT.done;
 }
 
-function leave({ run, step, totalSteps }: RunReport, { session, output, resume }: FollowOptions): number {
+function leave({ run, step, totalSteps }: RunReport, { session, output }: FollowOptions): number {
   const where = `at step ${step} of ${totalSteps || '?'}`;
   if (session.isEmbedded) {
-    output.note(`Interrupted ${where}; nothing is lost. Go on with: ${resume}`);
+    output.note(`Interrupted ${where}; nothing is lost. Go on with: ${output.hint(`train --run ${run}`)}`);
   } else {
-    output.note(`Run ${run} goes on, ${where}. Watch it with: everstep runs watch ${run}`);
+    output.note(`Run ${run} goes on, ${where}. Watch it with: ${output.hint(`runs watch ${run}`)}`);
   }
   return EXIT.interrupted;
 }

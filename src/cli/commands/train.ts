@@ -1,11 +1,7 @@
 import { Command } from 'commander';
-import { checkTraining } from '../../client/check-training';
 import type { StartedRun } from '../../client/start-run';
-import { readEnvironment } from '../../config/environment';
-import { loadTrainingConfig, parseTrainingConfig } from '../../config/load-config';
 import type { SupervisedConfig } from '../../config/supervised-config';
-import { DomainError } from '../../core/errors';
-import { openForReading, openForWork } from '../connect';
+import { openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
@@ -13,12 +9,12 @@ import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
-import { chooseEngine } from './train-engine';
 import { followRun, printDetached } from './train-follow';
+import { checkRequest } from './train-preflight';
 
 interface TrainFlags extends PlaceFlags {
   readonly run?: string;
-  readonly set: readonly string[];
+  readonly set?: readonly string[];
   readonly detach?: boolean;
   readonly forceNew?: boolean;
   readonly json?: boolean;
@@ -27,12 +23,13 @@ interface TrainFlags extends PlaceFlags {
 
 export function createCommand(): Command {
   const command = new Command('train')
+    .description('Start a training run, or go on with one, and follow it until it ends')
     .argument('[config]', 'YAML, JSON or TypeScript file; left out to go on with --run')
     .option(
       '--run <name>',
       'name of the run; one that is under way is attached to (kind, model and a number)',
     )
-    .option('--set <key=value>', 'change a key of the config; may be repeated', collect, [])
+    .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
     .option('--detach', 'start it and return; needs a running stack or server')
     .option('--force-new', 'start a new run although there is one of that name')
     .option(
@@ -48,49 +45,21 @@ export function createCommand(): Command {
 
 async function run(file: string | undefined, flags: TrainFlags): Promise<number> {
   const output = openOutput(flags);
-  const interrupts = catchInterrupts();
-  const config = await checkConfig(file, flags);
-  if (flags.run !== undefined && flags.forceNew !== true) await refuseEndedRun(flags, flags.run);
+  const interrupts = catchInterrupts(output);
+  const isInterrupted = () => interrupts.signal.aborted;
+  const config = await checkRequest({ ...flags, file }, output);
+  if (isInterrupted()) return EXIT.interrupted;
   const purpose = `train ${flags.run ?? file ?? ''}`.trim();
   const session = await openForWork({ flags, output, detach: flags.detach === true, purpose });
   try {
-    if (interrupts.signal.aborted) return EXIT.interrupted;
+    if (isInterrupted()) return EXIT.interrupted;
     const started = await start(session, config, flags);
     announce(started, { session, config, output });
     if (flags.detach) return printDetached(started, output);
-    const resume = `everstep train --run ${started.handle.name}`;
-    return await followRun(started.handle, { session, output, signal: interrupts.signal, resume });
+    return await followRun(started.handle, { session, output, signal: interrupts.signal });
   } finally {
+    await session.close();
     interrupts.dispose();
-    await session.close();
-  }
-}
-
-/** Refuses everything that can be seen to be wrong before anything is started. Null: go on with `--run`. */
-async function checkConfig(file: string | undefined, flags: TrainFlags): Promise<SupervisedConfig | null> {
-  if (file === undefined) {
-    if (flags.run !== undefined && !flags.forceNew) return null;
-    throw new DomainError('bad-config', 'Give a config file, or --run NAME to go on with a run.');
-  }
-  const environment = readEnvironment(flags);
-  const written = await loadTrainingConfig({ file, overrides: flags.set });
-  const url = chooseEngine({ flag: flags.engine, config: written, environment });
-  const config = url === null ? written : withEngine(written, url);
-  await checkTraining(config, environment.cacheFolder);
-  return config;
-}
-
-function withEngine(config: SupervisedConfig, url: string): SupervisedConfig {
-  return parseTrainingConfig({ ...config, engine: { ...config.engine, url } }, 'The engine chosen');
-}
-
-/** A stack would be started only to find that out. */
-async function refuseEndedRun(flags: TrainFlags, run: string): Promise<void> {
-  const session = await openForReading(flags);
-  try {
-    await session.everstep.refuseEnded(run);
-  } finally {
-    await session.close();
   }
 }
 
@@ -121,9 +90,10 @@ function announce({ handle, isAttached }: StartedRun, { session, config, output 
     return;
   }
   output.note(`Engine: ${config?.engine.url ?? session.stack?.engineUrl ?? "the workers' own"}.`);
-  output.note(`Run ${handle.name} started. Watch it from elsewhere with: everstep runs watch ${handle.name}`);
+  const watch = output.hint(`runs watch ${handle.name}`);
+  output.note(`Run ${handle.name} started. Watch it from elsewhere with: ${watch}`);
 }
 
-function collect(value: string, previous: readonly string[]): string[] {
+function collect(value: string, previous: readonly string[] = []): string[] {
   return [...previous, value];
 }

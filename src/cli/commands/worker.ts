@@ -14,7 +14,7 @@ import { addPlaces, addServiceOptions, parseCount, printReady } from '../service
 
 interface WorkerFlags extends ServiceFlags {
   readonly roles: readonly string[];
-  readonly concurrency: Readonly<Record<string, number>>;
+  readonly concurrency?: Readonly<Record<string, number>>;
   readonly engine?: string;
   readonly plugins?: string;
   readonly temporalAddress?: string;
@@ -25,12 +25,16 @@ const ROLES = Object.keys(TASK_QUEUES);
 
 export function createCommand(): Command {
   const command = new Command('worker')
-    .option('--roles <roles>', `which work to take, of ${ROLES.join(', ')}`, parseRoles, ROLES)
+    .description('Take work from the Temporal server in the foreground, for some or all roles')
+    .addOption(
+      new Option('--roles <roles>', `which work to take, of ${ROLES.join(', ')}`)
+        .argParser(parseRoles)
+        .default(ROLES, 'all'),
+    )
     .option(
       '--concurrency <role=n>',
       'how many activities of a role at once; may be repeated',
       parseConcurrency,
-      {},
     )
     .option('--engine <url>', 'training service (TINKER_BASE_URL, else the engine of the stack)')
     .option('--plugins <file>', 'plug-in file (else everstep.config.ts here, if there is one)')
@@ -49,7 +53,7 @@ async function run(flags: WorkerFlags): Promise<number> {
     environment,
     connection: chooseTemporal(flags, environment),
     roles: flags.roles,
-    concurrency: flags.concurrency,
+    concurrency: flags.concurrency ?? {},
     engine: chooseEngine(flags, environment),
     ...(flags.plugins === undefined ? {} : { plugins: flags.plugins }),
     stop,
@@ -65,7 +69,7 @@ function chooseTemporal(flags: WorkerFlags, environment: Environment): TemporalA
   throw new DomainError(
     'temporal-unavailable',
     `No Temporal server for the worker: TEMPORAL_ADDRESS is not set and no stack runs on ${environment.dataFolder}. ` +
-      'Set it, or start `everstep dev`, which has workers of its own.',
+      'Set it, or start `npx everstep dev`, which has workers of its own.',
   );
 }
 
@@ -82,7 +86,10 @@ function parseRoles(text: string): string[] {
   return text.split(',').map((role) => requireRole(role.trim()));
 }
 
-function parseConcurrency(text: string, previous: Readonly<Record<string, number>>): Record<string, number> {
+function parseConcurrency(
+  text: string,
+  previous: Readonly<Record<string, number>> = {},
+): Record<string, number> {
   const result = { ...previous };
   for (const part of text.split(',')) {
     const [role = '', count = ''] = part.split('=');

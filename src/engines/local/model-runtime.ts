@@ -53,7 +53,11 @@ export interface TrainableModel {
     loss: LossSpec,
     options: { readonly backward: boolean },
   ): Promise<ForwardBackwardResult>;
-  /** Applies and clears the gradients. Returns metrics such as `grad_norm`. */
+  /**
+   * Applies and clears the gradients. Returns metrics such as `grad_norm`. Throws DomainError `request-failed`
+   * (category user) where a weight or moment would not be finite afterwards: weights, moments and step count are
+   * unchanged then, and the gradients are cleared all the same.
+   */
   optimStep(adam: AdamParams): Promise<Readonly<Record<string, number>>>;
   exportState(options: { readonly optimizer: boolean }): Promise<ModelState>;
   /** Without `optimizer` in the state, the optimizer starts fresh. */

@@ -67,3 +67,10 @@ test('hides options that are not for people', async () => {
   expect(text).toContain('--data-dir');
   expect(text).not.toMatch(/--exit-with-parent|--until-idle/);
 });
+
+test.each(COMMANDS)('$name says what it is for when asked alone', async ({ name }) => {
+  const { text } = await parse(name, '--help');
+
+  expect(text).toMatch(/^Usage: .+\n\n[A-Z].{20}/);
+  expect(text).not.toMatch(/default: [[{]/);
+});

@@ -9,10 +9,12 @@ import {
   showScores,
   watchOneRun,
 } from '../../../src/cli/commands/runs-actions';
+import { cancelAndWait, confirmCancel } from '../../../src/cli/commands/runs-cancel';
+import { RunHandle } from '../../../src/client/run-handle';
 import type { Session } from '../../../src/cli/connect';
 import type { RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';
-import { STATE, score } from '../client/fake-server';
+import { FakeServer, STATE, score } from '../client/fake-server';
 import { recordOutput } from './recording-output';
 
 let root = '';
@@ -78,7 +80,7 @@ test('runs list without runs says how to start one', async () => {
 
   expect(await listRuns(session, output, {})).toBe(0);
 
-  expect(stdout()).toBe('No runs. Start one with: everstep train CONFIG\n');
+  expect(stdout()).toBe('No runs. Start one with: npx everstep train CONFIG\n');
 });
 
 test('runs show --json has digest, rewinds, steps replayed, config and checkpoints', async () => {
@@ -90,7 +92,7 @@ test('runs show --json has digest, rewinds, steps replayed, config and checkpoin
   });
   const { output, stdout } = recordOutput({ json: true });
 
-  await showRun(session.everstep.run('one'), session, output);
+  await showRun(session.everstep.run('one'), output);
 
   expect(JSON.parse(stdout())).toMatchObject({
     ...{ run: 'one', status: 'completed', finalWeightsDigest: 'abc', rewinds: 2, stepsReplayed: 7 },
@@ -104,7 +106,7 @@ test('runs show without --json is one fact a line', async () => {
   await store(COMPLETED);
   const { output, stdout } = recordOutput();
 
-  await showRun(session.everstep.run('one'), session, output);
+  await showRun(session.everstep.run('one'), output);
 
   expect(stdout()).toContain('status          completed\n');
   expect(stdout()).toContain('rewinds         2, 7 steps trained again\n');
@@ -172,6 +174,58 @@ test('runs metrics --with-scores puts the scores of a step into its row', async 
       METRICS[0],
       { ...METRICS[1], 'test/arithmetic/accuracy': 0.75 },
     ],
+  });
+});
+
+test('runs metrics refuses a first step after the last one', async () => {
+  await store(COMPLETED);
+
+  await expect(
+    showMetrics(session.everstep.run('one'), recordOutput().output, { from: 50, to: 10 }),
+  ).rejects.toMatchObject({ code: 'bad-config', message: expect.stringContaining('--from 50') as string });
+});
+
+describe('runs cancel', () => {
+  const LINK_FLAGS = { output: recordOutput().output, signal: new AbortController().signal };
+  const handleOf = (server: FakeServer) =>
+    new RunHandle('one', { link: server.link, records: createRunStore(root) });
+
+  test('refuses a run that has ended, and one that nobody knows', async () => {
+    await store(COMPLETED);
+
+    await expect(confirmCancel(session.everstep.run('one'), { yes: true }, null)).rejects.toMatchObject({
+      code: 'bad-config',
+      message: expect.stringContaining('ended already') as string,
+    });
+    await expect(confirmCancel(session.everstep.run('two'), { yes: true }, null)).rejects.toMatchObject({
+      code: 'unknown-run',
+    });
+  });
+
+  test('needs --yes where nobody can be asked, and yes where somebody can', async () => {
+    await store(STATE);
+    const handle = session.everstep.run('one');
+
+    await expect(confirmCancel(handle, {}, null)).rejects.toThrow(/--yes/);
+    await expect(confirmCancel(handle, {}, async () => false)).rejects.toThrow(/not cancelled/);
+    await expect(confirmCancel(handle, {}, async () => true)).resolves.toBeUndefined();
+  });
+
+  test('waits until the run is closed', async () => {
+    await store(STATE);
+    const server = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+
+    expect(await cancelAndWait(handleOf(server), { ...LINK_FLAGS, flags: { reason: 'why' } })).toBe(0);
+
+    expect(server.cancelled).toEqual([{ workflowId: 'train/one', reason: 'why' }]);
+  });
+
+  test('refuses a run of another server', async () => {
+    await store(STATE);
+
+    await expect(cancelAndWait(handleOf(new FakeServer()), { ...LINK_FLAGS, flags: {} })).rejects.toThrow(
+      /cannot be cancelled.*another server/,
+    );
   });
 });
 

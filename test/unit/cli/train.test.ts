@@ -2,10 +2,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { checkTraining } from '../../../src/client/check-training';
-import { OFFICIAL_SERVICE, chooseEngine } from '../../../src/cli/commands/train-engine';
+import { OFFICIAL_SERVICE, chooseEngine, requireKey } from '../../../src/cli/commands/train-engine';
 import { exitCodeOf, refusalOf } from '../../../src/cli/exit-codes';
 import { confidenceInterval } from '../../../src/cli/tables-interval';
-import { formatNumber, printScoreSummary, scoreText } from '../../../src/cli/tables';
+import { formatNumber } from '../../../src/cli/number-format';
+import { printScoreSummary, printScores } from '../../../src/cli/score-tables';
+import { errorLine, scoreText } from '../../../src/cli/score-text';
 import { duration, progressLine } from '../../../src/cli/watch-line';
 import { createRate } from '../../../src/cli/watch-rate';
 import { parseTrainingConfig } from '../../../src/config/load-config';
@@ -72,6 +74,23 @@ describe('engine', () => {
   });
 });
 
+describe('a key', () => {
+  test.each([OFFICIAL_SERVICE, `${OFFICIAL_SERVICE}/`])('is needed by %s', (url) => {
+    expect(() => {
+      requireKey(url, { engineApiKey: null });
+    }).toThrow(/TINKER_API_KEY/);
+    expect(() => {
+      requireKey(url, { engineApiKey: 'k' });
+    }).not.toThrow();
+  });
+
+  test('is not needed by other services', () => {
+    expect(() => {
+      requireKey('http://127.0.0.1:8000', { engineApiKey: null });
+    }).not.toThrow();
+  });
+});
+
 describe('checks before anything is started', () => {
   let folder = '';
   beforeEach(async () => {
@@ -112,6 +131,39 @@ describe('checks before anything is started', () => {
     await expect(check({ dataset: { path: file } })).rejects.toMatchObject({
       code: 'bad-dataset',
       message: expect.stringContaining(expected) as string,
+    });
+  });
+
+  test.each([
+    ['dataset.testPath', (path: string) => ({ dataset: { path: 'GOOD', testPath: path } })],
+    ['dataset.path[1]', (path: string) => ({ dataset: { path: ['GOOD', path] } })],
+    [
+      'evaluators[1].dataset.path',
+      (path: string) => ({ evaluators: ['arithmetic', { type: 'nll', name: 'n', dataset: { path } }] }),
+    ],
+    [
+      'schedules[0].evaluators[0].dataset.path',
+      (path: string) => ({
+        schedules: [{ name: 's', at: [1], evaluators: [{ type: 'nll', name: 'n', dataset: { path } }] }],
+      }),
+    ],
+  ])('names the key %s of data that is missing, and its path once', async (key, more) => {
+    const good = await dataset(
+      `${JSON.stringify({
+        messages: [
+          { role: 'user', content: '1+1=' },
+          { role: 'assistant', content: '2' },
+        ],
+      })}\n`,
+    );
+    const absent = path.join(folder, 'absent.jsonl');
+    const config = JSON.parse(
+      JSON.stringify({ dataset: { path: 'GOOD' }, ...more(absent) }).replaceAll('GOOD', good),
+    ) as object;
+
+    await expect(check(config)).rejects.toMatchObject({
+      code: 'bad-dataset',
+      message: `${key}: ${absent} does not exist. Correct the path.`,
     });
   });
 
@@ -190,7 +242,9 @@ describe('numbers', () => {
   test('a score without an error has no interval, one without a value a dash', () => {
     expect(scoreText(score({ stderr: null }))).toBe('0.5');
     expect(scoreText(score({ value: null }))).toBe('–');
-    expect(scoreText(score({ value: null, error: 'no luck' }))).toBe('failed: no luck');
+    expect(scoreText(score({ value: null, error: 'no luck' }))).toBe('failed');
+    expect(errorLine(score({ error: 'no\u001b luck\nat line 1' }))).toBe('no\\x1b luck …');
+    expect(errorLine(score({ error: 'x'.repeat(500) }))).toHaveLength(160);
   });
 
   test.each([
@@ -245,6 +299,36 @@ describe('what is shown', () => {
       'one  ━━━━━━━━━━──────────────  40/100  2 evaluations under way  4 steps/s  15s left  nll 0.25  arithmetic accuracy 0.5',
     );
     expect(progressLine(facts, { ...wide, columns: 60 })).toBe('one  ━━━━━━━━━━──────────────  40/100');
+  });
+
+  test('a failed evaluator is a word in the table and a line below it, once', () => {
+    const { output, stdout } = recordOutput();
+    const failed = { metric: 'error', value: null, error: 'no\u001b[2J luck\nstack' };
+
+    printScores(output, [score({ ...failed, step: 10 }), score({ ...failed, step: 20 })]);
+
+    const lines = stdout().trimEnd().split('\n');
+    expect(lines).toHaveLength(4);
+    expect(lines[1]).toMatch(/error +failed +100 +evaluators +00:00:01$/);
+    expect(lines[3]).toBe('steps 10, 20: arithmetic failed: no\\x1b[2J luck …');
+  });
+
+  test('scores fit 100 columns, over several days too', () => {
+    const { output, stdout } = recordOutput();
+    const long = { evaluator: 'arithmetic-large', schedule: 'infrequentEvaluators', n: 400, value: 0.9725 };
+
+    printScores(output, [
+      score({ ...long, step: 1000, stderr: 0.01 }),
+      score({ ...long, at: '2026-01-02T00:00:01.123Z' }),
+    ]);
+
+    for (const line of stdout().split('\n')) expect(line.length).toBeLessThanOrEqual(100);
+  });
+
+  test('a run without steps is being prepared', () => {
+    const facts = { report: { ...report, totalSteps: 0, step: 0 }, rate: null, metrics: null, score: null };
+
+    expect(progressLine(facts, recordOutput({ terminal: true }).output)).toContain('preparing…');
   });
 
   test('the summary sets the first score against the last one', () => {

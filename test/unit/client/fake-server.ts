@@ -30,6 +30,7 @@ export interface StartCall {
 /** A server with the workflows it is given; `null` is one that is away. */
 export class FakeServer {
   readonly started: StartCall[] = [];
+  readonly cancelled: { workflowId: string; reason: string }[] = [];
   searchAttributes: Record<string, number> = {};
   mayAddAttributes = false;
 
@@ -58,6 +59,17 @@ export class FakeServer {
       options: { namespace: 'everstep' },
       connection: { operatorService, withDeadline },
       withDeadline,
+      workflowService: {
+        requestCancelWorkflowExecution: async (request: {
+          workflowExecution: { workflowId: string };
+          reason: string;
+        }) => {
+          const { workflowId } = request.workflowExecution;
+          this.cancelled.push({ workflowId, reason: request.reason });
+          const workflow = this.workflows[workflowId];
+          if (workflow) workflow.status = 'CANCELLED';
+        },
+      },
       workflow: {
         start: async (type: string, options: StartCall['options']) => {
           this.start(type, options);
@@ -65,7 +77,7 @@ export class FakeServer {
         getHandle: (id: string) => this.handle(id),
         list: () =>
           Object.entries(this.workflows)
-            .filter(([, { status }]) => status === 'RUNNING')
+            .filter(([, { status }]) => status !== 'COMPLETED')
             .map(([workflowId]) => ({ workflowId })),
       },
     } as unknown as Client;

@@ -242,3 +242,19 @@ describe('listing', () => {
     expect(await listRuns({ link: SERVER_AWAY, records }, { kind: 'rl' })).toEqual([]);
   });
 });
+
+test('cancelling passes on the reason', async () => {
+  await store();
+  const server = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+
+  await handleOn(server.link).cancel('too slow');
+
+  expect(server.cancelled).toEqual([{ workflowId: 'train/one', reason: 'too slow' }]);
+});
+
+test('a run that left nothing has no folder', async () => {
+  expect(await handleOn(SERVER_AWAY).folder()).toBeNull();
+
+  await store();
+  expect(await handleOn(SERVER_AWAY).folder()).toBe(path.join(root, 'runs', 'one'));
+});

@@ -294,3 +294,14 @@ describe('keys and passwords stay out of a config', () => {
     expect(parseTrainingConfig({ ...MINIMAL, schedules }).schedules).toHaveLength(1);
   });
 });
+
+test.each([
+  [{ dataset: 'my-data.jsonl' }, 'dataset is "my-data.jsonl"', 'Write { path: my-data.jsonl }.'],
+  [{ steps: 'many' }, 'steps is "many"', 'Give a whole number.'],
+  [{ learningRate: 'fast' }, 'learningRate is "fast"', 'Give a number.'],
+])('a value of another type: %j', async (more, what, remedy) => {
+  const message = await refusal(() => parseTrainingConfig({ ...MINIMAL, ...more }));
+
+  expect(message).toMatch(new RegExp(what));
+  expect(message).toContain(remedy);
+});

@@ -97,16 +97,21 @@ function checkRules(rules: readonly Rule[]): void {
 }
 
 const isNotNegative = (value: number): boolean => value >= 0;
-const isFraction = (value: number): boolean => value >= 0 && value < 1;
+/** The arithmetic is in float32: what is finite, above 0 or below 1 must be so there. */
+const isSingle = (value: number): boolean => value >= 0 && Number.isFinite(Math.fround(value));
+const isFraction = (value: number): boolean => value >= 0 && Math.fround(value) < 1;
+const isPositiveSingle = (value: number): boolean => isSingle(value) && Math.fround(value) > 0;
 
 export function checkAdam(adam: AdamParams): void {
+  const single = 'at least 0 and within float32';
+  const fraction = 'at least 0 and below 1 in float32';
   checkRules([
-    ['learning_rate', adam.learningRate, isNotNegative, 'at least 0'],
-    ['beta1', adam.beta1, isFraction, 'at least 0 and below 1'],
-    ['beta2', adam.beta2, isFraction, 'at least 0 and below 1'],
-    ['eps', adam.eps, (value) => value > 0, 'above 0'],
-    ['weight_decay', adam.weightDecay, isNotNegative, 'at least 0'],
-    ['grad_clip_norm', adam.gradClipNorm, isNotNegative, 'at least 0'],
+    ['learning_rate', adam.learningRate, isSingle, single],
+    ['beta1', adam.beta1, isFraction, fraction],
+    ['beta2', adam.beta2, isFraction, fraction],
+    ['eps', adam.eps, isPositiveSingle, 'above 0 and within float32'],
+    ['weight_decay', adam.weightDecay, isSingle, single],
+    ['grad_clip_norm', adam.gradClipNorm, isSingle, single],
   ]);
 }
 

@@ -8,6 +8,14 @@ export interface DrawParams {
   readonly topP: number;
 }
 
+/** Below this, logits divided by the temperature leave float32; the likeliest token has all the probability long before. */
+const SMALLEST_TEMPERATURE = 1e-20;
+
+/** The parameters as they are drawn with: a temperature too small to divide by is 0, which takes the likeliest. */
+export function drawParams({ temperature, topK, topP }: DrawParams): DrawParams {
+  return { temperature: temperature < SMALLEST_TEMPERATURE ? 0 : temperature, topK, topP };
+}
+
 /** One uniform number for the n-th token of a stream: a function of the seed and n alone. */
 export function uniformAt(seed: number, index: number): number {
   const random = createRandom(seed ^ Math.imul(index + 1, 0x9e3779b1));

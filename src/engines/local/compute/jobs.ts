@@ -32,6 +32,12 @@ interface OptimizeInput {
   readonly step: number;
 }
 
+interface OptimizeOutput {
+  readonly gradNorm: number;
+  /** False where a weight or moment would not have been finite any more: they are as before then. */
+  readonly isApplied: boolean;
+}
+
 interface PackInput {
   readonly network: NetworkDescription;
   /** A block laid out for sampling. */
@@ -42,7 +48,7 @@ interface PackInput {
 export interface Jobs {
   readonly trainSlice: { readonly input: TrainSliceInput; readonly output: TrainSliceOutput };
   readonly addRange: { readonly input: AddRangeInput; readonly output: null };
-  readonly optimize: { readonly input: OptimizeInput; readonly output: { readonly gradNorm: number } };
+  readonly optimize: { readonly input: OptimizeInput; readonly output: OptimizeOutput };
   readonly pack: { readonly input: PackInput; readonly output: null };
   readonly prefill: { readonly input: PrefillInput; readonly output: PrefillOutput };
   readonly decode: { readonly input: DecodeInput; readonly output: DecodeOutput };
@@ -61,27 +67,32 @@ function addRange({ kernels }: Workspace, { target, sources, count }: AddRangeIn
   return null;
 }
 
-function optimize({ kernels }: Workspace, input: OptimizeInput): { gradNorm: number } {
+/** Clears the gradients, whether the step could be applied or not. */
+function optimize({ kernels }: Workspace, input: OptimizeInput): OptimizeOutput {
   const { count, gradients, beta1, beta2, step, gradClipNorm } = input;
   const gradNorm = Math.sqrt(kernels.sumOfSquares(count, gradients));
   const clip = gradClipNorm > 0 && gradNorm > gradClipNorm ? gradClipNorm / gradNorm : 1;
-  kernels.adamStep(
-    count,
-    input.weights,
-    gradients,
-    input.firstMoment,
-    input.secondMoment,
-    input.learningRate,
-    beta1,
-    beta2,
-    input.eps,
-    input.weightDecay,
-    1 - beta1 ** step,
-    1 - beta2 ** step,
-    clip,
-  );
+  const run = (mode: { readonly isTrial: boolean }): boolean =>
+    kernels.adamStep(
+      count,
+      input.weights,
+      gradients,
+      input.firstMoment,
+      input.secondMoment,
+      input.learningRate,
+      beta1,
+      beta2,
+      input.eps,
+      input.weightDecay,
+      1 - beta1 ** step,
+      1 - beta2 ** step,
+      clip,
+      mode.isTrial ? 1 : 0,
+    ) === 1;
+  const isApplied = Number.isFinite(gradNorm) && run({ isTrial: true });
+  if (isApplied) run({ isTrial: false });
   kernels.zero(count, gradients);
-  return { gradNorm };
+  return { gradNorm, isApplied };
 }
 
 /** Copies what is not a matrix, merges the adapter into the matrices and packs them. */

@@ -32,7 +32,8 @@ export interface Kernels {
   attendCache(...parameters: readonly number[]): void;
   softmaxRows(...parameters: readonly number[]): void;
   softmaxBackward(...parameters: readonly number[]): void;
-  adamStep(...parameters: readonly number[]): void;
+  /** 1 or 0. */
+  adamStep(...parameters: readonly number[]): number;
 }
 
 const FOLDER = path.join(__dirname, '../kernels');

@@ -42,7 +42,7 @@ export class SharedMemorySampler implements SamplerModel {
 
   /**
    * Log-probabilities are those of the model's distribution at the given temperature, before top-k and top-p
-   * (at temperature 0: at temperature 1). Without a seed every call draws anew.
+   * (at temperature 0, or one too small to divide by: at temperature 1). Without a seed every call draws anew.
    */
   async sample(
     request: SampleRequest,

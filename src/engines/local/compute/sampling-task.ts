@@ -1,4 +1,4 @@
-import { streamSeed } from './choose-token';
+import { drawParams, streamSeed } from './choose-token';
 import { cacheFloatsPerPosition } from './decode';
 import { findTextStop } from './stop-conditions';
 import type { SampleRequest, SampleResult } from '../../../core/sampling';
@@ -44,7 +44,6 @@ export class SamplingSequence {
 
   get state(): DecodingSequence {
     const { request, stops } = this.task.options;
-    const { temperature, topK, topP } = request.params;
     return {
       cache: this.cache,
       position: request.prompt.length - 1 + this.tokens.length,
@@ -53,7 +52,7 @@ export class SamplingSequence {
       drawn: this.tokens.length,
       remaining: this.task.tokenLimit - this.tokens.length,
       stopTokens: stops.tokens,
-      draw: { temperature, topK, topP },
+      draw: drawParams(request.params),
     };
   }
 

@@ -3,6 +3,7 @@ import { trainableLayout } from './network';
 import { sliceBatch } from './slice-batch';
 import { checkTensors, exportTensors, importTensors, initializeAdapter } from './tensor-blocks';
 import { floatsForAttention, floatsForPass } from './working-memory';
+import type { DomainError } from '../../../core/errors';
 import type { AdamParams, Datum, ForwardBackwardResult } from '../../../core/datum';
 import type { LoraConfig, LossSpec, ModelState, TrainableModel } from '../model-runtime';
 import type { LoadedModel } from './base-model';
@@ -86,12 +87,14 @@ export class SharedMemoryModel implements TrainableModel {
   async optimStep(adam: AdamParams): Promise<Readonly<Record<string, number>>> {
     checkAdam(adam);
     return this.enqueue(async () => {
-      this.step += 1;
-      const { gradNorm } = await this.resources.pool.run({
+      const step = this.step + 1;
+      const { gradNorm, isApplied } = await this.resources.pool.run({
         kind: 'optimize',
-        input: { ...this.blocks, ...adam, count: this.layout.size, step: this.step },
+        input: { ...this.blocks, ...adam, count: this.layout.size, step },
         arenaFloats: 0,
       });
+      if (!isApplied) throw notFinite(adam, gradNorm);
+      this.step = step;
       return { grad_norm: gradNorm };
     });
   }
@@ -236,6 +239,12 @@ export class SharedMemoryModel implements TrainableModel {
   private view(pointer: Pointer): Float32Array {
     return this.resources.heap.view(pointer, this.layout.size);
   }
+}
+
+function notFinite({ learningRate }: AdamParams, gradNorm: number): DomainError {
+  return userError(
+    `The optimizer step was not applied, because its result would not be finite (learning_rate ${learningRate}, grad_norm ${gradNorm}). Weights and moments are as before, the gradients are cleared. Use a smaller learning_rate, or grad_clip_norm.`,
+  );
 }
 
 function splitLogprobs(outputs: readonly TrainSliceOutput[], lengths: readonly number[]): Float32Array[] {

@@ -608,6 +608,7 @@ export function softmaxBackward(R: i32, N: i32, PROBS: usize, TARGET: usize, SLO
 
 // ---- AdamW ----------------------------------------------------------------------------------------------
 
+// Whether the step leaves every weight and moment finite. A trial changes nothing.
 export function adamStep(
   count: i32,
   W: usize,
@@ -622,7 +623,8 @@ export function adamStep(
   correction1: f32,
   correction2: f32,
   clip: f32,
-): void {
+  isTrial: bool,
+): bool {
   const end = <usize>count * FLOAT;
   const keep1 = f32x4.splat(beta1),
     take1 = f32x4.splat(1 - beta1);
@@ -633,13 +635,23 @@ export function adamStep(
   const floor = f32x4.splat(epsilon);
   const factor = f32x4.splat(clip);
   const shrink = f32x4.splat(1 - rate * decay);
+  const nothing = f32x4.splat(0);
+  // Zero times a finite number is zero; times anything else it is NaN, which stays in the sum.
+  let defects = nothing;
   for (let i: usize = 0; i < end; i += VECTOR) {
     const g = f32x4.mul(v128.load(G + i), factor);
     const m = f32x4.add(f32x4.mul(keep1, v128.load(M + i)), f32x4.mul(take1, g));
     const s = f32x4.add(f32x4.mul(keep2, v128.load(S + i)), f32x4.mul(take2, f32x4.mul(g, g)));
+    const change = f32x4.div(f32x4.mul(step, m), f32x4.add(f32x4.sqrt(f32x4.mul(s, unbias)), floor));
+    const w = f32x4.sub(f32x4.mul(v128.load(W + i), shrink), change);
+    if (isTrial) {
+      const found = f32x4.add(f32x4.mul(m, nothing), f32x4.mul(s, nothing));
+      defects = f32x4.add(defects, f32x4.add(found, f32x4.mul(w, nothing)));
+      continue;
+    }
     v128.store(M + i, m);
     v128.store(S + i, s);
-    const change = f32x4.div(f32x4.mul(step, m), f32x4.add(f32x4.sqrt(f32x4.mul(s, unbias)), floor));
-    v128.store(W + i, f32x4.sub(f32x4.mul(v128.load(W + i), shrink), change));
+    v128.store(W + i, w);
   }
+  return sumLanes(defects) == 0;
 }

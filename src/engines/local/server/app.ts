@@ -1,4 +1,5 @@
-import type { FastifyError, FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
+import type { ConnectionError, FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { DomainError } from '../../../core/errors';
 import type { EngineService } from './engine-service';
@@ -10,6 +11,10 @@ import { addSamplingRoutes } from './routes/sampling';
 import { addTrainingRoutes } from './routes/training';
 import { addTrainingRunRoutes } from './routes/training-runs';
 
+const CONNECTION_STATUS: Readonly<Partial<Record<string, string>>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** The protocol over HTTP. Whatever goes wrong is answered as `{"detail": "…"}`. */
@@ -18,6 +23,12 @@ export function createApp(service: EngineService): FastifyInstance {
     bodyLimit: BODY_LIMIT_BYTES,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
+    // What the router itself refuses: an address that cannot be decoded or a part of it that is too long.
+    frameworkErrors: (error, _request, { raw }) => {
+      const body = JSON.stringify({ detail: error.message.slice(0, 300) });
+      raw.writeHead(error.statusCode ?? 400, { 'content-type': 'application/json' }).end(body);
+    },
+    clientErrorHandler: refuseConnection,
   });
   readBodies(app);
   answerErrors(app, service);
@@ -56,9 +67,6 @@ function readBodies(app: FastifyInstance): void {
     if (body.length === 0) done(null, {});
     else void parseJson(request, body.toString(), done);
   });
-  app.addContentTypeParser('application/x-protobuf', { parseAs: 'buffer' }, (_request, body, done) => {
-    done(null, body);
-  });
 }
 
 function answerErrors(app: FastifyInstance, { context }: EngineService): void {
@@ -70,6 +78,21 @@ function answerErrors(app: FastifyInstance, { context }: EngineService): void {
     if (status >= 500) context.logger.error({ err: error, url: request.url }, 'request failed');
     void reply.code(status).send({ detail: error.message });
   });
+}
+
+/** What is no HTTP, or headers that are too long: there is no request to answer yet, only a socket. */
+function refuseConnection(error: ConnectionError, socket: Socket): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = CONNECTION_STATUS[error.code] ?? '400 Bad Request';
+  const body = JSON.stringify({
+    detail: `The request could not be read (${error.code}): ${status.slice(4)}.`,
+  });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
 function statusOf(error: FastifyError | ProtocolError | DomainError): number {

@@ -2,23 +2,38 @@
 import { z } from 'zod';
 import type { AdamParams } from '../../../core/datum';
 import type { LoraConfig } from '../model-runtime';
+import { checkDepth } from './body-depth';
 import { isCheckpointName } from './checkpoints/checkpoint-path';
 import { ProtocolError } from './protocol-error';
 
 const MAX_TTL_SECONDS = 10 * 366 * 86_400;
 
+/** Of the protocol's int32 numbers. */
+const LARGEST_NUMBER = 2_147_483_647;
+
 const identifier = z.string().min(1).max(300);
+/** The number of a request to a model; the binary form's 0 for none is gone by here. */
 const sequence = z
   .int()
-  .min(0)
-  .max(2_147_483_647)
-  .nullish()
-  .transform((value) => (value ? value : null));
-const optionalInteger = z
-  .int()
-  .min(0)
+  .min(1)
+  .max(LARGEST_NUMBER)
   .nullish()
   .transform((value) => value ?? null);
+/** The number of a model or sampling session within its session. */
+const memberSequence = z
+  .int()
+  .min(0)
+  .max(LARGEST_NUMBER)
+  .nullish()
+  .transform((value) => value ?? null);
+const single = z
+  .number()
+  .min(0)
+  .refine((value) => Number.isFinite(Math.fround(value)), 'is more than float32 holds');
+const fraction = z
+  .number()
+  .min(0)
+  .refine((value) => Math.fround(value) < 1, 'must be below 1, also in float32');
 const optionalText = z
   .string()
   .nullish()
@@ -42,7 +57,12 @@ const checkpointName = z
 const onlyAdamw = z.object({ type: z.literal('adamw', 'only adamw is supported') }).nullish();
 
 export const ModelRequest = z.object({ model_id: identifier });
-export const NumberedRequest = z.object({ model_id: identifier, seq_id: z.int().min(1) });
+export const NumberedRequest = z.object({
+  model_id: identifier,
+  seq_id: z.int().min(1).max(LARGEST_NUMBER),
+});
+/** What a request for a forward pass says about itself, in either codec. */
+export const ForwardBackwardEnvelope = z.object({ model_id: identifier, seq_id: sequence });
 
 export const CreateSessionBody = z.object({
   tags: z.array(z.string()).nullish(),
@@ -58,7 +78,7 @@ export const FinishSessionBody = z.object({
 export const CreateModelBody = z
   .object({
     session_id: identifier,
-    model_seq_id: optionalInteger,
+    model_seq_id: memberSequence,
     base_model: z.string(),
     lora_config: z
       .object({
@@ -81,12 +101,14 @@ export const OptimStepBody = z.object({
   optimizer_params: z.undefined('only adam_params are supported').optional(),
   adam_params: z
     .object({
-      learning_rate: z.number().min(0).default(1e-4),
-      beta1: z.number().min(0).lt(1).default(0.9),
-      beta2: z.number().min(0).lt(1).default(0.95),
-      eps: z.number().min(0).default(1e-12),
-      weight_decay: z.number().min(0).default(0),
-      grad_clip_norm: z.number().min(0).default(0),
+      learning_rate: single.default(1e-4),
+      beta1: fraction.default(0.9),
+      beta2: fraction.default(0.95),
+      eps: single
+        .refine((value) => Math.fround(value) > 0, 'must be above 0, also in float32')
+        .default(1e-12),
+      weight_decay: single.default(0),
+      grad_clip_norm: single.default(0),
     })
     .prefault({})
     .transform((adam): AdamParams => ({
@@ -110,10 +132,13 @@ export const SaveWeightsBody = z.object({
 });
 export type SaveWeightsBody = z.infer<typeof SaveWeightsBody>;
 
-export const SaveForSamplerBody = SaveWeightsBody.extend({ sampling_session_seq_id: optionalInteger });
+export const SaveForSamplerBody = SaveWeightsBody.extend({ sampling_session_seq_id: memberSequence });
 export type SaveForSamplerBody = z.infer<typeof SaveForSamplerBody>;
 
-const LoadIntoModelBody = z.object({
+/** Tells the two forms of `load_weights` apart, so that a bad number in one is not taken for the other. */
+export const NamesModel = z.object({ model_id: z.unknown().refine((id) => id != null) });
+
+export const LoadIntoModelBody = z.object({
   model_id: identifier,
   seq_id: sequence,
   path: z.string(),
@@ -121,9 +146,9 @@ const LoadIntoModelBody = z.object({
 });
 export type LoadIntoModelBody = z.infer<typeof LoadIntoModelBody>;
 
-const LoadNewModelBody = z.object({
+export const LoadNewModelBody = z.object({
   session_id: identifier,
-  model_seq_id: optionalInteger,
+  model_seq_id: memberSequence,
   path: z.string(),
   optimizer: z.boolean().default(false),
   base_model: optionalText,
@@ -132,14 +157,12 @@ const LoadNewModelBody = z.object({
 });
 export type LoadNewModelBody = z.infer<typeof LoadNewModelBody>;
 
-export const LoadWeightsBody = z.union([LoadIntoModelBody, LoadNewModelBody]);
-
 export const WeightsInfoBody = z.object({ tinker_path: z.string() });
 
 export const CreateSamplingSessionBody = z
   .object({
     session_id: identifier,
-    sampling_session_seq_id: optionalInteger,
+    sampling_session_seq_id: memberSequence,
     model_path: optionalText,
     base_model: optionalText,
   })
@@ -155,6 +178,8 @@ const switchedOff = z
 
 /** Bounds beyond what the codec checks, and what the engine cannot do: refused, because a silent no is worse. */
 export const SampleLimits = z.object({
+  // Beyond int32 on purpose: official clients count each copy of a sampler from another billion on.
+  seq_id: z.int().min(0).nullish(),
   num_samples: z.int().min(1).max(1024).nullish(),
   sampling_params: z
     .object({
@@ -182,6 +207,7 @@ export const PageQuery = z.object({
 
 /** Refuses with 422 and says which field and why. */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
+  checkDepth(body);
   const parsed = schema.safeParse(body);
   if (parsed.success) return parsed.data;
   throw new ProtocolError(

@@ -41,6 +41,9 @@ export class CheckpointService {
       modelId: body.model_id,
       sequence: body.seq_id,
       digest,
+      admit: (model) => {
+        this.context.sessions.takeNumber(model.origin.sessionId, 'sampling', sessionSequence);
+      },
       execute: (model) => model.weights().exportState({ optimizer: false }),
       complete: async (state, model) => {
         const id = await this.sampling.openEphemeral(model.origin, sessionSequence, state.weights);

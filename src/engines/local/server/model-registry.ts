@@ -125,8 +125,7 @@ export class ModelRegistry {
 
   private add(created: NewModel): Accepted {
     const { sessions, futures, profile } = this.context;
-    const sequence = created.sequence ?? sessions.nextModelSequence(created.sessionId);
-    sessions.noteModelSequence(created.sessionId, sequence);
+    const sequence = sessions.takeNumber(created.sessionId, 'model', created.sequence);
     const id = `${created.sessionId}:train:${sequence}`;
     const accepted = { request_id: `${id}:create`, model_id: id };
     const existing = this.models.get(id);

@@ -40,6 +40,8 @@ export interface AcceptedSample {
 export class SamplingService {
   readonly samplers: SamplerCache;
   private readonly sampling = new Map<string, SamplingSession>();
+  /** Sessions whose weights are being written. */
+  private readonly opening = new Set<string>();
   private readonly running = new Map<string, AbortController>();
   private readonly draws = new Set<Promise<unknown>>();
   private readonly ephemeral: EphemeralWeights;
@@ -60,7 +62,7 @@ export class SamplingService {
   open(body: CreateSamplingSessionBody): string {
     const session = this.context.sessions.require(body.session_id);
     const source = this.sourceOf(body.model_path, body.base_model);
-    const sequence = body.sampling_session_seq_id ?? this.followingSequence(session.id);
+    const sequence = this.context.sessions.takeNumber(session.id, 'sampling', body.sampling_session_seq_id);
     return this.register({
       id: `${session.id}:sample:${sequence}`,
       sessionId: session.id,
@@ -84,12 +86,17 @@ export class SamplingService {
   ): Promise<string> {
     const id = `${model.sessionId}:sample:${sequence}`;
     this.context.sessions.require(model.sessionId);
-    if (this.sampling.has(id)) {
+    if (this.sampling.has(id) || this.opening.has(id)) {
       throw new DomainError('request-failed', `Sampling session ${id} exists already. Use the next number.`, {
         category: 'user',
       });
     }
-    await this.ephemeral.save(id, weights);
+    this.opening.add(id);
+    try {
+      await this.ephemeral.save(id, weights);
+    } finally {
+      this.opening.delete(id);
+    }
     const source: SamplerSource = {
       key: id,
       baseModel: model.base.name,
@@ -182,12 +189,6 @@ export class SamplingService {
     }
     if (!existing) this.sampling.set(session.id, session);
     return session.id;
-  }
-
-  private followingSequence(sessionId: string): number {
-    const prefix = `${sessionId}:sample:`;
-    const taken = [...this.sampling.keys()].filter((id) => id.startsWith(prefix));
-    return Math.max(-1, ...taken.map((id) => Number(id.slice(prefix.length)))) + 1;
   }
 
   private sourceOf(modelPath: string | null, baseModel: string | null): SamplerSource {

@@ -5,8 +5,12 @@ interface Session {
   readonly id: string;
   lastHeartbeatAt: number;
   endedBecause: string | null;
-  nextModelSequence: number;
+  /** The number after every one taken so far. */
+  readonly following: Record<Member, number>;
 }
+
+/** What belongs to a session and is numbered within it. */
+type Member = 'model' | 'sampling';
 
 /** Clients in touch. Only heartbeats keep a session alive; when it ends, everything in memory that belongs to it goes. */
 export class SessionRegistry {
@@ -19,7 +23,12 @@ export class SessionRegistry {
 
   open(now: number): string {
     const id = randomUUID();
-    this.sessions.set(id, { id, lastHeartbeatAt: now, endedBecause: null, nextModelSequence: 0 });
+    this.sessions.set(id, {
+      id,
+      lastHeartbeatAt: now,
+      endedBecause: null,
+      following: { model: 0, sampling: 0 },
+    });
     return id;
   }
 
@@ -41,14 +50,12 @@ export class SessionRegistry {
     return session;
   }
 
-  /** A number for a model whose creator gave none. */
-  nextModelSequence(id: string): number {
-    return this.require(id).nextModelSequence++;
-  }
-
-  noteModelSequence(id: string, sequence: number): void {
-    const session = this.require(id);
-    session.nextModelSequence = Math.max(session.nextModelSequence, sequence + 1);
+  /** Takes the number asked for, or the one after all others where none was. */
+  takeNumber(id: string, member: Member, asked: number | null): number {
+    const { following } = this.require(id);
+    const taken = asked ?? following[member];
+    following[member] = Math.max(following[member], taken + 1);
+    return taken;
   }
 
   finish(id: string, reason: string): void {

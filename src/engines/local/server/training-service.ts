@@ -36,6 +36,10 @@ export interface Command<Value> {
   ) => Promise<FutureResult> | FutureResult;
 }
 
+export interface NumberedForwardBackward extends ForwardBackwardRequest {
+  readonly sequence: number | null;
+}
+
 export class TrainingService {
   private repeatCount = 0;
 
@@ -49,14 +53,14 @@ export class TrainingService {
     this.models.find(modelId)?.queue.refuse(sequence);
   }
 
-  forwardBackward(request: ForwardBackwardRequest): Accepted {
+  forwardBackward({ sequence, ...request }: NumberedForwardBackward): Accepted {
     const loss = { name: knownLoss(request), config: request.lossFnConfig };
     if (request.data.length === 0) throw new ProtocolError(422, 'Invalid request: data is empty.');
     const { counters } = this.context;
     const isBackward = !request.forwardOnly;
     return this.submit({
       modelId: request.modelId,
-      sequence: request.seqId > 0 ? request.seqId : null,
+      sequence,
       digest: digestOf({ kind: 'forward_backward', request }),
       execute: async (model) => {
         request.data.forEach(checkDatum);

@@ -3,8 +3,11 @@ import path from 'node:path';
 import { z } from 'zod';
 import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
+import { digestOf } from '../body-digest';
 import type { CheckpointAddress } from './checkpoint-path';
-import { readTensorFile, writeTensorFile } from './tensor-file';
+import { formatCheckpointPath } from './checkpoint-path';
+import { namingDamage } from './damage';
+import { readTensorFile, readUnchanged, writeTensorFile } from './tensor-file';
 
 /*
  * <folder of one checkpoint>/
@@ -41,8 +44,13 @@ const CheckpointMeta = z.object({
   optimizerStep: z.int().nullable(),
   sizeBytes: z.int(),
   userMetadata: z.record(z.string(), z.unknown()).nullable(),
+  /** SHA-256 of each file; absent in checkpoints from before it was kept. */
+  sha256: z.record(z.string(), z.string()).optional(),
 });
 export type CheckpointMeta = z.infer<typeof CheckpointMeta>;
+
+/** The digest of all the rest, because a changed number here spoils a checkpoint as a changed weight does. */
+const MetaSeal = z.looseObject({ digest: z.string().optional() });
 
 /** Everything about a checkpoint that its writer decides. */
 export type CheckpointOrigin = CheckpointAddress &
@@ -55,16 +63,22 @@ export async function writeCheckpoint(
   state: ModelState,
 ): Promise<CheckpointMeta> {
   await mkdir(folder, { recursive: true });
-  const files = [path.join(folder, WEIGHTS_FILE)];
-  await writeTensorFile(path.join(folder, WEIGHTS_FILE), state.weights);
-  if (state.optimizer) {
-    files.push(path.join(folder, OPTIMIZER_FILE));
-    await writeTensorFile(path.join(folder, OPTIMIZER_FILE), [
-      ...withPrefix(FIRST_MOMENT, state.optimizer.firstMoment),
-      ...withPrefix(SECOND_MOMENT, state.optimizer.secondMoment),
-    ]);
+  const tensors: Record<string, readonly NamedTensor[]> = {
+    [WEIGHTS_FILE]: state.weights,
+    ...(state.optimizer && {
+      [OPTIMIZER_FILE]: [
+        ...withPrefix(FIRST_MOMENT, state.optimizer.firstMoment),
+        ...withPrefix(SECOND_MOMENT, state.optimizer.secondMoment),
+      ],
+    }),
+  };
+  const digests: Record<string, string> = {};
+  for (const [name, content] of Object.entries(tensors)) {
+    digests[name] = await writeTensorFile(path.join(folder, name), content);
   }
-  const sizes = await Promise.all(files.map(async (file) => (await stat(file)).size));
+  const sizes = await Promise.all(
+    Object.keys(tensors).map(async (name) => (await stat(path.join(folder, name))).size),
+  );
   const meta: CheckpointMeta = {
     format: 1,
     modelId: origin.modelId,
@@ -78,6 +92,7 @@ export async function writeCheckpoint(
     userMetadata: origin.userMetadata,
     optimizerStep: state.optimizer?.step ?? null,
     sizeBytes: sizes.reduce((sum, size) => sum + size, 0),
+    sha256: digests,
   };
   await writeMeta(folder, meta);
   return meta;
@@ -85,26 +100,32 @@ export async function writeCheckpoint(
 
 export async function writeMeta(folder: string, meta: CheckpointMeta): Promise<void> {
   const temporary = path.join(folder, `.${META_FILE}`);
-  await writeFile(temporary, `${JSON.stringify(meta, null, 2)}\n`);
+  // As it will be read: JSON does not keep every number that people put in their metadata.
+  const digest = digestOf(JSON.parse(JSON.stringify(meta)));
+  await writeFile(temporary, `${JSON.stringify({ ...meta, digest }, null, 2)}\n`);
   await rename(temporary, path.join(folder, META_FILE));
 }
 
 /** null for a folder that holds no readable checkpoint. */
 export async function readMeta(folder: string): Promise<CheckpointMeta | null> {
   try {
-    const parsed = CheckpointMeta.safeParse(JSON.parse(await readFile(path.join(folder, META_FILE), 'utf8')));
-    return parsed.success ? parsed.data : null;
+    const { digest, ...meta } = MetaSeal.parse(
+      JSON.parse(await readFile(path.join(folder, META_FILE), 'utf8')),
+    );
+    const isIntact = digest === undefined || digest === digestOf(meta);
+    return isIntact ? CheckpointMeta.parse(meta) : null;
   } catch {
     return null;
   }
 }
 
-export function weightsFile(folder: string): string {
-  return path.join(folder, WEIGHTS_FILE);
+/** The weights' file as it lies there. */
+export async function readWeightsFile(folder: string, meta: CheckpointMeta): Promise<Uint8Array> {
+  return readAs(readUnchanged, { folder, meta, file: WEIGHTS_FILE });
 }
 
-export async function readWeights(folder: string): Promise<readonly NamedTensor[]> {
-  return readTensorFile(weightsFile(folder));
+export async function readWeights(folder: string, meta: CheckpointMeta): Promise<readonly NamedTensor[]> {
+  return readAs(readTensorFile, { folder, meta, file: WEIGHTS_FILE });
 }
 
 export async function readState(
@@ -112,7 +133,7 @@ export async function readState(
   meta: CheckpointMeta,
   options: { readonly optimizer: boolean },
 ): Promise<ModelState> {
-  const weights = await readWeights(folder);
+  const weights = await readWeights(folder, meta);
   if (!options.optimizer) return { weights, optimizer: null };
   if (meta.optimizerStep === null) {
     throw new DomainError(
@@ -121,7 +142,7 @@ export async function readState(
       { category: 'user' },
     );
   }
-  const moments = await readTensorFile(path.join(folder, OPTIMIZER_FILE));
+  const moments = await readAs(readTensorFile, { folder, meta, file: OPTIMIZER_FILE });
   return {
     weights,
     optimizer: {
@@ -134,6 +155,16 @@ export async function readState(
 
 export async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true });
+}
+
+async function readAs<Value>(
+  read: (file: string, expected: string | undefined) => Promise<Value>,
+  { folder, meta, file }: { readonly folder: string; readonly meta: CheckpointMeta; readonly file: string },
+): Promise<Value> {
+  return namingDamage(
+    `${file} of checkpoint ${formatCheckpointPath(meta)}`,
+    read(path.join(folder, file), meta.sha256?.[file]),
+  );
 }
 
 function withPrefix(prefix: string, tensors: readonly NamedTensor[]): NamedTensor[] {

@@ -7,8 +7,8 @@ import {
   readMeta,
   readState,
   readWeights,
+  readWeightsFile,
   removeFolder,
-  weightsFile,
   writeCheckpoint,
   writeMeta,
 } from './checkpoint-files';
@@ -28,6 +28,7 @@ const REPLACED = '.replaced-';
  */
 export class CheckpointStore {
   private readonly checkpoints = new Map<string, CheckpointMeta>();
+  private readonly turns = new Map<string, Promise<null>>();
   private unfinishedCount = 0;
 
   private constructor(private readonly folder: string) {}
@@ -53,7 +54,7 @@ export class CheckpointStore {
     if (meta) return meta;
     throw new DomainError(
       'checkpoint-missing',
-      `Checkpoint not found: ${formatCheckpointPath(address)}. It was never saved, was deleted or has expired.`,
+      `Checkpoint not found: ${formatCheckpointPath(address)}. It was never saved, was deleted, has expired, or its meta.json is damaged.`,
       { category: 'user' },
     );
   }
@@ -75,27 +76,50 @@ export class CheckpointStore {
     );
     await removeFolder(unfinished);
     const meta = await writeCheckpoint(unfinished, origin, state);
-    await this.moveAway(origin);
-    await rename(unfinished, folder);
-    this.checkpoints.set(formatCheckpointPath(origin), meta);
-    await removeFolder(this.replacedFolder(origin));
+    await this.inTurn(origin, async () => {
+      await this.moveAway(origin);
+      await rename(unfinished, folder);
+      this.checkpoints.set(formatCheckpointPath(origin), meta);
+      await removeFolder(this.replacedFolder(origin));
+    });
     return meta;
   }
 
   async loadState(address: CheckpointAddress, options: { readonly optimizer: boolean }): Promise<ModelState> {
-    return readState(this.folderAt(address), this.require(address), options);
+    return this.inTurn(address, () => readState(this.folderAt(address), this.require(address), options));
   }
 
   async loadWeights(address: CheckpointAddress): Promise<readonly NamedTensor[]> {
-    this.require(address);
-    return readWeights(this.folderAt(address));
+    return this.inTurn(address, () => readWeights(this.folderAt(address), this.require(address)));
   }
 
-  weightsFile(address: CheckpointAddress): string {
-    return weightsFile(this.folderAt(address));
+  async loadWeightsFile(address: CheckpointAddress): Promise<Uint8Array> {
+    return this.inTurn(address, () => readWeightsFile(this.folderAt(address), this.require(address)));
   }
 
   async remove(address: CheckpointAddress): Promise<void> {
+    return this.inTurn(address, () => this.removeNow(address));
+  }
+
+  async setExpiry(address: CheckpointAddress, expiresAt: string | null): Promise<void> {
+    await this.inTurn(address, async () => {
+      const meta = { ...this.require(address), expiresAt };
+      await writeMeta(this.folderAt(address), meta);
+      this.checkpoints.set(formatCheckpointPath(address), meta);
+    });
+  }
+
+  async removeExpired(now: number): Promise<void> {
+    for (const meta of [...this.checkpoints.values()]) {
+      if (!isExpired(meta, now)) continue;
+      await this.inTurn(meta, async () => {
+        const isStillThis = this.checkpoints.get(formatCheckpointPath(meta)) === meta;
+        if (isStillThis) await this.removeNow(meta);
+      });
+    }
+  }
+
+  private async removeNow(address: CheckpointAddress): Promise<void> {
     this.checkpoints.delete(formatCheckpointPath(address));
     const doomed = path.join(
       path.dirname(this.folderAt(address)),
@@ -106,15 +130,19 @@ export class CheckpointStore {
     await removeFolder(doomed);
   }
 
-  async setExpiry(address: CheckpointAddress, expiresAt: string | null): Promise<void> {
-    const meta = { ...this.require(address), expiresAt };
-    await writeMeta(this.folderAt(address), meta);
-    this.checkpoints.set(formatCheckpointPath(address), meta);
-  }
-
-  async removeExpired(now: number): Promise<void> {
-    for (const meta of [...this.checkpoints.values()]) {
-      if (isExpired(meta, now)) await this.remove(meta);
+  /** Description and files of a name belong together: nothing may replace one while the other is read or written. */
+  private async inTurn<Value>(address: CheckpointAddress, work: () => Promise<Value>): Promise<Value> {
+    const path = formatCheckpointPath(address);
+    const turn = (this.turns.get(path) ?? Promise.resolve()).then(work);
+    const settled = turn.then(
+      () => null,
+      () => null,
+    );
+    this.turns.set(path, settled);
+    try {
+      return await turn;
+    } finally {
+      if (this.turns.get(path) === settled) this.turns.delete(path);
     }
   }
 

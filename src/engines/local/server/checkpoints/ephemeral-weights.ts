@@ -2,11 +2,14 @@ import { mkdir, rename } from 'node:fs/promises';
 import path from 'node:path';
 import type { NamedTensor } from '../../model-runtime';
 import { removeFolder } from './checkpoint-files';
+import { namingDamage } from './damage';
 import { folderOf } from './checkpoint-path';
 import { readTensorFile, writeTensorFile } from './tensor-file';
 
 /** Weights of sampling sessions that have no name: on disk rather than in memory, because a run makes one a step. */
 export class EphemeralWeights {
+  private readonly digests = new Map<string, string>();
+
   constructor(private readonly folder: string) {}
 
   async clear(): Promise<void> {
@@ -16,15 +19,18 @@ export class EphemeralWeights {
 
   async save(samplingSessionId: string, weights: readonly NamedTensor[]): Promise<void> {
     const file = this.fileOf(samplingSessionId);
-    await writeTensorFile(`${file}.unfinished`, weights);
+    const digest = await writeTensorFile(`${file}.unfinished`, weights);
+    this.digests.set(samplingSessionId, digest);
     await rename(`${file}.unfinished`, file);
   }
 
   async load(samplingSessionId: string): Promise<readonly NamedTensor[]> {
-    return readTensorFile(this.fileOf(samplingSessionId));
+    const read = readTensorFile(this.fileOf(samplingSessionId), this.digests.get(samplingSessionId));
+    return namingDamage(`The weights of sampling session ${samplingSessionId}`, read);
   }
 
   async remove(samplingSessionId: string): Promise<void> {
+    this.digests.delete(samplingSessionId);
     await removeFolder(this.fileOf(samplingSessionId));
   }
 

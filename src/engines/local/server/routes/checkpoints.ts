@@ -67,9 +67,10 @@ function addArchiveRoutes(app: FastifyInstance, service: EngineService): void {
       expires: expiryOf(new Date(), LINK_LIFETIME_SECONDS),
     };
   });
-  app.get<CheckpointRoute>(`${CHECKPOINT}/archive.tar.gz`, ({ params }, reply) => {
+  app.get<CheckpointRoute>(`${CHECKPOINT}/archive.tar.gz`, async ({ params }, reply) => {
     const meta = requireSaved(service, params);
-    const archive = archiveCheckpoint(meta, service.context.checkpoints.weightsFile(meta), (error) => {
+    const weights = await service.context.checkpoints.loadWeightsFile(meta);
+    const archive = archiveCheckpoint(meta, weights, (error) => {
       service.context.logger.warn({ err: error, checkpoint: formatCheckpointPath(meta) }, 'archive failed');
     });
     return reply.type('application/gzip').send(archive);

@@ -7,14 +7,24 @@ export function addFutureRoutes(app: FastifyInstance, service: EngineService): v
   app.post('/retrieve_future', (request, reply) => retrieve(service, request, reply));
   app.post('/cancel_future', async ({ body }, reply) => {
     const { request_id: requestId } = parseBody(RequestIdBody, body);
-    if (!service.sampling.cancel(requestId) && (await service.context.futures.wait(requestId, 0)) === null) {
-      throw new ProtocolError(
-        400,
-        'Only sampling can be cancelled: a model does what was asked of it in order.',
-      );
-    }
+    if (!service.sampling.cancel(requestId)) await checkFinished(service, requestId);
     return reply.code(204).send();
   });
+}
+
+/** A cancellation that comes too late is none; official clients only log what they are refused here. */
+async function checkFinished({ context }: EngineService, requestId: string): Promise<void> {
+  const outcome = await context.futures.wait(requestId, 0);
+  if (outcome === undefined) throw unknownRequest(requestId);
+  if (outcome !== null) return;
+  throw new ProtocolError(400, 'Only sampling can be cancelled: a model does what was asked of it in order.');
+}
+
+function unknownRequest(requestId: string): ProtocolError {
+  return new ProtocolError(
+    410,
+    `Request "${requestId.slice(0, 300)}" is not known (any more). Results end with the engine's process.`,
+  );
 }
 
 async function retrieve(
@@ -24,12 +34,7 @@ async function retrieve(
 ): Promise<unknown> {
   const { request_id: requestId } = parseBody(RequestIdBody, request.body);
   const outcome = await service.context.futures.wait(requestId, service.longPollMs);
-  if (outcome === undefined) {
-    throw new ProtocolError(
-      410,
-      `Request "${requestId.slice(0, 300)}" is not known (any more). Results end with the engine's process.`,
-    );
-  }
+  if (outcome === undefined) throw unknownRequest(requestId);
   if (outcome === null) {
     const reason = service.context.futures.waitsFor(requestId);
     return reply.code(408).send({

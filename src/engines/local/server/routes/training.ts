@@ -1,13 +1,15 @@
 import { fromBinary } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DomainError } from '../../../../core/errors';
-import type { ForwardBackwardRequest } from '../../../tinker/codec';
 import { decodeForwardBackwardRequest, forwardBackwardRequestFromJson } from '../../../tinker/codec';
 import { ForwardBackwardRequestSchema } from '../../../tinker/generated/tinker_pb';
 import {
   CreateModelBody,
-  LoadWeightsBody,
+  ForwardBackwardEnvelope,
+  LoadIntoModelBody,
+  LoadNewModelBody,
   ModelRequest,
+  NamesModel,
   NumberedRequest,
   OptimStepBody,
   parseBody,
@@ -16,6 +18,7 @@ import {
 } from '../bodies';
 import type { EngineService } from '../engine-service';
 import { ProtocolError } from '../protocol-error';
+import type { NumberedForwardBackward } from '../training-service';
 
 /** Requests about one model. All but `get_info` answer with a promise. */
 export function addTrainingRoutes(app: FastifyInstance, service: EngineService): void {
@@ -25,18 +28,33 @@ export function addTrainingRoutes(app: FastifyInstance, service: EngineService):
     models.unload(parseBody(ModelRequest, body).model_id, 'its client asked for it'),
   );
   app.post('/get_info', ({ body }) => describeModel(service, parseBody(ModelRequest, body).model_id));
-  const numbered: Record<string, (body: unknown) => unknown> = {
-    '/forward_backward': (body) => training.forwardBackward(readForwardBackward(body, false)),
-    '/forward': (body) => training.forwardBackward(readForwardBackward(body, true)),
+  addNumberedRoutes(app, service, {
     '/optim_step': (body) => training.optimStep(parseBody(OptimStepBody, body)),
     '/save_weights': (body) => saving.saveWeights(parseBody(SaveWeightsBody, body)),
     '/save_weights_for_sampler': (body) => saving.saveForSampler(parseBody(SaveForSamplerBody, body)),
-    '/load_weights': (body) => {
-      const load = parseBody(LoadWeightsBody, body);
-      return 'model_id' in load ? saving.load(load) : models.createFromCheckpoint(load);
-    },
-  };
-  for (const [url, handle] of Object.entries(numbered)) {
+    '/load_weights': (body) =>
+      NamesModel.safeParse(body).success
+        ? saving.load(parseBody(LoadIntoModelBody, body))
+        : models.createFromCheckpoint(parseBody(LoadNewModelBody, body)),
+  });
+  // Apart, because only these two have a binary form: anywhere else it is an unsupported media type.
+  app.register(async (binary) => {
+    binary.addContentTypeParser('application/x-protobuf', { parseAs: 'buffer' }, (_request, body, done) => {
+      done(null, body);
+    });
+    addNumberedRoutes(binary, service, {
+      '/forward_backward': (body) => training.forwardBackward(readForwardBackward(body, false)),
+      '/forward': (body) => training.forwardBackward(readForwardBackward(body, true)),
+    });
+  });
+}
+
+function addNumberedRoutes(
+  app: FastifyInstance,
+  service: EngineService,
+  handlers: Readonly<Record<string, (body: unknown) => unknown>>,
+): void {
+  for (const [url, handle] of Object.entries(handlers)) {
     app.post(url, (request: FastifyRequest) => refusingBadOnes(service, request.body, handle));
   }
 }
@@ -61,15 +79,31 @@ function envelopeOf(bytes: Buffer): unknown {
   }
 }
 
-function readForwardBackward(body: unknown, forwardOnly: boolean): ForwardBackwardRequest {
+function readForwardBackward(body: unknown, forwardOnly: boolean): NumberedForwardBackward {
+  const request = Buffer.isBuffer(body) ? readBinary(body) : readJson(body);
+  return { ...request, forwardOnly: forwardOnly || request.forwardOnly };
+}
+
+function readBinary(body: Buffer): NumberedForwardBackward {
+  const request = orRefuse(400, () => decodeForwardBackwardRequest(body));
+  const { seq_id: sequence } = parseBody(ForwardBackwardEnvelope, {
+    model_id: request.modelId,
+    // The binary form cannot leave the number out: 0 says that there is none.
+    seq_id: request.seqId === 0 ? null : request.seqId,
+  });
+  return { ...request, sequence };
+}
+
+function readJson(body: unknown): NumberedForwardBackward {
+  const { seq_id: sequence } = parseBody(ForwardBackwardEnvelope, body);
+  return { ...orRefuse(422, () => forwardBackwardRequestFromJson(body)), sequence };
+}
+
+function orRefuse<Value>(status: number, read: () => Value): Value {
   try {
-    const request = Buffer.isBuffer(body)
-      ? decodeForwardBackwardRequest(body)
-      : forwardBackwardRequestFromJson(body);
-    return { ...request, forwardOnly: forwardOnly || request.forwardOnly };
+    return read();
   } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    throw new ProtocolError(Buffer.isBuffer(body) ? 400 : 422, error.message);
+    throw error instanceof DomainError ? new ProtocolError(status, error.message) : error;
   }
 }
 

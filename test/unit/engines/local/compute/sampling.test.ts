@@ -52,6 +52,18 @@ test('draws each sample of a request from a stream of its own', async () => {
   expect(two.sequences).toEqual(three.sequences.slice(0, 2));
 });
 
+test.each([5e-324, 1e-45, 1e-38, 1e-37, 1e-30, 1e-20, 1e-10])(
+  'takes the likeliest tokens at temperature %d, as at 0',
+  async (temperature) => {
+    const greedy = await sampler.sample(request([4, 5, 6], { temperature: 0 }));
+
+    const [drawn] = (await sampler.sample(request([4, 5, 6], { temperature }))).sequences;
+
+    expect(drawn?.tokens).toEqual(greedy.sequences[0]?.tokens);
+    expect(drawn?.logprobs?.every(Number.isFinite)).toBe(true);
+  },
+);
+
 /** Infinite when the lengths differ or a value is missing. */
 function largestDifference(left: readonly (number | null)[] = [], right: ArrayLike<number> = []): number {
   if (left.length !== right.length || left.length === 0) return Infinity;

@@ -442,6 +442,66 @@ describe('bad input is refused and changes nothing', () => {
   });
 });
 
+describe('an optimizer step that would not be finite', () => {
+  const bad: readonly (readonly [string, Partial<AdamParams>, number])[] = [
+    ['a learning rate that leaves float32 with the bias correction', { learningRate: 3e38 }, 1],
+    ['a decay that leaves float32 with the learning rate', { learningRate: 1e20, weightDecay: 1e30 }, 1],
+    ['gradients whose squares leave float32', { gradClipNorm: 0 }, 1e30],
+    ['gradients that are not finite', {}, 3e38],
+  ];
+
+  test.each(bad)('from %s is not applied, and clears the gradients', async (_name, change, weight) => {
+    await withRuntime(null, async (runtime) => {
+      const model = await runtime.createModel({ baseModel: RANDOM_MODEL, lora: LORA });
+      const calm = await runtime.createModel({ baseModel: RANDOM_MODEL, lora: LORA });
+      for (const each of [model, calm]) {
+        await each.forwardBackward(makeBatch(4, 1), CROSS_ENTROPY, { backward: true });
+        await each.optimStep(ADAM);
+      }
+      const heavy = makeBatch(4, 2).map((datum) => ({
+        ...datum,
+        lossInputs: { weights: Float32Array.from(datum.tokens, () => weight) },
+      }));
+      await model.forwardBackward(heavy, CROSS_ENTROPY, { backward: true });
+
+      await expect(model.optimStep({ ...ADAM, ...change })).rejects.toMatchObject({
+        code: 'request-failed',
+        category: 'user',
+        message: expect.stringContaining('not applied') as unknown,
+      });
+
+      expect(await model.exportState({ optimizer: true })).toEqual(
+        await calm.exportState({ optimizer: true }),
+      );
+      for (const each of [model, calm]) {
+        await each.forwardBackward(makeBatch(4, 3), CROSS_ENTROPY, { backward: true });
+        await each.optimStep(ADAM);
+      }
+      expect(await model.exportState({ optimizer: true })).toEqual(
+        await calm.exportState({ optimizer: true }),
+      );
+    });
+  });
+
+  test.each([
+    { learningRate: 1e300 },
+    { beta1: 1 - 1e-12 },
+    { beta2: 1 - 1e-12 },
+    { eps: 1e-60 },
+    { weightDecay: 1e300 },
+    { gradClipNorm: 1e300 },
+  ])('because of %j is refused before', async (change) => {
+    await withRuntime(null, async (runtime) => {
+      const model = await runtime.createModel({ baseModel: RANDOM_MODEL, lora: LORA });
+
+      await expect(model.optimStep({ ...ADAM, ...change })).rejects.toMatchObject({
+        category: 'user',
+        message: expect.stringContaining('float32') as unknown,
+      });
+    });
+  });
+});
+
 test('memory of models that were unloaded is used again', async () => {
   await withRuntime({ memoryMegabytes: 16 }, async (runtime) => {
     for (let round = 0; round < 100; round++) {

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
@@ -187,6 +196,147 @@ describe('a checkpoint', () => {
     const { checkpoints } = (await engine.driver.get(`training_runs/${model}/checkpoints`)).body;
     expect(checkpoints.map((checkpoint) => checkpoint.checkpoint_id)).toEqual(['weights/whole']);
     expect(readdirSync(folder)).toEqual(['whole']);
+  });
+});
+
+describe('a damaged checkpoint', () => {
+  const folderOf = (kind: string) =>
+    path.join(engine.dataFolder, 'checkpoints', model.replaceAll(':', '_'), kind, 'first');
+
+  function flipOneBit(file: string): void {
+    const bytes = readFileSync(file);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 2) ^ 4, bytes.length - 2);
+    writeFileSync(file, bytes);
+  }
+
+  test.each(['weights.safetensors', 'optimizer.safetensors'])(
+    'is not restored when one bit of %s has changed',
+    async (file) => {
+      await trainOnce();
+      const address = (await save(3)).body.path;
+      const before = await lossOf(model, 4);
+      flipOneBit(path.join(folderOf('weights'), file));
+
+      const load = { session_id: session, model_seq_id: 1, path: address, optimizer: true };
+      const created = await engine.driver.finish('load_weights', load);
+      const into = await engine.driver.finish('load_weights', { ...load, model_id: model, seq_id: 5 });
+
+      const failure = {
+        status: 200,
+        body: { category: 'user', error: containing(`${file} of checkpoint ${address} is damaged`) },
+      };
+      expect([created, into]).toMatchObject([failure, failure]);
+      expect(await lossOf(model, 6)).toBe(before);
+    },
+  );
+
+  test('whose optimizer alone has changed still gives its weights', async () => {
+    const address = (await save(1)).body.path;
+    flipOneBit(path.join(folderOf('weights'), 'optimizer.safetensors'));
+
+    const load = { session_id: session, model_seq_id: 1, path: address, optimizer: false };
+
+    expect((await engine.driver.finish('load_weights', load)).body).toMatchObject({ path: address });
+  });
+
+  test('is neither sampled from nor handed out', async () => {
+    const address = (await save(1, {}, 'save_weights_for_sampler')).body.path;
+    flipOneBit(path.join(folderOf('sampler_weights'), 'weights.safetensors'));
+    const sample = { model_path: address, prompt: { chunks: [{ tokens: [1] }] }, sampling_params: {} };
+    const route = `training_runs/${model}/checkpoints/sampler_weights/first/archive.tar.gz`;
+
+    const drawn = await engine.driver.finish('asample', sample);
+    const archive = await engine.driver.get(route);
+
+    expect(drawn.body).toMatchObject({ category: 'user', error: containing('is damaged') });
+    expect(archive).toMatchObject({ status: 400, body: { detail: containing('is damaged') } });
+  });
+
+  test('whose file is gone or cut off says so too', async () => {
+    const address = (await save(1)).body.path;
+    const file = path.join(folderOf('weights'), 'weights.safetensors');
+    const load = (sequence: number) =>
+      engine.driver.finish('load_weights', { session_id: session, model_seq_id: sequence, path: address });
+    truncateSync(file, 10);
+    const cut = await load(1);
+    rmSync(file);
+    const gone = await load(2);
+
+    expect([cut, gone]).toMatchObject([
+      { body: { error: containing('SHA-256') } },
+      { body: { error: containing('the file is gone') } },
+    ]);
+  });
+
+  test('whose description has changed is not found', async () => {
+    await trainOnce();
+    const address = (await save(3)).body.path;
+    const file = path.join(folderOf('weights'), 'meta.json');
+    const text = readFileSync(file, 'utf8');
+    writeFileSync(file, text.replace('"optimizerStep": 1', '"optimizerStep": 9'));
+    await engine.restart();
+
+    const load = { session_id: await engine.driver.openSession(), path: address };
+
+    expect(text).toContain('"optimizerStep": 1');
+    expect(await engine.driver.post('load_weights', load)).toMatchObject({
+      status: 404,
+      body: { detail: containing('not found') },
+    });
+  });
+
+  test('cannot be told from a sound one where it was saved without hashes: that still loads', async () => {
+    await trainOnce();
+    const address = (await save(3)).body.path;
+    const before = await lossOf(model, 4);
+    const file = path.join(folderOf('weights'), 'meta.json');
+    const meta = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>;
+    writeFileSync(file, JSON.stringify({ ...meta, sha256: undefined, digest: undefined }));
+    await engine.restart();
+
+    const load = { session_id: await engine.driver.openSession(), path: address, optimizer: true };
+    const restored = (await engine.driver.finish('load_weights', load)).body.model_id;
+
+    expect(await lossOf(restored, 1)).toBe(before);
+  });
+
+  test('is not what a restart makes of one with odd metadata and a changed time to live', async () => {
+    const text = JSON.stringify({
+      model_id: model,
+      seq_id: 1,
+      path: 'first',
+      user_metadata: { b: 1, a: [] },
+    });
+    await engine.driver.finish('save_weights', text.replace('[]', '[1e400, -0, 1e21]'));
+    const route = `training_runs/${model}/checkpoints/weights/first/ttl`;
+    await engine.driver.call('PUT', route, { ttl_seconds: 3600 });
+    await engine.restart();
+
+    const load = {
+      session_id: await engine.driver.openSession(),
+      path: `tinker://${model}/weights/first`,
+      optimizer: true,
+    };
+
+    expect((await engine.driver.finish('load_weights', load)).body).toMatchObject({ path: load.path });
+  });
+
+  test('is not what loading sees while the checkpoint is replaced and its time changed', async () => {
+    const address = (await save(1)).body.path;
+    const route = `training_runs/${model}/checkpoints/weights/first/ttl`;
+    const replies: Promise<{ body: object }>[] = [];
+    for (let round = 0; round < 20; round++) {
+      replies.push(save(2 + round, { overwrite: true }));
+      replies.push(engine.driver.call('PUT', route, { ttl_seconds: 3600 + round }));
+      const load = { session_id: session, model_seq_id: 1 + round, path: address, optimizer: true };
+      replies.push(engine.driver.finish('load_weights', load));
+    }
+
+    const bodies = (await Promise.all(replies)).map(({ body }) => body);
+    await engine.restart();
+
+    expect(bodies.filter((body) => 'error' in body || 'detail' in body)).toEqual([]);
+    expect((await engine.driver.get('checkpoints')).body.checkpoints).toHaveLength(1);
   });
 });
 

@@ -184,6 +184,48 @@ test('a session number names one set of weights', async () => {
   expect((await engine.driver.post('create_sampling_session', body)).status).toBe(400);
 });
 
+test.each([-1, 2 ** 31, Number.MAX_SAFE_INTEGER])('a session cannot have the number %d', async (sequence) => {
+  const body = { session_id: session, sampling_session_seq_id: sequence, base_model: BASE_MODEL };
+
+  expect(await engine.driver.post('create_sampling_session', body)).toMatchObject({
+    status: 422,
+    body: { detail: containing('sampling_session_seq_id') },
+  });
+});
+
+test('sessions without a number never share one, also beside weights on their way to disk', async () => {
+  const model = await engine.driver.createModel(session);
+  await openBase(2 ** 31 - 2);
+  const saving = await engine.driver.post('save_weights_for_sampler', {
+    model_id: model,
+    seq_id: 1,
+    sampling_session_seq_id: 2 ** 31 - 1,
+  });
+  const body = { session_id: session, base_model: BASE_MODEL };
+
+  const replies = [1, 2, 3].map(() => engine.driver.post('create_sampling_session', body));
+
+  const ids = (await Promise.all(replies)).map((reply) => reply.body.sampling_session_id);
+  const saved = await engine.driver.retrieve(saving.body.request_id);
+  expect(new Set([...ids, saved.body.sampling_session_id]).size).toBe(4);
+});
+
+test('two saves at once under one number do not share it', async () => {
+  const model = await engine.driver.createModel(session);
+  const save = (sequence: number) =>
+    engine.driver.post('save_weights_for_sampler', {
+      model_id: model,
+      seq_id: sequence,
+      sampling_session_seq_id: 7,
+    });
+
+  const accepted = await Promise.all([save(1), save(2)]);
+  const results = await Promise.all(accepted.map(({ body }) => engine.driver.retrieve(body.request_id)));
+
+  expect(results.filter(({ body }) => body.sampling_session_id === `${session}:sample:7`)).toHaveLength(1);
+  expect(results.filter(({ body }) => body.category === 'user')).toHaveLength(1);
+});
+
 test('a sample without max_tokens may fill the context', async () => {
   const sampler = await openBase();
 
@@ -214,6 +256,7 @@ test.each([
   ['a prompt beyond the context', { prompt: prompt(...Array.from({ length: 65 }, () => 1)) }, '65 tokens'],
   ['a negative temperature', { sampling_params: { temperature: -1 } }, 'temperature'],
   ['top_p of zero', { sampling_params: { top_p: 0 } }, 'top_p'],
+  ['a negative number', { seq_id: -1 }, 'seq_id'],
   ['no tokens at all', { sampling_params: { max_tokens: 0 } }, 'max_tokens'],
   ['no samples', { num_samples: 0 }, 'num_samples'],
   ['a mixed stop', { sampling_params: { stop: ['a', 1] } }, 'stop'],

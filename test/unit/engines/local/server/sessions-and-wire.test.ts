@@ -1,4 +1,5 @@
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import type { TestEngine } from './engine-driver';
 import { anyOf, containing, forwardBackwardBody, startTestEngine } from './engine-driver';
 import { BASE_MODEL } from './fake-runtime';
@@ -128,6 +129,13 @@ describe('a promise', () => {
     expect((await engine.driver.retrieve('nope')).status).toBe(410);
   });
 
+  test('that nobody knows cannot be cancelled either', async () => {
+    expect(await engine.driver.post('cancel_future', { request_id: 'nope' })).toMatchObject({
+      status: 410,
+      body: { detail: containing('"nope" is not known') },
+    });
+  });
+
   test('of training cannot be cancelled', async () => {
     const model = await engine.driver.createModel(await engine.driver.openSession());
     engine.runtime.trainingGate.shut();
@@ -136,6 +144,7 @@ describe('a promise', () => {
     expect((await engine.driver.post('cancel_future', { request_id: body.request_id })).status).toBe(400);
     engine.runtime.trainingGate.open();
     expect((await engine.driver.retrieve(body.request_id)).body.metrics).toBeDefined();
+    expect((await engine.driver.post('cancel_future', { request_id: body.request_id })).status).toBe(204);
   });
 });
 
@@ -182,6 +191,93 @@ describe('a bad request', () => {
       expect(reply.status).toBe(422);
       expect(reply.body.detail.length).toBeGreaterThan(10);
     }
+  });
+
+  test.each([
+    ['a list', (depth: number) => '['.repeat(depth) + ']'.repeat(depth)],
+    ['an object', (depth: number) => '{"a":'.repeat(depth) + '1' + '}'.repeat(depth)],
+  ])('that is %s nested without end is answered 422, and its number holds nobody back', async (_, nest) => {
+    const sessionId = await engine.driver.openSession();
+    const model = await engine.driver.createModel(sessionId);
+    const nested = `{"deep":${nest(100_000)}}`;
+    const named = `"model_id":"${model}","seq_id":1`;
+    const requests = {
+      create_session: `{"user_metadata":${nested}}`,
+      create_model: `{"session_id":"${sessionId}","base_model":"${BASE_MODEL}","user_metadata":${nested}}`,
+      save_weights: `{${named},"path":"deep","user_metadata":${nested}}`,
+      forward_backward: `{${named},"forward_backward_input":${nested}}`,
+      optim_step: `{${named},"adam_params":${nested}}`,
+      asample: `{"base_model":"${BASE_MODEL}","prompt":${nested}}`,
+      retrieve_future: nested,
+    };
+    for (const [route, body] of Object.entries(requests)) {
+      const reply = await engine.driver.post(route, body);
+
+      expect([route, reply.status, reply.body.detail]).toEqual([route, 422, containing('64 deep')]);
+    }
+
+    const good = await engine.driver.finish('forward_backward', forwardBackwardBody(model, 2, 1));
+
+    expect(good.body.metrics).toBeDefined();
+    expect(engine.runtime.calls).toEqual(['0:backward:1']);
+  });
+
+  test('with metadata nested as people do is taken', async () => {
+    const metadata: unknown = JSON.parse('{"a":'.repeat(50) + '1' + '}'.repeat(50));
+
+    const model = await engine.driver.createModel(await engine.driver.openSession(), {
+      user_metadata: metadata,
+    });
+
+    expect((await engine.driver.train(model, 1, 1)).status).toBe(200);
+  });
+
+  test.each(['create_session', 'create_model', 'optim_step', 'asample', 'retrieve_future', 'save_weights'])(
+    'in protobuf to %s, which has no binary form, is answered 415',
+    async (route) => {
+      const reply = await engine.driver.post(route, Buffer.from('not a message'), {
+        'content-type': 'application/x-protobuf',
+      });
+
+      expect(reply).toMatchObject({ status: 415, body: { detail: containing('Media Type') } });
+    },
+  );
+
+  test('whose binary form is nested without end is answered 400', async () => {
+    const reply = await engine.driver.post('forward_backward', Buffer.alloc(200_000, 0x0b), {
+      'content-type': 'application/x-protobuf',
+    });
+
+    expect(reply).toMatchObject({ status: 400, body: { detail: anyOf(String) } });
+  });
+
+  test.each([
+    ['cannot be decoded', 'samplers/%ZZ', 400],
+    ['has a part that is too long', `samplers/${'x'.repeat(600)}`, 414],
+  ])('whose address %s is answered in the form of all others', async (_, route, status) => {
+    const reply = await engine.driver.get(route);
+
+    expect(reply).toMatchObject({ status, body: { detail: anyOf(String) } });
+  });
+
+  test.each([
+    ['is no HTTP', 'what is this\r\n\r\n', '400'],
+    ['has too many headers', `GET / HTTP/1.1\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`, '431'],
+  ])('that %s is answered in the form of all others', async (_, sent, status) => {
+    const { hostname, port } = new URL(engine.driver.url);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const parts: Buffer[] = [];
+      const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(sent));
+      socket.on('data', (part) => parts.push(part));
+      socket.on('end', () => {
+        socket.destroy();
+        resolve(Buffer.concat(parts).toString());
+      });
+      socket.on('error', reject);
+    });
+
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toEqual({ detail: anyOf(String) });
   });
 
   test('to nowhere is answered 404', async () => {

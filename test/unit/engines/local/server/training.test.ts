@@ -214,6 +214,65 @@ describe('order', () => {
   });
 });
 
+describe('a number', () => {
+  const routes = ['forward_backward', 'forward', 'optim_step', 'save_weights', 'save_weights_for_sampler'];
+
+  test.each([0, -5, 2 ** 31])(
+    'of loading into a model is not %d, and no other model is made',
+    async (sequence) => {
+      const saved = await engine.driver.finish('save_weights', { model_id: model, seq_id: 1, path: 'x' });
+      const load = { session_id: session, model_id: model, seq_id: sequence, path: saved.body.path };
+
+      const reply = await engine.driver.post('load_weights', load);
+
+      expect(reply).toMatchObject({ status: 422, body: { detail: containing('seq_id') } });
+      expect((await engine.driver.get('training_runs')).body.training_runs).toHaveLength(1);
+    },
+  );
+
+  test.each(routes)('of %s is 1 to 2^31-1 or left out', async (route) => {
+    for (const sequence of [0, -5, 1.5, 2 ** 31, '1']) {
+      const body = { ...forwardBackwardBody(model, undefined, 1), seq_id: sequence, path: 'x' };
+      const reply = await engine.driver.post(route, body);
+
+      expect([sequence, reply.status, reply.body.detail]).toEqual([sequence, 422, containing('seq_id')]);
+    }
+    expect(engine.runtime.calls).toEqual([]);
+
+    const absent = { ...forwardBackwardBody(model, undefined, 1), seq_id: null, path: 'x' };
+    expect((await engine.driver.finish(route, absent)).body).not.toHaveProperty('error');
+    const largest = { ...absent, seq_id: 2 ** 31 - 1, path: 'y' };
+    expect((await engine.driver.post(route, largest)).status).toBe(200);
+  });
+
+  test('in protobuf is the same, with 0 for none', async () => {
+    const negative = await engine.driver.post('forward_backward', protobufRequest(-5), protobuf);
+    const none = await engine.driver.post('forward_backward', protobufRequest(0), protobuf);
+
+    expect(negative).toMatchObject({ status: 422, body: { detail: containing('seq_id') } });
+    expect(none.body.request_id).toBe(`${model}:request:1`);
+  });
+
+  test.each([-1, 2 ** 31, Number.MAX_SAFE_INTEGER])('of a model cannot be %d', async (sequence) => {
+    const body = { session_id: session, base_model: BASE_MODEL, model_seq_id: sequence };
+
+    expect(await engine.driver.post('create_model', body)).toMatchObject({
+      status: 422,
+      body: { detail: containing('model_seq_id') },
+    });
+  });
+
+  test('of a model that was given none is one of its own, after the largest too', async () => {
+    await engine.driver.createModel(session, { model_seq_id: 2 ** 31 - 1 });
+    const body = { session_id: session, base_model: BASE_MODEL, lora_config: { rank: 4 } };
+
+    const replies = [1, 2, 3].map(() => engine.driver.post('create_model', body));
+
+    const ids = (await Promise.all(replies)).map((reply) => reply.body.model_id);
+    expect(new Set(ids).size).toBe(3);
+  });
+});
+
 describe('a resent request', () => {
   test('gets the first one’s promise and is executed once', async () => {
     const first = await engine.driver.train(model, 1, 1);
@@ -339,6 +398,15 @@ describe('an optimizer step', () => {
     [{ learning_rate: 'fast' }],
     [{ learning_rate: 0.1, beta1: 1 }],
     [{ learning_rate: 0.1, grad_clip_norm: -1 }],
+    [{ learning_rate: 1e300 }],
+    [{ learning_rate: 3.5e38 }],
+    [{ beta1: 1 - 1e-12 }],
+    [{ beta2: 1 - 1e-12 }],
+    [{ eps: 0 }],
+    [{ eps: 1e-60 }],
+    [{ eps: 1e300 }],
+    [{ weight_decay: 1e300 }],
+    [{ grad_clip_norm: 1e300 }],
   ])('with %j is refused and changes nothing', async (adam) => {
     const reply = await engine.driver.post('optim_step', { model_id: model, seq_id: 1, adam_params: adam });
 

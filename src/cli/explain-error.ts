@@ -1,0 +1,63 @@
+import { DomainError } from '../core/errors';
+import { escapeControls } from './escape-controls';
+
+interface SystemError {
+  readonly code: string;
+  readonly message: string;
+  readonly path?: string;
+  readonly syscall: string;
+}
+
+const ELSEWHERE = 'choose another folder with --data-dir or --store';
+
+/** What the operating system refuses, and what to do about it. */
+const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  EACCES: ['permission denied', `Get permission, or ${ELSEWHERE}.`],
+  EDQUOT: ['the disk quota is used up', `Make room, or ${ELSEWHERE}.`],
+  EEXIST: ['a file is in the way', `Remove it, or ${ELSEWHERE}.`],
+  EIO: ['the disk does not work', `Repair it, or ${ELSEWHERE}.`],
+  EISDIR: ['a folder is where a file should be', `Remove it, or ${ELSEWHERE}.`],
+  EMFILE: ['too many files are open', 'Raise the limit (ulimit -n).'],
+  ENAMETOOLONG: ['the name is too long', `Shorten it, or ${ELSEWHERE}.`],
+  ENOENT: ['no such file or folder', `Create it, or ${ELSEWHERE}.`],
+  ENOSPC: ['no space is left on the disk', `Make room, or ${ELSEWHERE}.`],
+  ENOTDIR: ['a file is where a folder should be', `Remove it, or ${ELSEWHERE}.`],
+  EPERM: ['not permitted', `Get permission, or ${ELSEWHERE}.`],
+  EROFS: ['the disk is read-only', `Make it writable, or ${ELSEWHERE}.`],
+};
+
+/** What a person is told of an error: one line, unless it lists problems. The stack trace is for those who look for it. */
+export function explainError(error: unknown, { isDebugging }: { readonly isDebugging: boolean }): string {
+  if (error instanceof DomainError) return error.message;
+  const trace = isDebugging ? traceOf(error) : '';
+  if (isSystemError(error)) return `${explainSystemError(error)}${trace}`;
+  const message = escapeControls(firstLine(error instanceof Error ? error.message : String(error)));
+  const remedy = isDebugging ? '' : ' EVERSTEP_LOG_LEVEL=debug shows where it happened.';
+  return `Unexpected error: ${message || 'without a message'}${/[.!?]$/.test(message) ? '' : '.'}${remedy}${trace}`;
+}
+
+function explainSystemError({ code, path, syscall, message }: SystemError): string {
+  const [what, remedy] = REFUSALS[code] ?? [firstLine(message), ''];
+  const where = path === undefined ? syscall : `${escapeControls(path)} (${syscall})`;
+  return `${where}: ${what} (${code}). ${remedy}`.trim();
+}
+
+function isSystemError(error: unknown): error is SystemError {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    /^E[A-Z0-9]+$/.test(error.code) &&
+    'syscall' in error &&
+    typeof error.syscall === 'string'
+  );
+}
+
+function traceOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'stack' in error ? `\n${String(error.stack)}` : '';
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1).join('');
+}

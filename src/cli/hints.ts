@@ -1,0 +1,27 @@
+import type { PlaceFlags } from './service-options';
+
+/** Commands that look at the data folder or the store, where a text suggests one in backticks. */
+const SUGGESTED = /`(npx everstep (?:demo|dev|runs|train|worker)\b[^`]*)`/g;
+
+/** A command to copy: it looks where the command that suggests it looked. */
+export function commandHint(words: string, flags: PlaceFlags): string {
+  return `npx everstep ${words}${placeWords(flags)}`;
+}
+
+/** Completes the commands that a text suggests with the places this command was given. */
+export function withPlaces(text: string, flags: PlaceFlags): string {
+  const places = placeWords(flags);
+  return places === '' ? text : text.replaceAll(SUGGESTED, (_, command: string) => `\`${command}${places}\``);
+}
+
+function placeWords({ dataDir, store }: PlaceFlags): string {
+  const words = [
+    ...(dataDir === undefined ? [] : ['--data-dir', quoted(dataDir)]),
+    ...(store === undefined ? [] : ['--store', quoted(store)]),
+  ];
+  return words.map((word) => ` ${word}`).join('');
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}

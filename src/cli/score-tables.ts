@@ -1,0 +1,68 @@
+import type { ScoreRow } from '../core/run';
+import { escapeControls } from './escape-controls';
+import type { Output } from './output';
+import { errorLine, scoreText } from './score-text';
+import { printTable } from './tables';
+
+/** Every score on a row. */
+export function printScores(output: Output, scores: readonly ScoreRow[]): void {
+  const days = new Set(scores.map(({ at }) => at.slice(0, 10)));
+  const rows = scores.map((row) => [
+    String(row.step),
+    row.evaluator,
+    row.metric,
+    scoreText(row),
+    String(row.n),
+    row.schedule,
+    timeText(row.at, days.size === 1),
+  ]);
+  printTable(output, ['step', 'evaluator', 'metric', 'value (95 %)', 'n', 'schedule', 'at (UTC)'], rows);
+  printErrors(output, scores);
+}
+
+/** First against last score of every metric: what training did. */
+export function printScoreSummary(output: Output, scores: readonly ScoreRow[]): void {
+  const groups = new Map<string, ScoreRow[]>();
+  for (const row of scores) {
+    const name = `${row.evaluator}\u0000${row.metric}`;
+    groups.set(name, [...(groups.get(name) ?? []), row]);
+  }
+  const rows = [...groups.values()].map((group) => {
+    const [base] = group;
+    const final = group.at(-1);
+    if (!base || !final) return [];
+    return [
+      base.evaluator,
+      base.metric,
+      scoreText(base),
+      scoreText(final),
+      String(final.n),
+      atSteps(base, final),
+    ];
+  });
+  if (rows.length === 0) return;
+  printTable(output, ['evaluator', 'metric', 'base (95 %)', 'final (95 %)', 'n', 'steps'], rows);
+  printErrors(output, scores);
+}
+
+/** Each error once, with the steps it was met at. */
+function printErrors(output: Output, scores: readonly ScoreRow[]): void {
+  const steps = new Map<string, number[]>();
+  for (const row of scores.filter(({ error }) => error !== undefined)) {
+    const text = `${escapeControls(row.evaluator)} failed: ${errorLine(row)}`;
+    const seen = steps.get(text) ?? [];
+    steps.set(text, seen.includes(row.step) ? seen : [...seen, row.step]);
+  }
+  for (const [text, at] of steps) {
+    output.line(output.colors.red(`${at.length === 1 ? 'step' : 'steps'} ${at.join(', ')}: ${text}`));
+  }
+}
+
+/** To the second within a day, else to the minute; `--json` has all of it. */
+function timeText(at: string, isOneDay: boolean): string {
+  return isOneDay ? at.slice(11, 19) : at.slice(5, 16).replace('T', ' ');
+}
+
+function atSteps(base: ScoreRow, final: ScoreRow): string {
+  return base.step === final.step ? String(base.step) : `${base.step} → ${final.step}`;
+}

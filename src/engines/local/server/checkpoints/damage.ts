@@ -1,0 +1,27 @@
+import { DomainError } from '../../../../core/errors';
+
+const DAMAGE: Readonly<Partial<Record<string, string>>> = {
+  ENOENT: 'the file is gone',
+  EIO: 'the disk cannot read it',
+};
+
+/** What cannot be read as it was saved fails by name and for good, so that a run goes on from something older. */
+export async function namingDamage<Value>(what: string, read: Promise<Value>): Promise<Value> {
+  try {
+    return await read;
+  } catch (error) {
+    const reason = damageOf(error);
+    if (reason === null) throw error;
+    throw new DomainError('request-failed', `${what} is damaged: ${reason}. Use an earlier checkpoint.`, {
+      category: 'user',
+      cause: error,
+    });
+  }
+}
+
+/** null for what has nothing to do with the file, such as a lack of memory. */
+function damageOf(error: unknown): string | null {
+  if (error instanceof DomainError) return error.message.replace(/\.$/, '');
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+  return DAMAGE[String(code)] ?? null;
+}

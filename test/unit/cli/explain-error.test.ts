@@ -1,0 +1,64 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import os from 'node:os';
+import path from 'node:path';
+import { explainError } from '../../../src/cli/explain-error';
+import { commandHint, withPlaces } from '../../../src/cli/hints';
+import { DomainError } from '../../../src/core/errors';
+
+const QUIET = { isDebugging: false };
+
+describe('an error of the operating system', () => {
+  test('is one line with a remedy', async () => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'everstep-error-'));
+    try {
+      const file = path.join(folder, 'file');
+      await writeFile(file, '');
+      const error: unknown = await mkdir(path.join(file, 'inner'), { recursive: true }).catch(
+        (problem: unknown) => problem,
+      );
+
+      expect(explainError(error, QUIET)).toBe(
+        `${path.join(file, 'inner')} (mkdir): a file is where a folder should be (ENOTDIR). Remove it, or choose another folder with --data-dir or --store.`,
+      );
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test.each(['EACCES', 'ENOSPC', 'EROFS', 'EPERM', 'EDQUOT'])('%s names --data-dir and --store', (code) => {
+    const error = Object.assign(new Error(code), { code, syscall: 'open', path: '/x' });
+
+    expect(explainError(error, QUIET)).toMatch(/^\/x \(open\): .+ --data-dir or --store\.$/);
+  });
+
+  test('shows its trace when debugging', async () => {
+    const error: unknown = await readFile('/nowhere/at/all').catch((problem: unknown) => problem);
+
+    expect(explainError(error, { isDebugging: true })).toContain('\n');
+  });
+});
+
+test('an unexpected error is one line', () => {
+  expect(explainError(new TypeError('x is undefined\nmore'), QUIET)).toBe(
+    'Unexpected error: x is undefined. EVERSTEP_LOG_LEVEL=debug shows where it happened.',
+  );
+});
+
+test('an error that the domain names is said as it is', () => {
+  expect(explainError(new DomainError('bad-config', 'a\n  - b'), QUIET)).toBe('a\n  - b');
+});
+
+describe('suggested commands', () => {
+  test('look where this command looked', () => {
+    expect(commandHint('runs watch x', { dataDir: 'a b', store: '/s' })).toBe(
+      "npx everstep runs watch x --data-dir 'a b' --store /s",
+    );
+    expect(commandHint('dev', {})).toBe('npx everstep dev');
+  });
+
+  test('also those inside a text', () => {
+    expect(withPlaces('Start `npx everstep worker` or `npx everstep train --run x`.', { dataDir: 'd' })).toBe(
+      'Start `npx everstep worker --data-dir d` or `npx everstep train --run x --data-dir d`.',
+    );
+  });
+});
