@@ -2,7 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { probeEngine } from '../../../src/client/probe-engine';
 
-async function listen(status: number): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
+async function listen(
+  status: number,
+): Promise<{ readonly url: string; readonly close: () => Promise<void> }> {
   const server = createServer((_request, reply) => {
     reply.writeHead(status).end();
   });
