@@ -14,7 +14,6 @@ export interface OpenModelDependencies {
   readonly record: RunRecord;
   /** The lease under which the journals are cut; rises with every attempt. */
   readonly epoch: number;
-  /** Fence of a checkpoint named RUN@STEP. */
   readonly signal: AbortSignal;
 }
 
@@ -60,7 +59,7 @@ export async function openModel(
     const known = (await store.readCheckpoints(input.run)).filter(
       ({ step }) => step <= input.collectedThrough,
     );
-    const restored = await restore(opening, known, await initialPath(dependencies));
+    const restored = await restore(opening, known, record.initialPath);
     const lastStep = (await store.readMetrics(input.run)).at(-1)?.step ?? 0;
     await cutJournals(dependencies, engine, restored);
     return {
@@ -141,20 +140,6 @@ function loraOf({ loraRank, seed }: SupervisedConfig) {
 /** A checkpoint the service refuses is passed over; a service that is away or full is not the checkpoint's fault. */
 function isGone(error: unknown): error is DomainError {
   return error instanceof DomainError && !error.retryable && error.code !== 'unauthorized';
-}
-
-/** `RUN@STEP` names a checkpoint of another run in the store; anything else is the service's own URI. */
-async function initialPath({ record, store }: OpenModelDependencies): Promise<string | null> {
-  const { initialCheckpoint } = record.config;
-  if (initialCheckpoint === undefined || initialCheckpoint.includes('://')) return initialCheckpoint ?? null;
-  const [run = '', step] = initialCheckpoint.split('@');
-  const rows = await store.readCheckpoints(run);
-  const row = step === undefined ? rows.at(-1) : rows.find((candidate) => candidate.step === Number(step));
-  if (row?.state_path != null) return row.state_path;
-  throw new DomainError(
-    'checkpoint-missing',
-    `initialCheckpoint: "${initialCheckpoint}" has no saved state. Steps of "${run}" that have: ${rows.map((known) => known.step).join(', ') || 'none'}.`,
-  );
 }
 
 async function cutJournals(

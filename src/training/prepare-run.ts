@@ -13,6 +13,7 @@ import { recommendedRenderer } from '../renderers/recommended-renderer';
 import type { RunStore } from '../stores/run-store';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
+import { resolveInitialCheckpoint } from './initial-checkpoint';
 import { prepareExamples } from './prepare-examples';
 import { writePreparedData } from './prepared-data';
 import type { ResolvedEvaluations } from './resolve-evaluations';
@@ -55,6 +56,7 @@ export async function prepareRun(
   const { run, config } = input;
   await store.claim(run, { workflowId: input.workflowId, firstRunId: input.firstRunId });
 
+  const initialPath = await resolveInitialCheckpoint(store, config);
   const engine = await openEngine(dependencies.engines, config);
   const dataset = await dependencies.readDataset(config.dataset);
   const { train, test } = await splitRows(dependencies, config, dataset);
@@ -86,6 +88,7 @@ export async function prepareRun(
     evaluators: evaluations.evaluators,
     renderer: rendererName,
     engineUrl: engine.url,
+    initialPath,
     data: {
       source: dataset.source.description,
       revision: dataset.source.revision ?? null,

@@ -19,6 +19,8 @@ export interface RunRecord {
   readonly evaluators: Readonly<Record<string, EvaluatorConfig>>;
   readonly renderer: string;
   readonly engineUrl: string;
+  /** Where the weights come from; null for the base model. */
+  readonly initialPath: string | null;
   readonly data: {
     readonly source: string;
     readonly revision: string | null;

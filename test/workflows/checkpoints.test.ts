@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { createTinkerClient } from '../../src/engines/tinker/client';
-import { TestRuns } from './harness/runs';
+import { reportOf, TestRuns, until } from './harness/runs';
 import { TestStack } from './harness/stack';
 
 let stack: TestStack;
@@ -55,4 +56,20 @@ test('an initial checkpoint that is not there fails the run, naming what is', as
   const lost = runs.train('lost', runs.config({ initialCheckpoint: 'short@99' }));
 
   await expect(lost).rejects.toMatchObject({ cause: { type: 'checkpoint-missing' } });
+  expect(existsSync(stack.store.runFolder('lost'))).toBe(false);
+});
+
+test('a run that was started from another is rewound without it', async () => {
+  await runs.train('parent', runs.config({ steps: 3, saveEvery: 0 }));
+  const config = runs.config({ steps: 120, batchSize: 64, saveEvery: 10, initialCheckpoint: 'parent@3' });
+  const calm = await runs.train('calm-child', config);
+  const handle = await runs.start('child', config);
+  await until(async () => ((await stack.store.readMetrics('child')).length >= 15 ? true : null));
+
+  await stack.store.discard('parent');
+  await stack.restartEngine();
+
+  const report = await reportOf(handle);
+  expect(report.finalWeightsDigest).toBe(calm.finalWeightsDigest);
+  expect(await stack.store.readState('child')).toMatchObject({ status: 'completed', rewinds: 1 });
 });

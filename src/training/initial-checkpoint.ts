@@ -1,0 +1,28 @@
+import type { SupervisedConfig } from '../config/supervised-config';
+import { DomainError } from '../core/errors';
+import type { RunStore } from '../stores/run-store';
+
+/**
+ * The state a run starts from, as the service's own URI; null for the base model.
+ *
+ * `RUN@STEP` names a checkpoint of another run in the store. It is looked up once, when the run is prepared: what
+ * becomes of that other run's folder later is nothing to this one.
+ */
+export async function resolveInitialCheckpoint(
+  store: RunStore,
+  { initialCheckpoint }: SupervisedConfig,
+): Promise<string | null> {
+  if (initialCheckpoint === undefined || initialCheckpoint.includes('://')) return initialCheckpoint ?? null;
+  const [run = '', step] = initialCheckpoint.split('@');
+  const rows = (await store.readCheckpoints(run)).filter((row) => row.state_path !== null);
+  const row = step === undefined ? rows.at(-1) : rows.find((candidate) => candidate.step === Number(step));
+  if (row) return row.state_path;
+  const known = rows.map((candidate) => candidate.step).join(', ');
+  throw new DomainError(
+    'checkpoint-missing',
+    `initialCheckpoint: "${initialCheckpoint}" has no saved state. ` +
+      (known === ''
+        ? `No run "${run}" with checkpoints is in the store.`
+        : `Steps of "${run}" that have: ${known}.`),
+  );
+}
