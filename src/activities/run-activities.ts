@@ -10,7 +10,9 @@ import type { EvaluationOutcome, PendingCells } from '../training/pending-evalua
 import { settleEvaluations } from '../training/pending-evaluations';
 import type { PrepareDependencies, PrepareInput } from '../training/prepare-run';
 import { prepareRun } from '../training/prepare-run';
-import type { RecordScoresInput } from '../training/record-scores';
+import type { EvaluationToSettle, RecordScoresInput } from '../training/record-scores';
+import { recordControl } from '../training/record-control';
+import type { RecordControlInput } from '../training/record-control';
 import { recordScores } from '../training/record-scores';
 import { releaseSnapshots } from '../training/release-snapshots';
 import { currentWorkflow, epochOf, withHeartbeat } from './activity-context';
@@ -45,6 +47,19 @@ export function createRunActivities(dependencies: RunDependencies) {
       const rows = await recordScores(store, input, epochOf(input.write, Context.current().info.attempt));
       await releaseSnapshots(runs, input.run, input.evaluations);
       return rows;
+    },
+
+    /** Notes a change somebody made. */
+    async recordControl(input: RecordControlInput): Promise<void> {
+      await recordControl(store, input, epochOf(input.write, Context.current().info.attempt));
+    },
+
+    /** Lets go of snapshots nobody will measure. */
+    async releaseSnapshots(input: {
+      readonly run: string;
+      readonly evaluations: readonly EvaluationToSettle[];
+    }): Promise<void> {
+      await releaseSnapshots(runs, input.run, input.evaluations);
     },
 
     /** Finds out what became of evaluations that have not told. */

@@ -34,6 +34,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'the embedded Temporal server alone',
     load: () => require('./commands/temporal'),
   },
+  {
+    name: 'import',
+    summary: "turn another tool's config into one of everstep",
+    load: () => require('./commands/import'),
+  },
   { name: 'engine', summary: 'the local training engine alone', load: () => require('./commands/engine') },
   { name: 'worker', summary: 'workers for some or all roles', load: () => require('./commands/worker') },
   {

@@ -8,6 +8,7 @@ const USAGE_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'bad-config',
   'bad-dataset',
   'bad-plugin',
+  'refused',
   'run-exists',
   'unknown-benchmark',
   'unknown-evaluator',

@@ -14,9 +14,14 @@ export async function collectProvenance(command: readonly string[], folder: stri
     everstepVersion: EVERSTEP_VERSION,
     codeRevision: await git(folder, ['rev-parse', 'HEAD']),
     codeDiff: shorten(await git(folder, ['diff', 'HEAD', '--no-color', '--no-ext-diff'])),
-    startedBy: `${userName()}@${os.hostname()}`,
+    startedBy: currentUser(),
     command: [...command],
   };
+}
+
+/** Who does something, for the record. */
+export function currentUser(): string {
+  return `${userName()}@${os.hostname()}`;
 }
 
 /** Null outside a git checkout, and where there is nothing to say. */

@@ -1,16 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import type { ControlReceipt, ControlRequest, ControlRow } from '../core/controls';
 import { DomainError } from '../core/errors';
 import type { CheckpointRow, EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
-import { readLastRow } from './last-row';
-import type { ControlRow, StepRange } from '../stores/run-store';
-import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
+import { readLastRow } from '../stores/last-row';
+import type { StepRange } from '../stores/run-store';
+import {
+  evaluationsQuery,
+  explainCancelUpdate,
+  scoresQuery,
+  statusQuery,
+  stopUpdate,
+} from '../workflows/contracts';
 import { cellsOfScores, mergeCells, mergeScores } from './merge-scores';
+import type { ControlOptions, StopOptions } from './run-controls';
+import { controlRequest, requestChange, stopRequest } from './run-controls';
 import type { RunRecords } from './run-records';
 import type { RunReport } from './run-report';
 import { isClosed, reportRun } from './run-report';
 import type { ServerLink } from './server-link';
-import { describeRun, failureOf, queryRun, workflowIdOf } from './workflow-answers';
+import { ANSWER_LIMIT_MS, describeRun, failureOf, queryRun, workflowIdOf } from './workflow-answers';
 
 export interface RunSources {
   readonly link: ServerLink;
@@ -146,17 +156,42 @@ export class RunHandle {
     return (await records.exists(this.name)) ? records.runFolder(this.name) : null;
   }
 
-  /** Asks the run to stop at once. Its checkpoints and scores stay; the reason is kept in the workflow's history. */
-  async cancel(reason = ''): Promise<void> {
+  /**
+   * Ends the run after a step: the step is finished, saved and evaluated as a last one is. Returns the step as soon as it
+   * is sure; `result` waits for the end.
+   */
+  async stop(options: StopOptions = {}): Promise<ControlReceipt> {
     const client = await this.sources.link.require();
+    return requestChange(client, { run: this.name, update: stopUpdate, request: stopRequest(options) });
+  }
+
+  /** Ends the run at once. What it reached is saved where that is quick; its checkpoints and scores stay. */
+  async cancel(options: ControlOptions = {}): Promise<void> {
+    const client = await this.sources.link.require();
+    const request = controlRequest(options);
+    await this.explainCancel(client, request);
     const { namespace, identity } = client.options;
     await client.workflowService.requestCancelWorkflowExecution({
       namespace,
       identity,
       requestId: randomUUID(),
       workflowExecution: { workflowId: this.workflowId },
-      reason,
+      reason: request.reason,
     });
+  }
+
+  /** A run without a worker, or one that is ending, cannot note it; it is cancelled all the same. */
+  private async explainCancel(client: Client, request: ControlRequest): Promise<void> {
+    try {
+      await requestChange(client, {
+        run: this.name,
+        update: explainCancelUpdate,
+        request,
+        limitMs: ANSWER_LIMIT_MS,
+      });
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
   }
 
   private async ask<Answer>(query: Parameters<typeof queryRun<Answer>>[2]): Promise<Answer | null> {

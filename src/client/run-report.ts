@@ -6,6 +6,8 @@ export interface RunReport extends RunState {
   /** What the run waits for; null when it does not wait. */
   readonly waitingFor: LiveStatus['waitingFor'];
   readonly pendingEvaluations: number;
+  /** The step it ends after because somebody asked. */
+  readonly stopAt: number | null;
   /** Who said so: the running workflow, the server (the workflow is closed or has no worker), or the store. */
   readonly source: 'workflow' | 'server' | 'store';
   /** What a person should know before believing it, with the remedy. */
@@ -53,7 +55,7 @@ function reportKnown(facts: WorkflowFacts, evidence: RunEvidence): RunReport {
   return live ? reportLive(base, live) : reportUnanswered(base, evidence);
 }
 
-const QUIET = { waitingFor: null, pendingEvaluations: 0, refusal: null };
+const QUIET = { waitingFor: null, pendingEvaluations: 0, stopAt: null, refusal: null };
 
 function reportLive(base: RunState, live: LiveStatus): RunReport {
   const { status, step, waitingFor, pendingEvaluations, lineage, rewinds, stepsReplayed } = live;
@@ -61,7 +63,8 @@ function reportLive(base: RunState, live: LiveStatus): RunReport {
   return {
     ...base,
     ...{ status, step: Math.max(step, base.step), totalSteps, lineage, rewinds, stepsReplayed },
-    ...{ waitingFor, pendingEvaluations },
+    ...{ waitingFor, pendingEvaluations, stopAt: live.stopAt ?? null },
+    ...(live.remarks && { remarks: live.remarks }),
     source: 'workflow',
     note: null,
     refusal: null,
@@ -104,6 +107,7 @@ function reportUnanswered(base: RunState, { now, server }: RunEvidence): RunRepo
     status: 'waiting',
     waitingFor: { what: 'a worker', since: now },
     pendingEvaluations: 0,
+    stopAt: null,
     refusal: null,
     source: 'server',
     note: `No worker answers for this run on the Temporal server ${server ?? ''}. Start one with \`npx everstep worker\`; the run goes on from where it is.`,

@@ -17,6 +17,9 @@ export interface Environment {
   readonly huggingFaceToken: string | null;
   /** EVERSTEP_TEMPORAL_CLI: the Temporal CLI to use instead of looking for one. */
   readonly temporalCli: string | null;
+  /** EVERSTEP_DEPLOYMENT and EVERSTEP_BUILD_ID: the release a worker belongs to. */
+  readonly deployment: string | null;
+  readonly buildId: string | null;
   /** Where downloaded and built programs are kept. */
   readonly cacheFolder: string;
   readonly logLevel: LogLevel;
@@ -46,6 +49,8 @@ export function readEnvironment(options: PlaceOptions = {}, variables: Variables
     openaiApiKey: value('OPENAI_API_KEY'),
     huggingFaceToken: value('HF_TOKEN'),
     temporalCli: value('EVERSTEP_TEMPORAL_CLI'),
+    deployment: value('EVERSTEP_DEPLOYMENT'),
+    buildId: value('EVERSTEP_BUILD_ID'),
     cacheFolder: path.join(value('XDG_CACHE_HOME') ?? path.join(value('HOME') ?? '.', '.cache'), 'everstep'),
     logLevel: readLogLevel(value('EVERSTEP_LOG_LEVEL')),
   };

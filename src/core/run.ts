@@ -73,6 +73,8 @@ export interface RunState {
   readonly lineage: number;
   readonly rewinds: number;
   readonly stepsReplayed: number;
+  /** What had to be passed over when the model was opened, newest last, e.g. a checkpoint that is gone. */
+  readonly remarks?: readonly string[];
   readonly finalWeightsDigest: string | null;
   /** Why it failed or was stopped. */
   readonly reason?: string;
@@ -105,6 +107,8 @@ export interface LiveStatus {
   readonly submittedThrough: number;
   readonly totalSteps: number;
   readonly epoch: number;
+  /** The step it ends after because somebody asked; null where nobody did. */
+  readonly stopAt?: number | null;
   /** What the run waits for, and since when; null when it does not wait. */
   readonly waitingFor: { readonly what: string; readonly since: string } | null;
   readonly pendingEvaluations: number;
@@ -112,4 +116,6 @@ export interface LiveStatus {
   readonly lineage: number;
   readonly rewinds: number;
   readonly stepsReplayed: number;
+  /** What had to be passed over when the model was opened, newest last, e.g. a checkpoint that is gone. */
+  readonly remarks?: readonly string[];
 }

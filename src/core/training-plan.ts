@@ -31,6 +31,8 @@ export interface ModelIncarnation {
   readonly lineage: number;
   readonly sessionId: string;
   readonly modelId: string;
+  /** Steps done when this life began; absent in histories from before it was kept. */
+  readonly baseStep?: number;
   readonly engineUrl: string;
   /** Same inputs give the same weights, so a rewind stays in its lineage. */
   readonly isDeterministic: boolean;
@@ -73,7 +75,7 @@ export interface OpenModelInput {
 export interface OpenedModel {
   readonly model: ModelIncarnation;
   readonly position: TrainingPosition;
-  /** Steps already journalled that come after it. */
+  /** Steps that were applied beyond it already: counted by the service where it can be asked, else those journalled. */
   readonly stepsToReplay: number;
   /** What was tried before, e.g. a checkpoint that is gone. */
   readonly remarks: readonly string[];
@@ -100,6 +102,12 @@ export interface SegmentInput {
   readonly timedSteps: readonly TimedStep[];
   /** Evaluations up to this step were started; replayed steps make no snapshot for them again. */
   readonly evaluatedThrough: number;
+  /** Where the run was asked to stop; else it ends at the plan's last step. */
+  readonly stopAt?: number;
+  /** What an earlier segment of the same input has sent is not known. */
+  readonly isRepeat?: boolean;
+  /** Save the state reached once everything in flight is collected. */
+  readonly savesAtEnd?: boolean;
 }
 
 /** A named snapshot and the schedules that asked for it. */
@@ -119,4 +127,6 @@ export interface SegmentResult {
   readonly waitingFor: string | null;
   /** Why the model is gone; what was collected before counts, and the run rewinds. */
   readonly lost: string | null;
+  /** Requests of steps up to this one may be at the service; a change of plan takes effect after it. */
+  readonly sentThrough?: number;
 }

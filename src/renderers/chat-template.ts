@@ -1,12 +1,12 @@
 import type { Message, RenderedExample, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
-import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
-import type { ChatTemplate } from './template-environment';
-import { compileTemplate } from './template-environment';
-import { TOOL_CALL_SPELLINGS, toTemplateMessage, UNREADABLE } from './template-message';
+import type { GenerationPromptOptions, ParsedReply, Renderer, ToolDeclaration } from './renderer';
+import type { ReplyDialect } from './template-dialects';
+import { findDialect } from './template-dialects';
+import { TemplateText, TOOL_DECLARATION_ROLE } from './template-text';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
-import { trainedMessages } from './training-weights';
+import { checkMessages, trainedMessages } from './training-weights';
 
 /**
  * Any model's own chat template.
@@ -36,16 +36,21 @@ interface Span {
 class ChatTemplateRenderer implements Renderer {
   readonly name = 'chat_template';
   readonly hasExtensionProperty: boolean;
-  private readonly template: ChatTemplate;
+  private readonly template: TemplateText;
+  private readonly dialect: ReplyDialect;
   private readonly stopToken: number;
   private readonly stopText: string;
+  /** Ends a reply that calls a tool, in formats where that is another token. */
+  private readonly callStops: readonly number[];
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
     source: string,
   ) {
-    this.template = compileTemplate(source);
+    this.template = new TemplateText(tokenizer, source);
+    this.dialect = findDialect(source, this.render([{ role: 'user', content: 'a' }], true));
     this.stopToken = this.findStopToken();
+    this.callStops = this.encode(this.dialect.callStop);
     this.stopText = tokenizer.decode([this.stopToken]);
     this.hasExtensionProperty = this.keepsHistory();
   }
@@ -55,35 +60,45 @@ class ChatTemplateRenderer implements Renderer {
   }
 
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
+    checkMessages(messages, trainOnWhat);
     const trained = trainedMessages(messages, trainOnWhat);
     const text = this.render(messages, false);
     const spans =
       trainOnWhat === 'allTokens'
         ? [{ start: 0, end: text.length }]
-        : messages.flatMap((_, index) => (trained[index] ? [this.spanOf(messages, index, text)] : []));
+        : messages.flatMap(({ role }, index) =>
+            trained[index] && role !== TOOL_DECLARATION_ROLE ? [this.spanOf(messages, index, text)] : [],
+          );
     return this.encodeSpans(text, spans);
   }
 
   parseCompletion(completion: readonly number[]): ParsedReply {
-    const stopCount = completion.filter((token) => token === this.stopToken).length;
+    const isStop = (token: number) => this.stopSequences().includes(token);
+    const stopCount = completion.filter(isStop).length;
     const endsWithEos =
       stopCount === 0 && completion.length > 0 && completion.at(-1) === this.tokenizer.eosTokenId;
-    const bodyEnd =
-      stopCount > 0 ? completion.indexOf(this.stopToken) : completion.length - (endsWithEos ? 1 : 0);
-    const content = this.tokenizer.decode(completion.slice(0, bodyEnd));
-    const termination = stopCount === 1 ? 'stop_sequence' : endsWithEos ? 'eos' : 'malformed';
-    return { message: { role: 'assistant', content }, termination };
+    const bodyEnd = stopCount > 0 ? completion.findIndex(isStop) : completion.length - (endsWithEos ? 1 : 0);
+    const text = this.tokenizer.decode(completion.slice(0, bodyEnd));
+    if (stopCount === 1) return { ...this.dialect.parseReply(text), termination: 'stop_sequence' };
+    if (endsWithEos) return { ...this.dialect.parseReply(text), termination: 'eos' };
+    return { message: { role: 'assistant', content: text }, termination: 'malformed' };
   }
 
-  declareTools(): Message[] {
-    throw new DomainError(
-      'bad-config',
-      'Renderer "chat_template" cannot declare tools. Use a renderer made for the model, such as qwen3.',
-    );
+  declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
+    if (tools.length > 0 && !this.template.hasTools) {
+      throw new DomainError(
+        'bad-config',
+        `The chat template of "${this.tokenizer.source}" declares no tools. Use a model whose template does, or put the tools into the system prompt.`,
+      );
+    }
+    return [
+      ...(tools.length > 0 ? [{ role: TOOL_DECLARATION_ROLE, content: JSON.stringify(tools) }] : []),
+      ...(systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt }]),
+    ];
   }
 
   stopSequences(): readonly number[] {
-    return [this.stopToken];
+    return [this.stopToken, ...this.callStops.filter((token) => token !== this.stopToken)];
   }
 
   /** Where the loss of one message begins and ends in the text of the whole conversation. */
@@ -155,34 +170,8 @@ class ChatTemplateRenderer implements Renderer {
     return { tokens: tokens.flat(), weights: weights.flat() };
   }
 
-  /** In the first spelling of tool calls that the template can read. */
   private render(messages: readonly Message[], addGenerationPrompt: boolean): string {
-    let failure: unknown;
-    for (const spelling of TOOL_CALL_SPELLINGS) {
-      try {
-        const text = this.template({
-          messages: messages.map((message) => toTemplateMessage(message, spelling)),
-          add_generation_prompt: addGenerationPrompt,
-          bos_token: this.tokenizer.bosToken ?? '',
-          eos_token: this.tokenizer.eosToken ?? '',
-        });
-        if (!text.includes(UNREADABLE)) return text;
-      } catch (error) {
-        failure ??= error;
-      }
-    }
-    throw this.refusal(messages, failure);
-  }
-
-  private refusal(messages: readonly Message[], error: unknown): DomainError {
-    const detail = error instanceof Error ? error.message : 'it cannot write their tool calls';
-    const roles = messages.map((message) => message.role).join(', ');
-    return new DomainError(
-      'bad-dataset',
-      `The chat template of "${this.tokenizer.source}" refuses the conversation (${roles}): ${detail}. ` +
-        'Correct the order of roles, or use another renderer.',
-      { cause: error },
-    );
+    return this.template.render(messages, addGenerationPrompt);
   }
 
   private encode(text: string): number[] {

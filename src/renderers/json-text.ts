@@ -3,7 +3,7 @@
  * and the tokens with them. The input must be valid JSON.
  */
 
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
 
 const DEPTH_CHANGES = new Map([
   ['{', 1],
@@ -18,19 +18,40 @@ export function respaceJson(json: string): string {
   return tokens.map((token) => (token === ',' || token === ':' ? `${token} ` : token)).join('');
 }
 
-/** Text of a member's value in an object, as written; null where the object has no such key in plain spelling. */
-export function memberText(json: string, name: string): string | null {
+export interface JsonMember {
+  readonly name: string;
+  /** The value as written. */
+  readonly text: string;
+}
+
+/** Members of an object in the order written, which `JSON.parse` changes for names that are numbers. */
+export function objectMembers(json: string): JsonMember[] {
+  const members: JsonMember[] = [];
   let depth = 0;
-  const tokens = [...json.matchAll(TOKEN)].map((match) => {
-    const token = { text: match[0], start: match.index, depth };
-    depth += DEPTH_CHANGES.get(token.text) ?? 0;
-    return token;
-  });
-  const key = tokens.findLastIndex(
-    (token, index) =>
-      token.depth === 1 && token.text === JSON.stringify(name) && tokens[index + 1]?.text === ':',
+  let before = '""';
+  let open: { readonly name: string; readonly start: number } | null = null;
+  for (const { 0: text, index } of json.matchAll(TOKEN)) {
+    if (depth === 1 && text === ':') open = { name: String(JSON.parse(before)), start: index + 1 };
+    else if (depth === 1 && open && /^[,}]$/.test(text)) {
+      members.push({ name: open.name, text: json.slice(open.start, index).trim() });
+      open = null;
+    }
+    depth += DEPTH_CHANGES.get(text) ?? 0;
+    before = text;
+  }
+  return members;
+}
+
+/** Text of a member's value in an object, as written; null where the object has no such key. */
+export function memberText(json: string, name: string): string | null {
+  return objectMembers(json).findLast((member) => member.name === name)?.text ?? null;
+}
+
+/** Without spaces, the keys of every object in alphabetical order. */
+export function sortedJson(value: unknown): string {
+  return JSON.stringify(value, (_, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
   );
-  const value = tokens.slice(key + 2);
-  const end = value.find((token) => token.depth === 1 && (token.text === ',' || token.text === '}'));
-  return key < 0 ? null : json.slice(value[0]?.start, end?.start).trimEnd();
 }

@@ -1,22 +1,28 @@
 import type { Message } from '../core/conversation';
 import type { ParsedReply, ToolDeclaration } from './renderer';
 
+/**
+ * A stretch of a rendered message. A plain string is layout, in which the format's control tokens are recognised;
+ * `written` is what people and models wrote, in which `<|end|>` is seven letters and can forge no turn.
+ */
+export type Piece = string | { readonly written: string };
+
 /** Where a message stands in its conversation. */
 export interface MessagePlace {
   readonly index: number;
   readonly isLast: boolean;
-  /** Whether the conversation holds a user message at all. */
-  readonly hasUserMessage: boolean;
+  readonly previous: Message | null;
+  readonly next: Message | null;
+  /** Index of the last user message; -1 where there is none. */
+  readonly lastUserIndex: number;
+  /** Whether the message belongs to the turn that is being produced rather than to history. */
+  readonly isInLastTurn: boolean;
 }
 
-/**
- * One message as text. `header` and `end` are layout, in which special tokens are recognised; `content` is what people
- * and models wrote, in which `<|end|>` is seven letters and can forge no turn.
- */
 export interface RenderedMessage {
-  readonly header: string;
-  readonly content: string;
-  readonly end: string;
+  /** Who speaks, and whatever else the model never says itself; carries loss in `allTokens` only. */
+  readonly header: readonly Piece[];
+  readonly body: readonly Piece[];
   /** Rest of a stop sequence that reaches into the next message's header; written after the last message only. */
   readonly stopOverlap?: string;
 }
@@ -27,19 +33,27 @@ export interface MessageFormat {
   /** Special token before the first message; empty where there is none. */
   readonly bosText: string;
   readonly hasExtensionProperty: boolean;
-  /** What ends a reply: one special token, or a text. */
-  readonly stop: { readonly token: string } | { readonly text: string };
-  /** Special tokens without which the tokenizer does not fit the format. */
-  readonly requiredTokens: readonly string[];
+  /** What ends a reply: one of some special tokens, or a text. */
+  readonly stop: { readonly tokens: readonly string[] } | { readonly text: string };
+  /** Tokens without which the tokenizer does not fit the format. */
+  readonly controlTokens: readonly string[];
   /** The prompt closes the reasoning block, so that a reply that reasons cannot be trained. */
   readonly refusesReasoning?: boolean;
+  /** Adds or changes messages the way the model's template does, such as a system message where there is none. */
+  prepareMessages?(messages: readonly Message[]): readonly Message[];
+  /** Index of the first message of the turn that is being produced; default: the one after the last user message. */
+  turnStart?(messages: readonly Message[]): number;
   renderMessage(message: Message, place: MessagePlace): RenderedMessage;
-  /** Opens the reply; `index` is the number of messages before it. */
-  renderReplyHeader(index: number): string;
+  /** Opens the reply after the messages of a prompt. */
+  openReply(messages: readonly Message[]): string;
   /** Reads the text of a reply that ended cleanly. */
   parseReply(text: string): Omit<ParsedReply, 'termination'>;
-  /** System message that declares tools; absent where the format has none. */
-  declareTools?(tools: readonly ToolDeclaration[], systemPrompt: string): string;
+  /** Messages that declare tools; absent where the format has none. */
+  declareTools?(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
   /** Takes off what the layout puts around content, also where a reply was cut off. */
   trimReply?(text: string): string;
+}
+
+export function written(text: string): Piece {
+  return { written: text };
 }

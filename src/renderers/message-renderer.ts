@@ -2,12 +2,16 @@ import type { Message, RenderedExample, Termination, TrainOnWhat } from '../core
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace } from './message-format';
+import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer, ToolDeclaration } from './renderer';
-import { firstTrainedReply, trainedMessages } from './training-weights';
+import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
+
+/** Control tokens that a reply may spell out itself. */
+const WORD_TOKENS = ['<think>', '</think>'];
 
 /** A renderer for formats in which a conversation is its messages one after another. */
 export function createMessageRenderer(format: MessageFormat, tokenizer: Tokenizer): Renderer {
-  const missing = format.requiredTokens.filter((token) => singleToken(token, tokenizer) === null);
+  const missing = format.controlTokens.filter((token) => singleToken(token, tokenizer) === null);
   if (missing.length > 0) {
     throw new DomainError(
       'bad-config',
@@ -18,9 +22,17 @@ export function createMessageRenderer(format: MessageFormat, tokenizer: Tokenize
   return new MessageRenderer(format, tokenizer);
 }
 
+interface Chunk {
+  readonly tokens: readonly number[];
+  readonly weight: number;
+}
+
 class MessageRenderer implements Renderer {
   readonly name: string;
   readonly hasExtensionProperty: boolean;
+  private readonly encoder: PieceEncoder;
+  /** Null where a text ends replies. */
+  private readonly stopTokens: readonly number[] | null;
 
   constructor(
     private readonly format: MessageFormat,
@@ -28,41 +40,40 @@ class MessageRenderer implements Renderer {
   ) {
     this.name = format.name;
     this.hasExtensionProperty = format.hasExtensionProperty;
+    this.encoder = new PieceEncoder(tokenizer, format.controlTokens, WORD_TOKENS);
+    this.stopTokens =
+      'text' in format.stop ? null : format.stop.tokens.map((token) => requireToken(token, tokenizer));
   }
 
   buildGenerationPrompt(messages: readonly Message[], options: GenerationPromptOptions = {}): number[] {
-    const history = messages.flatMap((message, index) => {
-      const { header, content, end } = this.format.renderMessage(message, placeOf(messages, index));
-      return [this.encodeLayout(header), this.encodeContent(content), this.encodeLayout(end)];
-    });
-    return [
-      this.encodeLayout(this.format.bosText),
-      ...history,
-      this.encodeLayout(this.format.renderReplyHeader(messages.length)),
-      this.encodeLayout(options.prefill ?? ''),
-    ].flat();
+    return [...this.promptOf(this.prepared(messages)), ...this.encodeLayout(options.prefill ?? '')];
   }
 
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
-    const trained = trainedMessages(messages, trainOnWhat);
+    checkMessages(messages, trainOnWhat);
+    const prepared = this.prepared(messages);
+    const turnStart = this.turnStartOf(prepared.slice(0, -1));
+    const trained = trainedMessages(prepared, trainOnWhat, turnStart);
+    const places = placesOf(prepared, turnStart);
     const headerWeight = trainOnWhat === 'allTokens' ? 1 : 0;
-    const chunks: { tokens: number[]; weight: number }[] = [];
-    const append = (tokens: number[], weight: number) => chunks.push({ tokens, weight });
 
-    append(this.encodeLayout(this.format.bosText), 0);
-    messages.forEach((message, index) => {
-      const place = placeOf(messages, index);
-      const { header, content, end, stopOverlap } = this.format.renderMessage(message, place);
-      const weight = trained[index] ? 1 : 0;
-      append(this.encodeLayout(header), headerWeight);
-      append(this.encodeContent(content), weight);
-      append(this.encodeLayout(end), weight);
-      if (place.isLast && stopOverlap) append(this.encodeLayout(stopOverlap), weight);
+    const chunks: Chunk[] = [{ tokens: this.encodeLayout(this.format.bosText), weight: 0 }];
+    places.forEach((place) => {
+      const { header, body, stopOverlap } = this.format.renderMessage(place.message, place);
+      const weight = trained[place.index] ? 1 : 0;
+      chunks.push({ tokens: this.encoder.encode(header), weight: headerWeight });
+      chunks.push({ tokens: this.encoder.encode(body), weight });
+      if (place.isLast && stopOverlap) chunks.push({ tokens: this.encodeLayout(stopOverlap), weight });
     });
 
     const tokens = chunks.flatMap((chunk) => chunk.tokens);
     const weights = chunks.flatMap((chunk) => chunk.tokens.map(() => chunk.weight));
-    return { tokens, weights: this.withholdPrompt(messages, trainOnWhat, { tokens, weights }) };
+    const reply = firstTrainedReply(prepared, trainOnWhat);
+    if (reply === null) return { tokens, weights };
+    const prompt = this.promptOf(prepared.slice(0, reply));
+    const own = this.withhold(prompt, { tokens, weights });
+    if (own) return { tokens, weights: own };
+    throw this.reasoningRefusal(reply + messages.length - prepared.length);
   }
 
   parseCompletion(completion: readonly number[]): ParsedReply {
@@ -73,8 +84,7 @@ class MessageRenderer implements Renderer {
   }
 
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
-    if (this.format.declareTools)
-      return [{ role: 'system', content: this.format.declareTools(tools, systemPrompt) }];
+    if (this.format.declareTools) return this.format.declareTools(tools, systemPrompt);
     throw new DomainError(
       'bad-config',
       `Renderer "${this.name}" has no tools. Use a renderer that has them, such as qwen3.`,
@@ -82,53 +92,73 @@ class MessageRenderer implements Renderer {
   }
 
   stopSequences(): readonly string[] | readonly number[] {
-    if ('text' in this.format.stop) return [this.format.stop.text];
-    return [requireToken(this.format.stop.token, this.tokenizer)];
+    return 'text' in this.format.stop ? [this.format.stop.text] : (this.stopTokens ?? []);
   }
 
-  /** Loss is withheld from all the generation prompt supplies, such as an empty reasoning block. */
-  private withholdPrompt(
-    messages: readonly Message[],
-    trainOnWhat: TrainOnWhat,
+  private prepared(messages: readonly Message[]): readonly Message[] {
+    return this.format.prepareMessages?.(messages) ?? messages;
+  }
+
+  private turnStartOf(messages: readonly Message[]): number {
+    return this.format.turnStart?.(messages) ?? lastUserIndex(messages) + 1;
+  }
+
+  /** Of messages that are prepared already. */
+  private promptOf(messages: readonly Message[]): number[] {
+    const history = placesOf(messages, this.turnStartOf(messages)).flatMap((place) => {
+      const { header, body } = this.format.renderMessage(place.message, place);
+      return [this.encoder.encode(header), this.encoder.encode(body)];
+    });
+    return [
+      this.encodeLayout(this.format.bosText),
+      ...history,
+      this.encoder.encode([this.format.openReply(messages)]),
+    ].flat();
+  }
+
+  /** Loss is withheld from all the generation prompt supplies, such as an empty reasoning block; null is a refusal. */
+  private withhold(
+    prompt: readonly number[],
     { tokens, weights }: RenderedExample,
-  ): readonly number[] {
-    const reply = firstTrainedReply(messages, trainOnWhat);
-    if (reply === null) return weights;
-    const prompt = this.buildGenerationPrompt(messages.slice(0, reply));
+  ): readonly number[] | null {
     const isPrefix = prompt.every((token, index) => tokens[index] === token);
     if (isPrefix) return weights.map((weight, index) => (index < prompt.length ? 0 : weight));
-    if (!this.format.refusesReasoning) return weights;
-    throw new DomainError(
+    return this.format.refusesReasoning ? null : weights;
+  }
+
+  private reasoningRefusal(index: number): DomainError {
+    return new DomainError(
       'bad-dataset',
-      `messages[${reply}] reasons, but the prompt of renderer "${this.name}" ends with a closed reasoning block. ` +
+      `messages[${index}] reasons, but the prompt of renderer "${this.name}" ends with a closed reasoning block. ` +
         'Remove the reasoning from the message, or use the renderer that thinks.',
     );
   }
 
   private readToStop(completion: readonly number[]): { text: string; termination: Termination } {
-    const { stop } = this.format;
+    const { stopTokens } = this;
     const endsWithEos = completion.length > 0 && completion.at(-1) === this.tokenizer.eosTokenId;
-    if ('text' in stop) {
-      const body = endsWithEos ? completion.slice(0, -1) : completion;
-      const pieces = this.tokenizer.decode(body).split(stop.text);
-      return { text: pieces[0] ?? '', termination: terminationOf(pieces.length - 1, endsWithEos) };
-    }
-    const stopToken = requireToken(stop.token, this.tokenizer);
-    const stopCount = completion.filter((token) => token === stopToken).length;
-    const ownEos = endsWithEos && this.tokenizer.eosTokenId !== stopToken;
-    const bodyEnd = stopCount > 0 ? completion.indexOf(stopToken) : completion.length - (ownEos ? 1 : 0);
+    if (stopTokens === null) return this.readToStopText(completion, endsWithEos);
+    const isStop = (token: number) => stopTokens.includes(token);
+    const stopCount = completion.filter(isStop).length;
+    const ownEos = endsWithEos && !isStop(completion.at(-1) ?? -1);
+    const bodyEnd = stopCount > 0 ? completion.findIndex(isStop) : completion.length - (ownEos ? 1 : 0);
     return {
       text: this.tokenizer.decode(completion.slice(0, bodyEnd)),
       termination: terminationOf(stopCount, ownEos),
     };
   }
 
-  private encodeLayout(text: string): number[] {
-    return text === '' ? [] : this.tokenizer.encode(text, { allowSpecial: true });
+  private readToStopText(
+    completion: readonly number[],
+    endsWithEos: boolean,
+  ): { text: string; termination: Termination } {
+    const stopText = 'text' in this.format.stop ? this.format.stop.text : '';
+    const pieces = this.tokenizer.decode(endsWithEos ? completion.slice(0, -1) : completion).split(stopText);
+    return { text: pieces[0] ?? '', termination: terminationOf(pieces.length - 1, endsWithEos) };
   }
 
-  private encodeContent(text: string): number[] {
-    return text === '' ? [] : this.tokenizer.encode(text);
+  private encodeLayout(text: string): number[] {
+    return text === '' ? [] : this.tokenizer.encode(text, { allowSpecial: true });
   }
 }
 
@@ -138,12 +168,20 @@ function terminationOf(stopCount: number, endsWithEos: boolean): Termination {
   return stopCount === 1 && !endsWithEos ? 'stop_sequence' : 'malformed';
 }
 
-function placeOf(messages: readonly Message[], index: number): MessagePlace {
-  return {
+function placesOf(
+  messages: readonly Message[],
+  turnStart: number,
+): (MessagePlace & { readonly message: Message })[] {
+  const lastUser = lastUserIndex(messages);
+  return messages.map((message, index) => ({
+    message,
     index,
     isLast: index === messages.length - 1,
-    hasUserMessage: messages.some((message) => message.role === 'user'),
-  };
+    previous: messages[index - 1] ?? null,
+    next: messages[index + 1] ?? null,
+    lastUserIndex: lastUser,
+    isInLastTurn: index >= turnStart,
+  }));
 }
 
 function singleToken(text: string, tokenizer: Tokenizer): number | null {

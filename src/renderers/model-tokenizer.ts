@@ -13,8 +13,9 @@ export interface TokenizerAccess {
 /** Models that ship with Everstep, beside the source and beside the build alike. */
 const SHIPPED = new Map([['everstep/tiny', join(__dirname, '..', '..', 'models', 'everstep-tiny')]]);
 
-/** The tokenizer of a model: shipped, in a local folder, or on the hub. */
-export async function tokenizerOf(model: string, access: TokenizerAccess): Promise<ChatTokenizer> {
+/** The tokenizer of a model: shipped, in a local folder, or on the hub. A suffix such as `:peft:131072` is no part of it. */
+export async function tokenizerOf(name: string, access: TokenizerAccess): Promise<ChatTokenizer> {
+  const model = isAbsolute(name) ? name : (name.split(':')[0] ?? '');
   const folder = SHIPPED.get(model) ?? (isAbsolute(model) && existsSync(model) ? model : null);
   if (folder !== null) return loadTokenizer({ folder });
   return loadTokenizer({

@@ -1,17 +1,16 @@
 import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
+import { FIXED_DAY } from './fixed-day';
 
 /** Renders one chat template with different conversations. */
 export type ChatTemplate = (values: Readonly<Record<string, unknown>>) => string;
 
-/**
- * What templates that write the date are told. Today's date would give another prompt each day, and with it other
- * scores; this is the day Llama's own templates fall back to.
- */
+/** What templates that write the date are told. */
+const [YEAR = '', MONTH = '', DAY = ''] = FIXED_DAY.split('-');
 const FIXED_DATE = new Map([
-  ['%Y', '2024'],
-  ['%y', '24'],
-  ['%m', '07'],
-  ['%d', '26'],
+  ['%Y', YEAR],
+  ['%y', YEAR.slice(2)],
+  ['%m', MONTH],
+  ['%d', DAY],
   ['%B', 'July'],
   ['%b', 'Jul'],
   ['%A', 'Friday'],

@@ -16,16 +16,12 @@ const CARRIES_LOSS: Record<TrainOnWhat, (message: Message, place: MessagePlace) 
   customized: (message) => message.trainable ?? false,
 };
 
-/** For each message: does what it says (not its header) carry loss? Checks the `trainable` marks on the way. */
-export function trainedMessages(messages: readonly Message[], trainOnWhat: TrainOnWhat): boolean[] {
-  if (messages.length === 0) {
-    throw new DomainError(
-      'bad-dataset',
-      'A conversation without messages cannot be rendered. Remove the row.',
-    );
-  }
-  checkTrainableMarks(messages, trainOnWhat);
-  const turnStart = lastUserIndex(messages.slice(0, -1)) + 1;
+/** For each message: does what it says (not its header) carry loss? The turn being produced begins at `turnStart`. */
+export function trainedMessages(
+  messages: readonly Message[],
+  trainOnWhat: TrainOnWhat,
+  turnStart = lastUserIndex(messages.slice(0, -1)) + 1,
+): boolean[] {
   return messages.map((message, index) =>
     CARRIES_LOSS[trainOnWhat](message, {
       isLast: index === messages.length - 1,
@@ -46,11 +42,19 @@ function replyIndex(messages: readonly Message[], trainOnWhat: TrainOnWhat): num
   return null;
 }
 
-function lastUserIndex(messages: readonly Message[]): number {
+/** -1 where no user speaks. */
+export function lastUserIndex(messages: readonly Message[]): number {
   return messages.findLastIndex((message) => message.role === 'user');
 }
 
-function checkTrainableMarks(messages: readonly Message[], trainOnWhat: TrainOnWhat): void {
+/** Refuses an empty conversation, and `trainable` marks that are missing or that nothing reads. */
+export function checkMessages(messages: readonly Message[], trainOnWhat: TrainOnWhat): void {
+  if (messages.length === 0) {
+    throw new DomainError(
+      'bad-dataset',
+      'A conversation without messages cannot be rendered. Remove the row.',
+    );
+  }
   const wantsMarks = trainOnWhat === 'customized';
   const wrong = messages.findIndex((message) => (message.trainable !== undefined) !== wantsMarks);
   if (wrong < 0) return;

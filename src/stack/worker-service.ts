@@ -1,5 +1,6 @@
 import type { Environment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
+import type { WorkerVersion } from '../config/worker-version';
 import { runWorkers } from '../workers/worker';
 import { installTemporalRuntime } from '../workers/logging';
 import { createServiceLogger } from '../workers/service-log';
@@ -14,6 +15,7 @@ export interface WorkerServiceOptions {
   readonly concurrency: Readonly<Record<string, number>>;
   readonly engine: { readonly url?: string; readonly apiKey?: string };
   readonly plugins?: string;
+  readonly version?: WorkerVersion;
   readonly stop: Promise<StopReason>;
   readonly onReady: (line: string) => void;
 }
@@ -42,12 +44,11 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
     store: environment.store,
     engine: options.engine,
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
+    ...(options.version === undefined ? {} : { version: options.version }),
     ...(environment.huggingFaceToken === null ? {} : { huggingFaceToken: environment.huggingFaceToken }),
     logger,
   });
-  options.onReady(
-    `Worker ready on ${workers.taskQueues.join(', ')} (Temporal ${connection.address}, namespace ${connection.namespace})`,
-  );
+  options.onReady(readyLine(workers.taskQueues, options));
   const end = await Promise.race([options.stop, workers.run]);
   if (end === undefined) return 0;
   logger.info({ reason: end.reason }, 'stopping');
@@ -55,4 +56,13 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   workers.shutdown();
   await workers.run;
   return end.exitCode;
+}
+
+function readyLine(
+  taskQueues: readonly string[],
+  { connection: { address, namespace }, version }: WorkerServiceOptions,
+): string {
+  const release =
+    version === undefined ? '' : `, version ${version.buildId} of deployment ${version.deploymentName}`;
+  return `Worker ready on ${taskQueues.join(', ')} (Temporal ${address}, namespace ${namespace}${release})`;
 }

@@ -1,19 +1,24 @@
-import { closeSync, fstatSync, fsync, ftruncateSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsync, fsyncSync, ftruncateSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
+import { copyLines } from './copy-lines';
 import { JournalFence } from './journal-fence';
-import { parseJsonLines } from './json-lines';
+import { parseJsonObject } from './json-lines';
+import type { RowKey } from './row-memory';
+import { RowMemory } from './row-memory';
 import { asStoreError } from './system-errors';
 
 export interface JournalSpec<Row extends object> {
   readonly path: string;
   /** Number of this attempt; a higher one shuts out the lower. */
   readonly epoch: number;
-  /** Rows with equal keys are one row: the first stays. */
-  readonly keyOf: (row: Row) => string;
+  /** Rows with equal keys are one row: the first stays. A number where it counts up, as steps do: that costs no memory. */
+  readonly keyOf: (row: Row) => RowKey;
   /** Rows of earlier attempts to keep; default all. */
   readonly keep?: (row: Row) => boolean;
+  /** How many of the newest rows `get` and `rows` know; default all. */
+  readonly remember?: number;
   /** Writes bytes and says how many; tests fill the disk with it. */
   readonly write?: (descriptor: number, bytes: Uint8Array) => number;
 }
@@ -36,8 +41,10 @@ export interface Journal<Row extends object> {
   append(row: Row): boolean;
   /** As `append`, but waits for room. */
   appendWhenRoom(row: Row, options?: PatientAppend): Promise<boolean>;
-  has(key: string): boolean;
-  get(key: string): Row | undefined;
+  has(key: RowKey): boolean;
+  /** A row among those remembered. */
+  get(key: RowKey): Row | undefined;
+  /** Those remembered, oldest first. */
   rows(): readonly Row[];
   last(): Row | undefined;
   /** Throws `superseded` when a later attempt took over; repairs the file when something else displaced it. */
@@ -49,38 +56,64 @@ export interface Journal<Row extends object> {
   close(): Promise<void>;
 }
 
-/** Takes the journal over for this attempt. Throws `superseded` when a later one has it. */
-// Asynchronous by contract, so that a store in a bucket can offer the same.
+/**
+ * Takes the journal over for this attempt. Throws `superseded` when a later one has it.
+ *
+ * Rows are copied some at a time: a long journal neither fills the memory nor keeps others waiting.
+ */
 export async function openJournal<Row extends object>(spec: JournalSpec<Row>): Promise<Journal<Row>> {
-  return new FencedJournal(spec);
+  const fence = new JournalFence(spec.path, spec.epoch);
+  fence.raise();
+  const memory = new RowMemory<Row>(spec.remember);
+  const source = fence.openNewest();
+  const draft = fence.draft();
+  try {
+    const isKept = (line: string): boolean => isNewRow(spec, memory, line);
+    if (source !== null) await inTurns(copyLines(source, draft.descriptor, isKept));
+    await fsyncLater(draft.descriptor);
+    fence.publish(draft);
+  } catch (error) {
+    fence.discard(draft);
+    throw asStoreError(error, spec.path);
+  } finally {
+    if (source !== null) closeSync(source);
+  }
+  return new FencedJournal({ spec, fence, memory, descriptor: draft.descriptor });
+}
+
+interface Opened<Row extends object> {
+  readonly spec: JournalSpec<Row>;
+  readonly fence: JournalFence;
+  readonly memory: RowMemory<Row>;
+  readonly descriptor: number;
 }
 
 const RETRY_MS = 1000;
+const fsyncLater = promisify(fsync);
 
 class FencedJournal<Row extends object> implements Journal<Row> {
+  private readonly spec: JournalSpec<Row>;
   private readonly fence: JournalFence;
-  private readonly byKey = new Map<string, Row>();
+  private readonly memory: RowMemory<Row>;
   private descriptor: number;
-  private size = 0;
-  private syncedSize = 0;
-  private newest: Row | undefined;
+  private size: number;
+  private syncedSize: number;
   private isClosed = false;
 
-  constructor(private readonly spec: JournalSpec<Row>) {
-    this.fence = new JournalFence(spec.path, spec.epoch);
-    this.fence.raise();
-    for (const row of parseJsonLines<Row>(this.fence.readNewest())) {
-      const key = spec.keyOf(row);
-      if (!this.byKey.has(key) && (spec.keep?.(row) ?? true)) this.remember(key, row);
-    }
-    this.descriptor = this.publish();
+  constructor({ spec, fence, memory, descriptor }: Opened<Row>) {
+    this.spec = spec;
+    this.fence = fence;
+    this.memory = memory;
+    this.descriptor = descriptor;
+    this.size = fstatSync(descriptor).size;
+    this.syncedSize = this.size;
   }
 
   append(row: Row): boolean {
     const key = this.spec.keyOf(row);
-    if (this.byKey.has(key)) return false;
+    if (this.memory.has(key)) return false;
     this.writeLine(`${JSON.stringify(row)}\n`);
-    this.remember(key, row);
+    this.memory.add(key, row);
     return true;
   }
 
@@ -97,29 +130,27 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     }
   }
 
-  has(key: string): boolean {
-    return this.byKey.has(key);
+  has(key: RowKey): boolean {
+    return this.memory.has(key);
   }
 
-  get(key: string): Row | undefined {
-    return this.byKey.get(key);
+  get(key: RowKey): Row | undefined {
+    return this.memory.get(key);
   }
 
   rows(): readonly Row[] {
-    return [...this.byKey.values()];
+    return this.memory.rows();
   }
 
   last(): Row | undefined {
-    return this.newest;
+    return this.memory.last();
   }
 
   verify(): void {
     this.fence.check();
     if (this.fence.isShown(fstatSync(this.descriptor, { bigint: true }).ino)) return;
-    const displaced = this.descriptor;
     this.fence.raise();
-    this.descriptor = this.publish();
-    closeSync(displaced);
+    this.showAgain();
   }
 
   renew(epoch: number): boolean {
@@ -129,7 +160,7 @@ class FencedJournal<Row extends object> implements Journal<Row> {
   async sync(): Promise<void> {
     const { size } = this;
     if (size === this.syncedSize) return;
-    await promisify(fsync)(this.descriptor);
+    await fsyncLater(this.descriptor);
     this.syncedSize = size;
   }
 
@@ -143,18 +174,22 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     }
   }
 
-  private remember(key: string, row: Row): void {
-    this.byKey.set(key, row);
-    this.newest = row;
-  }
-
-  private publish(): number {
-    const lines = this.rows().map((row) => `${JSON.stringify(row)}\n`);
-    const descriptor = this.fence.publish(lines.join(''));
-    this.size = fstatSync(descriptor).size;
-    // The fence syncs what it publishes.
+  /** A copy of the rows, which are in the open file whatever became of its name. At once: somebody is about to write. */
+  private showAgain(): void {
+    const displaced = this.descriptor;
+    const draft = this.fence.draft();
+    try {
+      atOnce(copyLines(displaced, draft.descriptor, () => true));
+      fsyncSync(draft.descriptor);
+      this.fence.publish(draft);
+    } catch (error) {
+      this.fence.discard(draft);
+      throw asStoreError(error, this.spec.path);
+    }
+    this.descriptor = draft.descriptor;
+    this.size = fstatSync(draft.descriptor).size;
     this.syncedSize = this.size;
-    return descriptor;
+    closeSync(displaced);
   }
 
   private writeLine(line: string): void {
@@ -170,4 +205,22 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     }
     this.size += bytes.length;
   }
+}
+
+/** Whether a line is a row to be kept and none with its key came before it; it is remembered then. */
+function isNewRow<Row extends object>(spec: JournalSpec<Row>, memory: RowMemory<Row>, line: string): boolean {
+  const row = parseJsonObject<Row>(line);
+  if (row === null) return false;
+  const key = spec.keyOf(row);
+  if (memory.has(key) || !(spec.keep?.(row) ?? true)) return false;
+  memory.add(key, row);
+  return true;
+}
+
+async function inTurns(work: Generator<void>): Promise<void> {
+  while (work.next().done !== true) await nextTurn();
+}
+
+function atOnce(work: Generator<void>): void {
+  while (work.next().done !== true);
 }

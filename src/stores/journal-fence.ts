@@ -1,9 +1,8 @@
 import {
-  fsyncSync,
+  closeSync,
   linkSync,
   mkdirSync,
   openSync,
-  closeSync,
   readFileSync,
   readdirSync,
   renameSync,
@@ -15,6 +14,17 @@ import { basename, dirname, join } from 'node:path';
 import { DomainError } from '../core/errors';
 import { asStoreError, hasErrorCode } from './system-errors';
 import { temporaryName } from './whole-file';
+
+/** Rows on their way into the journal. */
+export interface Draft {
+  readonly path: string;
+  readonly descriptor: number;
+}
+
+interface Generation {
+  readonly epoch: number;
+  readonly path: string;
+}
 
 /**
  * Which attempt may write a journal, and which file holds its rows.
@@ -76,26 +86,45 @@ export class JournalFence {
     return this.heldEpoch() === epoch && this.isShown(inode);
   }
 
-  /** Rows as the last attempt left them. */
-  readNewest(): string {
-    const newest = this.generations().at(-1);
-    return readText(newest?.path ?? this.path);
+  /** Opens the rows as the last attempt left them; null where there are none. */
+  openNewest(): number | null {
+    const newest = this.newestGeneration();
+    try {
+      return openSync(newest?.path ?? this.path, 'r');
+    } catch (error) {
+      if (hasErrorCode(error, 'ENOENT')) return null;
+      throw error;
+    }
   }
 
-  /** Puts a new file with these rows in the journal's place and opens it for appending. */
-  publish(text: string): number {
+  /** A new file, open for reading and appending, that nobody else sees before it is published. */
+  draft(): Draft {
+    const path = temporaryName(this.path);
+    try {
+      return { path, descriptor: openSync(path, 'ax+') };
+    } catch (error) {
+      throw asStoreError(error, path);
+    }
+  }
+
+  /** Puts a finished draft in the journal's place. Throws `superseded` when a later attempt was there first. */
+  publish(draft: Draft): void {
+    this.check();
     const own = this.generationPath(this.epoch);
-    replaceFile(own, text, sync);
-    const descriptor = openSync(own, 'a');
+    renameSync(draft.path, own);
     this.show(own);
-    const held = this.heldEpoch();
-    if (held > this.epoch) {
-      closeSync(descriptor);
+    if (this.heldEpoch() > this.epoch) {
       this.showNewest();
+      this.removeGenerationsBefore(this.newestGeneration()?.epoch ?? this.epoch);
       this.check();
     }
-    for (const { epoch, path } of this.generations()) if (epoch < this.epoch) rmSync(path, { force: true });
-    return descriptor;
+    this.removeGenerationsBefore(this.epoch);
+  }
+
+  /** Closes a draft that will not be published; also one of whose publishing was superseded. */
+  discard({ path, descriptor }: Draft): void {
+    closeSync(descriptor);
+    rmSync(path, { force: true });
   }
 
   /** Whether readers see the file with this inode. */
@@ -108,8 +137,12 @@ export class JournalFence {
     }
   }
 
+  private removeGenerationsBefore(limit: number): void {
+    for (const { epoch, path } of this.generations()) if (epoch < limit) rmSync(path, { force: true });
+  }
+
   private showNewest(): void {
-    const newest = this.generations().at(-1);
+    const newest = this.newestGeneration();
     if (newest) this.show(newest.path);
   }
 
@@ -124,15 +157,21 @@ export class JournalFence {
       return;
     }
     renameSync(temporary, this.path);
+    // Renaming does nothing where both names are the same file already.
+    rmSync(temporary, { force: true });
   }
 
   /** A generation counts like the lease: an attempt that woke up late may have lowered the lease. */
   private heldEpoch(): number {
     const epoch = Number.parseInt(readText(this.leasePath), 10);
-    return Math.max(Number.isNaN(epoch) ? -1 : epoch, this.generations().at(-1)?.epoch ?? -1);
+    return Math.max(Number.isNaN(epoch) ? -1 : epoch, this.newestGeneration()?.epoch ?? -1);
   }
 
-  private generations(): { epoch: number; path: string }[] {
+  private newestGeneration(): Generation | undefined {
+    return this.generations().at(-1);
+  }
+
+  private generations(): Generation[] {
     const prefix = basename(this.generationPath(0)).slice(0, -1);
     return readdirSync(dirname(this.path))
       .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
@@ -145,25 +184,14 @@ export class JournalFence {
   }
 }
 
-/** `beforeShown` sees the finished file before anybody else does. */
-function replaceFile(path: string, text: string, beforeShown?: (temporary: string) => void): void {
+function replaceFile(path: string, text: string): void {
   const temporary = temporaryName(path);
   try {
     writeFileSync(temporary, text);
-    beforeShown?.(temporary);
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
     throw asStoreError(error, path);
-  }
-}
-
-function sync(path: string): void {
-  const descriptor = openSync(path, 'r+');
-  try {
-    fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
   }
 }
 

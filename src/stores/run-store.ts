@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { ControlRow } from '../core/controls';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import type { CheckpointRow, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { Journal, JournalSpec } from './fenced-journal';
 import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
+import { readLastRow } from './last-row';
+import type { RowKey } from './row-memory';
 import { hasErrorCode } from './system-errors';
 import { createWholeFile, readJson, readWholeFile, writeJson, writeWholeFile } from './whole-file';
 
@@ -14,17 +17,6 @@ import { createWholeFile, readJson, readWholeFile, writeJson, writeWholeFile } f
 interface RunOwner {
   readonly workflowId: string;
   readonly firstRunId: string;
-}
-
-/** One row of `controls.jsonl`: a change a person made. */
-export interface ControlRow {
-  readonly at: string;
-  readonly by: string;
-  readonly reason: string;
-  readonly step: number;
-  readonly control: string;
-  readonly from: unknown;
-  readonly to: unknown;
 }
 
 /** Journals of a run: `<name>.jsonl`. */
@@ -80,15 +72,17 @@ export interface RunStore {
     options: Omit<JournalSpec<RunJournals[Name]>, 'path' | 'keyOf'>,
   ): Promise<Journal<RunJournals[Name]>>;
   readMetrics(run: string, range?: StepRange): Promise<MetricsRow[]>;
+  /** The last row alone, read from the file's end; null before the first step. */
+  readLastMetrics(run: string): Promise<MetricsRow | null>;
   readTiming(run: string, range?: StepRange): Promise<TimingRow[]>;
   readScores(run: string): Promise<ScoreRow[]>;
   readCheckpoints(run: string): Promise<CheckpointRow[]>;
   readControls(run: string): Promise<ControlRow[]>;
 }
 
-const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Name]) => string } = {
-  metrics: ({ step }) => String(step),
-  timing: ({ step }) => String(step),
+const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Name]) => RowKey } = {
+  metrics: ({ step }) => step,
+  timing: ({ step }) => step,
   scores: ({ step, schedule, evaluator, metric }) => JSON.stringify([step, schedule, evaluator, metric]),
   checkpoints: ({ name, lineage }) => JSON.stringify([name, lineage]),
   controls: ({ at, by, control, step }) => JSON.stringify([at, by, control, step]),
@@ -190,6 +184,10 @@ class FolderRunStore implements RunStore {
 
   readMetrics(run: string, range: StepRange = {}): Promise<MetricsRow[]> {
     return this.readSteps<MetricsRow>(run, 'metrics', range);
+  }
+
+  readLastMetrics(run: string): Promise<MetricsRow | null> {
+    return readLastRow<MetricsRow>(this.file(run, 'metrics.jsonl'));
   }
 
   readTiming(run: string, range: StepRange = {}): Promise<TimingRow[]> {

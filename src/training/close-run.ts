@@ -14,6 +14,7 @@ export interface CloseRunInput {
   readonly step: number;
   readonly rewinds: number;
   readonly stepsReplayed: number;
+  readonly remarks?: readonly string[];
 }
 
 export interface CloseDependencies {
@@ -45,6 +46,7 @@ export async function closeRun(
     lineage: input.model?.lineage ?? 0,
     rewinds: input.rewinds,
     stepsReplayed: input.stepsReplayed,
+    ...(input.remarks && { remarks: input.remarks }),
     finalWeightsDigest,
     ...(input.reason !== undefined && { reason: input.reason }),
   };
@@ -54,8 +56,8 @@ export async function closeRun(
 
 /** A segment cut short has journalled steps that its workflow never heard of. */
 async function lastStep(store: RunStore, { plan, step }: CloseRunInput): Promise<number> {
-  const rows = await store.readMetrics(plan.run);
-  return Math.max(step, rows.at(-1)?.step ?? 0);
+  const last = await store.readLastMetrics(plan.run);
+  return Math.max(step, last?.step ?? 0);
 }
 
 async function release(

@@ -1,11 +1,15 @@
-import type { SupervisedConfig } from '../config/supervised-config';
 import { DomainError } from '../core/errors';
-import type { CheckpointRow } from '../core/run';
 import type { ModelIncarnation, OpenedModel, OpenModelInput, TrainingPosition } from '../core/training-plan';
 import type { TinkerClient } from '../engines/tinker/client';
 import type { RunStore } from '../stores/run-store';
 import type { EngineAccess, EngineConnection } from './engine-access';
+import type { SessionOwner } from './fence-model';
+import { endForgottenSessions, endLife, metadataOf } from './fence-model';
+import { Patience } from './patience';
+import type { RestoredModel } from './restore-model';
+import { restoreModel } from './restore-model';
 import type { RunRecord } from './run-folder';
+import type { PatientSignal } from './segment';
 import { closeJournals, openJournals } from './step-journals';
 
 export interface OpenModelDependencies {
@@ -15,141 +19,128 @@ export interface OpenModelDependencies {
   /** The lease under which the journals are cut; rises with every attempt. */
   readonly epoch: number;
   readonly signal: AbortSignal;
+  /** After this long without room or answer the run waits and shows it, instead of this attempt. */
+  readonly patienceMs?: number;
 }
 
-interface Opening {
-  readonly client: TinkerClient;
-  readonly sessionId: string;
-  readonly config: SupervisedConfig;
-  readonly signal: AbortSignal;
+interface Attempt extends OpenModelDependencies {
+  readonly engine: EngineConnection;
+  readonly owner: SessionOwner;
 }
 
-/** The model as opened, the row it came from (null: from the start) and what had to be passed over. */
-interface Restored {
-  readonly modelId: string;
-  readonly nextSeqId: number;
-  readonly row: CheckpointRow | null;
-  readonly missing: readonly CheckpointRow[];
-  readonly remarks: readonly string[];
-}
+const PATIENCE_MS = 5000;
+const CLEARING_MS = 5000;
 
 /**
  * Opens the run's model: from the newest checkpoint with optimizer state that its workflow has heard of, or the one
  * before it, or the start. A later checkpoint would skip evaluations of the steps before it.
  *
- * Repeating it opens another session; the earlier one gets no heartbeat and is unloaded by the service. On a
- * service that is not deterministic, rows after the checkpoint are cut: their steps will be trained anew.
+ * The life before is ended first and then asked how far it came, so that what is trained again is known exactly.
+ * Repeating it opens another session and finds the same answers. On a service that is not deterministic, rows after
+ * the checkpoint are cut: their steps will be trained anew. A service without room is `engine-busy`: the run waits.
  */
 export async function openModel(
   dependencies: OpenModelDependencies,
   input: OpenModelInput,
 ): Promise<OpenedModel> {
-  const { engines, record, signal, store } = dependencies;
-  const engine = await engines.connect(record.config.engine, { baseModel: record.config.model });
+  const { engines, record, store, epoch } = dependencies;
+  const patience = new Patience(dependencies.patienceMs ?? PATIENCE_MS);
+  const engine = await engines.connect(record.config.engine, {
+    baseModel: record.config.model,
+    onWait: patience.onWait,
+  });
+  const waiting = patience.watch();
+  const signal = AbortSignal.any([dependencies.signal, waiting.signal]);
   try {
-    if (input.previous) await giveUp(engine.client, input.previous);
-    const sessionId = await engine.client.createSession(
-      {
-        tags: record.config.engine.tags,
-        userMetadata: { run: input.run, incarnation: String(input.incarnation) },
-      },
-      { signal },
-    );
-    const opening = { client: engine.client, sessionId, config: record.config, signal };
-    const known = (await store.readCheckpoints(input.run)).filter(
-      ({ step }) => step <= input.collectedThrough,
-    );
-    const restored = await restore(opening, known, record.initialPath);
-    const lastStep = (await store.readMetrics(input.run)).at(-1)?.step ?? 0;
-    await cutJournals(dependencies, engine, restored);
-    return {
-      model: incarnationOf(input, engine, { sessionId, modelId: restored.modelId }),
-      position: positionAfter(restored),
-      stepsToReplay: Math.max(0, lastStep - Math.max(0, restored.row?.step ?? 0)),
-      remarks: restored.remarks,
-    };
+    const workflow = (await store.readOwner(input.run))?.firstRunId ?? '';
+    const attempt = { ...dependencies, engine, signal, owner: { run: input.run, workflow, epoch } };
+    return await openInSession(attempt, input);
+  } catch (error) {
+    throw dependencies.signal.aborted ? error : reasonOf(error, input, waiting);
   } finally {
+    waiting.stop();
     await engine.client.close();
   }
 }
 
-/** The service may have it still; it allows few models at a time. */
-async function giveUp(client: TinkerClient, { modelId, sessionId }: ModelIncarnation): Promise<void> {
+async function openInSession(attempt: Attempt, input: OpenModelInput): Promise<OpenedModel> {
+  const { engine, record, store, owner, signal } = attempt;
+  const { client } = engine;
+  const applied = input.previous && (await endLife(engine, input.previous, signal));
+  const spec = {
+    tags: record.config.engine.tags,
+    userMetadata: { ...metadataOf(owner), incarnation: String(input.incarnation) },
+  };
+  const sessionId = await client.createSession(spec, { signal });
   try {
-    await client.unloadModel(modelId);
-    await client.finishSession(sessionId, 'interrupted');
+    const known = (await store.readCheckpoints(input.run)).filter(
+      ({ step }) => step <= input.collectedThrough,
+    );
+    const opening = { client, sessionId, config: record.config, signal };
+    const restored = await restoreModel(opening, known, record.initialPath);
+    const lastStep = (await store.readLastMetrics(input.run))?.step ?? 0;
+    await cutJournals(attempt, restored);
+    return {
+      model: incarnationOf(input, engine, { sessionId, restored }),
+      position: positionAfter(restored),
+      stepsToReplay: reachOf(input, { applied, lastStep }) - baseStepOf(restored),
+      remarks: restored.remarks,
+    };
   } catch (error) {
-    if (error instanceof DomainError && error.code === 'unreachable') throw error;
+    await clearAway(client, sessionId, { error, owner });
+    throw error;
   }
 }
 
-async function restore(
-  opening: Opening,
-  rows: readonly CheckpointRow[],
-  initial: string | null,
-): Promise<Restored> {
-  const candidates = rows.filter((row) => row.state_path !== null).sort((a, b) => b.step - a.step);
-  const missing: CheckpointRow[] = [];
-  const remarks: string[] = [];
-  for (const row of candidates) {
-    try {
-      const path = row.state_path ?? '';
-      return {
-        ...(await load(opening, { path, optimizer: true, attempt: missing.length })),
-        row,
-        missing,
-        remarks,
-      };
-    } catch (error) {
-      if (!isGone(error)) throw error;
-      missing.push(row);
-      remarks.push(`Checkpoint ${row.name} cannot be loaded (${error.message}); trying the one before it.`);
-    }
+/**
+ * The step that the model's last life, or the journals, came to. What was collected of a life was applied, even if
+ * the service's record of it is lost.
+ */
+function reachOf(
+  { previous, collectedThrough }: OpenModelInput,
+  { applied, lastStep }: { readonly applied: number | null; readonly lastStep: number },
+): number {
+  const isCounted = applied !== null && previous?.baseStep !== undefined;
+  return Math.max(0, collectedThrough, isCounted ? previous.baseStep + applied : lastStep);
+}
+
+/** Nobody will hear of this attempt's session. Where there is no room, those of attempts before it may be why. */
+async function clearAway(
+  client: TinkerClient,
+  sessionId: string,
+  { error, owner }: { readonly error: unknown; readonly owner: SessionOwner },
+): Promise<void> {
+  try {
+    await client.finishSession(sessionId, 'interrupted', { signal: AbortSignal.timeout(CLEARING_MS) });
+    const isLackingRoom = !(error instanceof DomainError) || error.code === 'engine-busy';
+    if (isLackingRoom) await endForgottenSessions(client, owner);
+  } catch {
+    // They end by themselves, without heartbeats.
   }
-  return { ...(await start(opening, initial, missing.length)), row: null, missing, remarks };
 }
 
-async function start(
-  { client, sessionId, config, signal }: Opening,
-  initial: string | null,
-  attempt: number,
-) {
-  if (initial !== null) {
-    return load({ client, sessionId, config, signal }, { path: initial, optimizer: false, attempt });
+/** What the run waits for or tries again, and what it fails with. */
+function reasonOf(error: unknown, { run }: OpenModelInput, waiting: PatientSignal): unknown {
+  const reason = waiting.reason();
+  if (reason !== null && !(error instanceof DomainError)) {
+    return new DomainError(
+      'engine-busy',
+      `The training service keeps the model of run "${run}" waiting: ${reason}. It is tried again.`,
+      { retryable: true, cause: error },
+    );
   }
-  const spec = { sessionId, modelSeqId: attempt, baseModel: config.model, lora: loraOf(config) };
-  const { modelId } = await client.createModel(spec, { signal });
-  return { modelId, nextSeqId: 1 };
-}
-
-function load(
-  { client, sessionId, config, signal }: Opening,
-  from: { readonly path: string; readonly optimizer: boolean; readonly attempt: number },
-) {
-  const { attempt, ...source } = from;
-  const spec = { sessionId, modelSeqId: attempt, baseModel: config.model, lora: loraOf(config), ...source };
-  return client.createModelFromCheckpoint(spec, { signal });
-}
-
-function loraOf({ loraRank, seed }: SupervisedConfig) {
-  return loraRank === 0
-    ? null
-    : { rank: loraRank, seed, trainAttn: true, trainMlp: true, trainUnembed: true };
-}
-
-/** A checkpoint the service refuses is passed over; a service that is away or full is not the checkpoint's fault. */
-function isGone(error: unknown): error is DomainError {
-  return error instanceof DomainError && !error.retryable && error.code !== 'unauthorized';
+  const isPassing =
+    error instanceof DomainError && (error.code === 'session-lost' || error.category === 'server');
+  return isPassing ? new DomainError('engine-busy', error.message, { retryable: true, cause: error }) : error;
 }
 
 async function cutJournals(
-  { store, record, epoch }: OpenModelDependencies,
-  { profile }: EngineConnection,
-  { row, missing }: Restored,
+  { store, record, epoch, engine }: Attempt,
+  { row, missing }: RestoredModel,
 ): Promise<void> {
   const gone = new Set(missing.map(({ name }) => name));
   const base = row?.step ?? -1;
-  const isKept = profile.deterministic
+  const isKept = engine.profile.deterministic
     ? () => true
     : (other: { readonly step: number }) => other.step <= base;
   await closeJournals(
@@ -166,11 +157,13 @@ async function cutJournals(
 function incarnationOf(
   { incarnation, lineage }: OpenModelInput,
   { url, profile }: EngineConnection,
-  ids: { readonly sessionId: string; readonly modelId: string },
+  { sessionId, restored }: { readonly sessionId: string; readonly restored: RestoredModel },
 ): ModelIncarnation {
   const { maxChunkDatums, maxChunkBytes } = profile;
   return {
-    ...ids,
+    sessionId,
+    modelId: restored.modelId,
+    baseStep: baseStepOf(restored),
     incarnation,
     lineage,
     engineUrl: url,
@@ -180,7 +173,11 @@ function incarnationOf(
   };
 }
 
-function positionAfter({ row, nextSeqId }: Restored): TrainingPosition {
+function baseStepOf({ row }: RestoredModel): number {
+  return row?.step ?? 0;
+}
+
+function positionAfter({ row, nextSeqId }: RestoredModel): TrainingPosition {
   const step = row?.step ?? -1;
   return {
     collectedThrough: step,

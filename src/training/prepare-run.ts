@@ -9,7 +9,7 @@ import type { TrainingPlan } from '../core/training-plan';
 import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
 import { splitTrainTest } from '../datasets/split';
 import { findRenderer } from '../renderers/find-renderer';
-import { recommendedRenderer } from '../renderers/recommended-renderer';
+import { checkRendererFits, recommendedRendererFor } from '../renderers/recommended-renderer';
 import type { RunStore } from '../stores/run-store';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
@@ -56,12 +56,13 @@ export async function prepareRun(
   const { run, config } = input;
   await store.claim(run, { workflowId: input.workflowId, firstRunId: input.firstRunId });
 
+  const rendererName = config.renderer ?? recommendedRendererFor(config.model);
+  checkRendererFits(rendererName, config.model);
   const initialPath = await resolveInitialCheckpoint(store, config);
   const engine = await openEngine(dependencies.engines, config);
   const dataset = await dependencies.readDataset(config.dataset);
   const { train, test } = await splitRows(dependencies, config, dataset);
   const tokenizer = await dependencies.tokenizerOf(config.model);
-  const rendererName = config.renderer ?? recommendedRenderer(config.model);
   const renderer = findRenderer(rendererName, tokenizer);
   const prepared = await prepareExamples(train, {
     config,

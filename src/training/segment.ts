@@ -1,4 +1,5 @@
 import { DomainError } from '../core/errors';
+import { checkpointDueAt } from '../core/schedules/checkpoint-schedule';
 import type {
   OptimizationPlan,
   SegmentInput,
@@ -12,7 +13,7 @@ import type { Batches } from './batches';
 import type { PreparedData } from './prepared-data';
 import type { StepJournals } from './step-journals';
 import type { PlannedStep, StepPlanner } from './step-plan';
-import { planStep } from './step-plan';
+import { planSave, planStep } from './step-plan';
 import type { StepSender, SubmittedStep } from './step-requests';
 import { adoptStep, collectStep, submitStep } from './step-requests';
 
@@ -60,7 +61,7 @@ export async function runSegment(
   input: SegmentInput,
   options: SegmentOptions,
 ): Promise<SegmentResult> {
-  if (options.attempt > 1 && !input.model.deduplicates) {
+  if (isRepeated(input, options) && !input.model.deduplicates) {
     throw new DomainError(
       'session-lost',
       'A segment was interrupted on a service that would compute resent requests twice; the run rewinds.',
@@ -70,10 +71,16 @@ export async function runSegment(
   return segment.run();
 }
 
+/** Another attempt may have sent some of the same requests. */
+function isRepeated({ isRepeat }: SegmentInput, { attempt }: SegmentOptions): boolean {
+  return attempt > 1 || isRepeat === true;
+}
+
 class Segment {
   private readonly startedAt: number;
   private readonly planner: StepPlanner;
   private readonly sender: StepSender;
+  private readonly collector: StepSender;
   private readonly queue: SubmittedStep[] = [];
   private readonly snapshots: Snapshot[] = [];
   private position: TrainingPosition;
@@ -100,8 +107,10 @@ class Segment {
       batches: dependencies.batches,
       cutIntoChunks: (batch) => planChunks(batch, model.chunkLimits),
     };
-    const signal = AbortSignal.any([options.signal, options.waiting.signal]);
+    const { signal } = options.waiting;
+    // A step is sent whole or not at all, also when the segment is asked to hand over.
     this.sender = { client, model, adam: optimization.adam, signal };
+    this.collector = { ...this.sender, signal: AbortSignal.any([options.signal, signal]) };
     this.next = this.plan(position.collectedThrough + 1, position.nextSeqId, position.tokens);
   }
 
@@ -110,9 +119,11 @@ class Segment {
       await this.refill();
       while (this.queue.length > 0) {
         await this.collectHead();
+        if (this.options.signal.aborted) break;
         await this.refill();
         if (this.isTimeUp()) break;
       }
+      if (this.input.savesAtEnd) await this.saveReached();
     } catch (error) {
       if (!this.canHandOver(error)) throw error;
     }
@@ -127,6 +138,7 @@ class Segment {
       tokensBefore,
       timedSchedules: timed?.schedules ?? [],
       evaluatedThrough: this.input.evaluatedThrough,
+      lastStep: this.input.stopAt ?? this.input.plan.totalSteps,
     });
   }
 
@@ -154,10 +166,9 @@ class Segment {
     const [head] = this.queue;
     if (!head) return;
     const { planned } = head;
-    const answers = await collectStep(this.sender, head);
+    const answers = await collectStep(this.collector, head);
     this.dependencies.journals.record(planned, answers);
     this.queue.shift();
-    await this.retireRolling(planned);
     this.position = {
       ...this.position,
       collectedThrough: planned.step,
@@ -173,6 +184,18 @@ class Segment {
       });
     }
     this.options.onProgress(planned.step);
+    await this.retireRolling(planned);
+  }
+
+  /** Saves where training stands, unless a checkpoint is there already. */
+  private async saveReached(): Promise<void> {
+    const { plan } = this.input;
+    const { collectedThrough: step, nextSeqId, tokens } = this.position;
+    if (this.queue.length > 0 || step < 1 || checkpointDueAt(plan.checkpoints, step, plan.totalSteps)) return;
+    const planned = planSave({ step, seqId: nextSeqId, tokens, ttlSeconds: plan.checkpoints.ttlSeconds });
+    const answers = await collectStep(this.collector, await submitStep(this.sender, planned));
+    this.dependencies.journals.record(planned, answers);
+    this.position = { ...this.position, nextSeqId: nextSeqId + planned.requestCount };
   }
 
   /** Only the newest rolling checkpoint is kept. One that cannot be deleted expires by itself. */
@@ -197,7 +220,6 @@ class Segment {
    * service that is away or without room, and a full disk, are the run's to wait for.
    */
   private canHandOver(error: unknown): boolean {
-    if (this.options.signal.aborted) return false;
     if (error instanceof DomainError && error.code === 'session-lost') {
       this.lost = error.message;
       return true;
@@ -208,7 +230,7 @@ class Segment {
       return true;
     }
     // What was submitted is collected by its promise, whoever collects it.
-    if (this.options.waiting.reason() !== null) return true;
+    if (this.options.signal.aborted || this.options.waiting.reason() !== null) return true;
     if (!(error instanceof DomainError) || !WAITED_FOR.includes(error.code)) return false;
     this.unreachable = error.message;
     return true;
@@ -227,7 +249,14 @@ class Segment {
       seconds: (this.dependencies.now() - this.startedAt) / 1000,
       waitingFor: this.waitingFor,
       lost,
+      sentThrough: this.sentThrough(),
     };
+  }
+
+  /** An earlier attempt may have got further than this one did. */
+  private sentThrough(): number {
+    if (isRepeated(this.input, this.options)) return this.input.throughStep;
+    return this.isSubmitting ? this.next.step : this.next.step - 1;
   }
 
   private get waitingFor(): string | null {

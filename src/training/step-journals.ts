@@ -46,14 +46,18 @@ export interface JournalOpening {
   readonly keepCheckpoints?: (row: CheckpointRow) => boolean;
 }
 
+/** Rows that are asked for again: a retried segment's last one, and the checkpoint before each of its own. */
+const REMEMBERED = { metrics: 1, timing: 1, checkpoints: 64 };
+
 export async function openJournals(opening: JournalOpening): Promise<Journals> {
   const { store, run, epoch, keepSteps, keepCheckpoints } = opening;
   const steps = { epoch, ...(keepSteps && { keep: keepSteps }) };
   return {
-    metrics: await store.openJournal(run, 'metrics', steps),
-    timing: await store.openJournal(run, 'timing', steps),
+    metrics: await store.openJournal(run, 'metrics', { ...steps, remember: REMEMBERED.metrics }),
+    timing: await store.openJournal(run, 'timing', { ...steps, remember: REMEMBERED.timing }),
     checkpoints: await store.openJournal(run, 'checkpoints', {
       epoch,
+      remember: REMEMBERED.checkpoints,
       ...(keepCheckpoints && { keep: keepCheckpoints }),
     }),
   };
@@ -159,7 +163,7 @@ export function createStepJournals(borrowed: BorrowedJournals, options: StepJour
       const at = options.now();
       const checkpoint = checkpointRow(options, planned, answers);
       if (checkpoint) checkpoints.append(checkpoint);
-      if (planned.step === 0) return;
+      if (planned.chunks.length === 0) return;
       timing.append({
         step: planned.step,
         at: at.toISOString(),

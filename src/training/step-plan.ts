@@ -40,6 +40,8 @@ export interface StepStart {
   readonly timedSchedules: readonly string[];
   /** No schedule is due up to this step: a rewind replays what was evaluated already. */
   readonly evaluatedThrough: number;
+  /** The run ends here: the plan's last step, or an earlier one it was asked to stop at. */
+  readonly lastStep: number;
 }
 
 /** A pure function of plan, data and start, so that a retry sends exactly what was sent before. */
@@ -49,10 +51,10 @@ export function planStep(planner: StepPlanner, start: StepStart): PlannedStep {
   const examples = step === 0 ? [] : planner.batches(step).map((index) => data.example(index));
   const chunks = step === 0 ? [] : planner.cutIntoChunks(examples.map(({ datum }) => datum));
   const tokensAfter = start.tokensBefore + examples.reduce((sum, { datum }) => sum + datum.tokens.length, 0);
-  const facts = { step, totalSteps: plan.totalSteps, tokensBefore: start.tokensBefore, tokensAfter };
+  const facts = { step, totalSteps: start.lastStep, tokensBefore: start.tokensBefore, tokensAfter };
   const due = step <= start.evaluatedThrough ? [] : schedulesDueAt(plan.evaluations, facts);
   const schedules = [...new Set([...due, ...start.timedSchedules])];
-  const checkpoint = checkpointDueAt(plan.checkpoints, step, plan.totalSteps);
+  const checkpoint = checkpointDueAt(plan.checkpoints, step, start.lastStep);
   const samplerName = samplerNameOf(step, checkpoint, schedules.length > 0);
   const training = step === 0 ? 0 : chunks.length + 1;
 
@@ -71,6 +73,30 @@ export function planStep(planner: StepPlanner, start: StepStart): PlannedStep {
     samplerName,
     schedules,
     isBlocking: plan.evaluations.some(({ name, mode }) => mode === 'blocking' && schedules.includes(name)),
+  };
+}
+
+export interface ReachedState {
+  readonly step: number;
+  readonly seqId: number;
+  readonly tokens: number;
+  readonly ttlSeconds: number | null;
+}
+
+/** Saves the state after a step that was trained without: it resumes training and is not sampled from. */
+export function planSave({ step, seqId, tokens, ttlSeconds }: ReachedState): PlannedStep {
+  return {
+    step,
+    firstSeqId: seqId,
+    requestCount: 1,
+    examples: [],
+    chunks: [],
+    learningRate: 0,
+    tokensAfter: tokens,
+    checkpoint: { name: stepName(step), kind: 'reached', ttlSeconds },
+    samplerName: null,
+    schedules: [],
+    isBlocking: false,
   };
 }
 

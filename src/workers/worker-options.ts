@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { TemporalAddress } from '../config/temporal-connection';
+import type { WorkerVersion } from '../config/worker-version';
 import type { EngineAccessOptions } from '../training/engine-access';
 
 export interface RunWorkersOptions {
@@ -15,5 +16,7 @@ export interface RunWorkersOptions {
   readonly huggingFaceToken?: string;
   readonly engine: Omit<EngineAccessOptions, 'unreachableAfterMs'>;
   readonly plugins?: string;
+  /** The release the workers belong to; without one they take work of any. */
+  readonly version?: WorkerVersion;
   readonly logger: Logger;
 }

@@ -10,6 +10,9 @@ import type { WorkerDependencies } from './dependencies';
 import { DomainFailureInterceptor } from './domain-failure-interceptor';
 import { nativeConnectionOptions } from './native-connection';
 import { activitiesOf, defaultConcurrency } from './roles';
+import { versioningOptions } from './versioning-options';
+import type { DeploymentReader } from './watch-version';
+import { watchVersion } from './watch-version';
 import type { RunWorkersOptions } from './worker-options';
 
 export interface RunningWorkers {
@@ -21,6 +24,8 @@ export interface RunningWorkers {
 
 /** What an activity in flight may still do once a stop is asked for; segments end by themselves much sooner. */
 const GRACE = '5 seconds';
+/** Shorter than a worker's way out, which waits for the answer. */
+const DESCRIBE_LIMIT_MS = 3000;
 
 /** Starts a worker a role on one connection. The Temporal runtime and its logging are the caller's. */
 export async function runWorkers(options: RunWorkersOptions): Promise<RunningWorkers> {
@@ -31,17 +36,47 @@ export async function runWorkers(options: RunWorkersOptions): Promise<RunningWor
   const workers = await Promise.all(
     roles.map((role) => createWorker({ role, options, connection, dependencies })),
   );
+  const ended = new AbortController();
+  const taskQueues = roles.map((role) => TASK_QUEUES[role]);
+  const watching = watchOwnVersion(options, { connection, taskQueues, signal: ended.signal });
   const run = Promise.all(workers.map((worker) => worker.run()))
     .then(() => undefined)
-    .finally(() => connection.close());
+    .finally(async () => {
+      ended.abort();
+      await watching;
+      await connection.close();
+    });
   return {
-    taskQueues: roles.map((role) => TASK_QUEUES[role]),
+    taskQueues,
     run,
     shutdown() {
       stopping.abort();
+      ended.abort();
       for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
     },
   };
+}
+
+async function watchOwnVersion(
+  { version, connection: server, logger }: RunWorkersOptions,
+  { connection, taskQueues, signal }: WatchedWorkers,
+): Promise<void> {
+  if (version === undefined) return;
+  const { workflowService } = connection;
+  const soon = <Value>(ask: () => Promise<Value>) =>
+    connection.withDeadline(Date.now() + DESCRIBE_LIMIT_MS, ask);
+  const service: DeploymentReader = {
+    describeWorkerDeployment: (request) => soon(() => workflowService.describeWorkerDeployment(request)),
+    describeWorkerDeploymentVersion: (request) =>
+      soon(() => workflowService.describeWorkerDeploymentVersion(request)),
+  };
+  await watchVersion({ version, server, service, taskQueues, logger, signal });
+}
+
+interface WatchedWorkers {
+  readonly connection: NativeConnection;
+  readonly taskQueues: readonly string[];
+  readonly signal: AbortSignal;
 }
 
 interface WorkerSpec {
@@ -62,6 +97,7 @@ function createWorker({ role, options, connection, dependencies }: WorkerSpec): 
     // The longest pause between heartbeats that reach the server: a dead worker is noticed within three seconds.
     maxHeartbeatThrottleInterval: '1 second',
     shutdownGraceTime: GRACE,
+    ...versioningOptions(options.version),
     ...(role === 'workflows' && workflowOptions()),
   });
 }

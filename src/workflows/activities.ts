@@ -1,4 +1,4 @@
-import { proxyActivities } from '@temporalio/workflow';
+import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { EvaluationActivities } from '../activities/evaluation-activities';
 import type { RunActivities } from '../activities/run-activities';
 import type { TrainingActivities } from '../activities/training-activities';
@@ -25,13 +25,24 @@ export const trainer = proxyActivities<TrainingActivities>({
   taskQueue: TASK_QUEUES.training,
   startToCloseTimeout: '1 day',
   heartbeatTimeout: '3 seconds',
-  // A service that is away is waited for by the run, which shows it.
+  // One that is cancelled hands over: how far it got is what counts.
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+  // A service that is away or full, and a full disk, are waited for by the run, which shows it.
   retry: {
     initialInterval: '250 ms',
     backoffCoefficient: 1.5,
     maximumInterval: '5 seconds',
-    nonRetryableErrorTypes: ['unreachable'],
+    nonRetryableErrorTypes: ['unreachable', 'engine-busy', 'store-full'],
   },
+});
+
+/** A last word to the service about a run that is being cancelled: tried once, and not for long. */
+export const closer = proxyActivities<TrainingActivities>({
+  taskQueue: TASK_QUEUES.training,
+  scheduleToStartTimeout: '5 seconds',
+  startToCloseTimeout: '20 seconds',
+  heartbeatTimeout: '3 seconds',
+  retry: { maximumAttempts: 1 },
 });
 
 /** Keeps the service's session alive for as long as the run needs it, on whatever worker lives. */

@@ -1,5 +1,6 @@
-import { defineQuery, defineSignal } from '@temporalio/workflow';
+import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { SupervisedConfig } from '../config/supervised-config';
+import type { ControlReceipt, ControlRequest, StopRequest } from '../core/controls';
 import type { CellScore, EvaluationCell, LiveStatus, ScoreRow } from '../core/run';
 
 /** What starts a run. The workflow id is `train/<run>`. */
@@ -64,3 +65,7 @@ export const evaluationsQuery = defineQuery<readonly EvaluationCell[]>('evaluati
 /** The newest scores; the whole history is in the store's scores.jsonl. */
 export const scoresQuery = defineQuery<readonly ScoreRow[]>('scores');
 export const evaluationFinishedSignal = defineSignal<[EvaluationFinished]>('evaluationFinished');
+/** Ends the run after a step: it is saved and evaluated as a last step is. Answered with the step. */
+export const stopUpdate = defineUpdate<ControlReceipt, [StopRequest]>('stop');
+/** Says why the server is about to be asked to cancel the run. */
+export const explainCancelUpdate = defineUpdate<ControlReceipt, [ControlRequest]>('explainCancel');

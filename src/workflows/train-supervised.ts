@@ -1,7 +1,8 @@
 import { CancellationScope, ContinueAsNew, isCancellation } from '@temporalio/workflow';
 import { preparation } from './activities';
 import type { TrainReport, TrainSupervisedInput } from './contracts';
-import { closeCancelled, closeCompleted, closeFailed } from './training/close-run';
+import { closeCancelled, closeFailed, closeTrained, saveReached } from './training/close-run';
+import { ControlDesk } from './training/control-desk';
 import { EvaluationDesk } from './training/evaluation-desk';
 import { answerQueries } from './training/queries';
 import { trainSteps } from './training/train-steps';
@@ -13,7 +14,8 @@ import { initialState } from './training/training-state';
  *
  * Every batch counts exactly once in the final weights, whichever process dies: steps run in segments whose
  * retries repeat the same requests, and a model that is lost is opened again from its last checkpoint.
- * Cancelling stops at once, cancels its evaluations and releases the model.
+ * Stopping finishes, saves and evaluates a last step. Cancelling saves what was reached where that is quick, cancels
+ * the run's evaluations and releases the model.
  */
 export async function trainSupervised(
   input: TrainSupervisedInput,
@@ -21,20 +23,25 @@ export async function trainSupervised(
 ): Promise<TrainReport> {
   const current = { state: carried ?? null };
   answerQueries(input.run, current);
+  const controls = new ControlDesk(input, current);
   const evaluations = new EvaluationDesk(input, current);
 
   try {
     current.state ??= initialState(await preparation.prepareRun(input));
     evaluations.open();
-    await trainSteps({ input, state: current.state, evaluations });
+    await trainSteps({ input, state: current.state, evaluations, controls });
     await evaluations.finish();
-    return await closeCompleted(input, current.state);
+    await controls.close();
+    return await closeTrained(input, current.state);
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
     return await CancellationScope.nonCancellable(async () => {
+      const { state } = current;
+      if (state && isCancellation(error)) evaluations.decline(await saveReached(state, controls.segments));
       await evaluations.abandon();
-      if (isCancellation(error)) return closeCancelled(input, current.state, error);
-      return closeFailed(input, current.state, error);
+      await controls.close();
+      if (isCancellation(error)) return closeCancelled(input, state, error);
+      return closeFailed(input, state, error);
     });
   }
 }

@@ -68,15 +68,20 @@ function describe(report: RunReport): [name: string, value: string][] {
     ['run', report.run],
     ['status', reason === undefined ? report.status : `${report.status}: ${reason}`],
     ...(waitingFor ? [pair('waiting for', `${waitingFor.what}, since ${waitingFor.since}`)] : []),
-    ['step', `${report.step} of ${report.totalSteps || '?'}`],
+    ['step', `${report.step} of ${report.totalSteps || '?'}${stopNote(report)}`],
     ['kind', report.kind],
     ['model', report.model],
     ['engine', report.engine],
     ['started', report.startedAt],
     ...(report.closedAt === null ? [] : [pair('closed', report.closedAt)]),
     ...(rewinds > 0 ? [pair('rewinds', `${rewinds}, ${stepsReplayed} steps trained again`)] : []),
+    ...(report.remarks ?? []).map((remark) => pair('remark', remark)),
     ...(finalWeightsDigest === null ? [] : [pair('final weights', finalWeightsDigest)]),
   ];
+}
+
+function stopNote({ stopAt }: RunReport): string {
+  return stopAt === null ? '' : `, stops after ${stopAt}`;
 }
 
 function pair(name: string, value: string): [string, string] {

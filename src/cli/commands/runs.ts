@@ -9,8 +9,8 @@ import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
 import type { MetricsFlags } from './runs-actions';
-import { cancelOneRun } from './runs-cancel';
-import type { CancelFlags } from './runs-cancel';
+import { cancelOneRun, stopOneRun } from './runs-ending';
+import type { EndingFlags, StopFlags } from './runs-ending';
 import { listRuns, showMetrics, showRun, showScores, watchOneRun } from './runs-actions';
 
 interface RunsFlags extends PlaceFlags {
@@ -20,13 +20,16 @@ interface RunsFlags extends PlaceFlags {
 type Action = (session: Session, output: Output) => Promise<number>;
 
 export function createCommand(): Command {
-  const command = new Command('runs').description('What runs there are, how they stand, and cancelling one');
+  const command = new Command('runs').description(
+    'What runs there are, how they stand, and ending one early',
+  );
   const subcommands = [
     listCommand(),
     showCommand(),
     scoresCommand(),
     metricsCommand(),
     watchCommand(),
+    stopCommand(),
     cancelCommand(),
   ];
   for (const subcommand of subcommands) {
@@ -87,13 +90,28 @@ function watchCommand(): Command {
     );
 }
 
+function stopCommand(): Command {
+  return new Command('stop')
+    .description('end a run early: a last step is finished, saved and evaluated; waits for the end')
+    .argument('<run>')
+    .option('--at-step <n>', 'the last step to train, instead of the next possible; does not wait', parseStep)
+    .option('--detach', 'return as soon as the step is known')
+    .option('--yes', 'without asking; needed where no terminal is')
+    .option('--reason <text>', 'why, for controls.jsonl')
+    .action(async (run: string, flags: RunsFlags & StopFlags) => {
+      process.exitCode = await stopOneRun(run, flags, openOutput(flags));
+    });
+}
+
 function cancelCommand(): Command {
   return new Command('cancel')
-    .description('end a run for good and wait until it is closed; its checkpoints and scores stay')
+    .description(
+      'end a run at once and wait until it is closed; what it reached is saved where that is quick',
+    )
     .argument('<run>')
     .option('--yes', 'without asking; needed where no terminal is')
-    .option('--reason <text>', "why, for the workflow's history on the Temporal server")
-    .action(async (run: string, flags: RunsFlags & CancelFlags) => {
+    .option('--reason <text>', 'why, for controls.jsonl')
+    .action(async (run: string, flags: RunsFlags & EndingFlags) => {
       process.exitCode = await cancelOneRun(run, flags, openOutput(flags));
     });
 }

@@ -3,6 +3,8 @@ import type { Environment } from '../../config/environment';
 import { readEnvironment } from '../../config/environment';
 import { DEFAULT_NAMESPACE } from '../../config/temporal-connection';
 import type { TemporalAddress } from '../../config/temporal-connection';
+import type { WorkerVersion } from '../../config/worker-version';
+import { readWorkerVersion } from '../../config/worker-version';
 import { DomainError } from '../../core/errors';
 import { TASK_QUEUES } from '../../core/task-queues';
 import { resolveTemporal } from '../../stack/resolve-temporal';
@@ -17,6 +19,8 @@ interface WorkerFlags extends ServiceFlags {
   readonly concurrency?: Readonly<Record<string, number>>;
   readonly engine?: string;
   readonly plugins?: string;
+  readonly deployment?: string;
+  readonly buildId?: string;
   readonly temporalAddress?: string;
   readonly localEngine?: string;
 }
@@ -38,6 +42,11 @@ export function createCommand(): Command {
     )
     .option('--engine <url>', 'training service (TINKER_BASE_URL, else the engine of the stack)')
     .option('--plugins <file>', 'plug-in file (else everstep.config.ts here, if there is one)')
+    .option(
+      '--deployment <name>',
+      'deployment this worker belongs to (EVERSTEP_DEPLOYMENT); with --build-id it gets work only while its version is current',
+    )
+    .option('--build-id <id>', 'release of the deployment (EVERSTEP_BUILD_ID)')
     .addOption(new Option('--temporal-address <address>').hideHelp())
     .addOption(new Option('--local-engine <url>').hideHelp())
     .action(async (flags: WorkerFlags) => {
@@ -49,6 +58,7 @@ export function createCommand(): Command {
 async function run(flags: WorkerFlags): Promise<number> {
   const stop = waitForStop({ exitWithParent: flags.exitWithParent === true });
   const environment = readEnvironment(flags);
+  const version = chooseVersion(flags, environment);
   return runWorkerService({
     environment,
     connection: chooseTemporal(flags, environment),
@@ -56,6 +66,7 @@ async function run(flags: WorkerFlags): Promise<number> {
     concurrency: flags.concurrency ?? {},
     engine: chooseEngine(flags, environment),
     ...(flags.plugins === undefined ? {} : { plugins: flags.plugins }),
+    ...(version === null ? {} : { version }),
     stop,
     onReady: printReady,
   });
@@ -71,6 +82,15 @@ function chooseTemporal(flags: WorkerFlags, environment: Environment): TemporalA
     `No Temporal server for the worker: TEMPORAL_ADDRESS is not set and no stack runs on ${environment.dataFolder}. ` +
       'Set it, or start `npx everstep dev`, which has workers of its own.',
   );
+}
+
+/** A stack's own workers have no version, whatever the environment says: nobody makes one current there. */
+function chooseVersion(flags: WorkerFlags, environment: Environment): WorkerVersion | null {
+  const isOfStack = flags.temporalAddress !== undefined;
+  return readWorkerVersion({
+    deployment: flags.deployment ?? (isOfStack ? null : environment.deployment),
+    buildId: flags.buildId ?? (isOfStack ? null : environment.buildId),
+  });
 }
 
 function chooseEngine(flags: WorkerFlags, environment: Environment): { url?: string; apiKey?: string } {

@@ -8,7 +8,8 @@ export interface CheckpointSchedule {
 
 export interface DueCheckpoint {
   readonly name: string;
-  readonly kind: 'first' | 'periodic' | 'rolling' | 'final';
+  /** `reached`: outside any rhythm, where a run was ended. */
+  readonly kind: 'first' | 'periodic' | 'rolling' | 'final' | 'reached';
   /** Seconds after which the service may delete it; null keeps it. */
   readonly ttlSeconds: number | null;
 }

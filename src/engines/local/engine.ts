@@ -8,7 +8,7 @@ export interface LocalEngineOptions {
   /** 0 takes a free one. */
   readonly port: number;
   readonly host?: '127.0.0.1';
-  /** Checkpoints live here and outlive the process. */
+  /** Checkpoints and the record of applied steps live here and outlive the process. */
   readonly dataFolder: string;
   /** Stays the caller's: close it after the engine. */
   readonly runtime: ModelRuntime;
@@ -26,6 +26,8 @@ export interface LocalEngine {
   close(): Promise<void>;
 }
 
+const DURABLE: EngineProfile = { deduplicate: true, ordered: true, deterministic: true, maxModels: null };
+
 /** Serves the Tinker protocol from this process until closed. */
 export async function startLocalEngine(options: LocalEngineOptions): Promise<LocalEngine> {
   const service = await EngineService.start({
@@ -34,7 +36,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     logger: options.logger,
     sessionTimeoutMs: options.sessionTimeoutMs ?? 300_000,
     longPollMs: options.longPollMs ?? 35_000,
-    profile: { deduplicate: true, ordered: true, ...options.profile },
+    profile: { ...DURABLE, ...options.profile },
   });
   const app = createApp(service);
   try {

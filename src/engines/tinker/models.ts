@@ -1,10 +1,13 @@
 import { DomainError } from '../../core/errors';
 import type { JsonObject } from './codec/json-values';
-import { stringFrom } from './codec/json-values';
+import { numberFrom, stringFrom } from './codec/json-values';
 import type { Connection } from './connection';
 import type { Subject } from './failures';
+import { failureOf, isRouteMissing } from './failures';
 import { collectJson, submit } from './futures';
+import { refusalOf } from './model-refusals';
 import type { CallOptions } from './protocol-call';
+import { jsonOf } from './protocol-call';
 
 interface LoraConfig {
   readonly rank: number;
@@ -29,6 +32,10 @@ interface RestoreSpec extends ModelSpec {
   readonly optimizer: boolean;
 }
 
+/**
+ * Opening a model throws `engine-busy` where the service has no room for another one, `checkpoint-missing` and
+ * `checkpoint-damaged` where another checkpoint would do, and `session-lost` where its session has ended.
+ */
 export interface ModelCalls {
   createModel(spec: ModelSpec, options?: CallOptions): Promise<{ readonly modelId: string }>;
   /** A model that continues a checkpoint; `nextSeqId` is the first free sequence number. */
@@ -36,30 +43,57 @@ export interface ModelCalls {
     spec: RestoreSpec,
     options?: CallOptions,
   ): Promise<{ readonly modelId: string; readonly nextSeqId: number }>;
-  /** Does nothing where the model is gone already. */
+  /** Nothing is done to the model any more once this resolves. Does nothing where the model is gone already. */
   unloadModel(modelId: string, options?: CallOptions): Promise<void>;
+  /** Optimizer steps the model was given, also in an earlier life of the server; null where the server does not count. */
+  appliedSteps(modelId: string, options?: CallOptions): Promise<number | null>;
 }
+
+/** A model that could not be loaded is cleared away if that is quickly done; else it ends with its session. */
+const UNLOAD_MS = 5000;
 
 export function createModelCalls(connection: Connection): ModelCalls {
   return {
-    createModel: (spec, options = {}) => createModel(connection, spec, options),
+    createModel: (spec, options = {}) => namingRefusal(() => createModel(connection, spec, options)),
     async createModelFromCheckpoint(spec, options = {}) {
       const { restore } = await connection.profile(options);
-      return restore === 'create-via-load'
-        ? { modelId: await createViaLoad(connection, spec, options), nextSeqId: 1 }
-        : { modelId: await createThenLoad(connection, spec, options), nextSeqId: 2 };
+      return namingRefusal(async () =>
+        restore === 'create-via-load'
+          ? { modelId: await createViaLoad(connection, spec, options), nextSeqId: 1 }
+          : { modelId: await createThenLoad(connection, spec, options), nextSeqId: 2 },
+      );
     },
-    async unloadModel(modelId, { signal } = {}) {
-      const subject: Subject = { what: `unload_model ${modelId}`, missing: 'session-lost' };
-      const body = { model_id: modelId, type: 'unload_model' };
-      try {
-        const ref = await submit(connection, { route: 'unload_model', subject, body, signal });
-        await collectJson(connection, ref, { type: 'UnloadModel', subject, signal });
-      } catch (error) {
-        if (!(error instanceof DomainError && error.code === 'session-lost')) throw error;
-      }
+    unloadModel: (modelId, options = {}) => unload(connection, modelId, options),
+    async appliedSteps(modelId, { signal } = {}) {
+      const { countsAppliedSteps } = await connection.profile({ signal });
+      if (!countsAppliedSteps) return null;
+      const route = `/everstep/applied_steps?model_id=${encodeURIComponent(modelId)}`;
+      const subject: Subject = { what: `applied steps of ${modelId}`, missing: 'engine-refused' };
+      const reply = await connection.send({ route, subject, method: 'GET', signal });
+      if (isRouteMissing(reply)) return null;
+      if (reply.status >= 300) throw failureOf(reply, subject);
+      return numberFrom(jsonOf(reply, subject)['applied_steps'], 'applied_steps');
     },
   };
+}
+
+async function unload(connection: Connection, modelId: string, { signal }: CallOptions): Promise<void> {
+  const subject: Subject = { what: `unload_model ${modelId}`, missing: 'session-lost' };
+  const body = { model_id: modelId, type: 'unload_model' };
+  try {
+    const ref = await submit(connection, { route: 'unload_model', subject, body, signal });
+    await collectJson(connection, ref, { type: 'UnloadModel', subject, signal });
+  } catch (error) {
+    if (!(error instanceof DomainError && error.code === 'session-lost')) throw error;
+  }
+}
+
+async function namingRefusal<Result>(open: () => Promise<Result>): Promise<Result> {
+  try {
+    return await open();
+  } catch (error) {
+    throw refusalOf(error);
+  }
 }
 
 async function createModel(
@@ -106,8 +140,13 @@ async function createThenLoad(
   options: CallOptions,
 ): Promise<string> {
   const { modelId } = await createModel(connection, spec, options);
-  await loadWeights(connection, spec, { ...options, target: { model_id: modelId, seq_id: 1 } });
-  return modelId;
+  try {
+    await loadWeights(connection, spec, { ...options, target: { model_id: modelId, seq_id: 1 } });
+    return modelId;
+  } catch (error) {
+    await unload(connection, modelId, { signal: AbortSignal.timeout(UNLOAD_MS) }).catch(() => undefined);
+    throw error;
+  }
 }
 
 async function loadWeights(

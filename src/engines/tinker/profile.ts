@@ -17,6 +17,8 @@ export interface ServerProfile {
   readonly restore: 'create-via-load' | 'load';
   readonly supportsTtl: boolean;
   readonly readsWeights: boolean;
+  /** Whether it can be asked how many optimizer steps a model was given, also one that is gone. */
+  readonly countsAppliedSteps: boolean;
   /** In tokens; null where the server does not say. */
   readonly maxSequenceLength: number | null;
   readonly maxChunkDatums: number;
@@ -36,6 +38,7 @@ export const KNOWN_PROFILES = {
     restore: 'create-via-load',
     supportsTtl: true,
     readsWeights: true,
+    countsAppliedSteps: true,
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
   },
@@ -49,6 +52,7 @@ export const KNOWN_PROFILES = {
     restore: 'create-via-load',
     supportsTtl: true,
     readsWeights: true,
+    countsAppliedSteps: false,
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
   },
@@ -64,6 +68,7 @@ export const KNOWN_PROFILES = {
     restore: 'load',
     supportsTtl: false,
     readsWeights: true,
+    countsAppliedSteps: false,
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
   },
@@ -103,6 +108,7 @@ function identify({ hostName, config }: ProfileEvidence): ServerProfile {
       ...KNOWN_PROFILES.everstep,
       deduplicates: everstep['deduplicates'] === true,
       deterministic: everstep['deterministic'] === true,
+      countsAppliedSteps: everstep['counts_applied_steps'] === true,
     };
   }
   const isCloud = /(^|\.)thinkingmachines\.(dev|ai)$/.test(hostName);

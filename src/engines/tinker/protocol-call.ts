@@ -8,7 +8,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A JSON request of the protocol. `route` is what follows `/api/v1/`. */
+/** A JSON request. `route` is what follows `/api/v1/`, or a path of its own beside the protocol where it begins with `/`. */
 export interface ProtocolCall extends CallOptions {
   readonly route: string;
   readonly subject: Subject;
@@ -37,7 +37,7 @@ export function httpCall(call: ProtocolCall, key: string | undefined): HttpCall 
     isResendable: call.isResendable,
     isPoll: call.isPoll,
     signal: call.signal,
-    path: `/api/v1/${route}`,
+    path: route.startsWith('/') ? route : `/api/v1/${route}`,
     headers: {
       'user-agent': 'everstep',
       accept: accept ?? 'application/json',

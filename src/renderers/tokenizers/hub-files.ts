@@ -1,8 +1,9 @@
-import { mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { downloadFile, HubApiError, modelInfo } from '@huggingface/hub';
 import { DomainError } from '../../core/errors';
+import { isRecord } from '../reply-blocks';
 
 export interface HubTokenizerSource {
   /** `owner/name` of a model. */
@@ -18,18 +19,32 @@ export interface HubTokenizerSource {
 const REQUIRED = 'tokenizer.json';
 const OPTIONAL = ['tokenizer_config.json', 'chat_template.jinja'];
 const COMMIT = /^[0-9a-f]{40}$/;
+const MODEL_NAME = /^(?!\.)[\w.-]+(\/(?!\.)[\w.-]+)?$/;
 
-/** Brings a model's tokenizer files into the cache and returns their folder. Files already there are kept. */
+/**
+ * Brings a model's tokenizer files into the cache and returns their folder:
+ *
+ * ```
+ * <cacheFolder>/tokenizers/<owner>--<name>/<commit>/    files of a commit, and `.complete` once all are there
+ *                                          refs/<revision>   commit a branch or tag last stood for
+ *                                          local/       put there by a person; used instead of the hub
+ * ```
+ *
+ * A commit that is there is not fetched again, and a hub that cannot be reached is no failure while a branch is known.
+ */
 export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<string> {
-  if (source.token && !source.token.startsWith('hf_')) {
+  if (!MODEL_NAME.test(source.hub)) {
     throw new DomainError(
-      'unauthorized',
-      'The Hugging Face token does not begin with "hf_". Correct HF_TOKEN.',
+      'unknown-model',
+      `"${source.hub.slice(0, 120)}" is no name of a model on the hub, such as "Qwen/Qwen3-8B". Correct it.`,
     );
   }
+  const local = join(homeOf(source), 'local');
+  if (await exists(join(local, REQUIRED))) return local;
+  checkToken(source);
   try {
     const commit = await resolveCommit(source);
-    const folder = join(source.cacheFolder, 'tokenizers', source.hub.replaceAll('/', '--'), commit);
+    const folder = join(homeOf(source), commit);
     // The marker is written last, so that a folder left behind by a crash is completed.
     if (await exists(join(folder, '.complete'))) return folder;
     await mkdir(folder, { recursive: true });
@@ -43,29 +58,60 @@ export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<s
   }
 }
 
+function homeOf({ cacheFolder, hub }: HubTokenizerSource): string {
+  return join(cacheFolder, 'tokenizers', hub.replaceAll('/', '--'));
+}
+
+function checkToken({ token }: HubTokenizerSource): void {
+  if (!token || token.startsWith('hf_')) return;
+  throw new DomainError(
+    'unauthorized',
+    'The Hugging Face token does not begin with "hf_". Correct HF_TOKEN.',
+  );
+}
+
 async function resolveCommit(source: HubTokenizerSource): Promise<string> {
-  if (source.revision && COMMIT.test(source.revision)) return source.revision;
-  const info = await modelInfo({
-    name: source.hub,
-    additionalFields: ['sha'],
-    ...(source.revision ? { revision: source.revision } : {}),
-    ...accessOf(source),
-  });
-  return info.sha;
+  const { revision = 'main' } = source;
+  if (COMMIT.test(revision)) return revision;
+  const reference = join(homeOf(source), 'refs', encodeURIComponent(revision));
+  try {
+    const { sha } = await modelInfo({
+      name: source.hub,
+      additionalFields: ['sha'],
+      ...(source.revision ? { revision: source.revision } : {}),
+      ...accessOf(source),
+    });
+    await replaceFile(reference, new TextEncoder().encode(sha));
+    return sha;
+  } catch (error) {
+    const known = isOutage(error) ? await readKnown(reference) : null;
+    if (known === null) throw error;
+    return known;
+  }
+}
+
+async function readKnown(reference: string): Promise<string | null> {
+  const text = await readFile(reference, 'utf8').catch(() => '');
+  return COMMIT.test(text) ? text : null;
 }
 
 async function fetchFile(source: HubTokenizerSource, commit: string, target: string): Promise<boolean> {
   const name = target.slice(dirname(target).length + 1);
   const blob = await downloadFile({ repo: source.hub, path: name, revision: commit, ...accessOf(source) });
   if (blob === null) return false;
+  await replaceFile(target, new Uint8Array(await blob.arrayBuffer()));
+  return true;
+}
+
+async function replaceFile(target: string, content: Uint8Array): Promise<void> {
   const partial = `${target}.${randomUUID()}.partial`;
   try {
-    await writeFile(partial, new Uint8Array(await blob.arrayBuffer()));
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(partial, content);
     await rename(partial, target);
   } finally {
     await rm(partial, { force: true });
   }
-  return true;
 }
 
 function accessOf({ token, hubUrl }: HubTokenizerSource): { accessToken?: string; hubUrl?: string } {
@@ -79,22 +125,35 @@ async function exists(path: string): Promise<boolean> {
   );
 }
 
-function noTokenizer({ hub }: HubTokenizerSource): DomainError {
+function noTokenizer(source: HubTokenizerSource): DomainError {
   return new DomainError(
     'unknown-model',
-    `Model "${hub}" has no tokenizer.json on the hub. Use a model with one, or a local folder that holds it.`,
+    `Model "${source.hub}" has no tokenizer.json on the hub. Use a model with one, or ${localRemedy(source)}.`,
   );
 }
 
-function explain(error: unknown, { hub, revision, token }: HubTokenizerSource): DomainError {
+function localRemedy(source: HubTokenizerSource): string {
+  return `put its tokenizer.json and chat_template.jinja into ${join(homeOf(source), 'local')}`;
+}
+
+/** Whether the hub cannot answer for now, rather than refusing. */
+function isOutage(error: unknown): boolean {
+  const status = error instanceof HubApiError ? error.statusCode : null;
+  return status === null || status === 429 || status >= 500;
+}
+
+function explain(error: unknown, source: HubTokenizerSource): DomainError {
+  const { hub, revision, token } = source;
   const status = error instanceof HubApiError ? error.statusCode : null;
   if (status === 401 || status === 403) {
     const remedy = token
-      ? 'Ask for access on its page with the account of your token.'
-      : 'Set HF_TOKEN to a token of an account that may read it.';
-    return new DomainError('unauthorized', `Model "${hub}" is private, gated or does not exist. ${remedy}`, {
-      cause: error,
-    });
+      ? 'Ask for access on its page with the account of your token'
+      : 'Set HF_TOKEN to a token of an account that may read it';
+    return new DomainError(
+      'unauthorized',
+      `Model "${hub}" is private, gated or does not exist. ${remedy}, or ${localRemedy(source)}.`,
+      { cause: error },
+    );
   }
   if (status === 404) {
     const at = revision ? ` at revision "${revision}"` : '';
@@ -102,10 +161,10 @@ function explain(error: unknown, { hub, revision, token }: HubTokenizerSource): 
       cause: error,
     });
   }
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : String(error);
   return new DomainError(
     'unreachable',
-    `The tokenizer of "${hub}" could not be fetched: ${detail}. Check the network, or name a local folder that holds tokenizer.json.`,
-    { retryable: status === null || status === 429 || status >= 500, cause: error },
+    `The tokenizer of "${hub}" could not be fetched: ${detail}. Check the network, or ${localRemedy(source)}.`,
+    { retryable: isOutage(error), cause: error },
   );
 }

@@ -1,24 +1,31 @@
 import { log } from '@temporalio/workflow';
 import { ApplicationFailure } from '@temporalio/common';
-import { bookkeeping } from '../activities';
+import type { Snapshot } from '../../core/training-plan';
+import { bookkeeping, closer } from '../activities';
 import type { TrainReport, TrainSupervisedInput } from '../contracts';
 import { failureCode, failureMessage } from './failures';
 import { publishProgress } from './search-attributes';
 import type { TrainingState } from './training-state';
 
-/** Writes the last word on a run that trained its last step, and returns it. */
-export async function closeCompleted(
-  input: TrainSupervisedInput,
-  state: TrainingState,
-): Promise<TrainReport> {
-  const digest = await bookkeeping.closeRun({ ...summary(state), status: 'completed' });
-  state.status = 'completed';
+const SAVE_SECONDS = 10;
+
+/** Writes the last word on a run that trained its last step, or was stopped before it, and returns it. */
+export async function closeTrained(input: TrainSupervisedInput, state: TrainingState): Promise<TrainReport> {
+  const { stop, plan } = state;
+  const isStopped = stop != null && stop.step < plan.totalSteps;
+  const status = isStopped ? 'stopped' : 'completed';
+  const digest = await bookkeeping.closeRun({
+    ...summary(state),
+    status,
+    ...(isStopped && { reason: stop.reason || `stopped after step ${stop.step} on request` }),
+  });
+  state.status = status;
   publishProgress(input, state);
   return {
-    run: state.plan.run,
-    status: 'completed',
+    run: plan.run,
+    status,
     step: state.position.collectedThrough,
-    totalSteps: state.plan.totalSteps,
+    totalSteps: plan.totalSteps,
     finalWeightsDigest: digest,
   };
 }
@@ -30,11 +37,41 @@ export async function closeCancelled(
   error: unknown,
 ): Promise<never> {
   if (state) {
-    await bookkeeping.closeRun({ ...summary(state), status: 'cancelled', reason: 'cancelled on request' });
+    const reason = state.cancelReason || 'cancelled on request';
+    await bookkeeping.closeRun({ ...summary(state), status: 'cancelled', reason });
     state.status = 'cancelled';
     publishProgress(input, state);
   }
   throw error;
+}
+
+/**
+ * Collects what a cancelled run has in flight and saves where it stands, if that takes no longer than a few seconds.
+ * Nothing is saved when nobody knows how far it got. Returns the snapshots that came with it.
+ */
+export async function saveReached(
+  state: TrainingState,
+  { isPositionKnown }: { readonly isPositionKnown: boolean },
+): Promise<readonly Snapshot[]> {
+  const { plan, model, position, stop } = state;
+  if (!model || !isPositionKnown || position.collectedThrough < 0) return [];
+  state.segment += 1;
+  try {
+    const result = await closer.runSegment({
+      ...{ plan, model, position, segment: state.segment },
+      throughStep: position.submittedThrough,
+      maxSeconds: SAVE_SECONDS,
+      timedSteps: state.timedSteps,
+      evaluatedThrough: state.evaluatedThrough,
+      ...(stop && { stopAt: stop.step }),
+      savesAtEnd: true,
+    });
+    state.position = result.position;
+    return result.snapshots;
+  } catch (error) {
+    log.warn('the state reached was not saved', { run: plan.run, reason: failureMessage(error) });
+    return [];
+  }
 }
 
 /** Records why a run failed. A run that could not even be prepared leaves nothing half-made behind. */
@@ -70,5 +107,6 @@ function summary(state: TrainingState) {
     step: Math.max(0, state.position.collectedThrough),
     rewinds: state.rewinds,
     stepsReplayed: state.stepsReplayed,
+    ...(state.remarks && { remarks: state.remarks }),
   };
 }

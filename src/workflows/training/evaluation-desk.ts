@@ -1,4 +1,5 @@
 import {
+  CancellationScope,
   condition,
   getExternalWorkflowHandle,
   log,
@@ -28,6 +29,8 @@ const RECONCILE_EVERY = '30 seconds';
  */
 export class EvaluationDesk {
   private readonly inbox: EvaluationFinished[] = [];
+  /** Snapshots of a run that is being cancelled: nobody will measure them. */
+  private readonly declined: Snapshot[] = [];
   private isWriting = false;
   private broken: Error | null = null;
 
@@ -42,17 +45,26 @@ export class EvaluationDesk {
 
   /** Begins to write scores as they come in, and asks about what an earlier execution left pending. */
   open(): void {
-    void this.writeScores();
+    // What evaluations of a cancelled run have to tell is heard as well.
+    void CancellationScope.nonCancellable(() => this.writeScores());
     if (this.state.pending.length > 0) void this.guard(() => this.reconcile());
   }
 
   /** Starts the evaluations of new snapshots; those a rewind made again are already started. */
   async start(snapshots: readonly Snapshot[]): Promise<void> {
+    if (CancellationScope.current().consideredCancelled) {
+      this.decline(snapshots);
+      return;
+    }
     for (const snapshot of snapshots) {
       if (snapshot.step <= this.state.evaluatedThrough) continue;
       this.state.evaluatedThrough = snapshot.step;
       await this.startOne(snapshot);
     }
+  }
+
+  decline(snapshots: readonly Snapshot[]): void {
+    this.declined.push(...snapshots);
   }
 
   /** Holds training until the evaluations of blocking schedules are final. */
@@ -71,7 +83,7 @@ export class EvaluationDesk {
     this.throwIfBroken();
   }
 
-  /** Cancels what is pending and gives it a moment to end. */
+  /** Cancels what is pending, gives it a moment to end, and lets go of snapshots nobody will measure. */
   async abandon(): Promise<void> {
     const pending = this.current.state?.pending ?? [];
     for (const { workflowId } of pending) {
@@ -85,6 +97,8 @@ export class EvaluationDesk {
       () => (this.current.state?.pending.length ?? 0) === 0 || this.broken !== null,
       '30 seconds',
     );
+    const { run } = this.input;
+    if (this.declined.length > 0) await bookkeeping.releaseSnapshots({ run, evaluations: this.declined });
   }
 
   throwIfBroken(): void {

@@ -3,6 +3,10 @@ import type { ModelIncarnation } from '../../core/training-plan';
 import { keeper, trainer } from '../activities';
 import { failureCode, failureMessage } from './failures';
 import type { TrainingState } from './training-state';
+import { rememberRemarks } from './training-state';
+
+/** What the run waits for, and shows. */
+const WAITED_FOR: readonly string[] = ['unreachable', 'engine-busy', 'store-full'];
 
 /**
  * The run's model at the training service: opened once, kept alive, opened again from the last checkpoint
@@ -43,8 +47,9 @@ export class OpenModel {
     try {
       await this.openOnce();
     } catch (error) {
-      if (failureCode(error) !== 'unreachable') throw error;
-      state.waitingFor ??= { what: failureMessage(error), since: new Date().toISOString() };
+      if (!WAITED_FOR.includes(failureCode(error) ?? '')) throw error;
+      const since = state.waitingFor?.since ?? new Date().toISOString();
+      state.waitingFor = { what: failureMessage(error), since };
       state.status = 'waiting';
       await sleep(secondsToWait * 1000);
     }
@@ -62,6 +67,7 @@ export class OpenModel {
       previous,
     });
     for (const remark of opened.remarks) log.warn(remark, { run: state.plan.run });
+    rememberRemarks(state, opened.remarks);
     state.stepsReplayed += opened.stepsToReplay;
     state.model = opened.model;
     state.position = opened.position;

@@ -21,12 +21,14 @@ function liveStatus(run: string, state: TrainingState | null): LiveStatus {
     submittedThrough: Math.max(0, position.submittedThrough),
     totalSteps: plan.totalSteps,
     epoch: Math.floor(step / plan.stepsPerEpoch),
+    stopAt: state.stop?.step ?? null,
     waitingFor: state.waitingFor,
     pendingEvaluations: state.pending.length,
     incarnation: state.model?.incarnation ?? 0,
     lineage: state.model?.lineage ?? 0,
     rewinds: state.rewinds,
     stepsReplayed: state.stepsReplayed,
+    ...(state.remarks && { remarks: state.remarks }),
   };
 }
 
@@ -35,6 +37,7 @@ const BEFORE_START: Omit<LiveStatus, 'run'> = {
   step: 0,
   submittedThrough: 0,
   totalSteps: 0,
+  stopAt: null,
   epoch: 0,
   waitingFor: null,
   pendingEvaluations: 0,

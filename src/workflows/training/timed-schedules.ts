@@ -1,5 +1,6 @@
 import type { TimedStep } from '../../core/training-plan';
 import type { TrainingState } from './training-state';
+import { sentThroughOf } from './training-state';
 
 /**
  * Binds schedules by seconds that the clock says are due to the next step not yet submitted, and returns all
@@ -8,7 +9,7 @@ import type { TrainingState } from './training-state';
 export function bindTimedSchedules(state: TrainingState): readonly TimedStep[] {
   const { position } = state;
   state.timedSteps = state.timedSteps.filter(({ step }) => step > position.collectedThrough);
-  const step = position.submittedThrough + 1;
+  const step = sentThroughOf(state) + 1;
   const isBound = state.timedSteps.some((bound) => bound.step === step);
   const due = isBound || step < 1 ? [] : dueByClock(state);
   if (due.length > 0) state.timedSteps.push({ step, schedules: due });

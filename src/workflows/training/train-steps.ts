@@ -1,18 +1,20 @@
 import { allHandlersFinished, condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow';
 import { segmentLength } from '../../core/schedules/segment-length';
-import type { ModelIncarnation, SegmentInput, SegmentResult } from '../../core/training-plan';
-import { trainer } from '../activities';
+import type { ModelIncarnation, SegmentInput } from '../../core/training-plan';
 import type { TrainReport, TrainSupervisedInput } from '../contracts';
+import type { ControlDesk } from './control-desk';
 import type { EvaluationDesk } from './evaluation-desk';
 import { OpenModel } from './open-model';
 import { publishProgress } from './search-attributes';
 import { bindTimedSchedules } from './timed-schedules';
 import type { TrainingState } from './training-state';
+import { lastStepOf } from './training-state';
 
 export interface TrainingLoop {
   readonly input: TrainSupervisedInput;
   readonly state: TrainingState;
   readonly evaluations: EvaluationDesk;
+  readonly controls: ControlDesk;
 }
 
 /** Every training workflow takes what an earlier execution carried as its second argument. */
@@ -27,18 +29,18 @@ const MAX_WAIT_SECONDS = 15;
  * Runs the remaining steps, segment by segment.
  *
  * A segment that ends because the service does not answer is waited out; one that ends because the model is
- * gone rewinds to the last checkpoint. Returns when the last step is collected.
+ * gone rewinds to the last checkpoint. Returns when the last step, or the one it was asked to stop at, is collected.
  */
 export async function trainSteps(loop: TrainingLoop): Promise<void> {
-  const { state, evaluations, input } = loop;
+  const { state, evaluations, controls, input } = loop;
   const model = new OpenModel(state);
   let waits = 0;
 
-  while (state.position.collectedThrough < state.plan.totalSteps) {
+  while (state.position.collectedThrough < lastStepOf(state)) {
     evaluations.throwIfBroken();
     await continueIfLong(loop);
-    const result = await trainer.runSegment(nextSegment(state, await model.current()));
-    applySegment(state, result);
+    const open = await model.current();
+    const result = await controls.segments.run(state, nextSegment(state, open));
     publishProgress(input, state);
     await evaluations.start(result.snapshots);
     if (result.lost !== null) await model.rewind(result.lost);
@@ -58,24 +60,12 @@ function nextSegment(state: TrainingState, model: ModelIncarnation): SegmentInpu
     model,
     position,
     segment: state.segment,
-    throughStep: Math.min(plan.totalSteps, position.collectedThrough + steps),
+    throughStep: Math.min(lastStepOf(state), position.collectedThrough + steps),
     maxSeconds: SEGMENT_SECONDS,
     timedSteps: bindTimedSchedules(state),
     evaluatedThrough: state.evaluatedThrough,
+    ...(state.stop && { stopAt: state.stop.step }),
   };
-}
-
-function applySegment(state: TrainingState, result: SegmentResult): void {
-  const steps = result.position.collectedThrough - state.position.collectedThrough;
-  if (steps > 0 && result.seconds > 0) state.stepsPerSecond = steps / result.seconds;
-  state.position = result.position;
-  if (result.waitingFor === null) {
-    state.waitingFor = null;
-    state.status = 'running';
-  } else {
-    state.waitingFor ??= { what: result.waitingFor, since: new Date().toISOString() };
-    state.status = 'waiting';
-  }
 }
 
 async function continueIfLong({ state, input, evaluations }: TrainingLoop): Promise<void> {

@@ -33,6 +33,8 @@ export interface TrainingState {
   stepsPerSecond: number | null;
   rewinds: number;
   stepsReplayed: number;
+  /** What had to be passed over when the model was opened, newest last. */
+  remarks?: string[];
   /** Evaluations up to this step were started; a rewind does not start them again. */
   evaluatedThrough: number;
   pending: PendingEvaluation[];
@@ -42,10 +44,22 @@ export interface TrainingState {
   /** Milliseconds since the epoch at which each schedule by seconds is due next. */
   timedDueAt: Record<string, number>;
   timedSteps: TimedStep[];
+  /** Requests of steps up to this one may be at the service; never falls, so that a changed plan spares what was shown. */
+  sentThrough?: number;
+  stop?: RequestedStop | null;
+  /** Why the run is being cancelled, where somebody said so. */
+  cancelReason?: string;
+  controlWrites?: number;
+}
+
+interface RequestedStop {
+  readonly step: number;
+  readonly reason: string;
 }
 
 const KEPT_CELLS = 200;
 const KEPT_SCORES = 200;
+const KEPT_REMARKS = 20;
 
 const START: TrainingPosition = {
   collectedThrough: -1,
@@ -78,10 +92,24 @@ export function initialState(plan: TrainingPlan): TrainingState {
   };
 }
 
+/** The step the run ends after: its plan's last one, or the one it was asked to stop at. */
+export function lastStepOf({ plan, stop }: TrainingState): number {
+  return stop?.step ?? plan.totalSteps;
+}
+
+/** Steps that may be at the service; a change takes effect after them. */
+export function sentThroughOf({ sentThrough, position }: TrainingState): number {
+  return Math.max(sentThrough ?? -1, position.submittedThrough);
+}
+
 export function rememberCells(state: TrainingState, cells: readonly EvaluationCell[]): void {
   const isNew = (old: EvaluationCell) =>
     !cells.some((cell) => cell.step === old.step && cell.evaluator === old.evaluator);
   state.cells = [...state.cells.filter(isNew), ...cells].slice(-KEPT_CELLS);
+}
+
+export function rememberRemarks(state: TrainingState, remarks: readonly string[]): void {
+  if (remarks.length > 0) state.remarks = [...(state.remarks ?? []), ...remarks].slice(-KEPT_REMARKS);
 }
 
 export function rememberScores(state: TrainingState, scores: readonly ScoreRow[]): void {

@@ -53,6 +53,8 @@ export class Command {
 export class Place {
   readonly folder = mkdtempSync(path.join(os.tmpdir(), 'everstep e2e '));
   readonly data = path.join(this.folder, 'state');
+  /** What the commands started from here on find in their environment besides ours. */
+  variables: Readonly<Record<string, string>> = {};
   private readonly commands: Command[] = [];
 
   /** The installed program, as a person starts it here. */
@@ -60,6 +62,7 @@ export class Place {
     const env: NodeJS.ProcessEnv = { ...process.env, EVERSTEP_NO_BUILD: '1', EVERSTEP_HOME: this.data };
     for (const name of Object.keys(env))
       if (/^(TEMPORAL_|TINKER_)/.test(name)) Reflect.deleteProperty(env, name);
+    Object.assign(env, this.variables);
     const child = spawn(process.execPath, [LAUNCHER, ...args, '--data-dir', this.data], {
       cwd: this.folder,
       env,

@@ -9,7 +9,7 @@ import {
   showScores,
   watchOneRun,
 } from '../../../src/cli/commands/runs-actions';
-import { cancelAndWait, confirmCancel } from '../../../src/cli/commands/runs-cancel';
+import { cancelAndWait, confirmEnding } from '../../../src/cli/commands/runs-ending';
 import { RunHandle } from '../../../src/client/run-handle';
 import type { Session } from '../../../src/cli/connect';
 import type { RunState } from '../../../src/core/run';
@@ -193,11 +193,11 @@ describe('runs cancel', () => {
   test('refuses a run that has ended, and one that nobody knows', async () => {
     await store(COMPLETED);
 
-    await expect(confirmCancel(session.everstep.run('one'), { yes: true }, null)).rejects.toMatchObject({
+    await expect(confirmEnding(session.everstep.run('one'), { flags: { yes: true }, ask: null })).rejects.toMatchObject({
       code: 'bad-config',
       message: expect.stringContaining('ended already') as string,
     });
-    await expect(confirmCancel(session.everstep.run('two'), { yes: true }, null)).rejects.toMatchObject({
+    await expect(confirmEnding(session.everstep.run('two'), { flags: { yes: true }, ask: null })).rejects.toMatchObject({
       code: 'unknown-run',
     });
   });
@@ -206,9 +206,9 @@ describe('runs cancel', () => {
     await store(STATE);
     const handle = session.everstep.run('one');
 
-    await expect(confirmCancel(handle, {}, null)).rejects.toThrow(/--yes/);
-    await expect(confirmCancel(handle, {}, async () => false)).rejects.toThrow(/not cancelled/);
-    await expect(confirmCancel(handle, {}, async () => true)).resolves.toBeUndefined();
+    await expect(confirmEnding(handle, { flags: {}, ask: null })).rejects.toThrow(/--yes/);
+    await expect(confirmEnding(handle, { flags: {}, ask: async () => false })).rejects.toThrow(/not cancelled/);
+    await expect(confirmEnding(handle, { flags: {}, ask: async () => true })).resolves.toBeUndefined();
   });
 
   test('waits until the run is closed', async () => {

@@ -285,6 +285,7 @@ describe('what is shown', () => {
   const report = {
     ...STATE,
     waitingFor: null,
+    stopAt: null,
     pendingEvaluations: 2,
     source: 'workflow' as const,
     note: null,

@@ -31,6 +31,7 @@ export interface StartCall {
 export class FakeServer {
   readonly started: StartCall[] = [];
   readonly cancelled: { workflowId: string; reason: string }[] = [];
+  readonly updates: { workflowId: string; name: string; request: unknown }[] = [];
   searchAttributes: Record<string, number> = {};
   mayAddAttributes = false;
 
@@ -111,6 +112,11 @@ export class FakeServer {
         const { answers } = find();
         if (!answers) throw new Error('DEADLINE_EXCEEDED');
         return answers[name] ?? [];
+      },
+      executeUpdate: async ({ name }: { name: string }, { args }: { args: readonly unknown[] }) => {
+        find();
+        this.updates.push({ workflowId: id, name, request: args[0] });
+        return { control: name, step: 7 };
       },
       result: async () => {
         const { failure } = find();

@@ -247,9 +247,25 @@ test('cancelling passes on the reason', async () => {
   await store();
   const server = new FakeServer({ 'train/one': { status: 'RUNNING' } });
 
-  await handleOn(server.link).cancel('too slow');
+  await handleOn(server.link).cancel({ reason: 'too slow' });
 
   expect(server.cancelled).toEqual([{ workflowId: 'train/one', reason: 'too slow' }]);
+  expect(server.updates).toMatchObject([{ name: 'explainCancel', request: { reason: 'too slow' } }]);
+});
+
+test('stopping tells the step, and a request that makes no sense is not sent', async () => {
+  await store();
+  const server = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+
+  const receipt = await handleOn(server.link).stop({ by: 'me', reason: 'done', atStep: 7 });
+
+  expect(receipt).toEqual({ control: 'stop', step: 7 });
+  expect(server.updates).toEqual([
+    { workflowId: 'train/one', name: 'stop', request: { by: 'me', reason: 'done', atStep: 7 } },
+  ]);
+  await expect(handleOn(server.link).stop({ atStep: 0 })).rejects.toThrow(/atStep/);
+  await expect(handleOn(server.link).stop({ reason: 'x'.repeat(3000) })).rejects.toThrow(/reason/);
+  await expect(handleOn(new FakeServer().link).stop()).rejects.toThrow(/not under way/);
 });
 
 test('a run that left nothing has no folder', async () => {

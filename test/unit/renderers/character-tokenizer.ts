@@ -18,11 +18,45 @@ const SPECIAL = [
   '<|eot_id|>',
   '<|im_start|>',
   '<|im_end|>',
+  '<|im_system|>',
+  '<|im_user|>',
+  '<|im_assistant|>',
+  '<|im_middle|>',
+  '<|tool_calls_section_begin|>',
+  '<|tool_calls_section_end|>',
+  '<|tool_call_begin|>',
+  '<|tool_call_end|>',
+  '<|tool_call_argument_begin|>',
+  '<|start|>',
+  '<|channel|>',
+  '<|message|>',
+  '<|constrain|>',
+  '<|return|>',
+  '<|call|>',
+  '<｜begin▁of▁sentence｜>',
+  '<｜end▁of▁sentence｜>',
 ];
+/** Found in every text, as added tokens are that a model does not call special. */
+const ADDED = [
+  '<think>',
+  '</think>',
+  '<｜User｜>',
+  '<｜Assistant｜>',
+  '<｜tool▁calls▁begin｜>',
+  '<｜tool▁calls▁end｜>',
+  '<｜tool▁call▁begin｜>',
+  '<｜tool▁call▁end｜>',
+  '<｜tool▁output▁begin｜>',
+  '<｜tool▁output▁end｜>',
+  '<｜tool▁sep｜>',
+];
+/** All tokens that are more than a letter. */
+export const WORD_TOKENS: readonly string[] = [...SPECIAL, ...ADDED];
+const FIRST_ADDED = FIRST_SPECIAL + SPECIAL.length;
 
 /** One token a character, so that tokens read as text; special tokens are spelled out when decoded. */
 export class CharacterTokenizer implements Tokenizer {
-  readonly vocabSize = FIRST_SPECIAL + SPECIAL.length;
+  readonly vocabSize = FIRST_ADDED + ADDED.length;
   readonly bosToken = '<s>';
   readonly eosToken = '</s>';
   readonly eosTokenId = FIRST_SPECIAL + 1;
@@ -30,8 +64,9 @@ export class CharacterTokenizer implements Tokenizer {
   encode(text: string, options: { allowSpecial?: boolean } = {}): number[] {
     const tokens: number[] = [];
     for (let rest = text; rest.length > 0;) {
-      const special = options.allowSpecial ? SPECIAL.findIndex((token) => rest.startsWith(token)) : -1;
-      const token = special >= 0 ? FIRST_SPECIAL + special : (rest.codePointAt(0) ?? 0);
+      const words = options.allowSpecial ? WORD_TOKENS : ADDED;
+      const found = words.find((word) => rest.startsWith(word));
+      const token = found === undefined ? (rest.codePointAt(0) ?? 0) : this.idOf(found);
       tokens.push(token);
       rest = rest.slice(this.decode([token]).length);
     }
@@ -42,13 +77,19 @@ export class CharacterTokenizer implements Tokenizer {
     return tokens
       .map((token) => {
         if (token < FIRST_SPECIAL) return String.fromCodePoint(token);
+        if (token >= FIRST_ADDED) return ADDED[token - FIRST_ADDED];
         return options.skipSpecial ? '' : SPECIAL[token - FIRST_SPECIAL];
       })
       .join('');
   }
 
   isSpecial(token: number): boolean {
-    return token >= FIRST_SPECIAL;
+    return token >= FIRST_SPECIAL && token < FIRST_ADDED;
+  }
+
+  private idOf(word: string): number {
+    const special = SPECIAL.indexOf(word);
+    return special < 0 ? FIRST_ADDED + ADDED.indexOf(word) : FIRST_SPECIAL + special;
   }
 }
 

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { findRenderer } from '../../../src/renderers/find-renderer';
-import { recommendedRenderer } from '../../../src/renderers/recommended-renderer';
+import { recommendedRendererFor } from '../../../src/renderers/recommended-renderer';
 import { loadTokenizer } from '../../../src/renderers/tokenizers/load-tokenizer';
 
 const folder = resolve(__dirname, '../../../models/everstep-tiny');
 
 test('the bundled model fits the renderer recommended for it', async () => {
   const tokenizer = await loadTokenizer({ folder });
-  const renderer = findRenderer(recommendedRenderer('everstep/tiny'), tokenizer);
+  const renderer = findRenderer(recommendedRendererFor('everstep/tiny'), tokenizer);
   const messages = [
     { role: 'user', content: '23 + 45 = ? Grüße' },
     { role: 'assistant', content: '68' },

@@ -149,6 +149,86 @@ describe('a takeover', () => {
   });
 });
 
+describe('a journal of steps', () => {
+  const openSteps = (epoch: number, options: Partial<JournalSpec<Row>> = {}) =>
+    openJournal<Row>({ path, epoch, keyOf: ({ step }) => step, remember: 1, ...options });
+  const STEP_COUNT = 30_000;
+
+  test('knows every step after a takeover and remembers one row', async () => {
+    const first = await openSteps(1);
+    for (let step = 1; step <= STEP_COUNT; step++) first.append({ step });
+    await first.close();
+
+    const second = await openSteps(2);
+
+    expect(second.rows()).toEqual([{ step: STEP_COUNT }]);
+    expect(second.append({ step: 1, by: 'second' })).toBe(false);
+    expect(second.append({ step: STEP_COUNT, by: 'second' })).toBe(false);
+    expect(second.append({ step: STEP_COUNT + 1 })).toBe(true);
+    await second.close();
+    expect(await stepsInFile()).toEqual(Array.from({ length: STEP_COUNT + 1 }, (_, index) => index + 1));
+  });
+
+  test('writes a step again that the disk lost in the middle', async () => {
+    writeFileSync(path, '{"step":1}\n\u0000\u0000\n{"step":3}\n');
+    const journal = await openSteps(1);
+
+    expect([1, 2, 3, 4].map((step) => journal.append({ step }))).toEqual([false, true, false, true]);
+
+    await journal.close();
+    expect(await stepsInFile()).toEqual([1, 3, 2, 4]);
+  });
+
+  test('cuts what is not to be kept and goes on from there', async () => {
+    const first = await openSteps(1);
+    for (const step of [1, 2, 3]) first.append({ step });
+    await first.close();
+
+    const second = await openSteps(2, { keep: ({ step }) => step <= 1 });
+
+    expect(second.last()).toEqual({ step: 1 });
+    expect(second.append({ step: 2, by: 'second' })).toBe(true);
+    await second.close();
+  });
+
+  test('puts back every row, also those it no longer remembers, when its file is displaced', async () => {
+    const journal = await openSteps(1);
+    for (const step of [1, 2, 3]) journal.append({ step });
+    rmSync(path);
+
+    journal.verify();
+    journal.append({ step: 4 });
+    await journal.close();
+
+    expect(await stepsInFile()).toEqual([1, 2, 3, 4]);
+  });
+
+  test('is taken over by the later one of two that open it at once', async () => {
+    writeFileSync(path, Array.from({ length: STEP_COUNT }, (_, index) => `{"step":${index + 1}}\n`).join(''));
+
+    const [earlier, later] = await Promise.allSettled([openSteps(1), openSteps(2)]);
+
+    expect(earlier).toMatchObject({ status: 'rejected', reason: { code: 'superseded' } });
+    expect(later).toMatchObject({ status: 'fulfilled' });
+    if (later.status !== 'fulfilled') return;
+    later.value.append({ step: STEP_COUNT + 1 });
+    await later.value.close();
+    expect(await stepsInFile()).toHaveLength(STEP_COUNT + 1);
+    expect(readdirSync(folder)).toHaveLength(3);
+  });
+
+  test('leaves no file behind when there is no room to take it over', async () => {
+    writeFileSync(path, '{"step":1}\n');
+    const full = () => {
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    };
+
+    await expect(openSteps(1, { keep: full })).rejects.toMatchObject({ code: 'store-full' });
+
+    expect(readdirSync(folder).sort()).toEqual(['metrics.jsonl', 'metrics.jsonl.lease']);
+  });
+});
+
 describe('a process that was stopped and comes back', () => {
   function startWriter(epoch: number, stop: 'append' | 'takeover') {
     const script = join(__dirname, 'journal-writer.js');

@@ -42,6 +42,14 @@ export class TestStack {
     return this.parts.client;
   }
 
+  get address(): string {
+    return process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'] ?? '';
+  }
+
+  get namespace(): string {
+    return this.parts.namespace;
+  }
+
   /** `slot` is the namespace of the test file: task queues have fixed names, so files share nothing else. */
   static async start(slot: number, engineOptions: Partial<LocalEngineOptions> = {}): Promise<TestStack> {
     const address = process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'];
@@ -71,7 +79,7 @@ export class TestStack {
   async startWorkers(): Promise<void> {
     this.workers = await runWorkers({
       connection: {
-        address: process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'] ?? '',
+        address: this.address,
         namespace: this.parts.namespace,
       },
       roles: ['workflows', 'training', 'sampling'],
@@ -112,6 +120,15 @@ export class TestStack {
   async modelOf(run: string): Promise<string | null> {
     const row = (await this.store.readCheckpoints(run)).at(-1);
     return /^tinker:\/\/([^/]+)/.exec(row?.state_path ?? '')?.[1] ?? null;
+  }
+
+  /** Sampler weights of a model that the engine still keeps. */
+  async samplerPaths(modelId: string): Promise<string[]> {
+    const response = await fetch(`${this.engine.url}/api/v1/training_runs/${modelId}/checkpoints`);
+    const { checkpoints } = (await response.json()) as { checkpoints: { tinker_path: string }[] };
+    return checkpoints
+      .map(({ tinker_path }) => tinker_path)
+      .filter((path) => path.includes('/sampler_weights/'));
   }
 
   async isModelLoaded(modelId: string): Promise<boolean> {

@@ -4,10 +4,12 @@ import fastify from 'fastify';
 import { DomainError } from '../../../core/errors';
 import type { EngineService } from './engine-service';
 import { ProtocolError } from './protocol-error';
+import { addAppliedStepsRoute } from './routes/applied-steps';
 import { addBootstrapRoutes } from './routes/bootstrap';
 import { addCheckpointRoutes } from './routes/checkpoints';
 import { addFutureRoutes } from './routes/futures';
 import { addSamplingRoutes } from './routes/sampling';
+import { addSessionRoutes } from './routes/sessions';
 import { addTrainingRoutes } from './routes/training';
 import { addTrainingRunRoutes } from './routes/training-runs';
 
@@ -45,9 +47,11 @@ export function createApp(service: EngineService): FastifyInstance {
     reply.type('text/plain; version=0.0.4').send(service.context.counters.render()),
   );
   app.get('/healthz', () => ({ status: 'ok' }));
+  addAppliedStepsRoute(app, service);
   app.register(
     async (api) => {
       addBootstrapRoutes(api, service);
+      addSessionRoutes(api, service);
       addTrainingRoutes(api, service);
       addSamplingRoutes(api, service);
       addFutureRoutes(api, service);

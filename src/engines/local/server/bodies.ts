@@ -205,6 +205,8 @@ export const PageQuery = z.object({
   offset: z.coerce.number().int().min(0).default(0),
 });
 
+export const AppliedStepsQuery = z.object({ model_id: identifier });
+
 /** Refuses with 422 and says which field and why. */
 export function parseBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.output<Schema> {
   checkDepth(body);

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type pino from 'pino';
 import type { ModelRuntime } from '../model-runtime';
+import { AppliedSteps } from './applied-steps';
 import { CheckpointService } from './checkpoint-service';
 import { CheckpointStore } from './checkpoints/checkpoint-store';
 import { EngineCounters } from './engine-counters';
@@ -41,6 +42,7 @@ export class EngineService {
       profile: options.profile,
       futures: new FutureStore(),
       counters: new EngineCounters(),
+      appliedSteps: AppliedSteps.open(options.dataFolder, options),
       checkpoints,
       sessions,
     };
@@ -76,6 +78,7 @@ export class EngineService {
     await this.sampling.stop();
     await Promise.all(this.models.list().map((model) => model.unload('the engine is stopping')));
     await this.saving.allSettled();
+    this.context.appliedSteps.close();
   }
 
   private async tidy(): Promise<void> {

@@ -136,11 +136,19 @@ export class ModelRegistry {
         `model_seq_id ${sequence} of this session was already used for a different model.`,
       );
     }
+    this.requireRoom();
     const model = new TrainingModel({ ...created, id }, profile.ordered);
     this.models.set(id, model);
     const started = model.start(created.create).then(() => created.result(id));
     futures.add(accepted.request_id, started, { owner: id });
     return accepted;
+  }
+
+  private requireRoom(): void {
+    const { maxModels } = this.context.profile;
+    const count = this.list().filter(({ endedBecause }) => endedBecause === null).length;
+    if (maxModels === null || count < maxModels) return;
+    throw new ProtocolError(400, `Maximum number of models (${maxModels}) reached. Unload one first.`);
   }
 }
 

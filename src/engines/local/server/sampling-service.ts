@@ -151,6 +151,12 @@ export class SamplingService {
     return controller !== undefined;
   }
 
+  idsOf(sessionId: string): readonly string[] {
+    return [...this.sampling.values()]
+      .filter((session) => session.sessionId === sessionId)
+      .map(({ id }) => id);
+  }
+
   async endSession(sessionId: string): Promise<void> {
     const ended = [...this.sampling.values()].filter((session) => session.sessionId === sessionId);
     for (const session of ended) {

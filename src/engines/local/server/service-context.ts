@@ -1,5 +1,6 @@
 import type pino from 'pino';
 import type { ModelRuntime } from '../model-runtime';
+import type { AppliedSteps } from './applied-steps';
 import type { CheckpointStore } from './checkpoints/checkpoint-store';
 import type { EngineCounters } from './engine-counters';
 import type { FutureStore } from './future-store';
@@ -11,6 +12,10 @@ export interface EngineProfile {
   readonly deduplicate: boolean;
   /** Requests of a model run by sequence number, else as they arrive. */
   readonly ordered: boolean;
+  /** What it says of itself: that equal requests give bit-equal weights. */
+  readonly deterministic: boolean;
+  /** Models in memory at a time; another one is refused. null means as many as fit. */
+  readonly maxModels: number | null;
 }
 
 /** What the parts of the server share. */
@@ -20,6 +25,7 @@ export interface ServiceContext {
   readonly profile: EngineProfile;
   readonly futures: FutureStore;
   readonly counters: EngineCounters;
+  readonly appliedSteps: AppliedSteps;
   readonly checkpoints: CheckpointStore;
   readonly sessions: SessionRegistry;
 }

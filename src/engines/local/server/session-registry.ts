@@ -3,6 +3,7 @@ import { ProtocolError } from './protocol-error';
 
 interface Session {
   readonly id: string;
+  readonly userMetadata: Readonly<Record<string, unknown>> | null;
   lastHeartbeatAt: number;
   endedBecause: string | null;
   /** The number after every one taken so far. */
@@ -21,15 +22,24 @@ export class SessionRegistry {
     private readonly onEnd: (sessionId: string, reason: string) => void,
   ) {}
 
-  open(now: number): string {
+  open(now: number, userMetadata: Session['userMetadata']): string {
     const id = randomUUID();
     this.sessions.set(id, {
       id,
+      userMetadata,
       lastHeartbeatAt: now,
       endedBecause: null,
       following: { model: 0, sampling: 0 },
     });
     return id;
+  }
+
+  /** Those that have not ended, latest first. */
+  list(): readonly string[] {
+    return [...this.sessions.values()]
+      .filter(({ endedBecause }) => endedBecause === null)
+      .map(({ id }) => id)
+      .reverse();
   }
 
   heartbeat(id: string, now: number): void {

@@ -76,7 +76,7 @@ export class TrainingService {
   }
 
   optimStep(body: OptimStepBody): Accepted {
-    const { counters } = this.context;
+    const { counters, appliedSteps } = this.context;
     return this.submit({
       modelId: body.model_id,
       sequence: body.seq_id,
@@ -84,6 +84,7 @@ export class TrainingService {
       execute: async (model) => {
         const metrics = await counters.whileBusy(() => model.weights().optimStep(body.adam_params));
         counters.stepsApplied++;
+        appliedSteps.add(model.id);
         return metrics;
       },
       complete: (metrics) => jsonResult({ metrics, type: 'optim_step' }),
@@ -108,7 +109,7 @@ export class TrainingService {
       .then((value) => command.complete(value, model, sequence));
     this.context.futures.add(requestId, work, {
       owner: model.id,
-      waitsFor: () => reasonToWait(model, sequence),
+      waitsFor: reasonToWait(model, sequence),
     });
     return { ...accepted, request_id: requestId };
   }
@@ -122,9 +123,12 @@ function forwardBackwardFuture(result: ForwardBackwardResult): FutureResult {
   };
 }
 
-function reasonToWait(model: TrainingModel, sequence: number): string | null {
-  const missing = model.queue.missingBefore(sequence);
-  return missing === null ? null : `seq_id ${missing} of ${model.id} has not arrived yet`;
+/** On its own for the same reason: it is kept as long as the result. */
+function reasonToWait(model: TrainingModel, sequence: number): () => string | null {
+  return () => {
+    const missing = model.queue.missingBefore(sequence);
+    return missing === null ? null : `seq_id ${missing} of ${model.id} has not arrived yet`;
+  };
 }
 
 function refusePassed(model: TrainingModel, sequence: number): void {

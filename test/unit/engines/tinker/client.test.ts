@@ -10,7 +10,9 @@ import type { Waiting } from '../../../../src/engines/tinker/waiting';
 import type { ScriptedServer } from './scripted-server';
 import { startScriptedServer } from './scripted-server';
 
-const EVERSTEP = { everstep_engine: { version: '0.1.0', deduplicates: true, deterministic: true } };
+const EVERSTEP = {
+  everstep_engine: { version: '0.1.0', deduplicates: true, deterministic: true, counts_applied_steps: true },
+};
 const MODELS = {
   supported_models: [{ model_name: 'everstep/tiny', max_context_length: 64, trainable: true }],
 };

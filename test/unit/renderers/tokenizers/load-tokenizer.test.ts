@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -104,7 +104,62 @@ describe('from the hub', () => {
     await server.close();
 
     expect((await loadTokenizer({ ...source, revision: COMMIT })).vocabSize).toBe(267);
-    await expect(loadTokenizer(source)).rejects.toMatchObject({ code: 'unreachable', retryable: true });
+  });
+
+  test('takes a branch for what it last stood for while the hub is away, and refuses one it never saw', async () => {
+    server = await startHubServer({ kind: 'models', files });
+    const source = { hub: 'org/name', cacheFolder: folder, hubUrl: server.url };
+    await loadTokenizer(source);
+    await server.close();
+
+    expect((await loadTokenizer(source)).vocabSize).toBe(267);
+    await expect(loadTokenizer({ ...source, revision: 'v1' })).rejects.toMatchObject({
+      code: 'unreachable',
+      retryable: true,
+    });
+  });
+
+  test('a known branch does not outlive the right to read it', async () => {
+    server = await startHubServer({ kind: 'models', files, token: 'hf_secret' });
+    const source = { hub: 'org/name', cacheFolder: folder, hubUrl: server.url };
+    await loadTokenizer({ ...source, token: 'hf_secret' });
+
+    await expect(loadTokenizer({ ...source, token: 'hf_other' })).rejects.toMatchObject({
+      code: 'unauthorized',
+    });
+  });
+
+  test('completes files a crash left behind', async () => {
+    server = await startHubServer({ kind: 'models', files });
+    const source = { hub: 'org/name', cacheFolder: folder, hubUrl: server.url };
+    await loadTokenizer(source);
+    const cached = join(folder, 'tokenizers', 'org--name', COMMIT);
+    await rm(join(cached, '.complete'));
+    await writeFile(join(cached, 'tokenizer.json'), '{');
+
+    expect((await loadTokenizer(source)).vocabSize).toBe(267);
+  });
+
+  test('files put into the local folder are used instead of the hub', async () => {
+    server = await startHubServer({ kind: 'models', files: {} });
+    const source = { hub: 'org/name', cacheFolder: folder, hubUrl: server.url };
+    const local = join(folder, 'tokenizers', 'org--name', 'local');
+    await expect(loadTokenizer(source)).rejects.toThrow(`into ${local}`);
+    await mkdir(local, { recursive: true });
+    await writeFile(join(local, 'tokenizer.json'), JSON.stringify(byteTokenizerDefinition()));
+    await server.close();
+
+    expect((await loadTokenizer(source)).vocabSize).toBe(267);
+  });
+
+  test('refuses names that are no models before asking anyone', async () => {
+    server = await startHubServer({ kind: 'models', files });
+    const access = { cacheFolder: folder, hubUrl: server.url };
+
+    for (const hub of ['..', '../../etc', 'a/b/c', 'a b', '']) {
+      await expect(loadTokenizer({ hub, ...access })).rejects.toMatchObject({ code: 'unknown-model' });
+    }
+    expect(server.requests).toEqual([]);
   });
 
   test('names HF_TOKEN for a gated model, the model that does not exist, and the one without tokenizer.json', async () => {

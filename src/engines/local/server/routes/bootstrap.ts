@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify';
-import { CreateSessionBody, FinishSessionBody, parseBody, SessionBody } from '../bodies';
 import { EVERSTEP_VERSION } from '../../../../core/version';
 import type { EngineService } from '../engine-service';
 
@@ -18,11 +17,16 @@ const DYNAMIC_CONFIG = {
   sample_cancel_max_batch_size: 64,
 };
 
-/** What a client asks before it trains, and what keeps it known. */
+/** What a client asks before it trains. */
 export function addBootstrapRoutes(app: FastifyInstance, { context }: EngineService): void {
-  const { runtime, sessions, profile } = context;
+  const { runtime, profile } = context;
   // By this a client of ours knows what it may rely on; others read over it.
-  const introduction = { version: EVERSTEP_VERSION, deduplicates: profile.deduplicate, deterministic: true };
+  const introduction = {
+    version: EVERSTEP_VERSION,
+    deduplicates: profile.deduplicate,
+    deterministic: profile.deterministic,
+    counts_applied_steps: true,
+  };
   app.post('/client/config', () => ({ ...CLIENT_CONFIG, everstep_engine: introduction }));
   app.post('/client/dynamic_config', () => DYNAMIC_CONFIG);
   app.post('/telemetry', () => ({ status: 'accepted' }));
@@ -35,17 +39,4 @@ export function addBootstrapRoutes(app: FastifyInstance, { context }: EngineServ
       sampleable: true,
     })),
   }));
-  app.post('/create_session', ({ body }) => {
-    parseBody(CreateSessionBody, body);
-    return { session_id: sessions.open(Date.now()), type: 'create_session' };
-  });
-  app.post('/session_heartbeat', ({ body }) => {
-    sessions.heartbeat(parseBody(SessionBody, body).session_id, Date.now());
-    return { type: 'session_heartbeat' };
-  });
-  app.post<{ Params: { id: string } }>('/sessions/:id/finish', async ({ params, body }, reply) => {
-    const { reason } = parseBody(FinishSessionBody, body ?? {});
-    sessions.finish(params.id, reason?.type ?? 'success');
-    return reply.code(204).send();
-  });
 }

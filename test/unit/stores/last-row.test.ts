@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { readLastRow } from '../../../src/client/last-row';
+import { readLastRow } from '../../../src/stores/last-row';
 
 let folder = '';
 beforeEach(async () => {

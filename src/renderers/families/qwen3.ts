@@ -1,14 +1,15 @@
-import type { ContentPart, Message, ToolCall } from '../core/conversation';
-import { DomainError } from '../core/errors';
-import type { MessageFormat, MessagePlace, RenderedMessage } from './message-format';
-import { roleWord } from './message-text';
+import type { ContentPart, Message, ToolCall } from '../../core/conversation';
+import { DomainError } from '../../core/errors';
+import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
+import { written } from '../message-format';
+import { hasThinking, roleWord, withoutThinking } from '../message-text';
 import { declareQwenTools, parseQwenReply, writeToolCalls } from './qwen3-blocks';
 
 type Qwen3Variant = 'qwen3' | 'qwen3_disable_thinking' | 'qwen3_instruct';
 
 /**
- * Qwen3's ChatML. `qwen3` thinks and drops reasoning from history; `qwen3_disable_thinking` closes an empty reasoning
- * block in the prompt; `qwen3_instruct` (the 2507 models) knows no such block.
+ * Qwen3's ChatML. `qwen3` thinks and drops the reasoning of earlier turns; `qwen3_disable_thinking` closes an empty
+ * reasoning block in the prompt; `qwen3_instruct` (the 2507 models) knows no such block.
  */
 export function qwen3Format(variant: Qwen3Variant): MessageFormat {
   const framesReasoning = variant !== 'qwen3_instruct';
@@ -17,30 +18,40 @@ export function qwen3Format(variant: Qwen3Variant): MessageFormat {
     name: variant,
     bosText: '',
     hasExtensionProperty: !framesReasoning,
-    stop: { token: '<|im_end|>' },
-    requiredTokens: ['<|im_start|>', '<|im_end|>'],
+    stop: { tokens: ['<|im_end|>'] },
+    controlTokens: ['<|im_start|>', '<|im_end|>'],
     refusesReasoning: closesReasoning,
     renderMessage: (message, place) => {
       if (closesReasoning) requireUserMessage(message, place);
       return renderMessage(message, place, framesReasoning);
     },
-    renderReplyHeader: (index) => headerOf('assistant', index) + (closesReasoning ? frameReasoning('') : ''),
-    parseReply: (text) => parseQwenReply(text, framesReasoning),
-    declareTools: declareQwenTools,
+    openReply: (messages) =>
+      headerOf('assistant', messages.length) + (closesReasoning ? frameReasoning('') : ''),
+    parseReply: (text) => parseQwenReply(text, { framesReasoning, readsXml: false }),
+    declareTools: (tools, systemPrompt) => [
+      { role: 'system', content: declareQwenTools(tools, systemPrompt) },
+    ],
   };
 }
 
 function renderMessage(message: Message, place: MessagePlace, framesReasoning: boolean): RenderedMessage {
-  const isReply = message.role === 'assistant' && place.isLast;
-  const framed = framesReasoning && isReply && place.hasUserMessage;
-  const text = framed ? framedText(message) : bareText(message, isReply);
+  if (message.role === 'tool') return renderToolResponse(message, place);
+  const text = framesReasoning ? reasoningText(message, place) : bareText(message, place.isLast);
   return {
-    header: headerOf(message.role === 'tool' ? 'user' : roleWord(message), place.index),
-    content:
-      message.role === 'tool'
-        ? `<tool_response>\n${text.content}\n</tool_response>`
-        : withCalls(text, message),
-    end: '<|im_end|>',
+    header: [headerOf(roleWord(message), place.index)],
+    body: [written(withCalls(text, message)), '<|im_end|>'],
+  };
+}
+
+/** Several tool responses in a row share one user message. */
+function renderToolResponse(message: Message, place: MessagePlace): RenderedMessage {
+  const { content } = bareText(message, true);
+  return {
+    header: [place.previous?.role === 'tool' ? '\n' : headerOf('user', place.index)],
+    body: [
+      written(`<tool_response>\n${content}\n</tool_response>`),
+      place.next?.role === 'tool' ? '' : '<|im_end|>',
+    ],
   };
 }
 
@@ -50,19 +61,26 @@ interface MessageText {
   readonly hasOwnText: boolean;
 }
 
+/** Replies since the last user message keep their reasoning; the last one has a block even when it did not reason. */
+function reasoningText(message: Message, place: MessagePlace): MessageText {
+  if (message.role !== 'assistant' || place.lastUserIndex < 0) return bareText(message, place.isLast);
+  if (place.isLast) return framedText(message);
+  const isInTurn = place.index > place.lastUserIndex;
+  return isInTurn && hasThinking(message) ? framedText(message) : bareText(withoutThinking(message), false);
+}
+
 function framedText(message: Message): MessageText {
   if (typeof message.content === 'string') return framedString(message.content);
   let afterReasoning = false;
-  const written = message.content.map((part) => {
+  const parts = message.content.map((part) => {
     const text =
       part.type === 'thinking' ? frameReasoning(part.thinking) : trimStart(part.text, afterReasoning);
     afterReasoning = part.type === 'thinking';
     return text;
   });
-  const content = written.join('');
-  const reasons = message.content.some((part) => part.type === 'thinking');
+  const content = parts.join('');
   return {
-    content: reasons ? content : frameReasoning('') + trimStart(content, true),
+    content: hasThinking(message) ? content : frameReasoning('') + trimStart(content, true),
     hasOwnText: content !== '',
   };
 }
@@ -97,7 +115,7 @@ function writeBarePart(part: ContentPart): string {
 }
 
 function withCalls(text: MessageText, { toolCalls }: { toolCalls?: readonly ToolCall[] }): string {
-  if (!toolCalls) return text.content;
+  if (!toolCalls?.length) return text.content;
   return text.content + (text.hasOwnText ? '\n' : '') + writeToolCalls(toolCalls);
 }
 
@@ -115,8 +133,8 @@ function trimStart(text: string, shouldTrim: boolean): string {
 
 /** Without a user message the model's own template writes no block after a prompt that always has one. */
 function requireUserMessage(message: Message, place: MessagePlace): void {
-  if (message.role !== 'assistant' || !place.isLast || place.hasUserMessage || message.content.length === 0)
-    return;
+  if (message.role !== 'assistant' || !place.isLast || place.lastUserIndex >= 0) return;
+  if (message.content.length === 0) return;
   throw new DomainError(
     'bad-dataset',
     'Renderer "qwen3_disable_thinking" cannot train a reply in a conversation without a user message. ' +

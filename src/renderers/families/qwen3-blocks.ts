@@ -1,6 +1,9 @@
-import type { ContentPart, ToolCall } from '../core/conversation';
-import { respaceJson, memberText } from './json-text';
-import type { ParsedReply, ToolDeclaration, UnparsedToolCall } from './renderer';
+import type { ContentPart, ToolCall } from '../../core/conversation';
+import { memberText, respaceJson } from '../json-text';
+import type { ToolDeclaration, UnparsedToolCall } from '../renderer';
+import type { ReadReply } from '../reply-blocks';
+import { isRecord, parseJson, replyOf, separateCalls, unfinishedCall } from '../reply-blocks';
+import { readXmlCall } from './xml-tool-calls';
 
 const BLOCK = /<think>(.*?)<\/think>|<tool_call>(.*?)<\/tool_call>/gs;
 
@@ -35,44 +38,56 @@ export function writeToolCalls(calls: readonly ToolCall[]): string {
     .join('\n');
 }
 
+export interface QwenReplyOptions {
+  /** The template frames reasoning with line breaks, which are taken off. */
+  readonly framesReasoning: boolean;
+  /** Calls may be XML too. */
+  readonly readsXml: boolean;
+}
+
 /** Splits a reply into reasoning, text and tool calls; a reply without such blocks stays one text. */
-export function parseQwenReply(text: string, framesReasoning: boolean): Omit<ParsedReply, 'termination'> {
+export function parseQwenReply(text: string, options: QwenReplyOptions): ReadReply {
   if (!text.includes('<think>') && !text.includes('<tool_call>')) {
     return { message: { role: 'assistant', content: text } };
   }
-  const parts = readParts(text);
-  const calls = [...text.matchAll(BLOCK)].flatMap(([raw, , call]) =>
-    call === undefined ? [] : [readToolCall(call, raw)],
-  );
-  const toolCalls = calls.filter((call) => 'name' in call);
-  const unparsed = [...calls.filter((call) => 'rawText' in call), ...unfinishedCall(text)];
-  return {
-    message: {
-      role: 'assistant',
-      content: framesReasoning ? unframe(parts) : parts,
-      ...(toolCalls.length > 0 ? { toolCalls } : {}),
-    },
-    ...(unparsed.length > 0 ? { unparsedToolCalls: unparsed } : {}),
-  };
+  const { parts, calls } = readBlocks(text, options);
+  const unfinished = unfinishedCall(text.replace(BLOCK, ''), [['<tool_call>', '</tool_call>']]);
+  const { toolCalls, unparsed } = separateCalls([...calls, ...unfinished]);
+  return replyOf(options.framesReasoning ? unframe(parts) : parts, { toolCalls, unparsed });
 }
 
-function readParts(text: string): ContentPart[] {
+interface Blocks {
+  readonly parts: readonly ContentPart[];
+  readonly calls: readonly (ToolCall | UnparsedToolCall)[];
+}
+
+/** Whichever block begins first holds the other: a call that is only reasoned about is reasoning. */
+function readBlocks(text: string, { readsXml }: QwenReplyOptions): Blocks {
   const parts: ContentPart[] = [];
+  const calls: (ToolCall | UnparsedToolCall)[] = [];
   let position = 0;
+  const addText = (end: number) => {
+    if (end > position) parts.push({ type: 'text', text: text.slice(position, end) });
+  };
   for (const match of text.matchAll(BLOCK)) {
-    if (match.index > position) parts.push({ type: 'text', text: text.slice(position, match.index) });
-    if (match[1]) parts.push({ type: 'thinking', thinking: match[1] });
-    position = match.index + match[0].length;
+    const [raw, thinking, call] = match;
+    addText(match.index);
+    if (thinking) parts.push({ type: 'thinking', thinking });
+    if (call !== undefined) {
+      const isXml = readsXml && call.includes('<function=');
+      calls.push(isXml ? readXmlCall(call, raw) : readJsonCall(call, raw));
+    }
+    position = match.index + raw.length;
   }
-  if (position < text.length) parts.push({ type: 'text', text: text.slice(position) });
-  return parts;
+  addText(text.length);
+  return { parts, calls };
 }
 
 /** The newlines around reasoning are layout, and an empty block is a turn that did not reason. */
 function unframe(parts: readonly ContentPart[]): ContentPart[] {
   return parts.flatMap((part, index): ContentPart[] => {
     if (part.type === 'thinking') {
-      const thinking = part.thinking.replace(/^\n+|\n+$/g, '');
+      const thinking = part.thinking.trim();
       return thinking === '' ? [] : [{ type: 'thinking', thinking }];
     }
     const follows = parts[index - 1]?.type === 'thinking';
@@ -80,13 +95,10 @@ function unframe(parts: readonly ContentPart[]): ContentPart[] {
   });
 }
 
-function readToolCall(text: string, rawText: string): ToolCall | UnparsedToolCall {
-  let call: unknown;
-  try {
-    call = JSON.parse(text);
-  } catch (error) {
-    return { rawText, reason: `Invalid JSON: ${error instanceof Error ? error.message : String(error)}` };
-  }
+function readJsonCall(text: string, rawText: string): ToolCall | UnparsedToolCall {
+  const parsed = parseJson(text);
+  if ('reason' in parsed) return { rawText, reason: parsed.reason };
+  const call = parsed.value;
   if (!isRecord(call)) return { rawText, reason: 'Tool call is not a JSON object' };
   if (typeof call['name'] !== 'string') return { rawText, reason: 'Missing or invalid "name" field' };
   if (!isRecord(call['arguments'])) return { rawText, reason: 'Missing or invalid "arguments" field' };
@@ -95,17 +107,4 @@ function readToolCall(text: string, rawText: string): ToolCall | UnparsedToolCal
     name: call['name'],
     arguments: memberText(text, 'arguments') ?? JSON.stringify(call['arguments']),
   };
-}
-
-/** A call opened and never closed would otherwise pass for plain text. */
-function unfinishedCall(text: string): UnparsedToolCall[] {
-  const openCount = text.split('<tool_call>').length - 1;
-  const closeCount = text.split('</tool_call>').length - 1;
-  if (openCount <= closeCount) return [];
-  const rawText = text.slice(text.lastIndexOf('<tool_call>'));
-  return [{ rawText, reason: 'Unterminated tool call: "<tool_call>" without a matching "</tool_call>"' }];
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

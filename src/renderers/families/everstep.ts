@@ -1,8 +1,9 @@
-import type { Message } from '../core/conversation';
-import { DomainError } from '../core/errors';
-import type { Tokenizer } from '../core/tokenizer';
-import type { MessageFormat, RenderedMessage } from './message-format';
-import { plainText } from './message-text';
+import type { Message } from '../../core/conversation';
+import { DomainError } from '../../core/errors';
+import type { Tokenizer } from '../../core/tokenizer';
+import type { MessageFormat, RenderedMessage } from '../message-format';
+import { written } from '../message-format';
+import { plainText } from '../message-text';
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 
@@ -17,8 +18,8 @@ export function everstepFormat(tokenizer: Tokenizer): MessageFormat {
     name: 'everstep',
     bosText,
     hasExtensionProperty: true,
-    stop: { token: '<|end|>' },
-    requiredTokens: [
+    stop: { tokens: ['<|end|>'] },
+    controlTokens: [
       ...(bosText === '' ? [] : [bosText]),
       '<|system|>',
       '<|user|>',
@@ -26,7 +27,7 @@ export function everstepFormat(tokenizer: Tokenizer): MessageFormat {
       '<|end|>',
     ],
     renderMessage,
-    renderReplyHeader: () => '<|assistant|>',
+    openReply: () => '<|assistant|>',
     parseReply: (text) => ({ message: { role: 'assistant', content: text } }),
   };
 }
@@ -43,5 +44,5 @@ function renderMessage(message: Message): RenderedMessage {
       `Renderer "everstep" has no role "${message.role.slice(0, 80)}". Use one of ${ROLES.join(', ')}.`,
     );
   }
-  return { header: `<|${message.role}|>`, content: plainText(message, 'everstep'), end: '<|end|>' };
+  return { header: [`<|${message.role}|>`], body: [written(plainText(message, 'everstep')), '<|end|>'] };
 }

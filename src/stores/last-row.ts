@@ -1,5 +1,5 @@
 import { open } from 'node:fs/promises';
-import { parseJsonObject } from '../stores/json-lines';
+import { parseJsonObject } from './json-lines';
 
 const TAIL_BYTES = 64 * 1024;
 

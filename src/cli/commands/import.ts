@@ -1,0 +1,86 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { stringify } from 'yaml';
+import type { ImportedConfig } from '../../config/import-cookbook';
+import { importCookbookConfig } from '../../config/import-cookbook';
+import { DomainError } from '../../core/errors';
+import { hasErrorCode } from '../../stores/system-errors';
+import { openOutput } from '../output';
+
+interface ImportFlags {
+  readonly output?: string;
+  readonly dataset?: string;
+  readonly json?: boolean;
+}
+
+export function createCommand(): Command {
+  return new Command('import')
+    .description("Turn another tool's config into one of everstep")
+    .addCommand(cookbookCommand().exitOverride());
+}
+
+function cookbookCommand(): Command {
+  return new Command('cookbook')
+    .description("the config.json that tinker-cookbook's supervised loop writes into its log_path")
+    .argument('<config>')
+    .option('--output <file>', 'where the YAML goes; else standard output')
+    .option('--dataset <data>', 'a file or a dataset on the hub, instead of what the config reads')
+    .option('--json', 'one JSON document on standard output')
+    .action(importCookbook);
+}
+
+async function importCookbook(file: string, flags: ImportFlags): Promise<void> {
+  const output = openOutput({ json: flags.json === true });
+  const imported = importCookbookConfig(await readJson(file), {
+    source: file,
+    dataset: flags.dataset,
+    folder: process.cwd(),
+  });
+  const text = toYaml(file, imported);
+  if (flags.output !== undefined) await writeNew(flags.output, text);
+  output.document({ ...imported, output: flags.output ?? null });
+  if (flags.output === undefined) output.line(text.trimEnd());
+  for (const { key, reason } of imported.notCarried) output.note(`Not carried over: ${key} (${reason}).`);
+  if (flags.output !== undefined)
+    output.line(`Written to ${flags.output}. Start it with: everstep train ${flags.output}`);
+}
+
+async function readJson(file: string): Promise<unknown> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    if (hasErrorCode(cause, 'ENOENT', 'EISDIR')) {
+      throw new DomainError(
+        'bad-config',
+        `${file} cannot be read. Give the config.json in the log_path of a run of the cookbook.`,
+        { cause },
+      );
+    }
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new DomainError('bad-config', `${file} is not JSON: ${cause.message}. Give a config.json.`, {
+      cause,
+    });
+  }
+}
+
+function toYaml(source: string, { config, notCarried }: ImportedConfig): string {
+  const remarks = notCarried.map(({ key, reason }) => `#   ${key}: ${reason}`);
+  const header = [
+    `# Made from ${source.replaceAll('\n', ' ')} by "everstep import cookbook".`,
+    ...(remarks.length > 0 ? ['# Not carried over:', ...remarks] : []),
+  ];
+  return `${header.join('\n')}\n${stringify(config)}`;
+}
+
+async function writeNew(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text, { flag: 'wx' });
+  } catch (cause) {
+    if (!hasErrorCode(cause, 'EEXIST')) throw cause;
+    throw new DomainError(
+      'bad-config',
+      `${file} exists already. Remove it or give another name with --output.`,
+      { cause },
+    );
+  }
+}

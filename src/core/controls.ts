@@ -1,0 +1,92 @@
+import { DomainError } from './errors';
+
+/** One row of `controls.jsonl`: a change somebody made while the run went on. */
+export interface ControlRow {
+  readonly at: string;
+  readonly by: string;
+  readonly reason: string;
+  /** First step the change affects; for a stop the last step trained. */
+  readonly step: number;
+  readonly control: string;
+  readonly from: unknown;
+  readonly to: unknown;
+}
+
+/** Who asks for a change, and why. */
+export interface ControlRequest {
+  readonly by: string;
+  readonly reason: string;
+}
+
+export interface StopRequest extends ControlRequest {
+  /** Last step to train; null for the earliest that is possible. */
+  readonly atStep: number | null;
+}
+
+/** What a change that was accepted comes to. */
+export interface ControlReceipt {
+  readonly control: string;
+  readonly step: number;
+}
+
+/** Steps that a change can still reach. */
+export interface ControlBounds {
+  /** Requests of steps up to this one may be at the service already. */
+  readonly sentThrough: number;
+  /** Last step the run would train as things stand. */
+  readonly lastStep: number;
+  readonly totalSteps: number;
+}
+
+export const MAX_REASON_LENGTH = 2000;
+const MAX_NAME_LENGTH = 200;
+
+/** Refuses a request that is not of the promised shape: it may come from any client of the server. */
+export function requireControlRequest(request: unknown): void {
+  const { by, reason } = fieldsOf(request);
+  if (typeof by !== 'string' || by.length > MAX_NAME_LENGTH) {
+    throw refused(`"by" has to be a text of at most ${MAX_NAME_LENGTH} characters: who asks for the change.`);
+  }
+  if (typeof reason !== 'string' || reason.length > MAX_REASON_LENGTH) {
+    throw refused(`"reason" has to be a text of at most ${MAX_REASON_LENGTH} characters.`);
+  }
+}
+
+export function requireStopRequest(request: unknown): void {
+  requireControlRequest(request);
+  const { atStep } = fieldsOf(request);
+  if (atStep !== null && !isStep(atStep)) {
+    throw refused(`"atStep" has to be a whole number from 1 on, or null for now.`);
+  }
+}
+
+/** The step a stop takes effect at: no step is cut off half-way, and none that was sent is taken back. */
+export function resolveStop({ atStep }: StopRequest, bounds: ControlBounds): number {
+  const { sentThrough, lastStep, totalSteps } = bounds;
+  const earliest = Math.max(1, sentThrough + 1);
+  if (sentThrough >= lastStep) {
+    throw refused(`Its last steps, up to ${lastStep}, are under way already; it ends by itself after them.`);
+  }
+  if (atStep === null) return Math.min(earliest, totalSteps);
+  if (atStep < earliest) {
+    throw refused(
+      `Step ${atStep} is past or under way; the earliest step to stop at is ${earliest}. Leave the step out to stop as early as possible.`,
+    );
+  }
+  if (atStep > totalSteps) {
+    throw refused(`Step ${atStep} is beyond the run's ${totalSteps} steps. Give an earlier one.`);
+  }
+  return atStep;
+}
+
+function isStep(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+}
+
+function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+function refused(message: string): DomainError {
+  return new DomainError('refused', message);
+}

@@ -1,0 +1,113 @@
+import type { Message, ToolCall } from '../../core/conversation';
+import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
+import { written } from '../message-format';
+import { hasThinking, partsOf, roleWord, withoutThinking } from '../message-text';
+import type { ToolDeclaration } from '../renderer';
+import type { ReadReply } from '../reply-blocks';
+
+/** What tells apart the families that reason in ChatML and call tools in XML (Qwen3.5, Qwen3.8, Nemotron 3). */
+export interface ReasoningStyle {
+  readonly name: string;
+  readonly hasExtensionProperty: boolean;
+  /** What the prompt of a reply ends with: an open reasoning block, or a closed one. */
+  readonly opening: string;
+  readonly refusesReasoning: boolean;
+  /** Ends a reasoning block, up to the text after it. */
+  readonly closing: string;
+  /** Whether reasoning is written where the message stands. */
+  keepsThinking(place: MessagePlace): boolean;
+  /** Block of a reply whose reasoning is not written; empty where there is none. */
+  emptyBlock(message: Message, place: MessagePlace): string;
+  /** Tool calls and what separates them from the text before. */
+  writeCalls(calls: readonly ToolCall[], message: Message): string;
+  /** What ends one of several tool responses, and what begins the next of them. */
+  readonly toolResponse: { readonly end: string; readonly next: string };
+  prepareMessages(messages: readonly Message[]): readonly Message[];
+  parseReply(text: string): ReadReply;
+  declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
+}
+
+export function chatmlReasoningFormat(style: ReasoningStyle): MessageFormat {
+  return {
+    name: style.name,
+    bosText: '',
+    hasExtensionProperty: style.hasExtensionProperty,
+    stop: { tokens: ['<|im_end|>'] },
+    controlTokens: ['<|im_start|>', '<|im_end|>', '<think>', '</think>'],
+    refusesReasoning: style.refusesReasoning,
+    prepareMessages: (messages) => style.prepareMessages(messages),
+    renderMessage: (message, place) => renderMessage(style, trimmed(message), place),
+    openReply: (messages) => headerOf('assistant', messages.length) + style.opening,
+    parseReply: (text) => style.parseReply(text),
+    declareTools: (tools, systemPrompt) => style.declareTools(tools, systemPrompt),
+  };
+}
+
+function renderMessage(style: ReasoningStyle, message: Message, place: MessagePlace): RenderedMessage {
+  if (message.role === 'tool') return renderToolResponse(style, message, place);
+  const header = headerOf(roleWord(message), place.index);
+  if (message.role !== 'assistant')
+    return { header: [header], body: [...contentOf(style, message), '<|im_end|>'] };
+
+  const kept = style.keepsThinking(place) ? message : withoutThinking(message);
+  const calls = message.toolCalls ? style.writeCalls(message.toolCalls, message) : '';
+  const body = [...contentOf(style, kept), written(calls), '<|im_end|>'];
+  const block = style.emptyBlock(message, place);
+  return place.isLast
+    ? openedReply(style.opening, header, block === '' ? body : [block, ...body])
+    : { header: [header + block], body };
+}
+
+/** The reasoning block a reply begins with is layout as far as the prompt writes it, or where it is a whole empty one. */
+function openedReply(opening: string, header: string, body: readonly Piece[]): RenderedMessage {
+  const [first = '', ...rest] = body;
+  if (typeof first !== 'string') return { header: [header], body };
+  if (first.startsWith(opening)) {
+    return { header: [header + opening], body: [first.slice(opening.length), ...rest] };
+  }
+  return first.endsWith('</think>') ? { header: [header + first], body: rest } : { header: [header], body };
+}
+
+/** Several tool responses in a row share one user message. */
+function renderToolResponse(style: ReasoningStyle, message: Message, place: MessagePlace): RenderedMessage {
+  const follows = place.previous?.role === 'tool';
+  return {
+    header: [follows ? style.toolResponse.next : headerOf('user', place.index)],
+    body: [
+      '<tool_response>\n',
+      ...contentOf(style, message),
+      `\n</tool_response>${style.toolResponse.end}`,
+      place.next?.role === 'tool' ? '' : '<|im_end|>',
+    ],
+  };
+}
+
+function contentOf(style: ReasoningStyle, message: Message): Piece[] {
+  return partsOf(message).flatMap((part): Piece[] =>
+    part.type === 'thinking' ? ['<think>\n', written(part.thinking), style.closing] : [written(part.text)],
+  );
+}
+
+function headerOf(role: string, index: number): string {
+  return `${index > 0 ? '\n' : ''}<|im_start|>${role}\n`;
+}
+
+/** The templates of these models trim what a message says. */
+function trimmed(message: Message): Message {
+  return typeof message.content === 'string' ? { ...message, content: message.content.trim() } : message;
+}
+
+/** A system message is put before the conversation; where marks decide on loss it is marked as carrying none. */
+export function withSystemMessage(messages: readonly Message[], content: string): readonly Message[] {
+  const isMarked = messages.some((message) => message.trainable !== undefined);
+  return [{ role: 'system', content, ...(isMarked ? { trainable: false } : {}) }, ...messages];
+}
+
+/** Whether a message says anything besides its reasoning. */
+export function hasText(message: Message): boolean {
+  return partsOf(message).some((part) => part.type === 'text' && part.text.trim() !== '');
+}
+
+export function hasThinkingPart(message: Message): boolean {
+  return typeof message.content !== 'string' && hasThinking(message);
+}

@@ -1,0 +1,127 @@
+import type { Message, ToolCall } from '../../core/conversation';
+
+import type { MessageFormat, MessagePlace } from '../message-format';
+import { hasThinking } from '../message-text';
+import { pythonText } from '../python-text';
+import type { ToolDeclaration } from '../renderer';
+import { isRecord } from '../reply-blocks';
+import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
+import { parseXmlReply } from './qwen3-5';
+import { declareXmlTools, writeXmlCall } from './xml-tool-calls';
+
+/** Nano and Super are of the first generation; Ultra and 3.5 Lightning write no line breaks around `</think>`. */
+export type Nemotron3Generation = 'nemotron3' | 'nemotron3_ultra';
+export type Nemotron3Mode = 'thinking' | 'low' | 'medium' | 'disabled' | 'preserved';
+
+const SUFFIXES: Record<Nemotron3Mode, string> = {
+  thinking: '',
+  low: '_low_thinking',
+  medium: '_medium_thinking',
+  disabled: '_disable_thinking',
+  preserved: '_preserve_thinking',
+};
+
+/** Added to the last user message. */
+const EFFORTS: Partial<Record<Nemotron3Mode, string>> = {
+  low: '\n\n{reasoning effort: low}',
+  medium: '\n\n{reasoning effort: efficient}',
+};
+
+const EMPTY_BLOCK = '<think></think>';
+
+/**
+ * Nemotron 3. A reply whose reasoning is not written begins with `<think></think>`, also after a prompt that opens
+ * `<think>\n`: so does the model's own template.
+ */
+export function nemotron3Format(generation: Nemotron3Generation, mode: Nemotron3Mode): MessageFormat {
+  const isUltra = generation === 'nemotron3_ultra';
+  const keepsThinking = (place: MessagePlace) => mode === 'preserved' || place.index >= place.lastUserIndex;
+  return chatmlReasoningFormat({
+    name: generation + SUFFIXES[mode],
+    hasExtensionProperty: mode === 'preserved',
+    opening: mode === 'disabled' ? EMPTY_BLOCK : '<think>\n',
+    refusesReasoning: mode === 'disabled',
+    closing: isUltra ? '</think>' : '\n</think>\n',
+    keepsThinking,
+    emptyBlock: (message, place) => {
+      if (!hasThinking(message)) return EMPTY_BLOCK;
+      if (keepsThinking(place)) return '';
+      const keepsLineBreak = !isUltra && hasText(message) && !message.toolCalls?.length;
+      return EMPTY_BLOCK + (keepsLineBreak ? '\n' : '');
+    },
+    writeCalls: (calls, message) => {
+      const endsWithLineBreak = !isUltra && hasThinkingPart(message) && !hasText(message);
+      return (endsWithLineBreak ? '' : '\n') + writeCalls(calls);
+    },
+    toolResponse: { end: '\n', next: '' },
+    prepareMessages: (messages) => withEffort(withSystem(messages), EFFORTS[mode] ?? ''),
+    parseReply: parseXmlReply,
+    declareTools,
+  });
+}
+
+function writeCalls(calls: readonly ToolCall[]): string {
+  return calls.map((call) => `${writeXmlCall(call, 'python')}\n`).join('');
+}
+
+/** The template writes a system message even where there is none. */
+function withSystem(messages: readonly Message[]): readonly Message[] {
+  return messages[0]?.role === 'system' ? messages : withSystemMessage(messages, '');
+}
+
+function withEffort(messages: readonly Message[], effort: string): readonly Message[] {
+  const last = messages.findLastIndex((message) => message.role === 'user');
+  if (effort === '' || last < 0) return messages;
+  return messages.map((message, index) => (index === last ? withNote(message, effort) : message));
+}
+
+function withNote(message: Message, note: string): Message {
+  if (typeof message.content === 'string') return { ...message, content: message.content + note };
+  return { ...message, content: [...message.content, { type: 'text', text: note }] };
+}
+
+function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
+  const declaration = tools.length === 0 ? '' : declareXmlTools(tools.map(declareTool));
+  const content = [systemPrompt, declaration].filter((text) => text !== '').join('\n\n');
+  return [{ role: 'system', content }];
+}
+
+function declareTool(tool: ToolDeclaration): string {
+  const { properties, required, ...others } = tool.parameters;
+  const description = tool.description.trim();
+  return [
+    '<function>',
+    tag('name', tool.name),
+    ...(description === '' ? [] : [tag('description', description)]),
+    '<parameters>',
+    ...(isRecord(properties) ? Object.entries(properties).flatMap(declareParameter) : []),
+    ...tagsOf(others, ['type']),
+    ...(required === undefined ? [] : [tag('required', required)]),
+    '</parameters>',
+    '</function>',
+  ].join('\n');
+}
+
+function declareParameter([name, schema]: [string, unknown]): string[] {
+  const fields = isRecord(schema) ? schema : {};
+  const { type, description, enum: values, ...others } = fields;
+  return [
+    '<parameter>',
+    tag('name', name),
+    ...(type === undefined ? [] : [tag('type', type)]),
+    ...(typeof description === 'string' ? [tag('description', description.trim())] : []),
+    ...(values === undefined ? [] : [tag('enum', values)]),
+    ...tagsOf(others, ['name']),
+    '</parameter>',
+  ];
+}
+
+function tagsOf(fields: Readonly<Record<string, unknown>>, handled: readonly string[]): string[] {
+  return Object.entries(fields)
+    .filter(([name]) => !handled.includes(name))
+    .map(([name, value]) => tag(name, value));
+}
+
+function tag(name: string, value: unknown): string {
+  return `<${name}>${pythonText(value)}</${name}>`;
+}

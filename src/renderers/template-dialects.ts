@@ -1,0 +1,98 @@
+import type { ToolCall } from '../core/conversation';
+import { readDeepSeekReply } from './families/deepseek-v3';
+import { parseHarmonyReply } from './families/harmony-reply';
+import { readKimiReply } from './families/kimi-k2';
+import { parseQwenReply } from './families/qwen3-blocks';
+import { memberText } from './json-text';
+import type { UnparsedToolCall } from './renderer';
+import type { ReadReply } from './reply-blocks';
+import { isRecord, parseJson, readCall, replyOf, separateCalls, splitThinking } from './reply-blocks';
+
+/** How the models behind one chat template write reasoning and tool calls. */
+export interface ReplyDialect {
+  parseReply(text: string): ReadReply;
+  /** Token that ends a reply which calls a tool; empty where it is the one that ends every reply. */
+  readonly callStop: string;
+}
+
+interface DialectRule {
+  /** What only templates of this dialect contain. */
+  readonly marker: RegExp;
+  readonly parseReply: (text: string) => ReadReply;
+  readonly callStop?: string;
+}
+
+const RULES: readonly DialectRule[] = [
+  { marker: /<\|channel\|>/, parseReply: parseHarmonyReply, callStop: '<|call|>' },
+  { marker: /<｜tool▁calls▁begin｜>/, parseReply: readDeepSeekReply },
+  { marker: /<\|tool_calls_section_begin\|>/, parseReply: readKimiReply },
+  { marker: /\[TOOL_CALLS\]/, parseReply: readMistralReply },
+  {
+    marker: /<tool_call>/,
+    parseReply: (text) => parseQwenReply(text, { framesReasoning: true, readsXml: true }),
+  },
+  { marker: /"parameters": /, parseReply: readLlamaReply },
+];
+
+/** Told by the template's text; a template that knows neither reasoning nor calls has plain replies. */
+export function findDialect(template: string, prompt: string): ReplyDialect {
+  const rule = RULES.find(({ marker }) => marker.test(template));
+  const parse = rule?.parseReply ?? (template.includes('think>') ? readReasoning : plainReply);
+  const opensThinking = prompt.trimEnd().endsWith('<think>');
+  return {
+    parseReply: (text) => parse(opensThinking ? withOpening(text) : text),
+    callStop: rule?.callStop ?? '',
+  };
+}
+
+function plainReply(text: string): ReadReply {
+  return { message: { role: 'assistant', content: text } };
+}
+
+function readReasoning(text: string): ReadReply {
+  return parseQwenReply(text, { framesReasoning: true, readsXml: false });
+}
+
+function withOpening(text: string): string {
+  return text.includes('</think>') && !text.startsWith('<think>') ? `<think>${text}` : text;
+}
+
+/** `text[TOOL_CALLS][{"name": "f", "arguments": {}}]`, or `[TOOL_CALLS]f[ARGS]{}` in later models. */
+function readMistralReply(text: string): ReadReply {
+  const [words = '', ...sections] = text.split('[TOOL_CALLS]');
+  const calls = sections.flatMap((section) => {
+    const rawText = `[TOOL_CALLS]${section}`;
+    const [name = '', ...rest] = section.split('[ARGS]');
+    if (rest.length === 0) return readJsonCalls(section, rawText, 'arguments');
+    return [readCall({ name: name.trim(), arguments: rest.join('[ARGS]').trim() }, rawText)];
+  });
+  return replyOf(splitThinking(words) ?? words, separateCalls(calls));
+}
+
+/** Llama 3: a reply that is nothing but `{"name": "f", "parameters": {}}` is a call. */
+function readLlamaReply(text: string): ReadReply {
+  const body = text.replace(/^<\|python_tag\|>/, '').trim();
+  if (!body.startsWith('{"name"')) return plainReply(text);
+  return replyOf([], separateCalls(readJsonCalls(body, text, 'parameters')));
+}
+
+function readJsonCalls(
+  json: string,
+  rawText: string,
+  argumentsKey: 'arguments' | 'parameters',
+): (ToolCall | UnparsedToolCall)[] {
+  const parsed = parseJson(json.trim());
+  if ('reason' in parsed) return [{ rawText, reason: parsed.reason }];
+  const values: readonly unknown[] = Array.isArray(parsed.value) ? parsed.value : [parsed.value];
+  return values.map((call) => {
+    if (!isRecord(call) || typeof call['name'] !== 'string') {
+      return { rawText, reason: 'Missing or invalid "name" field' };
+    }
+    const written =
+      values.length === 1 && !Array.isArray(parsed.value) ? memberText(json, argumentsKey) : null;
+    return readCall(
+      { name: call['name'], arguments: written ?? JSON.stringify(call[argumentsKey] ?? null) },
+      rawText,
+    );
+  });
+}

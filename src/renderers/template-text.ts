@@ -1,0 +1,66 @@
+import type { Message } from '../core/conversation';
+import { DomainError } from '../core/errors';
+import { isRecord, parseJson } from './reply-blocks';
+import type { ChatTemplate } from './template-environment';
+import { compileTemplate } from './template-environment';
+import { TOOL_CALL_SPELLINGS, toTemplateMessage, UNREADABLE } from './template-message';
+import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
+
+/** A first message of this role holds the tools as JSON; it is handed to the template beside the conversation. */
+export const TOOL_DECLARATION_ROLE = 'tool_declare';
+
+/** A model's chat template, which writes conversations as text. */
+export class TemplateText {
+  /** Whether the template reads tools at all. */
+  readonly hasTools: boolean;
+  private readonly template: ChatTemplate;
+
+  constructor(
+    private readonly tokenizer: ChatTokenizer,
+    source: string,
+  ) {
+    this.template = compileTemplate(source);
+    this.hasTools = /\btools\b/.test(source);
+  }
+
+  /** In the first spelling of tool calls that the template can read. */
+  render(messages: readonly Message[], addGenerationPrompt: boolean): string {
+    const tools = toolsOf(messages[0]);
+    const spoken = messages.filter((message) => message.role !== TOOL_DECLARATION_ROLE);
+    let failure: unknown;
+    for (const spelling of TOOL_CALL_SPELLINGS) {
+      try {
+        const text = this.template({
+          messages: spoken.map((message) => toTemplateMessage(message, spelling)),
+          ...(tools === null ? {} : { tools }),
+          add_generation_prompt: addGenerationPrompt,
+          bos_token: this.tokenizer.bosToken ?? '',
+          eos_token: this.tokenizer.eosToken ?? '',
+        });
+        if (!text.includes(UNREADABLE)) return text;
+      } catch (error) {
+        failure ??= error;
+      }
+    }
+    throw this.refusal(spoken, failure);
+  }
+
+  private refusal(messages: readonly Message[], error: unknown): DomainError {
+    const detail = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : null;
+    const roles = messages.map((message) => message.role).join(', ');
+    return new DomainError(
+      'bad-dataset',
+      `The chat template of "${this.tokenizer.source}" refuses the conversation (${roles}): ${detail ?? 'it cannot write their tool calls'}. ` +
+        'Correct the order of roles, or use another renderer.',
+      { cause: error },
+    );
+  }
+}
+
+/** In OpenAI's nesting, as templates read them. */
+function toolsOf(message: Message | undefined): unknown[] | null {
+  if (message?.role !== TOOL_DECLARATION_ROLE || typeof message.content !== 'string') return null;
+  const parsed = parseJson(message.content);
+  if (!('value' in parsed) || !Array.isArray(parsed.value)) return null;
+  return parsed.value.map((tool: unknown) => ({ type: 'function', function: tool }));
+}

@@ -1,0 +1,34 @@
+import { readSync } from 'node:fs';
+
+const GROUP_BYTES = 64 * 1024;
+const LINE_BREAK = 10;
+
+/**
+ * Lines of an open file from its start, some at a time, so that a long file is never in memory as a whole and others
+ * get their turn in between. Empty lines are left out; the last line may lack its line break.
+ */
+export function* readLineGroups(descriptor: number): Generator<readonly string[]> {
+  const chunk = Buffer.alloc(GROUP_BYTES);
+  let rest = Buffer.alloc(0);
+  let position = 0;
+  for (;;) {
+    const count = readSync(descriptor, chunk, 0, GROUP_BYTES, position);
+    if (count === 0) break;
+    position += count;
+    // A character may be cut in two at the end of what was read; a line break never is.
+    const end = chunk.subarray(0, count).lastIndexOf(LINE_BREAK) + 1;
+    if (end > 0) {
+      yield linesOf(Buffer.concat([rest, chunk.subarray(0, end)]));
+      rest = Buffer.alloc(0);
+    }
+    rest = Buffer.concat([rest, chunk.subarray(end, count)]);
+  }
+  yield linesOf(rest);
+}
+
+function linesOf(bytes: Buffer): string[] {
+  return bytes
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+}

@@ -1,0 +1,189 @@
+import { createRandom } from '../../src/core/random';
+import type { Builds } from './builds';
+import { findDifferences, findViolations } from './compare';
+import type { Variant } from './configs';
+import { SUBMIT_AHEAD, VARIANTS, writeConfig } from './configs';
+import { disturb } from './disturb';
+import type { ChaosEvent, EventKind } from './events';
+import { describeEvent, drawEvents } from './events';
+import { readAppliedSteps } from './ledger';
+import { findLeftovers } from './leftovers';
+import type { Observed } from './outcome';
+import { observe } from './outcome';
+import { sleep } from './service';
+import { RUN, Site } from './site';
+
+export interface Plan {
+  readonly seed: number;
+  readonly steps: number;
+  readonly variant: Variant;
+  readonly events: readonly ChaosEvent[];
+}
+
+export interface Setting {
+  /** Empty folder of this run alone. */
+  readonly folder: string;
+  readonly builds: Builds;
+}
+
+export interface Verdict {
+  readonly plan: Plan;
+  readonly seconds: number;
+  readonly rewinds: number | null;
+  readonly stepsReplayed: number | null;
+  readonly applied: number | null;
+  readonly orphans: number | null;
+  readonly events: readonly string[];
+  readonly notes: readonly string[];
+  /** Empty where the run left what its undisturbed twin left. */
+  readonly problems: readonly string[];
+}
+
+/** Longer than any wait of a run that heals; one that hangs is a finding. */
+const RUN_LIMIT_MS = 240_000;
+const POLL_MS = 40;
+const CLOSED = ['completed', 'stopped', 'cancelled', 'failed'];
+
+/** What befalls the run of a seed, the same each time. */
+export function drawPlan(seed: number, kinds: readonly EventKind[], steps: number): Plan {
+  const random = createRandom(seed);
+  const variant = VARIANTS[Math.floor(random() * VARIANTS.length)] ?? 'background';
+  return { seed, steps, variant, events: drawEvents({ random, kinds, steps }) };
+}
+
+/** The run as it is when nothing happens; throws where even that goes wrong. */
+export async function runReference(setting: Setting, variant: Variant, steps: number): Promise<Observed> {
+  const site = await Site.open({ ...setting, hasSmallDisk: false });
+  try {
+    await startRun(site, { setting, variant, steps });
+    await untilEnded(site);
+    const observed = await observe(site);
+    const applied = ledgerOf(site, { variant, steps, observed });
+    const { violations } = await findLeftovers(site);
+    const problems = [
+      ...findViolations(observed.outcome, steps),
+      ...violations,
+      ...(applied?.violations ?? []),
+    ];
+    if (observed.rewinds > 0) problems.push(`${observed.rewinds} rewinds although nothing happened`);
+    if (problems.length > 0)
+      throw new Error(`The reference run is not as it should be: ${problems.join('; ')}`);
+    return observed;
+  } finally {
+    await site.close();
+  }
+}
+
+/** One run under its plan, compared with its reference. */
+export async function runChaos(setting: Setting, plan: Plan, reference: Observed): Promise<Verdict> {
+  const hasSmallDisk = plan.events.some(({ kind }) => kind === 'disk-full');
+  const startedAt = performance.now();
+  const site = await Site.open({ ...setting, hasSmallDisk });
+  const struck: string[] = [];
+  const facts = () => ({
+    seconds: (performance.now() - startedAt) / 1000,
+    events: struck,
+    notes: site.notes,
+  });
+  try {
+    await startRun(site, { setting, ...plan });
+    await underDisturbances(site, { events: plan.events, struck });
+    return { ...facts(), ...(await judge(site, plan, reference)) };
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    return { ...facts(), ...UNKNOWN, plan, problems: [problem] };
+  } finally {
+    await site.close();
+  }
+}
+
+/** Until the run has ended and everything that was taken away is back. */
+async function underDisturbances(
+  site: Site,
+  { events, struck }: { readonly events: readonly ChaosEvent[]; readonly struck: string[] },
+): Promise<void> {
+  const over = new AbortController();
+  const disturbances = Promise.all(events.map((event) => strike(site, event, { over: over.signal, struck })));
+  disturbances.catch(() => undefined);
+  try {
+    await untilEnded(site);
+  } finally {
+    over.abort();
+    await disturbances;
+  }
+}
+
+const UNKNOWN = { rewinds: null, stepsReplayed: null, applied: null, orphans: null };
+
+async function judge(
+  site: Site,
+  plan: Plan,
+  reference: Observed,
+): Promise<Omit<Verdict, 'seconds' | 'events' | 'notes'>> {
+  const observed = await observe(site);
+  const leftovers = await findLeftovers(site);
+  const applied = ledgerOf(site, { ...plan, observed });
+  return {
+    plan,
+    rewinds: observed.rewinds,
+    stepsReplayed: observed.stepsReplayed,
+    applied: applied?.count ?? null,
+    orphans: leftovers.orphans,
+    problems: [
+      ...findViolations(observed.outcome, plan.steps),
+      ...findDifferences(observed.outcome, reference.outcome),
+      ...leftovers.violations,
+      ...(applied?.violations ?? []),
+    ],
+  };
+}
+
+interface Start {
+  readonly setting: Setting;
+  readonly variant: Variant;
+  readonly steps: number;
+}
+
+async function startRun(site: Site, { setting, variant, steps }: Start): Promise<void> {
+  const config = writeConfig(setting.folder, variant, steps);
+  await site.command('train', config, '--run', RUN, '--detach');
+}
+
+function ledgerOf(site: Site, run: { variant: Variant; steps: number; observed: Observed }) {
+  const { rewinds, stepsReplayed } = run.observed;
+  const submitAhead = SUBMIT_AHEAD[run.variant];
+  return readAppliedSteps({ dataFolder: site.data, steps: run.steps, rewinds, stepsReplayed, submitAhead });
+}
+
+async function untilEnded(site: Site): Promise<void> {
+  const deadline = performance.now() + RUN_LIMIT_MS;
+  while (!CLOSED.includes(site.state()?.status ?? '')) {
+    if (performance.now() > deadline) {
+      const state = site.state();
+      throw new Error(
+        `not over after ${RUN_LIMIT_MS / 1000} s: status ${state?.status ?? 'none'}, ${site.stepsDone()} steps done`,
+      );
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+interface Watch {
+  /** Aborted once the run has ended: what has not struck by then does not strike. */
+  readonly over: AbortSignal;
+  readonly struck: string[];
+}
+
+async function strike(site: Site, event: ChaosEvent, { over, struck }: Watch): Promise<void> {
+  while (site.stepsDone() < event.afterStep) {
+    if (over.aborted) return;
+    await sleep(POLL_MS);
+  }
+  await sleep(event.delayMs);
+  if (over.aborted) return;
+  const before = site.proxy.struck;
+  const index = struck.push(describeEvent(event)) - 1;
+  await disturb(site, event);
+  const requests = site.proxy.struck - before;
+  if (requests > 0) struck[index] = `${describeEvent(event)} (${requests} requests)`;
+}

@@ -1,0 +1,69 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+const DATA = path.join(__dirname, '..', '..', 'data', 'arithmetic');
+
+/** Ways to train that differ in what a rewind meets; each has a reference run of its own. */
+export const VARIANTS = ['background', 'blocking', 'rolling'] as const;
+export type Variant = (typeof VARIANTS)[number];
+
+/** Steps queued at the engine behind the running one. */
+export const SUBMIT_AHEAD: Readonly<Record<Variant, number>> = { background: 1, blocking: 3, rolling: 2 };
+
+const ARITHMETIC = { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 8 };
+
+function schedulesOf(variant: Variant, heldOut: string): object {
+  const seldom = [
+    { type: 'nll', name: 'seldom', dataset: { path: heldOut } },
+    { ...ARITHMETIC, name: 'again' },
+  ];
+  switch (variant) {
+    case 'background':
+      return {
+        saveEvery: 10,
+        evalEvery: 10,
+        evaluators: [ARITHMETIC],
+        infrequentEvalEvery: 30,
+        infrequentEvaluators: seldom,
+      };
+    case 'blocking':
+      return {
+        saveEvery: 7,
+        schedules: [
+          { name: 'often', every: { steps: 12 }, mode: 'blocking', evaluators: [ARITHMETIC] },
+          { name: 'by-tokens', every: { tokens: 20_000 }, evaluators: seldom.slice(0, 1) },
+        ],
+      };
+    case 'rolling':
+      return {
+        saveEvery: 25,
+        rollingSaveEvery: 4,
+        evalEvery: 8,
+        evaluators: [ARITHMETIC],
+        infrequentEvalEvery: 20,
+        infrequentEvaluators: seldom,
+      };
+  }
+}
+
+/** Writes the config of a run on the shipped arithmetic data into `folder` and returns its file. */
+export function writeConfig(folder: string, variant: Variant, steps: number): string {
+  const heldOut = path.join(folder, 'held-out.jsonl');
+  const rows = readFileSync(path.join(DATA, 'test.jsonl'), 'utf8').split('\n').slice(0, 16);
+  writeFileSync(heldOut, `${rows.join('\n')}\n`);
+  const config = {
+    kind: 'sft',
+    model: 'everstep/tiny',
+    dataset: { path: path.join(DATA, 'train.jsonl'), limit: 512, testPath: heldOut },
+    steps,
+    batchSize: 64,
+    learningRate: 0.001,
+    loraRank: 4,
+    seed: 7,
+    submitAhead: SUBMIT_AHEAD[variant],
+    ...schedulesOf(variant, heldOut),
+  };
+  const file = path.join(folder, 'config.json');
+  writeFileSync(file, JSON.stringify(config));
+  return file;
+}

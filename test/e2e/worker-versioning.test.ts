@@ -1,0 +1,232 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { findFreePort } from '../../src/stack/free-port';
+import { Command, Place, until } from './harness/program';
+
+/** Releases on a real server: workers come and go, versions are made current by the command that the log names. */
+const ROOT = path.resolve(__dirname, '../..');
+const NAMESPACE = 'everstep';
+const SET_CURRENT = /temporal worker deployment set-current-version [^"]+/;
+
+let place: Place;
+let address: string;
+
+beforeEach(async () => {
+  place = new Place();
+  const [temporalPort, enginePort] = [await findFreePort(), await findFreePort()];
+  const server = place.start('temporal', '--port', String(temporalPort), '--headless');
+  const engine = place.start('engine', '--port', String(enginePort));
+  await server.says(/ready at/);
+  await engine.says(/ready at/);
+  address = `127.0.0.1:${temporalPort}`;
+  place.variables = {
+    TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: NAMESPACE,
+    TINKER_BASE_URL: `http://127.0.0.1:${enginePort}`,
+    PATH: `${folderWithCli(server.stderr)}:${process.env['PATH'] ?? ''}`,
+  };
+}, 30_000);
+
+afterEach(() => place.remove(), 30_000);
+
+/** The official command line program under the name that commands have, whichever the server came from. */
+function folderWithCli(serverLog: string): string {
+  const program = /"program":"([^"]+)"/.exec(serverLog)?.[1];
+  if (program === undefined) throw new Error(`the server does not say which program it is:\n${serverLog}`);
+  const folder = path.join(place.folder, 'bin');
+  mkdirSync(folder);
+  symlinkSync(program, path.join(folder, 'temporal'));
+  return folder;
+}
+
+function shell(command: string): string {
+  return execFileSync('/bin/sh', ['-c', command], {
+    encoding: 'utf8',
+    env: { ...process.env, ...place.variables },
+  });
+}
+
+async function startWorker(buildId: string | null): Promise<Command> {
+  const version = buildId === null ? [] : ['--deployment', 'everstep', '--build-id', buildId];
+  const worker = place.start('worker', ...version);
+  await worker.says(/Worker ready/);
+  return worker;
+}
+
+/** Runs the command that the worker's log names. */
+async function makeCurrent(worker: Command): Promise<void> {
+  await worker.says(SET_CURRENT);
+  shell(SET_CURRENT.exec(worker.stderr)?.[0] ?? '');
+}
+
+/** A worker whose workflows decide otherwise than those under way: they ask for an activity by another name. */
+function startOtherRelease(buildId: string): Command {
+  const folder = path.join(place.folder, 'release');
+  for (const name of ['bin', 'dist', 'package.json'])
+    cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  for (const name of ['node_modules', 'models', 'data'])
+    symlinkSync(path.join(ROOT, name), path.join(folder, name));
+  const bundle = path.join(folder, 'dist/workflow-bundle.js');
+  writeFileSync(bundle, readFileSync(bundle, 'utf8').replaceAll('runSegment', 'runOtherSegment'));
+  return new Command(
+    spawn(
+      process.execPath,
+      [
+        path.join(folder, 'bin/everstep.js'),
+        ...['worker', '--deployment', 'everstep', '--build-id', buildId, '--data-dir', place.data],
+      ],
+      { env: { ...process.env, ...place.variables }, stdio: ['ignore', 'pipe', 'pipe'] },
+    ),
+  );
+}
+
+async function withClient<Value>(use: (client: Client) => Promise<Value>): Promise<Value> {
+  const connection = await Connection.connect({ address });
+  try {
+    return await use(new Client({ connection, namespace: NAMESPACE }));
+  } finally {
+    await connection.close();
+  }
+}
+
+interface Shown {
+  readonly status: string;
+  readonly finalWeightsDigest: string | null;
+}
+
+async function outcomeOf(run: string): Promise<object> {
+  const { status, finalWeightsDigest } = await place.ask<Shown>('runs', 'show', run);
+  expect(finalWeightsDigest).not.toBeNull();
+  return { status, finalWeightsDigest, metrics: place.read(run, 'metrics.jsonl') };
+}
+
+function linesWith(worker: Command, text: string): string[] {
+  return worker.stderr.split('\n').filter((line) => line.includes(text));
+}
+
+test('a run outlives the release it began under', async () => {
+  const config = place.config({ steps: 120, batchSize: 64, evalEvery: 40, saveEvery: 40 });
+  const first = await startWorker('1');
+  await first.says(SET_CURRENT);
+  expect((await place.run('train', config, '--run', 'released', '--detach')).code).toBe(0);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(place.runFolders()).toEqual([]);
+
+  const second = await startWorker('2');
+  await second.says(SET_CURRENT);
+  await makeCurrent(first);
+  await until(() => place.stepsDone('released') >= 10);
+  await makeCurrent(second);
+  first.child.kill('SIGKILL');
+  await first.ended;
+  const stepsUnderFirst = place.stepsDone('released');
+  expect((await place.run('runs', 'watch', 'released')).code).toBe(0);
+  expect((await place.run('train', config, '--run', 'undisturbed')).code).toBe(0);
+
+  expect(stepsUnderFirst).toBeLessThan(120);
+  expect(await outcomeOf('released')).toEqual(await outcomeOf('undisturbed'));
+  expect(linesWith(first, 'is not current (no version is): this worker gets no new work')).toHaveLength(1);
+  expect(linesWith(second, 'is not current (no version is): this worker gets no new work')).toHaveLength(1);
+}, 240_000);
+
+test('a release that cannot replay holds a run, and going back frees it', async () => {
+  const config = place.config({ steps: 150, batchSize: 64, evalEvery: 0 });
+  const good = await startWorker('1');
+  const bad = startOtherRelease('2');
+  await bad.says(SET_CURRENT);
+  await makeCurrent(good);
+  expect((await place.run('train', config, '--run', 'held', '--detach')).code).toBe(0);
+  await until(() => place.stepsDone('held') >= 10);
+
+  await makeCurrent(bad);
+  await bad.says(/Nondeterminism error/);
+  const stepsHeld = place.stepsDone('held');
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  expect(place.stepsDone('held')).toBe(stepsHeld);
+  shell(
+    'temporal worker deployment set-current-version --yes --deployment-name everstep --build-id 1 ' +
+      `--address ${address} --namespace ${NAMESPACE}`,
+  );
+
+  expect((await place.run('runs', 'watch', 'held')).code).toBe(0);
+  expect(place.stepsDone('held')).toBe(150);
+  expect(stepsHeld).toBeLessThan(150);
+}, 240_000);
+
+test('a worker without the flags has no version, and works', async () => {
+  const worker = await startWorker(null);
+
+  expect((await place.run('train', place.config(), '--run', 'plain')).code).toBe(0);
+
+  expect(worker.stdout).not.toContain('version');
+  await expect(describeDeployments()).resolves.toEqual([]);
+}, 120_000);
+
+test('a version comes from the environment too, but not to the workers of a stack', async () => {
+  place.variables = { ...place.variables, EVERSTEP_DEPLOYMENT: 'everstep', EVERSTEP_BUILD_ID: '9' };
+
+  const own = place.start('worker', '--roles', 'judging');
+  const ofStack = place.start('worker', '--roles', 'grading', '--temporal-address', address);
+
+  await own.says(/Worker ready on .*, version 9 of deployment everstep\)/);
+  await ofStack.says(/Worker ready on .*, namespace everstep\)/);
+}, 120_000);
+
+test('a worker that is told to stop hands its segment over in order', async () => {
+  const config = place.config({ steps: 150, batchSize: 64, evalEvery: 50 });
+  const workers = [await startWorker(null), await startWorker(null)];
+  expect((await place.run('train', config, '--run', 'handed', '--detach')).code).toBe(0);
+  await until(() => place.stepsDone('handed') >= 10);
+  const holder = await holderOf('train/handed', 'runSegment');
+  const stopped = workers.find(({ child }) => holder.startsWith(`${child.pid}@`));
+
+  stopped?.child.kill('SIGTERM');
+  const code = (await stopped?.ended)?.code;
+  const endedAt = performance.now();
+  const stepsThen = place.stepsDone('handed');
+  await until(() => place.stepsDone('handed') > stepsThen);
+  const seconds = (performance.now() - endedAt) / 1000;
+  expect((await place.run('runs', 'watch', 'handed')).code).toBe(0);
+
+  process.stderr.write(`end of a stopped worker to the next metrics row: ${seconds.toFixed(1)} s\n`);
+  expect(code).toBe(0);
+  expect(place.processes().filter(({ pid }) => pid === stopped?.child.pid)).toEqual([]);
+  expect(stepsThen).toBeLessThan(150);
+  const attempts = await attemptsOf('train/handed', 'runSegment');
+  expect(attempts.length).toBeGreaterThan(1);
+  expect(new Set(attempts)).toEqual(new Set([1]));
+}, 240_000);
+
+async function describeDeployments(): Promise<unknown[]> {
+  const { workerDeployments } = await withClient(({ workflowService }) =>
+    workflowService.listWorkerDeployments({ namespace: NAMESPACE }),
+  );
+  return workerDeployments;
+}
+
+/** The worker that has an activity of a kind now, as "pid@host". */
+async function holderOf(workflowId: string, activity: string): Promise<string> {
+  return withClient(async (client) => {
+    for (;;) {
+      const { raw } = await client.workflow.getHandle(workflowId).describe();
+      const pending = raw.pendingActivities?.find(({ activityType }) => activityType?.name === activity);
+      if (pending?.lastWorkerIdentity) return pending.lastWorkerIdentity;
+    }
+  });
+}
+
+/** Which attempt of each activity of a kind was the one that counted. */
+async function attemptsOf(workflowId: string, activity: string): Promise<number[]> {
+  const { events } = await withClient((client) => client.workflow.getHandle(workflowId).fetchHistory());
+  const ofActivity = new Set<string>();
+  const attempts: number[] = [];
+  for (const event of events ?? []) {
+    const { activityTaskScheduledEventAttributes: scheduled, activityTaskStartedEventAttributes: started } =
+      event;
+    if (scheduled?.activityType?.name === activity) ofActivity.add(String(event.eventId));
+    if (started && ofActivity.has(String(started.scheduledEventId))) attempts.push(started.attempt ?? 0);
+  }
+  return attempts;
+}

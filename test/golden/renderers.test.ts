@@ -1,0 +1,228 @@
+import type { Message, TrainOnWhat } from '../../src/core/conversation';
+import { TRAIN_ON_WHAT } from '../../src/core/conversation';
+import { findRenderer, RENDERER_NAMES } from '../../src/renderers/find-renderer';
+import { FIXED_DAY } from '../../src/renderers/fixed-day';
+import { recommendedRendererFor, renderersFor } from '../../src/renderers/recommended-renderer';
+import type { ToolDeclaration } from '../../src/renderers/renderer';
+import { CharacterTokenizer, spansOf } from '../unit/renderers/character-tokenizer';
+import { readVectors } from '../unit/renderers/vector-files';
+
+/**
+ * What tinker-cookbook 9dfcc3a2cf44 renders and reads, case by case. A case in which we differ says so in its name, and
+ * what we do instead is checked.
+ */
+
+interface FieldMessage extends Omit<Message, 'toolCalls' | 'toolCallId'> {
+  tool_calls?: Message['toolCalls'];
+  tool_call_id?: string;
+}
+interface Failure {
+  $error: string;
+}
+interface Rendering {
+  renderer: string;
+  messages: FieldMessage[];
+  train_on_what: string;
+  tools?: ToolDeclaration[];
+  system_prompt?: string;
+}
+interface Parsing {
+  renderer: string;
+  kind: string;
+  sampled: string;
+}
+interface Parsed {
+  message: FieldMessage & {
+    tool_calls?: { id: string | null; name: string; arguments: string }[];
+    unparsed_tool_calls?: { raw_text: string }[];
+  };
+  termination: string;
+}
+type Spans = [string, number][];
+
+const tokenizer = new CharacterTokenizer();
+const FIXED_DATE = 'differs on purpose: the date in the prompt is fixed, or scores would change by day';
+const EMPTY_REPLY =
+  "differs on purpose: an empty reply ends with its stop token, as in the model's own template";
+const DOUBLE_STOP = 'differs on purpose: a doubled stop token is reported as malformed, not raised';
+const CALLS_ONLY = 'differs on purpose: the raw text of tool calls that were read is not repeated as content';
+
+interface Suite<Input, Expected> {
+  readonly title: string;
+  readonly source: string;
+  readonly count: number;
+  readonly difference: (input: Input) => string | null;
+  readonly check: (input: Input, expected: Expected) => void;
+}
+
+function testVectors<Input extends { renderer: string }, Expected>(suite: Suite<Input, Expected>): void {
+  const cases = readVectors<Input, Expected>('renderers.json', suite.source);
+  if (!cases) {
+    test.skip(`${suite.title}: the behaviour vectors are not on this machine (EVERSTEP_VECTORS_DIR)`, () =>
+      undefined);
+    return;
+  }
+  test(`${suite.title}: all ${suite.count} cases, of renderers we have`, () => {
+    expect(cases).toHaveLength(suite.count);
+    expect(cases.filter(({ input }) => !RENDERER_NAMES.includes(input.renderer))).toEqual([]);
+  });
+  test.each(
+    cases.map((vector, index) => {
+      const difference = suite.difference(vector.input);
+      return [`${vector.input.renderer} ${index}${difference ? `, ${difference}` : ''}`, vector] as const;
+    }),
+  )(`${suite.title}: %s`, (_, { input, expected }) => {
+    suite.check(input, expected);
+  });
+}
+
+testVectors<Rendering, string | Failure>({
+  title: 'generation prompt',
+  source: 'Renderer.build_generation_prompt',
+  count: 191,
+  difference: dateDifference,
+  check: (input, expected) => {
+    const renderer = findRenderer(input.renderer, tokenizer);
+    const declare = () => (input.tools ? renderer.declareTools(input.tools, input.system_prompt ?? '') : []);
+    const build = () => renderer.buildGenerationPrompt([...declare(), ...toMessages(input.messages)]);
+
+    if (isFailure(expected)) expect(build).toThrow();
+    else expect(tokenizer.decode(build())).toBe(withFixedDay(expected));
+  },
+});
+
+const supervised = {
+  difference: (input: Rendering) => (isEmptyDeepSeekReply(input) ? EMPTY_REPLY : dateDifference(input)),
+  check: (input: Rendering, expected: Spans | Failure) => {
+    const build = () =>
+      findRenderer(input.renderer, tokenizer).buildSupervisedExample(
+        toMessages(input.messages),
+        toTrainOnWhat(input.train_on_what),
+      );
+
+    if (isFailure(expected)) {
+      expect(build).toThrow();
+      return;
+    }
+    const spans = expected.map(([text, weight]): Spans[number] => [withFixedDay(text), weight]);
+    if (isEmptyDeepSeekReply(input)) spans.push(['<｜end▁of▁sentence｜>', 1]);
+    expect(spansOf(tokenizer, build())).toEqual(spans);
+  },
+};
+
+testVectors<Rendering, Spans | Failure>({
+  title: 'supervised example',
+  source: 'Renderer.build_supervised_example',
+  count: 148,
+  ...supervised,
+});
+
+testVectors<Rendering, Spans | Failure>({
+  title: 'supervised example by trainOnWhat',
+  source: 'Renderer.build_supervised_example (train_on_what)',
+  count: 116,
+  ...supervised,
+});
+
+testVectors<Parsing, Parsed | Failure>({
+  title: 'parsing',
+  source: 'Renderer.parse_response',
+  count: 242,
+  difference: (input) => {
+    if (input.kind === 'double_stop') return DOUBLE_STOP;
+    return isHarmonyCall(input) ? CALLS_ONLY : null;
+  },
+  check: (input, expected) => {
+    const renderer = findRenderer(input.renderer, tokenizer);
+
+    const { message, termination, unparsedToolCalls } = renderer.parseCompletion(
+      tokenizer.encode(input.sampled, { allowSpecial: true }),
+    );
+
+    if (isFailure(expected)) {
+      expect(input.kind).toBe('double_stop');
+      expect({ message, termination }).toEqual({
+        message: { role: 'assistant', content: 'a' },
+        termination: 'malformed',
+      });
+      return;
+    }
+    expect(termination).toBe(expected.termination);
+    expect(message.content).toEqual(isHarmonyCall(input) ? [] : expected.message.content);
+    expect(message.toolCalls?.map((call) => ({ id: null, ...call }))).toEqual(expected.message.tool_calls);
+    expect(unparsedToolCalls?.map((call) => call.rawText)).toEqual(
+      expected.message.unparsed_tool_calls?.map((call) => call.raw_text),
+    );
+  },
+});
+
+const stops = readVectors<string, string[]>(
+  'renderers.json',
+  'renderers.get_renderer(...).get_stop_sequences',
+);
+if (stops) {
+  test.each(stops)('stops $input where the reference does', ({ input, expected }) => {
+    const found = findRenderer(input, tokenizer).stopSequences();
+    expect(found.map((stop) => (typeof stop === 'string' ? stop : tokenizer.decode([stop])))).toEqual(
+      expected,
+    );
+  });
+} else {
+  test.skip('stop sequences: the behaviour vectors are not on this machine', () => undefined);
+}
+
+const models = readVectors<string, { recommended_renderers?: string[] }>(
+  'model_info_hyperparams.json',
+  'model_info.get_model_attributes',
+);
+if (models) {
+  /** These read images, or come from a package of their own. */
+  const withoutOurs = ['qwen3_vl_instruct', 'tml_v0'];
+  test.each(models)(
+    'renders $input as the reference does, or by its chat template',
+    ({ input, expected }) => {
+      const theirs = expected.recommended_renderers ?? [];
+      const ours = theirs.filter((name) => !withoutOurs.includes(name));
+
+      expect(recommendedRendererFor(input)).toBe(ours[0] ?? 'chat_template');
+      expect(renderersFor(input)).toEqual(expect.arrayContaining(ours));
+    },
+  );
+} else {
+  test.skip('recommended renderers: the behaviour vectors are not on this machine', () => undefined);
+}
+
+function dateDifference({ renderer }: Rendering): string | null {
+  return renderer.startsWith('gpt_oss') && renderer !== 'gpt_oss_no_sysprompt' ? FIXED_DATE : null;
+}
+
+function withFixedDay(text: string): string {
+  return text.replaceAll('{{current_date}}', FIXED_DAY);
+}
+
+function isEmptyDeepSeekReply({ renderer, messages }: Rendering): boolean {
+  return renderer.startsWith('deepseekv3') && messages.at(-1)?.content === '';
+}
+
+function isHarmonyCall({ renderer, kind }: Parsing): boolean {
+  return renderer.startsWith('gpt_oss') && kind === 'harmony_tool';
+}
+
+function isFailure(expected: unknown): expected is Failure {
+  return typeof expected === 'object' && expected !== null && '$error' in expected;
+}
+
+function toMessages(messages: readonly FieldMessage[]): Message[] {
+  return messages.map(({ tool_calls, tool_call_id, ...rest }) => ({
+    ...rest,
+    ...(tool_calls ? { toolCalls: tool_calls } : {}),
+    ...(tool_call_id ? { toolCallId: tool_call_id } : {}),
+  }));
+}
+
+function toTrainOnWhat(name: string): TrainOnWhat {
+  const camel = name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const found = TRAIN_ON_WHAT.find((known) => known === camel);
+  if (!found) throw new Error(`unknown train_on_what ${name}`);
+  return found;
+}

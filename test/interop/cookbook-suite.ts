@@ -1,0 +1,123 @@
+/**
+ * tinker-cookbook from PyPI, both ways: its supervised loop against our engine, its config turned into one of ours,
+ * the run of that config, and its readers on our run's folder.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { z } from 'zod';
+import { loadTrainingConfig } from '../../src/config/load-config';
+import { cleanEnvironment, PROGRAM, ROOT, runProgram } from './processes';
+import type { CheckResult, ClientResult } from './results';
+import { failed } from './results';
+import type { ScriptRun } from './sdk-suite';
+import { runScript } from './sdk-suite';
+
+/** All rows are one batch, so that the order of rows, which the two programs draw differently, does not matter. */
+const ROW_COUNT = 32;
+const RUN = 'from-cookbook';
+/** Both add the same gradients in another order, and so do their steps drift apart in the last digits. */
+const LARGEST_DIFFERENCE = 1e-3;
+const TRAIN_TIMEOUT_MS = 5 * 60_000;
+
+type Suite = Omit<ScriptRun, 'script' | 'args'>;
+
+export async function runCookbook(suite: Suite): Promise<ClientResult> {
+  const client = suite.environment.name;
+  const data = await prepareFolder(suite.folder);
+  const theirs = path.join(suite.folder, 'cookbook');
+  const checks = await runScript({ ...suite, script: 'cookbook_train.py', args: [theirs, data] });
+  const steps = [
+    ['import cookbook: its config becomes a run of ours', () => importConfig(suite, theirs)],
+    ['import cookbook: the run trains as the cookbook did', () => compareCurves(suite, theirs)],
+  ] as const;
+  for (const [name, body] of steps) {
+    const result = await attempt(name, body);
+    checks.push(result);
+    suite.onCheck(result);
+  }
+  const folder = runFolder(suite);
+  if (existsSync(folder))
+    checks.push(...(await runScript({ ...suite, script: 'cookbook_read.py', args: [folder] })));
+  return { client, checks };
+}
+
+/** The cookbook loads a tokenizer by the model's name; a folder of that name, relative to where it runs, will do. */
+async function prepareFolder(folder: string): Promise<string> {
+  await mkdir(path.join(folder, 'everstep'), { recursive: true });
+  await symlink(path.join(ROOT, 'models/everstep-tiny'), path.join(folder, 'everstep/tiny'));
+  const shipped = await readFile(path.join(ROOT, 'data/arithmetic/train.jsonl'), 'utf8');
+  const file = path.join(folder, 'conversations.jsonl');
+  await writeFile(file, `${shipped.split('\n').slice(0, ROW_COUNT).join('\n')}\n`);
+  return file;
+}
+
+async function attempt(name: string, body: () => Promise<void>): Promise<CheckResult> {
+  const startedAt = performance.now();
+  try {
+    await body();
+    const seconds = (performance.now() - startedAt) / 1000;
+    return { check: name, status: 'passed', seconds, detail: null, fingerprint: null };
+  } catch (error) {
+    return failed(name, error instanceof Error ? error.message.slice(0, 800) : String(error));
+  }
+}
+
+async function importConfig(suite: Suite, theirs: string): Promise<void> {
+  const output = yamlFile(suite);
+  const written = path.join(theirs, 'loop/config.json');
+  await succeed(suite, ['import', 'cookbook', written, '--output', output]);
+  const config = await loadTrainingConfig({ file: output });
+  const expected = {
+    model: 'everstep/tiny',
+    renderer: 'role_colon',
+    epochs: 8,
+    batchSize: ROW_COUNT,
+    learningRate: 0.003,
+    loraRank: 4,
+    saveEvery: 3,
+    maxLength: 128,
+  };
+  for (const [key, value] of Object.entries(expected)) {
+    const found: unknown = Reflect.get(config, key);
+    if (found !== value)
+      throw new Error(`${key} is ${JSON.stringify(found)}, expected ${JSON.stringify(value)}`);
+  }
+}
+
+async function compareCurves(suite: Suite, theirs: string): Promise<void> {
+  const places = ['--data-dir', path.join(suite.folder, 'state')];
+  await succeed(suite, ['train', yamlFile(suite), '--run', RUN, '--engine', suite.engineUrl, ...places]);
+  const cookbook = await readColumn(path.join(theirs, 'loop/metrics.jsonl'), 'train_mean_nll');
+  const ours = await readColumn(path.join(runFolder(suite), 'metrics.jsonl'), 'train/nll');
+  if (ours.length !== cookbook.length)
+    throw new Error(`${ours.length} steps here, ${cookbook.length} in the cookbook`);
+  const worst = Math.max(...ours.map((value, index) => Math.abs(value - (cookbook[index] ?? Number.NaN))));
+  if (worst <= LARGEST_DIFFERENCE) return;
+  throw new Error(`the losses differ by up to ${worst}: ${ours.join(' ')} here, ${cookbook.join(' ')} there`);
+}
+
+async function readColumn(file: string, key: string): Promise<number[]> {
+  const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
+  return lines
+    .map((line) => z.record(z.string(), z.unknown()).parse(JSON.parse(line))[key])
+    .filter((value) => value !== undefined)
+    .map((value) => z.number().parse(value));
+}
+
+async function succeed(suite: Suite, args: readonly string[]): Promise<void> {
+  const { code, stderr } = await runProgram([process.execPath, PROGRAM, ...args], {
+    folder: suite.folder,
+    environment: cleanEnvironment({ TINKER_API_KEY: 'tml-local' }),
+    timeoutMs: TRAIN_TIMEOUT_MS,
+  });
+  if (code !== 0) throw new Error(`everstep ${args.join(' ')}: exit ${String(code)}: ${stderr.slice(-600)}`);
+}
+
+function yamlFile({ folder }: Suite): string {
+  return path.join(folder, 'imported.yaml');
+}
+
+function runFolder({ folder }: Suite): string {
+  return path.join(folder, 'state/store/runs', RUN);
+}

@@ -1,0 +1,107 @@
+/**
+ * Python environments, made on first use and kept:
+ *
+ *     <cache>/interop-1/torch/            PyTorch, which all others see by a path file
+ *     <cache>/interop-1/tinker-0.24.1/    one a version of the SDK
+ *     <cache>/interop-1/cookbook-0.6.1/
+ *
+ * A folder without `.complete` was left half-made and is made again.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { readEnvironment } from '../../src/config/environment';
+import { runProgram } from './processes';
+
+/** Raised when what is inside an environment changes. */
+const LAYOUT = 'interop-1';
+const INSTALL_TIMEOUT_MS = 30 * 60_000;
+const OLDEST_PYTHON = [3, 11] as const;
+
+export interface PythonEnvironment {
+  /** Package and version, e.g. `tinker 0.38.0`. */
+  readonly name: string;
+  readonly python: string;
+}
+
+export interface PackageVersion {
+  readonly name: string;
+  /** null: the newest on PyPI, or the newest already here when PyPI cannot be asked. */
+  readonly version: string | null;
+}
+
+/** Python's version, or why there is none to use. */
+export async function findPython(): Promise<{ readonly version: string } | { readonly missing: string }> {
+  const script = 'import sys, venv; print(".".join(map(str, sys.version_info[:3])))';
+  const asked = await runProgram(['python3', '-c', script]).catch(() => null);
+  if (asked?.code !== 0) return { missing: 'no python3 with venv on the path' };
+  const version = asked.stdout.trim();
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major === OLDEST_PYTHON[0] && minor >= OLDEST_PYTHON[1]) return { version };
+  return { missing: `python3 is ${version}; ${OLDEST_PYTHON.join('.')} or newer is needed` };
+}
+
+export async function openEnvironment(
+  { name, version }: PackageVersion,
+  onInstall: (what: string) => void,
+): Promise<PythonEnvironment> {
+  const root = path.join(readEnvironment().cacheFolder, LAYOUT);
+  const chosen = version ?? (await newestVersion(root, name));
+  const torch = path.join(root, 'torch');
+  await make({ folder: torch, packages: ['torch', 'numpy'], onInstall });
+  const folder = path.join(root, `${name}-${chosen}`);
+  await make({ folder, packages: [`${name}==${chosen}`, 'numpy'], sees: torch, onInstall });
+  return { name: `${name} ${chosen}`, python: pythonOf(folder) };
+}
+
+interface EnvironmentPlan {
+  readonly folder: string;
+  readonly packages: readonly string[];
+  /** An environment whose packages this one sees behind its own. */
+  readonly sees?: string;
+  readonly onInstall: (what: string) => void;
+}
+
+async function make({ folder, packages, sees, onInstall }: EnvironmentPlan): Promise<void> {
+  const mark = path.join(folder, '.complete');
+  if (existsSync(mark)) return;
+  onInstall(packages.join(' '));
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(path.dirname(folder), { recursive: true });
+  await succeed(['python3', '-m', 'venv', folder]);
+  if (sees !== undefined)
+    await writeFile(path.join(await packagesOf(folder), 'shared.pth'), `${await packagesOf(sees)}\n`);
+  const pip = [pythonOf(folder), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+  await succeed([...pip, ...packages]);
+  await writeFile(mark, '');
+}
+
+async function succeed(words: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await runProgram(words, { timeoutMs: INSTALL_TIMEOUT_MS });
+  if (code === 0) return stdout;
+  throw new Error(`${words.join(' ')} ended with ${String(code)}:\n${stderr}`);
+}
+
+async function packagesOf(folder: string): Promise<string> {
+  const script = 'import sysconfig; print(sysconfig.get_path("purelib"))';
+  return (await succeed([pythonOf(folder), '-c', script])).trim();
+}
+
+function pythonOf(folder: string): string {
+  return path.join(folder, 'bin/python');
+}
+
+async function newestVersion(root: string, name: string): Promise<string> {
+  const answer = await runProgram(['python3', '-m', 'pip', 'index', 'versions', name], {
+    timeoutMs: 60_000,
+  });
+  const newest = /\(([\d.]+)\)/.exec(answer.stdout)?.[1];
+  if (answer.code === 0 && newest !== undefined) return newest;
+  const kept = existsSync(root) ? await readdir(root) : [];
+  const versions = kept
+    .filter((entry) => entry.startsWith(`${name}-`))
+    .map((entry) => entry.slice(name.length + 1));
+  const latest = versions.sort((one, other) => one.localeCompare(other, 'en', { numeric: true })).at(-1);
+  if (latest !== undefined) return latest;
+  throw new Error(`PyPI does not say which version of ${name} is the newest:\n${answer.stderr}`);
+}
