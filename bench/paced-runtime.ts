@@ -1,13 +1,23 @@
 import path from 'node:path';
-import { DomainError } from '../src/core/errors';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Datum, ForwardBackwardResult } from '../src/core/datum';
-import type { ModelRuntime, ModelState, TrainableModel } from '../src/engines/local/model-runtime';
+import type { SampleRequest, SampleResult } from '../src/core/sampling';
+import type {
+  ModelRuntime,
+  ModelState,
+  SamplerModel,
+  TrainableModel,
+} from '../src/engines/local/model-runtime';
 import type { WorkItem } from './work-items';
 
 export interface Pace {
   readonly forwardBackwardMs: number;
   readonly optimStepMs: number;
+  /** Of a draw on average, from half to one and a half times as long by its seed; as many at once as are asked for. */
+  readonly sampleMs?: number;
 }
+
+const DRAWN_TOKENS = 12;
 
 /** A runtime that takes a given time for each request and computes nothing; it keeps the books of its own busy time. */
 export class PacedRuntime implements ModelRuntime {
@@ -45,8 +55,15 @@ export class PacedRuntime implements ModelRuntime {
     };
   }
 
-  async createSampler(): Promise<never> {
-    throw new DomainError('request-failed', 'The paced engine of the benchmark draws no samples.');
+  async createSampler(): Promise<SamplerModel> {
+    return {
+      sample: async (request) => {
+        const { seed = 0 } = request.params;
+        await delay((this.pace.sampleMs ?? 0) * (0.5 + (seed % 100) / 100));
+        return drawnFor(request);
+      },
+      dispose: () => undefined,
+    };
   }
 
   async close(): Promise<void> {
@@ -66,6 +83,16 @@ export class PacedRuntime implements ModelRuntime {
 function answerTo(data: readonly Datum[]): ForwardBackwardResult {
   const logprobs = data.map(({ tokens }) => new Float32Array(tokens.length).fill(-1));
   return { logprobs, metrics: { 'loss:sum': logprobs.reduce((sum, { length }) => sum + length, 0) } };
+}
+
+function drawnFor({ prompt, numSamples, params, promptLogprobs }: SampleRequest): SampleResult {
+  const length = Math.min(params.maxTokens, DRAWN_TOKENS);
+  const tokens = Array.from({ length }, (_, index) => prompt[index % prompt.length] ?? 0);
+  const sequence = { tokens, logprobs: tokens.map(() => -1), stopReason: 'stop' as const };
+  return {
+    sequences: Array.from({ length: numSamples }, () => sequence),
+    promptLogprobs: promptLogprobs === true ? prompt.map((_, index) => (index === 0 ? null : -1)) : null,
+  };
 }
 
 function stateOf(withOptimizer: boolean): ModelState {

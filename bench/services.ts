@@ -4,25 +4,34 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { EngineOrder } from './paced-engine';
+import type { Moment } from './engine-traffic';
+import type { EngineOrder, EngineReport } from './paced-engine';
 import type { Pace } from './paced-runtime';
 import type { WorkItem } from './work-items';
 
 const ROOT = path.join(__dirname, '..');
 export const PROGRAM = path.join(ROOT, 'bin', 'everstep.js');
-const JITI = path.join(path.dirname(require.resolve('jiti/package.json')), 'lib', 'jiti-cli.mjs');
+export const JITI = path.join(path.dirname(require.resolve('jiti/package.json')), 'lib', 'jiti-cli.mjs');
 
-/** Temporal, a paced engine and a worker, each a process started as the product starts its own. */
+/** `real` computes; `paced` keeps time and can be told how much. */
+export type EngineKind = 'real' | 'paced';
+
+/** Temporal, an engine and workers, each a process started as the product starts its own. */
 export class BenchServices {
   private readonly children: ChildProcess[] = [];
   readonly folder = mkdtempSync(path.join(tmpdir(), 'everstep-bench-'));
   readonly store = path.join(this.folder, 'store');
   address = '';
   engineUrl = '';
+  /** In the order they were started, dead ones too. */
+  readonly workers: ChildProcess[] = [];
   private engine: ChildProcess | null = null;
 
-  static async start(): Promise<BenchServices> {
-    const services = new BenchServices();
+  private constructor(private readonly kind: EngineKind) {}
+
+  /** With one worker. */
+  static async start(kind: EngineKind = 'paced'): Promise<BenchServices> {
+    const services = new BenchServices(kind);
     try {
       await services.startAll();
     } catch (error) {
@@ -37,8 +46,12 @@ export class BenchServices {
     await this.tell({ order: 'pace', pace });
   }
 
-  async takeWork(): Promise<WorkItem[]> {
-    return this.tell({ order: 'take' });
+  async takeWork(): Promise<readonly WorkItem[]> {
+    return (await this.tell({ order: 'take' })).work;
+  }
+
+  async takeTraffic(): Promise<readonly Moment[]> {
+    return (await this.tell({ order: 'take' })).traffic;
   }
 
   async stop(): Promise<void> {
@@ -46,20 +59,43 @@ export class BenchServices {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** Resolves when it polls. */
+  async startWorker(): Promise<ChildProcess> {
+    const places = ['--data-dir', this.folder, '--store', this.store];
+    const addresses = ['--temporal-address', this.address, '--engine', this.engineUrl];
+    const worker = this.program('worker', ...places, ...addresses);
+    this.workers.push(worker);
+    await firstLine(worker);
+    return worker;
+  }
+
+  get enginePid(): number {
+    return this.engine?.pid ?? 0;
+  }
+
   private async startAll(): Promise<void> {
     const port = await freePort();
     this.address = `127.0.0.1:${port}`;
+    const url = this.kind === 'paced' ? this.startPacedEngine() : this.startRealEngine();
+    await Promise.all([
+      url,
+      firstLine(this.program('temporal', '--port', String(port), '--headless', '--data-dir', this.folder)),
+    ]);
+    this.engineUrl = await url;
+    await this.startWorker();
+  }
+
+  private startPacedEngine(): Promise<string> {
     this.engine = fork(JITI, [path.join(__dirname, 'paced-engine.ts'), path.join(this.folder, 'engine')]);
     this.children.push(this.engine);
-    const url = nextMessage<string>(this.engine);
-    await firstLine(
-      this.program('temporal', '--port', String(port), '--headless', '--data-dir', this.folder),
-    );
-    this.engineUrl = await url;
-    const places = ['--data-dir', this.folder, '--store', this.store];
-    await firstLine(
-      this.program('worker', ...places, '--temporal-address', this.address, '--engine', this.engineUrl),
-    );
+    return nextMessage<string>(this.engine);
+  }
+
+  private async startRealEngine(): Promise<string> {
+    const port = await freePort();
+    this.engine = this.program('engine', '--port', String(port), '--data-dir', this.folder);
+    await firstLine(this.engine);
+    return `http://127.0.0.1:${port}`;
   }
 
   private program(...args: string[]): ChildProcess {
@@ -68,10 +104,10 @@ export class BenchServices {
     return child;
   }
 
-  private async tell(order: EngineOrder): Promise<WorkItem[]> {
+  private async tell(order: EngineOrder): Promise<EngineReport> {
     const { engine } = this;
     if (!engine) throw new Error('The engine is not running.');
-    const answer = nextMessage<WorkItem[]>(engine);
+    const answer = nextMessage<EngineReport>(engine);
     engine.send(order);
     return answer;
   }

@@ -37,14 +37,16 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
       });
     },
 
-    /** Advances the run by some steps. A repeated attempt sends the same requests and gets the same results. */
+    /**
+     * Advances the run by some steps. A repeated attempt sends the same requests and gets the same results. Cancelled, or
+     * on a worker that stops, it hands over what it has in flight.
+     */
     async runSegment(input: SegmentInput): Promise<SegmentResult> {
       return withHeartbeat(({ signal, attempt, progress }) =>
         advanceRun({ runs }, input, {
           attempt,
           epoch: epochOf(input.segment, attempt),
-          signal,
-          shouldEnd: () => stopping.aborted,
+          signal: AbortSignal.any([signal, stopping]),
           onProgress: progress,
         }),
       );

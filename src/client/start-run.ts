@@ -43,6 +43,12 @@ interface Start {
 const NAME_ATTEMPTS = 20;
 
 /**
+ * A killed worker's task of the workflow is given to another after this long. A replay of the longest history an
+ * execution may have takes a fraction of it; one that took longer would never get done.
+ */
+const TASK_TIMEOUT = '5 seconds';
+
+/**
  * Start a run, or attach to the one of that name that is under way.
  *
  * A finished run is never touched: its name is refused, or with `forceNew` the next free one is taken.
@@ -132,6 +138,7 @@ async function tryStart(
       args: [input],
       memo: { ...memo },
       workflowIdReusePolicy,
+      workflowTaskTimeout: TASK_TIMEOUT,
       ...(useSearchAttributes && { typedSearchAttributes: searchAttributesAtStart(run, config) }),
     });
     return true;

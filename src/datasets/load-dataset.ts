@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
 import type { ConversationRow, DatasetFile, DatasetSource, LoadedDataset, SkippedRow } from './dataset';
 import { readFileRows, rowWord } from './file-rows';
@@ -19,6 +20,8 @@ interface LocalDatasetSpec extends DatasetOptions {
 }
 
 export type DatasetSpec = LocalDatasetSpec | (HubDatasetSpec & HubAccess & DatasetOptions);
+
+const PAUSE_EVERY = 25;
 
 /**
  * Reads a dataset of conversations, from local files or from the Hugging Face hub.
@@ -57,7 +60,9 @@ async function readConversations(
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
-  for (const raw of await readFileRows(file.name, bytes)) {
+  for (const [index, raw] of (await readFileRows(file.name, bytes)).entries()) {
+    // An evaluation reads its dataset while training steps go on in the same process.
+    if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
     const result = 'problem' in raw ? raw.problem : readRow(raw.value);
     if (typeof result !== 'string') {
       rows.push(result);

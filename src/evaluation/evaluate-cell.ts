@@ -5,6 +5,7 @@ import { evaluateBenchmark, evaluateCustom } from './evaluators/graded-cell';
 import { evaluateNll } from './evaluators/nll';
 import { evaluatePlugin } from './evaluators/plugin-evaluator';
 import { readStoredCell, storeCell } from './stored-cell';
+import { samplerInTurns } from './turns';
 
 export type EvaluateCellInput = CellWork & { readonly evaluator: EvaluatorConfig };
 
@@ -20,7 +21,8 @@ export async function evaluateCell(
 ): Promise<readonly CellScore[]> {
   const stored = await readStoredCell(input.folder);
   if (stored) return stored.scores;
-  const scores = await runEvaluator(dependencies, input);
+  const sampler = samplerInTurns(dependencies.sampler);
+  const scores = await runEvaluator({ ...dependencies, sampler }, input);
   input.signal.throwIfAborted();
   const cell = await storeCell(input.folder, { scores, at: new Date().toISOString(), model: input.model });
   return cell.scores;

@@ -9,20 +9,70 @@ export interface ReadCalls {
   readonly unparsed: readonly UnparsedToolCall[];
 }
 
-const THINKING = /<think>(.*?)<\/think>/gs;
+/** What opens and closes a block. */
+export type Marks = readonly [open: string, close: string];
 
-/** Splits a text at its `<think>` blocks; null where it opens none. Spaces are kept, empty blocks are not. */
-export function splitThinking(text: string): ContentPart[] | null {
-  if (!text.includes('<think>')) return null;
-  const parts: ContentPart[] = [];
+export interface Block {
+  readonly open: string;
+  readonly inner: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+export const THINKING: Marks = ['<think>', '</think>'];
+
+/**
+ * Closed blocks in the order they begin; whichever begins first holds the others. One pass, because a model that lost
+ * its way opens the same block thousands of times.
+ */
+export function findBlocks(text: string, marks: readonly Marks[]): Block[] {
+  const blocks: Block[] = [];
   let position = 0;
-  for (const match of text.matchAll(THINKING)) {
-    if (match.index > position) parts.push({ type: 'text', text: text.slice(position, match.index) });
-    if (match[1]) parts.push({ type: 'thinking', thinking: match[1] });
-    position = match.index + match[0].length;
+  let openings = marks.map(([open, close]) => ({ open, close, start: text.indexOf(open) }));
+  for (;;) {
+    openings = openings
+      .map((one) => (one.start < position ? { ...one, start: text.indexOf(one.open, position) } : one))
+      .filter((one) => one.start >= 0)
+      .sort((a, b) => a.start - b.start);
+    const [first, ...others] = openings;
+    if (!first) return blocks;
+    const innerStart = first.start + first.open.length;
+    const innerEnd = text.indexOf(first.close, innerStart);
+    if (innerEnd < 0) {
+      openings = others;
+      continue;
+    }
+    position = innerEnd + first.close.length;
+    blocks.push({
+      open: first.open,
+      inner: text.slice(innerStart, innerEnd),
+      start: first.start,
+      end: position,
+    });
   }
-  if (position < text.length) parts.push({ type: 'text', text: text.slice(position) });
-  return parts;
+}
+
+/** What stands around blocks. */
+export function textAround(text: string, blocks: readonly Block[]): string[] {
+  const starts = [0, ...blocks.map((block) => block.end)];
+  return starts.map((start, index) => text.slice(start, blocks[index]?.start));
+}
+
+/** Splits a text at its `<think>` blocks; null where it opens none. */
+export function splitThinking(text: string): ContentPart[] | null {
+  return text.includes('<think>') ? partsAround(text, findBlocks(text, [THINKING])) : null;
+}
+
+/** The text around blocks and the reasoning in them. Spaces are kept, empty parts are not. */
+export function partsAround(text: string, blocks: readonly Block[]): ContentPart[] {
+  return textAround(text, blocks).flatMap((around, index): ContentPart[] => {
+    const block = blocks[index];
+    const thinking = block?.open === THINKING[0] ? block.inner : '';
+    return [
+      ...(around === '' ? [] : [{ type: 'text' as const, text: around }]),
+      ...(thinking === '' ? [] : [{ type: 'thinking' as const, thinking }]),
+    ];
+  });
 }
 
 export function replyOf(content: Message['content'], { toolCalls, unparsed }: ReadCalls): ReadReply {
@@ -37,10 +87,7 @@ export function replyOf(content: Message['content'], { toolCalls, unparsed }: Re
 }
 
 /** A block opened and never closed would otherwise pass for plain text; the first kind that is found is told. */
-export function unfinishedCall(
-  text: string,
-  markers: readonly (readonly [open: string, close: string])[],
-): UnparsedToolCall[] {
+export function unfinishedCall(text: string, markers: readonly Marks[]): UnparsedToolCall[] {
   for (const [open, close] of markers) {
     if (text.split(open).length <= text.split(close).length) continue;
     return [
@@ -63,6 +110,18 @@ export function readCall(
   if ('reason' in value) return { rawText, reason: value.reason };
   if (!isRecord(value.value)) return { rawText, reason: 'Arguments are not a JSON object' };
   return call;
+}
+
+/** The calls of a section, and what else stands in it. */
+export function readCallBlocks(
+  section: string,
+  marks: Marks,
+  read: (inner: string, rawText: string) => ToolCall | UnparsedToolCall,
+): (ToolCall | UnparsedToolCall)[] {
+  const blocks = findBlocks(section, [marks]);
+  const calls = blocks.map(({ inner, start, end }) => read(inner, section.slice(start, end)));
+  const rest = textAround(section, blocks).join('').split(marks[0])[0]?.trim() ?? '';
+  return rest === '' ? calls : [...calls, { rawText: rest, reason: 'Text between tool calls' }];
 }
 
 export function separateCalls(calls: readonly (ToolCall | UnparsedToolCall)[]): ReadCalls {

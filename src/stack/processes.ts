@@ -5,6 +5,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
+import { hasErrorCode } from '../stores/system-errors';
 import { identifyProcess, sendSignal } from './process-identity';
 import type { ProcessIdentity } from './process-identity';
 
@@ -213,10 +214,16 @@ export function openLog(folder: string, name: string): number {
   return openSync(file, 'a');
 }
 
+/** A line is lost where the disk is full. */
 function appendLog(folder: string, name: string, line: string): void {
   const log = openSync(path.join(folder, `${name}.log`), 'a');
-  writeSync(log, `${line}\n`);
-  closeSync(log);
+  try {
+    writeSync(log, `${line}\n`);
+  } catch (error) {
+    if (!hasErrorCode(error, 'ENOSPC', 'EDQUOT')) throw error;
+  } finally {
+    closeSync(log);
+  }
 }
 
 function ignore(): void {

@@ -7,7 +7,8 @@ import { takePidLock } from './pid-lock';
 import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
 import { superviseService } from './processes';
 import type { ServiceStart, SupervisedService } from './processes';
-import { listClients, readStackRecord, stackPlaces, writeStackRecord } from './stack-record';
+import { RecordKeeper, writeRecordIfRoom } from './record-keeper';
+import { listClients, readStackRecord, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { obtainTemporalBinary } from './temporal-binary';
 import type { TemporalBinary } from './temporal-binary';
@@ -53,7 +54,7 @@ export async function runStack(options: StackOptions): Promise<Stack> {
     const services = new StackServices(options, { binary, previous });
     const release = (): void => {
       // The addresses stay on record: the next stack here tries the same ports first.
-      writeStackRecord(dataFolder, { ...services.record(), ready: false, children: [] });
+      writeRecordIfRoom(dataFolder, { ...services.record(), ready: false, children: [] });
       attempt.lock.release();
     };
     try {
@@ -151,12 +152,14 @@ class StackServices {
   private workers: SupervisedService[] = [];
   private isReady = false;
   private isStopping = false;
+  private readonly keeper: RecordKeeper;
 
   constructor(
     private readonly options: StackOptions,
     private readonly known: { readonly binary: TemporalBinary; readonly previous: StackRecord | null },
   ) {
     this.dataFolder = options.environment.dataFolder;
+    this.keeper = new RecordKeeper(this.dataFolder, () => this.record());
     this.ports = {
       temporal: portOf(known.previous?.temporalAddress),
       ui: portOf(known.previous?.uiUrl),
@@ -179,6 +182,7 @@ class StackServices {
 
   async stop(): Promise<void> {
     this.isStopping = true;
+    this.keeper.stop();
     await Promise.all(this.workers.map((worker) => worker.stop()));
     await this.engine?.stop();
     await this.temporal?.stop();
@@ -208,7 +212,7 @@ class StackServices {
   }
 
   private writeRecord(): void {
-    if (!this.isStopping) writeStackRecord(this.dataFolder, this.record());
+    if (!this.isStopping) this.keeper.write();
   }
 
   private supervise(

@@ -23,7 +23,8 @@ export interface PreparedExamples {
   readonly truncatedCount: number;
 }
 
-const PAUSE_EVERY = 500;
+/** Rows; others work in the same process, training steps of another run among them. */
+const PAUSE_EVERY = 16;
 
 /**
  * Renders conversations into training sequences.

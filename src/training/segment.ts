@@ -30,9 +30,8 @@ export interface SegmentDependencies {
 export interface SegmentOptions {
   /** From 1; a later attempt may not resend to a service that would compute twice. */
   readonly attempt: number;
+  /** Fires when the segment shall hand over what it has in flight, at once. */
   readonly signal: AbortSignal;
-  /** Fires when the worker is about to stop: the segment ends at the next collected step. */
-  readonly shouldEnd: () => boolean;
   /** Why the segment cannot go on just now, or null; a service without room is waited for by the run, not here. */
   readonly waiting: PatientSignal;
   readonly onProgress: (step: number) => void;
@@ -211,7 +210,7 @@ class Segment {
 
   private isTimeUp(): boolean {
     const elapsedMs = this.dependencies.now() - this.startedAt;
-    if (this.options.shouldEnd() || elapsedMs >= this.input.maxSeconds * 1000) return true;
+    if (elapsedMs >= this.input.maxSeconds * 1000) return true;
     return this.snapshots.length > 0 && elapsedMs >= SNAPSHOT_HANDOVER_MS;
   }
 

@@ -10,8 +10,11 @@ export interface ServiceLogOptions {
 
 /** Structured JSON on stderr: stdout is kept for the one line that says a service is ready. */
 export function createServiceLogger({ service, level }: ServiceLogOptions): Logger {
+  const destination = pino.destination({ dest: 2, sync: true });
+  // Where the disk is full a line is lost, and the service goes on.
+  destination.on('error', () => undefined);
   return pino(
     { level, base: { service, pid: process.pid }, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: true }),
+    destination,
   );
 }

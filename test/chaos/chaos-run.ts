@@ -7,7 +7,7 @@ import { disturb } from './disturb';
 import type { ChaosEvent, EventKind } from './events';
 import { describeEvent, drawEvents } from './events';
 import { readAppliedSteps } from './ledger';
-import { findLeftovers } from './leftovers';
+import { describeOpenWork, findLeftovers } from './leftovers';
 import type { Observed } from './outcome';
 import { observe } from './outcome';
 import { sleep } from './service';
@@ -159,9 +159,9 @@ async function untilEnded(site: Site): Promise<void> {
   const deadline = performance.now() + RUN_LIMIT_MS;
   while (!CLOSED.includes(site.state()?.status ?? '')) {
     if (performance.now() > deadline) {
-      const state = site.state();
+      const work = await describeOpenWork(site);
       throw new Error(
-        `not over after ${RUN_LIMIT_MS / 1000} s: status ${state?.status ?? 'none'}, ${site.stepsDone()} steps done`,
+        `not over after ${RUN_LIMIT_MS / 1000} s: ${site.stepsDone()} steps done; ${work.join('; ')}`,
       );
     }
     await sleep(POLL_MS);
@@ -181,9 +181,7 @@ async function strike(site: Site, event: ChaosEvent, { over, struck }: Watch): P
   }
   await sleep(event.delayMs);
   if (over.aborted) return;
-  const before = site.proxy.struck;
   const index = struck.push(describeEvent(event)) - 1;
-  await disturb(site, event);
-  const requests = site.proxy.struck - before;
-  if (requests > 0) struck[index] = `${describeEvent(event)} (${requests} requests)`;
+  const requests = await disturb(site, event);
+  if (typeof requests === 'number') struck[index] = `${describeEvent(event)} (${requests} requests)`;
 }

@@ -9,7 +9,8 @@ import type { Site } from './site';
 const STOP_LIMIT_MS = 12_000;
 const SLOW_WRITE_MS = 40;
 
-type Act = (site: Site, event: ChaosEvent) => Promise<void>;
+/** Some say how many requests they struck. */
+type Act = (site: Site, event: ChaosEvent) => Promise<unknown>;
 
 const network =
   (fault: Fault): Act =>
@@ -36,8 +37,8 @@ const ACTS: Readonly<Record<EventKind, Act>> = {
 };
 
 /** Carries one disturbance out, to its end: everything it took away is back when this resolves. */
-export async function disturb(site: Site, event: ChaosEvent): Promise<void> {
-  await ACTS[event.kind](site, event);
+export async function disturb(site: Site, event: ChaosEvent): Promise<unknown> {
+  return ACTS[event.kind](site, event);
 }
 
 async function restartAll(site: Site, services: readonly Service[], downMs: number): Promise<void> {

@@ -14,6 +14,7 @@ interface Answer {
 interface Weather {
   readonly fault: Fault;
   readonly random: () => number;
+  struckCount: number;
 }
 
 const HOST = '127.0.0.1';
@@ -25,8 +26,6 @@ const OF_THE_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding', 'con
 
 /** Stands between workers and engine, honest until told otherwise. What it does to a request is what networks do. */
 export class EngineProxy {
-  /** Requests that a fault struck. */
-  struck = 0;
   private readonly agent = new Agent({ keepAlive: true, maxSockets: Infinity });
   private readonly weathers = new Set<Weather>();
   private server: Server | null = null;
@@ -75,11 +74,13 @@ export class EngineProxy {
     this.agent.destroy();
   }
 
-  async during(fault: Fault, seed: number, durationMs: number): Promise<void> {
-    const weather = { fault, random: createRandom(seed) };
+  /** Returns how many requests the fault struck. */
+  async during(fault: Fault, seed: number, durationMs: number): Promise<number> {
+    const weather = { fault, random: createRandom(seed), struckCount: 0 };
     this.weathers.add(weather);
     await sleep(durationMs);
     this.weathers.delete(weather);
+    return weather.struckCount;
   }
 
   private async pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
@@ -94,7 +95,7 @@ export class EngineProxy {
       respond(outgoing, await forward(gone.signal));
       return;
     }
-    this.struck++;
+    weather.struckCount++;
     await strike(weather, outgoing, forward);
   }
 

@@ -1,5 +1,6 @@
 import type { Client, WorkflowExecutionInfo, WorkflowHandle } from '@temporalio/client';
 import { Connection, Client as TemporalClient } from '@temporalio/client';
+import { tsToMs } from '@temporalio/common/lib/time';
 import { DEFAULT_NAMESPACE } from '../../src/config/temporal-connection';
 import { sleep } from './service';
 import type { Site } from './site';
@@ -55,6 +56,35 @@ export async function findLeftovers(site: Site): Promise<Leftovers> {
   }
 }
 
+/** What the workflows under way wait for, for the report of a run that does not end. */
+export async function describeOpenWork(site: Site): Promise<string[]> {
+  const connection = await Connection.connect({ address: site.address });
+  try {
+    const client = new TemporalClient({ connection, namespace: DEFAULT_NAMESPACE });
+    const lines: string[] = [];
+    for await (const { workflowId } of client.workflow.list({ query: "ExecutionStatus = 'Running'" })) {
+      const { raw } = await client.workflow.getHandle(workflowId).describe();
+      lines.push(
+        `${workflowId} runs`,
+        ...(raw.pendingActivities ?? []).map((activity) => describeActivity(activity)),
+      );
+    }
+    return lines;
+  } finally {
+    await connection.close();
+  }
+}
+
+function describeActivity({
+  activityType,
+  attempt,
+  lastWorkerIdentity,
+  lastStartedTime,
+}: PendingActivity): string {
+  const startedAt = new Date(tsToMs(lastStartedTime)).toISOString();
+  return `${activityType?.name ?? ''} attempt ${attempt ?? 0} with ${lastWorkerIdentity ?? 'nobody'} since ${startedAt}`;
+}
+
 async function untilClosed(client: Client): Promise<WorkflowExecutionInfo[]> {
   const deadline = performance.now() + VISIBILITY_LIMIT_MS;
   for (;;) {
@@ -86,6 +116,9 @@ async function readHistory(client: Client, { workflowId, runId }: Execution): Pr
   };
 }
 
+type PendingActivity = NonNullable<
+  Awaited<ReturnType<WorkflowHandle['describe']>>['raw']['pendingActivities']
+>[number];
 type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
 
 function countRepeatedOpenings(events: readonly HistoryEvent[]): number {
@@ -98,10 +131,14 @@ function countRepeatedOpenings(events: readonly HistoryEvent[]): number {
     .reduce((sum, { attempt }) => sum + (attempt ?? 1) - 1, 0);
 }
 
-/** A workflow whose code does not fit its history fails its task and tries again for ever. */
+/**
+ * A workflow whose code does not fit its history fails its task and tries again for ever. A task that lost against an
+ * event which came in meanwhile is no failure of the code: the server asks again.
+ */
 function findFailedTasks(workflowId: string, events: readonly HistoryEvent[]): string[] {
   return events
     .flatMap(({ workflowTaskFailedEventAttributes: failed }) => (failed?.failure ? [failed.failure] : []))
+    .filter(({ message }) => message !== 'UnhandledCommand')
     .map(({ message }) => `${workflowId}: a workflow task failed: ${message ?? ''}`);
 }
 

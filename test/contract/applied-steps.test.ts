@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import fs, { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
@@ -171,6 +171,22 @@ describe('the file', () => {
     expect(readFileSync(ledgerFile(folder)).length).toBeLessThan(1100);
     expect(ledger.countOf('model-39')).toBe(20);
     expect(ledger.countOf('model-0')).toBe(0);
+    ledger.close();
+  });
+
+  test('gets its rows later where the disk was full for a while', () => {
+    const ledger = open();
+    ledger.add('a');
+    const full = jest.spyOn(fs, 'writeSync').mockImplementation(() => {
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    });
+    ledger.add('a');
+    full.mockRestore();
+
+    ledger.add('a');
+
+    expect(ledger.countOf('a')).toBe(3);
+    expect(ledgerRows(folder)).toEqual([1, 2, 3].map((step) => ({ model: 'a', step })));
     ledger.close();
   });
 

@@ -43,4 +43,4 @@ test('a run under lost answers, a killed worker and a killed engine leaves what 
   expect(reference.outcome.metrics).toHaveLength(STEPS + 1);
   expect(reference.outcome.scores.length).toBeGreaterThan(0);
   expect(reference.outcome.answers.length).toBeGreaterThan(0);
-}, 240_000);
+}, 300_000);

@@ -3,7 +3,7 @@
  *
  *     <cache>/interop-1/torch/            PyTorch, which all others see by a path file
  *     <cache>/interop-1/tinker-0.24.1/    one a version of the SDK
- *     <cache>/interop-1/cookbook-0.6.1/
+ *     <cache>/interop-1/tinker-cookbook-0.6.1/
  *
  * A folder without `.complete` was left half-made and is made again.
  */
@@ -46,12 +46,15 @@ export async function openEnvironment(
   onInstall: (what: string) => void,
 ): Promise<PythonEnvironment> {
   const root = path.join(readEnvironment().cacheFolder, LAYOUT);
-  const chosen = version ?? (await newestVersion(root, name));
   const torch = path.join(root, 'torch');
   await make({ folder: torch, packages: ['torch', 'numpy'], onInstall });
-  const folder = path.join(root, `${name}-${chosen}`);
-  await make({ folder, packages: [`${name}==${chosen}`, 'numpy'], sees: torch, onInstall });
-  return { name: `${name} ${chosen}`, python: pythonOf(folder) };
+  const folder = path.join(root, `${name}-${version ?? (await newestVersion(root, name))}`);
+  // Without a version pip takes the newest whose own requirements can be met, which may not be the newest.
+  const wanted = version === null ? name : `${name}==${version}`;
+  await make({ folder, packages: [wanted, 'numpy'], sees: torch, onInstall });
+  const python = pythonOf(folder);
+  const script = `import importlib.metadata; print(importlib.metadata.version("${name}"))`;
+  return { name: `${name} ${(await succeed([python, '-c', script])).trim()}`, python };
 }
 
 interface EnvironmentPlan {

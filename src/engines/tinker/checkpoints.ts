@@ -1,6 +1,12 @@
 import type { JsonObject } from './codec/json-values';
 import { arrayFrom, objectFrom, stringFrom } from './codec/json-values';
-import { checkpointRoute, routePart } from './checkpoint-path';
+import {
+  checkpointRoute,
+  deletionRoute,
+  parseCheckpointPath,
+  routePart,
+  statePathOf,
+} from './checkpoint-path';
 import type { Connection } from './connection';
 import type { Subject } from './failures';
 import { failureOf, isRouteMissing } from './failures';
@@ -27,8 +33,12 @@ export interface CheckpointCalls extends WeightsCalls {
 }
 
 export function createCheckpointCalls(connection: Connection): CheckpointCalls {
-  async function routeOf(path: string, { signal }: CallOptions): Promise<string> {
-    return checkpointRoute(path, await connection.profile({ signal }));
+  async function remove(path: string, { signal }: CallOptions): Promise<void> {
+    const subject: Subject = { what: `checkpoint ${path}`, missing: 'checkpoint-missing' };
+    const route = deletionRoute(path);
+    const reply = await connection.send({ route, subject, method: 'DELETE', signal });
+    const isGone = reply.status === 404 || reply.status === 410 || isRouteMissing(reply);
+    if (reply.status >= 300 && !isGone) throw failureOf(reply, subject);
   }
 
   return {
@@ -43,12 +53,11 @@ export function createCheckpointCalls(connection: Connection): CheckpointCalls {
       );
     },
 
-    async deleteCheckpoint(path, { signal } = {}) {
-      const subject: Subject = { what: `checkpoint ${path}`, missing: 'checkpoint-missing' };
-      const route = await routeOf(path, { signal });
-      const reply = await connection.send({ route, subject, method: 'DELETE', signal });
-      const isGone = reply.status === 404 || reply.status === 410 || isRouteMissing(reply);
-      if (reply.status >= 300 && !isGone) throw failureOf(reply, subject);
+    async deleteCheckpoint(path, options = {}) {
+      const { detachesSnapshots } = await connection.profile(options);
+      const isState = parseCheckpointPath(path).kind === 'weights';
+      if (!detachesSnapshots && !isState) await remove(statePathOf(path), options);
+      await remove(path, options);
     },
 
     async setTtl(path, seconds, { signal } = {}) {

@@ -11,6 +11,7 @@ import type { SamplingCalls } from './sampling';
 import { createSamplingCalls } from './sampling';
 import type { SessionCalls } from './sessions';
 import { createSessionCalls } from './sessions';
+import { createSnapshotCalls } from './snapshot-model';
 import type { TrainingCalls } from './training';
 import { createTrainingCalls } from './training';
 import type { CallOptions } from './protocol-call';
@@ -41,9 +42,11 @@ export function createTinkerClient(options: TinkerClientOptions): TinkerClient {
   const connection = createConnection(options);
   const sessions = createSessionCalls(connection);
   const sampling = createSamplingCalls(connection);
+  const models = createModelCalls(connection);
+  const snapshots = createSnapshotCalls(connection, models);
   return {
     ...sessions,
-    ...createModelCalls(connection),
+    ...models,
     ...createTrainingCalls(connection),
     ...sampling,
     ...createCheckpointCalls(connection),
@@ -51,7 +54,7 @@ export function createTinkerClient(options: TinkerClientOptions): TinkerClient {
     capabilities: (callOptions) => connection.capabilities(callOptions),
     profile: (callOptions) => connection.profile(callOptions),
     probeProfile: (callOptions) => connection.probeProfile(callOptions),
-    createSampler: (spec) => createTinkerSampler({ ...sessions, ...sampling }, spec),
+    createSampler: (spec) => createTinkerSampler({ ...sessions, ...sampling, ...snapshots }, spec),
     close: () => connection.close(),
   };
 }

@@ -53,7 +53,7 @@ export async function collect(connection: Connection, ref: FutureRef, call: Coll
         continue;
       }
       if (state.queueState === undefined || state.queueState === 'active') wait.clear();
-      else wait.set({ what: 'queue', queueState: state.queueState });
+      else wait.set({ what: state.reason ?? 'queue', queueState: state.queueState });
       idleMs =
         performance.now() - askedAt < HELD_AT_LEAST_MS ? Math.min(LONGEST_IDLE_MS, idleMs * 2 + 10) : 0;
       if (idleMs > 0) await pause(idleMs, call.signal);
@@ -80,6 +80,7 @@ export function isProtobuf(reply: HttpReply): boolean {
 interface FutureState {
   readonly kind: 'done' | 'metadata' | 'pending';
   readonly queueState?: string;
+  readonly reason?: string;
 }
 
 function pollCall(
@@ -119,7 +120,12 @@ function mayBeState(reply: HttpReply): boolean {
 function pendingState(reply: HttpReply): FutureState {
   const text = reply.body.toString('utf8');
   const queueState = /"queue_state"\s*:\s*"(\w+)"/.exec(text)?.[1];
-  return { kind: 'pending', ...(queueState !== undefined && { queueState }) };
+  const reason = /"queue_state_reason"\s*:\s*"([^"\\]{1,300})"/.exec(text)?.[1];
+  return {
+    kind: 'pending',
+    ...(queueState !== undefined && { queueState }),
+    ...(reason !== undefined && { reason }),
+  };
 }
 
 function categoryOf(value: unknown): 'user' | 'server' | 'unknown' {

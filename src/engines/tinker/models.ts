@@ -56,7 +56,8 @@ export function createModelCalls(connection: Connection): ModelCalls {
   return {
     createModel: (spec, options = {}) => namingRefusal(() => createModel(connection, spec, options)),
     async createModelFromCheckpoint(spec, options = {}) {
-      const { restore } = await connection.profile(options);
+      const { restore, lacks } = await connection.profile(options);
+      if (!spec.optimizer && lacks.includes('fresh-optimizer')) throw unableToForget(spec);
       return namingRefusal(async () =>
         restore === 'create-via-load'
           ? { modelId: await createViaLoad(connection, spec, options), nextSeqId: 1 }
@@ -75,6 +76,13 @@ export function createModelCalls(connection: Connection): ModelCalls {
       return numberFrom(jsonOf(reply, subject)['applied_steps'], 'applied_steps');
     },
   };
+}
+
+function unableToForget({ path }: RestoreSpec): DomainError {
+  return new DomainError(
+    'engine-refused',
+    `load_weights ${path}: this service always restores the optimizer with the weights, so a run cannot start from them with a fresh one. Leave initialCheckpoint out.`,
+  );
 }
 
 async function unload(connection: Connection, modelId: string, { signal }: CallOptions): Promise<void> {

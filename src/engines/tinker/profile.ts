@@ -1,6 +1,9 @@
 import type { JsonObject } from './codec/json-values';
 import { isObject } from './codec/json-values';
 
+/** What a server leaves out without a word, so that it is refused here. */
+type Lack = 'gradient-clipping' | 'fresh-optimizer';
+
 /** What differs between servers of the protocol. Plain JSON: a run freezes it with its first segment. */
 export interface ServerProfile {
   readonly server: 'everstep' | 'tinker' | 'skyrl';
@@ -19,6 +22,9 @@ export interface ServerProfile {
   readonly readsWeights: boolean;
   /** Whether it can be asked how many optimizer steps a model was given, also one that is gone. */
   readonly countsAppliedSteps: boolean;
+  /** Whether sampling from saved weights leaves the model they came from alone, and works without it. */
+  readonly detachesSnapshots: boolean;
+  readonly lacks: readonly Lack[];
   /** In tokens; null where the server does not say. */
   readonly maxSequenceLength: number | null;
   readonly maxChunkDatums: number;
@@ -39,6 +45,8 @@ export const KNOWN_PROFILES = {
     supportsTtl: true,
     readsWeights: true,
     countsAppliedSteps: true,
+    detachesSnapshots: true,
+    lacks: [],
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
   },
@@ -53,6 +61,8 @@ export const KNOWN_PROFILES = {
     supportsTtl: true,
     readsWeights: true,
     countsAppliedSteps: false,
+    detachesSnapshots: true,
+    lacks: [],
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
   },
@@ -69,6 +79,8 @@ export const KNOWN_PROFILES = {
     supportsTtl: false,
     readsWeights: true,
     countsAppliedSteps: false,
+    detachesSnapshots: false,
+    lacks: ['gradient-clipping', 'fresh-optimizer'],
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
   },

@@ -3,6 +3,7 @@ import { DomainError } from '../../core/errors';
 import type { Sampler } from '../../core/sampling';
 import type { SamplingCalls, SamplingSource } from './sampling';
 import type { SessionCalls } from './sessions';
+import type { LentWeights, SnapshotCalls } from './snapshot-model';
 
 export type SamplerSpec = SamplingSource & {
   /** Opens one of its own where none is given, or once that one is lost. */
@@ -14,9 +15,12 @@ export type TinkerSampler = Sampler & { close(): Promise<void> };
 
 interface OpenSession {
   readonly samplingSessionId: string;
+  readonly weights: LentWeights;
   /** null where the session belongs to somebody else. */
   readonly ownSessionId: string | null;
 }
+
+type Calls = SessionCalls & SamplingCalls & SnapshotCalls;
 
 const REOPEN_LIMIT = 3;
 const HEARTBEAT_MS = 10_000;
@@ -26,7 +30,7 @@ const LARGEST_SEQ_ID = 2 ** 31 - 1;
  * Opens its sampling session with the first sample, keeps its own session alive while samples are in
  * flight, and opens a new one when the server lost it.
  */
-export function createTinkerSampler(calls: SessionCalls & SamplingCalls, spec: SamplerSpec): TinkerSampler {
+export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSampler {
   let opening: Promise<OpenSession> | null = null;
   let givenSessionId = spec.sessionId;
 
@@ -80,21 +84,29 @@ export function createTinkerSampler(calls: SessionCalls & SamplingCalls, spec: S
       const closing = opening;
       opening = null;
       const session = await closing?.catch(() => null);
+      await session?.weights.release();
       if (session?.ownSessionId) await calls.finishSession(session.ownSessionId, 'success');
     },
   };
 }
 
 async function openSession(
-  calls: SessionCalls & SamplingCalls,
-  spec: SamplerSpec,
+  calls: Calls,
+  source: SamplingSource,
   givenSessionId: string | undefined,
 ): Promise<OpenSession> {
   const sessionId = givenSessionId ?? (await calls.createSession({ tags: ['sampler'] }));
-  // Samplers of several processes may share a session; a number of its own keeps their requests apart.
-  const samplingSessionSeqId = randomInt(LARGEST_SEQ_ID);
-  const samplingSessionId = await calls.createSamplingSession({ ...spec, sessionId, samplingSessionSeqId });
-  return { samplingSessionId, ownSessionId: givenSessionId === undefined ? sessionId : null };
+  const weights = await calls.lendWeights({ source, sessionId });
+  try {
+    // Samplers of several processes may share a session; a number of its own keeps their requests apart.
+    const samplingSessionSeqId = randomInt(LARGEST_SEQ_ID);
+    const spec = { ...weights.source, sessionId, samplingSessionSeqId };
+    const samplingSessionId = await calls.createSamplingSession(spec);
+    return { samplingSessionId, weights, ownSessionId: givenSessionId === undefined ? sessionId : null };
+  } catch (error) {
+    await weights.release();
+    throw error;
+  }
 }
 
 /** Beats while anything is in flight, so that an idle sampler keeps no process alive and no session open. */

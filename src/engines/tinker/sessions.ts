@@ -23,7 +23,7 @@ export interface SessionCalls {
   listSessions(options?: CallOptions): Promise<readonly OpenSession[]>;
 }
 
-export interface OpenSession {
+interface OpenSession {
   readonly sessionId: string;
   readonly userMetadata: Readonly<Record<string, unknown>>;
 }

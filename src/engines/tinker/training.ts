@@ -1,5 +1,6 @@
 import type { AdamParams, Datum, ForwardBackwardResult, LossFunction } from '../../core/datum';
 import { DomainError } from '../../core/errors';
+import { stateNameOf } from './checkpoint-path';
 import {
   checkDatum,
   decodeForwardBackwardOutput,
@@ -67,11 +68,16 @@ const LOSS_DEFAULTS: Partial<Record<LossFunction, Readonly<Record<string, number
   cispo: { clip_low_threshold: 0, clip_high_threshold: 4 },
 };
 
+/** Sums of float32 weights differ in their last digits. */
+const LARGEST_WEIGHT_DIFFERENCE = 1e-3;
+
 const POLICY_INPUTS = ['logprobs', 'advantages'];
 
 export function createTrainingCalls(connection: Connection): TrainingCalls {
   async function submitSave(kind: SaveKind, spec: SaveSpec, { signal }: CallOptions): Promise<FutureRef> {
     const profile = await connection.profile({ signal });
+    if (kind === 'save_weights_for_sampler' && !profile.detachesSnapshots)
+      await submitSave('save_weights', { ...spec, name: stateNameOf(spec.name) }, { signal });
     const body: JsonObject = {
       model_id: spec.modelId,
       path: spec.name,
@@ -96,7 +102,9 @@ export function createTrainingCalls(connection: Connection): TrainingCalls {
     },
 
     async submitOptimStep(spec, { signal } = {}) {
-      const { deduplicates } = await connection.profile({ signal });
+      const { deduplicates, lacks } = await connection.profile({ signal });
+      if (spec.adam.gradClipNorm > 0 && lacks.includes('gradient-clipping'))
+        throw refused('this service does not clip gradients; leave adam.gradClipNorm out');
       return submit(connection, {
         route: 'optim_step',
         subject: subjectOf('optim_step', spec),
@@ -153,9 +161,10 @@ type SaveKind = 'save_weights' | 'save_weights_for_sampler';
 /** Refuses what some server would quietly train on in another way. */
 function checkSpec(
   { data, lossFn, modelId }: ForwardBackwardSpec,
-  { maxSequenceLength }: ServerProfile,
+  { maxSequenceLength, lossReduction }: ServerProfile,
 ): void {
   if (data.length === 0) throw refused('the batch is empty');
+  if (lossReduction === 'mean' && lossFn === 'cross_entropy') checkWeighsTheSame(data);
   const required = lossFn === 'cross_entropy' ? [] : POLICY_INPUTS;
   data.forEach((datum, index) => {
     checkDatum(datum, index);
@@ -167,6 +176,20 @@ function checkSpec(
       );
     }
   });
+}
+
+/** A service that divides by a sequence's weight makes all sequences weigh the same, whatever was asked for. */
+function checkWeighsTheSame(data: readonly Datum[]): void {
+  const sums = data.map(({ lossInputs, targetTokens }) => {
+    const { weights } = lossInputs;
+    return weights ? weights.reduce((sum, weight) => sum + weight, 0) : targetTokens.length;
+  });
+  const weighed = sums.filter((sum) => sum !== 0);
+  const [least, most] = [Math.min(...weighed), Math.max(...weighed)];
+  if (weighed.length === 0 || most - least <= LARGEST_WEIGHT_DIFFERENCE * Math.abs(most)) return;
+  throw refused(
+    `this service averages each sequence on its own, and these weigh between ${least} and ${most}; use lossReduction: mean`,
+  );
 }
 
 function refused(message: string): DomainError {

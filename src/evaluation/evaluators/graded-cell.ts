@@ -82,7 +82,8 @@ async function scoreCell(
   };
   const seconds = (performance.now() - startedAt) / 1000;
   const result = resultOf(results, { name: work.name, identity, seconds });
-  await writeBenchmark(work.folder, result, trajectoriesOf(results, { benchmark: work.name, tokenizer }));
+  const trajectories = await trajectoriesOf(results, { benchmark: work.name, tokenizer });
+  await writeBenchmark(work.folder, result, trajectories);
   return [
     {
       metric: 'accuracy',

@@ -4,6 +4,7 @@ import type { Journal } from '../../stores/fenced-journal';
 import { digestOf, seedOf } from '../digest';
 import type { Example } from '../example';
 import type { Grader, Score } from '../graders/grader';
+import { Turns } from '../turns';
 import { completionText } from './completion-text';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { identityOf } from './evaluation-context';
@@ -49,6 +50,7 @@ interface Stages {
   readonly work: CellWork;
   readonly samples: Journal<SampleRow>;
   readonly grades: Journal<GradeRow>;
+  readonly turns: Turns;
 }
 
 const TIMEOUT_MS = 300_000;
@@ -70,8 +72,9 @@ export async function gradeExamples(
       let done = 0;
       let reward = 0;
       const limited = { limit: graded.concurrency, signal: work.signal };
+      const stages = { dependencies, graded, work, samples, grades, turns: new Turns() };
       return mapUntilFailure(graded.examples, limited, async (example, signal) => {
-        const result = await gradeExample({ dependencies, graded, work, samples, grades }, example, signal);
+        const result = await gradeExample(stages, example, signal);
         done += 1;
         reward += result.score?.value ?? 0;
         work.onProgress({ done, total, score: reward / done });
@@ -93,6 +96,7 @@ async function gradeExample(stages: Stages, example: Example, signal: AbortSigna
   const sample = sampled.value;
   if (sample.stop_reason === 'length') return { ...base, sample, truncation: 'max_tokens_reached' };
 
+  await stages.turns.next();
   const grade = await gradeStage(stages, { example, sample }, tries);
   return 'error' in grade
     ? { ...base, sample, error: `grader: ${grade.error}` }

@@ -4,12 +4,18 @@ import type { Interval } from '../../core/statistics/wilson-interval';
 import { wilsonInterval, Z_95 } from '../../core/statistics/wilson-interval';
 import type { Tokenizer } from '../../core/tokenizer';
 import type { ResultIdentity, StoredResult, StoredTrajectory, StoredTurn } from '../../stores/eval-store';
+import { Turns } from '../turns';
 import type { GradedExample } from './graded-examples';
 
 export interface ResultFacts {
   readonly name: string;
   readonly identity: ResultIdentity;
   readonly seconds: number;
+}
+
+interface TrajectoryContext {
+  readonly benchmark: string;
+  readonly tokenizer: Tokenizer;
 }
 
 /** Sums up a benchmark. Errors and truncations count 0 in `score`; `score_completed` leaves them out. */
@@ -39,24 +45,37 @@ export function resultOf(
   };
 }
 
-export function trajectoriesOf(
+/** Decodes many tokens, so it lets others have their turn in between. */
+export async function trajectoriesOf(
   graded: readonly GradedExample[],
-  { benchmark, tokenizer }: { readonly benchmark: string; readonly tokenizer: Tokenizer },
-): StoredTrajectory[] {
-  return graded.map((result, idx) => {
-    const { example, sample, score, truncation, error } = result;
-    return {
-      idx,
-      benchmark,
-      example_id: example.id,
-      turns: turnsOf(result, tokenizer),
-      reward: rewardOf(result),
-      metrics: { correct: Number(rewardOf(result) > 0), ...(truncation && { [truncation]: 1 }) },
-      logs: { example_id: example.id, target: example.target, answer: score?.answer ?? null },
-      error,
-      time_seconds: sample?.time_seconds ?? 0,
-    };
-  });
+  context: TrajectoryContext,
+): Promise<StoredTrajectory[]> {
+  const turns = new Turns();
+  const trajectories: StoredTrajectory[] = [];
+  for (const [idx, result] of graded.entries()) {
+    await turns.next();
+    trajectories.push(trajectoryOf(idx, result, context));
+  }
+  return trajectories;
+}
+
+function trajectoryOf(
+  idx: number,
+  result: GradedExample,
+  { benchmark, tokenizer }: TrajectoryContext,
+): StoredTrajectory {
+  const { example, sample, score, truncation, error } = result;
+  return {
+    idx,
+    benchmark,
+    example_id: example.id,
+    turns: turnsOf(result, tokenizer),
+    reward: rewardOf(result),
+    metrics: { correct: Number(rewardOf(result) > 0), ...(truncation && { [truncation]: 1 }) },
+    logs: { example_id: example.id, target: example.target, answer: score?.answer ?? null },
+    error,
+    time_seconds: sample?.time_seconds ?? 0,
+  };
 }
 
 function rewardOf({ score }: GradedExample): number {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { mapWithLimit } from '../../core/concurrency/map-with-limit';
 import type { Journal } from '../../stores/fenced-journal';
 import { openJournal } from '../../stores/fenced-journal';
+import { Turns } from '../turns';
 import type { CellWork } from './evaluation-context';
 
 /** A row of a cell's journal: paid work that is never done twice. */
@@ -44,7 +45,9 @@ export async function mapUntilFailure<Item, Result>(
   const stop = new AbortController();
   const both = AbortSignal.any([signal, stop.signal]);
   const failures: unknown[] = [];
+  const turns = new Turns();
   const results = await mapWithLimit(items, limit, async (item, index) => {
+    await turns.next();
     if (both.aborted) return [];
     try {
       return [await run(item, both, index)];

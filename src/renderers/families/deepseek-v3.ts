@@ -5,8 +5,17 @@ import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../mes
 import { written } from '../message-format';
 import { hasThinking, partsOf, plainText, withoutThinking } from '../message-text';
 import type { ToolDeclaration, UnparsedToolCall } from '../renderer';
-import type { ReadReply } from '../reply-blocks';
-import { readCall, replyOf, separateCalls, splitThinking, unfinishedCall } from '../reply-blocks';
+import type { Marks, ReadReply } from '../reply-blocks';
+import {
+  findBlocks,
+  readCall,
+  readCallBlocks,
+  replyOf,
+  separateCalls,
+  splitThinking,
+  textAround,
+  unfinishedCall,
+} from '../reply-blocks';
 
 export type DeepSeekV3Variant = 'deepseekv3' | 'deepseekv3_disable_thinking' | 'deepseekv3_thinking';
 
@@ -17,11 +26,6 @@ const OUTPUT: Marks = ['<｜tool▁output▁begin｜>', '<｜tool▁output▁end
 const SEPARATOR = '<｜tool▁sep｜>';
 /** Shows the model how a call is written; its tokens are control tokens, unlike those a person writes. */
 const CALL_EXAMPLE = `${CALLS[0]}${CALL[0]}tool_call_name${SEPARATOR}tool_call_arguments${CALL[1]}${CALLS[1]}`;
-
-const CALLS_BLOCK = new RegExp(`\\s*${CALLS[0]}(.*?)${CALLS[1]}`, 'gs');
-const CALL_BLOCK = new RegExp(`${CALL[0]}(.*?)${CALL[1]}`, 'gs');
-
-type Marks = readonly [open: string, close: string];
 
 /**
  * DeepSeek V3.1. Replies begin with `</think>`, or with `<think>` where the model thinks; a reply to a tool's output
@@ -58,10 +62,11 @@ export function deepSeekV3Format(name: DeepSeekV3Variant): MessageFormat {
 
 /** Reads calls and reasoning; also for models whose chat template writes calls like this. */
 export function readDeepSeekReply(text: string): ReadReply {
-  const calls = [...text.matchAll(CALLS_BLOCK)].flatMap(([, section = '']) => readSection(section));
+  const sections = findBlocks(text, [CALLS]);
+  const calls = sections.flatMap((section) => readSection(section.inner));
   const read = separateCalls([...calls, ...unfinishedCall(text, [CALLS, CALL])]);
   const hasCalls = read.toolCalls.length + read.unparsed.length > 0;
-  const content = hasCalls ? text.replace(CALLS_BLOCK, '').trim() : text;
+  const content = hasCalls ? textAround(text, sections).join('').trim() : text;
   return replyOf(splitThinking(content) ?? content, read);
 }
 
@@ -119,12 +124,10 @@ function writeCalls(calls: readonly ToolCall[]): Piece[] {
 }
 
 function readSection(section: string): (ToolCall | UnparsedToolCall)[] {
-  const rest = section.replace(CALL_BLOCK, '').split(CALL[0])[0]?.trim() ?? '';
-  const calls = [...section.matchAll(CALL_BLOCK)].map(([raw, body = '']) => {
+  return readCallBlocks(section, CALL, (body, raw) => {
     const [name = '', ...text] = body.split(SEPARATOR);
     return readCall({ name: name.trim(), arguments: text.join(SEPARATOR).trim() }, raw);
   });
-  return rest === '' ? calls : [...calls, { rawText: rest, reason: 'Text between tool calls' }];
 }
 
 function withOpening(text: string): string {

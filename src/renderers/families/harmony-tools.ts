@@ -53,6 +53,7 @@ function simpleType(type: unknown, schema: Schema): string {
   switch (type) {
     case 'string':
     case 'boolean':
+    case 'null':
       return type;
     case 'number':
     case 'integer':

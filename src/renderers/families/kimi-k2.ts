@@ -6,7 +6,15 @@ import { written } from '../message-format';
 import { plainText, roleWord, textOf, thinkingOf } from '../message-text';
 import type { ToolDeclaration, UnparsedToolCall } from '../renderer';
 import type { ReadReply } from '../reply-blocks';
-import { readCall, replyOf, separateCalls, splitThinking, unfinishedCall } from '../reply-blocks';
+import {
+  findBlocks,
+  readCall,
+  readCallBlocks,
+  replyOf,
+  separateCalls,
+  splitThinking,
+  unfinishedCall,
+} from '../reply-blocks';
 import { matchToolAnswers } from '../tool-answers';
 import { declareInTypeScript } from './kimi-tools';
 
@@ -23,9 +31,6 @@ const SECTION = ['<|tool_calls_section_begin|>', '<|tool_calls_section_end|>'] a
 const SECTION_SINGULAR = ['<|tool_call_section_begin|>', '<|tool_call_section_end|>'] as const;
 const CALL = ['<|tool_call_begin|>', '<|tool_call_end|>'] as const;
 const ARGUMENTS = '<|tool_call_argument_begin|>';
-
-const SECTION_BLOCK = /<\|(tool_calls?_section)_begin\|>(.*?)<\|\1_end\|>/s;
-const CALL_BLOCK = /<\|tool_call_begin\|>(.*?)<\|tool_call_end\|>/gs;
 
 const ROLE_TOKENS = new Map([
   ['user', '<|im_user|>'],
@@ -47,9 +52,9 @@ export const KIMI_FORMATS: readonly MessageFormat[] = [
 
 /** Reads calls and reasoning; also for models whose chat template writes calls like this. */
 export function readKimiReply(text: string): ReadReply {
-  const section = SECTION_BLOCK.exec(text);
-  const content = section ? text.slice(0, section.index) : text;
-  const calls = section ? readSection(section[2] ?? '') : [];
+  const [section] = findBlocks(text, [SECTION, SECTION_SINGULAR]);
+  const content = text.slice(0, section?.start);
+  const calls = section ? readSection(section.inner) : [];
   const read = separateCalls([...calls, ...unfinishedCall(text, [SECTION, SECTION_SINGULAR, CALL])]);
   return replyOf(splitThinking(content) ?? content, read);
 }
@@ -153,15 +158,11 @@ function writeCalls(calls: readonly ToolCall[]): Piece[] {
 }
 
 function readSection(section: string): (ToolCall | UnparsedToolCall)[] {
-  const rest = section.replace(CALL_BLOCK, '').split(CALL[0])[0]?.trim() ?? '';
-  const calls = [...section.matchAll(CALL_BLOCK)].map(([raw, body = '']) => {
+  return readCallBlocks(section, CALL, (body, raw) => {
     const [id = '', ...text] = body.split(ARGUMENTS);
-    return readCall(
-      { id: id.trim(), name: toolNameOf(id.trim()), arguments: text.join(ARGUMENTS).trim() },
-      raw,
-    );
+    const call = { id: id.trim(), name: toolNameOf(id.trim()), arguments: text.join(ARGUMENTS).trim() };
+    return readCall(call, raw);
   });
-  return rest === '' ? calls : [...calls, { rawText: rest, reason: 'Text between tool calls' }];
 }
 
 /** `get_weather` of `functions.get_weather:0`. */

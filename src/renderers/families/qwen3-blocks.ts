@@ -2,10 +2,19 @@ import type { ContentPart, ToolCall } from '../../core/conversation';
 import { memberText, respaceJson } from '../json-text';
 import type { ToolDeclaration, UnparsedToolCall } from '../renderer';
 import type { ReadReply } from '../reply-blocks';
-import { isRecord, parseJson, replyOf, separateCalls, unfinishedCall } from '../reply-blocks';
+import {
+  findBlocks,
+  isRecord,
+  parseJson,
+  partsAround,
+  replyOf,
+  separateCalls,
+  THINKING,
+  unfinishedCall,
+} from '../reply-blocks';
 import { readXmlCall } from './xml-tool-calls';
 
-const BLOCK = /<think>(.*?)<\/think>|<tool_call>(.*?)<\/tool_call>/gs;
+const CALL = ['<tool_call>', '</tool_call>'] as const;
 
 /** Qwen3's own words for telling the model of its tools. */
 export function declareQwenTools(tools: readonly ToolDeclaration[], systemPrompt: string): string {
@@ -51,7 +60,9 @@ export function parseQwenReply(text: string, options: QwenReplyOptions): ReadRep
     return { message: { role: 'assistant', content: text } };
   }
   const { parts, calls } = readBlocks(text, options);
-  const unfinished = unfinishedCall(text.replace(BLOCK, ''), [['<tool_call>', '</tool_call>']]);
+  const unfinished = unfinishedCall(parts.map((part) => (part.type === 'text' ? part.text : '')).join(''), [
+    CALL,
+  ]);
   const { toolCalls, unparsed } = separateCalls([...calls, ...unfinished]);
   return replyOf(options.framesReasoning ? unframe(parts) : parts, { toolCalls, unparsed });
 }
@@ -61,26 +72,16 @@ interface Blocks {
   readonly calls: readonly (ToolCall | UnparsedToolCall)[];
 }
 
-/** Whichever block begins first holds the other: a call that is only reasoned about is reasoning. */
+/** A call that is only reasoned about is reasoning. */
 function readBlocks(text: string, { readsXml }: QwenReplyOptions): Blocks {
-  const parts: ContentPart[] = [];
-  const calls: (ToolCall | UnparsedToolCall)[] = [];
-  let position = 0;
-  const addText = (end: number) => {
-    if (end > position) parts.push({ type: 'text', text: text.slice(position, end) });
-  };
-  for (const match of text.matchAll(BLOCK)) {
-    const [raw, thinking, call] = match;
-    addText(match.index);
-    if (thinking) parts.push({ type: 'thinking', thinking });
-    if (call !== undefined) {
-      const isXml = readsXml && call.includes('<function=');
-      calls.push(isXml ? readXmlCall(call, raw) : readJsonCall(call, raw));
-    }
-    position = match.index + raw.length;
-  }
-  addText(text.length);
-  return { parts, calls };
+  const blocks = findBlocks(text, [THINKING, CALL]);
+  const calls = blocks
+    .filter((block) => block.open === CALL[0])
+    .map(({ inner, start, end }) => {
+      const raw = text.slice(start, end);
+      return readsXml && inner.includes('<function=') ? readXmlCall(inner, raw) : readJsonCall(inner, raw);
+    });
+  return { parts: partsAround(text, blocks), calls };
 }
 
 /** The newlines around reasoning are layout, and an empty block is a turn that did not reason. */

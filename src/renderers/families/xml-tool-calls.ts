@@ -3,13 +3,13 @@ import { DomainError } from '../../core/errors';
 import type { JsonMember } from '../json-text';
 import { objectMembers, respaceJson } from '../json-text';
 import type { UnparsedToolCall } from '../renderer';
-import { isRecord, parseJson } from '../reply-blocks';
+import { findBlocks, isRecord, parseJson, textAround } from '../reply-blocks';
 
 /** `<function=name><parameter=key>value</parameter></function>`: how Qwen3.5 and later, and Nemotron 3, call tools. */
 export type LiteralSpelling = 'python' | 'json';
 
 const CALL = /^\s*<function=([^>\n]+)>(.*?)<\/function>\s*$/s;
-const PARAMETER = /<parameter=([^>\n]+)>(.*?)<\/parameter>/gs;
+const PARAMETER = ['<parameter=', '</parameter>'] as const;
 const PYTHON_LITERALS = new Map([
   ['true', 'True'],
   ['false', 'False'],
@@ -17,7 +17,7 @@ const PYTHON_LITERALS = new Map([
 ]);
 
 /** The words both families tell the model after listing its tools. */
-export const XML_CALL_INSTRUCTIONS = [
+const XML_CALL_INSTRUCTIONS = [
   'If you choose to call a function ONLY reply in the following format with NO suffix:',
   '',
   '<tool_call>',
@@ -68,12 +68,12 @@ export function writeXmlCall(call: ToolCall, literals: LiteralSpelling): string 
 export function readXmlCall(text: string, rawText: string): ToolCall | UnparsedToolCall {
   const [, name = '', body = ''] = CALL.exec(text) ?? [];
   if (name.trim() === '') return { rawText, reason: 'Malformed tool call: no <function=name> block' };
-  if (body.replace(PARAMETER, '').trim() !== '') {
+  const blocks = findBlocks(body, [PARAMETER]);
+  const parameters = blocks.map(({ inner }) => /^([^>\n]+)>(.*)$/s.exec(inner));
+  const isOnlyParameters = textAround(body, blocks).join('').trim() === '' && !parameters.includes(null);
+  if (!isOnlyParameters)
     return { rawText, reason: 'Unexpected text between the parameters of the tool call' };
-  }
-  const values = new Map(
-    [...body.matchAll(PARAMETER)].map(([, key = '', value = '']) => [key.trim(), jsonOf(value)]),
-  );
+  const values = new Map(parameters.map((found) => [found?.[1]?.trim() ?? '', jsonOf(found?.[2] ?? '')]));
   const members = [...values].map(([key, value]) => `${JSON.stringify(key)}: ${value}`);
   return { name: name.trim(), arguments: `{${members.join(', ')}}` };
 }

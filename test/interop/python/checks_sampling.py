@@ -204,7 +204,7 @@ def topk_prompt_logprobs(session: Session) -> object:
 
 
 def newer_options(session: Session) -> object:
-    """What this engine cannot do is refused by name, never silently left out."""
+    """What this engine cannot do is refused by name, never silently left out; scores of a prompt's end are given."""
     if session.version < (0, 38):
         raise Skip("these options came with 0.38")
     client = session.base_sampler()
@@ -214,6 +214,9 @@ def newer_options(session: Session) -> object:
             lambda given=option: sample(client, prompt("The "), greedy(1), **given),
             says=next(iter(option)),
         )
+    scores = wait(client.compute_logprobs(prompt(SENTENCES[0])))
+    tail = wait(client.compute_logprobs(prompt(SENTENCES[0]), prompt_logprobs_last_n=4))
+    expect_equal(tail, [None] * (len(scores) - 4) + scores[-4:], "scores of the last four tokens")
     return None
 
 

@@ -5,7 +5,7 @@ import { DomainError } from '../../../src/core/errors';
 
 const OPTIONS: ImportOptions = { source: 'config.json', folder: '/home/me' };
 
-/** What version 0.6.1 of the cookbook wrote for a run with its defaults. */
+/** What version 0.5.8 of the cookbook wrote for a run with its defaults. */
 const WRITTEN = {
   log_path: '/tmp/tinker-examples/run',
   model_name: 'everstep/tiny',

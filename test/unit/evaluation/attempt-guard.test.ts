@@ -1,17 +1,28 @@
-import { appendFileSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guardAttempt } from '../../../src/evaluation/attempt-guard';
 
-const newFolder = () => mkdtempSync(join(tmpdir(), 'attempt-'));
+const folders: string[] = [];
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'everstep-attempt-'));
+  folders.push(folder);
+  return folder;
+}
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
 
 /** As a process that dies while it works leaves the folder. */
 async function die(folder: string): Promise<void> {
-  const running = guardAttempt(folder, () => new Promise<never>(() => undefined));
-  void running;
-  while (!readdirSync(folder).includes('attempt.json'))
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  await new Promise((resolve) => setTimeout(resolve, 10));
+  await new Promise<void>((resolve) => {
+    void guardAttempt(folder, () => {
+      resolve();
+      return new Promise<never>(() => undefined);
+    });
+  });
 }
 
 test('gives up after five deaths in a row without anything new', async () => {

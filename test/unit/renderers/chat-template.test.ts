@@ -1,5 +1,6 @@
 import type { Message } from '../../../src/core/conversation';
 import { findRenderer } from '../../../src/renderers/find-renderer';
+import { findDialect } from '../../../src/renderers/template-dialects';
 import type { ChatTokenizer } from '../../../src/renderers/tokenizers/hugging-face-tokenizer';
 import { CharacterTokenizer, spansOf } from './character-tokenizer';
 
@@ -132,6 +133,99 @@ test('copes with templates that close the conversation or read tool calls in the
     ['d<|end|>', 1],
     ['</s>', 0],
   ]);
+});
+
+const TOOLS = [{ name: 'f', description: 'D', parameters: { type: 'object', properties: {} } }];
+const HERMES = `{% if tools %}{{ '<|system|>' }}{% for tool in tools %}{{ tool | tojson }}{% endfor %}{{ '<|end|>' }}{% endif %}{% for message in messages %}{{ '<|' + message.role + '|>' + message.content }}{% for call in message.tool_calls %}{{ '<tool_call>' + call.function | tojson + '</tool_call>' }}{% endfor %}{{ '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|><think>\n' }}{% endif %}`;
+
+test('hands declared tools to the template, and reads the calls and reasoning of its dialect', () => {
+  const renderer = rendererOf(HERMES);
+  const declared = renderer.declareTools(TOOLS, 'S');
+
+  const prompt = tokenizer.decode(
+    renderer.buildGenerationPrompt([...declared, { role: 'user', content: 'q' }]),
+  );
+  const parsed = renderer.parseCompletion(
+    tokenizer.encode(
+      'hm\n</think>\n\nx<tool_call>{"name": "f", "arguments": {"a": 2.0}}</tool_call><|end|>',
+      {
+        allowSpecial: true,
+      },
+    ),
+  );
+
+  expect(prompt).toBe(
+    '<|system|>{"type": "function", "function": {"name": "f", "description": "D", "parameters": {"type": "object", "properties": {}}}}<|end|>' +
+      '<|system|>S<|end|><|user|>q<|end|><|assistant|><think>\n',
+  );
+  expect(parsed).toEqual({
+    message: {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'hm' },
+        { type: 'text', text: 'x' },
+      ],
+      toolCalls: [{ name: 'f', arguments: '{"a": 2.0}' }],
+    },
+    termination: 'stop_sequence',
+  });
+});
+
+test('a declaration of tools carries no loss but in allTokens', () => {
+  const renderer = rendererOf(HERMES.replace('<think>\n', ''));
+  const messages = [...renderer.declareTools(TOOLS, ''), ...conversation.slice(1, 3)];
+
+  const spans = spansOf(tokenizer, renderer.buildSupervisedExample(messages, 'allMessages'));
+
+  expect(spans.filter(([, weight]) => weight === 1).map(([text]) => text)).toEqual(['a<|end|>', 'b<|end|>']);
+});
+
+test('says that a template knows no tools', () => {
+  expect(() => rendererOf(CHATML).declareTools(TOOLS, '')).toThrow(
+    'The chat template of "org/model" declares no tools',
+  );
+  expect(rendererOf(CHATML).declareTools([], 'S')).toEqual([{ role: 'system', content: 'S' }]);
+});
+
+test.each([
+  ['<|channel|>', '<|channel|>final<|message|>x<|end|> to=functions.f<|message|>{"a": 1}'],
+  [
+    '<｜tool▁calls▁begin｜>',
+    'x<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{"a": 1}<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
+  ],
+  [
+    '<|tool_calls_section_begin|>',
+    'x<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|><|tool_calls_section_end|>',
+  ],
+  ['[TOOL_CALLS]', 'x[TOOL_CALLS][{"name": "f", "arguments": {"a":1}}]'],
+  ['[TOOL_CALLS]', 'x[TOOL_CALLS]f[ARGS]{"a": 1}'],
+  ['<tool_call>', 'x<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>'],
+  ['"parameters": ', '{"name": "f", "parameters": {"a": 1}}'],
+])('reads calls as a template with %j writes them: %j', (marker, text) => {
+  const { message, unparsedToolCalls } = findDialect(marker, '').parseReply(text);
+
+  expect(message.toolCalls?.map((call) => [call.name, call.arguments.replace(' ', '')])).toEqual([
+    ['f', '{"a":1}'],
+  ]);
+  expect(unparsedToolCalls).toBeUndefined();
+});
+
+test.each([
+  ['[TOOL_CALLS]', '[TOOL_CALLS][{"name": 1}]', '"name" field'],
+  ['[TOOL_CALLS]', '[TOOL_CALLS]f[ARGS]{', 'Invalid JSON'],
+  ['"parameters": ', '{"name": "f", "parameters": 3}', 'not a JSON object'],
+])('reports what a template with %j does not write: %j', (marker, text, reason) => {
+  const { unparsedToolCalls } = findDialect(marker, '').parseReply(text);
+
+  expect(unparsedToolCalls?.map((call) => call.reason)).toEqual([expect.stringContaining(reason)]);
+});
+
+test('a template that knows no calls has none in its replies', () => {
+  const text = '<tool_call>{"name": "f", "arguments": {}}</tool_call>';
+
+  expect(findDialect('{{ messages }}', '').parseReply(text)).toEqual({
+    message: { role: 'assistant', content: text },
+  });
 });
 
 test('writes the same prompt on every day', () => {

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
 import type { Message } from '../../../src/core/conversation';
 import { findRenderer, RENDERER_NAMES } from '../../../src/renderers/find-renderer';
 import { CharacterTokenizer, WORD_TOKENS } from './character-tokenizer';
@@ -250,4 +253,54 @@ test.each(names)('%s tells a clean end from a truncated one, whatever was writte
   expect(renderer.parseCompletion(text).termination).toBe('malformed');
   expect(renderer.parseCompletion([...text, ...end, ...end]).termination).toBe('malformed');
   expect(renderer.parseCompletion([]).termination).toBe('malformed');
+});
+
+test('the manual lists every renderer with the stops it has', () => {
+  const rows = readFileSync(join(__dirname, '../../../docs/renderers.md'), 'utf8').split('\n');
+  const listed = rows
+    .filter((row) => /^\| `[a-z]/.test(row))
+    .map((row) => row.replaceAll('\\|', '¦').split('|'));
+
+  expect(listed.map((cells) => cells[1]?.trim())).toEqual(
+    expect.arrayContaining(RENDERER_NAMES.map((name) => `\`${name}\``)),
+  );
+  for (const name of names.filter((one) => one !== 'role_colon')) {
+    const stops = findRenderer(name, tokenizer).stopSequences();
+    const row = listed.find((cells) => cells[1]?.trim() === `\`${name}\``);
+    const texts = stops.map((stop) => (typeof stop === 'string' ? stop : tokenizer.decode([stop])));
+    expect(row?.[5]?.replaceAll('¦', '|').replaceAll('`', '').trim()).toBe(texts.join(', '));
+  }
+});
+
+test.each(names)('%s reads whatever a model writes', (name) => {
+  const renderer = findRenderer(name, tokenizer);
+  const fragments = [
+    ...WORD_TOKENS,
+    '<tool_call>',
+    '</tool_call>',
+    '<function=f>',
+    '</function>',
+    '<parameter=a>',
+    '</parameter>',
+    ' to=functions.f',
+    'functions.f:0',
+    '{"name": "f", "arguments": {"a": 1}}',
+    '{"a": [1,',
+    '\n\n',
+    'x',
+    '',
+  ];
+
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...fragments), { maxLength: 12 }), (parts) => {
+      const tokens = parts.flatMap((part) => tokenizer.encode(part, { allowSpecial: true }));
+
+      const { message, termination } = renderer.parseCompletion(tokens);
+
+      expect(message.role).toBe('assistant');
+      expect(['stop_sequence', 'eos', 'malformed']).toContain(termination);
+      for (const call of message.toolCalls ?? []) expect(typeof JSON.parse(call.arguments)).toBe('object');
+    }),
+    { numRuns: 60 },
+  );
 });

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Optimizer steps of each model that an engine with this data folder has applied, in all of its lives. */
-export function appliedSteps(dataFolder: string): Map<string, number> {
+function appliedSteps(dataFolder: string): Map<string, number> {
   const file = join(dataFolder, 'applied-steps.jsonl');
   const counts = new Map<string, number>();
   const lines = existsSync(file) ? readFileSync(file, 'utf8').split('\n') : [];

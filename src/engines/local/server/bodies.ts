@@ -193,7 +193,7 @@ export const SampleLimits = z.object({
   topk_sample_logprobs: switchedOff,
   prompt_alt_tokens_k: switchedOff,
   target_prompt_logprobs: switchedOff,
-  prompt_logprobs_last_n: switchedOff,
+  prompt_logprobs_last_n: z.int().min(1).nullish(),
 });
 
 export const RequestIdBody = z.object({ request_id: z.string() });

@@ -1,10 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ModelState } from '../model-runtime';
 import type { LoadIntoModelBody, SaveForSamplerBody, SaveWeightsBody } from './bodies';
 import { digestOf } from './body-digest';
 import type { CheckpointOrigin } from './checkpoints/checkpoint-files';
 import type { CheckpointAddress, CheckpointKind } from './checkpoints/checkpoint-path';
 import { formatCheckpointPath, parseCheckpointPath } from './checkpoints/checkpoint-path';
-import type { FutureResult } from './future-store';
+import type { Delay, FutureResult } from './future-store';
 import { jsonResult } from './future-store';
 import type { Accepted } from './model-registry';
 import { checkFits } from './model-registry';
@@ -14,6 +15,8 @@ import type { ServiceContext } from './service-context';
 import type { TrainingModel } from './training-model';
 import type { TrainingService } from './training-service';
 
+const ROOM_CHECK_MS = 500;
+
 /**
  * Saves and loads what a model is at the request's place in the order. Only the copy of the tensors holds up the model;
  * the files are written while it trains on.
@@ -22,6 +25,9 @@ export class CheckpointService {
   /** Saves accepted and not yet on disk, with the request that asked for each. */
   private readonly reserved = new Map<string, number>();
   private readonly writes = new Map<string, Promise<unknown>>();
+  /** Set while the disk has no room for a checkpoint. */
+  private full: Delay | null = null;
+  private isClosing = false;
 
   constructor(
     private readonly context: ServiceContext,
@@ -70,6 +76,7 @@ export class CheckpointService {
   }
 
   async allSettled(): Promise<void> {
+    this.isClosing = true;
     await Promise.allSettled(this.writes.values());
   }
 
@@ -99,6 +106,7 @@ export class CheckpointService {
           throw error;
         }
       },
+      delay: () => this.full,
       complete: (state, model, sequence) => {
         const createdAt = new Date();
         const origin: CheckpointOrigin = {
@@ -135,7 +143,7 @@ export class CheckpointService {
   private async write(origin: CheckpointOrigin, state: ModelState): Promise<FutureResult> {
     const path = formatCheckpointPath(origin);
     const earlier = this.writes.get(path) ?? Promise.resolve();
-    const write = earlier.catch(() => null).then(() => this.context.checkpoints.save(origin, state));
+    const write = earlier.catch(() => null).then(() => this.saveWhenRoom(origin, state));
     this.writes.set(path, write);
     try {
       await write;
@@ -146,8 +154,28 @@ export class CheckpointService {
     const type = origin.kind === 'weights' ? 'save_weights' : 'save_weights_for_sampler';
     return jsonResult({ path, type });
   }
+
+  /** A full disk is a state that ends; failing the save would cost its sender the steps since the one before. */
+  private async saveWhenRoom(origin: CheckpointOrigin, state: ModelState): Promise<void> {
+    for (;;) {
+      try {
+        await this.context.checkpoints.save(origin, state);
+        this.full = null;
+        return;
+      } catch (error) {
+        if (this.isClosing || !isDiskFull(error)) throw error;
+        this.full = { queueState: 'paused_capacity', reason: 'the disk of the training service is full' };
+      }
+      await delay(ROOM_CHECK_MS);
+    }
+  }
 }
 
 export function expiryOf(from: Date, ttlSeconds: number | null): string | null {
   return ttlSeconds === null ? null : new Date(from.getTime() + ttlSeconds * 1000).toISOString();
+}
+
+function isDiskFull(error: unknown): boolean {
+  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }

@@ -19,16 +19,21 @@ export type FutureOutcome =
   | { readonly kind: 'result'; readonly result: FutureResult }
   | { readonly kind: 'failure'; readonly failure: Failure };
 
+/** Why work has not begun or does not end; clients wait through either state. */
+export interface Delay {
+  readonly queueState: 'active' | 'paused_capacity';
+  readonly reason: string;
+}
+
 interface FutureTerms {
   /** The model or sampling session whose newer results push out this one. */
   readonly owner: string;
-  /** Why the work has not begun, where there is something to say about it. */
-  readonly waitsFor?: () => string | null;
+  readonly waitsFor?: () => Delay | null;
 }
 
 interface FutureEntry {
   readonly settled: Promise<FutureOutcome>;
-  readonly waitsFor: () => string | null;
+  readonly waitsFor: () => Delay | null;
   outcome: FutureOutcome | null;
   settledAt: number;
 }
@@ -69,7 +74,7 @@ export class FutureStore {
     return this.futures.has(requestId);
   }
 
-  waitsFor(requestId: string): string | null {
+  waitsFor(requestId: string): Delay | null {
     return this.futures.get(requestId)?.waitsFor() ?? null;
   }
 

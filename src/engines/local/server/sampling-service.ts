@@ -11,6 +11,8 @@ import type { CreateSamplingSessionBody } from './bodies';
 import { EphemeralWeights } from './checkpoints/ephemeral-weights';
 import { parseCheckpointPath } from './checkpoints/checkpoint-path';
 import type { FutureResult } from './future-store';
+import type { ScoredLast } from './prompt-scores';
+import { checkScoredLast, keepScores } from './prompt-scores';
 import { ProtocolError } from './protocol-error';
 import type { SamplerSource } from './sampler-cache';
 import { SamplerCache } from './sampler-cache';
@@ -29,6 +31,12 @@ interface SamplingSession {
   readonly digest: string;
   /** What was asked under each number. */
   readonly accepted: Map<number, string>;
+}
+
+interface SampleOptions {
+  /** As many tokens as the context takes. */
+  readonly isUnlimited: boolean;
+  readonly scoredLast: ScoredLast;
 }
 
 export interface AcceptedSample {
@@ -122,13 +130,13 @@ export class SamplingService {
     );
   }
 
-  /** `isUnlimited`: as many tokens as the context takes. */
-  sample(asked: AsampleRequest, options: { readonly isUnlimited: boolean }): AcceptedSample {
+  sample(asked: AsampleRequest, { isUnlimited, scoredLast }: SampleOptions): AcceptedSample {
     const session = asked.samplingSessionId === null ? null : this.require(asked.samplingSessionId);
     const source = session?.source ?? this.sourceOf(asked.modelPath, asked.baseModel);
     const base = requireBaseModel(this.context.runtime, source.baseModel);
     checkPrompt(asked.request.prompt, base);
-    const asample = options.isUnlimited ? filling(asked, base.contextLength) : asked;
+    checkScoredLast(asked.request, scoredLast);
+    const asample = isUnlimited ? filling(asked, base.contextLength) : asked;
     const requestId = requestIdOf(session, this.context.profile.deduplicate ? asample.seqId : null);
     const accepted = {
       request_id: requestId,
@@ -137,10 +145,11 @@ export class SamplingService {
         (_, index) => `${requestId}:${index}`,
       ),
     };
-    if (session && this.isResend(session, asample)) return accepted;
+    if (session && this.isResend(session, asample, scoredLast)) return accepted;
     const result = this.draw(requestId, source, asample);
     this.track(result);
-    this.context.futures.add(requestId, result.then(sampleFuture), { owner: session?.id ?? SESSIONLESS });
+    const answer = result.then((drawn) => sampleFuture(keepScores(drawn, scoredLast)));
+    this.context.futures.add(requestId, answer, { owner: session?.id ?? SESSIONLESS });
     return accepted;
   }
 
@@ -219,9 +228,9 @@ export class SamplingService {
     };
   }
 
-  private isResend(session: SamplingSession, asample: AsampleRequest): boolean {
+  private isResend(session: SamplingSession, asample: AsampleRequest, scoredLast: ScoredLast): boolean {
     if (asample.seqId === null || !this.context.profile.deduplicate) return false;
-    const digest = digestOf(asample);
+    const digest = digestOf({ asample, scoredLast });
     const known = session.accepted.get(asample.seqId);
     if (known !== undefined && known !== digest) {
       throw new ProtocolError(

@@ -3,7 +3,7 @@ import type { ForwardBackwardRequest } from '../../tinker/codec';
 import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
 import type { OptimStepBody } from './bodies';
 import { digestOf } from './body-digest';
-import type { FutureResult } from './future-store';
+import type { Delay, FutureResult } from './future-store';
 import { jsonResult } from './future-store';
 import type { Accepted, ModelRegistry } from './model-registry';
 import { ProtocolError } from './protocol-error';
@@ -28,6 +28,8 @@ export interface Command<Value> {
   /** Last chance to refuse, for a request that is not a resend. */
   readonly admit?: (model: TrainingModel, sequence: number) => void;
   readonly execute: (model: TrainingModel, sequence: number) => Promise<Value>;
+  /** Why it takes longer than it should. */
+  readonly delay?: () => Delay | null;
   /** What may go on while the model already does the next thing. */
   readonly complete: (
     value: Value,
@@ -107,9 +109,10 @@ export class TrainingService {
     const work = model.queue
       .submit(sequence, () => command.execute(model, sequence))
       .then((value) => command.complete(value, model, sequence));
+    const { delay = noDelay } = command;
     this.context.futures.add(requestId, work, {
       owner: model.id,
-      waitsFor: reasonToWait(model, sequence),
+      waitsFor: reasonToWait(model, sequence, delay),
     });
     return { ...accepted, request_id: requestId };
   }
@@ -124,12 +127,15 @@ function forwardBackwardFuture(result: ForwardBackwardResult): FutureResult {
 }
 
 /** On its own for the same reason: it is kept as long as the result. */
-function reasonToWait(model: TrainingModel, sequence: number): () => string | null {
+function reasonToWait(model: TrainingModel, sequence: number, delay: () => Delay | null): () => Delay | null {
   return () => {
     const missing = model.queue.missingBefore(sequence);
-    return missing === null ? null : `seq_id ${missing} of ${model.id} has not arrived yet`;
+    if (missing === null) return delay();
+    return { queueState: 'active', reason: `seq_id ${missing} of ${model.id} has not arrived yet` };
   };
 }
+
+const noDelay = () => null;
 
 function refusePassed(model: TrainingModel, sequence: number): void {
   if (!model.queue.hasPassed(sequence)) return;

@@ -75,7 +75,10 @@ export class CheckpointStore {
       `${UNFINISHED}${this.unfinishedCount++}-${origin.name}`,
     );
     await removeFolder(unfinished);
-    const meta = await writeCheckpoint(unfinished, origin, state);
+    const meta = await writeCheckpoint(unfinished, origin, state).catch(async (error: unknown) => {
+      await removeFolder(unfinished);
+      throw error;
+    });
     await this.inTurn(origin, async () => {
       await this.moveAway(origin);
       await rename(unfinished, folder);

@@ -36,12 +36,12 @@ async function retrieve(
   const outcome = await service.context.futures.wait(requestId, service.longPollMs);
   if (outcome === undefined) throw unknownRequest(requestId);
   if (outcome === null) {
-    const reason = service.context.futures.waitsFor(requestId);
+    const delay = service.context.futures.waitsFor(requestId);
     return reply.code(408).send({
       type: 'try_again',
       request_id: requestId,
-      queue_state: 'active',
-      ...(reason !== null && { queue_state_reason: reason }),
+      queue_state: delay?.queueState ?? 'active',
+      ...(delay && { queue_state_reason: delay.reason }),
     });
   }
   if (outcome.kind === 'failure') return outcome.failure;

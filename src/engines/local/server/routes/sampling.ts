@@ -18,7 +18,10 @@ export function addSamplingRoutes(app: FastifyInstance, { sampling }: EngineServ
   app.post('/asample', ({ body }) => {
     const limits = parseBody(SampleLimits, body);
     const isUnlimited = limits.sampling_params?.max_tokens == null;
-    return sampling.sample(readAsample(body), { isUnlimited });
+    return sampling.sample(readAsample(body), {
+      isUnlimited,
+      scoredLast: limits.prompt_logprobs_last_n ?? null,
+    });
   });
 }
 

@@ -71,6 +71,15 @@ test('a session over the base model draws from it, in both codecs', async () => 
   expect(metrics).toMatch(/^everstep_engine_tokens_sampled_total 8$/m);
 });
 
+test('a prompt is scored only at its end where no more is asked for', async () => {
+  const sampler = await openBase();
+  const drawn = await engine.driver.finish('asample', asample(sampler, { prompt_logprobs_last_n: 1 }));
+  const again = await engine.driver.post('asample', asample(sampler, { prompt_logprobs_last_n: 2 }));
+
+  expect(drawn.body).toMatchObject({ prompt_logprobs: [null, null, -2] });
+  expect(again).toMatchObject({ status: 400, body: { detail: containing('different request') } });
+});
+
 test('a session describes itself', async () => {
   const sampler = await openBase(3);
 
@@ -261,6 +270,8 @@ test.each([
   ['no samples', { num_samples: 0 }, 'num_samples'],
   ['a mixed stop', { sampling_params: { stop: ['a', 1] } }, 'stop'],
   ['top-k log-probs, which it cannot give', { topk_prompt_logprobs: 5 }, 'not supported'],
+  ['more scores than the prompt has', { prompt_logprobs_last_n: 3 }, 'has scores for 2'],
+  ['some scores of none', { prompt_logprobs_last_n: 1, prompt_logprobs: false }, 'needs prompt_logprobs'],
 ])('%s is refused', async (_, change, reason) => {
   const reply = await engine.driver.post('asample', asample(await openBase(), change));
 

@@ -1,0 +1,26 @@
+import type { SampleRequest, SampleResult } from '../../../core/sampling';
+import { ProtocolError } from './protocol-error';
+
+/** How many tokens at the end of a prompt are to be scored; null: all. */
+export type ScoredLast = number | null;
+
+export function checkScoredLast({ prompt, promptLogprobs }: SampleRequest, scoredLast: ScoredLast): void {
+  if (scoredLast === null) return;
+  if (promptLogprobs !== true)
+    throw new ProtocolError(422, 'Invalid request: prompt_logprobs_last_n needs prompt_logprobs.');
+  if (scoredLast < prompt.length) return;
+  throw new ProtocolError(
+    422,
+    `Invalid request: prompt_logprobs_last_n is ${scoredLast}; a prompt of ${prompt.length} tokens has scores for ${prompt.length - 1}.`,
+  );
+}
+
+/** The scores asked for; the ones before them, which cost the engine nothing more, become null. */
+export function keepScores(result: SampleResult, scoredLast: ScoredLast): SampleResult {
+  if (scoredLast === null || result.promptLogprobs === null) return result;
+  const first = result.promptLogprobs.length - scoredLast;
+  return {
+    ...result,
+    promptLogprobs: result.promptLogprobs.map((score, index) => (index < first ? null : score)),
+  };
+}
