@@ -9,11 +9,17 @@ const EVALUATOR_LISTS = ['evaluators', 'infrequentEvaluators'];
 /** Make every relative path in a config, as yet unchecked, absolute. `~` is the home folder. */
 export function resolveConfigPaths(config: Record<string, unknown>, folder: string): void {
   resolveKey(config, 'plugins', folder);
+  if (isPath(config['model'])) resolveKey(config, 'model', folder);
   resolveDataset(config['dataset'], folder);
   resolveEvaluators(config, folder);
   if (!Array.isArray(config['schedules'])) return;
   for (const schedule of config['schedules'])
     if (isPlainObject(schedule)) resolveEvaluators(schedule, folder);
+}
+
+/** Models are names; one that begins like a path is a folder. */
+function isPath(value: unknown): boolean {
+  return typeof value === 'string' && /^(\.{1,2}|~)\//.test(value);
 }
 
 function resolveEvaluators(holder: Record<string, unknown>, folder: string): void {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { parseCheckpointPath } from '../../../../src/engines/tinker/checkpoint-path';
 import type { TinkerClient, TinkerClientOptions } from '../../../../src/engines/tinker/client';
 import { createTinkerClient } from '../../../../src/engines/tinker/client';
+import { KNOWN_PROFILES } from '../../../../src/engines/tinker/profile';
 import { packFiles, unpackFiles } from '../../../../src/engines/tinker/weights-archive';
 import { digestSafetensors } from '../../../../src/engines/tinker/weights-digest';
 import type { ScriptedServer } from './scripted-server';
@@ -178,10 +179,23 @@ describe('managing checkpoints', () => {
     ]);
   });
 
-  test('leaves out the kind where the server does', async () => {
+  test('names the kind of a snapshot whose address has none', async () => {
     await connect({ samplerPathForm: 'short' }).deleteCheckpoint('tinker://model_1/samp-a');
 
-    expect(server.seen.at(-1)?.path).toBe('/api/v1/training_runs/model_1/checkpoints/samp-a');
+    expect(server.seen.at(-1)?.path).toBe(
+      '/api/v1/training_runs/model_1/checkpoints/sampler_weights/samp-a',
+    );
+  });
+
+  test('deletes the state that was saved beside a snapshot with it', async () => {
+    await connect(KNOWN_PROFILES.skyrl).deleteCheckpoint('tinker://model_1/samp-a');
+    await connect(KNOWN_PROFILES.skyrl).deleteCheckpoint('tinker://model_1/weights/b');
+
+    expect(server.seen.filter(({ method }) => method === 'DELETE').map(({ path }) => path)).toEqual([
+      '/api/v1/training_runs/model_1/checkpoints/weights/samp-a-state',
+      '/api/v1/training_runs/model_1/checkpoints/sampler_weights/samp-a',
+      '/api/v1/training_runs/model_1/checkpoints/weights/b',
+    ]);
   });
 
   test('sets how long one is kept, where the server knows that', async () => {
