@@ -1,4 +1,4 @@
-import { Context, log } from '@temporalio/activity';
+import { log } from '@temporalio/activity';
 import { DomainError } from '../core/errors';
 import type { ScoreRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
@@ -44,14 +44,16 @@ export function createRunActivities(dependencies: RunDependencies) {
 
     /** Writes scores that came in and lets go of the snapshots they were measured on. */
     async recordScores(input: RecordScoresInput): Promise<readonly ScoreRow[]> {
-      const rows = await recordScores(store, input, epochOf(input.write, Context.current().info.attempt));
-      await releaseSnapshots(runs, input.run, input.evaluations);
-      return rows;
+      return withHeartbeat(async ({ attempt }) => {
+        const rows = await recordScores(store, input, epochOf(input.write, attempt));
+        await releaseSnapshots(runs, input.run, input.evaluations);
+        return rows;
+      });
     },
 
     /** Notes a change somebody made. */
     async recordControl(input: RecordControlInput): Promise<void> {
-      await recordControl(store, input, epochOf(input.write, Context.current().info.attempt));
+      await withHeartbeat(({ attempt }) => recordControl(store, input, epochOf(input.write, attempt)));
     },
 
     /** Lets go of snapshots nobody will measure. */
@@ -59,7 +61,7 @@ export function createRunActivities(dependencies: RunDependencies) {
       readonly run: string;
       readonly evaluations: readonly EvaluationToSettle[];
     }): Promise<void> {
-      await releaseSnapshots(runs, input.run, input.evaluations);
+      await withHeartbeat(() => releaseSnapshots(runs, input.run, input.evaluations));
     },
 
     /** Finds out what became of evaluations that have not told. */
@@ -67,23 +69,26 @@ export function createRunActivities(dependencies: RunDependencies) {
       readonly run: string;
       readonly pending: readonly PendingCells[];
     }): Promise<readonly EvaluationOutcome[]> {
-      return settleEvaluations(store, input, isWorkflowRunning);
+      return withHeartbeat(() => settleEvaluations(store, input, isWorkflowRunning));
     },
 
     /** Writes how the run ended and releases its model. Returns the digest of the final weights. */
     async closeRun(input: CloseRunInput): Promise<string | null> {
-      const isLastChance = Context.current().info.attempt >= CLOSE_ATTEMPTS;
       const warn = (message: string, error: unknown) => {
         log.warn(message, { run: input.plan.run, error: String(error) });
       };
-      return closeRun({ store, runs, now, warn, isLastChance }, input);
+      return withHeartbeat(({ attempt }) =>
+        closeRun({ store, runs, now, warn, isLastChance: attempt >= CLOSE_ATTEMPTS }, input),
+      );
     },
 
     /** Removes what a run that could not be prepared has left, if it is this workflow's. */
     async discardRun({ run }: { readonly run: string }): Promise<void> {
-      const owner = await store.readOwner(run);
       const { workflowId, runId } = currentWorkflow();
-      if (owner?.workflowId === workflowId && owner.firstRunId === runId) await store.discard(run);
+      await withHeartbeat(async () => {
+        const owner = await store.readOwner(run);
+        if (owner?.workflowId === workflowId && owner.firstRunId === runId) await store.discard(run);
+      });
     },
   };
 }

@@ -4,16 +4,18 @@ import type { RunActivities } from '../activities/run-activities';
 import type { TrainingActivities } from '../activities/training-activities';
 import { TASK_QUEUES } from '../core/task-queues';
 
-/** Light bookkeeping on the store. */
+/** Light bookkeeping on the store, done again elsewhere within seconds when its worker dies. */
 export const bookkeeping = proxyActivities<RunActivities>({
-  startToCloseTimeout: '5 minutes',
+  startToCloseTimeout: '1 hour',
+  heartbeatTimeout: '4 seconds',
   retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '20 seconds' },
 });
 
 /** Reading and rendering a dataset may take long, so it reports that it lives. */
 export const preparation = proxyActivities<RunActivities>({
   startToCloseTimeout: '6 hours',
-  heartbeatTimeout: '30 seconds',
+  // A row of megabytes is tokenized in one go.
+  heartbeatTimeout: '15 seconds',
   retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '20 seconds' },
 });
 

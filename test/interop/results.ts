@@ -49,8 +49,9 @@ export function compareClients(clients: readonly ClientResult[]): ClientResult[]
 }
 
 export function isPassed({ clients }: ServerResult): boolean {
-  return clients.every(
-    ({ checks }) => checks.length > 0 && checks.every(({ status }) => status !== 'failed'),
+  return (
+    clients.length > 0 &&
+    clients.every(({ checks }) => checks.length > 0 && checks.every(({ status }) => status !== 'failed'))
   );
 }
 
