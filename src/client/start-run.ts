@@ -3,7 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { SupervisedConfig } from '../config/supervised-config';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
-import { TASK_QUEUES } from '../core/task-queues';
+import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import type { TrainSupervisedInput } from '../workflows/contracts';
 import { collectProvenance } from './provenance';
 import { RunHandle } from './run-handle';
@@ -41,12 +41,6 @@ interface Start {
 
 /** How often a name that somebody else took in the same moment is replaced by the next one. */
 const NAME_ATTEMPTS = 20;
-
-/**
- * A killed worker's task of the workflow is given to another after this long. A replay of the longest history an
- * execution may have takes a fraction of it; one that took longer would never get done.
- */
-const TASK_TIMEOUT = '5 seconds';
 
 /**
  * Start a run, or attach to the one of that name that is under way.
@@ -138,7 +132,7 @@ async function tryStart(
       args: [input],
       memo: { ...memo },
       workflowIdReusePolicy,
-      workflowTaskTimeout: TASK_TIMEOUT,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       ...(useSearchAttributes && { typedSearchAttributes: searchAttributesAtStart(run, config) }),
     });
     return true;

@@ -7,4 +7,10 @@ export const TASK_QUEUES = {
   judging: 'everstep-judging',
 } as const;
 
+/**
+ * A killed worker's task of a workflow is given to another after this long. A replay of the longest history an
+ * execution may have takes a fraction of it; one that took longer would never get done.
+ */
+export const WORKFLOW_TASK_TIMEOUT = '5 seconds';
+
 export type WorkerRole = keyof typeof TASK_QUEUES;

@@ -12,7 +12,7 @@ export interface TrainSupervisedInput {
   readonly useSearchAttributes: boolean;
   /** Who started it from what: recorded in config.json. */
   readonly provenance: RunProvenance;
-  /** Events after which the run goes on in a new execution; default 4000. */
+  /** Events after which the run goes on in a new execution; default 2000. */
   readonly maxHistoryEvents?: number;
 }
 

@@ -129,7 +129,9 @@ test('goes on in new executions while evaluations are under way, and hears of ea
   const first = (await handle.describe()).runId;
   await untilStatus(handle, ({ step }) => step === 60);
   const pending = await untilStatus(handle, ({ pendingEvaluations }) => pendingEvaluations === 7);
-  expect((await handle.describe()).runId).not.toBe(first);
+  const later = await handle.describe();
+  expect(later.runId).not.toBe(first);
+  expect(later.raw.executionConfig?.defaultWorkflowTaskTimeout?.seconds?.toNumber()).toBe(5);
 
   plugins.open('later');
 

@@ -10,6 +10,7 @@ import {
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import type { ScoreRow } from '../../core/run';
 import type { EvaluationSchedule } from '../../core/schedules/evaluation-schedule';
+import { WORKFLOW_TASK_TIMEOUT } from '../../core/task-queues';
 import type { Snapshot } from '../../core/training-plan';
 import { bookkeeping } from '../activities';
 import type { EvaluationFinished, TrainSupervisedInput } from '../contracts';
@@ -148,6 +149,7 @@ export class EvaluationDesk {
       await startChild(evaluateCheckpoint, {
         workflowId: pending.workflowId,
         parentClosePolicy: ParentClosePolicy.ABANDON,
+        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
         args: [
           {
             run,

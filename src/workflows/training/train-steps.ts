@@ -22,7 +22,8 @@ type TrainingWorkflow = (input: TrainSupervisedInput, carried: TrainingState) =>
 
 /** Long enough to cost no history, short enough that controls and evaluations do not wait. */
 const SEGMENT_SECONDS = 4;
-const MAX_EVENTS = 4000;
+/** Few enough that a new worker is up to date within a second. */
+const MAX_EVENTS = 2000;
 const MAX_WAIT_SECONDS = 15;
 
 /**

@@ -5,6 +5,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { SupervisedConfig } from '../../../src/config/supervised-config';
 import type { EvaluationCell, LiveStatus, ScoreRow } from '../../../src/core/run';
+import { WORKFLOW_TASK_TIMEOUT } from '../../../src/core/task-queues';
 import type { TrainReport, TrainSupervisedInput } from '../../../src/workflows/contracts';
 import { evaluationsQuery, statusQuery } from '../../../src/workflows/contracts';
 import type { TestStack } from './stack';
@@ -67,6 +68,7 @@ export class TestRuns {
     return this.stack.client.workflow.start('trainSupervised', {
       taskQueue: 'everstep',
       workflowId: `train/${run}`,
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
       args: [input],
     });
   }
