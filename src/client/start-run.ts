@@ -24,6 +24,8 @@ export interface StartOptions {
   readonly nameBase?: string;
   /** The command that was given, for the record. */
   readonly command?: readonly string[];
+  /** Events of its workflow's history after which the run goes on in a new execution; default 2000. */
+  readonly maxHistoryEvents?: number;
 }
 
 export interface StartedRun {
@@ -123,7 +125,11 @@ async function tryStart(
 ): Promise<boolean> {
   const useSearchAttributes = await ensureSearchAttributes(client);
   const provenance = await collectProvenance(options.command ?? [], process.cwd());
-  const input: TrainSupervisedInput = { run, config, useSearchAttributes, provenance };
+  const { maxHistoryEvents } = options;
+  const input: TrainSupervisedInput = {
+    ...{ run, config, useSearchAttributes, provenance },
+    ...(maxHistoryEvents !== undefined && { maxHistoryEvents }),
+  };
   const memo: RunMemo = { kind: config.kind, model: config.model, engine: config.engine.url ?? 'local' };
   try {
     await client.workflow.start('trainSupervised', {

@@ -1,8 +1,10 @@
+import { Everstep } from '../../src/client/everstep';
+import { loadTrainingConfig } from '../../src/config/load-config';
 import { createRandom } from '../../src/core/random';
 import type { Builds } from './builds';
 import { findDifferences, findViolations } from './compare';
 import type { Variant } from './configs';
-import { SUBMIT_AHEAD, VARIANTS, writeConfig } from './configs';
+import { HISTORY_EVENTS, VARIANTS, writeConfig } from './configs';
 import { disturb } from './disturb';
 import type { ChaosEvent, EventKind } from './events';
 import { describeEvent, drawEvents } from './events';
@@ -58,7 +60,7 @@ export async function runReference(setting: Setting, variant: Variant, steps: nu
     await startRun(site, { setting, variant, steps });
     await untilEnded(site);
     const observed = await observe(site);
-    const applied = ledgerOf(site, { variant, steps, observed });
+    const applied = ledgerOf(site, { steps, observed });
     const { violations } = await findLeftovers(site);
     const problems = [
       ...findViolations(observed.outcome, steps),
@@ -146,13 +148,23 @@ interface Start {
 
 async function startRun(site: Site, { setting, variant, steps }: Start): Promise<void> {
   const config = writeConfig(setting.folder, variant, steps);
-  await site.command('train', config, '--run', RUN, '--detach');
+  const maxHistoryEvents = HISTORY_EVENTS[variant];
+  if (maxHistoryEvents === null) {
+    await site.command('train', config, '--run', RUN, '--detach');
+    return;
+  }
+  const { address, store } = site;
+  const everstep = await Everstep.connect({ address, store, dataFolder: site.data });
+  try {
+    await everstep.start(await loadTrainingConfig({ file: config }), { run: RUN, maxHistoryEvents });
+  } finally {
+    await everstep.close();
+  }
 }
 
-function ledgerOf(site: Site, run: { variant: Variant; steps: number; observed: Observed }) {
-  const { rewinds, stepsReplayed } = run.observed;
-  const submitAhead = SUBMIT_AHEAD[run.variant];
-  return readAppliedSteps({ dataFolder: site.data, steps: run.steps, rewinds, stepsReplayed, submitAhead });
+function ledgerOf(site: Site, run: { steps: number; observed: Observed }) {
+  const { stepsReplayed } = run.observed;
+  return readAppliedSteps({ dataFolder: site.data, steps: run.steps, stepsReplayed });
 }
 
 async function untilEnded(site: Site): Promise<void> {

@@ -8,7 +8,14 @@ export const VARIANTS = ['background', 'blocking', 'rolling'] as const;
 export type Variant = (typeof VARIANTS)[number];
 
 /** Steps queued at the engine behind the running one. */
-export const SUBMIT_AHEAD: Readonly<Record<Variant, number>> = { background: 1, blocking: 3, rolling: 2 };
+const SUBMIT_AHEAD: Readonly<Record<Variant, number>> = { background: 1, blocking: 3, rolling: 2 };
+
+/** After so many events the run goes on in a new execution; null for the product's own limit, which none reaches here. */
+export const HISTORY_EVENTS: Readonly<Record<Variant, number | null>> = {
+  background: null,
+  blocking: null,
+  rolling: 40,
+};
 
 const ARITHMETIC = { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 8 };
 

@@ -85,8 +85,8 @@ def make_weights(folder: Path, vocabulary_size: int) -> None:
     tensors = {
         "model.embed_tokens.weight": drawn(vocabulary_size, HIDDEN),
         "model.norm.weight": ones(HIDDEN),
-        # Small, so that the untrained model is close to a uniform one, whose loss is known: ln(vocabulary).
-        "lm_head.weight": drawn(vocabulary_size, HIDDEN) * np.float32(0.1),
+        # Halved, so that the untrained model is close to a uniform one, whose loss is known: ln(vocabulary).
+        "lm_head.weight": drawn(vocabulary_size, HIDDEN) * np.float32(0.5),
     }
     for layer in range(LAYERS):
         prefix = f"model.layers.{layer}."
