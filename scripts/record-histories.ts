@@ -18,7 +18,7 @@ import { waitForExit } from '../src/stack/process-identity';
 import { findStack } from '../src/stack/stack-record';
 import { useStack } from '../src/stack/use-stack';
 import type { TrainSupervisedInput } from '../src/workflows/contracts';
-import { statusQuery } from '../src/workflows/contracts';
+import { statusQuery, stopUpdate } from '../src/workflows/contracts';
 
 const ROOT = path.resolve(__dirname, '..');
 const OUTPUT = path.join(ROOT, 'test', 'histories', EVERSTEP_VERSION);
@@ -155,6 +155,17 @@ async function record(recorder: Recorder, folder: string): Promise<void> {
   await cancelled.cancel();
   await cancelled.result().catch(() => undefined);
   await recorder.save('train-supervised-cancelled', 'train/cancelled');
+
+  const stopped = await recorder.start('stopped', {
+    steps: 500,
+    batchSize: 128,
+    saveEvery: 50,
+    evalEvery: 20,
+  });
+  await untilStep(stopped, 20);
+  await stopped.executeUpdate(stopUpdate, { args: [{ by: 'recorder', reason: 'enough', atStep: null }] });
+  await stopped.result();
+  await recorder.save('train-supervised-stopped', 'train/stopped');
 
   const failed = await recorder.start('failed', { renderer: 'nope' });
   await failed.result().catch(() => undefined);

@@ -3,6 +3,7 @@ import type { ModelRuntime } from './model-runtime';
 import { createApp } from './server/app';
 import { EngineService } from './server/engine-service';
 import type { EngineProfile } from './server/service-context';
+import type { StrictMode } from './server/strict/strict-mode';
 
 export interface LocalEngineOptions {
   /** 0 takes a free one. */
@@ -19,6 +20,8 @@ export interface LocalEngineOptions {
   readonly longPollMs?: number;
   /** Makes the engine behave like other servers of the protocol, for tests of clients. */
   readonly profile?: Partial<EngineProfile>;
+  /** Makes it behave like the official service, as far as that is known. */
+  readonly strict?: StrictMode;
 }
 
 export interface LocalEngine {
@@ -38,7 +41,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     longPollMs: options.longPollMs ?? 35_000,
     profile: { ...DURABLE, ...options.profile },
   });
-  const app = createApp(service);
+  const app = createApp(service, options.strict);
   try {
     const url = await app.listen({ port: options.port, host: options.host ?? '127.0.0.1' });
     return {

@@ -12,6 +12,9 @@ import { addSamplingRoutes } from './routes/sampling';
 import { addSessionRoutes } from './routes/sessions';
 import { addTrainingRoutes } from './routes/training';
 import { addTrainingRunRoutes } from './routes/training-runs';
+import { addStrictHooks } from './strict/strict-hooks';
+import type { StrictMode } from './strict/strict-mode';
+import { addStrictBootstrapRoutes, addStrictWeightsRoutes } from './strict/strict-routes';
 
 const CONNECTION_STATUS: Readonly<Partial<Record<string, string>>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
@@ -19,10 +22,10 @@ const CONNECTION_STATUS: Readonly<Partial<Record<string, string>>> = {
 };
 const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** The protocol over HTTP. Whatever goes wrong is answered as `{"detail": "…"}`. */
-export function createApp(service: EngineService): FastifyInstance {
+/** The protocol over HTTP, in the strict ways of the official service where asked for. Whatever goes wrong is answered as `{"detail": "…"}`. */
+export function createApp(service: EngineService, strict: StrictMode | null = null): FastifyInstance {
   const app = fastify({
-    bodyLimit: BODY_LIMIT_BYTES,
+    bodyLimit: strict?.limits.bodyBytes ?? BODY_LIMIT_BYTES,
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
     // What the router itself refuses: an address that cannot be decoded or a part of it that is too long.
@@ -47,10 +50,11 @@ export function createApp(service: EngineService): FastifyInstance {
     reply.type('text/plain; version=0.0.4').send(service.context.counters.render()),
   );
   app.get('/healthz', () => ({ status: 'ok' }));
-  addAppliedStepsRoute(app, service);
+  if (!strict) addAppliedStepsRoute(app, service);
   app.register(
     async (api) => {
-      addBootstrapRoutes(api, service);
+      if (strict) addStrict({ app, api }, service, strict);
+      else addBootstrapRoutes(api, service);
       addSessionRoutes(api, service);
       addTrainingRoutes(api, service);
       addSamplingRoutes(api, service);
@@ -61,6 +65,16 @@ export function createApp(service: EngineService): FastifyInstance {
     { prefix: '/api/v1' },
   );
   return app;
+}
+
+function addStrict(
+  scopes: { readonly app: FastifyInstance; readonly api: FastifyInstance },
+  service: EngineService,
+  strict: StrictMode,
+): void {
+  addStrictHooks(scopes.api, service, strict);
+  addStrictBootstrapRoutes(scopes.api, service, strict);
+  addStrictWeightsRoutes(scopes, service);
 }
 
 function readBodies(app: FastifyInstance): void {

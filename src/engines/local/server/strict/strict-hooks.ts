@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { EngineService } from '../engine-service';
 import { refuseStranger } from './authorize';
+import { refuseBatch } from './refuse-batch';
 import { unknownField } from './known-fields';
 import type { StrictMode } from './strict-mode';
 import { answerTrouble } from './trouble-answers';
@@ -14,17 +16,23 @@ const PROTOBUF = 'application/x-protobuf';
 /** Results that the service gives in no other form. */
 const BINARY_RESULTS = ['ForwardBackward', 'Forward', 'Sample'];
 
+/** Routes of ours, or of older generations of the service. */
+const ABSENT = /^forward$|\/(archive|archive\.tar\.gz|publish)$/;
+
 /** Puts what is strict before and behind the routes of the protocol. */
-export function addStrictHooks(api: FastifyInstance, strict: StrictMode): void {
+export function addStrictHooks(api: FastifyInstance, service: EngineService, strict: StrictMode): void {
   const lostAnswers = new WeakSet<FastifyRequest>();
 
   api.addHook('onRequest', async (request, reply) => {
     const exchange = { request, reply };
-    return refuseStranger(strict, routeOf(request), exchange) || refuseForm(exchange) ? reply : undefined;
+    const isAnswered =
+      refuseStranger(strict, routeOf(request), exchange) || refuseAbsent(exchange) || refuseForm(exchange);
+    return isAnswered ? reply : undefined;
   });
 
   api.addHook('preHandler', async (request, reply) => {
     if (refuseFields({ request, reply })) return reply;
+    if (Buffer.isBuffer(request.body)) refuseBatch(service, strict, request.body);
     const trouble = troubleOf(strict, request);
     if (trouble === null) return undefined;
     if (answerTrouble(trouble, strict, { reply, requestId: promiseOf(request) })) return reply;
@@ -40,6 +48,12 @@ export function addStrictHooks(api: FastifyInstance, strict: StrictMode): void {
 
 function routeOf(request: FastifyRequest): string {
   return (request.routeOptions.url ?? '').replace(PREFIX, '');
+}
+
+function refuseAbsent({ request, reply }: Exchange): boolean {
+  if (!ABSENT.test(routeOf(request))) return false;
+  void reply.code(404).send({ detail: 'Not Found' });
+  return true;
 }
 
 function refuseForm({ request, reply }: Exchange): boolean {

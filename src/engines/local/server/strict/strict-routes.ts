@@ -47,26 +47,26 @@ export function addStrictBootstrapRoutes(
 }
 
 /** Weights by the file, at addresses that need no key and end soon; newer services have no other way. */
-export function addWeightsRoutes(app: FastifyInstance, { context }: EngineService): void {
+export function addStrictWeightsRoutes(
+  { app, api }: { readonly app: FastifyInstance; readonly api: FastifyInstance },
+  { context }: EngineService,
+): void {
   const links = new Map<string, { readonly meta: CheckpointMeta; readonly endsAt: number }>();
 
-  app.get<CheckpointRoute>(
-    '/api/v1/training_runs/:run/checkpoints/:kind/:name/external_weights_urls',
-    (request) => {
-      const { run, kind, name } = request.params;
-      const address = checkAddress({ modelId: run, kind, name });
-      const meta = context.checkpoints.find(address);
-      if (!meta) throw new ProtocolError(404, `Checkpoint not found: ${formatCheckpointPath(address)}`);
-      const id = randomBytes(16).toString('hex');
-      const endsAt = Date.now() + LINK_LIFETIME_MS;
-      links.set(id, { meta, endsAt });
-      const file = meta.lora ? 'adapter_model.safetensors' : 'model.safetensors';
-      return {
-        urls: { [file]: `${originOf(request)}/signed/${id}/${file}` },
-        expires: new Date(endsAt).toISOString(),
-      };
-    },
-  );
+  api.get<CheckpointRoute>('/training_runs/:run/checkpoints/:kind/:name/external_weights_urls', (request) => {
+    const { run, kind, name } = request.params;
+    const address = checkAddress({ modelId: run, kind, name });
+    const meta = context.checkpoints.find(address);
+    if (!meta) throw new ProtocolError(404, `Checkpoint not found: ${formatCheckpointPath(address)}`);
+    const id = randomBytes(16).toString('hex');
+    const endsAt = Date.now() + LINK_LIFETIME_MS;
+    links.set(id, { meta, endsAt });
+    const file = meta.lora ? 'adapter_model.safetensors' : 'model.safetensors';
+    return {
+      urls: { [file]: `${originOf(request)}/signed/${id}/${file}` },
+      expires: new Date(endsAt).toISOString(),
+    };
+  });
 
   app.get<{ Params: { id: string } }>('/signed/:id/:file', async ({ params }, reply) => {
     const link = links.get(params.id);

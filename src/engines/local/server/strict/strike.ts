@@ -53,15 +53,13 @@ export interface SeededStrikes {
 }
 
 /** The trouble of one request, decided by seed, route and number alone. */
-export function seededTrouble(
-  { seed, rate }: SeededStrikes,
-  route: string,
-  ordinal: number,
-): Trouble | null {
+export function seededTrouble({ seed, rate }: SeededStrikes, route: string, ordinal: number): Trouble | null {
   const hash = createHash('sha256').update(`${seed}/${route}/${ordinal}`).digest();
   if (hash.readUInt32LE(0) / 2 ** 32 >= rate) return null;
   const troubles = route.startsWith('retrieve_future/') ? [...PASSING, 'paused' as const] : PASSING;
-  const candidates = troubles.filter((trouble) => trouble !== 'busy' || !route.startsWith('retrieve_future/'));
+  const candidates = troubles.filter(
+    (trouble) => trouble !== 'busy' || !route.startsWith('retrieve_future/'),
+  );
   return candidates[hash.readUInt32LE(4) % candidates.length] ?? null;
 }
 

@@ -39,7 +39,10 @@ function refuseForNow(
   { retryAfterMs }: StrictMode,
   reply: FastifyReply,
 ): true {
-  const soon = { 'retry-after-ms': String(retryAfterMs), 'retry-after': String(Math.ceil(retryAfterMs / 1000)) };
+  const soon = {
+    'retry-after-ms': String(retryAfterMs),
+    'retry-after': String(Math.ceil(retryAfterMs / 1000)),
+  };
   switch (trouble) {
     case 'payment':
       return say(reply.headers(soon), 402, { detail: 'The balance of this account is used up.' });
