@@ -23,14 +23,10 @@ async function main(): Promise<number> {
       json: { type: 'boolean', default: false },
     },
   });
-  switch (positionals[0]) {
-    case 'serve':
-      return serve(path.resolve(values.folder), Number(values.port));
-    case 'check':
-      return check(values.only.split(','), values.json);
-    default:
-      throw new Error('Say serve or check.');
-  }
+  const [action] = positionals;
+  if (action === 'serve') return serve(path.resolve(values.folder), Number(values.port));
+  if (action === 'check') return check(values.only.split(','), values.json);
+  throw new Error('Say serve or check.');
 }
 
 async function serve(folder: string, port: number): Promise<number> {
