@@ -1,7 +1,7 @@
 /** Layers, top to bottom. A layer may import (values of) the layers named for it, itself, and `core`. */
 const layers = {
   cli: 'stack|client|config|stores|core',
-  stack: 'workers|engines/local|config|stores|core',
+  stack: 'workers|engines|config|stores|core',
   client: 'stack|workflows|training|config|stores|core',
   server: 'client|stores|engines|core',
   workers:

@@ -2,7 +2,7 @@
  * How long the engine waits between a result of training and the next step's first request, with and without evaluations
  * on the same worker: what background work costs the step loop.
  *
- *     npm run bench:eval-gap -- [--steps 1000] [--step-ms 20] [--repeats 3]
+ *     npm run bench:eval-gap -- [--steps 1000] [--step-ms 20] [--repeats 3] [--apart]
  *
  * Measured at the engine's server. The engine only keeps time, also for draws, so its own arithmetic plays no part;
  * worker, Temporal and engine share the machine. Waits for the next segment, which pass the Temporal server, are apart.
@@ -20,6 +20,11 @@ import { quantile } from './work-items';
 const FORWARD_SHARE = 0.8;
 const SAMPLE_MS = 100;
 const HELD_OUT = path.join(__dirname, '..', 'data', 'arithmetic', 'test.jsonl');
+/** Training in one process, evaluations in another. */
+const APART = [
+  ['workflows', 'training'],
+  ['sampling', 'grading', 'judging'],
+];
 const NO_EVALUATIONS = { evalEvery: 0, infrequentEvalEvery: 0 };
 /** So often that one evaluation follows the other. */
 const EVALUATIONS = {
@@ -110,10 +115,11 @@ async function main(): Promise<void> {
       steps: { type: 'string', default: '1000' },
       'step-ms': { type: 'string', default: '20' },
       repeats: { type: 'string', default: '3' },
+      apart: { type: 'boolean', default: false },
     },
   });
   const stepMs = Number(values['step-ms']);
-  const services = await BenchServices.start();
+  const services = await BenchServices.start('paced', values.apart ? APART : [[]]);
   try {
     await services.setPace({
       forwardBackwardMs: stepMs * FORWARD_SHARE,

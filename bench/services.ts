@@ -27,11 +27,17 @@ export class BenchServices {
   readonly workers: ChildProcess[] = [];
   private engine: ChildProcess | null = null;
 
-  private constructor(private readonly kind: EngineKind) {}
+  private constructor(
+    private readonly kind: EngineKind,
+    private readonly roles: readonly (readonly string[])[],
+  ) {}
 
-  /** With one worker. */
-  static async start(kind: EngineKind = 'paced'): Promise<BenchServices> {
-    const services = new BenchServices(kind);
+  /** With one worker of every role, or one for each list of roles. */
+  static async start(
+    kind: EngineKind = 'paced',
+    roles: readonly (readonly string[])[] = [[]],
+  ): Promise<BenchServices> {
+    const services = new BenchServices(kind, roles);
     try {
       await services.startAll();
     } catch (error) {
@@ -59,11 +65,12 @@ export class BenchServices {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Resolves when it polls. */
-  async startWorker(): Promise<ChildProcess> {
+  /** Resolves when it polls. No roles are all roles. */
+  async startWorker(roles: readonly string[] = []): Promise<ChildProcess> {
     const places = ['--data-dir', this.folder, '--store', this.store];
     const addresses = ['--temporal-address', this.address, '--engine', this.engineUrl];
-    const worker = this.program('worker', ...places, ...addresses);
+    const some = roles.length === 0 ? [] : ['--roles', roles.join(',')];
+    const worker = this.program('worker', ...places, ...addresses, ...some);
     this.workers.push(worker);
     await firstLine(worker);
     return worker;
@@ -82,7 +89,7 @@ export class BenchServices {
       firstLine(this.program('temporal', '--port', String(port), '--headless', '--data-dir', this.folder)),
     ]);
     this.engineUrl = await url;
-    await this.startWorker();
+    for (const roles of this.roles) await this.startWorker(roles);
   }
 
   private startPacedEngine(): Promise<string> {

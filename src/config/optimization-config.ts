@@ -27,6 +27,13 @@ export const AdamConfig = z.strictObject({
   gradClipNorm: z.number().min(0).default(0).describe('Global norm; 0 switches clipping off'),
 });
 
+/** What a service asks for one model. */
+const ModelPrices = z.strictObject({
+  training: z.number().min(0).describe('Tokens trained on'),
+  prefill: z.number().min(0).optional().describe('Tokens of prompts'),
+  sampling: z.number().min(0).optional().describe('Tokens drawn'),
+});
+
 /** Which training service. Without `url` the one recorded for the stack. Keys come from the environment, never from here. */
 export const EngineConfig = z.strictObject({
   url: z
@@ -39,4 +46,8 @@ export const EngineConfig = z.strictObject({
     .optional()
     .describe('What the service can do; default: probed'),
   tags: z.array(z.string()).default([]).describe('Tags of the session at the service'),
+  prices: z
+    .record(z.string().min(1), ModelPrices)
+    .optional()
+    .describe('Dollars per million tokens, by model; without them no costs are shown'),
 });

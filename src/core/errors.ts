@@ -24,6 +24,7 @@ export type ErrorCode =
   | 'checkpoint-missing'
   | 'checkpoint-damaged'
   | 'unauthorized'
+  | 'payment-required'
   | 'engine-refused'
   | 'unreachable'
   | 'protocol-error'

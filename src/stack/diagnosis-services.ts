@@ -1,13 +1,10 @@
-import { z } from 'zod';
 import type { Environment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { Finding } from './finding';
 import { resolveTemporal } from './resolve-temporal';
-import { findStack } from './stack-record';
 import { probeTemporal } from './temporal-probe';
 import { SEARCH_ATTRIBUTES } from './temporal-server';
 
-const ENGINE_LIMIT_MS = 3000;
 const NEEDED = `Runs need ${Object.entries(SEARCH_ATTRIBUTES)
   .map(([name, type]) => `${name} (${type})`)
   .join(', ')}.`;
@@ -70,37 +67,4 @@ export function attributesFinding(present: readonly string[] | null): Finding {
     found: `not there: ${absent.map(([attribute]) => attribute).join(', ')}`,
     remedy: `temporal operator search-attribute create ${commands}`,
   };
-}
-
-const Capabilities = z.object({ supported_models: z.array(z.object({ model_name: z.string().nullish() })) });
-
-export async function diagnoseEngine(environment: Environment): Promise<Finding[]> {
-  const name = 'engine';
-  const url = environment.engineUrl ?? findStack(environment.dataFolder)?.engineUrl;
-  if (url === undefined) {
-    return [{ name, status: 'ok', found: 'none running; the local one starts with a stack' }];
-  }
-  try {
-    return [{ name, ...(await askEngine(url, environment.engineApiKey)) }];
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const remedy = 'Start it, or correct TINKER_BASE_URL.';
-    return [{ name, status: 'missing', found: `${url}: ${reason}`, remedy }];
-  }
-}
-
-async function askEngine(url: string, apiKey: string | null): Promise<Omit<Finding, 'name'>> {
-  const reply = await fetch(`${url.replace(/\/$/, '')}/api/v1/get_server_capabilities`, {
-    headers: apiKey === null ? {} : { 'x-api-key': apiKey },
-    signal: AbortSignal.timeout(ENGINE_LIMIT_MS),
-  });
-  if (reply.status === 401 || reply.status === 403) {
-    return { status: 'missing', found: `${url} refuses us (${reply.status})`, remedy: 'Set TINKER_API_KEY.' };
-  }
-  if (!reply.ok) {
-    return { status: 'missing', found: `${url} answers ${reply.status}`, remedy: 'Look at its log.' };
-  }
-  const models = Capabilities.parse(await reply.json()).supported_models;
-  const names = models.map((model) => model.model_name ?? '?').join(', ');
-  return { status: 'ok', found: `${url}: ${names || 'no models'}` };
 }

@@ -2,6 +2,7 @@ import type { Environment } from '../config/environment';
 import { childVariables } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
+import type { WorkerRole } from '../core/task-queues';
 import { findFreePort, isPortFree } from './free-port';
 import { takePidLock } from './pid-lock';
 import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
@@ -10,6 +11,7 @@ import type { ServiceStart, SupervisedService } from './processes';
 import { RecordKeeper, writeRecordIfRoom } from './record-keeper';
 import { listClients, readStackRecord, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
+import { workerProcesses } from './worker-processes';
 import { obtainTemporalBinary } from './temporal-binary';
 import type { TemporalBinary } from './temporal-binary';
 
@@ -171,10 +173,9 @@ class StackServices {
     await this.choosePorts();
     this.temporal = this.supervise('temporal', () => this.prepareTemporal());
     this.engine = this.supervise('engine', () => this.prepareEngine());
-    const names = Array.from({ length: this.options.workerCount }, (_, index) =>
-      index === 0 ? 'worker' : `worker-${index + 1}`,
+    this.workers = workerProcesses(this.options.workerCount).map(({ name, roles }) =>
+      this.supervise('worker', () => this.prepareWorker(roles), name),
     );
-    this.workers = names.map((name) => this.supervise('worker', () => this.prepareWorker(), name));
     // Workers load while the server starts, and wait for it.
     await Promise.all([this.temporal, this.engine, ...this.workers].map((service) => service.ready));
     this.announce(true);
@@ -269,11 +270,12 @@ class StackServices {
     };
   }
 
-  private async prepareWorker(): Promise<ServiceStart> {
+  private async prepareWorker(roles: readonly WorkerRole[]): Promise<ServiceStart> {
     const { temporalAddress, engineUrl } = this.record();
     return {
       args: [
-        ...['worker', '--data-dir', this.dataFolder, '--store', this.options.environment.store],
+        ...['worker', '--roles', roles.join(','), '--data-dir', this.dataFolder],
+        ...['--store', this.options.environment.store],
         ...['--temporal-address', temporalAddress, '--local-engine', engineUrl],
       ],
     };

@@ -22,7 +22,10 @@ export interface EngineConnection {
 
 interface ConnectOptions {
   readonly baseModel: string;
+  /** Somebody shows what the service keeps the run waiting for; without it, waiting for money is an error. */
   readonly onWait?: OnWait;
+  /** Gives up finding out what the service can do. */
+  readonly signal?: AbortSignal;
 }
 
 export interface EngineAccess {
@@ -43,7 +46,7 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
 
   return {
     urlOf,
-    async connect(engine, { baseModel, onWait }) {
+    async connect(engine, { baseModel, onWait, signal }) {
       const url = urlOf(engine);
       const open = (more: Pick<TinkerClientOptions, 'profile' | 'onWait'>) =>
         createTinkerClient({
@@ -52,15 +55,30 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
           ...(options.apiKey !== undefined && { apiKey: options.apiKey }),
           ...more,
         });
-      const probe = open({});
+      const unpaid = new AbortController();
+      const probe = open({
+        onWait: (waiting) => {
+          if (waiting?.what === 'billing') unpaid.abort(paymentRequired(url, onWait !== undefined));
+        },
+      });
+      const signals = AbortSignal.any([unpaid.signal, ...(signal ? [signal] : [])]);
       try {
-        const profile = withConfigured(await probe.probeProfile({ baseModel }), engine.profile);
+        const probed = await probe.probeProfile({ baseModel, signal: signals });
+        const profile = withConfigured(probed, engine.profile);
         return { url, profile, client: open({ profile, ...(onWait && { onWait }) }) };
       } finally {
         await probe.close();
       }
     },
   };
+}
+
+/** Before anything was begun a person is asked to act; a run under way waits until they have. */
+export function paymentRequired(url: string, isUnderWay: boolean): DomainError {
+  const what = `The training service ${url} asks for payment (402): the balance of the account is used up. Add credit to it`;
+  return isUnderWay
+    ? new DomainError('engine-busy', `${what}; the run then goes on by itself.`, { retryable: true })
+    : new DomainError('payment-required', `${what}, then start the run again; nothing was trained.`);
 }
 
 /** What a person says about the service goes before what it was taken for; its limits are its own in any case. */

@@ -3,9 +3,10 @@ import type { ModelIncarnation, OpenedModel, OpenModelInput, TrainingPosition } 
 import type { TinkerClient } from '../engines/tinker/client';
 import type { RunStore } from '../stores/run-store';
 import type { EngineAccess, EngineConnection } from './engine-access';
+import { paymentRequired } from './engine-access';
 import type { SessionOwner } from './fence-model';
 import { endForgottenSessions, endLife, metadataOf } from './fence-model';
-import { Patience } from './patience';
+import { Patience, UNPAID } from './patience';
 import type { RestoredModel } from './restore-model';
 import { restoreModel } from './restore-model';
 import type { RunRecord } from './run-folder';
@@ -56,7 +57,7 @@ export async function openModel(
     const attempt = { ...dependencies, engine, signal, owner: { run: input.run, workflow, epoch } };
     return await openInSession(attempt, input);
   } catch (error) {
-    throw dependencies.signal.aborted ? error : reasonOf(error, input, waiting);
+    throw dependencies.signal.aborted ? error : reasonOf(error, input, { waiting, url: engine.url });
   } finally {
     waiting.stop();
     await engine.client.close();
@@ -120,8 +121,13 @@ async function clearAway(
 }
 
 /** What the run waits for or tries again, and what it fails with. */
-function reasonOf(error: unknown, { run }: OpenModelInput, waiting: PatientSignal): unknown {
+function reasonOf(
+  error: unknown,
+  { run, previous }: OpenModelInput,
+  { waiting, url }: { readonly waiting: PatientSignal; readonly url: string },
+): unknown {
   const reason = waiting.reason();
+  if (reason === UNPAID) return paymentRequired(url, previous !== null);
   if (reason !== null && !(error instanceof DomainError)) {
     return new DomainError(
       'engine-busy',

@@ -1,6 +1,9 @@
 import type { Waiting } from '../engines/tinker/waiting';
 import type { PatientSignal } from './segment';
 
+/** What a run waits for whose service asks for payment. */
+export const UNPAID = 'billing: the balance of the account is used up (402); add credit to it';
+
 /**
  * How long a segment lets a service keep it waiting (no capacity, no answer) before it hands the wait to the run,
  * which shows it in its status.
@@ -47,5 +50,6 @@ export class Patience {
 }
 
 function describe({ what, queueState }: Waiting): string {
+  if (what === 'billing') return UNPAID;
   return queueState === undefined || queueState === 'active' ? what : `${what} (${queueState})`;
 }

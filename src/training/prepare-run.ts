@@ -3,17 +3,16 @@ import { dirname } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { SupervisedConfig } from '../config/supervised-config';
 import { stepsPerEpoch } from '../core/batches';
-import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { TrainingPlan } from '../core/training-plan';
 import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
 import { splitTrainTest } from '../datasets/split';
 import { findRenderer } from '../renderers/find-renderer';
-import { checkRendererFits, recommendedRendererFor } from '../renderers/recommended-renderer';
 import type { RunStore } from '../stores/run-store';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { resolveInitialCheckpoint } from './initial-checkpoint';
+import { rendererFor, requireOffered } from './model-checks';
 import { prepareExamples } from './prepare-examples';
 import { writePreparedData } from './prepared-data';
 import type { ResolvedEvaluations } from './resolve-evaluations';
@@ -56,8 +55,7 @@ export async function prepareRun(
   const { run, config } = input;
   await store.claim(run, { workflowId: input.workflowId, firstRunId: input.firstRunId });
 
-  const rendererName = config.renderer ?? recommendedRendererFor(config.model);
-  checkRendererFits(rendererName, config.model);
+  const rendererName = rendererFor(config);
   const initialPath = await resolveInitialCheckpoint(store, config);
   const engine = await openEngine(dependencies.engines, config);
   const dataset = await dependencies.readDataset(config.dataset);
@@ -110,15 +108,8 @@ export async function prepareRun(
 
 async function openEngine(engines: EngineAccess, config: SupervisedConfig): Promise<EngineConnection> {
   const engine = await engines.connect(config.engine, { baseModel: config.model });
-  const models = await engine.client.capabilities();
-  const model = models.find(({ name }) => name === config.model);
-  // A service that lists nothing is asked by opening the model.
-  if (models.length === 0 || model?.isTrainable) return engine;
-  const known = models.filter(({ isTrainable }) => isTrainable).map(({ name }) => name);
-  throw new DomainError(
-    'unknown-model',
-    `model: "${config.model}" is not offered for training by ${engine.url}. It offers: ${known.join(', ') || 'nothing'}.`,
-  );
+  requireOffered(config.model, await engine.client.capabilities(), engine.url);
+  return engine;
 }
 
 async function splitRows(

@@ -15,7 +15,7 @@ export function createCrash(dataFolder: string, output: Output): (report: RunRep
       const pid = killWorker(dataFolder);
       if (pid === null) return;
       killed = { pid, step, at: performance.now() };
-      const text = `step ${step}: killed the run's only worker (kill -9 ${pid}). The run is in Temporal, not in the worker.`;
+      const text = `step ${step}: killed the worker that trains (kill -9 ${pid}). The run is in Temporal, not in the worker.`;
       output.line(output.colors.bold(output.colors.yellow(text)));
       return;
     }

@@ -18,7 +18,7 @@ const STOP_LIMIT_MS = 40_000;
 export function createCommand(): Command {
   const command = new Command('dev')
     .description('Run the Temporal server, the engine and workers in the foreground, until Ctrl-C')
-    .option('--workers <n>', 'worker processes', parseCount, 1)
+    .option('--workers <n>', 'worker processes that train', parseCount, 1)
     .option('--threads <n>', "the engine's threads (one a core)", parseCount)
     .option('--headless', "without Temporal's web page")
     .addOption(new Option('--until-idle').hideHelp())

@@ -1,3 +1,4 @@
+import { isOfficialService, OFFICIAL_SERVICE, refuseKeyInAddress } from '../../config/engine-address';
 import type { Environment } from '../../config/environment';
 import type { SupervisedConfig } from '../../config/supervised-config';
 import { DomainError } from '../../core/errors';
@@ -9,33 +10,51 @@ export interface EngineQuestion {
   readonly environment: Pick<Environment, 'engineUrl' | 'engineApiKey'>;
 }
 
-export const OFFICIAL_SERVICE = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
+export interface ChosenEngine {
+  readonly url: string;
+  /** What made it the one, for a person to see. */
+  readonly because: string;
+}
+
 /** Models the local engine has begin like this. */
 const LOCAL_MODELS = 'everstep/';
 
 /**
- * URL of the training service; null for the workers' own, the recorded local one.
+ * The training service; null for the workers' own, the recorded local one.
  *
  * Order: `--engine`, `engine.url`, TINKER_BASE_URL, and with TINKER_API_KEY the official service for a model that the
  * local engine does not have.
  */
-export function chooseEngine({ flag, config, environment }: EngineQuestion): string | null {
-  if (flag !== undefined) return flag === 'tinker' ? OFFICIAL_SERVICE : flag;
-  const url = config.engine.url ?? environment.engineUrl;
-  if (url !== null) return url;
-  const isRemote = environment.engineApiKey !== null && !config.model.startsWith(LOCAL_MODELS);
-  return isRemote ? OFFICIAL_SERVICE : null;
+export function chooseEngine({ flag, config, environment }: EngineQuestion): ChosenEngine | null {
+  if (flag === 'tinker') return { url: OFFICIAL_SERVICE, because: '--engine tinker' };
+  const { engineUrl, engineApiKey } = environment;
+  if (flag !== undefined) return named(flag, '--engine');
+  if (config.engine.url !== undefined) return named(config.engine.url, 'engine.url');
+  if (engineUrl !== null) return named(engineUrl, 'TINKER_BASE_URL');
+  if (engineApiKey === null || config.model.startsWith(LOCAL_MODELS)) return null;
+  return {
+    url: OFFICIAL_SERVICE,
+    because: 'TINKER_API_KEY is set and the local engine does not have this model',
+  };
 }
 
-/** The official service answers nobody without a key; the workers take it from the same environment. */
+function named(url: string, because: string): ChosenEngine {
+  refuseKeyInAddress(because, url);
+  return { url, because };
+}
+
+/** The official service answers nobody without a key of its own; the workers take it from the same environment. */
 export function requireKey(url: string, { engineApiKey }: Pick<Environment, 'engineApiKey'>): void {
-  if (engineApiKey !== null || hostOf(url) !== hostOf(OFFICIAL_SERVICE)) return;
+  if (!isOfficialService(url)) return;
+  if (engineApiKey === null) {
+    throw new DomainError(
+      'bad-config',
+      `The training service ${url} needs a key. Set TINKER_API_KEY, or name another service with --engine.`,
+    );
+  }
+  if (/^(tml-|eyJ)\S+$/.test(engineApiKey)) return;
   throw new DomainError(
     'bad-config',
-    `The training service ${url} needs a key. Set TINKER_API_KEY, or name another service with --engine.`,
+    `TINKER_API_KEY is no key of the training service ${url}: those begin with "tml-". Correct it.`,
   );
-}
-
-function hostOf(url: string): string | null {
-  return URL.canParse(url) ? new URL(url).host : null;
 }

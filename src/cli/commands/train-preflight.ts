@@ -1,5 +1,7 @@
 import { checkTraining } from '../../client/check-training';
 import { probeEngine } from '../../client/probe-engine';
+import type { ServiceFacts } from '../../client/check-service';
+import { checkService } from '../../client/check-service';
 import { isClosed } from '../../client/run-report';
 import { readEnvironment } from '../../config/environment';
 import { loadTrainingConfig, parseTrainingConfig } from '../../config/load-config';
@@ -7,8 +9,10 @@ import type { SupervisedConfig } from '../../config/supervised-config';
 import { DomainError } from '../../core/errors';
 import { resolveTemporal } from '../../stack/resolve-temporal';
 import { openForReading } from '../connect';
+import { engineLines } from '../engine-lines';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
+import type { ChosenEngine } from './train-engine';
 import { chooseEngine, requireKey } from './train-engine';
 
 export interface TrainRequest extends PlaceFlags {
@@ -19,18 +23,35 @@ export interface TrainRequest extends PlaceFlags {
   readonly engine?: string;
 }
 
-/** Refuses everything that can be seen to be wrong before anything is started. Null: go on with `--run`. */
-export async function checkRequest(request: TrainRequest, output: Output): Promise<SupervisedConfig | null> {
-  const config = await checkConfig(request);
-  const { run, forceNew = false } = request;
-  const isUnderWay = run !== undefined && !forceNew && (await findUnderWay(request, run));
-  // A run that is attached to keeps its own engine, and waits for it by itself.
-  if (typeof config?.engine.url === 'string' && !isUnderWay)
-    await checkEngine(config.engine.url, request, output);
-  return config;
+interface CheckedRequest {
+  /** null: go on with `--run`. */
+  readonly config: SupervisedConfig | null;
+  /** The run exists and keeps its own engine, and waits for it by itself. */
+  readonly isUnderWay: boolean;
 }
 
-async function checkConfig(request: TrainRequest): Promise<SupervisedConfig | null> {
+interface CheckedConfig {
+  readonly config: SupervisedConfig;
+  readonly chosen: ChosenEngine | null;
+}
+
+/**
+ * Refuses everything that can be seen to be wrong before anything is started, and tells which service will be used and at what
+ * prices.
+ */
+export async function checkRequest(request: TrainRequest, output: Output): Promise<CheckedRequest> {
+  const checked = await checkConfig(request);
+  const { run, forceNew = false } = request;
+  const isUnderWay = run !== undefined && !forceNew && (await findUnderWay(request, run));
+  if (checked?.chosen && !isUnderWay) {
+    const { chosen, config } = checked;
+    const server = await checkEngine(checked.chosen, { config, request, output });
+    for (const line of engineLines({ ...chosen, server }, config)) output.note(line);
+  }
+  return { config: checked?.config ?? null, isUnderWay };
+}
+
+async function checkConfig(request: TrainRequest): Promise<CheckedConfig | null> {
   const { file, run, forceNew = false, set = [], engine } = request;
   if (file === undefined) {
     if (run !== undefined && !forceNew) return null;
@@ -38,11 +59,11 @@ async function checkConfig(request: TrainRequest): Promise<SupervisedConfig | nu
   }
   const environment = readEnvironment(request);
   const written = await loadTrainingConfig({ file, overrides: set });
-  const url = chooseEngine({ flag: engine, config: written, environment });
-  if (url !== null) requireKey(url, environment);
-  const config = url === null ? written : withEngine(written, url);
+  const chosen = chooseEngine({ flag: engine, config: written, environment });
+  if (chosen) requireKey(chosen.url, environment);
+  const config = chosen ? withEngine(written, chosen.url) : written;
   await checkTraining(config, environment.cacheFolder);
-  return config;
+  return { config, chosen };
 }
 
 function withEngine(config: SupervisedConfig, url: string): SupervisedConfig {
@@ -61,13 +82,44 @@ async function findUnderWay(flags: PlaceFlags, run: string): Promise<boolean> {
   }
 }
 
-/** Workers of a configured server may be elsewhere and reach what this machine does not. */
-async function checkEngine(url: string, flags: PlaceFlags, output: Output): Promise<void> {
+interface EngineCheck {
+  readonly config: SupervisedConfig;
+  readonly request: TrainRequest;
+  readonly output: Output;
+}
+
+/**
+ * What the service is; null where it gives no answer that helps. Workers of a configured server may be elsewhere and reach what this
+ * machine does not, with a key that it does not have.
+ */
+async function checkEngine(
+  { url }: ChosenEngine,
+  { config, request, output }: EngineCheck,
+): Promise<ServiceFacts['server'] | null> {
+  const { dataFolder, engineApiKey } = readEnvironment(request);
+  const hasOtherWorkers = resolveTemporal(dataFolder).from === 'configuration';
   try {
     await probeEngine(url);
   } catch (error) {
-    const { dataFolder } = readEnvironment(flags);
-    if (!(error instanceof DomainError) || resolveTemporal(dataFolder).from !== 'configuration') throw error;
+    if (!(error instanceof DomainError) || !hasOtherWorkers) throw error;
     output.note(`Not reached from here; the workers may reach it. ${error.message}`);
+    return null;
   }
+  try {
+    return (await checkService({ url, apiKey: engineApiKey, config })).server;
+  } catch (error) {
+    const remark = remarkOn(error, hasOtherWorkers);
+    if (remark === null) throw error;
+    output.note(remark);
+    return null;
+  }
+}
+
+/** What a run may begin in spite of; null for what it would fail with. */
+function remarkOn(error: unknown, hasOtherWorkers: boolean): string | null {
+  if (!(error instanceof DomainError)) return null;
+  if (error.code === 'unreachable')
+    return `It gives no answer for now; the run waits for it. ${error.message}`;
+  const isTheirs = error.code === 'unauthorized' && hasOtherWorkers;
+  return isTheirs ? `The workers may have a key that this machine does not. ${error.message}` : null;
 }

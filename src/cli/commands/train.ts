@@ -47,14 +47,15 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
   const output = openOutput(flags);
   const interrupts = catchInterrupts(output);
   const isInterrupted = () => interrupts.signal.aborted;
-  const config = await checkRequest({ ...flags, file }, output);
+  const { config, isUnderWay } = await checkRequest({ ...flags, file }, output);
   if (isInterrupted()) return EXIT.interrupted;
   const purpose = `train ${flags.run ?? file ?? ''}`.trim();
   const session = await openForWork({ flags, output, detach: flags.detach === true, purpose });
   try {
     if (isInterrupted()) return EXIT.interrupted;
+    if (config !== null && !isUnderWay) announceOwnEngine(config, session, output);
     const started = await start(session, config, flags);
-    announce(started, { session, config, output });
+    announce(started, output);
     if (flags.detach) return printDetached(started, output);
     return await followRun(started.handle, { session, output, signal: interrupts.signal });
   } finally {
@@ -76,20 +77,18 @@ async function start(
   return everstep.resume(run ?? '');
 }
 
-interface Announcement {
-  readonly session: Session;
-  readonly config: SupervisedConfig | null;
-  readonly output: Output;
+/** Any other one was told of when it was asked. */
+function announceOwnEngine({ engine }: SupervisedConfig, { stack }: Session, output: Output): void {
+  if (engine.url === undefined) output.note(`Engine: ${stack?.engineUrl ?? "the workers' own"}.`);
 }
 
-function announce({ handle, isAttached }: StartedRun, { session, config, output }: Announcement): void {
+function announce({ handle, isAttached }: StartedRun, output: Output): void {
   if (isAttached) {
     output.note(
       `Run ${handle.name} is under way: attached to it. It goes on with the config it was started with.`,
     );
     return;
   }
-  output.note(`Engine: ${config?.engine.url ?? session.stack?.engineUrl ?? "the workers' own"}.`);
   const watch = output.hint(`runs watch ${handle.name}`);
   output.note(`Run ${handle.name} started. Watch it from elsewhere with: ${watch}`);
 }

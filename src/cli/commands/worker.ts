@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '../../config/environment';
+import { refuseKeyInAddress } from '../../config/engine-address';
 import { readEnvironment } from '../../config/environment';
 import { DEFAULT_NAMESPACE } from '../../config/temporal-connection';
 import type { TemporalAddress } from '../../config/temporal-connection';
@@ -96,6 +97,7 @@ function chooseVersion(flags: WorkerFlags, environment: Environment): WorkerVers
 function chooseEngine(flags: WorkerFlags, environment: Environment): { url?: string; apiKey?: string } {
   const local = flags.localEngine ?? findStack(environment.dataFolder)?.engineUrl;
   const url = flags.engine ?? environment.engineUrl ?? local;
+  if (url !== undefined) refuseKeyInAddress(flags.engine === undefined ? 'TINKER_BASE_URL' : '--engine', url);
   return {
     ...(url === undefined ? {} : { url }),
     ...(environment.engineApiKey === null ? {} : { apiKey: environment.engineApiKey }),

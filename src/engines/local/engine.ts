@@ -18,6 +18,8 @@ export interface LocalEngineOptions {
   readonly sessionTimeoutMs?: number;
   /** How long a question after an unfinished result is held open; clients give up at 45 s. */
   readonly longPollMs?: number;
+  /** Within which a request has to arrive whole, headers and body. */
+  readonly requestTimeoutMs?: number;
   /** Makes the engine behave like other servers of the protocol, for tests of clients. */
   readonly profile?: Partial<EngineProfile>;
   /** Makes it behave like the official service, as far as that is known. */
@@ -39,6 +41,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     logger: options.logger,
     sessionTimeoutMs: options.sessionTimeoutMs ?? 300_000,
     longPollMs: options.longPollMs ?? 35_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? 120_000,
     profile: { ...DURABLE, ...options.profile },
   });
   const app = createApp(service, options.strict);

@@ -6,8 +6,8 @@ import type { HttpReply } from './transport';
 /** What goes into `X-API-Key`: the key itself, or the short-lived token a server exchanges it for. */
 export interface Authorization {
   key(): Promise<string | undefined>;
-  /** Forgets a token that was refused. False where there is none to renew. */
-  renew(): boolean;
+  /** Forgets a token that was refused, unless another call has done so already. False for the key itself. */
+  renew(refused: string | undefined): boolean;
 }
 
 export interface AuthorizationOptions {
@@ -27,12 +27,14 @@ const DEFAULT_LIFE_SECONDS = 600;
 
 export function createAuthorization({ apiKey, isExchanged, exchange }: AuthorizationOptions): Authorization {
   let token: Promise<Token> | null = null;
+  let latest: string | null = null;
 
   async function requestToken(): Promise<Token> {
     const reply = await exchange();
     if (reply.status !== 200) throw failureOf(reply, { what: 'auth/token', missing: 'engine-refused' });
     const body = objectFrom(parseJson(reply.body.toString('utf8'), 'auth/token'), 'auth/token');
     const text = stringFrom(body['jwt'], 'jwt');
+    latest = text;
     return { text, renewAt: performance.now() + (lifeSeconds(text) / 2) * 1000 };
   }
 
@@ -54,10 +56,9 @@ export function createAuthorization({ apiKey, isExchanged, exchange }: Authoriza
     async key() {
       return apiKey !== undefined && (await isExchanged()) ? currentToken() : apiKey;
     },
-    renew() {
-      const isRenewable = token !== null;
-      token = null;
-      return isRenewable;
+    renew(refused) {
+      if (refused === latest) token = null;
+      return refused !== undefined && refused !== apiKey;
     },
   };
 }

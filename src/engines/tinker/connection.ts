@@ -57,6 +57,9 @@ interface Requests {
   request(call: ProtocolCall): Promise<JsonObject>;
 }
 
+/** A token may end again on its way; a key that is good for nothing is refused when it is exchanged. */
+const MOST_RENEWALS = 3;
+
 export function createConnection(options: ConnectionOptions): Connection {
   const transportOptions = transportOptionsFrom(options);
   const { baseUrl, waits } = transportOptions;
@@ -107,13 +110,13 @@ export function createConnection(options: ConnectionOptions): Connection {
 }
 
 function createRequests(transport: Transport, authorization: Authorization): Requests {
-  async function sendOnce(call: ProtocolCall): Promise<HttpReply> {
-    return transport.send(httpCall(call, await orAborted(authorization.key(), call.signal)));
-  }
-
   async function send(call: ProtocolCall): Promise<HttpReply> {
-    const reply = await sendOnce(call);
-    return reply.status === 401 && authorization.renew() ? sendOnce(call) : reply;
+    for (let renewalCount = 0; ; renewalCount++) {
+      const key = await orAborted(authorization.key(), call.signal);
+      const reply = await transport.send(httpCall(call, key));
+      const mayRenew = reply.status === 401 && renewalCount < MOST_RENEWALS;
+      if (!mayRenew || !authorization.renew(key)) return reply;
+    }
   }
 
   return {

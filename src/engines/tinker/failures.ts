@@ -44,9 +44,12 @@ export function requestFailed(
   });
 }
 
-/** What the server said went wrong: `detail`, `error` or `message`, as a text or as a list of field errors. */
+/**
+ * What the server said went wrong: `detail`, `error` or `message`, as a text or as a list of field errors. Servers may quote the key
+ * they were given, and errors end up in logs.
+ */
 function detailOf({ status, body }: HttpReply): string {
-  const text = body.toString('utf8');
+  const text = body.toString('utf8').replace(/(tml-|eyJ)[\w.-]+/g, '$1…');
   const parsed = parsedOrNull(text);
   const detail = isObject(parsed) ? (parsed['detail'] ?? parsed['error'] ?? parsed['message']) : undefined;
   if (typeof detail === 'string' && detail !== '') return detail;
@@ -82,12 +85,10 @@ function missing(subject: Subject, detail: string): DomainError {
   }
 }
 
-/** Servers may quote the key they refuse, and errors end up in logs. */
 function unauthorized(status: number, detail: string): DomainError {
-  const told = detail.replace(/(tml-|eyJ)[\w.-]+/g, '$1…');
   return new DomainError(
     'unauthorized',
-    `The training service refused the API key (${status}: ${told}). Set TINKER_API_KEY to a key that is valid for it.`,
+    `The training service refused the API key (${status}: ${detail}). Set TINKER_API_KEY to a key that is valid for it, where workers run too.`,
   );
 }
 

@@ -123,8 +123,10 @@ function identify({ hostName, config }: ProfileEvidence): ServerProfile {
       countsAppliedSteps: everstep['counts_applied_steps'] === true,
     };
   }
-  const isCloud = /(^|\.)thinkingmachines\.(dev|ai)$/.test(hostName);
-  return isCloud ? KNOWN_PROFILES.tinker : KNOWN_PROFILES.skyrl;
+  // Behind a gateway its host's name is another one, but nobody else exchanges keys for tokens.
+  const isOfficial =
+    /(^|\.)thinkingmachines\.(dev|ai)$/.test(hostName) || config['pjwt_auth_enabled'] === true;
+  return isOfficial ? KNOWN_PROFILES.tinker : KNOWN_PROFILES.skyrl;
 }
 
 /** Of the model asked about; without one, what no model exceeds. */

@@ -64,9 +64,11 @@ export function createSamplingCalls(connection: Connection): SamplingCalls {
     },
 
     async sample(spec, options = {}) {
-      const numbered = { ...spec, seqId: spec.seqId ?? nextSeqId(spec.samplingSessionId) };
+      let seqId = spec.seqId ?? nextSeqId(spec.samplingSessionId);
       for (let attemptCount = 0; attemptCount < LOST_PROMISE_RETRIES; attemptCount++) {
-        const result = await sampleOnce(connection, numbered, options);
+        // A service that recognises the request may answer with the promise it has lost.
+        if (attemptCount > 1) seqId = nextSeqId(spec.samplingSessionId);
+        const result = await sampleOnce(connection, { ...spec, seqId }, options);
         if (result) return checkResult(spec.request, result);
       }
       throw new DomainError(

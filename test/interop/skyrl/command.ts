@@ -4,6 +4,8 @@
  *     npx jiti test/interop/skyrl/command.ts serve [--folder .everstep/skyrl] [--port 8000]
  *     npx jiti test/interop/skyrl/command.ts check [--only operations,survival] [--json]
  *
+ * Both take `--checkout FOLDER`: a checkout of SkyRL's repository, served instead of the release.
+ *
  * `serve` makes the environment and a tiny model on first use and serves it until it is interrupted. `check` prints what
  * works; exit 1 when a check fails, 0 where there is no Python to run it with, which is said.
  */
@@ -20,17 +22,25 @@ async function main(): Promise<number> {
       folder: { type: 'string', default: '.everstep/skyrl' },
       port: { type: 'string', default: '8000' },
       only: { type: 'string', default: SKYRL_PARTS.join(',') },
+      checkout: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
   });
   const [action] = positionals;
-  if (action === 'serve') return serve(path.resolve(values.folder), Number(values.port));
-  if (action === 'check') return check(values.only.split(','), values.json);
+  if (action === 'serve')
+    return serve({ ...values, folder: path.resolve(values.folder), port: Number(values.port) });
+  if (action === 'check') return check({ ...values, names: values.only.split(',') });
   throw new Error('Say serve or check.');
 }
 
-async function serve(folder: string, port: number): Promise<number> {
-  const environment = await openSkyrl(progress);
+interface ServeOptions {
+  readonly folder: string;
+  readonly port: number;
+  readonly checkout?: string;
+}
+
+async function serve({ folder, port, checkout }: ServeOptions): Promise<number> {
+  const environment = await openSkyrl({ checkout, onInstall: progress });
   if ('missing' in environment) throw new Error(`${environment.missing}.`);
   const model = path.join(folder, 'tiny-qwen3');
   await makeModel(environment, model);
@@ -52,17 +62,24 @@ async function serve(folder: string, port: number): Promise<number> {
   }
 }
 
-async function check(names: readonly string[], isJson: boolean): Promise<number> {
+interface CheckOptions {
+  readonly names: readonly string[];
+  readonly checkout?: string;
+  readonly json: boolean;
+}
+
+async function check({ names, checkout, json }: CheckOptions): Promise<number> {
   const parts = SKYRL_PARTS.filter((part) => names.includes(part));
   const result = await runSkyrl({
     parts,
+    checkout,
     onProgress: progress,
     onCheck: ({ name, ok, detail }) => {
       progress(`  ${ok ? 'passed' : 'FAILED'}  ${name}: ${detail}`);
     },
   });
   const passed = result.checks.filter(({ ok }) => ok).length;
-  if (isJson) console.log(JSON.stringify(result, null, 2));
+  if (json) console.log(JSON.stringify(result, null, 2));
   else if (result.skipped === undefined) console.log(`${result.name}: ${passed}/${result.checks.length}`);
   else console.log(`Skipped: ${result.skipped}.`);
   return passed === result.checks.length ? 0 : 1;

@@ -15,9 +15,16 @@ export interface SkyrlEnvironment {
   readonly name: string;
   readonly python: string;
   readonly compiledFolder: string;
+  /** A checkout of SkyRL that is served instead of the release. */
+  readonly checkout: string | null;
 }
 
-export const SKYRL_VERSION = '0.3.0';
+export interface SkyrlChoice {
+  readonly checkout?: string | undefined;
+  readonly onInstall: (what: string) => void;
+}
+
+const SKYRL_VERSION = '0.3.0';
 /** Raised when what is inside the environment changes. */
 const LAYOUT = 'skyrl-1';
 const PYTHONS = ['python3.12', 'python3.11', 'python3'];
@@ -41,13 +48,17 @@ const PACKAGES = [
   'cloudpathlib',
   'psutil',
   'httpx',
+  // Newer than the release, and needed by checkouts.
+  'zstandard',
+  'xxhash',
 ];
 const INSTALL_TIMEOUT_MS = 30 * 60_000;
 
 /** The environment, or why there is none. */
-export async function openSkyrl(
-  onInstall: (what: string) => void,
-): Promise<SkyrlEnvironment | { readonly missing: string }> {
+export async function openSkyrl({
+  checkout,
+  onInstall,
+}: SkyrlChoice): Promise<SkyrlEnvironment | { readonly missing: string }> {
   const root = path.join(readEnvironment().cacheFolder, LAYOUT);
   const venv = path.join(root, 'venv');
   const python = path.join(venv, 'bin/python');
@@ -63,7 +74,12 @@ export async function openSkyrl(
     await succeed([python, '-m', 'pip', 'install', '--quiet', '--no-deps', `skyrl==${SKYRL_VERSION}`]);
     await writeFile(mark, '');
   }
-  return { name: `skyrl ${SKYRL_VERSION}`, python, compiledFolder: path.join(root, 'compiled') };
+  return {
+    name: checkout === undefined ? `skyrl ${SKYRL_VERSION}` : `skyrl in ${path.basename(checkout)}`,
+    python,
+    compiledFolder: path.join(root, 'compiled'),
+    checkout: checkout === undefined ? null : path.resolve(checkout),
+  };
 }
 
 /** Writes a tiny Qwen3 model with random weights; the same one every time. */

@@ -5,7 +5,7 @@ import { findFreePort } from '../../../src/stack/free-port';
 import { ROOT, startEngine } from '../processes';
 import type { Check } from './checks';
 import type { SkyrlEnvironment } from './environment';
-import { makeModel, openSkyrl, SKYRL_VERSION } from './environment';
+import { makeModel, openSkyrl } from './environment';
 import { checkOperations } from './operations';
 import { SkyrlServer } from './server';
 import { checkSurvival } from './survival';
@@ -16,6 +16,8 @@ type Part = (typeof SKYRL_PARTS)[number];
 export interface SkyrlOptions {
   /** Default: all. */
   readonly parts?: readonly Part[];
+  /** A checkout of SkyRL to serve instead of the release. */
+  readonly checkout?: string | undefined;
   readonly onCheck?: (check: Check) => void;
   readonly onProgress?: (text: string) => void;
 }
@@ -37,14 +39,16 @@ interface Site {
 /** Our client and a whole run against a real SkyRL server from PyPI, on this machine's CPU. */
 export async function runSkyrl({
   parts = SKYRL_PARTS,
+  checkout,
   onCheck = () => undefined,
   onProgress = () => undefined,
 }: SkyrlOptions = {}): Promise<SkyrlResult> {
-  const environment = await openSkyrl((what) => {
+  const onInstall = (what: string): void => {
     onProgress(`Installing ${what} from PyPI (first use)…`);
-  });
-  const name = `skyrl ${SKYRL_VERSION}`;
-  if ('missing' in environment) return { name, checks: [], skipped: environment.missing };
+  };
+  const environment = await openSkyrl({ checkout, onInstall });
+  if ('missing' in environment) return { name: 'skyrl', checks: [], skipped: environment.missing };
+  const { name } = environment;
   const folder = await mkdtemp(path.join(os.tmpdir(), 'everstep-skyrl-'));
   const site = { environment, folder, onCheck };
   try {

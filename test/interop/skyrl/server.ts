@@ -66,7 +66,12 @@ export class SkyrlServer {
     this.child = null;
   }
 
-  lastWords(): string {
+  /** Optimizer steps of all models in all lives of the server, by its own log. */
+  appliedSteps(): number {
+    return readFileSync(this.logFile, 'utf8').split('Applied optimizer step').length - 1;
+  }
+
+  private lastWords(): string {
     return readFileSync(this.logFile, 'utf8').slice(-LAST_WORDS);
   }
 
@@ -87,7 +92,9 @@ export class SkyrlServer {
 
   /** One thread: the model is too small for more, and others use the machine. */
   private variables(): NodeJS.ProcessEnv {
+    const { checkout } = this.plan.environment;
     return cleanEnvironment({
+      ...(checkout !== null && { PYTHONPATH: checkout }),
       HF_HUB_OFFLINE: '1',
       JAX_COMPILATION_CACHE_DIR: this.plan.environment.compiledFolder,
       JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0',

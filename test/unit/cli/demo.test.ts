@@ -91,7 +91,7 @@ test('kills the worker once, half-way, and says when another one goes on', async
 
     const lines = stdout().trim().split('\n');
     expect(lines).toHaveLength(2);
-    expect(lines[0]).toContain(`step 50: killed the run's only worker (kill -9 ${victim.pid})`);
+    expect(lines[0]).toContain(`step 50: killed the worker that trains (kill -9 ${victim.pid})`);
     expect(lines[1]).toContain(`step 54: a new worker (process ${process.pid}) is at work, `);
   } finally {
     victim.kill('SIGKILL');

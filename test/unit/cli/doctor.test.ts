@@ -12,7 +12,8 @@ import {
   diagnoseStack,
   diagnoseStore,
 } from '../../../src/stack/diagnosis';
-import { attributesFinding, diagnoseEngine } from '../../../src/stack/diagnosis-services';
+import { diagnoseEngine } from '../../../src/stack/diagnosis-engine';
+import { attributesFinding } from '../../../src/stack/diagnosis-services';
 import { ownIdentity } from '../../../src/stack/process-identity';
 import { writeStackRecord } from '../../../src/stack/stack-record';
 import { SEARCH_ATTRIBUTES } from '../../../src/stack/temporal-server';

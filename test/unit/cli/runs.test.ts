@@ -193,11 +193,15 @@ describe('runs cancel', () => {
   test('refuses a run that has ended, and one that nobody knows', async () => {
     await store(COMPLETED);
 
-    await expect(confirmEnding(session.everstep.run('one'), { flags: { yes: true }, ask: null })).rejects.toMatchObject({
+    await expect(
+      confirmEnding(session.everstep.run('one'), { flags: { yes: true }, ask: null }),
+    ).rejects.toMatchObject({
       code: 'bad-config',
       message: expect.stringContaining('ended already') as string,
     });
-    await expect(confirmEnding(session.everstep.run('two'), { flags: { yes: true }, ask: null })).rejects.toMatchObject({
+    await expect(
+      confirmEnding(session.everstep.run('two'), { flags: { yes: true }, ask: null }),
+    ).rejects.toMatchObject({
       code: 'unknown-run',
     });
   });
@@ -207,7 +211,9 @@ describe('runs cancel', () => {
     const handle = session.everstep.run('one');
 
     await expect(confirmEnding(handle, { flags: {}, ask: null })).rejects.toThrow(/--yes/);
-    await expect(confirmEnding(handle, { flags: {}, ask: async () => false })).rejects.toThrow(/not cancelled/);
+    await expect(confirmEnding(handle, { flags: {}, ask: async () => false })).rejects.toThrow(
+      /not cancelled/,
+    );
     await expect(confirmEnding(handle, { flags: {}, ask: async () => true })).resolves.toBeUndefined();
   });
 

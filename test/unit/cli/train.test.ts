@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { checkTraining } from '../../../src/client/check-training';
-import { OFFICIAL_SERVICE, chooseEngine, requireKey } from '../../../src/cli/commands/train-engine';
+import { chooseEngine, requireKey } from '../../../src/cli/commands/train-engine';
+import { OFFICIAL_SERVICE } from '../../../src/config/engine-address';
 import { exitCodeOf, refusalOf } from '../../../src/cli/exit-codes';
 import { confidenceInterval } from '../../../src/cli/tables-interval';
 import { formatNumber } from '../../../src/cli/number-format';
@@ -70,7 +71,7 @@ describe('engine', () => {
       null,
     ],
   ])('%s', (_, question, expected) => {
-    expect(chooseEngine(question)).toBe(expected);
+    expect(chooseEngine(question)?.url ?? null).toBe(expected);
   });
 });
 
@@ -80,7 +81,7 @@ describe('a key', () => {
       requireKey(url, { engineApiKey: null });
     }).toThrow(/TINKER_API_KEY/);
     expect(() => {
-      requireKey(url, { engineApiKey: 'k' });
+      requireKey(url, { engineApiKey: 'tml-k' });
     }).not.toThrow();
   });
 

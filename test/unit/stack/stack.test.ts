@@ -64,7 +64,12 @@ test('records its addresses and processes when everything is ready', async () =>
   expect(record?.pid).toBe(process.pid);
   expect(record?.temporalAddress).toMatch(/^127\.0\.0\.1:\d+$/);
   expect(record?.engineUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  expect(record?.children.map((child) => child.name)).toEqual(['temporal', 'engine', 'worker']);
+  expect(record?.children.map((child) => child.name)).toEqual([
+    'temporal',
+    'engine',
+    'worker',
+    'worker-evaluations',
+  ]);
   expect(record?.children.every(isRunning)).toBe(true);
 });
 
@@ -150,7 +155,7 @@ test('goes by itself when its last client has gone, and not before', async () =>
 test('leaves nothing running when a part cannot start', async () => {
   process.env['FAKE_FAILURE'] = 'worker';
   try {
-    await expect(start()).rejects.toThrow(/worker service does not start/);
+    await expect(start()).rejects.toThrow(/worker(-evaluations)? service does not start/);
   } finally {
     delete process.env['FAKE_FAILURE'];
   }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { refusalOfScores } from '../../../core/sampling-scores';
 import { LOSSES } from './losses';
 import type { AdamParams, Datum } from '../../../core/datum';
 import type { SampleRequest } from '../../../core/sampling';
@@ -124,7 +125,8 @@ export function checkLora({ rank, seed, ...parts }: LoraConfig): void {
     throw userError('LoRA trains nothing: switch attn, mlp or unembed on.');
 }
 
-export function checkSampleRequest({ prompt, numSamples, params }: SampleRequest, shape: ModelShape): void {
+export function checkSampleRequest(request: SampleRequest, shape: ModelShape): void {
+  const { prompt, numSamples, params } = request;
   if (prompt.length === 0) throw userError('The prompt is empty. Send at least one token.');
   if (prompt.length > shape.contextLength) {
     throw userError(
@@ -140,4 +142,6 @@ export function checkSampleRequest({ prompt, numSamples, params }: SampleRequest
     ['top_p', params.topP, (value) => value > 0 && value <= 1, 'above 0 and at most 1'],
     ['seed', params.seed ?? 0, Number.isSafeInteger, 'a whole number'],
   ]);
+  const refusal = refusalOfScores(request, shape);
+  if (refusal !== null) throw userError(refusal);
 }

@@ -34,6 +34,33 @@ export function streamSeed(seed: number, sample: number): number {
   return mixed ^ (mixed >>> 16);
 }
 
+/** The seed of the stream that alternatives to one place in a prompt are drawn from: apart from those of the samples. */
+export function alternativesSeed(seed: number, position: number): number {
+  return streamSeed(seed, -2 - position);
+}
+
+/** Independent draws from the whole distribution, one for each uniform number. */
+export function drawWithReplacement(probabilities: Float32Array, uniforms: Float64Array): Int32Array {
+  const sums = new Float64Array(probabilities.length);
+  let total = 0;
+  for (let token = 0; token < sums.length; token++) {
+    total += probabilities[token] ?? 0;
+    sums[token] = total;
+  }
+  return Int32Array.from(uniforms, (uniform) => firstAbove(sums, uniform * total));
+}
+
+function firstAbove(sums: Float64Array, value: number): number {
+  let low = 0;
+  let high = sums.length - 1;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sums[middle] ?? 0) > value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
 /** Chooses a token from probabilities already at the given temperature. Temperature 0 takes the likeliest, ties to the lowest id. */
 export function chooseToken(probabilities: Float32Array, params: DrawParams, uniform: number): number {
   if (params.temperature === 0) return likeliest(probabilities);

@@ -3,13 +3,16 @@ import { chooseToken, uniformAt } from './choose-token';
 import { Decoder } from './decoder';
 import { keyWidth } from './model-shape';
 import { Network } from './network';
-import { logprobOf } from './train-slice';
+import { scoreStretches, topCells } from './sampling-scores';
+import { softmaxOf } from './sampling-softmax';
+import type { TokenCells } from '../../../core/sampling';
 import type { DrawParams } from './choose-token';
 import type { Attention, Heads } from './decoder';
 import type { Pointer } from './kernels';
 import type { Activation } from './linear-map';
 import type { ModelShape } from './model-shape';
 import type { NetworkDescription } from './network';
+import type { StretchScores, StretchScoring } from './sampling-scores';
 import type { Workspace } from './workspace';
 
 /**
@@ -28,8 +31,7 @@ export interface PromptStretch {
   readonly cache: Pointer;
   readonly start: number;
   readonly tokens: readonly number[];
-  /** The tokens that follow each of `tokens`, where their log-probabilities are wanted. */
-  readonly nextTokens: readonly number[] | null;
+  readonly scoring: StretchScoring | null;
 }
 
 export interface PrefillInput {
@@ -38,7 +40,7 @@ export interface PrefillInput {
 }
 
 export interface PrefillOutput {
-  readonly logprobs: readonly (readonly number[] | null)[];
+  readonly scores: readonly (StretchScores | null)[];
 }
 
 export interface DecodingSequence {
@@ -52,6 +54,8 @@ export interface DecodingSequence {
   readonly remaining: number;
   readonly stopTokens: readonly number[];
   readonly draw: DrawParams;
+  /** How many of the likeliest tokens to name at each draw. */
+  readonly topCount: number;
 }
 
 export interface DecodeInput {
@@ -64,6 +68,8 @@ export interface DecodedTokens {
   readonly tokens: readonly number[];
   readonly logprobs: readonly number[];
   readonly isStopped: boolean;
+  /** One for each token, where any are wanted. */
+  readonly top: readonly TokenCells[];
 }
 
 export interface DecodeOutput {
@@ -85,17 +91,10 @@ export function prefill(space: Workspace, { network: description, stretches }: P
   const rows = stretches.flatMap(({ cache, start, tokens }) =>
     tokens.map((token, index) => ({ cache, position: start + index, token })),
   );
-  const wantsLogprobs = stretches.some(({ nextTokens }) => nextTokens !== null);
-  const { logits } = runRows(space, network, { rows, wantsLogits: wantsLogprobs });
-  if (logits === null) return { logprobs: stretches.map(() => null) };
-  const softmax = softmaxOf(space, network, { logits, temperatures: rows.map(() => 1) });
-  let first = 0;
-  const logprobs = stretches.map(({ tokens, nextTokens }) => {
-    const start = first;
-    first += tokens.length;
-    return nextTokens?.map((token, index) => softmax.logprob(start + index, token)) ?? null;
-  });
-  return { logprobs };
+  const wantsLogits = stretches.some(({ scoring }) => scoring !== null);
+  const { logits } = runRows(space, network, { rows, wantsLogits });
+  if (logits === null) return { scores: stretches.map(() => null) };
+  return { scores: scoreStretches(space, network, { logits, stretches }) };
 }
 
 export function decode(
@@ -113,12 +112,15 @@ export function decode(
     });
     active = running.filter((state) => !state.isDone);
   } while (active.length > 0 && performance.now() < deadline);
-  return { sequences: states.map(({ tokens, logprobs, isStopped }) => ({ tokens, logprobs, isStopped })) };
+  return {
+    sequences: states.map(({ tokens, logprobs, isStopped, top }) => ({ tokens, logprobs, isStopped, top })),
+  };
 }
 
 class SequenceState {
   readonly tokens: number[] = [];
   readonly logprobs: number[] = [];
+  readonly top: TokenCells[] = [];
   isStopped = false;
 
   constructor(readonly input: DecodingSequence) {}
@@ -148,9 +150,10 @@ function drawOne(space: Workspace, network: Network, states: readonly SequenceSt
     temperatures: states.map(({ input }) => (input.draw.temperature === 0 ? 1 : input.draw.temperature)),
   });
   for (const [index, state] of states.entries()) {
-    const { draw, seed, drawn } = state.input;
+    const { draw, seed, drawn, topCount } = state.input;
     const uniform = draw.temperature === 0 ? 0 : uniformAt(seed, drawn + state.tokens.length);
     const token = chooseToken(softmax.probabilities(index), draw, uniform);
+    if (topCount > 0) state.top.push(topCells(softmax, index, topCount));
     state.accept(token, softmax.logprob(index, token));
   }
 }
@@ -169,37 +172,6 @@ function runRows(
     new CachedAttention(space, network, { rows: rows.length, positions, caches, longest }),
   );
   return { logits: wantsLogits ? decoder.logits(hidden).value : null };
-}
-
-interface Softmax {
-  probabilities(row: number): Float32Array;
-  logprob(row: number, token: number): number;
-}
-
-function softmaxOf(
-  space: Workspace,
-  network: Network,
-  { logits, temperatures }: { readonly logits: Pointer; readonly temperatures: readonly number[] },
-): Softmax {
-  const { vocabSize } = network.shape;
-  const rows = temperatures.length;
-  const inverses = Float32Array.from(temperatures, (temperature) => 1 / temperature);
-  const probabilities = space.allocate(rows * vocabSize);
-  const statistics = space.allocate(rows * 2);
-  space.kernels.softmaxRows(rows, vocabSize, logits, space.storeFloats(inverses), probabilities, statistics);
-  return {
-    probabilities: (row) => {
-      const start = probabilities / 4 + row * vocabSize;
-      return space.floats.subarray(start, start + vocabSize);
-    },
-    logprob: (row, token) =>
-      logprobOf(space, {
-        logits: logits + row * vocabSize * 4,
-        statistics: statistics + row * 8,
-        token,
-        inverseTemperature: inverses[row] ?? 1,
-      }),
-  };
 }
 
 /** Rows store their keys and values in their sequence's cache, then attend to all that came before. */

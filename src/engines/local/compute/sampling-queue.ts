@@ -2,6 +2,7 @@ import { DomainError } from '../../../core/errors';
 import { userError } from './check-request';
 import { floatsForPass } from './working-memory';
 import type { DecodeOutput, PrefillOutput } from './decode';
+import type { StretchScores } from './sampling-scores';
 import type { PackedSampler, SamplingSequence, SamplingTask } from './sampling-task';
 import type { SharedHeap } from './shared-heap';
 import type { BackgroundWork, JobRequest } from './thread-pool';
@@ -136,14 +137,14 @@ export class SamplingQueue implements BackgroundWork {
           task.inFlight -= 1;
           if (output === null) task.fail(computeFailed(reply));
           if (task.isSettled) this.releaseIfIdle(task);
-          else this.acceptStretch(task, stretch.tokens.length, output?.logprobs[index] ?? null);
+          else this.acceptStretch(task, stretch.tokens.length, output?.scores[index] ?? null);
         }
       },
     };
   }
 
-  private acceptStretch(task: SamplingTask, count: number, logprobs: readonly number[] | null): void {
-    task.acceptStretch(this.heap, count, logprobs);
+  private acceptStretch(task: SamplingTask, count: number, scores: StretchScores | null): void {
+    task.acceptStretch(this.heap, count, scores);
     if (task.isPrefilled) this.startDecoding(task);
     else this.prompts.unshift(task);
   }

@@ -1,10 +1,12 @@
 import { drawParams, streamSeed } from './choose-token';
 import { cacheFloatsPerPosition } from './decode';
+import { joinCells, PromptScores } from './sampling-prompt-scores';
 import { findTextStop } from './stop-conditions';
-import type { SampleRequest, SampleResult } from '../../../core/sampling';
+import type { SampledSequence, SampleRequest, SampleResult, TokenCells } from '../../../core/sampling';
 import type { DecodedTokens, DecodingSequence, PromptStretch } from './decode';
 import type { Pointer } from './kernels';
 import type { NetworkDescription } from './network';
+import type { StretchScores } from './sampling-scores';
 import type { SharedHeap } from './shared-heap';
 import type { Decode, StopConditions } from './stop-conditions';
 
@@ -31,6 +33,7 @@ export class SamplingSequence {
   readonly tokens: number[] = [];
   readonly logprobs: number[] = [];
   isStopped = false;
+  private readonly top: TokenCells[] = [];
 
   constructor(
     readonly task: SamplingTask,
@@ -53,18 +56,32 @@ export class SamplingSequence {
       remaining: this.task.tokenLimit - this.tokens.length,
       stopTokens: stops.tokens,
       draw: drawParams(request.params),
+      topCount: request.topSampledLogprobs ?? 0,
     };
   }
 
-  accept({ tokens, logprobs, isStopped }: DecodedTokens): void {
+  get result(): SampledSequence {
+    const { tokens, logprobs, isStopped } = this;
+    const width = this.task.options.request.topSampledLogprobs ?? 0;
+    return {
+      tokens,
+      logprobs,
+      stopReason: isStopped ? 'stop' : 'length',
+      ...(width > 0 && { topLogprobs: joinCells(this.top, width) }),
+    };
+  }
+
+  accept({ tokens, logprobs, isStopped, top }: DecodedTokens): void {
     const { sampler, stops } = this.task.options;
     this.tokens.push(...tokens);
     this.logprobs.push(...logprobs);
+    this.top.push(...top);
     this.isStopped = isStopped;
     const count = findTextStop(this.tokens, stops.texts, sampler.decode);
     if (count === null) return;
     this.tokens.length = count;
     this.logprobs.length = count;
+    this.top.length = Math.min(this.top.length, count);
     this.isStopped = true;
   }
 }
@@ -78,13 +95,14 @@ export class SamplingTask {
   inFlight = 0;
   isSettled = false;
   private prefilled = 0;
-  private readonly promptLogprobs: number[] = [];
+  private readonly scores: PromptScores;
 
   constructor(
     readonly options: SamplingTaskOptions,
     private readonly outcome: Outcome,
   ) {
     const { request, sampler } = options;
+    this.scores = new PromptScores(request, options.seed);
     const { shape } = sampler.network;
     const length = request.prompt.length;
     this.tokenLimit = Math.min(request.params.maxTokens, shape.contextLength - length + 1);
@@ -119,20 +137,20 @@ export class SamplingTask {
 
   /** The next part of the prompt, at most `limit` tokens. Its last token is left to the first draw. */
   nextStretch(limit: number): PromptStretch {
-    const { prompt, promptLogprobs = false } = this.options.request;
+    const { prompt } = this.options.request;
     const start = this.prefilled;
     const end = Math.min(start + limit, prompt.length - 1);
     return {
       cache: this.sequences[0]?.cache ?? 0,
       start,
       tokens: prompt.slice(start, end),
-      nextTokens: promptLogprobs ? prompt.slice(start + 1, end + 1) : null,
+      scoring: this.scores.wanted(start, end),
     };
   }
 
-  acceptStretch(heap: SharedHeap, count: number, logprobs: readonly number[] | null): void {
+  acceptStretch(heap: SharedHeap, count: number, scores: StretchScores | null): void {
+    if (scores !== null) this.scores.accept(scores);
     this.prefilled += count;
-    if (logprobs !== null) this.promptLogprobs.push(...logprobs);
     if (!this.isPrefilled) return;
     const [first, ...others] = this.sequences;
     if (first === undefined) return;
@@ -144,12 +162,8 @@ export class SamplingTask {
     if (this.isSettled || !this.isPrefilled || !this.sequences.every(({ isDone }) => isDone)) return;
     this.isSettled = true;
     this.outcome.resolve({
-      sequences: this.sequences.map(({ tokens, logprobs, isStopped }) => ({
-        tokens,
-        logprobs,
-        stopReason: isStopped ? 'stop' : 'length',
-      })),
-      promptLogprobs: this.options.request.promptLogprobs === true ? [null, ...this.promptLogprobs] : null,
+      sequences: this.sequences.map(({ result }) => result),
+      ...this.scores.result(),
     });
   }
 

@@ -4,6 +4,7 @@ import fastify from 'fastify';
 import { DomainError } from '../../../core/errors';
 import type { EngineService } from './engine-service';
 import { ProtocolError } from './protocol-error';
+import { BODY_LIMIT_BYTES, checkJsonParts, limitBodies } from './request-limits';
 import { addAppliedStepsRoute } from './routes/applied-steps';
 import { addBootstrapRoutes } from './routes/bootstrap';
 import { addCheckpointRoutes } from './routes/checkpoints';
@@ -20,12 +21,20 @@ const CONNECTION_STATUS: Readonly<Partial<Record<string, string>>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
-const BODY_LIMIT_BYTES = 64 * 1024 * 1024;
+const MOST_CONNECTIONS = 4096;
 
 /** The protocol over HTTP, in the strict ways of the official service where asked for. Whatever goes wrong is answered as `{"detail": "…"}`. */
 export function createApp(service: EngineService, strict: StrictMode | null = null): FastifyInstance {
+  const bodyLimit = strict?.limits.bodyBytes ?? BODY_LIMIT_BYTES;
+  const { requestTimeoutMs } = service;
   const app = fastify({
-    bodyLimit: strict?.limits.bodyBytes ?? BODY_LIMIT_BYTES,
+    bodyLimit,
+    // Sockets are for those who send something: half a request holds one, and its body, no longer than this.
+    requestTimeout: requestTimeoutMs,
+    http: {
+      headersTimeout: Math.min(requestTimeoutMs, 60_000),
+      connectionsCheckingInterval: Math.min(requestTimeoutMs / 2, 15_000),
+    },
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
     // What the router itself refuses: an address that cannot be decoded or a part of it that is too long.
@@ -35,6 +44,8 @@ export function createApp(service: EngineService, strict: StrictMode | null = nu
     },
     clientErrorHandler: refuseConnection,
   });
+  app.server.maxConnections = MOST_CONNECTIONS;
+  limitBodies(app, bodyLimit);
   readBodies(app);
   answerErrors(app, service);
   app.addHook('onRequest', async (request) => {
@@ -82,8 +93,10 @@ function readBodies(app: FastifyInstance): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // Clients name a content type also where there is nothing to send.
-    if (body.length === 0) done(null, {});
-    else void parseJson(request, body.toString(), done);
+    const text = body.toString();
+    checkJsonParts(text);
+    if (text.length === 0) done(null, {});
+    else void parseJson(request, text, done);
   });
 }
 

@@ -172,11 +172,7 @@ export const CreateSamplingSessionBody = z
   );
 export type CreateSamplingSessionBody = z.infer<typeof CreateSamplingSessionBody>;
 
-const switchedOff = z
-  .union([z.literal(0), z.literal(false), z.null()], 'is not supported by this engine')
-  .optional();
-
-/** Bounds beyond what the codec checks, and what the engine cannot do: refused, because a silent no is worse. */
+/** Bounds beyond what the codec checks. */
 export const SampleLimits = z.object({
   // Beyond int32 on purpose: official clients count each copy of a sampler from another billion on.
   seq_id: z.int().min(0).nullish(),
@@ -189,10 +185,9 @@ export const SampleLimits = z.object({
       top_p: z.number().gt(0).max(1).nullish(),
     })
     .nullish(),
-  topk_prompt_logprobs: switchedOff,
-  topk_sample_logprobs: switchedOff,
-  prompt_alt_tokens_k: switchedOff,
-  target_prompt_logprobs: switchedOff,
+  topk_prompt_logprobs: z.int().min(0).nullish(),
+  topk_sample_logprobs: z.int().min(0).nullish(),
+  prompt_alt_tokens_k: z.int().min(0).nullish(),
   prompt_logprobs_last_n: z.int().min(1).nullish(),
 });
 

@@ -19,6 +19,8 @@ export interface EngineServiceOptions {
   readonly sessionTimeoutMs: number;
   /** How long a question after an unfinished result is held open. */
   readonly longPollMs: number;
+  /** Within which a request has to arrive whole. */
+  readonly requestTimeoutMs: number;
   readonly profile: EngineProfile;
 }
 
@@ -30,6 +32,7 @@ export class EngineService {
   readonly sampling: SamplingService;
   readonly saving: CheckpointService;
   readonly longPollMs: number;
+  readonly requestTimeoutMs: number;
   private readonly timers: NodeJS.Timeout[];
 
   private constructor(options: EngineServiceOptions, checkpoints: CheckpointStore) {
@@ -47,6 +50,7 @@ export class EngineService {
       sessions,
     };
     this.longPollMs = options.longPollMs;
+    this.requestTimeoutMs = options.requestTimeoutMs;
     this.models = new ModelRegistry(this.context);
     this.training = new TrainingService(this.context, this.models);
     this.sampling = new SamplingService(this.context, options.dataFolder);

@@ -98,6 +98,11 @@ export class FutureStore {
     if (this.idsByOwner.has(owner)) this.retired.add(owner);
   }
 
+  /** Drops a result before its time. */
+  forget(requestId: string, owner: string): void {
+    this.remove(requestId, owner);
+  }
+
   dropExpired(now: number): void {
     for (const [owner, ids] of this.idsByOwner) {
       const old = [...ids].slice(0, this.retired.has(owner) ? ids.size : -KEEP_LATEST);

@@ -1,5 +1,8 @@
 import { DomainError } from '../../../core/errors';
 
+/** How far beyond the next number one may come; below what is remembered of bodies, see `AcceptedRequests`. */
+const WINDOW = 10_000;
+
 type Job = () => Promise<void>;
 
 interface Held {
@@ -21,6 +24,20 @@ export class OrderedQueue {
   private closedBecause: string | null = null;
 
   constructor(private readonly isOrdered: boolean) {}
+
+  get heldCount(): number {
+    return this.held.size;
+  }
+
+  /** True for the number that everything held waits for. */
+  isNext(sequence: number): boolean {
+    return sequence === this.next;
+  }
+
+  /** True where so much would have to be remembered until this number's turn that something else must be wrong. */
+  isTooFarAhead(sequence: number): boolean {
+    return this.isOrdered && sequence - this.next >= WINDOW;
+  }
 
   /** True when the queue has gone past this number, so that nothing can be filed under it any more. */
   hasPassed(sequence: number): boolean {
@@ -62,6 +79,7 @@ export class OrderedQueue {
 
   refuse(sequence: number): void {
     if (!this.isOrdered || this.hasPassed(sequence) || this.held.has(sequence)) return;
+    if (this.isTooFarAhead(sequence)) return;
     this.refused.add(sequence);
     this.advance();
   }

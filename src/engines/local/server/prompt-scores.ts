@@ -1,4 +1,5 @@
-import type { SampleRequest, SampleResult } from '../../../core/sampling';
+import type { SampleRequest, SampleResult, TokenCells } from '../../../core/sampling';
+import { EMPTY_LOGPROB } from '../../../core/sampling';
 import { ProtocolError } from './protocol-error';
 
 /** How many tokens at the end of a prompt are to be scored; null: all. */
@@ -15,12 +16,22 @@ export function checkScoredLast({ prompt, promptLogprobs }: SampleRequest, score
   );
 }
 
-/** The scores asked for; the ones before them, which cost the engine nothing more, become null. */
+/** The scores asked for; the ones before them, which cost the engine nothing more, become null. Targets and alternatives stay. */
 export function keepScores(result: SampleResult, scoredLast: ScoredLast): SampleResult {
-  if (scoredLast === null || result.promptLogprobs === null) return result;
-  const first = result.promptLogprobs.length - scoredLast;
+  const { promptLogprobs, topPromptLogprobs } = result;
+  if (scoredLast === null || promptLogprobs === null) return result;
+  const first = promptLogprobs.length - scoredLast;
   return {
     ...result,
-    promptLogprobs: result.promptLogprobs.map((score, index) => (index < first ? null : score)),
+    promptLogprobs: promptLogprobs.map((score, index) => (index < first ? null : score)),
+    ...(topPromptLogprobs && { topPromptLogprobs: emptiedBefore(topPromptLogprobs, first) }),
+  };
+}
+
+function emptiedBefore({ width, tokens, logprobs }: TokenCells, row: number): TokenCells {
+  return {
+    width,
+    tokens: tokens.slice().fill(0, 0, row * width),
+    logprobs: logprobs.slice().fill(EMPTY_LOGPROB, 0, row * width),
   };
 }

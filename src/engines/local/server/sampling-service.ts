@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import path from 'node:path';
 import { DomainError } from '../../../core/errors';
 import type { SampleResult } from '../../../core/sampling';
+import { countScoreCells } from '../../../core/sampling-scores';
 import type { AsampleRequest } from '../../tinker/codec';
 import { encodeSampleResponse, sampleResponseToJson } from '../../tinker/codec';
 import type { BaseModelInfo, LoraConfig, NamedTensor } from '../model-runtime';
@@ -10,12 +11,15 @@ import { digestOf } from './body-digest';
 import type { CreateSamplingSessionBody } from './bodies';
 import { EphemeralWeights } from './checkpoints/ephemeral-weights';
 import { parseCheckpointPath } from './checkpoints/checkpoint-path';
+import { DrawTurns } from './draw-turns';
 import type { FutureResult } from './future-store';
 import type { ScoredLast } from './prompt-scores';
 import { checkScoredLast, keepScores } from './prompt-scores';
 import { ProtocolError } from './protocol-error';
+import { checkPrompt, checkScores } from './sample-checks';
 import type { SamplerSource } from './sampler-cache';
 import { SamplerCache } from './sampler-cache';
+import { ScoreMemory } from './score-memory';
 import type { ServiceContext } from './service-context';
 
 /** Resends older than this many requests of a session are drawn again, which changes nothing. */
@@ -39,6 +43,13 @@ interface SampleOptions {
   readonly scoredLast: ScoredLast;
 }
 
+interface NumberedSample {
+  readonly session: SamplingSession;
+  readonly requestId: string;
+  readonly seqId: number | null;
+  readonly digest: string;
+}
+
 export interface AcceptedSample {
   readonly request_id: string;
   readonly sample_sequence_ids: readonly string[];
@@ -52,13 +63,18 @@ export class SamplingService {
   private readonly opening = new Set<string>();
   private readonly running = new Map<string, AbortController>();
   private readonly draws = new Set<Promise<unknown>>();
+  private readonly turns = new DrawTurns();
   private readonly ephemeral: EphemeralWeights;
+  private readonly scores: ScoreMemory;
 
   constructor(
     private readonly context: ServiceContext,
     dataFolder: string,
   ) {
     this.samplers = new SamplerCache(context.runtime);
+    this.scores = new ScoreMemory(({ requestId, owner }) => {
+      context.futures.forget(requestId, owner);
+    });
     this.ephemeral = new EphemeralWeights(path.join(dataFolder, 'ephemeral'));
   }
 
@@ -137,6 +153,7 @@ export class SamplingService {
     checkPrompt(asked.request.prompt, base);
     checkScoredLast(asked.request, scoredLast);
     const asample = isUnlimited ? filling(asked, base.contextLength) : asked;
+    checkScores(asample.request, base);
     const requestId = requestIdOf(session, this.context.profile.deduplicate ? asample.seqId : null);
     const accepted = {
       request_id: requestId,
@@ -145,11 +162,17 @@ export class SamplingService {
         (_, index) => `${requestId}:${index}`,
       ),
     };
-    if (session && this.isResend(session, asample, scoredLast)) return accepted;
+    const digest = digestOf({ asample, scoredLast });
+    if (session && this.isResend({ session, requestId, seqId: asample.seqId, digest })) return accepted;
+    const cells = countScoreCells(asample.request, base.contextLength);
+    this.scores.checkRoom(cells);
+    if (session) remember(session, asample.seqId, digest);
     const result = this.draw(requestId, source, asample);
     this.track(result);
     const answer = result.then((drawn) => sampleFuture(keepScores(drawn, scoredLast)));
-    this.context.futures.add(requestId, answer, { owner: session?.id ?? SESSIONLESS });
+    const owner = session?.id ?? SESSIONLESS;
+    this.context.futures.add(requestId, answer, { owner });
+    this.scores.track({ requestId, owner, cells }, answer);
     return accepted;
   }
 
@@ -228,20 +251,17 @@ export class SamplingService {
     };
   }
 
-  private isResend(session: SamplingSession, asample: AsampleRequest, scoredLast: ScoredLast): boolean {
-    if (asample.seqId === null || !this.context.profile.deduplicate) return false;
-    const digest = digestOf({ asample, scoredLast });
-    const known = session.accepted.get(asample.seqId);
+  /** What was forgotten meanwhile is drawn again. */
+  private isResend({ session, requestId, seqId, digest }: NumberedSample): boolean {
+    if (seqId === null || !this.context.profile.deduplicate) return false;
+    const known = session.accepted.get(seqId);
     if (known !== undefined && known !== digest) {
       throw new ProtocolError(
         400,
-        `seq_id ${asample.seqId} of ${session.id} was already used for a different request.`,
+        `seq_id ${seqId} of ${session.id} was already used for a different request.`,
       );
     }
-    session.accepted.set(asample.seqId, digest);
-    const [oldest] = session.accepted.keys();
-    if (session.accepted.size > REMEMBERED && oldest !== undefined) session.accepted.delete(oldest);
-    return known !== undefined;
+    return known !== undefined && this.context.futures.has(requestId);
   }
 
   private async draw(
@@ -272,6 +292,13 @@ export class SamplingService {
   }
 }
 
+function remember({ accepted }: SamplingSession, seqId: number | null, digest: string): void {
+  if (seqId === null) return;
+  accepted.set(seqId, digest);
+  const [oldest] = accepted.keys();
+  if (accepted.size > REMEMBERED && oldest !== undefined) accepted.delete(oldest);
+}
+
 function sampleFuture(result: SampleResult): FutureResult {
   return { json: () => sampleResponseToJson(result), protobuf: () => encodeSampleResponse(result) };
 }
@@ -284,21 +311,4 @@ function filling(asample: AsampleRequest, contextLength: number): AsampleRequest
   const { request } = asample;
   const maxTokens = Math.max(1, contextLength - request.prompt.length);
   return { ...asample, request: { ...request, params: { ...request.params, maxTokens } } };
-}
-
-function checkPrompt(prompt: readonly number[], base: BaseModelInfo): void {
-  if (prompt.length === 0) throw new ProtocolError(422, 'Invalid request: the prompt is empty.');
-  if (prompt.length > base.contextLength) {
-    throw new ProtocolError(
-      422,
-      `Invalid request: the prompt has ${prompt.length} tokens; ${base.name} takes at most ${base.contextLength}.`,
-    );
-  }
-  const outside = prompt.find((token) => token < 0 || token >= base.vocabSize);
-  if (outside !== undefined) {
-    throw new ProtocolError(
-      422,
-      `Invalid request: token ${outside} is not in the vocabulary of ${base.name} (0 to ${base.vocabSize - 1}).`,
-    );
-  }
 }

@@ -1,6 +1,7 @@
 import type { BaseModelInfo, LoraConfig, TrainableModel } from '../model-runtime';
 import { AcceptedRequests } from './accepted-requests';
 import { OrderedQueue } from './ordered-queue';
+import { PendingWork } from './pending-work';
 
 export interface TrainingModelOrigin {
   readonly id: string;
@@ -16,6 +17,7 @@ export interface TrainingModelOrigin {
 export class TrainingModel {
   readonly queue: OrderedQueue;
   readonly accepted = new AcceptedRequests();
+  readonly pending = new PendingWork();
   lastRequestAt = new Date().toISOString();
   endedBecause: string | null = null;
   private trainable: TrainableModel | null = null;

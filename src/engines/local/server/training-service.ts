@@ -1,4 +1,4 @@
-import type { ForwardBackwardResult, LossFunction } from '../../../core/datum';
+import type { Datum, ForwardBackwardResult, LossFunction } from '../../../core/datum';
 import type { ForwardBackwardRequest } from '../../tinker/codec';
 import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
 import type { OptimStepBody } from './bodies';
@@ -25,6 +25,8 @@ export interface Command<Value> {
   /** null where the sender gave none: it comes after all others. */
   readonly sequence: number | null;
   readonly digest: string;
+  /** Held in memory until it is done. */
+  readonly bytes?: number;
   /** Last chance to refuse, for a request that is not a resend. */
   readonly admit?: (model: TrainingModel, sequence: number) => void;
   readonly execute: (model: TrainingModel, sequence: number) => Promise<Value>;
@@ -64,6 +66,7 @@ export class TrainingService {
       modelId: request.modelId,
       sequence,
       digest: digestOf({ kind: 'forward_backward', request }),
+      bytes: request.data.reduce((sum, datum) => sum + bytesOf(datum), 0),
       execute: async (model) => {
         request.data.forEach(checkDatum);
         const result = await counters.whileBusy(() =>
@@ -102,6 +105,8 @@ export class TrainingService {
       if (model.accepted.isResend(sequence, command.digest)) return accepted;
       refusePassed(model, sequence);
     }
+    const { bytes = 0 } = command;
+    model.pending.requireRoom(model.queue, sequence, bytes);
     command.admit?.(model, sequence);
     model.accepted.add(sequence, command.digest);
     const isRepeat = this.context.futures.has(accepted.request_id);
@@ -109,6 +114,7 @@ export class TrainingService {
     const work = model.queue
       .submit(sequence, () => command.execute(model, sequence))
       .then((value) => command.complete(value, model, sequence));
+    model.pending.hold(bytes, work);
     const { delay = noDelay } = command;
     this.context.futures.add(requestId, work, {
       owner: model.id,
@@ -118,9 +124,15 @@ export class TrainingService {
   }
 }
 
+function bytesOf({ tokens, targetTokens, lossInputs }: Datum): number {
+  const inputs = Object.values(lossInputs).reduce((sum, values) => sum + values.byteLength, 0);
+  return tokens.byteLength + targetTokens.byteLength + inputs;
+}
+
 /** On its own, so that a kept result does not keep the training data it came from. */
 function forwardBackwardFuture(result: ForwardBackwardResult): FutureResult {
   return {
+    bytes: result.logprobs.reduce((sum, { byteLength }) => sum + byteLength, 0),
     json: () => forwardBackwardOutputToJson(result),
     protobuf: () => encodeForwardBackwardOutput(result),
   };

@@ -1,4 +1,5 @@
 import type { SampleRequest, SamplingParams } from '../../../core/sampling';
+import { askedScoresFromJson, askedScoresToJson } from './asample-scores-json';
 import { malformed } from './bytes';
 import { modelInputFromJson, modelInputToJson } from './json-request';
 import type { JsonObject } from './json-values';
@@ -18,8 +19,7 @@ export function asampleRequestToJson(asample: AsampleRequest): JsonObject {
     num_samples: request.numSamples,
     prompt: modelInputToJson(request.prompt),
     sampling_params: paramsToJson(request.params),
-    prompt_logprobs: request.promptLogprobs ?? false,
-    topk_prompt_logprobs: 0,
+    ...askedScoresToJson(request),
     type: 'sample',
   };
 }
@@ -30,7 +30,7 @@ export function asampleRequestFromJson(body: unknown): AsampleRequest {
     prompt: Array.from(modelInputFromJson(asample['prompt'], 'prompt')),
     numSamples: integerOr(asample['num_samples'], DEFAULTS.numSamples, 'num_samples'),
     params: paramsFromJson(objectFrom(asample['sampling_params'] ?? {}, 'sampling_params')),
-    promptLogprobs: asample['prompt_logprobs'] === true,
+    ...askedScoresFromJson(asample),
   };
   return {
     samplingSessionId: stringOrNull(asample['sampling_session_id'], 'sampling_session_id'),

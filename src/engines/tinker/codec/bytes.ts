@@ -57,6 +57,16 @@ export function bfloat16sFrom(bytes: Uint8Array, what: string): Float32Array {
   return new Float32Array(Uint32Array.from(halves, (half) => half * 0x10000).buffer);
 }
 
+export function joined(parts: readonly Int32Array[]): Int32Array {
+  const whole = new Int32Array(parts.reduce((length, part) => length + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    whole.set(part, at);
+    at += part.length;
+  }
+  return whole;
+}
+
 export function malformed(message: string, cause?: unknown): DomainError {
   return new DomainError('protocol-error', `Malformed Tinker message: ${message}.`, { cause });
 }

@@ -10,6 +10,7 @@ export {
 export type { AsampleRequest, ForwardBackwardRequest } from './messages';
 export { checkDatum } from './messages';
 export { decodeForwardBackwardRequest, encodeForwardBackwardRequest } from './protobuf-request';
+export { readRequestEnvelope } from './request-envelope';
 export {
   decodeForwardBackwardOutput,
   decodeSampleResponse,

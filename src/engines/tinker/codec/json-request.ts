@@ -1,5 +1,5 @@
 import type { Datum } from '../../../core/datum';
-import { malformed } from './bytes';
+import { joined, malformed } from './bytes';
 import type { JsonObject } from './json-values';
 import {
   arrayFrom,
@@ -11,6 +11,7 @@ import {
   tokensFrom,
 } from './json-values';
 import type { ForwardBackwardRequest } from './messages';
+import { listedRows } from './sparse-rows';
 
 /** The body of `forward_backward`, or of `forward` where only log-probs are asked for. */
 export function forwardBackwardRequestToJson(request: ForwardBackwardRequest): JsonObject {
@@ -29,7 +30,7 @@ export function forwardBackwardRequestToJson(request: ForwardBackwardRequest): J
 /** Reads both bodies; which key holds the input tells them apart. Lengths are not compared here: see `checkDatum`. */
 export function forwardBackwardRequestFromJson(body: unknown): ForwardBackwardRequest {
   const request = objectFrom(body, 'forward_backward request');
-  const forwardOnly = request['forward_input'] !== undefined || request['forward_only'] === true;
+  const forwardOnly = request['forward_input'] != null || request['forward_only'] === true;
   const input = objectFrom(
     request['forward_input'] ?? request['forward_backward_input'],
     'forward_backward_input',
@@ -55,9 +56,8 @@ export function modelInputFromJson(value: unknown, what: string): Int32Array {
       );
     return tokensFrom(chunk['tokens'], `${what}.tokens`);
   });
-  return chunks.length === 1 && chunks[0]
-    ? chunks[0]
-    : Int32Array.from(chunks.flatMap((chunk) => [...chunk]));
+  const [only] = chunks;
+  return chunks.length === 1 && only ? only : joined(chunks);
 }
 
 export function modelInputToJson(tokens: Iterable<number>): JsonObject {
@@ -116,11 +116,12 @@ function denseColumn(tensor: JsonObject, name: string, length: number): number[]
   const rowStarts = arrayFrom(tensor['sparse_crow_indices'], `${name}.sparse_crow_indices`);
   if (rowStarts.length !== length + 1)
     throw malformed(`sparse tensor "${name}" does not fit ${length} tokens`);
-  return Array.from({ length }, (_, row) => {
-    const start = integerFrom(rowStarts[row], `${name}.sparse_crow_indices`);
-    const isListed = integerFrom(rowStarts[row + 1], `${name}.sparse_crow_indices`) > start;
-    return isListed ? numberOrNaNFrom(data[start], name) : 0;
+  const starts = rowStarts.map((start) => integerFrom(start, `${name}.sparse_crow_indices`));
+  const dense = Array.from({ length }, () => 0);
+  listedRows(starts, data.length, name).forEach((row, index) => {
+    dense[row] = numberOrNaNFrom(data[index], name);
   });
+  return dense;
 }
 
 export function floatsFrom(values: readonly unknown[], what: string): Float32Array {

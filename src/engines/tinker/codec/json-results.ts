@@ -1,5 +1,6 @@
 import type { ForwardBackwardResult } from '../../../core/datum';
 import type { SampledSequence, SampleResult } from '../../../core/sampling';
+import { promptScoresFromJson, promptScoresToJson, topFromJson, topToJson } from './asample-scores-json';
 import { floatsFrom } from './json-request';
 import type { JsonObject } from './json-values';
 import { arrayFrom, numberOrNaNFrom, objectFrom, stringFrom, tokensFrom } from './json-values';
@@ -40,13 +41,13 @@ function metricsFromJson(value: unknown): Record<string, number> {
 export function sampleResponseToJson(result: SampleResult): JsonObject {
   return {
     type: 'sample',
-    sequences: result.sequences.map(({ stopReason, tokens, logprobs }) => ({
+    sequences: result.sequences.map(({ stopReason, tokens, logprobs, topLogprobs }) => ({
       stop_reason: stopReason,
       tokens,
       logprobs,
+      ...(topLogprobs && { topk_logprobs: topToJson(topLogprobs) }),
     })),
-    prompt_logprobs: result.promptLogprobs,
-    topk_prompt_logprobs: null,
+    ...promptScoresToJson(result),
   };
 }
 
@@ -62,12 +63,14 @@ export function sampleResponseFromJson(body: unknown): SampleResult {
         : arrayFrom(promptLogprobs, 'prompt_logprobs').map((value) =>
             value === null ? null : logprobFrom(value, 'prompt_logprobs'),
           ),
+    ...promptScoresFromJson(response),
   };
 }
 
 function sequenceFromJson(value: unknown): SampledSequence {
   const sequence = objectFrom(value, 'sequence');
   const logprobs = sequence['logprobs'];
+  const top = sequence['topk_logprobs'];
   return {
     tokens: Array.from(tokensFrom(sequence['tokens'], 'sampled tokens')),
     logprobs:
@@ -75,6 +78,7 @@ function sequenceFromJson(value: unknown): SampledSequence {
         ? null
         : arrayFrom(logprobs, 'sampled logprobs').map((item) => logprobFrom(item, 'sampled logprobs')),
     stopReason: stringFrom(sequence['stop_reason'], 'stop_reason') === 'stop' ? 'stop' : 'length',
+    ...(top != null && { topLogprobs: topFromJson(top, 'topk_logprobs') }),
   };
 }
 

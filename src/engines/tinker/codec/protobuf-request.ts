@@ -1,4 +1,5 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import type { MessageShape } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 import type { Datum } from '../../../core/datum';
 import type { Chunk, Datum as DatumMessage, Tensor } from '../generated/tinker_pb';
 import {
@@ -9,7 +10,7 @@ import {
   LossConfigValueSchema,
   TensorSchema,
 } from '../generated/tinker_pb';
-import { bytesOf, int32sFrom, int64BytesOf, malformed } from './bytes';
+import { bytesOf, int32sFrom, int64BytesOf, joined, malformed } from './bytes';
 import type { ForwardBackwardRequest } from './messages';
 import { readTensor, toFloat32s, toTokens } from './protobuf-tensor';
 import { readMessage } from './read-message';
@@ -38,17 +39,15 @@ export function encodeForwardBackwardRequest(request: ForwardBackwardRequest): U
 
 /** Lengths are not compared here: see `checkDatum`. */
 export function decodeForwardBackwardRequest(bytes: Uint8Array): ForwardBackwardRequest {
-  return readMessage('forward_backward request', () => {
-    const message = fromBinary(ForwardBackwardRequestSchema, bytes);
-    return {
-      modelId: message.modelId,
-      seqId: message.seqId,
-      data: message.data.map(readDatum),
-      lossFn: message.lossFn,
-      lossFnConfig: { ...message.lossFnConfig, ...numbersOf(message.lossFnConfigV2) },
-      forwardOnly: message.forwardOnly,
-    };
-  });
+  const kind = { what: 'forward_backward request', schema: ForwardBackwardRequestSchema };
+  return readMessage(kind, bytes, (message) => ({
+    modelId: message.modelId,
+    seqId: message.seqId,
+    data: message.data.map(readDatum),
+    lossFn: message.lossFn,
+    lossFnConfig: { ...message.lossFnConfig, ...numbersOf(message.lossFnConfigV2) },
+    forwardOnly: message.forwardOnly,
+  }));
 }
 
 function datumMessage(datum: Datum): DatumMessage {
@@ -102,7 +101,8 @@ function readTokens(chunks: readonly Chunk[]): Int32Array {
       throw malformed(`model_input holds ${chunk.case ?? 'nothing'}; only text tokens are supported`);
     return int32sFrom(chunk.value.tokens, 'model_input');
   });
-  return parts.length === 1 && parts[0] ? parts[0] : Int32Array.from(parts.flatMap((part) => [...part]));
+  const [only] = parts;
+  return parts.length === 1 && only ? only : joined(parts);
 }
 
 function numbersOf(config: ForwardBackwardConfigV2): Record<string, number> {
@@ -115,9 +115,7 @@ function numbersOf(config: ForwardBackwardConfigV2): Record<string, number> {
   return numbers;
 }
 
-type ForwardBackwardConfigV2 = ReturnType<
-  typeof fromBinary<typeof ForwardBackwardRequestSchema>
->['lossFnConfigV2'];
+type ForwardBackwardConfigV2 = MessageShape<typeof ForwardBackwardRequestSchema>['lossFnConfigV2'];
 
 function byKey(one: readonly [string, unknown], other: readonly [string, unknown]): number {
   return one[0] < other[0] ? -1 : 1;

@@ -1,4 +1,4 @@
-import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
+import { create, toBinary } from '@bufbuild/protobuf';
 import type { ForwardBackwardResult } from '../../../core/datum';
 import type { SampledSequence, SampleResult } from '../../../core/sampling';
 import type { ArrayRecord, SampledSequence as SequenceMessage } from '../generated/tinker_pb';
@@ -11,6 +11,7 @@ import {
   SampleResponseSchema,
   StopReason,
 } from '../generated/tinker_pb';
+import { promptScoresMessage, readPromptScores, readTop, topMessage } from './asample-scores-protobuf';
 import { bytesOf, float32sFrom, int32sFrom, int64sFrom, malformed } from './bytes';
 import { readValues, toFloat32s } from './protobuf-tensor';
 import { readMessage } from './read-message';
@@ -48,10 +49,11 @@ export function encodeForwardBackwardOutput(result: ForwardBackwardResult): Uint
 }
 
 export function decodeForwardBackwardOutput(bytes: Uint8Array): ForwardBackwardResult {
-  return readMessage('forward_backward result', () => {
-    const message = fromBinary(ForwardBackwardOutputSchema, bytes);
-    return { logprobs: message.lossFnOutputs.flatMap(readLogprobs), metrics: message.metrics };
-  });
+  const kind = { what: 'forward_backward result', schema: ForwardBackwardOutputSchema };
+  return readMessage(kind, bytes, (message) => ({
+    logprobs: message.lossFnOutputs.flatMap(readLogprobs),
+    metrics: message.metrics,
+  }));
 }
 
 export function encodeSampleResponse(result: SampleResult): Uint8Array {
@@ -63,21 +65,20 @@ export function encodeSampleResponse(result: SampleResult): Uint8Array {
       ...(promptLogprobs && {
         promptLogprobs: bytesOf(Float32Array.from(promptLogprobs, (value) => value ?? Number.NaN)),
       }),
+      ...promptScoresMessage(result),
     }),
   );
 }
 
 /** `promptLogprobs` as long as the server sent them. */
 export function decodeSampleResponse(bytes: Uint8Array): SampleResult {
-  return readMessage('sample result', () => {
-    const message = fromBinary(SampleResponseSchema, bytes);
-    return {
-      sequences: message.sequences.map(readSequence),
-      promptLogprobs: message.promptLogprobs
-        ? Array.from(float32sFrom(message.promptLogprobs, 'prompt_logprobs'), nullForNaN)
-        : null,
-    };
-  });
+  return readMessage({ what: 'sample result', schema: SampleResponseSchema }, bytes, (message) => ({
+    sequences: message.sequences.map(readSequence),
+    promptLogprobs: message.promptLogprobs
+      ? Array.from(float32sFrom(message.promptLogprobs, 'prompt_logprobs'), nullForNaN)
+      : null,
+    ...readPromptScores(message),
+  }));
 }
 
 function readLogprobs(record: ArrayRecord): Float32Array[] {
@@ -90,7 +91,7 @@ function readLogprobs(record: ArrayRecord): Float32Array[] {
     );
   }
   const offsets = int64sFrom(tensor.offsets, 'logprobs.offsets');
-  if (offsets.length !== count + 1)
+  if (count < 0 || offsets.length !== count + 1)
     throw malformed(`logprobs have ${offsets.length} offsets for ${count} datums`);
   return Array.from({ length: count }, (_, index) => {
     const start = Number(offsets[index]);
@@ -109,6 +110,7 @@ function sequenceMessage(sequence: SampledSequence): SequenceMessage {
     stopReason: sequence.stopReason === 'stop' ? StopReason.STOP : StopReason.LENGTH,
     tokens: bytesOf(Int32Array.from(sequence.tokens)),
     ...(sequence.logprobs && { logprobs: bytesOf(Float32Array.from(sequence.logprobs)) }),
+    ...(sequence.topLogprobs && { topkSampledLogprobs: topMessage(sequence.topLogprobs) }),
   });
 }
 
@@ -117,6 +119,9 @@ function readSequence(message: SequenceMessage): SampledSequence {
     tokens: Array.from(int32sFrom(message.tokens, 'sampled tokens')),
     logprobs: message.logprobs ? Array.from(float32sFrom(message.logprobs, 'sampled logprobs')) : null,
     stopReason: message.stopReason === StopReason.STOP ? 'stop' : 'length',
+    ...(message.topkSampledLogprobs && {
+      topLogprobs: readTop(message.topkSampledLogprobs, 'topk_sampled_logprobs'),
+    }),
   };
 }
 

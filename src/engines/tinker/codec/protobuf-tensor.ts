@@ -1,8 +1,17 @@
 import type { Tensor } from '../generated/tinker_pb';
 import { DType } from '../generated/tinker_pb';
+import { listedRows } from './sparse-rows';
 import { bfloat16sFrom, firstWide, lowWords, float32sFrom, int32sFrom, int64sFrom, malformed } from './bytes';
 
 type Numbers = Float32Array | Int32Array | BigInt64Array;
+
+const ITEM_SIZES: Readonly<Record<DType, number>> = {
+  [DType.DTYPE_UNSPECIFIED]: 4,
+  [DType.DTYPE_FLOAT32]: 4,
+  [DType.DTYPE_INT64]: 8,
+  [DType.DTYPE_INT32]: 4,
+  [DType.DTYPE_BFLOAT16]: 2,
+};
 
 /** The values of a tensor of one dimension (or N×1), one for each of `length` positions. */
 export function readTensor(tensor: Tensor, name: string, length: number): Numbers {
@@ -64,25 +73,36 @@ function readSparse(tensor: Tensor, { name, length, isColumn }: SparseLayout): N
     throw malformed(`sparse tensor "${name}" has shape ${tensor.shape.join('×')} for ${length} tokens`);
   }
   const listed = readValues(values, tensor.dtype, name);
-  const rowStarts = int64sFrom(crowIndices, `${name}.crow_indices`);
   const columns = int64sFrom(colIndices, `${name}.col_indices`);
   if (columns.length !== listed.length)
     throw malformed(`sparse tensor "${name}" lists unequal values and columns`);
-  const positions = isColumn ? rowsOf(rowStarts, listed.length) : [...columns].map(Number);
-  const dense = new Float32Array(length);
+  // Two values for one position are one too many, whichever of them was meant.
+  if (listed.length > length)
+    throw malformed(`sparse tensor "${name}" lists ${listed.length} values for ${length} tokens`);
+  if (isColumn && crowIndices.length !== (length + 1) * 8)
+    throw malformed(`sparse tensor "${name}" does not fit ${length} tokens`);
+  const positions = isColumn
+    ? listedRows(Array.from(int64sFrom(crowIndices, `${name}.crow_indices`), Number), listed.length, name)
+    : Array.from(columns, Number);
+  checkPositions(positions, { name, length });
+  // By bytes: a token id beyond 24 bits would not survive a float32.
+  const itemSize = ITEM_SIZES[tensor.dtype];
+  const dense = new Uint8Array(length * itemSize);
   positions.forEach((position, index) => {
-    if (position < 0 || position >= length)
-      throw malformed(`sparse tensor "${name}" names position ${position}`);
-    dense[position] = Number(listed[index]);
+    dense.set(values.subarray(index * itemSize, (index + 1) * itemSize), position * itemSize);
   });
-  return dense;
+  return readValues(dense, tensor.dtype, name);
 }
 
-function rowsOf(rowStarts: BigInt64Array, count: number): number[] {
-  const rows: number[] = [];
-  for (let row = 0; row + 1 < rowStarts.length && rows.length < count; row++) {
-    if (Number(rowStarts[row + 1]) > rows.length) rows.push(row);
+function checkPositions(
+  positions: readonly number[],
+  { name, length }: Omit<SparseLayout, 'isColumn'>,
+): void {
+  let last = -1;
+  for (const position of positions) {
+    if (position < 0 || position >= length)
+      throw malformed(`sparse tensor "${name}" names position ${position}`);
+    if (position <= last) throw malformed(`sparse tensor "${name}" names position ${position} out of order`);
+    last = position;
   }
-  if (rows.length !== count) throw malformed('sparse rows do not add up to the listed values');
-  return rows;
 }

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tinker.proto.
  */
 export const file_tinker: GenFile = /*@__PURE__*/
-  fileDesc("Cgx0aW5rZXIucHJvdG8SDXRpbmtlcl9wdWJsaWMiuAMKFkZvcndhcmRCYWNrd2FyZFJlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkSDgoGc2VxX2lkGAIgASgFEiIKBGRhdGEYAyADKAsyFC50aW5rZXJfcHVibGljLkRhdHVtEg8KB2xvc3NfZm4YBCABKAkSTwoObG9zc19mbl9jb25maWcYBSADKAsyNy50aW5rZXJfcHVibGljLkZvcndhcmRCYWNrd2FyZFJlcXVlc3QuTG9zc0ZuQ29uZmlnRW50cnkSFAoMZm9yd2FyZF9vbmx5GAYgASgIElQKEWxvc3NfZm5fY29uZmlnX3YyGAcgAygLMjkudGlua2VyX3B1YmxpYy5Gb3J3YXJkQmFja3dhcmRSZXF1ZXN0Lkxvc3NGbkNvbmZpZ1YyRW50cnkaMwoRTG9zc0ZuQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARpVChNMb3NzRm5Db25maWdWMkVudHJ5EgsKA2tleRgBIAEoCRItCgV2YWx1ZRgCIAEoCzIeLnRpbmtlcl9wdWJsaWMuTG9zc0NvbmZpZ1ZhbHVlOgI4ASI8Cg9Mb3NzQ29uZmlnVmFsdWUSEAoGbnVtYmVyGAEgASgBSAASDgoEdGV4dBgCIAEoCUgAQgcKBXZhbHVlIr4BCgVEYXR1bRIpCgttb2RlbF9pbnB1dBgBIAMoCzIULnRpbmtlcl9wdWJsaWMuQ2h1bmsSPgoObG9zc19mbl9pbnB1dHMYAiADKAsyJi50aW5rZXJfcHVibGljLkRhdHVtLkxvc3NGbklucHV0c0VudHJ5GkoKEUxvc3NGbklucHV0c0VudHJ5EgsKA2tleRgBIAEoCRIkCgV2YWx1ZRgCIAEoCzIVLnRpbmtlcl9wdWJsaWMuVGVuc29yOgI4ASKfAQoFQ2h1bmsSNwoMZW5jb2RlZF90ZXh0GAEgASgLMh8udGlua2VyX3B1YmxpYy5FbmNvZGVkVGV4dENodW5rSAASKgoFaW1hZ2UYAiABKAsyGS50aW5rZXJfcHVibGljLkltYWdlQ2h1bmtIABIoCgRkbWVsGAMgASgLMhgudGlua2VyX3B1YmxpYy5EbWVsQ2h1bmtIAEIHCgVjaHVuayIiChBFbmNvZGVkVGV4dENodW5rEg4KBnRva2VucxgBIAEoDCIqCgpJbWFnZUNodW5rEgwKBGRhdGEYASABKAwSDgoGZm9ybWF0GAIgASgJIhkKCURtZWxDaHVuaxIMCgRkbWVsGAEgASgMIogBCgZUZW5zb3ISDwoFZGVuc2UYASABKAxIABIuCgpzcGFyc2VfY3NyGAIgASgLMhgudGlua2VyX3B1YmxpYy5TcGFyc2VDc3JIABIjCgVkdHlwZRgDIAEoDjIULnRpbmtlcl9wdWJsaWMuRFR5cGUSDQoFc2hhcGUYBCADKANCCQoHc3RvcmFnZSJGCglTcGFyc2VDc3ISDgoGdmFsdWVzGAEgASgMEhQKDGNyb3dfaW5kaWNlcxgCIAEoDBITCgtjb2xfaW5kaWNlcxgDIAEoDCLdAQoVRm9yd2FyZEJhY2t3YXJkT3V0cHV0EhsKE2xvc3NfZm5fb3V0cHV0X3R5cGUYASABKAkSMwoPbG9zc19mbl9vdXRwdXRzGAIgAygLMhoudGlua2VyX3B1YmxpYy5BcnJheVJlY29yZBJCCgdtZXRyaWNzGAMgAygLMjEudGlua2VyX3B1YmxpYy5Gb3J3YXJkQmFja3dhcmRPdXRwdXQuTWV0cmljc0VudHJ5Gi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIrgBCgtBcnJheVJlY29yZBIQCgh0eXBlX3RhZxgBIAEoCRI2CgZmaWVsZHMYAiADKAsyJi50aW5rZXJfcHVibGljLkFycmF5UmVjb3JkLkZpZWxkc0VudHJ5EhIKCm51bV9kYXR1bXMYAyABKAMaSwoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEisKBXZhbHVlGAIgASgLMhwudGlua2VyX3B1YmxpYy5CYXRjaGVkVGVuc29yOgI4ASJrCg1CYXRjaGVkVGVuc29yEgwKBGRhdGEYASABKAwSDwoHb2Zmc2V0cxgCIAEoDBIjCgVkdHlwZRgDIAEoDjIULnRpbmtlcl9wdWJsaWMuRFR5cGUSFgoOdHJhaWxpbmdfc2hhcGUYBCADKAMidQoOU2FtcGxlUmVzcG9uc2USMQoJc2VxdWVuY2VzGAEgAygLMh4udGlua2VyX3B1YmxpYy5TYW1wbGVkU2VxdWVuY2USHAoPcHJvbXB0X2xvZ3Byb2JzGAIgASgMSACIAQFCEgoQX3Byb21wdF9sb2dwcm9icyJ1Cg9TYW1wbGVkU2VxdWVuY2USLgoLc3RvcF9yZWFzb24YASABKA4yGS50aW5rZXJfcHVibGljLlN0b3BSZWFzb24SDgoGdG9rZW5zGAIgASgMEhUKCGxvZ3Byb2JzGAMgASgMSACIAQFCCwoJX2xvZ3Byb2JzKmcKBURUeXBlEhUKEURUWVBFX1VOU1BFQ0lGSUVEEAASEQoNRFRZUEVfRkxPQVQzMhABEg8KC0RUWVBFX0lOVDY0EAISDwoLRFRZUEVfSU5UMzIQAxISCg5EVFlQRV9CRkxPQVQxNhAEKjoKClN0b3BSZWFzb24SFAoQU1RPUF9SRUFTT05fU1RPUBAAEhYKElNUT1BfUkVBU09OX0xFTkdUSBABYgZwcm90bzM");
+  fileDesc("Cgx0aW5rZXIucHJvdG8SDXRpbmtlcl9wdWJsaWMiuAMKFkZvcndhcmRCYWNrd2FyZFJlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkSDgoGc2VxX2lkGAIgASgFEiIKBGRhdGEYAyADKAsyFC50aW5rZXJfcHVibGljLkRhdHVtEg8KB2xvc3NfZm4YBCABKAkSTwoObG9zc19mbl9jb25maWcYBSADKAsyNy50aW5rZXJfcHVibGljLkZvcndhcmRCYWNrd2FyZFJlcXVlc3QuTG9zc0ZuQ29uZmlnRW50cnkSFAoMZm9yd2FyZF9vbmx5GAYgASgIElQKEWxvc3NfZm5fY29uZmlnX3YyGAcgAygLMjkudGlua2VyX3B1YmxpYy5Gb3J3YXJkQmFja3dhcmRSZXF1ZXN0Lkxvc3NGbkNvbmZpZ1YyRW50cnkaMwoRTG9zc0ZuQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARpVChNMb3NzRm5Db25maWdWMkVudHJ5EgsKA2tleRgBIAEoCRItCgV2YWx1ZRgCIAEoCzIeLnRpbmtlcl9wdWJsaWMuTG9zc0NvbmZpZ1ZhbHVlOgI4ASI8Cg9Mb3NzQ29uZmlnVmFsdWUSEAoGbnVtYmVyGAEgASgBSAASDgoEdGV4dBgCIAEoCUgAQgcKBXZhbHVlIr4BCgVEYXR1bRIpCgttb2RlbF9pbnB1dBgBIAMoCzIULnRpbmtlcl9wdWJsaWMuQ2h1bmsSPgoObG9zc19mbl9pbnB1dHMYAiADKAsyJi50aW5rZXJfcHVibGljLkRhdHVtLkxvc3NGbklucHV0c0VudHJ5GkoKEUxvc3NGbklucHV0c0VudHJ5EgsKA2tleRgBIAEoCRIkCgV2YWx1ZRgCIAEoCzIVLnRpbmtlcl9wdWJsaWMuVGVuc29yOgI4ASKfAQoFQ2h1bmsSNwoMZW5jb2RlZF90ZXh0GAEgASgLMh8udGlua2VyX3B1YmxpYy5FbmNvZGVkVGV4dENodW5rSAASKgoFaW1hZ2UYAiABKAsyGS50aW5rZXJfcHVibGljLkltYWdlQ2h1bmtIABIoCgRkbWVsGAMgASgLMhgudGlua2VyX3B1YmxpYy5EbWVsQ2h1bmtIAEIHCgVjaHVuayIiChBFbmNvZGVkVGV4dENodW5rEg4KBnRva2VucxgBIAEoDCIqCgpJbWFnZUNodW5rEgwKBGRhdGEYASABKAwSDgoGZm9ybWF0GAIgASgJIhkKCURtZWxDaHVuaxIMCgRkbWVsGAEgASgMIogBCgZUZW5zb3ISDwoFZGVuc2UYASABKAxIABIuCgpzcGFyc2VfY3NyGAIgASgLMhgudGlua2VyX3B1YmxpYy5TcGFyc2VDc3JIABIjCgVkdHlwZRgDIAEoDjIULnRpbmtlcl9wdWJsaWMuRFR5cGUSDQoFc2hhcGUYBCADKANCCQoHc3RvcmFnZSJGCglTcGFyc2VDc3ISDgoGdmFsdWVzGAEgASgMEhQKDGNyb3dfaW5kaWNlcxgCIAEoDBITCgtjb2xfaW5kaWNlcxgDIAEoDCLdAQoVRm9yd2FyZEJhY2t3YXJkT3V0cHV0EhsKE2xvc3NfZm5fb3V0cHV0X3R5cGUYASABKAkSMwoPbG9zc19mbl9vdXRwdXRzGAIgAygLMhoudGlua2VyX3B1YmxpYy5BcnJheVJlY29yZBJCCgdtZXRyaWNzGAMgAygLMjEudGlua2VyX3B1YmxpYy5Gb3J3YXJkQmFja3dhcmRPdXRwdXQuTWV0cmljc0VudHJ5Gi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIrgBCgtBcnJheVJlY29yZBIQCgh0eXBlX3RhZxgBIAEoCRI2CgZmaWVsZHMYAiADKAsyJi50aW5rZXJfcHVibGljLkFycmF5UmVjb3JkLkZpZWxkc0VudHJ5EhIKCm51bV9kYXR1bXMYAyABKAMaSwoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEisKBXZhbHVlGAIgASgLMhwudGlua2VyX3B1YmxpYy5CYXRjaGVkVGVuc29yOgI4ASJrCg1CYXRjaGVkVGVuc29yEgwKBGRhdGEYASABKAwSDwoHb2Zmc2V0cxgCIAEoDBIjCgVkdHlwZRgDIAEoDjIULnRpbmtlcl9wdWJsaWMuRFR5cGUSFgoOdHJhaWxpbmdfc2hhcGUYBCADKAMi+wIKDlNhbXBsZVJlc3BvbnNlEjEKCXNlcXVlbmNlcxgBIAMoCzIeLnRpbmtlcl9wdWJsaWMuU2FtcGxlZFNlcXVlbmNlEhwKD3Byb21wdF9sb2dwcm9icxgCIAEoDEgAiAEBEj4KFHRvcGtfcHJvbXB0X2xvZ3Byb2JzGAMgASgLMhsudGlua2VyX3B1YmxpYy5Ub3BrTG9ncHJvYnNIAYgBARI6ChZ0YXJnZXRfcHJvbXB0X2xvZ3Byb2JzGAUgASgLMhUudGlua2VyX3B1YmxpYy5UZW5zb3JIAogBARI+ChFwcm9tcHRfYWx0X3Rva2VucxgGIAEoCzIeLnRpbmtlcl9wdWJsaWMuUHJvbXB0QWx0VG9rZW5zSAOIAQFCEgoQX3Byb21wdF9sb2dwcm9ic0IXChVfdG9wa19wcm9tcHRfbG9ncHJvYnNCGQoXX3RhcmdldF9wcm9tcHRfbG9ncHJvYnNCFAoSX3Byb21wdF9hbHRfdG9rZW5zItABCg9TYW1wbGVkU2VxdWVuY2USLgoLc3RvcF9yZWFzb24YASABKA4yGS50aW5rZXJfcHVibGljLlN0b3BSZWFzb24SDgoGdG9rZW5zGAIgASgMEhUKCGxvZ3Byb2JzGAMgASgMSACIAQESPwoVdG9wa19zYW1wbGVkX2xvZ3Byb2JzGAQgASgLMhsudGlua2VyX3B1YmxpYy5Ub3BrTG9ncHJvYnNIAYgBAUILCglfbG9ncHJvYnNCGAoWX3RvcGtfc2FtcGxlZF9sb2dwcm9icyJOCgxUb3BrTG9ncHJvYnMSEQoJdG9rZW5faWRzGAEgASgMEhAKCGxvZ3Byb2JzGAIgASgMEgkKAWsYAyABKA0SDgoGbGVuZ3RoGAQgASgNImEKD1Byb21wdEFsdFRva2VucxIlCgZ0b2tlbnMYASABKAsyFS50aW5rZXJfcHVibGljLlRlbnNvchInCghsb2dwcm9icxgCIAEoCzIVLnRpbmtlcl9wdWJsaWMuVGVuc29yKmcKBURUeXBlEhUKEURUWVBFX1VOU1BFQ0lGSUVEEAASEQoNRFRZUEVfRkxPQVQzMhABEg8KC0RUWVBFX0lOVDY0EAISDwoLRFRZUEVfSU5UMzIQAxISCg5EVFlQRV9CRkxPQVQxNhAEKjoKClN0b3BSZWFzb24SFAoQU1RPUF9SRUFTT05fU1RPUBAAEhYKElNUT1BfUkVBU09OX0xFTkdUSBABYgZwcm90bzM");
 
 /**
  * @generated from message tinker_public.ForwardBackwardRequest
@@ -380,6 +380,21 @@ export type SampleResponse = Message<"tinker_public.SampleResponse"> & {
    * @generated from field: optional bytes prompt_logprobs = 2;
    */
   promptLogprobs?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional tinker_public.TopkLogprobs topk_prompt_logprobs = 3;
+   */
+  topkPromptLogprobs?: TopkLogprobs | undefined;
+
+  /**
+   * @generated from field: optional tinker_public.Tensor target_prompt_logprobs = 5;
+   */
+  targetPromptLogprobs?: Tensor | undefined;
+
+  /**
+   * @generated from field: optional tinker_public.PromptAltTokens prompt_alt_tokens = 6;
+   */
+  promptAltTokens?: PromptAltTokens | undefined;
 };
 
 /**
@@ -411,6 +426,11 @@ export type SampledSequence = Message<"tinker_public.SampledSequence"> & {
    * @generated from field: optional bytes logprobs = 3;
    */
   logprobs?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional tinker_public.TopkLogprobs topk_sampled_logprobs = 4;
+   */
+  topkSampledLogprobs?: TopkLogprobs | undefined;
 };
 
 /**
@@ -419,6 +439,66 @@ export type SampledSequence = Message<"tinker_public.SampledSequence"> & {
  */
 export const SampledSequenceSchema: GenMessage<SampledSequence> = /*@__PURE__*/
   messageDesc(file_tinker, 13);
+
+/**
+ * length rows of k cells; one that holds nothing has token 0 and log-probability -99999
+ *
+ * @generated from message tinker_public.TopkLogprobs
+ */
+export type TopkLogprobs = Message<"tinker_public.TopkLogprobs"> & {
+  /**
+   * int32, little-endian
+   *
+   * @generated from field: bytes token_ids = 1;
+   */
+  tokenIds: Uint8Array;
+
+  /**
+   * float32, little-endian
+   *
+   * @generated from field: bytes logprobs = 2;
+   */
+  logprobs: Uint8Array;
+
+  /**
+   * @generated from field: uint32 k = 3;
+   */
+  k: number;
+
+  /**
+   * @generated from field: uint32 length = 4;
+   */
+  length: number;
+};
+
+/**
+ * Describes the message tinker_public.TopkLogprobs.
+ * Use `create(TopkLogprobsSchema)` to create a new message.
+ */
+export const TopkLogprobsSchema: GenMessage<TopkLogprobs> = /*@__PURE__*/
+  messageDesc(file_tinker, 14);
+
+/**
+ * @generated from message tinker_public.PromptAltTokens
+ */
+export type PromptAltTokens = Message<"tinker_public.PromptAltTokens"> & {
+  /**
+   * @generated from field: tinker_public.Tensor tokens = 1;
+   */
+  tokens?: Tensor | undefined;
+
+  /**
+   * @generated from field: tinker_public.Tensor logprobs = 2;
+   */
+  logprobs?: Tensor | undefined;
+};
+
+/**
+ * Describes the message tinker_public.PromptAltTokens.
+ * Use `create(PromptAltTokensSchema)` to create a new message.
+ */
+export const PromptAltTokensSchema: GenMessage<PromptAltTokens> = /*@__PURE__*/
+  messageDesc(file_tinker, 15);
 
 /**
  * @generated from enum tinker_public.DType

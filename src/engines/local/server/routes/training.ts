@@ -1,8 +1,10 @@
-import { fromBinary } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { DomainError } from '../../../../core/errors';
-import { decodeForwardBackwardRequest, forwardBackwardRequestFromJson } from '../../../tinker/codec';
-import { ForwardBackwardRequestSchema } from '../../../tinker/generated/tinker_pb';
+import {
+  decodeForwardBackwardRequest,
+  forwardBackwardRequestFromJson,
+  readRequestEnvelope,
+} from '../../../tinker/codec';
 import {
   CreateModelBody,
   ForwardBackwardEnvelope,
@@ -63,6 +65,8 @@ function refusingBadOnes(service: EngineService, body: unknown, handle: (body: u
   try {
     return handle(body);
   } catch (error) {
+    // What is only put off must keep its place.
+    if (error instanceof ProtocolError && error.status === 429) throw error;
     const envelope = NumberedRequest.safeParse(Buffer.isBuffer(body) ? envelopeOf(body) : body);
     if (envelope.success) service.training.refuse(envelope.data.model_id, envelope.data.seq_id);
     throw error;
@@ -71,12 +75,8 @@ function refusingBadOnes(service: EngineService, body: unknown, handle: (body: u
 
 /** Model and number of a message whose tensors may be unreadable. */
 function envelopeOf(bytes: Buffer): unknown {
-  try {
-    const { modelId, seqId } = fromBinary(ForwardBackwardRequestSchema, bytes);
-    return { model_id: modelId, seq_id: seqId };
-  } catch {
-    return null;
-  }
+  const envelope = readRequestEnvelope(bytes);
+  return envelope && { model_id: envelope.modelId, seq_id: envelope.seqId };
 }
 
 function readForwardBackward(body: unknown, forwardOnly: boolean): NumberedForwardBackward {

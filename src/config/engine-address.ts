@@ -1,0 +1,19 @@
+import { DomainError } from '../core/errors';
+
+/** Where the service's own client goes. */
+export const OFFICIAL_SERVICE = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
+
+export function isOfficialService(url: string): boolean {
+  return URL.canParse(url) && new URL(url).host === new URL(OFFICIAL_SERVICE).host;
+}
+
+const KEY = /tml-|eyJ[\w-]{8}|[?#@]/;
+
+/** Refuses an address that holds a key, a user or a query: addresses are printed and stored. Says where, and never what. */
+export function refuseKeyInAddress(source: string, address: string): void {
+  if (!KEY.test(address)) return;
+  throw new DomainError(
+    'bad-config',
+    `${source}: the address of the training service holds a key, user or query, and addresses are printed and stored. Give the bare address, and the key in TINKER_API_KEY.`,
+  );
+}

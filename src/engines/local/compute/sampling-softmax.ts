@@ -1,0 +1,40 @@
+import { logprobOf } from './train-slice';
+import type { Pointer } from './kernels';
+import type { Network } from './network';
+import type { Workspace } from './workspace';
+
+/** Distributions over the vocabulary, one a row. */
+export interface Softmax {
+  probabilities(row: number): Float32Array;
+  /** Before the temperature. */
+  logits(row: number): Float32Array;
+  logprob(row: number, token: number): number;
+}
+
+export function softmaxOf(
+  space: Workspace,
+  network: Network,
+  { logits, temperatures }: { readonly logits: Pointer; readonly temperatures: readonly number[] },
+): Softmax {
+  const { vocabSize } = network.shape;
+  const rows = temperatures.length;
+  const inverses = Float32Array.from(temperatures, (temperature) => 1 / temperature);
+  const probabilities = space.allocate(rows * vocabSize);
+  const statistics = space.allocate(rows * 2);
+  space.kernels.softmaxRows(rows, vocabSize, logits, space.storeFloats(inverses), probabilities, statistics);
+  const viewOf = (table: Pointer, row: number): Float32Array => {
+    const start = table / 4 + row * vocabSize;
+    return space.floats.subarray(start, start + vocabSize);
+  };
+  return {
+    probabilities: (row) => viewOf(probabilities, row),
+    logits: (row) => viewOf(logits, row),
+    logprob: (row, token) =>
+      logprobOf(space, {
+        logits: logits + row * vocabSize * 4,
+        statistics: statistics + row * 8,
+        token,
+        inverseTemperature: inverses[row] ?? 1,
+      }),
+  };
+}
