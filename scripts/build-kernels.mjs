@@ -25,6 +25,8 @@ function compile(name, more) {
       'stub',
       '--use',
       'abort=',
+      '--disableWarning',
+      '112',
       ...features,
       ...memory,
       ...more,

@@ -32,7 +32,7 @@ export async function checkService({ url, apiKey, config }: ServiceQuestion): Pr
   try {
     const engine = await engines.connect({ ...config.engine, url }, { baseModel: config.model, signal });
     try {
-      requireOffered(config.model, await engine.client.capabilities({ signal }), url);
+      requireOffered(config.model, await engine.client.capabilities({ signal }), engine);
       return { server: engine.profile.server };
     } finally {
       await engine.client.close();

@@ -1,5 +1,5 @@
 import { EMPTY_LOGPROB } from './sampling';
-import type { NumberTable, SampleRequest, TokenCells } from './sampling';
+import type { NumberTable, SampleRequest, SampleResult, TokenCells } from './sampling';
 
 /** Cells of scores one request may ask for: 2 MiB in binary. */
 export const MOST_SCORE_CELLS = 262_144;
@@ -47,6 +47,23 @@ export function countScoreCells(request: SampleRequest, contextLength: number): 
     drawn * (request.topSampledLogprobs ?? 0) +
     (request.promptTargets?.values.length ?? 0)
   );
+}
+
+/** What a result holds in memory beyond its tokens and their log-probabilities. */
+export function bytesOfScores({
+  sequences,
+  topPromptLogprobs,
+  promptTargetLogprobs,
+  promptAlternatives,
+}: SampleResult): number {
+  const cells = [topPromptLogprobs, promptAlternatives, ...sequences.map(({ topLogprobs }) => topLogprobs)];
+  const { values, sparse } = promptTargetLogprobs ?? { values: null, sparse: null };
+  return [
+    ...cells.flatMap((each) => [each?.tokens, each?.logprobs]),
+    values,
+    sparse?.rowStarts,
+    sparse?.columns,
+  ].reduce((sum, array) => sum + (array?.byteLength ?? 0), 0);
 }
 
 /** Why the scores that a request asks for cannot be given; null where they can. */

@@ -13,13 +13,18 @@ export interface TokenizerAccess {
 /** Models that ship with Everstep, beside the source and beside the build alike. */
 const SHIPPED = new Map([['everstep/tiny', join(__dirname, '..', '..', 'models', 'everstep-tiny')]]);
 
+/** Meta's own folders are gated. Their tokenizer is one and the same, and open here, where the official client takes it from too. */
+const OPEN_TOKENIZERS: readonly (readonly [RegExp, string])[] = [
+  [/^meta-llama\/Llama-3/, 'thinkingmachineslabinc/meta-llama-3-instruct-tokenizer'],
+];
+
 /** The tokenizer of a model: shipped, in a local folder, or on the hub. A suffix such as `:peft:131072` is no part of it. */
 export async function tokenizerOf(name: string, access: TokenizerAccess): Promise<ChatTokenizer> {
   const model = isAbsolute(name) ? name : (name.split(':')[0] ?? '');
   const folder = SHIPPED.get(model) ?? (isAbsolute(model) && existsSync(model) ? model : null);
   if (folder !== null) return loadTokenizer({ folder });
   return loadTokenizer({
-    hub: model,
+    hub: OPEN_TOKENIZERS.find(([models]) => models.test(model))?.[1] ?? model,
     cacheFolder: access.cacheFolder,
     ...(access.token !== undefined && { token: access.token }),
   });

@@ -19,6 +19,8 @@ interface Service {
   /** What a wrong address is corrected in. */
   readonly source: string;
   readonly apiKey: string | null;
+  /** By a person or a stack, rather than guessed from the key. */
+  readonly isNamed: boolean;
 }
 
 /** Whether address and key of the training service work, by calls that cost nothing. */
@@ -33,7 +35,9 @@ export async function diagnoseEngine(environment: Environment): Promise<Finding[
 /** The one that is named, or the local one; with a key and no name the official one too. */
 function servicesOf({ engineUrl, engineApiKey, dataFolder }: Environment): Service[] {
   if (engineUrl !== null)
-    return [{ name: 'engine', url: engineUrl, source: 'TINKER_BASE_URL', apiKey: engineApiKey }];
+    return [
+      { name: 'engine', url: engineUrl, source: 'TINKER_BASE_URL', apiKey: engineApiKey, isNamed: true },
+    ];
   const local = findStack(dataFolder)?.engineUrl;
   const official = {
     name: 'tinker service',
@@ -42,8 +46,10 @@ function servicesOf({ engineUrl, engineApiKey, dataFolder }: Environment): Servi
     apiKey: engineApiKey,
   };
   return [
-    ...(local === undefined ? [] : [{ name: 'engine', url: local, source: 'the stack', apiKey: null }]),
-    ...(engineApiKey === null ? [] : [official]),
+    ...(local === undefined
+      ? []
+      : [{ name: 'engine', url: local, source: 'the stack', apiKey: null, isNamed: true }]),
+    ...(engineApiKey === null ? [] : [{ ...official, isNamed: false }]),
   ];
 }
 
@@ -53,9 +59,10 @@ async function diagnoseService(service: Service): Promise<Finding> {
     refuseKeyInAddress(source, url);
     return { name, ...(await askModels(service)) };
   } catch (error) {
-    if (error instanceof DomainError) return { name, status: 'missing', ...explained(error, service) };
-    const found = `${url}: nothing helpful came back in ${LIMIT_MS / 1000} s`;
-    return { name, status: 'missing', found, remedy: `Start it, or correct ${source}.` };
+    const failure = error instanceof DomainError ? error : slow(url);
+    // A key lies in the environment also where only the local engine is used.
+    const isMissing = service.isNamed || failure.code !== 'unreachable';
+    return { name, status: isMissing ? 'missing' : 'note', ...explained(failure, service) };
   }
 }
 
@@ -80,6 +87,10 @@ async function askModels({ url, apiKey }: Service): Promise<Omit<Finding, 'name'
   } finally {
     await client.close();
   }
+}
+
+function slow(url: string): DomainError {
+  return new DomainError('unreachable', `${url}: nothing helpful came back in ${LIMIT_MS / 1000} s.`);
 }
 
 function unpaid(url: string): DomainError {

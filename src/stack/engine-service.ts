@@ -4,6 +4,8 @@ import path from 'node:path';
 import type { Environment } from '../config/environment';
 import { createModelRuntime } from '../engines/local/compute/create-model-runtime';
 import { startLocalEngine } from '../engines/local/engine';
+import { parseSeeded, parseStrike } from '../engines/local/server/strict/strike';
+import { StrictMode } from '../engines/local/server/strict/strict-mode';
 import { createServiceLogger } from '../workers/service-log';
 import { exitWithin } from './service-lifetime';
 import type { StopReason } from './service-lifetime';
@@ -14,8 +16,17 @@ export interface EngineServiceOptions {
   /** Where others may reach it; the engine asks for no credentials, so 127.0.0.1 unless in a closed network. */
   readonly host: string;
   readonly threads: number | null;
+  /** Behave like the official service, for tests of clients. */
+  readonly strict: StrictFlags | null;
   readonly stop: Promise<StopReason>;
   readonly onReady: (line: string) => void;
+}
+
+/** What befalls clients, in the words of the command line. */
+export interface StrictFlags {
+  readonly strikes: readonly string[];
+  /** `SEED/RATE`. */
+  readonly seeded: string | null;
 }
 
 const LOOPBACK = '127.0.0.1';
@@ -24,6 +35,7 @@ const STOP_LIMIT_MS = 4000;
 /** `everstep engine`: the local training engine in the foreground. Returns the exit code. */
 export async function runEngineService(options: EngineServiceOptions): Promise<number> {
   const { environment } = options;
+  const strict = options.strict && strictMode(options.strict, environment.engineApiKey);
   const logger = createServiceLogger({ service: 'engine', level: environment.logLevel });
   const runtime = await createModelRuntime({
     ...(options.threads === null ? {} : { threads: options.threads }),
@@ -34,6 +46,7 @@ export async function runEngineService(options: EngineServiceOptions): Promise<n
     port: isLocal ? options.port : 0,
     dataFolder: path.join(environment.dataFolder, 'engine'),
     logger,
+    ...(strict && { strict }),
   });
   const entrance = isLocal ? null : await openEntrance(options, Number(new URL(engine.url).port));
   options.onReady(
@@ -46,6 +59,14 @@ export async function runEngineService(options: EngineServiceOptions): Promise<n
   await engine.close();
   await runtime.close();
   return end.exitCode;
+}
+
+function strictMode({ strikes, seeded }: StrictFlags, apiKey: string | null): StrictMode {
+  return new StrictMode({
+    strikes: strikes.map(parseStrike),
+    ...(apiKey !== null && { apiKeys: [apiKey] }),
+    ...(seeded !== null && { seeded: parseSeeded(seeded) }),
+  });
 }
 
 /** The engine itself listens on the loopback interface only; this passes connections from another one on to it. */

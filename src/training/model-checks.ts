@@ -1,8 +1,14 @@
 import type { SupervisedConfig } from '../config/supervised-config';
 import { DomainError } from '../core/errors';
-import type { SupportedModel } from '../engines/tinker/profile';
+import type { ServerProfile, SupportedModel } from '../engines/tinker/profile';
 import { checkRendererFits, recommendedRendererFor } from '../renderers/recommended-renderer';
 
+interface Service {
+  readonly url: string;
+  readonly profile: Pick<ServerProfile, 'server'>;
+}
+
+const ELSEWHERE = ' For others set TINKER_API_KEY (the Tinker service), or name a service with --engine.';
 const LISTED = 8;
 const NEAREST = 3;
 const NEAR_ENOUGH = 0.5;
@@ -15,12 +21,13 @@ export function rendererFor({ renderer, model }: Pick<SupervisedConfig, 'rendere
 }
 
 /** Refuses a model that the service does not train, with the names most like it. A service that lists nothing is asked by opening it. */
-export function requireOffered(model: string, models: readonly SupportedModel[], url: string): void {
+export function requireOffered(model: string, models: readonly SupportedModel[], service: Service): void {
   if (models.length === 0 || models.some(({ name, isTrainable }) => name === model && isTrainable)) return;
   const names = models.filter(({ isTrainable }) => isTrainable).map(({ name }) => name);
+  const isOurs = service.profile.server === 'everstep';
   throw new DomainError(
     'unknown-model',
-    `model: "${model}" is not offered for training by ${url}. ${remedyFor(model, names)}`,
+    `model: "${model}" is not offered for training by ${service.url}. ${remedyFor(model, names)}${isOurs ? ELSEWHERE : ''}`,
   );
 }
 

@@ -108,7 +108,7 @@ export async function prepareRun(
 
 async function openEngine(engines: EngineAccess, config: SupervisedConfig): Promise<EngineConnection> {
   const engine = await engines.connect(config.engine, { baseModel: config.model });
-  requireOffered(config.model, await engine.client.capabilities(), engine.url);
+  requireOffered(config.model, await engine.client.capabilities(), engine);
   return engine;
 }
 

@@ -267,6 +267,43 @@ test('a sampler draws the same from the same weights and seed, in both codecs', 
   expect(text).toEqual(binary);
 });
 
+test('scores beyond those of what was drawn arrive the same in both codecs', async () => {
+  const rows = PROMPT.length - 1;
+  const request = {
+    prompt: PROMPT,
+    numSamples: 2,
+    params: { maxTokens: 3, temperature: 1, topK: -1, topP: 1, seed: 11, stop: [] },
+    promptLogprobs: true,
+    topPromptLogprobs: 4,
+    topSampledLogprobs: 2,
+    promptAlternatives: 3,
+    promptTargets: {
+      rowCount: rows,
+      columnCount: 5,
+      values: Int32Array.from(PROMPT.slice(1)),
+      sparse: {
+        rowStarts: Int32Array.from({ length: rows + 1 }, (_, row) => row),
+        columns: new Int32Array(rows).fill(4),
+      },
+    },
+  };
+
+  const binary = await connect().createSampler({ baseModel: RANDOM_MODEL }).sample(request);
+  const text = await connect({ profile: { codec: 'json' } })
+    .createSampler({ baseModel: RANDOM_MODEL })
+    .sample(request);
+
+  expect(text).toEqual(binary);
+  expect(binary.promptTargetLogprobs).toEqual({
+    ...request.promptTargets,
+    values: Float32Array.from(binary.promptLogprobs?.slice(1) ?? [], Number),
+  });
+  expect(binary.topPromptLogprobs?.tokens).toHaveLength(PROMPT.length * 4);
+  expect(binary.promptAlternatives).toMatchObject({ width: 3 });
+  expect(binary.promptAlternatives?.tokens).toHaveLength(rows * 3);
+  expect(binary.sequences.map(({ topLogprobs }) => topLogprobs?.logprobs.length)).toEqual([6, 6]);
+});
+
 test('a base model can be sampled without training anything', async () => {
   const sampler = connect().createSampler({ baseModel: RANDOM_MODEL });
   const params = { maxTokens: 4, temperature: 0, topK: -1, topP: 1, stop: [] };

@@ -1,5 +1,7 @@
 import { Command } from 'commander';
 import { readEnvironment } from '../../config/environment';
+import { DomainError } from '../../core/errors';
+import type { StrictFlags } from '../../stack/engine-service';
 import { runEngineService } from '../../stack/engine-service';
 import { endService, waitForStop } from '../../stack/service-lifetime';
 import type { ServiceFlags } from '../service-options';
@@ -9,6 +11,9 @@ interface EngineFlags extends ServiceFlags {
   readonly port: number;
   readonly host: string;
   readonly threads?: number;
+  readonly strict?: boolean;
+  readonly strike?: readonly string[];
+  readonly strikeSeed?: string;
 }
 
 export function createCommand(): Command {
@@ -17,16 +22,37 @@ export function createCommand(): Command {
     .requiredOption('--port <port>', 'where the engine listens', parsePort)
     .option('--host <address>', 'on which interface; it asks for no credentials', '127.0.0.1')
     .option('--threads <n>', 'threads (one a core); results do not depend on it', parseCount)
+    .option('--strict', 'behave like the official service as far as known; for testing clients')
+    .option(
+      '--strike <what>',
+      'with --strict, a trouble clients meet: TROUBLE:ROUTE@N, e.g. payment:forward_backward@3; may be repeated',
+      collect,
+    )
+    .option(
+      '--strike-seed <seed/rate>',
+      'with --strict, troubles by seed at this share of requests, e.g. 7/0.02',
+    )
     .action(async (flags: EngineFlags) => {
       const exitCode = await runEngineService({
         environment: readEnvironment(flags),
         port: flags.port,
         host: flags.host,
         threads: flags.threads ?? null,
+        strict: strictFlags(flags),
         stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),
         onReady: printReady,
       });
       endService(exitCode);
     });
   return addServiceOptions(addPlaces(command, { store: false }));
+}
+
+function strictFlags({ strict, strike = [], strikeSeed }: EngineFlags): StrictFlags | null {
+  if (strict === true) return { strikes: strike, seeded: strikeSeed ?? null };
+  if (strike.length === 0 && strikeSeed === undefined) return null;
+  throw new DomainError('bad-config', '--strike and --strike-seed need --strict. Add it.');
+}
+
+function collect(value: string, previous: readonly string[] = []): string[] {
+  return [...previous, value];
 }

@@ -57,7 +57,10 @@ export function createAuthorization({ apiKey, isExchanged, exchange }: Authoriza
       return apiKey !== undefined && (await isExchanged()) ? currentToken() : apiKey;
     },
     renew(refused) {
-      if (refused === latest) token = null;
+      if (refused === latest) {
+        token = null;
+        latest = null;
+      }
       return refused !== undefined && refused !== apiKey;
     },
   };

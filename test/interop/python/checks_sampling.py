@@ -30,6 +30,7 @@ from session import (
 
 QUESTION = "What is 37 plus 58?"
 NEVER: list[int] = []
+VOCABULARY = 264
 
 
 def run(session: Session, report: Report) -> None:
@@ -44,7 +45,10 @@ def run(session: Session, report: Report) -> None:
     report.check("sampling: prompt log-probabilities", lambda: prompt_logprobs(session))
     report.check("compute_logprobs equals the forward pass", lambda: same_as_forward(session))
     report.check("sampling: top-k prompt log-probabilities", lambda: topk_prompt_logprobs(session))
-    report.check("sampling: options of newer clients", lambda: newer_options(session))
+    report.check("sampling: scores of a prompt's end", lambda: last_scores(session))
+    report.check("sampling: top-k log-probabilities of what is drawn", lambda: topk_sample_logprobs(session))
+    report.check("sampling: log-probabilities of tokens asked for", lambda: target_prompt_logprobs(session))
+    report.check("sampling: alternatives to the prompt's tokens", lambda: prompt_alternatives(session))
     report.check("sampling: many requests at once", lambda: many(session))
 
 
@@ -183,41 +187,142 @@ def same_as_forward(session: Session) -> object:
 def topk_prompt_logprobs(session: Session) -> object:
     client = session.base_sampler()
     tokens = text_tokens(SENTENCES[0])
-    try:
-        result = sample(client, prompt(SENTENCES[0]), greedy(1), topk_prompt_logprobs=3)
-    except tinker.UnprocessableEntityError as refusal:
-        expect("topk_prompt_logprobs" in str(refusal), f"the refusal does not name the option: {refusal}")
-        raise Skip("refused with a reason: this engine has no top-k prompt log-probabilities") from refusal
-    rows = result.topk_prompt_logprobs
     scores = wait(client.compute_logprobs(prompt(SENTENCES[0])))
-    expect_equal(len(rows), len(tokens), "rows")
-    for index in range(1, len(tokens)):
-        row = dict(rows[index])
-        expect_equal(len(row), 3, f"entries of row {index}")
-        values = [value for _, value in rows[index]]
-        expect(values == sorted(values, reverse=True), f"row {index} is not in order")
-        if tokens[index] in row:
-            expect_close(row[tokens[index]], scores[index], f"score of token {index}")
-        else:
-            expect(scores[index] <= values[-1], f"token {index} is better than the best three")
-    return digest([value for row in rows[1:] for _, value in row])
+    tables = {}
+    for count in (1, 20, VOCABULARY, VOCABULARY + 10):
+        rows = sample(client, prompt(SENTENCES[0]), greedy(1), topk_prompt_logprobs=count).topk_prompt_logprobs
+        expect_equal(len(rows), len(tokens), "rows")
+        expect(rows[0] is None, "the first token has candidates although nothing predicts it")
+        for index in range(1, len(tokens)):
+            check_candidates(rows[index], min(count, VOCABULARY), f"row {index} of {count}")
+        tables[count] = rows
+    whole = tables[VOCABULARY]
+    expect_equal(tables[VOCABULARY + 10], whole, "more candidates than the vocabulary has")
+    for count in (1, 20):
+        expect_equal(tables[count][1:], [row[:count] for row in whole[1:]], f"the best {count}")
+    expect_equal([None, *(dict(row)[token] for row, token in zip(whole[1:], tokens[1:]))], scores, "compute_logprobs")
+    for row in whole[1:]:
+        expect_close([sum(np.exp(value) for _, value in row)], [1.0], "the sum of all probabilities", 1e-4)
+    none = sample(client, prompt(SENTENCES[0]), greedy(1), topk_prompt_logprobs=0).topk_prompt_logprobs
+    expect(not none, f"candidates nobody asked for: {none}")
+    expect_raises(
+        (tinker.UnprocessableEntityError,),
+        lambda: sample(client, prompt(SENTENCES[0]), greedy(1), topk_prompt_logprobs=10**9),
+        says="topk_prompt_logprobs",
+    )
+    return digest([number for row in tables[20][1:] for pair in row for number in pair])
 
 
-def newer_options(session: Session) -> object:
-    """What this engine cannot do is refused by name, never silently left out; scores of a prompt's end are given."""
-    if session.version < (0, 38):
-        raise Skip("these options came with 0.38")
+def check_candidates(row: list[tuple[int, float]], count: int, what: str) -> None:
+    expect_equal(len({token for token, _ in row}), count, f"different tokens in {what}")
+    values = [value for _, value in row]
+    expect_equal(values, sorted(values, reverse=True), f"order of {what}")
+
+
+def last_scores(session: Session) -> object:
+    needs(session, (0, 38))
     client = session.base_sampler()
-    for option in ({"topk_sample_logprobs": 2}, {"prompt_alt_tokens_k": 2}):
-        expect_raises(
-            (tinker.UnprocessableEntityError,),
-            lambda given=option: sample(client, prompt("The "), greedy(1), **given),
-            says=next(iter(option)),
-        )
     scores = wait(client.compute_logprobs(prompt(SENTENCES[0])))
     tail = wait(client.compute_logprobs(prompt(SENTENCES[0]), prompt_logprobs_last_n=4))
     expect_equal(tail, [None] * (len(scores) - 4) + scores[-4:], "scores of the last four tokens")
+    options = {"include_prompt_logprobs": True, "topk_prompt_logprobs": 3}
+    whole = sample(client, prompt(SENTENCES[0]), greedy(1), **options).topk_prompt_logprobs
+    rows = sample(client, prompt(SENTENCES[0]), greedy(1), prompt_logprobs_last_n=4, **options).topk_prompt_logprobs
+    expect_equal(rows, [None] * (len(scores) - 4) + whole[-4:], "candidates of the last four tokens")
     return None
+
+
+def topk_sample_logprobs(session: Session) -> object:
+    needs(session, (0, 38))
+    client = session.base_sampler()
+    for given in (drawn(8), drawn(8, temperature=0.5), greedy(8, stop=NEVER)):
+        plain = sample(client, prompt("The "), given, 2).sequences
+        scored = sample(client, prompt("The "), given, 2, topk_sample_logprobs=VOCABULARY).sequences
+        for alone, sequence in zip(plain, scored, strict=True):
+            expect(alone.topk_logprobs is None, "candidates nobody asked for")
+            expect_equal(list(sequence.tokens), list(alone.tokens), "tokens with and without candidates")
+            expect_equal(len(sequence.topk_logprobs), len(sequence.tokens), "rows")
+            for row in sequence.topk_logprobs:
+                check_candidates(row, VOCABULARY, "a row")
+            found = [dict(row)[token] for row, token in zip(sequence.topk_logprobs, sequence.tokens)]
+            expect_equal(found, list(sequence.logprobs), "candidates and log-probabilities of what was drawn")
+    best = sample(client, prompt("The "), greedy(8, stop=NEVER), topk_sample_logprobs=1).sequences[0]
+    expect_equal([row[0][0] for row in best.topk_logprobs], list(best.tokens), "the best candidates and greedy tokens")
+    expect_raises(
+        (tinker.UnprocessableEntityError,),
+        lambda: sample(client, prompt("The "), greedy(8), topk_sample_logprobs=10**6),
+        says="topk_sample_logprobs",
+    )
+    return digest([value for row in best.topk_logprobs for _, value in row])
+
+
+def target_prompt_logprobs(session: Session) -> object:
+    needs(session, (0, 38))
+    client = session.base_sampler()
+    tokens = text_tokens(SENTENCES[0])
+    whole = sample(client, prompt(SENTENCES[0]), greedy(1), topk_prompt_logprobs=VOCABULARY).topk_prompt_logprobs
+    ids = np.array([[token, -1, index % VOCABULARY] for index, token in enumerate(tokens[1:])], dtype=np.int64)
+    dense = types.TensorData(data=ids.ravel().tolist(), dtype="int64", shape=list(ids.shape))
+    answer = sample(client, prompt(SENTENCES[0]), greedy(1), target_prompt_logprobs=dense).target_prompt_logprobs
+    expected = [
+        [0.0 if token == -1 else dict(row)[int(token)] for token in wanted]
+        for row, wanted in zip(whole[1:], ids, strict=True)
+    ]
+    expect_equal(answer.dtype, "float32", "dtype")
+    expect_equal(answer.tolist(), expected, "scores of a full table")
+    listed = types.TensorData(
+        data=[65, 66],
+        dtype="int64",
+        shape=[len(ids), 4],
+        sparse_crow_indices=[0] * len(ids) + [2],
+        sparse_col_indices=[0, 3],
+    )
+    sparse = sample(client, prompt(SENTENCES[0]), greedy(1), target_prompt_logprobs=listed).target_prompt_logprobs
+    expect_equal(list(sparse.shape), [len(ids), 4], "shape")
+    expect_equal(list(sparse.sparse_crow_indices), [0] * len(ids) + [2], "row pointers")
+    expect_equal(list(sparse.sparse_col_indices), [0, 3], "columns")
+    expect_equal([float(value) for value in sparse.data], [dict(whole[-1])[65], dict(whole[-1])[66]], "listed scores")
+    for data, shape, says in (
+        ([1, 2], [2, 1], "rows"),
+        ([-1] * len(ids), [len(ids), 1], "names no token"),
+        ([VOCABULARY] * len(ids), [len(ids), 1], "vocabulary"),
+    ):
+        wrong = types.TensorData(data=data, dtype="int64", shape=shape)
+        expect_raises(
+            (tinker.UnprocessableEntityError,),
+            lambda given=wrong: sample(client, prompt(SENTENCES[0]), greedy(1), target_prompt_logprobs=given),
+            says=says,
+        )
+    return digest([value for row in expected for value in row])
+
+
+def prompt_alternatives(session: Session) -> object:
+    needs(session, (0, 38))
+    client = session.base_sampler()
+    tokens = text_tokens(SENTENCES[0])
+    whole = sample(client, prompt(SENTENCES[0]), greedy(1), topk_prompt_logprobs=VOCABULARY).topk_prompt_logprobs
+    params = drawn(9, max_tokens=1, temperature=0.7)
+    first, again, other = (
+        sample(client, prompt(SENTENCES[0]), given, prompt_alt_tokens_k=200).prompt_alt_tokens
+        for given in (params, params, drawn(10, max_tokens=1, temperature=0.7))
+    )
+    expect_equal(list(first.tokens.shape), [len(tokens) - 1, 200], "shape")
+    expect_equal(first.tokens.tolist(), again.tokens.tolist(), "draws of the same seed")
+    expect(first.tokens.tolist() != other.tokens.tolist(), "another seed draws the same")
+    for row, ids, values in zip(whole[1:], first.tokens.tolist(), first.logprobs.tolist(), strict=True):
+        expect_equal(values, [dict(row)[token] for token in ids], "log-probabilities of the draws")
+        weights = {token: float(np.exp(value / 0.7)) for token, value in row}
+        share = weights[row[0][0]] / sum(weights.values())
+        seen = ids.count(row[0][0]) / 200
+        expect(abs(seen - share) <= 5 * (share * (1 - share) / 200) ** 0.5 + 1e-3, f"{seen} of {share} expected draws")
+    greedily = sample(client, prompt(SENTENCES[0]), greedy(1), prompt_alt_tokens_k=2).prompt_alt_tokens.tokens
+    expect_equal(greedily.tolist(), [[row[0][0]] * 2 for row in whole[1:]], "draws at temperature 0")
+    return digest([token for row in first.tokens.tolist() for token in row])
+
+
+def needs(session: Session, version: tuple[int, int]) -> None:
+    if session.version < version:
+        raise Skip(f"this option came with {version[0]}.{version[1]}")
 
 
 def many(session: Session) -> object:

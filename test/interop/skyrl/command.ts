@@ -55,8 +55,9 @@ async function serve({ folder, port, checkout }: ServeOptions): Promise<number> 
   try {
     await server.start();
     console.log(`${environment.name} ready at ${server.url} with ${model}`);
-    await stopped;
-    return 0;
+    const isStopped = await Promise.race([stopped.then(() => true), server.ended().then(() => false)]);
+    if (!isStopped) progress(`SkyRL ended by itself; its words are in ${folder}/server.log`);
+    return isStopped ? 0 : 1;
   } finally {
     await server.stop();
   }

@@ -48,7 +48,8 @@ const PACKAGES = [
   'cloudpathlib',
   'psutil',
   'httpx',
-  // Newer than the release, and needed by checkouts.
+  // Newer than the release: checkouts need them.
+  'tinker==0.24.1',
   'zstandard',
   'xxhash',
 ];

@@ -41,13 +41,21 @@ export class SkyrlServer {
     const child = spawn(command, args, {
       cwd: folder,
       env: this.variables(),
-      stdio: ['ignore', log, log],
+      // A pipe by which it knows when this process has gone.
+      stdio: ['pipe', log, log],
       detached: true,
     });
     closeSync(log);
     this.child = child;
     const failed = new Promise<never>((_, reject) => child.once('error', reject));
     await Promise.race([this.isHealthy(child), failed]);
+  }
+
+  /** Resolves when the API has ended, for whatever reason. */
+  async ended(): Promise<void> {
+    const { child } = this;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    await new Promise((resolve) => child.once('exit', resolve));
   }
 
   /** kill -9 of the API and the engine at once, as when the machine goes. */
@@ -95,6 +103,7 @@ export class SkyrlServer {
     const { checkout } = this.plan.environment;
     return cleanEnvironment({
       ...(checkout !== null && { PYTHONPATH: checkout }),
+      EXIT_WITH_PARENT: '1',
       HF_HUB_OFFLINE: '1',
       JAX_COMPILATION_CACHE_DIR: this.plan.environment.compiledFolder,
       JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS: '0',
@@ -119,10 +128,7 @@ export class SkyrlServer {
   }
 
   private async end(signal: NodeJS.Signals): Promise<void> {
-    const { child } = this;
-    if (child === null) return;
-    const isEnded = child.exitCode !== null || child.signalCode !== null;
-    const ended = isEnded ? Promise.resolve() : new Promise((resolve) => child.once('exit', resolve));
+    const ended = this.ended();
     this.signal(signal);
     await ended;
   }

@@ -79,6 +79,7 @@ class Survival {
       ['train configs/sft-skyrl-cpu.yaml', () => this.begin()],
       ['kill -9 of the worker', () => this.killWorker()],
       ['kill -9 of SkyRL', () => this.killServer()],
+      ['kill -9 of SkyRL when only evaluations are left', () => this.killEvaluated()],
       ['the run completes', () => this.finish()],
       ['each step once', () => this.stepsOnce()],
       ['the loss is that of an untrained model, then falls', () => this.lossFalls()],
@@ -146,6 +147,20 @@ class Survival {
     return `at step ${at}; on at step ${await this.reaches(at + 1)}`;
   }
 
+  /** Nothing is to be trained again then, but the models that were sampled are gone with the server. */
+  private async killEvaluated(): Promise<string> {
+    await this.reaches(STEPS);
+    await this.plan.server.kill();
+    const isDone = this.finalScores() > 0;
+    await this.plan.server.start();
+    if (isDone) throw new Error('the last evaluation was done before the server was killed');
+    return 'before its scores were written';
+  }
+
+  private finalScores(): number {
+    return this.rows('scores.jsonl', ScoreRow).filter(({ step }) => step === STEPS).length;
+  }
+
   private async finish(): Promise<string> {
     const { train } = this;
     if (train === null) throw new Error('it never began');
@@ -174,7 +189,7 @@ class Survival {
   private async rewindsCounted(): Promise<string> {
     const { stdout, code, stderr } = await runProgram(
       [process.execPath, PROGRAM, 'runs', 'show', RUN, '--json', '--data-dir', this.dataFolder],
-      { environment: cleanEnvironment(), timeoutMs: 60_000 },
+      { environment: cleanEnvironment(), timeoutMs: TRAIN_MS },
     );
     if (code !== 0) throw new Error(stderr);
     const shown = Shown.parse(JSON.parse(stdout));

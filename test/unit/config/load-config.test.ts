@@ -75,6 +75,19 @@ describe('reading', () => {
     });
   });
 
+  test.each([
+    ['./tiny', 'tiny'],
+    ['../tiny', '../tiny'],
+    ['owner/tiny', null],
+    ['/tiny', null],
+  ])('takes the model %s for a folder only where it begins like a path', async (model, place) => {
+    const file = await write('a.json', JSON.stringify({ ...MINIMAL, model }));
+
+    const config = await loadTrainingConfig({ file });
+
+    expect(config.model).toBe(place === null ? model : path.join(folder, place));
+  });
+
   test('names the file that is not there', async () => {
     expect(await refusal(loadTrainingConfig({ file: path.join(folder, 'nope.yaml') }))).toBe(
       `${folder}/nope.yaml cannot be read (no such file). Give the path of a config file.`,

@@ -76,7 +76,8 @@ export class TestStack {
     return createRunStore(join(this.folder, 'store'));
   }
 
-  async startWorkers(): Promise<void> {
+  /** `engine`: what a worker knows of the engine besides its address. */
+  async startWorkers(engine: { readonly apiKey?: string } = {}): Promise<void> {
     this.workers = await runWorkers({
       connection: {
         address: this.address,
@@ -86,7 +87,7 @@ export class TestStack {
       concurrency: {},
       dataFolder: this.folder,
       store: join(this.folder, 'store'),
-      engine: { url: this.engine.url },
+      engine: { url: this.engine.url, ...engine },
       logger,
     });
   }

@@ -65,7 +65,7 @@ function firstAbove(sums: Float64Array, value: number): number {
 export function chooseToken(probabilities: Float32Array, params: DrawParams, uniform: number): number {
   if (params.temperature === 0) return likeliest(probabilities);
   const isTruncated = (params.topK > 0 && params.topK < probabilities.length) || params.topP < 1;
-  return isTruncated ? drawTruncated(probabilities, params, uniform) : drawFrom(probabilities, null, uniform);
+  return isTruncated ? drawTruncated(probabilities, params, uniform) : drawFromAll(probabilities, uniform);
 }
 
 function likeliest(probabilities: Float32Array): number {
@@ -76,20 +76,24 @@ function likeliest(probabilities: Float32Array): number {
   return best;
 }
 
-function drawFrom(probabilities: Float32Array, kept: readonly number[] | null, uniform: number): number {
-  const count = kept === null ? probabilities.length : kept.length;
-  const tokenAt = (index: number): number => (kept === null ? index : (kept[index] ?? 0));
+/** From the whole distribution without a list of it: this runs once a token over all of the vocabulary. */
+function drawFromAll(probabilities: Float32Array, uniform: number): number {
   let total = 0;
-  for (let index = 0; index < count; index++) total += probabilities[tokenAt(index)] ?? 0;
+  for (const probability of probabilities) total += probability;
   let left = uniform * total;
-  let last = tokenAt(0);
-  for (let index = 0; index < count; index++) {
-    const probability = probabilities[tokenAt(index)] ?? 0;
-    if (probability > 0) last = tokenAt(index);
+  let last = 0;
+  for (let token = 0; token < probabilities.length; token++) {
+    const probability = probabilities[token] ?? 0;
+    if (probability > 0) last = token;
     left -= probability;
-    if (left < 0) return tokenAt(index);
+    if (left < 0) return token;
   }
   return last;
+}
+
+function drawFrom(probabilities: Float32Array, kept: readonly number[], uniform: number): number {
+  const values = Float32Array.from(kept, (token) => probabilities[token] ?? 0);
+  return kept[drawFromAll(values, uniform)] ?? 0;
 }
 
 /** Top-k first, then the smallest set that holds `topP` of what is left, as the field does. */

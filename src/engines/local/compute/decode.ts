@@ -21,9 +21,12 @@ import type { Workspace } from './workspace';
  * a quantum runs changes nothing but speed.
  */
 
-/** Floats of cache one position takes: keys and values of every layer. */
+/**
+ * Floats of cache one position takes: keys and values of every layer. The odd number of cache lines keeps positions
+ * that are a power of two apart from evicting one another.
+ */
 export function cacheFloatsPerPosition(shape: ModelShape): number {
-  return shape.layers * 2 * keyWidth(shape);
+  return shape.layers * 2 * keyWidth(shape) + 16;
 }
 
 /** A stretch of a prompt whose keys and values are to be cached. */

@@ -1,8 +1,8 @@
-import { EMBEDDING, FINAL_NORM, HEAD, layerPath } from './layout';
+import { EMBEDDING, FINAL_NORM, HEAD } from './layout';
 import { applyLinear } from './linear-map';
 import type { Pointer } from './kernels';
 import type { Activation } from './linear-map';
-import type { Network } from './network';
+import type { LayerParameters, Linear, Network, Parameter } from './network';
 import type { Workspace } from './workspace';
 
 export interface Heads {
@@ -23,6 +23,14 @@ export interface DecoderInput {
   readonly positions: Pointer;
   readonly rows: number;
 }
+
+interface ProjectOptions {
+  readonly isReadAgain?: boolean;
+  readonly outputGradient?: Pointer;
+}
+
+const READ_LAST: ProjectOptions = {};
+const READ_AGAIN: ProjectOptions = { isReadAgain: true };
 
 /**
  * One pass of rows through the network. Each operation that is trained leaves its own backward step on a tape,
@@ -47,15 +55,15 @@ export class Decoder {
   /** The final hidden states, before the output head. */
   run(attention: Attention): Activation {
     let stream = this.embed();
-    for (let layer = 0; layer < this.network.shape.layers; layer++) {
-      stream = this.attend(layer, stream, attention);
-      stream = this.feedForward(layer, stream);
+    for (const [index, layer] of this.network.layers.entries()) {
+      stream = this.attend(stream, layer, (heads) => attention.forward(index, heads));
+      stream = this.feedForward(stream, layer);
     }
-    return this.normalize(stream, FINAL_NORM);
+    return this.normalize(stream, this.network.parameter(FINAL_NORM));
   }
 
   logits(hidden: Activation): Activation {
-    return this.project(hidden, HEAD);
+    return this.project(hidden, this.network.linear(HEAD));
   }
 
   backward(): void {
@@ -77,55 +85,68 @@ export class Decoder {
     return stream;
   }
 
-  private attend(layer: number, stream: Pointer, attention: Attention): Pointer {
-    const path = layerPath(layer);
-    const input = this.normalize(stream, `${path}.input_layernorm.weight`);
-    const queries = this.project(input, `${path}.self_attn.q_proj`);
-    const keys = this.project(input, `${path}.self_attn.k_proj`);
-    const values = this.project(input, `${path}.self_attn.v_proj`);
+  private attend(
+    stream: Pointer,
+    layer: LayerParameters,
+    look: (heads: Heads) => ReturnType<Attention['forward']>,
+  ): Pointer {
+    const input = this.normalize(stream, layer.inputNorm);
+    const queries = this.project(input, layer.queries, READ_AGAIN);
+    const keys = this.project(input, layer.keys, READ_AGAIN);
+    const values = this.project(input, layer.values);
     this.rotate(queries, this.network.shape.heads);
     this.rotate(keys, this.network.shape.keyHeads);
-    const { output, backward } = attention.forward(layer, { queries, keys, values });
+    const { output, backward } = look({ queries, keys, values });
     if (this.options.isTraining) this.tape.push(backward);
-    return this.addToStream(stream, this.project(output, `${path}.self_attn.o_proj`));
+    return this.addToStream(stream, output, layer.attended);
   }
 
-  private feedForward(layer: number, stream: Pointer): Pointer {
+  private feedForward(stream: Pointer, layer: LayerParameters): Pointer {
     const { kernels } = this.space;
-    const path = layerPath(layer);
-    const input = this.normalize(stream, `${path}.post_attention_layernorm.weight`);
-    const gate = this.project(input, `${path}.mlp.gate_proj`);
-    const up = this.project(input, `${path}.mlp.up_proj`);
+    const input = this.normalize(stream, layer.feedForwardNorm);
+    const gate = this.project(input, layer.gate, READ_AGAIN);
+    const up = this.project(input, layer.up);
     const count = this.options.rows * this.network.shape.feedForward;
     const gated = this.activation(count);
-    kernels.swigluForward(count, gate.value, up.value, gated.value);
+    const sigmoids = this.options.isTraining ? this.space.allocate(count) : 0;
+    kernels.swigluForward(count, gate.value, up.value, gated.value, sigmoids);
     if (this.options.isTraining) {
       this.tape.push(() => {
-        kernels.swigluBackward(count, gate.value, up.value, gated.gradient, gate.gradient, up.gradient);
+        kernels.swigluBackward(
+          count,
+          gate.value,
+          up.value,
+          sigmoids,
+          gated.gradient,
+          gate.gradient,
+          up.gradient,
+        );
       });
     }
-    return this.addToStream(stream, this.project(gated, `${path}.mlp.down_proj`));
+    return this.addToStream(stream, gated, layer.down);
   }
 
   private activation(count: number): Activation {
     const value = this.space.allocate(count);
-    return { value, gradient: this.options.isTraining ? this.space.allocateZeroed(count) : 0 };
+    return { value, gradient: this.options.isTraining ? this.space.allocate(count) : 0 };
   }
 
-  private project(input: Activation, path: string): Activation {
-    const { output, backward } = applyLinear(this.space, this.network.linear(path), {
-      ...input,
+  private project(input: Activation, linear: Linear, options: ProjectOptions = READ_LAST): Activation {
+    const { output, backward } = applyLinear(this.space, linear, {
+      value: input.value,
+      gradient: input.gradient,
       rows: this.options.rows,
+      isReadAgain: options.isReadAgain,
+      outputGradient: options.outputGradient,
     });
-    if (this.options.isTraining) this.tape.push(backward);
+    if (backward !== null) this.tape.push(backward);
     return output;
   }
 
-  private normalize(stream: Pointer, name: string): Activation {
+  private normalize(stream: Pointer, weight: Parameter): Activation {
     const { kernels } = this.space;
     const { rows, isTraining } = this.options;
     const { width, normEpsilon } = this.network.shape;
-    const weight = this.network.parameter(name);
     const output = this.activation(rows * width);
     const inverses = this.space.allocate(rows);
     kernels.normForward(rows, width, stream, weight.pointer, output.value, inverses, normEpsilon);
@@ -160,16 +181,12 @@ export class Decoder {
     }
   }
 
-  private addToStream(stream: Pointer, change: Activation): Pointer {
-    const { kernels } = this.space;
+  /** What is added to the stream has the stream's gradient. */
+  private addToStream(stream: Pointer, input: Activation, linear: Linear): Pointer {
     const count = this.options.rows * this.network.shape.width;
+    const change = this.project(input, linear, { outputGradient: this.streamGradient });
     const next = this.space.allocate(count);
-    kernels.sum(count, next, stream, change.value);
-    if (this.options.isTraining) {
-      this.tape.push(() => {
-        kernels.copy(count, change.gradient, this.streamGradient);
-      });
-    }
+    this.space.kernels.sum(count, next, stream, change.value);
     return next;
   }
 }

@@ -23,7 +23,7 @@ export interface Kernels {
   scatterRows(rows: number, width: number, indices: Pointer, gradient: Pointer, table: Pointer): void;
   normForward(...parameters: readonly number[]): void;
   normBackward(...parameters: readonly number[]): void;
-  swigluForward(count: number, gate: Pointer, up: Pointer, target: Pointer): void;
+  swigluForward(...parameters: readonly number[]): void;
   swigluBackward(...parameters: readonly number[]): void;
   rotate(...parameters: readonly number[]): void;
   attentionForward(...parameters: readonly number[]): void;

@@ -61,8 +61,8 @@ function multiply(space: Workspace, product: Product, weight: MatrixView): void 
   });
 }
 
-/** gradient += outputGradientᵀ · input, summed over the rows. */
-function addWeightGradient(
+/** gradient = outputGradientᵀ · input, summed over the rows. */
+function multiplyRows(
   space: Workspace,
   { rows, input, output }: Pick<Product, 'rows' | 'input' | 'output'>,
   gradient: MatrixView,
@@ -89,7 +89,7 @@ function addWeightGradient(
         panels,
         gradient.pointer,
         gradient.columns,
-        1,
+        first === 0 ? 0 : 1,
       );
     }
   });
@@ -109,19 +109,25 @@ function views(linear: Linear, { rank, a, b }: AdapterMatrices): { a: MatrixView
   };
 }
 
+interface LinearInput extends Activation {
+  readonly rows: number;
+  /** By an operation after this one: its gradient is there first, and this one's is added to it. */
+  readonly isReadAgain?: boolean | undefined;
+  /** Where the output's gradient will be; a buffer of its own by default. */
+  readonly outputGradient?: Pointer | undefined;
+}
+
 /**
  * y = x Wᵀ, plus s (x Aᵀ) Bᵀ with an adapter. Returns the output and how its gradient flows back:
- * into the input's gradient, and into the weights' or the adapter's.
+ * into the input's gradient, and into the weights' or the adapter's, which are overwritten; null when nothing is trained.
  */
 export function applyLinear(
   space: Workspace,
   linear: Linear,
-  input: Activation & { readonly rows: number },
-): { readonly output: Activation; readonly backward: () => void } {
-  const { rows } = input;
-  const isTraining = input.gradient !== 0;
+  input: LinearInput,
+): { readonly output: Activation; readonly backward: (() => void) | null } {
+  const { rows, isReadAgain = false } = input;
   const value = space.allocate(rows * linear.outputs);
-  const gradient = isTraining ? space.allocateZeroed(rows * linear.outputs) : 0;
   const weight = {
     pointer: linear.weight,
     rows: linear.outputs,
@@ -137,10 +143,12 @@ export function applyLinear(
           { ...views(linear, linear.adapter), adapter: linear.adapter },
           { rows, input: input.value, output: value },
         );
+  if (input.gradient === 0) return { output: { value, gradient: 0 }, backward: null };
+  const gradient = input.outputGradient ?? space.allocate(rows * linear.outputs);
   const backward = (): void => {
-    multiply(space, { rows, input: gradient, output: input.gradient, isAdded: true }, weight);
+    multiply(space, { rows, input: gradient, output: input.gradient, isAdded: isReadAgain }, weight);
     if (linear.gradient !== 0) {
-      addWeightGradient(
+      multiplyRows(
         space,
         { rows, input: input.value, output: gradient },
         { ...weight, pointer: linear.gradient },
@@ -180,8 +188,8 @@ function adapterBackward(space: Workspace, { linear, adapter, hidden, gradient, 
     const hiddenGradient = space.allocate(rows * adapter.rank);
     multiply(space, { rows, input: gradient, output: hiddenGradient, isAdded: false }, b);
     space.kernels.scale(rows * adapter.rank, hiddenGradient, adapter.scaling);
-    addWeightGradient(space, { rows, input: hidden, output: gradient }, { ...b, pointer: adapter.gradientB });
-    addWeightGradient(
+    multiplyRows(space, { rows, input: hidden, output: gradient }, { ...b, pointer: adapter.gradientB });
+    multiplyRows(
       space,
       { rows, input: input.value, output: hiddenGradient },
       { ...a, pointer: adapter.gradientA },

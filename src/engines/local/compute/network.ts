@@ -4,11 +4,12 @@ import {
   baseLayout,
   HEAD,
   EMBEDDING,
+  layerPath,
   loraName,
   loraScaling,
   paddedRank,
 } from './layout';
-import type { Pointer } from './kernels';
+import type { Kernels, Pointer } from './kernels';
 import type { Layout, LoraTargets } from './layout';
 import type { ModelShape } from './model-shape';
 
@@ -50,6 +51,19 @@ export interface Parameter {
   readonly gradient: Pointer;
 }
 
+/** What one layer is made of, looked up once: finding a name takes as long as a small matrix product. */
+export interface LayerParameters {
+  readonly inputNorm: Parameter;
+  readonly queries: Linear;
+  readonly keys: Linear;
+  readonly values: Linear;
+  readonly attended: Linear;
+  readonly feedForwardNorm: Parameter;
+  readonly gate: Linear;
+  readonly up: Linear;
+  readonly down: Linear;
+}
+
 const layouts = new Map<string, Layout>();
 
 function cached(kind: string, key: unknown, create: () => Layout): Layout {
@@ -77,6 +91,7 @@ export class Network {
   readonly shape: ModelShape;
   private readonly linears: ReadonlyMap<string, Linear>;
   private readonly layout: Layout;
+  private resolvedLayers: readonly LayerParameters[] | null = null;
 
   constructor(
     readonly description: NetworkDescription,
@@ -88,6 +103,11 @@ export class Network {
     this.linears = new Map(
       allLinears(this.shape).map(({ path, inputs, outputs }) => [path, this.resolve(path, inputs, outputs)]),
     );
+  }
+
+  get layers(): readonly LayerParameters[] {
+    this.resolvedLayers ??= Array.from({ length: this.shape.layers }, (_, layer) => this.resolveLayer(layer));
+    return this.resolvedLayers;
   }
 
   linear(path: string): Linear {
@@ -103,6 +123,31 @@ export class Network {
     return {
       pointer: this.description.weights + slot.offset * 4,
       gradient: isTrained ? this.gradients + slot.offset * 4 : 0,
+    };
+  }
+
+  /** Zeros the gradients that a backward pass adds to; those of matrices it overwrites. */
+  clearSums(kernels: Kernels): void {
+    if (this.gradients === 0 || this.description.adapter !== null) return;
+    const overwritten = new Set([...this.linears.values()].map(({ gradient }) => gradient));
+    for (const { rows, columns, offset } of this.layout.slots.values()) {
+      const gradient = this.gradients + offset * 4;
+      if (!overwritten.has(gradient)) kernels.zero(rows * columns, gradient);
+    }
+  }
+
+  private resolveLayer(layer: number): LayerParameters {
+    const path = layerPath(layer);
+    return {
+      inputNorm: this.parameter(`${path}.input_layernorm.weight`),
+      queries: this.linear(`${path}.self_attn.q_proj`),
+      keys: this.linear(`${path}.self_attn.k_proj`),
+      values: this.linear(`${path}.self_attn.v_proj`),
+      attended: this.linear(`${path}.self_attn.o_proj`),
+      feedForwardNorm: this.parameter(`${path}.post_attention_layernorm.weight`),
+      gate: this.linear(`${path}.mlp.gate_proj`),
+      up: this.linear(`${path}.mlp.up_proj`),
+      down: this.linear(`${path}.mlp.down_proj`),
     };
   }
 

@@ -2,27 +2,33 @@ import { LOSSES } from './losses';
 import type { Datum } from '../../../core/datum';
 import type { BatchSlice, LossSettings } from './train-slice';
 
-/** Large enough for the matrix kernels, small enough for a cache and for even work on few threads. */
-const TOKENS_PER_SLICE = 192;
+/** Large enough for the matrix kernels, small enough for a cache. */
+const MOST_TOKENS_PER_SLICE = 256;
+/** Below this many tokens, what a slice costs by itself outweighs a second thread. */
+const FEWEST_TOKENS_TO_CUT = 64;
 
 /**
- * Cuts a batch into slices of consecutive datums. The cut depends on the lengths of the datums alone: gradients
- * are summed slice by slice in this order, so the number of threads cannot change a bit of the result.
+ * Cuts a batch into slices of consecutive datums, much the same in size. The cut depends on the lengths of the datums
+ * alone: gradients are summed slice by slice in this order, so the number of threads cannot change a bit of the result.
  */
 export function sliceBatch(data: readonly Datum[], loss: LossSettings): BatchSlice[] {
-  const slices: BatchSlice[] = [];
+  const total = data.reduce((sum, datum) => sum + datum.tokens.length, 0);
+  const count = sliceCount(total);
+  const groups: Datum[][] = Array.from({ length: count }, () => []);
   let start = 0;
-  let tokens = 0;
-  for (const [index, datum] of data.entries()) {
-    if (index > start && tokens + datum.tokens.length > TOKENS_PER_SLICE) {
-      slices.push(joinDatums(data.slice(start, index), loss));
-      start = index;
-      tokens = 0;
-    }
-    tokens += datum.tokens.length;
+  for (const datum of data) {
+    const { length } = datum.tokens;
+    groups[Math.min(count - 1, Math.floor(((start + length / 2) / total) * count))]?.push(datum);
+    start += length;
   }
-  slices.push(joinDatums(data.slice(start), loss));
-  return slices;
+  return groups.filter((group) => group.length > 0).map((group) => joinDatums(group, loss));
+}
+
+/** Even, and a multiple of four where there is much to do, so that few threads finish together. */
+function sliceCount(tokens: number): number {
+  if (tokens <= FEWEST_TOKENS_TO_CUT) return 1;
+  if (tokens <= 2 * MOST_TOKENS_PER_SLICE) return 2;
+  return 4 * Math.ceil(tokens / (4 * MOST_TOKENS_PER_SLICE));
 }
 
 /** Fresh arrays: a view posted to a thread would take its whole underlying buffer along. */

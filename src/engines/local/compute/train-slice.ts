@@ -1,6 +1,7 @@
 import { Decoder } from './decoder';
 import { LOSSES } from './losses';
 import { Network } from './network';
+import { attentionScratchFloats, lineOf } from './working-memory';
 import type { LossFunction } from '../../../core/datum';
 import type { Attention, Heads } from './decoder';
 import type { Kernels, Pointer } from './kernels';
@@ -27,7 +28,6 @@ export interface TrainSliceInput {
   readonly loss: LossSettings;
   /** The slice's own gradient block, overwritten; 0 for a forward pass only. */
   readonly gradients: Pointer;
-  readonly gradientCount: number;
 }
 
 export interface TrainSliceOutput {
@@ -39,13 +39,13 @@ export function trainSlice(space: Workspace, input: TrainSliceInput): TrainSlice
   const { slice, gradients } = input;
   const { kernels } = space;
   const isTraining = gradients !== 0;
-  if (isTraining) kernels.zero(input.gradientCount, gradients);
   const rows = slice.tokens.length;
   const tokens = space.storeIntegers(slice.tokens);
   const positions = space.storeIntegers(
     slice.lengths.flatMap((length) => Array.from({ length }, (_, index) => index)),
   );
   const network = new Network(input.network, gradients);
+  network.clearSums(kernels);
   const decoder = new Decoder(space, network, { tokens, positions, rows, isTraining });
   const logits = decoder.logits(
     decoder.run(new PackedAttention(space, network, { lengths: slice.lengths, rows, isTraining })),
@@ -125,14 +125,14 @@ class PackedAttention implements Attention {
       next += length;
       return { start, length };
     });
-    this.scratch = space.allocate(Math.max(0, ...options.lengths));
+    this.scratch = space.allocate(attentionScratchFloats(network.shape, Math.max(0, ...options.lengths)));
   }
 
   forward(_layer: number, heads: Heads): ReturnType<Attention['forward']> {
     const { rows, isTraining } = this.options;
     const { width } = this.network.shape;
     const value = this.space.allocate(rows * width);
-    const gradient = isTraining ? this.space.allocateZeroed(rows * width) : 0;
+    const gradient = isTraining ? this.space.allocate(rows * width) : 0;
     const probabilities = this.starts.map((sequence) => this.attend(sequence, heads, value));
     const backward = (): void => {
       for (const [index, sequence] of this.starts.entries()) {
@@ -158,6 +158,7 @@ class PackedAttention implements Attention {
       output + query,
       probabilities,
       lineOf(length),
+      this.scratch,
     );
     return probabilities;
   }
@@ -193,9 +194,4 @@ class PackedAttention implements Attention {
 interface Sequence {
   readonly start: number;
   readonly length: number;
-}
-
-/** Floats between rows of probabilities: the kernels write a multiple of 4. */
-function lineOf(length: number): number {
-  return Math.ceil(length / 4) * 4;
 }

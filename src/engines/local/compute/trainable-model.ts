@@ -15,7 +15,7 @@ import type { ThreadPool } from './thread-pool';
 import type { BatchSlice, LossSettings, TrainSliceOutput } from './train-slice';
 
 /** Slices computed before their gradients are added up; more only cost memory. */
-const MOST_GRADIENT_BLOCKS = 12;
+const MOST_GRADIENT_BLOCKS = 8;
 const GRADIENT_BLOCKS_FLOATS = 24 * 2 ** 20;
 
 interface Blocks {
@@ -173,11 +173,11 @@ export class SharedMemoryModel implements TrainableModel {
     loss: LossSettings,
     gradients: Pointer,
   ): Promise<TrainSliceOutput> {
-    const { network, layout } = this;
+    const { network } = this;
     const pass = { rows: slice.tokens.length, isTraining: gradients !== 0 };
     return this.resources.pool.run({
       kind: 'trainSlice',
-      input: { network, slice, loss, gradients, gradientCount: layout.size },
+      input: { network, slice, loss, gradients },
       arenaFloats: floatsForPass(network, pass) + floatsForAttention(network, slice.lengths),
     });
   }

@@ -1,6 +1,7 @@
 import { paddedRank } from './layout';
 import { keyWidth } from './model-shape';
 import { ROWS_PER_PANEL } from './linear-map';
+import type { ModelShape } from './model-shape';
 import type { NetworkDescription } from './network';
 
 /** Upper bounds, in floats, of what the jobs allocate in a thread's workspace. */
@@ -17,7 +18,7 @@ export function floatsForPass(
 ): number {
   const { width, feedForward, vocabSize, layers } = network.shape;
   const rank = adapterRank(network);
-  const activations = 7 * width + 2 * keyWidth(network.shape) + 3 * feedForward;
+  const activations = 7 * width + 2 * keyWidth(network.shape) + 4 * feedForward;
   const perLayer = activations * (isTraining ? 2 : 1) + 2 * width + 7 * rank + 2;
   const ends = 4 * width + 3 * vocabSize + rank + 16;
   const widest = Math.max(feedForward, width, vocabSize);
@@ -28,10 +29,21 @@ export function floatsForPass(
 export function floatsForAttention(network: NetworkDescription, lengths: readonly number[]): number {
   const { heads, layers } = network.shape;
   const perLayer = lengths.reduce(
-    (total, length) => total + heads * length * (length + 4) + PER_ALLOCATION,
+    (total, length) => total + heads * length * lineOf(length) + PER_ALLOCATION,
     0,
   );
-  return layers * perLayer + Math.max(0, ...lengths) + PER_ALLOCATION;
+  const scratch = attentionScratchFloats(network.shape, Math.max(0, ...lengths));
+  return layers * perLayer + scratch + PER_ALLOCATION;
+}
+
+/** Floats between rows of probabilities: the kernels write a multiple of 8. */
+export function lineOf(length: number): number {
+  return Math.ceil(length / 8) * 8;
+}
+
+/** For the longest of the sequences that share it. */
+export function attentionScratchFloats({ headWidth }: ModelShape, length: number): number {
+  return length * lineOf(length) + headWidth * (4 * lineOf(length) + 8);
 }
 
 export function floatsForPacking(network: NetworkDescription): number {

@@ -19,13 +19,18 @@ export class AcceptedRequests {
     );
   }
 
-  add(sequence: number, digest: string): void {
+  /** Only what has had its turn is forgotten: a number beyond others must not make them look like resends. */
+  add(sequence: number, digest: string, hasPassed: (sequence: number) => boolean): void {
     this.digests.set(sequence, digest);
     if (this.digests.size <= REMEMBERED) return;
-    const [oldest] = this.digests.keys();
-    if (oldest === undefined) return;
-    this.digests.delete(oldest);
-    this.forgottenThrough = Math.max(this.forgottenThrough, oldest);
+    for (const [oldest, kept] of this.digests) {
+      this.digests.delete(oldest);
+      if (hasPassed(oldest)) {
+        this.forgottenThrough = Math.max(this.forgottenThrough, oldest);
+        return;
+      }
+      this.digests.set(oldest, kept);
+    }
   }
 
   clear(): void {

@@ -22,6 +22,7 @@ const CONNECTION_STATUS: Readonly<Partial<Record<string, string>>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 const MOST_CONNECTIONS = 4096;
+const LONGEST_DETAIL = 1000;
 
 /** The protocol over HTTP, in the strict ways of the official service where asked for. Whatever goes wrong is answered as `{"detail": "…"}`. */
 export function createApp(service: EngineService, strict: StrictMode | null = null): FastifyInstance {
@@ -107,7 +108,8 @@ function answerErrors(app: FastifyInstance, { context }: EngineService): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const status = statusOf(error);
     if (status >= 500) context.logger.error({ err: error, url: request.url }, 'request failed');
-    void reply.code(status).send({ detail: error.message });
+    // A reason may quote what was sent.
+    void reply.code(status).send({ detail: error.message.slice(0, LONGEST_DETAIL) });
   });
 }
 

@@ -8,6 +8,10 @@ import { ProtocolError } from './protocol-error';
 
 const MAX_TTL_SECONDS = 10 * 366 * 86_400;
 
+/** It stays in memory as long as what it describes. */
+const MAX_METADATA_LENGTH = 262_144;
+const MAX_STOPS = 1024;
+
 /** Of the protocol's int32 numbers. */
 const LARGEST_NUMBER = 2_147_483_647;
 
@@ -40,6 +44,10 @@ const optionalText = z
   .transform((value) => value ?? null);
 const metadata = z
   .record(z.string(), z.unknown())
+  .refine(
+    (record) => JSON.stringify(record).length <= MAX_METADATA_LENGTH,
+    `is longer than ${MAX_METADATA_LENGTH} characters`,
+  )
   .nullish()
   .transform((value) => value ?? null);
 const ttlSeconds = z
@@ -172,7 +180,7 @@ export const CreateSamplingSessionBody = z
   );
 export type CreateSamplingSessionBody = z.infer<typeof CreateSamplingSessionBody>;
 
-/** Bounds beyond what the codec checks. */
+/** Bounds beyond what the codec checks, and what the engine cannot do: refused, because a silent no is worse. */
 export const SampleLimits = z.object({
   // Beyond int32 on purpose: official clients count each copy of a sampler from another billion on.
   seq_id: z.int().min(0).nullish(),
@@ -183,12 +191,15 @@ export const SampleLimits = z.object({
       temperature: z.number().min(0).max(100).nullish(),
       top_k: z.int().min(-1).nullish(),
       top_p: z.number().gt(0).max(1).nullish(),
+      // Each token drawn is compared with all of them.
+      stop: z.union([z.string(), z.array(z.unknown()).max(MAX_STOPS)]).nullish(),
     })
     .nullish(),
   topk_prompt_logprobs: z.int().min(0).nullish(),
   topk_sample_logprobs: z.int().min(0).nullish(),
   prompt_alt_tokens_k: z.int().min(0).nullish(),
   prompt_logprobs_last_n: z.int().min(1).nullish(),
+  record_stability_info: z.literal(false, 'is not supported by this engine').nullish(),
 });
 
 export const RequestIdBody = z.object({ request_id: z.string() });

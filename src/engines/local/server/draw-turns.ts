@@ -1,7 +1,7 @@
 import { ProtocolError } from './protocol-error';
 
 /** Sequences given to the runtime at a time: enough to fill the batches of every thread. */
-const MOST_SEQUENCES = 1024;
+const MOST_SEQUENCES = 256;
 const MOST_WAITING = 4096;
 
 interface Turn {

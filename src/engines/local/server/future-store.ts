@@ -1,7 +1,10 @@
 import { DomainError } from '../../../core/errors';
+import { KeptBytes } from './kept-bytes';
 
 /** What a finished request answers; `protobuf` is there for the two results that have a binary form. */
 export interface FutureResult {
+  /** About how much it holds in memory; results of a few numbers leave it out. */
+  readonly bytes?: number;
   json(): unknown;
   protobuf?(): Uint8Array;
 }
@@ -32,16 +35,21 @@ interface FutureTerms {
 }
 
 interface FutureEntry {
-  readonly settled: Promise<FutureOutcome>;
   readonly waitsFor: () => Delay | null;
+  readonly waiters: Set<(outcome: FutureOutcome) => void>;
   outcome: FutureOutcome | null;
   settledAt: number;
 }
+
+/** A reason may quote what was sent. */
+const LONGEST_REASON = 2000;
 
 /** Results outlive the worker that asked for them: an hour, and the latest ones of an owner for as long as it lives. */
 const KEEP_FOR_MS = 3_600_000;
 const KEEP_LATEST = 1000;
 const KEEP_PER_OWNER = 20_000;
+/** Of all results together. Beyond it whoever holds most loses the oldest: one who never collects, not the others. */
+const KEEP_BYTES = 512 * 1024 * 1024;
 
 /**
  * Promises of the service: a request is answered with an id at once, the outcome is collected later,
@@ -51,20 +59,27 @@ export class FutureStore {
   private readonly futures = new Map<string, FutureEntry>();
   private readonly idsByOwner = new Map<string, Set<string>>();
   private readonly retired = new Set<string>();
+  private readonly bytes: KeptBytes;
 
-  constructor(private readonly keepPerOwner = KEEP_PER_OWNER) {}
+  constructor(
+    private readonly keepPerOwner = KEEP_PER_OWNER,
+    keepBytes = KEEP_BYTES,
+  ) {
+    this.bytes = new KeptBytes(keepBytes);
+  }
 
   add(requestId: string, work: Promise<FutureResult>, { owner, waitsFor }: FutureTerms): void {
-    const settled = work.then(succeeded, failed);
     const entry: FutureEntry = {
-      settled,
       waitsFor: waitsFor ?? (() => null),
+      waiters: new Set(),
       outcome: null,
       settledAt: Number.POSITIVE_INFINITY,
     };
-    void settled.then((outcome) => {
+    void work.then(succeeded, failed).then((outcome) => {
       entry.outcome = outcome;
       entry.settledAt = Date.now();
+      for (const answer of [...entry.waiters]) answer(outcome);
+      if (this.futures.get(requestId) === entry) this.keep(requestId, owner, outcome);
     });
     this.futures.set(requestId, entry);
     this.trim(requestId, owner);
@@ -82,15 +97,16 @@ export class FutureStore {
   async wait(requestId: string, holdMs: number): Promise<FutureOutcome | null | undefined> {
     const entry = this.futures.get(requestId);
     if (!entry || entry.outcome) return entry?.outcome ?? undefined;
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<null>((resolve) => {
-      timer = setTimeout(resolve, holdMs, null);
+    // Not a race of promises: what waits for one that never settles would be kept as long as it.
+    return new Promise((resolve) => {
+      const answer = (outcome: FutureOutcome | null): void => {
+        clearTimeout(timer);
+        entry.waiters.delete(answer);
+        resolve(outcome);
+      };
+      const timer = setTimeout(answer, holdMs, null);
+      entry.waiters.add(answer);
     });
-    try {
-      return await Promise.race([entry.settled, timeout]);
-    } finally {
-      clearTimeout(timer);
-    }
   }
 
   /** The owner has ended: its latest results are kept no longer than others. */
@@ -113,6 +129,13 @@ export class FutureStore {
     }
   }
 
+  private keep(requestId: string, owner: string, outcome: FutureOutcome): void {
+    this.bytes.add(owner, requestId, outcome.kind === 'result' ? (outcome.result.bytes ?? 0) : 0);
+    for (let surplus = this.bytes.surplus(); surplus; surplus = this.bytes.surplus()) {
+      this.remove(surplus.requestId, surplus.owner);
+    }
+  }
+
   private trim(requestId: string, owner: string): void {
     const ids = this.idsByOwner.get(owner) ?? new Set<string>();
     this.idsByOwner.set(owner, ids);
@@ -127,6 +150,7 @@ export class FutureStore {
 
   private remove(requestId: string, owner: string): void {
     this.futures.delete(requestId);
+    this.bytes.delete(owner, requestId);
     const ids = this.idsByOwner.get(owner);
     ids?.delete(requestId);
     if (ids?.size !== 0) return;
@@ -140,7 +164,7 @@ function succeeded(result: FutureResult): FutureOutcome {
 }
 
 function failed(error: unknown): FutureOutcome {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
   const category = error instanceof DomainError ? (error.category ?? 'server') : 'server';
   return { kind: 'failure', failure: { error: message, category } };
 }

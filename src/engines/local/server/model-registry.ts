@@ -27,9 +27,14 @@ interface NewModel {
   readonly result: (modelId: string) => FutureResult;
 }
 
+/** Ended ones that are still known by name. */
+const MOST_ENDED = 10_000;
+
 /** Models in memory, by `{session id}:train:{number}`. They die with their session and with the process. */
 export class ModelRegistry {
   private readonly models = new Map<string, TrainingModel>();
+  /** The earliest first. */
+  private readonly ended = new Set<string>();
 
   constructor(private readonly context: ServiceContext) {}
 
@@ -113,6 +118,7 @@ export class ModelRegistry {
       const done = model.unload(reason).then(() => jsonResult({ model_id: modelId, type: 'unload_model' }));
       this.context.futures.add(requestId, done, { owner: modelId });
       this.context.futures.retire(modelId);
+      this.noteEnded(modelId);
     }
     return { request_id: requestId, model_id: modelId };
   }
@@ -141,7 +147,19 @@ export class ModelRegistry {
     this.models.set(id, model);
     const started = model.start(created.create).then(() => created.result(id));
     futures.add(accepted.request_id, started, { owner: id });
+    started.catch(() => {
+      futures.retire(id);
+      this.noteEnded(id);
+    });
     return accepted;
+  }
+
+  private noteEnded(modelId: string): void {
+    this.ended.add(modelId);
+    const [earliest] = this.ended;
+    if (this.ended.size <= MOST_ENDED || earliest === undefined) return;
+    this.ended.delete(earliest);
+    this.models.delete(earliest);
   }
 
   private requireRoom(): void {

@@ -1,7 +1,7 @@
 import { DomainError } from '../../../core/errors';
 
-/** How far beyond the next number one may come; below what is remembered of bodies, see `AcceptedRequests`. */
-const WINDOW = 10_000;
+/** Refused numbers that are remembered; any more of them hold back what follows until it is their turn. */
+const MOST_REFUSED = 10_000;
 
 type Job = () => Promise<void>;
 
@@ -32,11 +32,6 @@ export class OrderedQueue {
   /** True for the number that everything held waits for. */
   isNext(sequence: number): boolean {
     return sequence === this.next;
-  }
-
-  /** True where so much would have to be remembered until this number's turn that something else must be wrong. */
-  isTooFarAhead(sequence: number): boolean {
-    return this.isOrdered && sequence - this.next >= WINDOW;
   }
 
   /** True when the queue has gone past this number, so that nothing can be filed under it any more. */
@@ -79,7 +74,7 @@ export class OrderedQueue {
 
   refuse(sequence: number): void {
     if (!this.isOrdered || this.hasPassed(sequence) || this.held.has(sequence)) return;
-    if (this.isTooFarAhead(sequence)) return;
+    if (this.refused.size >= MOST_REFUSED && !this.isNext(sequence)) return;
     this.refused.add(sequence);
     this.advance();
   }

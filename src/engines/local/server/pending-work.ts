@@ -2,6 +2,7 @@ import type { OrderedQueue } from './ordered-queue';
 import { ProtocolError } from './protocol-error';
 
 const MOST_BYTES = 256 * 1024 * 1024;
+/** Fewer than are remembered of accepted ones, see `AcceptedRequests`. */
 const MOST_REQUESTS = 10_000;
 
 /** What a model has been asked and not done yet. It bounds what a sender who never waits can make the engine hold. */
@@ -11,12 +12,6 @@ export class PendingWork {
 
   /** Throws 429 where there is too much. What everything else waits for is let in all the same. */
   requireRoom(queue: OrderedQueue, sequence: number, bytes: number): void {
-    if (queue.isTooFarAhead(sequence)) {
-      throw new ProtocolError(
-        429,
-        `seq_id ${sequence} is too far ahead: a lower one has not arrived yet. Send that first.`,
-      );
-    }
     if (this.count < MOST_REQUESTS && this.bytes + bytes <= MOST_BYTES) return;
     if (this.count === queue.heldCount && queue.isNext(sequence)) return;
     throw new ProtocolError(

@@ -47,14 +47,15 @@ export function describeRuns(
       userMetadata: origin.userMetadata,
     });
   }
+  const saved = new Map<string, CheckpointMeta[]>();
+  for (const meta of checkpoints) {
+    const others = saved.get(meta.modelId);
+    if (others) others.push(meta);
+    else saved.set(meta.modelId, [meta]);
+  }
   return [...facts.values()]
     .sort((one, other) => (one.lastRequestAt > other.lastRequestAt ? -1 : 1))
-    .map((run) =>
-      describeRun(
-        run,
-        checkpoints.filter(({ modelId }) => modelId === run.id),
-      ),
-    );
+    .map((run) => describeRun(run, saved.get(run.id) ?? []));
 }
 
 export type RunDescription = ReturnType<typeof describeRun>;

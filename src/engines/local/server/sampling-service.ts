@@ -4,7 +4,6 @@ import { DomainError } from '../../../core/errors';
 import type { SampleResult } from '../../../core/sampling';
 import { countScoreCells } from '../../../core/sampling-scores';
 import type { AsampleRequest } from '../../tinker/codec';
-import { encodeSampleResponse, sampleResponseToJson } from '../../tinker/codec';
 import type { BaseModelInfo, LoraConfig, NamedTensor } from '../model-runtime';
 import { requireBaseModel } from './base-models';
 import { digestOf } from './body-digest';
@@ -12,14 +11,14 @@ import type { CreateSamplingSessionBody } from './bodies';
 import { EphemeralWeights } from './checkpoints/ephemeral-weights';
 import { parseCheckpointPath } from './checkpoints/checkpoint-path';
 import { DrawTurns } from './draw-turns';
-import type { FutureResult } from './future-store';
+import { PendingScores } from './pending-scores';
 import type { ScoredLast } from './prompt-scores';
 import { checkScoredLast, keepScores } from './prompt-scores';
 import { ProtocolError } from './protocol-error';
 import { checkPrompt, checkScores } from './sample-checks';
+import { sampleFuture } from './sample-future';
 import type { SamplerSource } from './sampler-cache';
 import { SamplerCache } from './sampler-cache';
-import { ScoreMemory } from './score-memory';
 import type { ServiceContext } from './service-context';
 
 /** Resends older than this many requests of a session are drawn again, which changes nothing. */
@@ -37,6 +36,13 @@ interface SamplingSession {
   readonly accepted: Map<number, string>;
 }
 
+interface Draw {
+  readonly requestId: string;
+  /** Its draws take turns with those of others. */
+  readonly client: string;
+  readonly source: SamplerSource;
+}
+
 interface SampleOptions {
   /** As many tokens as the context takes. */
   readonly isUnlimited: boolean;
@@ -44,7 +50,7 @@ interface SampleOptions {
 }
 
 interface NumberedSample {
-  readonly session: SamplingSession;
+  readonly session: SamplingSession | null;
   readonly requestId: string;
   readonly seqId: number | null;
   readonly digest: string;
@@ -65,16 +71,13 @@ export class SamplingService {
   private readonly draws = new Set<Promise<unknown>>();
   private readonly turns = new DrawTurns();
   private readonly ephemeral: EphemeralWeights;
-  private readonly scores: ScoreMemory;
+  private readonly pendingScores = new PendingScores();
 
   constructor(
     private readonly context: ServiceContext,
     dataFolder: string,
   ) {
     this.samplers = new SamplerCache(context.runtime);
-    this.scores = new ScoreMemory(({ requestId, owner }) => {
-      context.futures.forget(requestId, owner);
-    });
     this.ephemeral = new EphemeralWeights(path.join(dataFolder, 'ephemeral'));
   }
 
@@ -163,16 +166,18 @@ export class SamplingService {
       ),
     };
     const digest = digestOf({ asample, scoredLast });
-    if (session && this.isResend({ session, requestId, seqId: asample.seqId, digest })) return accepted;
+    const numbered = { session, requestId, seqId: asample.seqId, digest };
+    if (this.isResend(numbered)) return accepted;
     const cells = countScoreCells(asample.request, base.contextLength);
-    this.scores.checkRoom(cells);
-    if (session) remember(session, asample.seqId, digest);
-    const result = this.draw(requestId, source, asample);
+    this.pendingScores.requireRoom(cells);
+    const { client, owner } = holdersOf(session);
+    this.turns.requireRoom(client);
+    remember(numbered);
+    const result = this.draw({ requestId, client, source }, asample);
     this.track(result);
     const answer = result.then((drawn) => sampleFuture(keepScores(drawn, scoredLast)));
-    const owner = session?.id ?? SESSIONLESS;
+    this.pendingScores.track(cells, result);
     this.context.futures.add(requestId, answer, { owner });
-    this.scores.track({ requestId, owner, cells }, answer);
     return accepted;
   }
 
@@ -253,7 +258,7 @@ export class SamplingService {
 
   /** What was forgotten meanwhile is drawn again. */
   private isResend({ session, requestId, seqId, digest }: NumberedSample): boolean {
-    if (seqId === null || !this.context.profile.deduplicate) return false;
+    if (session === null || seqId === null || !this.context.profile.deduplicate) return false;
     const known = session.accepted.get(seqId);
     if (known !== undefined && known !== digest) {
       throw new ProtocolError(
@@ -264,16 +269,14 @@ export class SamplingService {
     return known !== undefined && this.context.futures.has(requestId);
   }
 
-  private async draw(
-    requestId: string,
-    source: SamplerSource,
-    asample: AsampleRequest,
-  ): Promise<SampleResult> {
+  private async draw({ requestId, client, source }: Draw, asample: AsampleRequest): Promise<SampleResult> {
     const controller = new AbortController();
     this.running.set(requestId, controller);
     try {
-      const result = await this.samplers.use(source, (sampler) =>
-        sampler.sample(asample.request, { signal: controller.signal }),
+      const { signal } = controller;
+      const sequenceCount = asample.request.numSamples;
+      const result = await this.turns.take({ owner: client, sequenceCount, signal }, () =>
+        this.samplers.use(source, (sampler) => sampler.sample(asample.request, { signal })),
       );
       this.context.counters.tokensSampled += result.sequences.reduce(
         (sum, { tokens }) => sum + tokens.length,
@@ -292,15 +295,16 @@ export class SamplingService {
   }
 }
 
-function remember({ accepted }: SamplingSession, seqId: number | null, digest: string): void {
-  if (seqId === null) return;
+function remember({ session, seqId, digest }: NumberedSample): void {
+  if (session === null || seqId === null) return;
+  const { accepted } = session;
   accepted.set(seqId, digest);
   const [oldest] = accepted.keys();
   if (accepted.size > REMEMBERED && oldest !== undefined) accepted.delete(oldest);
 }
 
-function sampleFuture(result: SampleResult): FutureResult {
-  return { json: () => sampleResponseToJson(result), protobuf: () => encodeSampleResponse(result) };
+function holdersOf(session: SamplingSession | null): { readonly client: string; readonly owner: string } {
+  return { client: session?.sessionId ?? SESSIONLESS, owner: session?.id ?? SESSIONLESS };
 }
 
 function requestIdOf(session: SamplingSession | null, sequence: number | null): string {

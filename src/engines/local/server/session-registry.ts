@@ -1,9 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { ProtocolError } from './protocol-error';
 
+/** Open at a time; more are a client that opens and never ends them. */
+const MOST_OPEN = 10_000;
+/** Ended ones that are still told from unknown ones. */
+const MOST_ENDED = 10_000;
+
 interface Session {
   readonly id: string;
-  readonly userMetadata: Readonly<Record<string, unknown>> | null;
+  userMetadata: Readonly<Record<string, unknown>> | null;
   lastHeartbeatAt: number;
   endedBecause: string | null;
   /** The number after every one taken so far. */
@@ -16,6 +21,8 @@ type Member = 'model' | 'sampling';
 /** Clients in touch. Only heartbeats keep a session alive; when it ends, everything in memory that belongs to it goes. */
 export class SessionRegistry {
   private readonly sessions = new Map<string, Session>();
+  /** The earliest first. */
+  private readonly ended = new Set<string>();
 
   constructor(
     private readonly timeoutMs: number,
@@ -23,6 +30,9 @@ export class SessionRegistry {
   ) {}
 
   open(now: number, userMetadata: Session['userMetadata']): string {
+    const openCount = this.sessions.size - this.ended.size;
+    if (openCount >= MOST_OPEN)
+      throw new ProtocolError(429, `${openCount} sessions are open. Finish some, or wait until they expire.`);
     const id = randomUUID();
     this.sessions.set(id, {
       id,
@@ -52,7 +62,7 @@ export class SessionRegistry {
     if (!session) {
       throw new ProtocolError(
         404,
-        `Session "${id}" not found. Sessions end with the engine's process; open a new one.`,
+        `Session "${id.slice(0, 200)}" not found. Sessions end with the engine's process; open a new one.`,
       );
     }
     if (session.endedBecause !== null)
@@ -70,7 +80,7 @@ export class SessionRegistry {
 
   finish(id: string, reason: string): void {
     const session = this.sessions.get(id);
-    if (!session) throw new ProtocolError(404, `Session "${id}" not found.`);
+    if (!session) throw new ProtocolError(404, `Session "${id.slice(0, 200)}" not found.`);
     this.end(session, `finished by its client (${reason})`);
   }
 
@@ -84,6 +94,13 @@ export class SessionRegistry {
   private end(session: Session, reason: string): void {
     if (session.endedBecause !== null) return;
     session.endedBecause = reason;
+    session.userMetadata = null;
+    this.ended.add(session.id);
+    const [earliest] = this.ended;
+    if (this.ended.size > MOST_ENDED && earliest !== undefined) {
+      this.ended.delete(earliest);
+      this.sessions.delete(earliest);
+    }
     this.onEnd(session.id, reason);
   }
 }

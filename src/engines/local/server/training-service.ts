@@ -108,7 +108,7 @@ export class TrainingService {
     const { bytes = 0 } = command;
     model.pending.requireRoom(model.queue, sequence, bytes);
     command.admit?.(model, sequence);
-    model.accepted.add(sequence, command.digest);
+    model.accepted.add(sequence, command.digest, (number) => model.queue.hasPassed(number));
     const isRepeat = this.context.futures.has(accepted.request_id);
     const requestId = isRepeat ? `${accepted.request_id}:${++this.repeatCount}` : accepted.request_id;
     const work = model.queue

@@ -5,6 +5,9 @@ import { malformed } from './bytes';
 import type { JsonObject } from './json-values';
 import { arrayFrom, integerFrom, numberOrNaNFrom, objectFrom, stringFrom, tokensFrom } from './json-values';
 
+/** One long row among many short ones must not take more memory than there is. */
+const MOST_CELLS = 2 ** 24;
+
 /** Scores that a request may ask for beyond those of what was drawn. Left out where not asked for: older servers do not know them. */
 export function askedScoresToJson(request: SampleRequest): JsonObject {
   const { topPromptLogprobs = 0, topSampledLogprobs = 0, promptTargets, promptAlternatives = 0 } = request;
@@ -67,6 +70,8 @@ export function topToJson(cells: TokenCells): readonly unknown[] {
 export function topFromJson(value: unknown, what: string): TokenCells {
   const rows = arrayFrom(value, what).map((row) => (row === null ? [] : arrayFrom(row, what)));
   const width = rows.reduce((widest, row) => Math.max(widest, row.length), 0);
+  if (rows.length * width > MOST_CELLS)
+    throw malformed(`${what} has ${rows.length} rows, the longest of ${width}`);
   const cells = emptyCells(rows.length, width);
   for (const [index, row] of rows.entries()) {
     const pairs = row.map((pair) => arrayFrom(pair, what));

@@ -5,13 +5,17 @@
 SkyRL imports torch (for images) and peft (to write one file) although the JAX backend trains with neither, and PyPI's
 torch is the CUDA build of several gigabytes; both are replaced by what little is used of them. It also starts its
 engine through `uv run`, which needs a checkout of its repository; here the engine is this program once more.
+
+With EXIT_WITH_PARENT set, both end when their standard input does: a pipe from whoever started them.
 """
 
 import importlib.machinery
 import json
 import os
 import runpy
+import signal
 import sys
+import threading
 import types
 import typing
 from pathlib import Path
@@ -49,6 +53,15 @@ stand_in("torch", Tensor=type("Tensor", (), {}))
 stand_in("peft", LoraConfig=LoraConfig)
 
 
+def exit_with_parent() -> None:
+    def watch() -> None:
+        while os.read(0, 1024):
+            pass
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def serve_api() -> None:
     import argparse
 
@@ -70,6 +83,8 @@ def serve_api() -> None:
 
 
 def main() -> None:
+    if "EXIT_WITH_PARENT" in os.environ:
+        exit_with_parent()
     role = sys.argv.pop(1)
     if role == "api":
         serve_api()

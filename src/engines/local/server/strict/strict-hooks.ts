@@ -17,7 +17,7 @@ const PROTOBUF = 'application/x-protobuf';
 const BINARY_RESULTS = ['ForwardBackward', 'Forward', 'Sample'];
 
 /** Routes of ours, or of older generations of the service. */
-const ABSENT = /^forward$|\/(archive|archive\.tar\.gz|publish)$/;
+const ABSENT = /^forward$|\/(archive|archive\.tar\.gz)$/;
 
 /** Puts what is strict before and behind the routes of the protocol. */
 export function addStrictHooks(api: FastifyInstance, service: EngineService, strict: StrictMode): void {

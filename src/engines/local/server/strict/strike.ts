@@ -82,3 +82,13 @@ export function parseStrike(text: string): Strike {
     ...(seconds !== undefined && { forMs: Number(seconds) * 1000 }),
   };
 }
+
+/** Reads `7/0.02`: seed 7, one request in fifty. */
+export function parseSeeded(text: string): SeededStrikes {
+  const [, seed, rate] = /^(\d+)\/(0?\.\d+|0|1)$/.exec(text) ?? [];
+  if (seed !== undefined && rate !== undefined) return { seed: Number(seed), rate: Number(rate) };
+  throw new DomainError(
+    'bad-config',
+    `"${text}" is no SEED/RATE. Write it like 7/0.02, the rate between 0 and 1.`,
+  );
+}

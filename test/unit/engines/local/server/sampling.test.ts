@@ -21,6 +21,14 @@ function prompt(...tokens: unknown[]): object {
   return { chunks: [{ type: 'encoded_text', tokens }] };
 }
 
+function targets(shape: readonly number[], data: readonly number[]): object {
+  return { data, dtype: 'int64', shape };
+}
+
+function sparseTargets(rowStarts: readonly number[], columns: readonly number[] | null): object {
+  return { ...targets([2, 3], [1, 2]), sparse_crow_indices: rowStarts, sparse_col_indices: columns };
+}
+
 async function openBase(sequence = 0): Promise<string> {
   const body = { session_id: session, sampling_session_seq_id: sequence, base_model: BASE_MODEL };
   return (await engine.driver.post('create_sampling_session', body)).body.sampling_session_id;
@@ -243,6 +251,24 @@ test('a sample without max_tokens may fill the context', async () => {
   expect(drawn.body.sequences[0]?.tokens).toHaveLength(61);
 });
 
+test('more scores than there is memory for wait until others are done', async () => {
+  engine.runtime.samplingGate.shut();
+  const sampler = await openBase();
+  const many = (seqId: number) => asample(sampler, { seq_id: seqId, topk_prompt_logprobs: 87_000 });
+  const first = await engine.driver.post('asample', many(0));
+  for (let seqId = 1; seqId < 64; seqId++) await engine.driver.post('asample', many(seqId));
+
+  const refused = await engine.driver.post('asample', many(64));
+  const small = await engine.driver.post('asample', asample(sampler, { seq_id: 65 }));
+  engine.runtime.samplingGate.open();
+  await engine.driver.retrieve(first.body.request_id);
+  await engine.driver.retrieve(small.body.request_id);
+  const later = await engine.driver.post('asample', many(64));
+
+  expect(refused).toMatchObject({ status: 429, body: { detail: containing('again') } });
+  expect([first.status, small.status, later.status]).toEqual([200, 200, 200]);
+});
+
 test('a cancelled request fails and says so', async () => {
   engine.runtime.samplingGate.shut();
   const sampler = await openBase();
@@ -269,7 +295,49 @@ test.each([
   ['no tokens at all', { sampling_params: { max_tokens: 0 } }, 'max_tokens'],
   ['no samples', { num_samples: 0 }, 'num_samples'],
   ['a mixed stop', { sampling_params: { stop: ['a', 1] } }, 'stop'],
-  ['top-k log-probs, which it cannot give', { topk_prompt_logprobs: 5 }, 'not supported'],
+  ['a negative top-k of the prompt', { topk_prompt_logprobs: -1 }, 'topk_prompt_logprobs'],
+  ['a negative top-k of what is drawn', { topk_sample_logprobs: -1 }, 'topk_sample_logprobs'],
+  ['half an alternative', { prompt_alt_tokens_k: 0.5 }, 'prompt_alt_tokens_k'],
+  ['a top-k without end', { topk_prompt_logprobs: 1e9 }, '3000000000 scores'],
+  ['alternatives without end', { prompt_alt_tokens_k: 87_382 }, '262146 scores'],
+  ['a top-k without end of what is drawn', { topk_sample_logprobs: 32_769 }, '262152 scores'],
+  [
+    'scores that are too many together',
+    { topk_prompt_logprobs: 80_000, prompt_alt_tokens_k: 8000 },
+    '264000',
+  ],
+  ['targets of another length', { target_prompt_logprobs: targets([1, 3], [1, 2, 3]) }, 'has 1 rows'],
+  ['targets that are none', { target_prompt_logprobs: targets([2, 1], [-1, -1]) }, 'names no token'],
+  ['a target outside the vocabulary', { target_prompt_logprobs: targets([2, 1], [16, 1]) }, 'token 16'],
+  ['targets that are no table', { target_prompt_logprobs: targets([2], [1, 2]) }, 'rows and columns'],
+  ['targets of a forged shape', { target_prompt_logprobs: targets([2, 5e8], [1, 2]) }, '2 values'],
+  ['targets that are no ids', { target_prompt_logprobs: targets([2, 1], [1.5, 2]) }, 'not a token id'],
+  [
+    'targets that are floats',
+    { target_prompt_logprobs: { ...targets([2, 1], [1, 2]), dtype: 'float32' } },
+    'int64',
+  ],
+  [
+    'sparse targets beyond their values',
+    { target_prompt_logprobs: sparseTargets([0, 1, 9], [0, 0]) },
+    'row pointers',
+  ],
+  [
+    'sparse targets going backwards',
+    { target_prompt_logprobs: sparseTargets([0, 3, 2], [0, 0]) },
+    'row pointers',
+  ],
+  [
+    'sparse targets beyond their columns',
+    { target_prompt_logprobs: sparseTargets([0, 1, 2], [0, 3]) },
+    'columns',
+  ],
+  [
+    'sparse targets without columns',
+    { target_prompt_logprobs: sparseTargets([0, 1, 2], null) },
+    'not a list',
+  ],
+  ['stability records, which it does not keep', { record_stability_info: true }, 'not supported'],
   ['more scores than the prompt has', { prompt_logprobs_last_n: 3 }, 'has scores for 2'],
   ['some scores of none', { prompt_logprobs_last_n: 1, prompt_logprobs: false }, 'needs prompt_logprobs'],
 ])('%s is refused', async (_, change, reason) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Datum } from '../../../../../src/core/datum';
-import type { SampleResult } from '../../../../../src/core/sampling';
+import type { NumberTable, SampleResult, TokenCells } from '../../../../../src/core/sampling';
 import type { ForwardBackwardRequest } from '../../../../../src/engines/tinker/codec';
 
 const float32 = fc.float({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));
@@ -46,7 +46,70 @@ export const forwardBackwardResult = fc.record({
   ),
 });
 
-export const sampleResult: fc.Arbitrary<SampleResult> = fc.record({
+/** At least one column, as every answer has. */
+function cells(rowCount: number): fc.Arbitrary<TokenCells> {
+  return fc.integer({ min: 1, max: 4 }).chain((width) => {
+    const size = { minLength: rowCount * width, maxLength: rowCount * width };
+    return fc.record({
+      width: fc.constant(width),
+      tokens: fc.array(token, size).map((list) => Int32Array.from(list)),
+      logprobs: fc.array(float32, size).map((list) => Float32Array.from(list)),
+    });
+  });
+}
+
+function sparseOf(rowLengths: readonly number[], columnCount: number): fc.Arbitrary<Table> {
+  const count = rowLengths.reduce((sum, length) => sum + length, 0);
+  const rowStarts = Int32Array.from([0, ...rowLengths]);
+  for (let row = 1; row < rowStarts.length; row++)
+    rowStarts[row] = (rowStarts[row] ?? 0) + (rowStarts[row - 1] ?? 0);
+  const size = { minLength: count, maxLength: count };
+  return fc
+    .tuple(fc.array(float32, size), fc.array(fc.nat(columnCount - 1), size))
+    .map(([values, columns]) => ({
+      rowCount: rowLengths.length,
+      columnCount,
+      values: Float32Array.from(values),
+      sparse: { rowStarts, columns: Int32Array.from(columns) },
+    }));
+}
+
+type Table = NumberTable<Float32Array>;
+
+const table: fc.Arbitrary<Table> = fc.oneof(
+  fc
+    .tuple(fc.nat(4), fc.nat(3))
+    .chain(([rowCount, columnCount]) =>
+      fc
+        .array(float32, { minLength: rowCount * columnCount, maxLength: rowCount * columnCount })
+        .map((values) => ({ rowCount, columnCount, values: Float32Array.from(values), sparse: null })),
+    ),
+  fc
+    .tuple(fc.array(fc.nat(3), { maxLength: 4 }), fc.integer({ min: 1, max: 3 }))
+    .chain(([rowLengths, columnCount]) => sparseOf(rowLengths, columnCount)),
+);
+
+const targets = table.map((given) => ({
+  ...given,
+  values: Int32Array.from(given.values, (value) => Math.trunc(value) | 0),
+}));
+const count = fc.integer({ min: 1, max: 99 });
+
+export const askedScores = fc.record(
+  { topPromptLogprobs: count, topSampledLogprobs: count, promptTargets: targets, promptAlternatives: count },
+  { requiredKeys: [] },
+);
+
+const scores = fc.record(
+  {
+    topPromptLogprobs: fc.integer({ min: 1, max: 4 }).chain(cells),
+    promptTargetLogprobs: table,
+    promptAlternatives: fc.nat(4).chain(cells),
+  },
+  { requiredKeys: [] },
+);
+
+const drawnAndScored: fc.Arbitrary<SampleResult> = fc.record({
   sequences: fc.array(
     fc.record({
       tokens: fc.array(token, { maxLength: 6 }),
@@ -57,3 +120,13 @@ export const sampleResult: fc.Arbitrary<SampleResult> = fc.record({
   ),
   promptLogprobs: fc.option(fc.array(fc.option(float32), { maxLength: 6 })),
 });
+
+const topOfDrawn = fc.option(fc.integer({ min: 1, max: 4 }).chain(cells), { nil: undefined });
+
+export const sampleResult: fc.Arbitrary<SampleResult> = fc
+  .tuple(drawnAndScored, scores, topOfDrawn)
+  .map(([result, more, topLogprobs]) => ({
+    ...result,
+    sequences: result.sequences.map((sequence) => ({ ...sequence, ...(topLogprobs && { topLogprobs }) })),
+    ...more,
+  }));

@@ -17,7 +17,7 @@ import {
   sampleResponseFromJson,
   sampleResponseToJson,
 } from '../../../../../src/engines/tinker/codec';
-import { forwardBackwardRequest, forwardBackwardResult, sampleResult } from './arbitraries';
+import { askedScores, forwardBackwardRequest, forwardBackwardResult, sampleResult } from './arbitraries';
 
 /** Through text, and at an odd offset of a larger buffer: as values really arrive. */
 const overTheWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -84,6 +84,18 @@ describe('round trips', () => {
       };
       expect(asampleRequestFromJson(overTheWire(asampleRequestToJson(asample)))).toEqual(asample);
     }
+  });
+
+  test('asample requests, with every kind of score', () => {
+    const params = { maxTokens: 8, temperature: 0.5, topK: 5, topP: 0.9 };
+    const base = { samplingSessionId: null, modelPath: null, baseModel: 'm', seqId: null };
+    fc.assert(
+      fc.property(askedScores, (scores) => {
+        const request = { prompt: [1, 2, 3], numSamples: 1, promptLogprobs: false, params, ...scores };
+        const asample = { ...base, request };
+        expect(asampleRequestFromJson(overTheWire(asampleRequestToJson(asample)))).toEqual(asample);
+      }),
+    );
   });
 });
 
