@@ -291,7 +291,7 @@ describe('everstep train', () => {
     expect(filesWith(place.folder, KEY)).toEqual([]);
   }, 120_000);
 
-  test.each<[string, Record<string, string | null>, object, readonly string[], RegExp]>([
+  test.each<[string, Readonly<Record<string, string | null>>, object, readonly string[], RegExp]>([
     ['no key', { TINKER_API_KEY: null }, {}, [], /needs a key\. Set TINKER_API_KEY/],
     ['a wrong key', { TINKER_API_KEY: 'tml-not-this-one' }, {}, [], /refused the API key .*TINKER_API_KEY/],
     [
@@ -339,7 +339,7 @@ describe('everstep train', () => {
     ],
   ])('%s is one line, before anything is started', async (_, variables, more, flags, message) => {
     const url = await serve();
-    const all = { TINKER_API_KEY: KEY, TINKER_BASE_URL: url, ...variables };
+    const all: Record<string, string | null> = { TINKER_API_KEY: KEY, TINKER_BASE_URL: url, ...variables };
     place.variables = Object.fromEntries(
       Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
     );

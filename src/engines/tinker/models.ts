@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { cleanSlot } from './clean-slot';
 import type { JsonObject } from './codec/json-values';
 import { numberFrom, stringFrom } from './codec/json-values';
 import type { Connection } from './connection';
@@ -30,6 +31,8 @@ interface RestoreSpec extends ModelSpec {
   readonly path: string;
   /** Whether Adam's moments and step count come back with the weights. */
   readonly optimizer: boolean;
+  /** It is only sampled from, so that gradients do not matter. */
+  readonly isSampledOnly?: boolean;
 }
 
 /**
@@ -54,7 +57,7 @@ const UNLOAD_MS = 5000;
 
 export function createModelCalls(connection: Connection): ModelCalls {
   return {
-    createModel: (spec, options = {}) => namingRefusal(() => createModel(connection, spec, options)),
+    createModel: (spec, options = {}) => namingRefusal(() => createCleanModel(connection, spec, options)),
     async createModelFromCheckpoint(spec, options = {}) {
       const { restore, lacks } = await connection.profile(options);
       if (!spec.optimizer && lacks.includes('fresh-optimizer')) throw unableToForget(spec);
@@ -104,6 +107,19 @@ async function namingRefusal<Result>(open: () => Promise<Result>): Promise<Resul
   }
 }
 
+async function createCleanModel(
+  connection: Connection,
+  spec: ModelSpec,
+  options: CallOptions,
+): Promise<{ modelId: string }> {
+  const calls = {
+    create: async () => (await createModel(connection, spec, options)).modelId,
+    unload: (modelId: string) => unload(connection, modelId, options),
+  };
+  await cleanSlot(connection, calls, options);
+  return createModel(connection, spec, options);
+}
+
 async function createModel(
   connection: Connection,
   spec: ModelSpec,
@@ -147,7 +163,8 @@ async function createThenLoad(
   spec: RestoreSpec,
   options: CallOptions,
 ): Promise<string> {
-  const { modelId } = await createModel(connection, spec, options);
+  const create = spec.isSampledOnly ? createModel : createCleanModel;
+  const { modelId } = await create(connection, spec, options);
   try {
     await loadWeights(connection, spec, { ...options, target: { model_id: modelId, seq_id: 1 } });
     return modelId;

@@ -24,6 +24,8 @@ export interface ServerProfile {
   readonly countsAppliedSteps: boolean;
   /** Whether sampling from saved weights leaves the model they came from alone, and works without it. */
   readonly detachesSnapshots: boolean;
+  /** Whether a new model begins without the gradients that one before it left behind. */
+  readonly clearsGradients: boolean;
   readonly lacks: readonly Lack[];
   /** In tokens; null where the server does not say. */
   readonly maxSequenceLength: number | null;
@@ -46,6 +48,7 @@ export const KNOWN_PROFILES = {
     readsWeights: true,
     countsAppliedSteps: true,
     detachesSnapshots: true,
+    clearsGradients: true,
     lacks: [],
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
@@ -62,6 +65,7 @@ export const KNOWN_PROFILES = {
     readsWeights: true,
     countsAppliedSteps: false,
     detachesSnapshots: true,
+    clearsGradients: true,
     lacks: [],
     maxSequenceLength: null,
     ...CHUNK_LIMITS,
@@ -80,6 +84,7 @@ export const KNOWN_PROFILES = {
     readsWeights: true,
     countsAppliedSteps: false,
     detachesSnapshots: false,
+    clearsGradients: false,
     lacks: ['gradient-clipping', 'fresh-optimizer'],
     maxSequenceLength: null,
     ...CHUNK_LIMITS,

@@ -45,7 +45,7 @@ export function createSnapshotCalls(connection: Connection, calls: Calls): Snaps
       const path = statePathOf(source.modelPath);
       const { baseModel, rank } = await describe(connection, source.modelPath, { signal });
       const { modelId, nextSeqId } = await calls.createModelFromCheckpoint(
-        { sessionId, modelSeqId: 0, baseModel, lora: { rank }, path, optimizer: true },
+        { sessionId, modelSeqId: 0, baseModel, lora: { rank }, path, optimizer: true, isSampledOnly: true },
         { signal },
       );
       const release = () => unload(calls, modelId);

@@ -22,6 +22,7 @@ const OUR_MODEL = 'everstep/tiny';
 /** Both compute in float32, in another order. */
 const ROUNDING = 2e-3;
 const SAME = 1e-5;
+const NORM = 'skyrl.ai/grad_norm';
 const STEP_COUNT = 4;
 /** Padding is never drawn, so that every sample has its full length. */
 const NO_TOKEN = 0;
@@ -41,6 +42,7 @@ class Operations {
   private readonly data = makeData();
   private model: TrainedModel | null = null;
   private readonly paths = { state: '', snapshot: '' };
+  private firstNorm = 0;
   private atSnapshot: readonly Float32Array[] = [];
 
   constructor(
@@ -64,6 +66,7 @@ class Operations {
       ['sampling: prompt log-probs', () => this.scorePrompt()],
       ['sampling an old snapshot leaves training alone', () => this.sampleOld()],
       ['a snapshot outlives its model', () => this.sampleWithout()],
+      ['a new model begins without the gradients of the one before', () => this.beginClean()],
       ['checkpoint list', () => this.list()],
       ['checkpoint delete', () => this.remove()],
       ['digest of the weights', () => this.digest()],
@@ -86,7 +89,9 @@ class Operations {
   private async firstStep(): Promise<string> {
     const reference = await TrainedModel.create(this.ours, OUR_MODEL);
     const there = meanNll(this.data, (await reference.step(this.data)).logprobs);
-    const here = meanNll(this.data, (await this.trained.step(this.data)).logprobs);
+    const { logprobs, metrics } = await this.trained.step(this.data);
+    this.firstNorm = metrics[NORM] ?? 0;
+    const here = meanNll(this.data, logprobs);
     expectSmall(Math.abs(here - there), ROUNDING);
     return `${here.toFixed(5)} here, ${there.toFixed(5)} there`;
   }
@@ -96,7 +101,7 @@ class Operations {
     for (let step = 0; step < STEP_COUNT; step++) {
       const { logprobs, metrics } = await this.trained.step(this.data);
       losses.push(meanNll(this.data, logprobs));
-      if (!((metrics['skyrl.ai/grad_norm'] ?? 0) > 0)) throw new Error('no gradient norm is reported');
+      if (!((metrics[NORM] ?? 0) > 0)) throw new Error('no gradient norm is reported');
     }
     const isFalling = losses.every((loss, index) => index === 0 || loss < (losses[index - 1] ?? 0));
     if (!isFalling) throw new Error(`losses ${losses.join(' ')}`);
@@ -174,6 +179,29 @@ class Operations {
   private async sampleWithout(): Promise<string> {
     await this.trained.unload();
     return expectSmall(await this.distanceFromSnapshot(), ROUNDING);
+  }
+
+  /** One that dies between a pass and its optimizer step leaves its gradients to whoever has its slot next. */
+  private async beginClean(): Promise<string> {
+    const careless = createTinkerClient({ baseUrl: this.sites.skyrlUrl, profile: { clearsGradients: true } });
+    try {
+      const without = await this.normAfterAnother(careless);
+      const clean = await this.normAfterAnother(this.skyrl);
+      expectSmall(Math.abs(clean / this.firstNorm - 1), ROUNDING);
+      return `gradient norm ${clean.toFixed(3)}; ${without.toFixed(3)} if nothing is done about it`;
+    } finally {
+      await careless.close();
+    }
+  }
+
+  private async normAfterAnother(client: TinkerClient): Promise<number> {
+    const other = await TrainedModel.create(client, this.sites.skyrlModel);
+    await other.accumulate(this.data.slice(0, 1));
+    await other.unload();
+    const model = await TrainedModel.create(client, this.sites.skyrlModel);
+    const { metrics } = await model.step(this.data);
+    await model.unload();
+    return metrics[NORM] ?? 0;
   }
 
   private async list(): Promise<string> {

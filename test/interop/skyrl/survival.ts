@@ -195,7 +195,8 @@ class Survival {
     const shown = Shown.parse(JSON.parse(stdout));
     expectEqual('status', shown.status, 'completed');
     expectEqual('rewinds', shown.rewinds, this.deaths.length);
-    const extra = this.applied - STEPS;
+    // Opening a model takes a step that trains nothing: it clears what another left in its slot.
+    const extra = this.applied - STEPS - (this.deaths.length + 1);
     const untold = extra - shown.stepsReplayed;
     if (untold < 0 || untold > this.deaths.length * MOST_IN_FLIGHT)
       throw new Error(

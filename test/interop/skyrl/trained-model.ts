@@ -9,7 +9,7 @@ interface ModelPlace {
   readonly nextSeqId: number;
 }
 
-export const RANK = 8;
+const RANK = 8;
 const SEED = 1;
 const ADAM = { learningRate: 0.002, beta1: 0.9, beta2: 0.95, eps: 1e-8, weightDecay: 0, gradClipNorm: 0 };
 
@@ -51,6 +51,13 @@ export class TrainedModel {
     const update = await client.submitOptimStep({ ...this.next(), adam: { ...ADAM, gradClipNorm } });
     const { logprobs } = await client.collectForwardBackward(pass);
     return { logprobs, metrics: await client.collectOptimStep(update) };
+  }
+
+  /** A pass whose gradients no optimizer step takes up. */
+  async accumulate(data: readonly Datum[]): Promise<void> {
+    const { client } = this.place;
+    const spec = { ...this.next(), data, lossFn: 'cross_entropy' } as const;
+    await client.collectForwardBackward(await client.submitForwardBackward(spec));
   }
 
   async save(name: string): Promise<string> {

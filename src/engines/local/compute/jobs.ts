@@ -2,11 +2,11 @@ import { decode, prefill } from './decode';
 import { allLinears } from './layout';
 import { packMerged } from './linear-map';
 import { Network, weightsLayout } from './network';
-import { trainSlice } from './train-slice';
+import { trainSlices } from './train-slice';
 import type { DecodeInput, DecodeOutput, PrefillInput, PrefillOutput } from './decode';
 import type { Pointer } from './kernels';
 import type { NetworkDescription } from './network';
-import type { TrainSliceInput, TrainSliceOutput } from './train-slice';
+import type { TrainSlicesInput, TrainSlicesOutput } from './train-slice';
 import type { Workspace } from './workspace';
 
 interface AddRangeInput {
@@ -46,7 +46,7 @@ interface PackInput {
 
 /** What the compute threads do. All of it is plain data in and out; the tensors lie in shared memory. */
 export interface Jobs {
-  readonly trainSlice: { readonly input: TrainSliceInput; readonly output: TrainSliceOutput };
+  readonly trainSlices: { readonly input: TrainSlicesInput; readonly output: TrainSlicesOutput };
   readonly addRange: { readonly input: AddRangeInput; readonly output: null };
   readonly optimize: { readonly input: OptimizeInput; readonly output: OptimizeOutput };
   readonly pack: { readonly input: PackInput; readonly output: null };
@@ -60,7 +60,7 @@ type Handlers = {
   readonly [Kind in JobKind]: (space: Workspace, input: Jobs[Kind]['input']) => Jobs[Kind]['output'];
 };
 
-export const JOB_HANDLERS: Handlers = { trainSlice, addRange, optimize, pack, prefill, decode };
+export const JOB_HANDLERS: Handlers = { trainSlices, addRange, optimize, pack, prefill, decode };
 
 function addRange({ kernels }: Workspace, { target, sources, count }: AddRangeInput): null {
   for (const source of sources) kernels.add(count, target, source);

@@ -22,12 +22,14 @@ export interface BatchSlice {
   readonly lossInputs: readonly Float32Array[];
 }
 
-export interface TrainSliceInput {
+export interface TrainSlicesInput {
   readonly network: NetworkDescription;
-  readonly slice: BatchSlice;
+  readonly slices: readonly BatchSlice[];
   readonly loss: LossSettings;
-  /** The slice's own gradient block, overwritten; 0 for a forward pass only. */
-  readonly gradients: Pointer;
+  /** A block for each slice's own gradient, overwritten; null for a forward pass only. */
+  readonly gradients: readonly Pointer[] | null;
+  /** A shared int32, 0 at the start: threads that were given the same slices take the next one from it. */
+  readonly counter: Pointer;
 }
 
 export interface TrainSliceOutput {
@@ -35,7 +37,31 @@ export interface TrainSliceOutput {
   readonly loss: number;
 }
 
-export function trainSlice(space: Workspace, input: TrainSliceInput): TrainSliceOutput {
+/** What this thread computed, by the index of the slice. */
+export type TrainSlicesOutput = readonly (TrainSliceOutput & { readonly index: number })[];
+
+export function trainSlices(space: Workspace, input: TrainSlicesInput): TrainSlicesOutput {
+  const { network, loss, slices, gradients, counter } = input;
+  const outputs: (TrainSliceOutput & { readonly index: number })[] = [];
+  for (;;) {
+    const index = Atomics.add(space.integers, counter / 4, 1);
+    const slice = slices[index];
+    if (slice === undefined) return outputs;
+    space.scratch(() => {
+      const output = trainSlice(space, { network, loss, slice, gradients: gradients?.[index] ?? 0 });
+      outputs.push({ index, ...output });
+    });
+  }
+}
+
+interface TrainSliceInput {
+  readonly network: NetworkDescription;
+  readonly slice: BatchSlice;
+  readonly loss: LossSettings;
+  readonly gradients: Pointer;
+}
+
+function trainSlice(space: Workspace, input: TrainSliceInput): TrainSliceOutput {
   const { slice, gradients } = input;
   const { kernels } = space;
   const isTraining = gradients !== 0;
@@ -56,13 +82,14 @@ export function trainSlice(space: Workspace, input: TrainSliceInput): TrainSlice
   const statistics = space.allocate(rows * 2);
   const ones = space.storeFloats(new Float32Array(rows).fill(1));
   kernels.softmaxRows(rows, vocabSize, logits.value, ones, probabilities, statistics);
-  const logprobs = Float32Array.from(slice.targets, (target, row) =>
-    logprobOf(space, {
+  const logprobs = new Float32Array(rows);
+  for (let row = 0; row < rows; row++) {
+    logprobs[row] = logprobOf(space, {
       logits: logits.value + row * vocabSize * 4,
       statistics: statistics + row * 8,
-      token: target,
-    }),
-  );
+      token: slice.targets[row] ?? 0,
+    });
+  }
   const { loss, slopes } = evaluateLoss(logprobs, slice, input.loss);
   if (isTraining) {
     const targets = space.storeIntegers(slice.targets);
@@ -97,8 +124,8 @@ function evaluateLoss(
   const [first, second] = lossInputs;
   const slopes = new Float32Array(logprobs.length);
   let loss = 0;
-  for (const [row, p] of logprobs.entries()) {
-    const token = definition.evaluate(p, [first?.[row] ?? 0, second?.[row] ?? 0], settings);
+  for (let row = 0; row < logprobs.length; row++) {
+    const token = definition.evaluate(logprobs[row] ?? 0, [first?.[row] ?? 0, second?.[row] ?? 0], settings);
     loss += token.loss;
     slopes[row] = token.slope;
   }

@@ -150,7 +150,7 @@ export class SharedMemoryModel implements TrainableModel {
   }
 
   private async evaluate(slices: readonly BatchSlice[], loss: LossSettings): Promise<TrainSliceOutput[]> {
-    return Promise.all(slices.map((slice) => this.runSlice(slice, loss, 0)));
+    return this.runSlices(slices, loss, null);
   }
 
   /** Waves bound the memory. The sum runs over the slices in order, so where a wave ends makes no difference. */
@@ -160,26 +160,38 @@ export class SharedMemoryModel implements TrainableModel {
     for (let start = 0; start < slices.length; start += waveSize) {
       const wave = slices.slice(start, start + waveSize);
       const gradients = this.sliceGradients.slice(0, wave.length);
-      outputs.push(
-        ...(await Promise.all(wave.map((slice, index) => this.runSlice(slice, loss, gradients[index] ?? 0)))),
-      );
+      outputs.push(...(await this.runSlices(wave, loss, gradients)));
       await this.addGradients(gradients);
     }
     return outputs;
   }
 
-  private async runSlice(
-    slice: BatchSlice,
+  /** One job a thread, which takes slice after slice: a message for each slice would cost as much as a small one. */
+  private async runSlices(
+    slices: readonly BatchSlice[],
     loss: LossSettings,
-    gradients: Pointer,
-  ): Promise<TrainSliceOutput> {
+    gradients: readonly Pointer[] | null,
+  ): Promise<TrainSliceOutput[]> {
     const { network } = this;
-    const pass = { rows: slice.tokens.length, isTraining: gradients !== 0 };
-    return this.resources.pool.run({
-      kind: 'trainSlice',
-      input: { network, slice, loss, gradients },
-      arenaFloats: floatsForPass(network, pass) + floatsForAttention(network, slice.lengths),
-    });
+    const { heap, pool } = this.resources;
+    const isTraining = gradients !== null;
+    const arenaFloats = Math.max(
+      ...slices.map(
+        ({ tokens, lengths }) =>
+          floatsForPass(network, { rows: tokens.length, isTraining }) + floatsForAttention(network, lengths),
+      ),
+    );
+    const counter = heap.allocate(1, 'a counter');
+    heap.view(counter, 1).fill(0);
+    const input = { network, slices, loss, gradients, counter };
+    const jobs = Array.from({ length: Math.min(pool.size, slices.length) }, async () =>
+      pool.run({ kind: 'trainSlices', input, arenaFloats }),
+    );
+    // All have ended before the counter and the gradients are used again, also when one fails.
+    await Promise.allSettled(jobs);
+    heap.free(counter);
+    const done = (await Promise.all(jobs)).flat();
+    return done.sort((left, right) => left.index - right.index);
   }
 
   private async addGradients(sources: readonly Pointer[]): Promise<void> {

@@ -17,6 +17,7 @@ const REQUEST = {
 };
 const RESULTS: Readonly<Record<string, unknown>> = {
   create_model: { model_id: 'model_2' },
+  optim_step: { metrics: {} },
   load_weights: { type: 'load_weights' },
   unload_model: { model_id: 'model_2' },
   save_weights: { path: 'tinker://model_1/weights/x' },
@@ -138,6 +139,25 @@ describe('sampling a snapshot', () => {
     await sampler.sample(REQUEST);
 
     expect(routesSeen()).toEqual(['create_session', 'create_sampling_session', 'asample']);
+  });
+});
+
+describe('opening a model', () => {
+  const SPEC = { sessionId: 's1', modelSeqId: 0, baseModel: 'base', lora: { rank: 4 } };
+
+  test('clears what another left in its place by a step of a model that is thrown away', async () => {
+    await client.createModelFromCheckpoint({ ...SPEC, path: SNAPSHOT, optimizer: true });
+
+    expect(routesSeen()).toEqual(['create_model', 'optim_step', 'unload_model', 'create_model', 'load_weights']);
+    expect(server.requestsTo('POST optim_step')[0]?.json).toMatchObject({ adam_params: { learning_rate: 0 } });
+  });
+
+  test('unloads that model also when its step fails', async () => {
+    server.on('POST optim_step', FAILED);
+
+    await expect(client.createModel(SPEC)).rejects.toMatchObject({ code: 'request-failed' });
+
+    expect(routesSeen()).toEqual(['create_model', 'optim_step', 'unload_model']);
   });
 });
 

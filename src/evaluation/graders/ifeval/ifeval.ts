@@ -1,0 +1,74 @@
+import { DomainError } from '../../../core/errors';
+import { strip } from '../python-text';
+import { isRow, lacking, textListField } from '../row-fields';
+import type { Row, RowGrader } from '../row-grader';
+import { CHECKS } from './checks';
+import { InstructionArguments } from './instruction-arguments';
+
+/**
+ * IFEval as published: an instruction is followed strictly when the response as it is passes its check, loosely when one of
+ * eight variants does (as it is or without stars; whole, without the first line, the last, or both). A blank text follows
+ * nothing. The score is that all instructions are followed strictly.
+ */
+export const ifeval: RowGrader = {
+  name: 'ifeval',
+  version: 'ifeval@1',
+  description: 'instruction_id_list, kwargs; 1 when all are followed strictly',
+  grade(completion, row) {
+    const instructions = instructionsOf(row);
+    const strict = instructions.map((instruction) => isFollowed(completion, instruction));
+    const variants = variantsOf(completion);
+    const loose = instructions.map((instruction) => variants.some((variant) => isFollowed(variant, instruction)));
+    const [strictCount, looseCount] = [countTrue(strict), countTrue(loose)];
+    const total = Math.max(1, instructions.length);
+    return {
+      value: Number(strictCount === instructions.length && strip(completion) !== ''),
+      answer: strip(completion) === '' ? null : completion,
+      explanation: `${strictCount} of ${instructions.length} followed`,
+      metrics: {
+        prompt_strict: Number(strictCount === instructions.length),
+        prompt_loose: Number(looseCount === instructions.length),
+        instruction_strict: strictCount / total,
+        instruction_loose: looseCount / total,
+      },
+      details: { instructions: instructions.map(({ instruction }) => instruction), strict, loose },
+    };
+  },
+};
+
+function isFollowed(response: string, instruction: InstructionArguments): boolean {
+  const check = CHECKS[instruction.instruction];
+  if (check === undefined) throw unknownInstruction(instruction.instruction);
+  return strip(response) !== '' && check(response, instruction);
+}
+
+function variantsOf(completion: string): readonly string[] {
+  const lines = completion.split('\n');
+  const cut = [lines.slice(1), lines.slice(0, -1), lines.slice(1, -1)].map((kept) => strip(kept.join('\n')));
+  const whole = [completion, ...cut];
+  return [...new Set([...whole, ...whole.map((variant) => variant.replaceAll('*', ''))])];
+}
+
+function instructionsOf(row: Row): readonly InstructionArguments[] {
+  const ids = textListField(row, ['instruction_id_list']);
+  const unknown = ids.find((id) => !Object.hasOwn(CHECKS, id));
+  if (unknown !== undefined) throw unknownInstruction(unknown);
+  const kwargs: unknown = row['kwargs'];
+  if (!Array.isArray(kwargs) || kwargs.length !== ids.length) throw lacking(['kwargs'], `list of ${ids.length} objects`);
+  return ids.map((id, index) => {
+    const values: unknown = kwargs[index];
+    if (isRow(values)) return new InstructionArguments(id, values);
+    throw lacking(['kwargs'], `list of ${ids.length} objects`);
+  });
+}
+
+function unknownInstruction(id: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `example: "${id}" is not one of IFEval's ${Object.keys(CHECKS).length} instructions. Known: ${Object.keys(CHECKS).join(', ')}.`,
+  );
+}
+
+function countTrue(values: readonly boolean[]): number {
+  return values.filter(Boolean).length;
+}

@@ -1,0 +1,70 @@
+import { isRow } from './row-fields';
+
+interface FoundJson {
+  readonly value: unknown;
+  readonly text: string;
+}
+
+/** Where an object or list that begins at no parsable place makes us give up, so that "{{{{…" costs little. */
+const ATTEMPTS = 20;
+
+/** JSON in a completion: the whole text, else the first fenced block, else the first object or list that parses. */
+export function findJson(completion: string): FoundJson | null {
+  const whole = parse(completion.trim());
+  if (whole) return whole;
+  const fence = /```[a-zA-Z]{0,10}\n?([^`]*)```/.exec(completion)?.[1];
+  const fenced = fence === undefined ? null : parse(fence.trim());
+  if (fenced) return fenced;
+  let start = completion.search(/[[{]/);
+  for (let attempt = 0; attempt < ATTEMPTS && start >= 0; attempt++) {
+    const end = endOfValue(completion, start);
+    const found = end < 0 ? null : parse(completion.slice(start, end));
+    if (found) return found;
+    const next = completion.slice(start + 1).search(/[[{]/);
+    start = next < 0 ? -1 : start + 1 + next;
+  }
+  return null;
+}
+
+function parse(text: string): FoundJson | null {
+  if (text === '') return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return { value, text };
+  } catch {
+    return null;
+  }
+}
+
+/** Behind the bracket that closes the one at `start`; brackets in strings do not count. */
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  let isInString = false;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index] ?? '';
+    if (isInString) {
+      if (character === '\\') index++;
+      else isInString = character !== '"';
+    } else if (character === '"') isInString = true;
+    else depth += depthChange(character);
+    if (depth === 0) return index + 1;
+  }
+  return -1;
+}
+
+function depthChange(character: string): number {
+  if (character === '{' || character === '[') return 1;
+  return character === '}' || character === ']' ? -1 : 0;
+}
+
+export function equalJson(left: unknown, right: unknown): boolean {
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, index) => equalJson(item, right[index]));
+  }
+  if (!isRow(left) || !isRow(right)) return left === right;
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && equalJson(left[key], right[key]))
+  );
+}

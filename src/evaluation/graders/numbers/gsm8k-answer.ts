@@ -1,0 +1,96 @@
+import { findBoxes } from '../boxed';
+import { firstNumber, lastNumber } from './number-text';
+
+/**
+ * The number a completion gives as its answer, or null.
+ *
+ * In this order: behind the first `####` (the official marker); in the first `\boxed{…}`; behind the first "answer is"
+ * or "answer:"; on a line "A: 18"; in the last **bold** text; else the last number. A marker without a number
+ * is passed over. The first marker counts, as in the official script, because what a base model writes behind its answer
+ * is the next question.
+ */
+export function gsm8kAnswer(completion: string): string | null {
+  for (const read of [afterHashes, inBox, afterPhrase, onAnswerLine, inBold]) {
+    const answer = read(completion);
+    if (answer !== null) return answer;
+  }
+  return lastNumber(completion)?.value ?? null;
+}
+
+/** The reference behind the last `####` of a worked answer; a bare number is taken as it is. */
+export function gsm8kReference(answer: string): string | null {
+  return readNumber(answer.split('####').at(-1) ?? '');
+}
+
+function afterHashes(completion: string): string | null {
+  const found = /####[^\n]*/.exec(completion)?.[0];
+  return found === undefined ? null : readNumber(found.slice(4, 300));
+}
+
+function inBox(completion: string): string | null {
+  for (const { content } of findBoxes(completion)) {
+    const number = readNumber(content.slice(0, 1000));
+    if (number !== null) return number;
+  }
+  return null;
+}
+
+const PHRASE = /\banswer\s{0,4}(?:is|:|=)/gi;
+
+function afterPhrase(completion: string): string | null {
+  for (const match of completion.matchAll(PHRASE)) {
+    const start = match.index + match[0].length;
+    const number = inSentence(completion.slice(start, start + 200));
+    if (number !== null) return number;
+  }
+  return null;
+}
+
+/** "5 + 3 = 8" answers 8; "5, since 2 + 3 = 5" answers 5. */
+function inSentence(text: string): string | null {
+  const sentence = /^[^\n]*?(?=[.!?](?:\s|$)|\n|$)/.exec(text.trimStart())?.[0] ?? '';
+  const tidy = withoutMarkup(sentence);
+  const first = firstNumber(tidy);
+  if (first === null) return null;
+  const isTerm = /^\s*(?:[-+*/×÷−]|\\times|x)\s*[\d$(]/.test(tidy.slice(first.end, first.end + 20));
+  const equals = tidy.lastIndexOf('=');
+  if (!isTerm || equals < first.end) return first.value;
+  return firstNumber(tidy.slice(equals + 1))?.value ?? first.value;
+}
+
+const ANSWER_LINE = /^[ \t]{0,8}A:[ \t]{0,8}([^\n]{1,60})$/gm;
+
+function onAnswerLine(completion: string): string | null {
+  for (const [, rest = ''] of completion.matchAll(ANSWER_LINE)) {
+    const number = firstNumber(withoutMarkup(rest));
+    if (number?.start === 0 && !/[\d=]/.test(withoutMarkup(rest).slice(number.end))) return number.value;
+  }
+  return null;
+}
+
+/** Bold text that begins with a number: a bold heading such as "**Step 1**" is no answer. */
+function inBold(completion: string): string | null {
+  let answer: string | null = null;
+  for (const [, text = ''] of completion.matchAll(/\*\*([^*\n]{1,60})\*\*/g)) {
+    const tidy = withoutMarkup(text);
+    const number = firstNumber(tidy);
+    if (number?.start === 0 && !/^\s?[.)]\s/.test(tidy.slice(number.end))) answer = number.value;
+  }
+  return answer;
+}
+
+/** The first number, or the one behind an equals sign: "x = 5" is 5. */
+function readNumber(text: string): string | null {
+  const tidy = withoutMarkup(text);
+  return (firstNumber(tidy.slice(tidy.lastIndexOf('=') + 1)) ?? firstNumber(tidy))?.value ?? null;
+}
+
+/** LaTeX and Markdown around a number, and spaces between groups of three digits. */
+function withoutMarkup(text: string): string {
+  return text
+    .replaceAll('{,}', ',')
+    .replace(/\\(?:text|mathrm|mathbf|textbf)\{/g, ' ')
+    .replace(/\\[,!;:]|\\[()[\]]|[*_`~]/g, '')
+    .replace(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
+    .trim();
+}

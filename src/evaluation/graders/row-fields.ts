@@ -1,0 +1,34 @@
+import { DomainError } from '../../core/errors';
+import type { Row } from './row-grader';
+
+/** The first of these fields that the row has, as text; numbers count as text. */
+export function textField(row: Row, names: readonly string[]): string {
+  const value = firstOf(row, names);
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  throw lacking(names, 'text');
+}
+
+/** The first of these fields that the row has, as a list of texts. A single text counts as a list of one. */
+export function textListField(row: Row, names: readonly string[]): readonly string[] {
+  const value = firstOf(row, names);
+  if (typeof value === 'string' || typeof value === 'number') return [String(value)];
+  if (Array.isArray(value) && value.every((item) => typeof item === 'string' || typeof item === 'number')) {
+    return value.map(String);
+  }
+  throw lacking(names, 'a list of texts');
+}
+
+export function firstOf(row: Row, names: readonly string[]): unknown {
+  const name = names.find((candidate) => row[candidate] !== undefined && row[candidate] !== null);
+  return name === undefined ? undefined : row[name];
+}
+
+export function lacking(names: readonly string[], kind: string): DomainError {
+  const listed = names.map((name) => `"${name}"`).join(' or ');
+  return new DomainError('bad-dataset', `example: no ${kind} under ${listed}. Give the row with its original fields.`);
+}
+
+export function isRow(value: unknown): value is Row {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,104 @@
+import { DomainError } from '../../core/errors';
+import { firstOf, lacking, textField, textListField } from './row-fields';
+import { equalJson, findJson } from './json-text';
+import { numericAnswer } from './numeric-answer';
+import type { Row, RowGrader, RowScore } from './row-grader';
+
+const TARGET = ['target', 'answer', 'expected'];
+const TARGETS = ['targets', 'answers', ...TARGET];
+
+/** Equal to one of the targets, apart from white space around. Case counts, unless the row has `ignore_case: true`. */
+export const exactMatchRows: RowGrader = {
+  name: 'exact_match',
+  version: 'exact_match@1',
+  description: 'target (or a list); equal apart from white space around; ignore_case',
+  grade(completion, row) {
+    const answer = completion.trim();
+    const targets = textListField(row, TARGETS).map((target) => folded(target.trim(), row));
+    return rightIf(answer !== '' && targets.includes(folded(answer, row)), answer || null);
+  },
+};
+
+/** One of the targets stands in the completion; with `all: true` each of them. */
+export const containsRows: RowGrader = {
+  name: 'contains',
+  version: 'contains@1',
+  description: 'target (or a list); one of them, or with all: true each, stands in the completion; ignore_case',
+  grade(completion, row) {
+    const text = folded(completion, row);
+    const targets = textListField(row, TARGETS).filter((target) => target !== '');
+    const found = targets.filter((target) => text.includes(folded(target, row)));
+    const isRight = row['all'] === true ? found.length === targets.length : found.length > 0;
+    return rightIf(isRight && targets.length > 0, found[0] ?? null);
+  },
+};
+
+/** How much text a pattern of the user's is tried on: a pattern can take time that grows faster than the text. */
+const PATTERN_TEXT_LIMIT = 20_000;
+
+/** `pattern` (JavaScript, flags iu s m allowed) occurs; with `target`, its first group must equal the target. */
+export const regexRows: RowGrader = {
+  name: 'regex',
+  version: 'regex@1',
+  description: `pattern, flags; target = first group; on the last ${PATTERN_TEXT_LIMIT} characters`,
+  grade(completion, row) {
+    const match = patternOf(row).exec(completion.slice(-PATTERN_TEXT_LIMIT));
+    if (match === null) return { value: 0, answer: null };
+    const answer = match[1] ?? match[0];
+    if (firstOf(row, ['target']) === undefined) return rightIf(true, answer);
+    return rightIf(answer.trim() === textField(row, ['target']).trim(), answer);
+  },
+};
+
+/** The completion's JSON (whole, fenced, or the first that parses) equals the target; order of keys does not matter. */
+export const jsonMatchRows: RowGrader = {
+  name: 'json_match',
+  version: 'json_match@1',
+  description: 'target (JSON or its text); equal apart from white space and order of keys',
+  grade(completion, row) {
+    const target = firstOf(row, TARGET);
+    if (target === undefined) throw lacking(TARGET, 'JSON');
+    const found = findJson(completion);
+    if (found === null) return { value: 0, answer: null, explanation: 'no JSON' };
+    return rightIf(equalJson(found.value, asJson(target)), found.text);
+  },
+};
+
+const sums = numericAnswer();
+
+/** The last number equals the target, as in the built-in benchmark of sums. */
+export const arithmeticRows: RowGrader = {
+  name: 'arithmetic',
+  version: sums.version,
+  description: 'target or answer; the last number of the completion',
+  grade: (completion, row) =>
+    sums.grade(completion, { id: '', messages: [], target: textField(row, TARGET) }),
+};
+
+function rightIf(isRight: boolean, answer: string | null): RowScore {
+  return { value: Number(isRight), answer };
+}
+
+function folded(text: string, row: Row): string {
+  return row['ignore_case'] === true ? text.toLowerCase() : text;
+}
+
+function patternOf(row: Row): RegExp {
+  const pattern = textField(row, ['pattern', 'regex']);
+  try {
+    return new RegExp(pattern, firstOf(row, ['flags']) === undefined ? 'u' : textField(row, ['flags']));
+  } catch (cause) {
+    throw new DomainError('bad-dataset', `example: "pattern" is no regular expression: ${pattern}`, { cause });
+  }
+}
+
+/** A target given as text is JSON text where it parses, else a string. */
+function asJson(target: unknown): unknown {
+  if (typeof target !== 'string') return target;
+  try {
+    const parsed: unknown = JSON.parse(target);
+    return parsed;
+  } catch {
+    return target;
+  }
+}
