@@ -171,7 +171,10 @@ async function compare({ ours, theirs }: Sides, one: Case, settings: Settings): 
     const cpuRatio = ((spent.theirs.cpuMs / spent.ours.cpuMs) * times.ours) / times.theirs;
     speeds.push({ ours: own, theirs: other, ratio: own / other, cpuRatio });
   }
-  const [own, other] = [median(speeds.map((speed) => speed.ours)), median(speeds.map((speed) => speed.theirs))];
+  const [own, other] = [
+    median(speeds.map((speed) => speed.ours)),
+    median(speeds.map((speed) => speed.theirs)),
+  ];
   const ratios = speeds.map(({ ratio }) => ratio);
   const range = `${Math.min(...ratios).toFixed(2)}-${Math.max(...ratios).toFixed(2)}`;
   const fastest = (side: 'ours' | 'theirs'): number => Math.max(...speeds.map((speed) => speed[side]));

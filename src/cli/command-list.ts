@@ -21,7 +21,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'train', summary: 'start a training run and follow it', load: () => require('./commands/train') },
   {
     name: 'runs',
-    summary: 'what runs there are and how they stand; cancel one',
+    summary: 'what runs there are and how they stand; stop or cancel one',
     load: () => require('./commands/runs'),
   },
   {

@@ -73,6 +73,9 @@ export function resolveStop({ atStep }: StopRequest, bounds: ControlBounds): num
       `Step ${atStep} is past or under way; the earliest step to stop at is ${earliest}. Leave the step out to stop as early as possible.`,
     );
   }
+  if (atStep === totalSteps && lastStep === totalSteps) {
+    throw refused(`It ends after step ${totalSteps} by itself. Give an earlier step.`);
+  }
   if (atStep > totalSteps) {
     throw refused(`Step ${atStep} is beyond the run's ${totalSteps} steps. Give an earlier one.`);
   }

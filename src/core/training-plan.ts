@@ -67,6 +67,8 @@ export interface OpenModelInput {
   readonly segment: number;
   /** Where the workflow knows the run to stand: the snapshots of later steps were not handed over, so those are trained again. */
   readonly collectedThrough: number;
+  /** What earlier rewinds came to, for the run's state in the store. */
+  readonly stepsReplayed?: number;
   /** The life that ended, to be unloaded if the service still has it; null at the first. */
   readonly previous: ModelIncarnation | null;
 }

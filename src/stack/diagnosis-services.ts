@@ -14,7 +14,11 @@ export async function diagnoseTemporal(environment: Environment): Promise<Findin
   try {
     const choice = resolveTemporal(environment.dataFolder);
     if (choice.from === 'nothing')
-      return [{ name, status: 'ok', found: 'none running; commands start one when they need it' }];
+      return [
+        { name, status: 'ok', found: 'none running; commands start one when they need it' },
+        unknownWithout('namespace', 'a server'),
+        unknownWithout('search attributes', 'a server'),
+      ];
     const origin = choice.from === 'configuration' ? 'from the Temporal configuration' : 'of the stack';
     return await probeTarget(choice.target, origin);
   } catch (error) {
@@ -34,6 +38,7 @@ async function probeTarget(target: TemporalAddress, origin: string): Promise<Fin
       return [
         server,
         { name: 'namespace', status: 'missing', found: `no namespace ${target.namespace}`, remedy },
+        unknownWithout('search attributes', 'the namespace'),
       ];
     }
     return [
@@ -50,8 +55,14 @@ async function probeTarget(target: TemporalAddress, origin: string): Promise<Fin
         found: `${where}: ${reason}`,
         remedy: 'Start it, or correct TEMPORAL_ADDRESS.',
       },
+      unknownWithout('namespace', 'the server'),
+      unknownWithout('search attributes', 'the server'),
     ];
   }
+}
+
+function unknownWithout(name: string, what: string): Finding {
+  return { name, status: 'note', found: `not known without ${what}` };
 }
 
 export function attributesFinding(present: readonly string[] | null): Finding {

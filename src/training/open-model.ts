@@ -81,16 +81,30 @@ async function openInSession(attempt: Attempt, input: OpenModelInput): Promise<O
     const restored = await restoreModel(opening, known, record.initialPath);
     const lastStep = (await store.readLastMetrics(input.run))?.step ?? 0;
     await cutJournals(attempt, restored);
-    return {
+    const opened = {
       model: incarnationOf(input, engine, { sessionId, restored }),
       position: positionAfter(restored),
       stepsToReplay: reachOf(input, { applied, lastStep }) - baseStepOf(restored),
       remarks: restored.remarks,
     };
+    await noteRewind(store, input, opened);
+    return opened;
   } catch (error) {
     await clearAway(client, sessionId, { error, owner });
     throw error;
   }
+}
+
+/** The store answers for the run while nothing else does, so it is told of rewinds as they happen. */
+async function noteRewind(store: RunStore, input: OpenModelInput, opened: OpenedModel): Promise<void> {
+  const state = await store.readState(input.run);
+  if (!state || input.previous === null) return;
+  await store.writeState(input.run, {
+    ...state,
+    lineage: opened.model.lineage,
+    rewinds: opened.model.incarnation,
+    stepsReplayed: (input.stepsReplayed ?? 0) + opened.stepsToReplay,
+  });
 }
 
 /**

@@ -21,19 +21,29 @@ import { describeLine, printTable } from './report';
 
 const PREFIX = 'everstep-chaos-';
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: 'string', default: '5' },
-    seed: { type: 'string', default: '1' },
-    steps: { type: 'string', default: '100' },
-    events: { type: 'string', default: '' },
-    minutes: { type: 'string', default: '0' },
-    program: { type: 'string', default: path.join(__dirname, '..', '..') },
-    keep: { type: 'boolean', default: false },
-  },
-});
+const OPTIONS = {
+  runs: { type: 'string', default: '5' },
+  seed: { type: 'string', default: '1' },
+  steps: { type: 'string', default: '100' },
+  events: { type: 'string', default: '' },
+  minutes: { type: 'string', default: '0' },
+  program: { type: 'string', default: path.join(__dirname, '..', '..') },
+  keep: { type: 'boolean', default: false },
+} as const;
+const USAGE =
+  'npm run chaos -- [--runs N] [--seed S] [--steps n] [--events a,b] [--minutes m] [--program folder] [--keep]';
 
+const values = readOptions();
 const steps = wholeNumber('steps', values.steps);
+
+function readOptions() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\nUsage: ${USAGE}`);
+    process.exit(2);
+  }
+}
 
 async function main(): Promise<number> {
   removeLeftovers();

@@ -23,9 +23,15 @@ export interface MetricsFlags {
   readonly withScores?: boolean;
 }
 
-export async function listRuns({ everstep }: Session, output: Output, filter: RunFilter): Promise<number> {
+export async function listRuns(
+  { everstep, hasServer }: Session,
+  output: Output,
+  filter: RunFilter,
+): Promise<number> {
   const runs = await everstep.runs.list(filter);
   output.document({ runs });
+  if (!hasServer && runs.some((run) => !isClosed(run)))
+    output.note('No Temporal server is running: open runs are shown as the store last saw them.');
   if (runs.length === 0) {
     output.line(`No runs. Start one with: ${output.hint('train CONFIG')}`);
     return EXIT.done;

@@ -83,7 +83,9 @@ function metricsCommand(): Command {
 
 function watchCommand(): Command {
   return new Command('watch')
-    .description('follow a run until it ends (exit 0 when it completed)')
+    .description(
+      'follow a run until it ends (exit 0 when it completed or was stopped, 1 when it was cancelled or failed)',
+    )
     .argument('<run>')
     .action((run: string, flags: RunsFlags) =>
       perform(flags, (session, output) => watchOneRun(session.everstep.run(run), session, output)),
@@ -92,7 +94,9 @@ function watchCommand(): Command {
 
 function stopCommand(): Command {
   return new Command('stop')
-    .description('end a run early: a last step is finished, saved and evaluated; waits for the end')
+    .description(
+      'end a run early: a last step is finished, saved and evaluated; waits for the end. Without a server, starts what is needed',
+    )
     .argument('<run>')
     .option('--at-step <n>', 'the last step to train, instead of the next possible; does not wait', parseStep)
     .option('--detach', 'return as soon as the step is known')
@@ -106,7 +110,7 @@ function stopCommand(): Command {
 function cancelCommand(): Command {
   return new Command('cancel')
     .description(
-      'end a run at once and wait until it is closed; what it reached is saved where that is quick',
+      'end a run at once and wait until it is closed; what it reached is saved where that is quick. Without a server, starts what is needed',
     )
     .argument('<run>')
     .option('--yes', 'without asking; needed where no terminal is')

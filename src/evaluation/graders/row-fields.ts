@@ -26,7 +26,10 @@ export function firstOf(row: Row, names: readonly string[]): unknown {
 
 export function lacking(names: readonly string[], kind: string): DomainError {
   const listed = names.map((name) => `"${name}"`).join(' or ');
-  return new DomainError('bad-dataset', `example: no ${kind} under ${listed}. Give the row with its original fields.`);
+  return new DomainError(
+    'bad-dataset',
+    `example: no ${kind} under ${listed}. Give the row with its original fields.`,
+  );
 }
 
 export function isRow(value: unknown): value is Row {

@@ -23,7 +23,8 @@ export const exactMatchRows: RowGrader = {
 export const containsRows: RowGrader = {
   name: 'contains',
   version: 'contains@1',
-  description: 'target (or a list); one of them, or with all: true each, stands in the completion; ignore_case',
+  description:
+    'target (or a list); one of them, or with all: true each, stands in the completion; ignore_case',
   grade(completion, row) {
     const text = folded(completion, row);
     const targets = textListField(row, TARGETS).filter((target) => target !== '');
@@ -88,7 +89,9 @@ function patternOf(row: Row): RegExp {
   try {
     return new RegExp(pattern, firstOf(row, ['flags']) === undefined ? 'u' : textField(row, ['flags']));
   } catch (cause) {
-    throw new DomainError('bad-dataset', `example: "pattern" is no regular expression: ${pattern}`, { cause });
+    throw new DomainError('bad-dataset', `example: "pattern" is no regular expression: ${pattern}`, {
+      cause,
+    });
   }
 }
 

@@ -17,7 +17,7 @@ export async function closeTrained(input: TrainSupervisedInput, state: TrainingS
   const digest = await bookkeeping.closeRun({
     ...summary(state),
     status,
-    ...(isStopped && { reason: stop.reason || `stopped after step ${stop.step} on request` }),
+    ...(isStopped && { reason: stop.reason || 'on request' }),
   });
   state.status = status;
   publishProgress(input, state);

@@ -59,7 +59,7 @@ export class ControlDesk {
         lastStep: from,
         totalSteps: state.plan.totalSteps,
       });
-      state.stop = { step, reason: request.reason };
+      state.stop = step < state.plan.totalSteps ? { step, reason: request.reason } : null;
       return { control: 'stop', step, from, to: step };
     });
   }

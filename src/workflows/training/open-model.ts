@@ -64,6 +64,7 @@ export class OpenModel {
       lineage: previous ? previous.lineage + (previous.isDeterministic ? 0 : 1) : 0,
       segment: state.segment,
       collectedThrough: state.position.collectedThrough,
+      stepsReplayed: state.stepsReplayed,
       previous,
     });
     for (const remark of opened.remarks) log.warn(remark, { run: state.plan.run });

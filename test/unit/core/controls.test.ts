@@ -9,13 +9,14 @@ describe('the step a stop takes effect at', () => {
     ['before anything was sent it is step 1', null, { ...BOUNDS, sentThrough: -1 }, 1],
     ['a step not yet sent is taken as it is', 20, BOUNDS, 20],
     ['a stop asked for before can be moved further off', 30, { ...BOUNDS, lastStep: 20 }, 30],
-    ['the last step is no change', 40, BOUNDS, 40],
+    ['a stop is taken back by moving it to the end', 40, { ...BOUNDS, lastStep: 20 }, 40],
   ])('%s', (_name, atStep, bounds, expected) => {
     expect(resolveStop(stop(atStep), bounds)).toBe(expected);
   });
 
   test.each([
     ['a step that was sent', 12, BOUNDS, /earliest step to stop at is 13/],
+    ['the step it ends at anyway', 40, BOUNDS, /by itself/],
     ['a step beyond the last', 41, BOUNDS, /beyond the run's 40 steps/],
     ['any step once the last ones were sent', null, { ...BOUNDS, sentThrough: 40 }, /ends by itself/],
   ])('refuses %s', (_name, atStep, bounds, message) => {

@@ -42,7 +42,7 @@ export function lineOf(length: number): number {
 }
 
 /** For the longest of the sequences that share it. */
-export function attentionScratchFloats({ headWidth }: ModelShape, length: number): number {
+export function attentionScratchFloats({ headWidth }: Pick<ModelShape, 'headWidth'>, length: number): number {
   return length * lineOf(length) + headWidth * (4 * lineOf(length) + 8);
 }
 

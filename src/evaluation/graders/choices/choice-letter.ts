@@ -15,7 +15,7 @@ const PHRASE = /(?:answer|choice|option)\s{0,4}(?:is|:|：)|(?:答案|正确选�
  * letters count only where nothing but punctuation follows ("the answer is (b)").
  */
 export function choiceLetter(completion: string, count: number): string | null {
-  const letters = new Set([...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'].slice(0, count));
+  const letters = new Set(Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ').slice(0, count));
   return inBox(completion, letters) ?? announced(completion, letters) ?? lastAlone(completion, letters);
 }
 
@@ -74,6 +74,7 @@ const CONNECTIVE = /^\s(?:because|is|since|as|and|or|was|would|seems|but|then|fo
 /** "A cat sat", "I am", "I'm": the article and the pronoun. */
 function isWord(text: string, index: number): boolean {
   const rest = text.slice(index + 1, index + 20);
-  if (text[index] === 'I') return /^(?:\s[a-z]|['’](?:m|ve|ll|d)\b)/.test(rest) && !/^\s(?:is|was|because)\b/.test(rest);
+  if (text[index] === 'I')
+    return /^(?:\s[a-z]|['’](?:m|ve|ll|d)\b)/.test(rest) && !/^\s(?:is|was|because)\b/.test(rest);
   return text[index] === 'A' && /^\s[a-z]/.test(rest) && !CONNECTIVE.test(rest);
 }

@@ -18,7 +18,9 @@ export const ifeval: RowGrader = {
     const instructions = instructionsOf(row);
     const strict = instructions.map((instruction) => isFollowed(completion, instruction));
     const variants = variantsOf(completion);
-    const loose = instructions.map((instruction) => variants.some((variant) => isFollowed(variant, instruction)));
+    const loose = instructions.map((instruction) =>
+      variants.some((variant) => isFollowed(variant, instruction)),
+    );
     const [strictCount, looseCount] = [countTrue(strict), countTrue(loose)];
     const total = Math.max(1, instructions.length);
     return {
@@ -54,7 +56,8 @@ function instructionsOf(row: Row): readonly InstructionArguments[] {
   const unknown = ids.find((id) => !Object.hasOwn(CHECKS, id));
   if (unknown !== undefined) throw unknownInstruction(unknown);
   const kwargs: unknown = row['kwargs'];
-  if (!Array.isArray(kwargs) || kwargs.length !== ids.length) throw lacking(['kwargs'], `list of ${ids.length} objects`);
+  if (!Array.isArray(kwargs) || kwargs.length !== ids.length)
+    throw lacking(['kwargs'], `list of ${ids.length} objects`);
   return ids.map((id, index) => {
     const values: unknown = kwargs[index];
     if (isRow(values)) return new InstructionArguments(id, values);

@@ -41,6 +41,9 @@ export class InstructionArguments {
   }
 
   private problem(what: string): DomainError {
-    return new DomainError('bad-dataset', `kwargs of ${this.instruction}: ${what}. Give the row with its original fields.`);
+    return new DomainError(
+      'bad-dataset',
+      `kwargs of ${this.instruction}: ${what}. Give the row with its original fields.`,
+    );
   }
 }

@@ -33,16 +33,21 @@ export const COLLOCATIONS = wordSet(`
 
 /** Ordinary words: a capital says that a sentence begins with them, not that they are names. */
 export const COMMON_WORDS = wordSet(`
-  above afterwards allow almost along already always anybody anyone anything anyway anywhere ask asked became
-  become begin behind being believe beneath besides better between beyond call came cannot carry certainly
-  check choose consider currently depending different does doing done early either else enjoy enough
-  especially eventually ever everywhere exactly except fact final finally follow following fully furthermore
-  gave given going happy hear hence her here hers herself him himself hundreds imagine including indeed inside
-  instead into knew latter learn least looking mean mine moreover myself need neither nevertheless nonetheless
-  nor normally note nothing nowhere otherwise ought ours overall please probably provide put recently remember
-  right same seem seems similarly simply so somehow someone sometimes soon sorry speak still such suddenly
-  surely taking ten thank thanks them themselves therefore things think though through throughout thus
-  together tomorrow took towards try trying turn ultimately unfortunately unless unlike upon us using various
-  very via wait went were whenever whereas wherever whether which whole whom wife wish within without yes
-  yesterday yet your yourself
+  above adding afterwards allow almost along already always anybody anyone anything anyway anywhere ask asked
+  became become begin behind being believe beneath besides better between beyond bold build call came cannot
+  carefully carry certainly check choose cold consider contact cooking create currently dark depending develop
+  different discover does doing done dress drink early eating either else enjoy enough ensure especially
+  eventually ever everywhere exactly example except experience explore eyes fact feeling fill final finally
+  follow following forget friend fully furthermore gave girl given going happy healthy hear hence her here
+  hers herself him himself hot hundreds imagine important improve including indeed inside instead interested
+  into knew knowledge language latter laugh learn least listen looking maximum mean mine mix moderate moreover
+  morning mother myself nature need neither nevertheless nonetheless nor normally note nothing nowhere number
+  numbers ordinary otherwise ought ours overall play please practice pretty probably provide put question
+  questions rain recently remember remove results right same seem seems send serve similarly simple simply
+  sing slowly so someday somehow someone sometimes soon sorry speak speed still strange success such suddenly
+  surely swim taking teach ten thank thanks them themselves therefore things think thinking though through
+  throughout thus tips together tomorrow took towards traditional true try trying turn type ultimately
+  understand unexpected unfortunately unique unless unlike unlimited upon us using various very via wait walk
+  walking warm wear weather welcome went were whenever whereas wherever whether which whole whom wife wise
+  wish within without words working writing yes yesterday yet your yourself zero
 `);

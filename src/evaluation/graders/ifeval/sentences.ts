@@ -29,7 +29,7 @@ const TOKEN = new RegExp(
 const CLOSING = /^["')\]}‘’“”«»]+?(?:\s+|(?=--)|$)/m;
 
 export function splitSentences(text: string): readonly string[] {
-  return [...joinClosings(text, pieces(text))].map(([start, end]) => text.slice(start, end));
+  return Array.from(joinClosings(text, pieces(text)), ([start, end]) => text.slice(start, end));
 }
 
 function pieces(text: string): readonly Span[] {
@@ -62,7 +62,8 @@ function* candidates(text: string): Generator<Candidate> {
 
 /** The last space after `from` and before `to`. */
 function lastSpace(text: string, from: number, to: number): number | null {
-  for (let index = to - 1; index > from; index--) if (' \t\n\r\v\f'.includes(text.charAt(index))) return index;
+  for (let index = to - 1; index > from; index--)
+    if (' \t\n\r\v\f'.includes(text.charAt(index))) return index;
   return null;
 }
 
@@ -72,7 +73,7 @@ function* joinClosings(text: string, spans: readonly Span[]): Generator<Span> {
   for (const [index, [from, end]] of spans.entries()) {
     const start = from + moved;
     const next = spans[index + 1];
-    const closing = next && CLOSING.exec(text.slice(...next))?.[0];
+    const closing = next && CLOSING.exec(text.slice(next[0], next[1]))?.[0];
     moved = closing?.length ?? 0;
     if (next && closing !== undefined) yield [start, next[0] + stripEnd(closing).length];
     else if (start < end) yield [start, end];
@@ -88,7 +89,10 @@ interface Token {
 
 /** Whether a word of the context other than its last one ends a sentence. */
 function endsSentence(context: string): boolean {
-  const tokens = context.split('\n').flatMap((line) => line.match(TOKEN) ?? []).map(tokenOf);
+  const tokens = context
+    .split('\n')
+    .flatMap((line) => line.match(TOKEN) ?? [])
+    .map(tokenOf);
   for (const [index, token] of tokens.entries()) {
     const next = tokens[index + 1];
     if (!next) return false;
@@ -101,7 +105,9 @@ function tokenOf(text: string): Token {
   const bare = text.slice(0, -1).toLowerCase();
   const isPeriodFinal = text.endsWith('.') && !text.endsWith('..');
   const isAbbreviation =
-    isPeriodFinal && text.length > 1 && (ABBREVIATIONS.has(bare) || ABBREVIATIONS.has(bare.split('-').at(-1) ?? ''));
+    isPeriodFinal &&
+    text.length > 1 &&
+    (ABBREVIATIONS.has(bare) || ABBREVIATIONS.has(bare.split('-').at(-1) ?? ''));
   return {
     text,
     type: text.toLowerCase().replace(/^-?[.,]?\d[\d,.-]*\.?$/, '##number##'),
@@ -116,14 +122,16 @@ function isBreak(token: Token, next: Token): boolean {
   const type = withoutPeriod(token.type);
   const nextType = next.isBreak ? withoutPeriod(next.type) : next.type;
   if (COLLOCATIONS.has(`${type}_${nextType}`)) return false;
-  const isInitial = /^\p{L}\.$/u.test(token.text);
   const begins = beginsSentence(next, nextType);
-  if ((token.isAbbreviation || /^\.\.+$/.test(token.text)) && !isInitial) {
-    return begins === true || (startsUpper(next) && SENTENCE_STARTERS.has(nextType)) || token.isBreak;
+  if (/^\p{L}\.$/u.test(token.text)) return token.isBreak && isBreakBehindInitial(next, begins);
+  if (token.isAbbreviation || /^\.\.+$/.test(token.text)) {
+    return begins === true || (startsUpper(next) && SENTENCE_STARTERS.has(nextType));
   }
-  if (!isInitial && type !== '##number##') return token.isBreak;
-  if (begins === false) return false;
-  return begins === null && isInitial && startsUpper(next) ? false : token.isBreak;
+  return token.isBreak && !(type === '##number##' && begins === false);
+}
+
+function isBreakBehindInitial(next: Token, begins: boolean | null): boolean {
+  return begins ?? !startsUpper(next);
 }
 
 /** Null where the word's case says nothing. */
@@ -134,7 +142,7 @@ function beginsSentence(token: Token, type: string): boolean | null {
 }
 
 function startsUpper({ text }: Token): boolean {
-  return isUpper([...text][0] ?? '');
+  return isUpper(Array.from(text)[0] ?? '');
 }
 
 function withoutPeriod(type: string): string {

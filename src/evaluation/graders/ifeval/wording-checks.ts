@@ -30,7 +30,9 @@ export const WORDING_CHECKS = {
 
   'startend:end_checker': (response, instruction) => {
     const end = strip(instruction.text('end_phrase')).toLowerCase();
-    return strip(strip(response), (character) => character === '"').toLowerCase().endsWith(end);
+    return strip(strip(response), (character) => character === '"')
+      .toLowerCase()
+      .endsWith(end);
   },
 
   'startend:quotation': (response) => {
@@ -39,7 +41,9 @@ export const WORDING_CHECKS = {
   },
 
   'combination:repeat_prompt': (response, instruction) =>
-    strip(response).toLowerCase().startsWith(strip(instruction.text('prompt_to_repeat')).toLowerCase()),
+    strip(response)
+      .toLowerCase()
+      .startsWith(strip(instruction.text('prompt_to_repeat')).toLowerCase()),
 
   'combination:two_responses': (response) => {
     const parts = response.split('******');

@@ -34,6 +34,8 @@ const RULES: readonly Rule[] = [
 
 export function splitEnglishWords(text: string): readonly string[] {
   return splitSentences(text).flatMap((sentence) =>
-    splitWords(RULES.reduce((spaced, [pattern, replacement]) => spaced.replace(pattern, replacement), sentence)),
+    splitWords(
+      RULES.reduce((spaced, [pattern, replacement]) => spaced.replace(pattern, replacement), sentence),
+    ),
   );
 }

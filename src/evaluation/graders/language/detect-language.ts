@@ -30,7 +30,8 @@ export function detectLanguage(text: string): string | null {
   const sums = new Float64Array(profiles.languages.length);
   for (let trial = 0; trial < TRIALS; trial++) {
     const likelihoods = drawUntilConverged(sequences, sums.length, random);
-    for (const [language, likelihood] of likelihoods.entries()) sums[language] = (sums[language] ?? 0) + likelihood;
+    for (const [language, likelihood] of likelihoods.entries())
+      sums[language] = (sums[language] ?? 0) + likelihood;
   }
   return profiles.languages[indexOfLargest(sums)] ?? null;
 }
@@ -57,11 +58,7 @@ function isCapital(character: string): boolean {
   return /\p{Uppercase}/u.test(character);
 }
 
-function collect(
-  window: string,
-  sequences: LanguageProfiles['sequences'],
-  found: Float64Array[],
-): void {
+function collect(window: string, sequences: LanguageProfiles['sequences'], found: Float64Array[]): void {
   for (let length = 1; length <= window.length; length++) {
     const sequence = window.slice(-length);
     const probabilities = sequence === ' ' ? undefined : sequences.get(sequence);
@@ -74,7 +71,7 @@ function readableCharacters(text: string): string[] {
     .slice(0, SCAN_LIMIT)
     .replace(/https?:\/\/[-_.?&~;+=/#0-9A-Za-z]{1,2076}/g, ' ')
     .replace(/[-_.0-9A-Za-z]{1,64}@[-_0-9A-Za-z]{1,255}[-_.0-9A-Za-z]{1,255}/g, ' ');
-  const characters = [...composeVietnamese(prose)].slice(0, TEXT_LIMIT);
+  const characters = Array.from(composeVietnamese(prose)).slice(0, TEXT_LIMIT);
   return characters.filter((character, index) => character !== ' ' || characters[index - 1] !== ' ');
 }
 

@@ -47,7 +47,7 @@ function probabilities(
   totals: readonly (readonly number[])[],
 ): Float64Array {
   const pairs = Float64Array.from(counts);
-  const length = [...sequence].length - 1;
+  const length = Array.from(sequence).length - 1;
   for (let index = 0; index < pairs.length; index += 2) {
     const total = totals[pairs[index] ?? 0]?.[length] ?? 1;
     pairs[index + 1] = (pairs[index + 1] ?? 0) / total;
@@ -56,7 +56,7 @@ function probabilities(
 }
 
 function classPairs(kanjiClass: string): [string, string][] {
-  const characters = [...kanjiClass];
+  const characters = Array.from(kanjiClass);
   const [first = ''] = characters;
   return characters.map((character) => [character, first]);
 }

@@ -39,7 +39,8 @@ function* numbersIn(text: string): Generator<NumberInText> {
 
 function valueOf(match: RegExpExecArray): string {
   const { sign, digits, exponent, divisor, minus, top, bottom } = match.groups ?? {};
-  if (top !== undefined) return fraction(`${minus === undefined ? '' : '-'}${top}`.replace('--', ''), bottom ?? '1');
+  if (top !== undefined)
+    return fraction(`${minus === undefined ? '' : '-'}${top}`.replace('--', ''), bottom ?? '1');
   const isNegative = sign !== undefined || /^[-−]/.test(match[0]);
   const number = `${isNegative ? '-' : ''}${digits ?? ''}`;
   if (exponent) return plainText(String(Number(`${number.replaceAll(',', '')}${exponent}`)));

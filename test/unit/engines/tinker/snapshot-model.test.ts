@@ -148,8 +148,16 @@ describe('opening a model', () => {
   test('clears what another left in its place by a step of a model that is thrown away', async () => {
     await client.createModelFromCheckpoint({ ...SPEC, path: SNAPSHOT, optimizer: true });
 
-    expect(routesSeen()).toEqual(['create_model', 'optim_step', 'unload_model', 'create_model', 'load_weights']);
-    expect(server.requestsTo('POST optim_step')[0]?.json).toMatchObject({ adam_params: { learning_rate: 0 } });
+    expect(routesSeen()).toEqual([
+      'create_model',
+      'optim_step',
+      'unload_model',
+      'create_model',
+      'load_weights',
+    ]);
+    expect(server.requestsTo('POST optim_step')[0]?.json).toMatchObject({
+      adam_params: { learning_rate: 0 },
+    });
   });
 
   test('unloads that model also when its step fails', async () => {

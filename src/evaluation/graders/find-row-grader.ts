@@ -1,0 +1,33 @@
+import { DomainError } from '../../core/errors';
+import { ceval, gpqa, mmluPro, mmluRedux, superGpqa } from './choices/choice-graders';
+import { ifeval } from './ifeval/ifeval';
+import { longbench } from './longbench/longbench';
+import { gsm8k } from './numbers/gsm8k';
+import type { RowGrader } from './row-grader';
+import { arithmeticRows, containsRows, exactMatchRows, jsonMatchRows, regexRows } from './text-graders';
+
+/** Every grader that works on rows in their publishers' field names. */
+export const ROW_GRADERS: readonly RowGrader[] = [
+  gsm8k,
+  arithmeticRows,
+  mmluPro,
+  mmluRedux,
+  gpqa,
+  superGpqa,
+  ceval,
+  ifeval,
+  longbench,
+  exactMatchRows,
+  containsRows,
+  regexRows,
+  jsonMatchRows,
+];
+
+/** By name; hyphens may stand for underscores. */
+export function findRowGrader(name: string): RowGrader {
+  const wanted = name.replaceAll('-', '_').toLowerCase();
+  const grader = ROW_GRADERS.find((known) => known.name === wanted);
+  if (grader) return grader;
+  const known = ROW_GRADERS.map((each) => each.name).join(', ');
+  throw new DomainError('unknown-evaluator', `Unknown grader "${name}". Known: ${known}.`);
+}
