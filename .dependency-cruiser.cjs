@@ -1,6 +1,6 @@
 /** Layers, top to bottom. A layer may import (values of) the layers named for it, itself, and `core`. */
 const layers = {
-  cli: 'stack|client|config|stores|core',
+  cli: 'stack|client|evaluation|config|stores|core',
   stack: 'workers|engines|config|stores|core',
   client: 'stack|workflows|training|config|stores|core',
   server: 'client|stores|engines|core',

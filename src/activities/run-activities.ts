@@ -35,10 +35,12 @@ export function createRunActivities(dependencies: RunDependencies) {
     async prepareRun(input: Pick<PrepareInput, 'run' | 'config' | 'provenance'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
-      return withHeartbeat(({ progress, attempt }) =>
-        prepareRun(dependencies, { ...input, ...owner }, progress).catch((error: unknown) => {
-          throw attempt < PREPARE_ATTEMPTS ? error : unreachableForGood(error);
-        }),
+      return withHeartbeat(({ progress, attempt, signal }) =>
+        prepareRun(dependencies, { ...input, ...owner }, { onProgress: progress, signal }).catch(
+          (error: unknown) => {
+            throw attempt < PREPARE_ATTEMPTS ? error : unreachableForGood(error);
+          },
+        ),
       );
     },
 

@@ -39,6 +39,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: "turn another tool's config into one of everstep",
     load: () => require('./commands/import'),
   },
+  {
+    name: 'grade',
+    summary: 'score stored responses without a model',
+    load: () => require('./commands/grade'),
+  },
   { name: 'engine', summary: 'the local training engine alone', load: () => require('./commands/engine') },
   { name: 'worker', summary: 'workers for some or all roles', load: () => require('./commands/worker') },
   {

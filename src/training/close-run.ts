@@ -1,10 +1,13 @@
+import { untilAborted } from '../core/concurrency/until-aborted';
 import { DomainError } from '../core/errors';
 import type { RunState } from '../core/run';
 import type { ModelIncarnation, TrainingPlan } from '../core/training-plan';
 import type { TinkerClient } from '../engines/tinker/client';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from './active-runs';
+import type { EngineConnection } from './engine-access';
 import { requireRun } from './run-folder';
+import { sweepCheckpoints } from './sweep-checkpoints';
 
 export interface CloseRunInput {
   readonly plan: TrainingPlan;
@@ -15,6 +18,8 @@ export interface CloseRunInput {
   readonly rewinds: number;
   readonly stepsReplayed: number;
   readonly remarks?: readonly string[];
+  /** Every model the run had. */
+  readonly lives?: readonly string[];
 }
 
 export interface CloseDependencies {
@@ -25,6 +30,8 @@ export interface CloseDependencies {
   /** Set after several attempts: a service that stays away shall not keep the run from closing. */
   readonly isLastChance: boolean;
 }
+
+const LETTING_GO_MS = 10_000;
 
 /** Writes how the run ended, with the digest of its final weights, and releases the model. Repeating it changes nothing. */
 export async function closeRun(
@@ -60,34 +67,57 @@ async function lastStep(store: RunStore, { plan, step }: CloseRunInput): Promise
   return Math.max(step, last?.step ?? 0);
 }
 
-async function release(
-  { store, runs, isLastChance, warn }: CloseDependencies,
-  { plan, model, status }: CloseRunInput,
-): Promise<string | null> {
+/** A run that ended by itself waits for its digest; one that was ended does not wait long for a service that is away. */
+async function release(dependencies: CloseDependencies, input: CloseRunInput): Promise<string | null> {
+  const { runs, isLastChance, warn } = dependencies;
+  const { run } = input.plan;
+  const isEnded = input.status === 'cancelled' || input.status === 'failed';
+  const signal = isEnded ? AbortSignal.timeout(LETTING_GO_MS) : new AbortController().signal;
   try {
-    return await runs.use(plan.run, async ({ engine }) => {
-      if (model) await unload(engine.client, model, status);
-      const final = (await store.readCheckpoints(plan.run)).find((row) => row.final);
-      if (final?.sampler_path == null || !engine.profile.readsWeights) return null;
-      return engine.client.weightsDigest(final.sampler_path);
-    });
+    return await untilAborted(
+      runs.use(run, ({ engine }) => letGo(dependencies, input, { engine, signal })),
+      signal,
+    );
   } catch (error) {
-    if (!isLastChance && error instanceof DomainError && error.retryable) throw error;
-    warn('the final weights could not be read', error);
+    if (!isEnded && !isLastChance && error instanceof DomainError && error.retryable) throw error;
+    warn('the run was closed without a word from the training service', error);
     return null;
   } finally {
-    await runs.forget(plan.run);
+    await runs.forget(run);
   }
+}
+
+interface LettingGo {
+  readonly engine: EngineConnection;
+  readonly signal: AbortSignal;
+}
+
+async function letGo(
+  { store, warn }: CloseDependencies,
+  { plan, model, status, lives = [] }: CloseRunInput,
+  { engine, signal }: LettingGo,
+): Promise<string | null> {
+  const { client, profile } = engine;
+  if (model) await unload(client, model, { status, signal });
+  const rows = await store.readCheckpoints(plan.run);
+  try {
+    if (profile.detachesSnapshots) await sweepCheckpoints(client, { lives, rows, signal });
+  } catch (error) {
+    warn('what the run left at the training service was not removed', error);
+  }
+  const final = rows.find((row) => row.final);
+  if (final?.sampler_path == null || !profile.readsWeights) return null;
+  return client.weightsDigest(final.sampler_path);
 }
 
 async function unload(
   client: TinkerClient,
   model: ModelIncarnation,
-  status: CloseRunInput['status'],
+  { status, signal }: { readonly status: CloseRunInput['status']; readonly signal: AbortSignal },
 ): Promise<void> {
   try {
-    await client.unloadModel(model.modelId);
-    await client.finishSession(model.sessionId, status === 'failed' ? 'errored' : 'success');
+    await client.unloadModel(model.modelId, { signal });
+    await client.finishSession(model.sessionId, status === 'failed' ? 'errored' : 'success', { signal });
   } catch (error) {
     // The service ended them already.
     if (!(error instanceof DomainError) || error.retryable) throw error;

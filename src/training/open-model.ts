@@ -169,7 +169,8 @@ async function cutJournals(
       run: record.run,
       epoch,
       keepSteps: isKept,
-      keepCheckpoints: (checkpoint) => !gone.has(checkpoint.name) && isKept(checkpoint),
+      // The replayed steps save them again, under the new life.
+      keepCheckpoints: ({ name, step }) => !gone.has(name) && step <= base,
     }),
   );
 }

@@ -2,6 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { SupervisedConfig } from '../config/supervised-config';
+import { untilAborted } from '../core/concurrency/until-aborted';
 import { stepsPerEpoch } from '../core/batches';
 import type { Tokenizer } from '../core/tokenizer';
 import type { TrainingPlan } from '../core/training-plan';
@@ -41,26 +42,34 @@ export interface PrepareInput {
   readonly firstRunId: string;
 }
 
+export interface PrepareOptions {
+  readonly onProgress: (what: string) => void;
+  readonly signal: AbortSignal;
+}
+
 /**
  * Makes a run's folder: config, data as tokens, state. Returns what its workflow decides by.
  *
- * Safe to run again: the folder belongs to the workflow that claimed it, and files are written whole.
+ * Safe to run again: the folder belongs to the workflow that claimed it, and files are written whole. Once the signal has
+ * fired nothing more is written.
  */
 export async function prepareRun(
   dependencies: PrepareDependencies,
   input: PrepareInput,
-  onProgress: (what: string) => void,
+  { onProgress, signal }: PrepareOptions,
 ): Promise<TrainingPlan> {
   const { store } = dependencies;
   const { run, config } = input;
+  const waitFor = <Value>(work: Promise<Value>) => untilAborted(work, signal);
+  signal.throwIfAborted();
   await store.claim(run, { workflowId: input.workflowId, firstRunId: input.firstRunId });
 
   const rendererName = rendererFor(config);
   const initialPath = await resolveInitialCheckpoint(store, config);
-  const engine = await openEngine(dependencies.engines, config);
-  const dataset = await dependencies.readDataset(config.dataset);
-  const { train, test } = await splitRows(dependencies, config, dataset);
-  const tokenizer = await dependencies.tokenizerOf(config.model);
+  const engine = await waitFor(openEngine(dependencies.engines, config));
+  const dataset = await waitFor(dependencies.readDataset(config.dataset));
+  const { train, test } = await waitFor(splitRows(dependencies, config, dataset));
+  const tokenizer = await waitFor(dependencies.tokenizerOf(config.model));
   const renderer = findRenderer(rendererName, tokenizer);
   const prepared = await prepareExamples(train, {
     config,
@@ -69,12 +78,13 @@ export async function prepareRun(
     contextLength: engine.profile.maxSequenceLength,
     onProgress: (done) => {
       onProgress(`${done} of ${train.length} examples rendered`);
+      signal.throwIfAborted();
     },
   });
 
   const folder = store.runFolder(run);
   const evaluations = resolveEvaluations(config, await writeTestSet(folder, test));
-  await dependencies.checkEvaluators(Object.values(evaluations.evaluators), config.plugins);
+  await waitFor(dependencies.checkEvaluators(Object.values(evaluations.evaluators), config.plugins));
   const preparedHash = await writeTrainSet(folder, prepared.examples);
   const plan = planOf(input, evaluations, {
     exampleCount: train.length,
@@ -89,21 +99,28 @@ export async function prepareRun(
     engineUrl: engine.url,
     initialPath,
     data: {
-      source: dataset.source.description,
-      revision: dataset.source.revision ?? null,
-      contentHash: dataset.contentHash,
+      ...describeData(dataset),
       preparedHash,
       trainCount: train.length,
       testCount: test.length,
-      skippedCount: dataset.skipped.length,
       truncatedCount: prepared.truncatedCount,
     },
     provenance,
   };
+  signal.throwIfAborted();
   if (codeDiff != null) await store.writeCodeDiff(run, `${codeDiff}\n`);
   await store.writeConfig(run, record);
   await store.writeState(run, firstState(plan, input.workflowId, engine.url));
   return plan;
+}
+
+function describeData({ source, contentHash, skipped }: LoadedDataset) {
+  return {
+    source: source.description,
+    revision: source.revision ?? null,
+    contentHash,
+    skippedCount: skipped.length,
+  };
 }
 
 async function openEngine(engines: EngineAccess, config: SupervisedConfig): Promise<EngineConnection> {

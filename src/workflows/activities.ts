@@ -16,6 +16,8 @@ export const preparation = proxyActivities<RunActivities>({
   startToCloseTimeout: '6 hours',
   // A row of megabytes is tokenized in one go.
   heartbeatTimeout: '15 seconds',
+  // What a cancelled one leaves is removed, which has to come after it.
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
   retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '20 seconds' },
 });
 

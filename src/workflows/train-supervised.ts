@@ -32,16 +32,19 @@ export async function trainSupervised(
     await trainSteps({ input, state: current.state, evaluations, controls });
     await evaluations.finish();
     await controls.close();
-    return await closeTrained(input, current.state);
+    const { state } = current;
+    // A cancel that comes now is too late: the run has ended, and says so everywhere.
+    return await CancellationScope.nonCancellable(() => closeTrained(input, state));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
+    // A worker that died while it was told to stop leaves another failure than the cancellation.
+    const isCancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
     return await CancellationScope.nonCancellable(async () => {
       const { state } = current;
-      if (state && isCancellation(error)) evaluations.decline(await saveReached(state, controls.segments));
+      if (state && isCancelled) evaluations.decline(await saveReached(state, controls.segments));
       await evaluations.abandon();
       await controls.close();
-      if (isCancellation(error)) return closeCancelled(input, state, error);
-      return closeFailed(input, state, error);
+      return isCancelled ? closeCancelled(input, state) : closeFailed(input, state, error);
     });
   }
 }

@@ -31,6 +31,11 @@ export function checkpointDueAt(
   return null;
 }
 
+/** Whether a run names its saves so. */
+export function isOwnCheckpointName(name: string): boolean {
+  return name === 'final' || /^\d{6,}$/.test(name);
+}
+
 /** Six digits, as the field writes them. */
 export function stepName(step: number): string {
   return String(step).padStart(6, '0');

@@ -22,4 +22,6 @@ export interface RowGrader {
   /** Fields of the row it reads, and how it finds the answer. */
   readonly description: string;
   grade(completion: string, row: Row): RowScore | Promise<RowScore>;
+  /** Metrics of many responses from the mean of each metric; the means themselves where absent. */
+  summarize?(means: Readonly<Record<string, number>>): Readonly<Record<string, number>>;
 }

@@ -1,5 +1,5 @@
 import { log } from '@temporalio/workflow';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { Snapshot } from '../../core/training-plan';
 import { bookkeeping, closer } from '../activities';
 import type { TrainReport, TrainSupervisedInput } from '../contracts';
@@ -30,19 +30,20 @@ export async function closeTrained(input: TrainSupervisedInput, state: TrainingS
   };
 }
 
-/** Releases the model of a cancelled run; the workflow then closes as cancelled. */
+/** Releases the model of a cancelled run; the workflow then closes as cancelled. One that was still prepared leaves nothing. */
 export async function closeCancelled(
   input: TrainSupervisedInput,
   state: TrainingState | null,
-  error: unknown,
 ): Promise<never> {
   if (state) {
     const reason = state.cancelReason || 'cancelled on request';
     await bookkeeping.closeRun({ ...summary(state), status: 'cancelled', reason });
     state.status = 'cancelled';
     publishProgress(input, state);
+  } else {
+    await bookkeeping.discardRun({ run: input.run });
   }
-  throw error;
+  throw new CancelledFailure('cancelled on request');
 }
 
 /**
@@ -54,6 +55,8 @@ export async function saveReached(
   { isPositionKnown }: { readonly isPositionKnown: boolean },
 ): Promise<readonly Snapshot[]> {
   const { plan, model, position, stop } = state;
+  state.status = 'waiting';
+  state.waitingFor = { what: 'its end: it is being cancelled', since: new Date().toISOString() };
   if (!model || !isPositionKnown || position.collectedThrough < 0) return [];
   state.segment += 1;
   try {
@@ -104,6 +107,7 @@ function summary(state: TrainingState) {
   return {
     plan: state.plan,
     model: state.model,
+    lives: [...(state.lives ?? []), ...(state.model ? [state.model.modelId] : [])],
     step: Math.max(0, state.position.collectedThrough),
     rewinds: state.rewinds,
     stepsReplayed: state.stepsReplayed,

@@ -3,7 +3,7 @@ import type { ModelIncarnation } from '../../core/training-plan';
 import { keeper, trainer } from '../activities';
 import { failureCode, failureMessage } from './failures';
 import type { TrainingState } from './training-state';
-import { rememberRemarks } from './training-state';
+import { rememberLife, rememberRemarks } from './training-state';
 
 /** What the run waits for, and shows. */
 const WAITED_FOR: readonly string[] = ['unreachable', 'engine-busy', 'store-full'];
@@ -36,6 +36,7 @@ export class OpenModel {
     log.warn('model lost', { run: state.plan.run, reason });
     this.stopKeepingSession();
     state.rewinds += 1;
+    if (state.model) rememberLife(state, state.model.modelId);
     state.lost = state.model;
     state.model = null;
     await this.current();

@@ -44,6 +44,8 @@ export interface TrainingState {
   /** Milliseconds since the epoch at which each schedule by seconds is due next. */
   timedDueAt: Record<string, number>;
   timedSteps: TimedStep[];
+  /** Models the run had before the one it has, the newest last. */
+  lives?: string[];
   /** Requests of steps up to this one may be at the service; never falls, so that a changed plan spares what was shown. */
   sentThrough?: number;
   stop?: RequestedStop | null;
@@ -90,6 +92,13 @@ export function initialState(plan: TrainingPlan): TrainingState {
     timedDueAt: {},
     timedSteps: [],
   };
+}
+
+const KEPT_LIVES = 100;
+
+/** A model that is given up may have left saves nobody heard of; they are looked for when the run closes. */
+export function rememberLife(state: TrainingState, modelId: string): void {
+  state.lives = [...(state.lives ?? []), modelId].slice(-KEPT_LIVES);
 }
 
 /** The step the run ends after: its plan's last one, or the one it was asked to stop at. */

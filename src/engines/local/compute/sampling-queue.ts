@@ -26,6 +26,8 @@ export class SamplingQueue implements BackgroundWork {
   private ready: SamplingSequence[] = [];
   private idleCallbacks: { readonly sampler: PackedSampler; readonly run: () => void }[] = [];
   private cacheFloatsInUse = 0;
+  /** Sequences that threads are drawing for now, so that a thread leaves the others their share and no more. */
+  private readonly decoding = new Map<PackedSampler, number>();
 
   constructor(
     private readonly heap: SharedHeap,
@@ -154,11 +156,13 @@ export class SamplingQueue implements BackgroundWork {
     if (first === undefined) return null;
     const { sampler } = first.task.options;
     const candidates = this.ready.filter(({ task }) => task.options.sampler === sampler);
-    const share = Math.ceil(candidates.length / this.threadCount);
+    const live = candidates.length + (this.decoding.get(sampler) ?? 0);
+    const share = Math.ceil(live / this.threadCount);
     const chosen = candidates.slice(0, Math.min(MOST_SEQUENCES, Math.max(FEWEST_SEQUENCES, share)));
     const taken = new Set(chosen);
     this.ready = this.ready.filter((sequence) => !taken.has(sequence));
     for (const { task } of chosen) task.inFlight += 1;
+    this.countDecoding(sampler, chosen.length);
     const sequences = chosen.map(({ state }) => state);
     return {
       request: this.request('decode', sampler, {
@@ -168,6 +172,7 @@ export class SamplingQueue implements BackgroundWork {
       settle: (reply) => {
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the thread answers a decode job
         const output = 'error' in reply ? null : (reply.output as DecodeOutput);
+        this.countDecoding(sampler, -chosen.length);
         for (const [index, sequence] of chosen.entries()) {
           sequence.task.inFlight -= 1;
           const decoded = output?.sequences[index];
@@ -177,6 +182,12 @@ export class SamplingQueue implements BackgroundWork {
         }
       },
     };
+  }
+
+  private countDecoding(sampler: PackedSampler, change: number): void {
+    const count = (this.decoding.get(sampler) ?? 0) + change;
+    if (count === 0) this.decoding.delete(sampler);
+    else this.decoding.set(sampler, count);
   }
 
   private acceptTokens(sequence: SamplingSequence, decoded: DecodeOutput['sequences'][number]): void {

@@ -23,6 +23,8 @@ export class SharedHeap {
   readonly bytesTotal: number;
   private readonly gaps: Gap[];
   private readonly sizes = new Map<Pointer, number>();
+  /** Frees what can be made again; called when no gap is large enough. */
+  reclaim: () => void = () => undefined;
 
   constructor(megabytes: number) {
     const pages = Math.min(MAXIMUM_PAGES, Math.max(64, Math.ceil(megabytes * 16)));
@@ -40,7 +42,9 @@ export class SharedHeap {
   /** Null when no gap is large enough. The contents are whatever was there before. */
   tryAllocate(floatCount: number): Pointer | null {
     const size = Math.max(1, Math.ceil((floatCount * 4) / ALIGNMENT)) * ALIGNMENT;
-    const index = this.gaps.findIndex((gap) => gap.end - gap.start >= size);
+    const fits = (gap: Gap): boolean => gap.end - gap.start >= size;
+    if (!this.gaps.some(fits)) this.reclaim();
+    const index = this.gaps.findIndex(fits);
     const gap = this.gaps[index];
     if (gap === undefined) return null;
     const pointer = gap.start;

@@ -47,6 +47,9 @@ export class ThreadPool {
   ) {
     const data: ComputeThreadData = { memory: heap.memory, kernels: options.kernels };
     this.threads = Array.from({ length: options.threads }, () => this.start(data));
+    heap.reclaim = () => {
+      for (const thread of this.threads) if (thread.task === null) this.freeArena(thread);
+    };
   }
 
   get size(): number {
@@ -123,10 +126,14 @@ export class ThreadPool {
   private growArena(thread: ComputeThread, floatCount: number): void {
     const { start, end } = thread.arena;
     if ((end - start) / 4 >= floatCount) return;
-    this.heap.free(start);
-    thread.arena = { start: 0, end: 0 };
+    this.freeArena(thread);
     const pointer = this.heap.allocate(floatCount, 'a compute thread');
     thread.arena = { start: pointer, end: pointer + floatCount * 4 };
+  }
+
+  private freeArena(thread: ComputeThread): void {
+    this.heap.free(thread.arena.start);
+    thread.arena = { start: 0, end: 0 };
   }
 
   private fail(message: string): void {

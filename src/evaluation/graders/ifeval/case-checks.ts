@@ -1,6 +1,6 @@
 import { detectLanguage } from '../language/detect-language';
 import { isLower, isUpper } from '../python-text';
-import type { Check } from './checks';
+import type { Check } from './check';
 import { splitEnglishWords } from './words';
 
 /** A text whose language cannot be told counts as followed, as in the official checks. */

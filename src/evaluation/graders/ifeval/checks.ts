@@ -1,11 +1,8 @@
-import type { InstructionArguments } from './instruction-arguments';
 import { CASE_CHECKS } from './case-checks';
+import type { Check } from './check';
 import { FORMAT_CHECKS } from './format-checks';
 import { LENGTH_CHECKS } from './length-checks';
 import { WORDING_CHECKS } from './wording-checks';
-
-/** Whether a response follows one instruction. */
-export type Check = (response: string, instruction: InstructionArguments) => boolean;
 
 /** The 25 instructions of IFEval by their official ids. */
 export const CHECKS: Readonly<Record<string, Check>> = {

@@ -1,5 +1,5 @@
 import { removePrefix, removeSuffix, SPACE, strip, stripEnd, stripStart } from '../python-text';
-import type { Check } from './checks';
+import type { Check } from './check';
 import { countMatches, phrasePattern } from './phrases';
 
 const CONSTRAINED_RESPONSES = ['My answer is yes.', 'My answer is no.', 'My answer is maybe.'];

@@ -5,6 +5,9 @@ import type { Row, RowGrader } from '../row-grader';
 import { CHECKS } from './checks';
 import { InstructionArguments } from './instruction-arguments';
 
+/** How much of a response is repeated as its answer. */
+const ANSWER_LENGTH = 200;
+
 /**
  * IFEval as published: an instruction is followed strictly when the response as it is passes its check, loosely when one of
  * eight variants does (as it is or without stars; whole, without the first line, the last, or both). A blank text follows
@@ -22,20 +25,33 @@ export const ifeval: RowGrader = {
       variants.some((variant) => isFollowed(variant, instruction)),
     );
     const [strictCount, looseCount] = [countTrue(strict), countTrue(loose)];
-    const total = Math.max(1, instructions.length);
+    const isBlank = strip(completion) === '';
     return {
-      value: Number(strictCount === instructions.length && strip(completion) !== ''),
-      answer: strip(completion) === '' ? null : completion,
+      value: Number(strictCount === instructions.length && !isBlank),
+      answer: isBlank ? null : completion.slice(0, ANSWER_LENGTH),
       explanation: `${strictCount} of ${instructions.length} followed`,
       metrics: {
-        prompt_strict: Number(strictCount === instructions.length),
-        prompt_loose: Number(looseCount === instructions.length),
-        instruction_strict: strictCount / total,
-        instruction_loose: looseCount / total,
+        prompt_strict: Number(strictCount === instructions.length && !isBlank),
+        prompt_loose: Number(looseCount === instructions.length && !isBlank),
+        followed_strict: strictCount,
+        followed_loose: looseCount,
+        instructions: instructions.length,
       },
-      details: { instructions: instructions.map(({ instruction }) => instruction), strict, loose },
+      details: { strict, loose },
     };
   },
+  summarize: ({
+    prompt_strict = 0,
+    prompt_loose = 0,
+    followed_strict = 0,
+    followed_loose = 0,
+    instructions = 0,
+  }) => ({
+    prompt_strict,
+    prompt_loose,
+    instruction_strict: instructions === 0 ? 0 : followed_strict / instructions,
+    instruction_loose: instructions === 0 ? 0 : followed_loose / instructions,
+  }),
 };
 
 function isFollowed(response: string, instruction: InstructionArguments): boolean {

@@ -1,5 +1,5 @@
 import { SPACE, splitWords, strip, stripStart, WORD } from '../python-text';
-import type { Check } from './checks';
+import type { Check } from './check';
 import { countMatches } from './phrases';
 import { splitSentences } from './sentences';
 

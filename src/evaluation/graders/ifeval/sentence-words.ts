@@ -51,3 +51,26 @@ export const COMMON_WORDS = wordSet(`
   walking warm wear weather welcome went were whenever whereas wherever whether which whole whom wife wise
   wish within without words working writing yes yesterday yet your yourself zero
 `);
+
+/** Ordinary words that are also written with a capital inside sentences: they say nothing, but are no surnames either. */
+export const AMBIGUOUS_WORDS = wordSet(`
+  a about across actually add added after again against ago all alone also although am among an and another
+  any apart are around as at avoid away back based be because been before began below best big both bring but
+  buy by called can certain change cheap children clear clearly close come could cut data day days death
+  definitely despite did do down due during each easy eat education end even evening every everybody everyone
+  everything family far fast father feel few find first five food for form four free freedom fresh friends
+  from full fun further future game garden generally get getting give go gone good got great grow had half
+  hand hard has have having he health heart heat help high his home hope house how however ideas if in
+  increase information is it its itself job join just keep kind know last late later learning leave less let
+  life light like likely limit little live long look love made main make making man many material maybe me
+  meanwhile men might money more most mostly move much music must my near nearly never new next nice night no
+  nobody none not now of off offer often old on once one only open operations or order other others our out
+  outside over own parents part people perhaps place plan plus possible power price products programs quality
+  quickly quite rather read reading ready really reduce research rest rich run running safety said save say
+  says schools science scientists second see seen set several share she shop should show since six sleep small
+  soft software some somebody something somewhere sound special spring start stay stop story strong students
+  study summer support sure take talk teachers technology tell test than that the their then there these they
+  thing third this those thousands three time to today too total toward travel trust two types under until up
+  use used usually value visit want was watch water way we well what whatever when where while white who whose
+  why will wine winter with women wonder work workers world would write wrong year years you young
+`);

@@ -6,7 +6,13 @@
  * abbreviation, an initial or an ellipsis a list of common words stands in for it (`sentence-words.ts`).
  */
 import { isUpper, isLower, stripEnd } from '../python-text';
-import { ABBREVIATIONS, COLLOCATIONS, COMMON_WORDS, SENTENCE_STARTERS } from './sentence-words';
+import {
+  ABBREVIATIONS,
+  AMBIGUOUS_WORDS,
+  COLLOCATIONS,
+  COMMON_WORDS,
+  SENTENCE_STARTERS,
+} from './sentence-words';
 
 type Span = readonly [start: number, end: number];
 
@@ -26,7 +32,7 @@ const TOKEN = new RegExp(
   String.raw`${MANY}|(?=[^("\x60{[:;&#*@)}\]\-,])\S+?(?=\s|$|${NON_WORD}|${MANY}|,(?=$|\s|${NON_WORD}|${MANY}))|\S`,
   'g',
 );
-const CLOSING = /^["')\]}‘’“”«»]+?(?:\s+|(?=--)|$)/m;
+const CLOSING = /^["')\]}‘’“”«»]+?(?:\s+|(?=--)|$)/;
 
 export function splitSentences(text: string): readonly string[] {
   return Array.from(joinClosings(text, pieces(text)), ([start, end]) => text.slice(start, end));
@@ -122,23 +128,26 @@ function isBreak(token: Token, next: Token): boolean {
   const type = withoutPeriod(token.type);
   const nextType = next.isBreak ? withoutPeriod(next.type) : next.type;
   if (COLLOCATIONS.has(`${type}_${nextType}`)) return false;
-  const begins = beginsSentence(next, nextType);
-  if (/^\p{L}\.$/u.test(token.text)) return token.isBreak && isBreakBehindInitial(next, begins);
-  if (token.isAbbreviation || /^\.\.+$/.test(token.text)) {
-    return begins === true || (startsUpper(next) && SENTENCE_STARTERS.has(nextType));
-  }
-  return token.isBreak && !(type === '##number##' && begins === false);
+  if (/^\p{L}\.$/u.test(token.text)) return token.isBreak && isBreakBehindInitial(next, nextType);
+  if (token.isAbbreviation || /^\.\.+$/.test(token.text)) return isBreakBehindHeld(next, nextType);
+  return token.isBreak && (type !== '##number##' || beginsSentence(next, nextType) !== false);
 }
 
-function isBreakBehindInitial(next: Token, begins: boolean | null): boolean {
-  return begins ?? !startsUpper(next);
+function isBreakBehindInitial(next: Token, nextType: string): boolean {
+  return beginsSentence(next, nextType) ?? (AMBIGUOUS_WORDS.has(nextType) || !startsUpper(next));
+}
+
+/** Behind an abbreviation or an ellipsis. */
+function isBreakBehindHeld(next: Token, nextType: string): boolean {
+  if (beginsSentence(next, nextType) === true) return true;
+  return startsUpper(next) && SENTENCE_STARTERS.has(nextType);
 }
 
 /** Null where the word's case says nothing. */
 function beginsSentence(token: Token, type: string): boolean | null {
   if (/^[;:,.!?]$/.test(token.text)) return false;
   if (startsUpper(token) && COMMON_WORDS.has(type)) return true;
-  return isLower([...token.text][0] ?? '') ? false : null;
+  return isLower(Array.from(token.text)[0] ?? '') ? false : null;
 }
 
 function startsUpper({ text }: Token): boolean {

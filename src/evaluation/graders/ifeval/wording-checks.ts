@@ -1,5 +1,5 @@
 import { strip } from '../python-text';
-import type { Check } from './checks';
+import type { Check } from './check';
 import { countMatches, phrasePattern, wordPattern } from './phrases';
 
 export const WORDING_CHECKS = {

@@ -182,9 +182,7 @@ describe('managing checkpoints', () => {
   test('names the kind of a snapshot whose address has none', async () => {
     await connect({ samplerPathForm: 'short' }).deleteCheckpoint('tinker://model_1/samp-a');
 
-    expect(server.seen.at(-1)?.path).toBe(
-      '/api/v1/training_runs/model_1/checkpoints/sampler_weights/samp-a',
-    );
+    expect(server.seen.at(-1)?.path).toBe('/api/v1/training_runs/model_1/checkpoints/sampler_weights/samp-a');
   });
 
   test('deletes the state that was saved beside a snapshot with it', async () => {

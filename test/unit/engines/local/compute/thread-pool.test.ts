@@ -5,6 +5,7 @@ import type { BackgroundWork, JobRequest } from '../../../../../src/engines/loca
 const FLOATS = 1 << 16;
 
 interface Fixture {
+  readonly heap: SharedHeap;
   readonly pool: ThreadPool;
   readonly job: JobRequest<'addRange'>;
   readonly order: string[];
@@ -30,6 +31,7 @@ function openPool(threads: number): Fixture {
     },
   };
   const fixture: Fixture = {
+    heap,
     pool: new ThreadPool(heap, background, { threads, kernels: 'auto' }),
     job,
     order,
@@ -44,7 +46,7 @@ test('training goes before background work, which gets what is left', async () =
   await pool.run(job);
   fixture.quantaLeft = 1000;
   pool.kick();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  while (order.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
   const quantaBefore = order.length;
 
   await Promise.all(['a', 'b', 'c', 'd'].map((name) => pool.run(job).then(() => order.push(name))));
@@ -66,6 +68,20 @@ test('a job that does not fit is refused, and the thread goes on', async () => {
   await expect(tooLarge).rejects.toMatchObject({ code: 'request-failed', category: 'server' });
   await expect(Promise.all([before, after])).resolves.toEqual([null, null]);
   await pool.close();
+});
+
+test('working memory that idle threads keep is had by whoever needs it', async () => {
+  const { heap, pool, job } = openPool(2);
+  const large = { ...job, arenaFloats: 2 ** 19 };
+  await Promise.all([pool.run(large), pool.run(large)]);
+  const kept = heap.bytesInUse;
+
+  const block = heap.allocate(2 ** 20, 'a model');
+  heap.free(block);
+  await Promise.all([pool.run(large), pool.run(large)]);
+  await pool.close();
+
+  expect(kept).toBeGreaterThanOrEqual(2 * 4 * 2 ** 19);
 });
 
 test('after closing, waiting jobs and new ones are refused', async () => {

@@ -1,0 +1,181 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Command } from 'commander';
+import { DomainError } from '../../core/errors';
+import { findRowGrader, ROW_GRADERS } from '../../evaluation/graders/find-row-grader';
+import { gradeResponses } from '../../evaluation/graders/grade-responses';
+import type { GradingSummary } from '../../evaluation/graders/grading-summary';
+import { GradingTotals } from '../../evaluation/graders/grading-summary';
+import type { RowGrader } from '../../evaluation/graders/row-grader';
+import { hasErrorCode } from '../../stores/system-errors';
+import type { Output } from '../output';
+import { openOutput } from '../output';
+
+interface GradeFlags {
+  readonly input?: string;
+  readonly output?: string;
+  readonly list?: boolean;
+  readonly json?: boolean;
+}
+
+const PROGRESS_EVERY = 2000;
+const WRITE_SIZE = 64 * 1024;
+
+export function createCommand(): Command {
+  return new Command('grade')
+    .description('Score stored responses without a model: a line out for each line in, in order')
+    .argument('[name]', 'a grader (--list shows them); hyphens may stand for underscores')
+    .option('--input <file>', 'JSONL of {"example": <row in its original fields>, "response": "<text>"}')
+    .option('--output <file>', 'JSONL of {"score", "answer", "metrics", "details"}; else standard output')
+    .option('--list', 'the graders and the fields they read')
+    .option(
+      '--json',
+      'one JSON document on standard output: the summary, with the results where no --output is given',
+    )
+    .action(run);
+}
+
+async function run(name: string | undefined, flags: GradeFlags): Promise<void> {
+  const output = openOutput({ json: flags.json === true });
+  if (flags.list === true) listGraders(output);
+  else await grade(name, flags, output);
+}
+
+function listGraders(output: Output): void {
+  const width = Math.max(...ROW_GRADERS.map(({ name }) => name.length));
+  for (const { name, description } of ROW_GRADERS) output.line(`${name.padEnd(width)}  ${description}`);
+  output.document(ROW_GRADERS.map(({ name, version, description }) => ({ name, version, description })));
+}
+
+async function grade(name: string | undefined, flags: GradeFlags, output: Output): Promise<void> {
+  const grader = findRowGrader(needed(name, 'Name a grader'));
+  const input = needed(flags.input, 'Give the responses with --input <file>');
+  if (flags.output === undefined) {
+    await gradeToStandardOutput(grader, input, output);
+    return;
+  }
+  const summary = await writeWhole(flags.output, (file) => gradeInto({ grader, input, file, output }));
+  output.document({ ...summary, output: flags.output });
+  output.line(`${describe(summary)}. Written to ${flags.output}.`);
+}
+
+function needed(value: string | undefined, what: string): string {
+  if (value !== undefined) return value;
+  throw new DomainError(
+    'bad-config',
+    `${what}, e.g. everstep grade gsm8k --input responses.jsonl. Graders: --list.`,
+  );
+}
+
+/** The results wait in a temporary file until the last line is graded, so that nothing is printed of a bad input. */
+async function gradeToStandardOutput(grader: RowGrader, input: string, output: Output): Promise<void> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'everstep-grade-'));
+  const file = path.join(folder, 'results.jsonl');
+  try {
+    const summary = await gradeInto({ grader, input, file, output });
+    if (output.isJson) await printDocument(summary, file);
+    else for await (const line of linesOf(file)) await print(`${line}\n`);
+    output.note(`${describe(summary)}.`);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** The summary with the results as its last field, never whole in memory. */
+async function printDocument(summary: GradingSummary, file: string): Promise<void> {
+  await print(`${JSON.stringify(summary).slice(0, -1)},"results":[`);
+  let isFirst = true;
+  for await (const line of linesOf(file)) {
+    await print(isFirst ? line : `,${line}`);
+    isFirst = false;
+  }
+  await print(']}\n');
+}
+
+async function* linesOf(file: string): AsyncGenerator<string> {
+  const handle = await open(file);
+  // Our own lines: JSON.stringify leaves U+2028 in strings, which node:readline would take for the end of a line.
+  let rest = '';
+  for await (const chunk of handle.createReadStream({ encoding: 'utf8' })) {
+    const lines = `${rest}${String(chunk)}`.split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
+
+async function print(text: string): Promise<void> {
+  if (process.stdout.write(text)) return;
+  await new Promise((resolve) => process.stdout.once('drain', resolve));
+}
+
+/** Under another name until it is complete. */
+async function writeWhole(
+  file: string,
+  write: (temporary: string) => Promise<GradingSummary>,
+): Promise<GradingSummary> {
+  const temporary = path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);
+  try {
+    const summary = await write(temporary);
+    await rename(temporary, file);
+    return summary;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    if (!hasErrorCode(error, 'ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'EPERM')) throw error;
+    throw new DomainError(
+      'bad-config',
+      `--output ${file} cannot be written. Give a file in an existing folder.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+interface GradeIntoInput {
+  readonly grader: RowGrader;
+  readonly input: string;
+  readonly file: string;
+  readonly output: Output;
+}
+
+async function gradeInto({ grader, input, file, output }: GradeIntoInput): Promise<GradingSummary> {
+  const totals = new GradingTotals();
+  const chunks = readInput(input);
+  const handle = await open(file, 'w');
+  let waiting = '';
+  let count = 0;
+  try {
+    for await (const result of gradeResponses({ grader, name: input, chunks })) {
+      totals.add(result);
+      waiting += `${JSON.stringify(result)}\n`;
+      if (waiting.length > WRITE_SIZE) {
+        await handle.appendFile(waiting);
+        waiting = '';
+      }
+      if (++count % PROGRESS_EVERY === 0) output.status(`${count} graded`);
+    }
+    await handle.appendFile(waiting);
+  } finally {
+    output.status(null);
+    await handle.close();
+  }
+  return totals.summary(grader);
+}
+
+async function* readInput(file: string): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of createReadStream(file)) yield Buffer.from(chunk);
+  } catch (cause) {
+    if (!hasErrorCode(cause, 'ENOENT', 'EISDIR', 'EACCES', 'ENOTDIR')) throw cause;
+    throw new DomainError('bad-config', `--input ${file} cannot be read. Give a JSONL file.`, { cause });
+  }
+}
+
+function describe({ grader, count, score, standardError, unansweredCount, metrics }: GradingSummary): string {
+  if (score === null) return `${grader}: no lines`;
+  const spread = standardError === null ? '' : ` ± ${standardError.toFixed(4)}`;
+  const others = Object.entries(metrics).map(([name, value]) => `, ${name} ${value.toFixed(4)}`);
+  return `${grader}: ${count} graded, score ${score.toFixed(4)}${spread}${others.join('')}, ${unansweredCount} without an answer`;
+}

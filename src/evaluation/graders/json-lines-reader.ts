@@ -1,0 +1,64 @@
+import { TextDecoder } from 'node:util';
+import { DomainError } from '../../core/errors';
+
+const NEWLINE = 0x0a;
+
+export interface JsonLine {
+  readonly number: number;
+  readonly value: unknown;
+}
+
+/**
+ * The values of a JSONL file, one at a time. Only `\n` ends a line: JSON text may hold other line separators. A byte order
+ * mark is passed over, and so are blank lines at the end; any other line that is no JSON is refused by its number.
+ */
+export async function* readJsonLines(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<JsonLine> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let number = 0;
+  let blank: number | null = null;
+  for await (const bytes of splitLines(chunks)) {
+    number++;
+    const text = decode(decoder, bytes, () => problem(name, number, 'is not UTF-8 text'));
+    if (text.trim() === '') {
+      blank ??= number;
+      continue;
+    }
+    if (blank !== null) throw problem(name, blank, 'is blank');
+    yield { number, value: parse(text, (reason) => problem(name, number, `is not JSON (${reason})`)) };
+  }
+}
+
+async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = [];
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      yield Buffer.concat([...pieces, chunk.subarray(start, end)]);
+      pieces = [];
+      start = end + 1;
+    }
+    if (start < chunk.length) pieces.push(chunk.subarray(start));
+  }
+  if (pieces.length > 0) yield Buffer.concat(pieces);
+}
+
+function decode(decoder: TextDecoder, bytes: Buffer, refuse: () => DomainError): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw refuse();
+  }
+}
+
+function parse(text: string, refuse: (reason: string) => DomainError): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value;
+  } catch (error) {
+    throw refuse(String(error).replace(/^SyntaxError: /, ''));
+  }
+}
+
+function problem(name: string, number: number, what: string): DomainError {
+  return new DomainError('bad-dataset', `${name}: line ${number} ${what}. Correct the line or remove it.`);
+}
