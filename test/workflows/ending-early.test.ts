@@ -163,3 +163,32 @@ test('cancelling saves what was reached, notes why, and leaves no evaluation, sn
   await until(async () => ((await openWorkflows('dropped')).length === 0 ? true : null));
   expect(await stack.samplerPaths(modelId)).toEqual([]);
 }, 120_000);
+
+test('a run cancelled while it is prepared leaves nothing, and its name is free', async () => {
+  await stack.engine.close();
+  const handle = await runs.start('unborn', longRun());
+  await until(async () => ((await stack.store.readOwner('unborn')) ? true : null));
+
+  await everstep.run('unborn').cancel();
+  await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
+
+  expect(await stack.store.exists('unborn')).toBe(false);
+  expect((await handle.describe()).status.name).toBe('CANCELLED');
+  await stack.restartEngine();
+  const again = await runs.train('unborn', runs.config());
+  expect(again).toMatchObject({ status: 'completed', step: 12 });
+}, 120_000);
+
+test('a run cancelled while its engine is away ends within seconds and says what it waits for', async () => {
+  const handle = await runs.start('stranded', longRun());
+  await untilStatus(handle, ({ step }) => step >= 20);
+  await stack.engine.close();
+
+  await everstep.run('stranded').cancel({ reason: 'engine gone' });
+  await untilStatus(handle, ({ waitingFor }) => /being cancelled/.test(waitingFor?.what ?? ''));
+  await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
+
+  const state = await stack.store.readState('stranded');
+  expect(state).toMatchObject({ status: 'cancelled', reason: 'engine gone' });
+  await stack.restartEngine();
+}, 90_000);
