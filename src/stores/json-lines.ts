@@ -11,7 +11,7 @@ export async function readJsonLines<Row extends object>(path: string): Promise<R
   }
 }
 
-export function parseJsonLines<Row extends object>(text: string): Row[] {
+function parseJsonLines<Row extends object>(text: string): Row[] {
   return text.split('\n').flatMap((line) => parseJsonObject<Row>(line) ?? []);
 }
 

@@ -10,7 +10,7 @@ import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { malformed } from './bytes';
 
 /** Some tens of thousands of datums; official clients send at most 1024 in one message. */
-export const MOST_PARTS = 1_000_000;
+const MOST_PARTS = 1_000_000;
 
 const WIRE_TYPES: Readonly<Partial<Record<ScalarType, WireType>>> = {
   [ScalarType.STRING]: WireType.LengthDelimited,

@@ -21,8 +21,8 @@ export const ifeval: RowGrader = {
     const instructions = instructionsOf(row);
     const strict = instructions.map((instruction) => isFollowed(completion, instruction));
     const variants = variantsOf(completion);
-    const loose = instructions.map((instruction) =>
-      variants.some((variant) => isFollowed(variant, instruction)),
+    const loose = instructions.map(
+      (instruction, index) => strict[index] === true || variants.some((variant) => isFollowed(variant, instruction)),
     );
     const [strictCount, looseCount] = [countTrue(strict), countTrue(loose)];
     const isBlank = strip(completion) === '';
@@ -60,11 +60,12 @@ function isFollowed(response: string, instruction: InstructionArguments): boolea
   return strip(response) !== '' && check(response, instruction);
 }
 
+/** Besides the completion itself. */
 function variantsOf(completion: string): readonly string[] {
   const lines = completion.split('\n');
   const cut = [lines.slice(1), lines.slice(0, -1), lines.slice(1, -1)].map((kept) => strip(kept.join('\n')));
-  const whole = [completion, ...cut];
-  return [...new Set([...whole, ...whole.map((variant) => variant.replaceAll('*', ''))])];
+  const bare = [completion, ...cut].map((variant) => variant.replaceAll('*', ''));
+  return Array.from(new Set([...cut, ...bare])).filter((variant) => variant !== completion);
 }
 
 function instructionsOf(row: Row): readonly InstructionArguments[] {

@@ -92,7 +92,8 @@ describe('a digest', () => {
 
 test('a number used long ago counts as resent, so that it is never executed again', () => {
   const accepted = new AcceptedRequests();
-  for (let sequence = 1; sequence <= 20_010; sequence++) accepted.add(sequence, `digest ${sequence}`, () => true);
+  for (let sequence = 1; sequence <= 20_010; sequence++)
+    accepted.add(sequence, `digest ${sequence}`, () => true);
 
   expect(accepted.isResend(5, 'any')).toBe(true);
   expect(accepted.isResend(20_010, 'digest 20010')).toBe(true);

@@ -1,0 +1,16 @@
+import { findBoxes } from '../../../../src/evaluation/graders/boxed';
+
+test.each([
+  ['\\boxed{42}', ['42']],
+  ['\\boxed{\\frac{1}{2}} and \\boxed{\\{1,2\\}}', ['\\frac{1}{2}', '\\{1,2\\}']],
+  ['\\boxed{a\\boxed{b}}', ['a\\boxed{b}', 'b']],
+  ['\\boxed{unclosed and \\boxed{8}', ['8']],
+  ['text } \\boxed{3} {', ['3']],
+  ['\\boxed {3}', ['3']],
+  ['\\boxed 7 and', ['7']],
+  ['\\\\boxed{9}', ['9']],
+  ['\\boxed{}', ['']],
+  ['\\fbox{3} Boxed{3} \\boxed', []],
+])('%j holds %j', (text, contents) => {
+  expect(findBoxes(text).map(({ content }) => content)).toEqual(contents);
+});

@@ -1,0 +1,95 @@
+import { choiceLetter } from '../../../../src/evaluation/graders/choices/choice-letter';
+import { mmluProLetter } from '../../../../src/evaluation/graders/choices/mmlu-pro-letter';
+import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
+
+describe('the letter of MMLU-Pro', () => {
+  test.each([
+    ['The answer is (C). Option (D) is wrong.', 'C'],
+    ['the answer is C', 'C'],
+    ['The answer is clearly B', 'B'],
+    ['Answer: B or so', 'B'],
+    ['first answer: A, final Answer: D\nanswer: F', 'D'],
+    ['answer:\n\nE', 'E'],
+    ['It could be B, or perhaps J.', 'J'],
+    ['I think so', 'I'],
+  ])('%j is %s', (completion, letter) => {
+    expect(mmluProLetter(completion)).toBe(letter);
+  });
+
+  test.each(['', 'No idea', 'the answer is b', 'CALM'])('%j has none and is wrong', (completion) => {
+    expect(mmluProLetter(completion)).toBeNull();
+    expect(findRowGrader('mmlu-pro').grade(completion, { answer: 'A' })).toMatchObject({ value: 0, answer: null });
+  });
+});
+
+describe('the letter of other multiple choice', () => {
+  test.each([
+    ['\\boxed{(B)}', 'B'],
+    ['\\boxed{\\text{c}}', 'C'],
+    ['The answer is clearly B', 'B'],
+    ['The answer is definitely B, not C.', 'B'],
+    ['the answer is not A but B', 'B'],
+    ['The answer isB', 'B'],
+    ['Final answer: **C**', 'C'],
+    ['The answer is A\nNo, the answer is B', 'A'],
+    ['answer is (b)', 'B'],
+    ['答案是B', 'B'],
+    ['答案：C', 'C'],
+    ['A', 'A'],
+    ['I think A.', 'A'],
+    ['It is A because the rest is wrong', 'A'],
+    ['(D)', 'D'],
+    ['_D_', 'D'],
+    ['A/B', 'B'],
+  ])('%j is %s', (completion, letter) => {
+    expect(choiceLetter(completion, 4)).toBe(letter);
+  });
+
+  test.each([
+    '',
+    'The answer is a bit unclear',
+    'definitely',
+    'A cat sat on the mat',
+    'I am not sure',
+    '\\boxed{AB}',
+    'ABCD',
+    'The answer is E',
+    'b',
+  ])('%j has none', (completion) => {
+    expect(choiceLetter(completion, 4)).toBeNull();
+  });
+
+  test('as many letters count as there are options', () => {
+    expect(choiceLetter('The answer is E', 5)).toBe('E');
+    expect(choiceLetter("I'm sure it is I", 9)).toBe('I');
+  });
+
+  test('a letter long before the end is not looked for', () => {
+    expect(choiceLetter(`C ${'x'.repeat(400)}`, 4)).toBeNull();
+  });
+});
+
+describe('multiple choice rows', () => {
+  test.each([
+    ['mmlu_redux', { answer: 1, choices: ['a', 'b', 'c', 'd'] }],
+    ['mmlu_redux', { answer: 'B' }],
+    ['mmlu_pro', { answer_index: 1 }],
+    ['supergpqa', { answer_letter: 'B', options: ['a', 'b', 'c'] }],
+    ['ceval', { answer: 'B' }],
+    ['gpqa', { answer: 'B' }],
+    ['gpqa', { 'Correct Answer': 'x', options: ['y', ' x', 'z', 'w'] }],
+  ])('%s accepts the letter of its official fields', (name, row) => {
+    expect(findRowGrader(name).grade('The answer is B', row)).toMatchObject({ value: 1, answer: 'B' });
+    expect(findRowGrader(name).grade('The answer is C', row)).toMatchObject({ value: 0, answer: 'C' });
+    expect(findRowGrader(name).grade('', row)).toMatchObject({ value: 0, answer: null });
+  });
+
+  test.each([
+    ['gpqa', { 'Correct Answer': 'x', 'Incorrect Answer 1': 'y' }, /in which order/],
+    ['gpqa', { 'Correct Answer': 'x', options: ['y'] }, /none of the "options"/],
+    ['mmlu_pro', {}, /"answer" or "answer_index"/],
+    ['ceval', { answer: 'the second' }, /not a letter/],
+  ])('%s refuses a row without a right letter', (name, row, message) => {
+    expect(() => findRowGrader(name).grade('B', row)).toThrow(message);
+  });
+});

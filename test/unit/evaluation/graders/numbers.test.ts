@@ -1,0 +1,95 @@
+import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
+import { gsm8kAnswer, gsm8kReference } from '../../../../src/evaluation/graders/numbers/gsm8k-answer';
+import { areEqualNumbers, firstNumber, lastNumber } from '../../../../src/evaluation/graders/numbers/number-text';
+
+describe('a number in text', () => {
+  test.each([
+    ['18', '18'],
+    ['$1,234.50', '1234.5'],
+    ['1,00,000 rupees', '100000'],
+    ['\\$18', '18'],
+    ['-$5', '-5'],
+    ['$-5', '-5'],
+    ['−7', '-7'],
+    ['.5', '0.5'],
+    ['007', '7'],
+    ['-0', '0'],
+    ['18%', '18'],
+    ['18km', '18'],
+    ['1e3', '1000'],
+    ['3/4', '0.75'],
+    ['1/3', '1/3'],
+    ['\\frac{3}{4}', '0.75'],
+    ['-\\dfrac{1}{2}', '-0.5'],
+    ['123456789012345678901', '123456789012345678901'],
+    ['72.', '72'],
+    ['(5)', '5'],
+    ['5-3', '5'],
+  ])('%s is %s', (text, value) => {
+    expect(firstNumber(text)?.value).toBe(value);
+  });
+
+  test('a minus between numbers is no sign', () => {
+    expect(lastNumber('It takes 3-4 days')?.value).toBe('4');
+  });
+
+  test.each(['CO2', 'none', '', '$', '.', '-'])('%p has none', (text) => {
+    expect(firstNumber(text)).toBeNull();
+  });
+
+  test('numbers are equal within 1e-5, long ones digit by digit', () => {
+    expect(areEqualNumbers('0.333333', '1/3')).toBe(true);
+    expect(areEqualNumbers('42.00002', '42')).toBe(false);
+    expect(areEqualNumbers('12345678901234567', '12345678901234568')).toBe(false);
+  });
+});
+
+describe('the answer of a gsm8k completion', () => {
+  test.each([
+    ['2 + 2 = 4\n#### 18', '18'],
+    ['#### 5\n\nQuestion: next\n#### 6', '5'],
+    ['\\boxed{3 dollars} #### 9', '9'],
+    ['#### abc, so 7', '7'],
+    ['#### $1 000', '1000'],
+    ['so $\\boxed{18}$ eggs out of 20', '18'],
+    ['\\boxed{\\text{She has } \\frac{1}{2}}', '0.5'],
+    ['\\boxed{x = 5}', '5'],
+    ['The answer is 18. Out of 20.', '18'],
+    ['The answer is **$1,234.**', '1234'],
+    ['Answer: -12.0', '-12'],
+    ['the answer is 5 + 3 = 8.', '8'],
+    ['The answer is 5, since 2 + 3 = 5 and 1 = 1.', '5'],
+    ['answer is unknown, maybe 5', '5'],
+    ['The answer is \\(42\\)', '42'],
+    ['A: 18', '18'],
+    ['Q: 4 + 4?\nA: 8 dollars\nthen 9', '8'],
+    ['A: She has 16 - 3 eggs left, 13', '13'],
+    ['**Step 1**: 3 and **42** of 50', '42'],
+    ['first 3, then 10.', '10'],
+    ['It is 60%', '60'],
+  ])('%j is %s', (completion, answer) => {
+    expect(gsm8kAnswer(completion)).toBe(answer);
+  });
+
+  test.each(['', 'I do not know.', '\\boxed{}', '####'])('%j has none', (completion) => {
+    expect(gsm8kAnswer(completion)).toBeNull();
+  });
+
+  test('the reference stands behind the last ####', () => {
+    expect(gsm8kReference('a <<1+1=2>>2\n#### 1,234')).toBe('1234');
+    expect(gsm8kReference('18')).toBe('18');
+  });
+
+  test('a row without a number is refused, a completion without one scores 0', () => {
+    const grader = findRowGrader('gsm8k');
+
+    expect(grader.grade('none', { answer: '#### 18' })).toMatchObject({ value: 0, answer: null });
+    expect(grader.grade('It is 18.0', { answer: '#### 18' })).toMatchObject({ value: 1, answer: '18' });
+    expect(() => grader.grade('18', { answer: 'unknown' })).toThrow(/no number in "answer"/);
+    expect(() => grader.grade('18', {})).toThrow(/"answer" or "target"/);
+  });
+
+  test('arithmetic takes the last number', () => {
+    expect(findRowGrader('arithmetic').grade('37+58=95', { target: '95' })).toMatchObject({ value: 1 });
+  });
+});
