@@ -305,7 +305,12 @@ describe('everstep dev', () => {
 
     const again = await startDev();
 
-    expect(again.record.children).toHaveLength(3);
+    expect(again.record.children.map(({ name }) => name)).toEqual([
+      'temporal',
+      'engine',
+      'worker',
+      'worker-evaluations',
+    ]);
   });
 
   test('says that it is already running', async () => {

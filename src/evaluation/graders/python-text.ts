@@ -10,7 +10,7 @@ export const WORD = String.raw`\p{L}\p{N}_`;
 
 const SPACE_ONLY = new RegExp(`[${SPACE}]`);
 
-export function isSpace(character: string | undefined): boolean {
+function isSpace(character: string | undefined): boolean {
   return character !== undefined && SPACE_ONLY.test(character);
 }
 

@@ -22,7 +22,8 @@ export const ifeval: RowGrader = {
     const strict = instructions.map((instruction) => isFollowed(completion, instruction));
     const variants = variantsOf(completion);
     const loose = instructions.map(
-      (instruction, index) => strict[index] === true || variants.some((variant) => isFollowed(variant, instruction)),
+      (instruction, index) =>
+        strict[index] === true || variants.some((variant) => isFollowed(variant, instruction)),
     );
     const [strictCount, looseCount] = [countTrue(strict), countTrue(loose)];
     const isBlank = strip(completion) === '';

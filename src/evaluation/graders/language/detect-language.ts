@@ -13,7 +13,8 @@ import { languageProfiles } from './profiles';
 const TEXT_LIMIT = 10_000;
 /** Links and addresses are looked for in this much; 10,000 characters without them are all that is read. */
 const SCAN_LIMIT = 200_000;
-const TRIALS = 7;
+/** The original has 7; with more, the draws decide less. */
+const TRIALS = 28;
 const DRAW_LIMIT = 1000;
 const ALPHA = 0.5;
 const ALPHA_WIDTH = 0.05;

@@ -20,7 +20,7 @@ export function chineseWords(text: string): readonly string[] {
 }
 
 /** Chinese references have under 2,000 characters; what stands behind this many is not compared. */
-const CHINESE_LIMIT = 50_000;
+const CHINESE_LIMIT = 20_000;
 
 /**
  * Words by Unicode's dictionary, white space included. The official scripts use jieba, whose dictionary is another: a word
@@ -29,6 +29,6 @@ const CHINESE_LIMIT = 50_000;
 export function segmentChinese(text: string): readonly string[] {
   const segmenter = new Intl.Segmenter('zh', { granularity: 'word' });
   // The segmenter copies its whole input for every word it finds, so it is given a sentence at a time.
-  const sentences = text.slice(0, CHINESE_LIMIT).match(/[^。！？\n]{1,500}[。！？\n]?|[。！？\n]/g) ?? [];
+  const sentences = text.slice(0, CHINESE_LIMIT).match(/[^。！？\n]{1,200}[。！？\n]?|[。！？\n]/g) ?? [];
   return sentences.flatMap((sentence) => Array.from(segmenter.segment(sentence), ({ segment }) => segment));
 }

@@ -18,7 +18,10 @@ describe('the letter of MMLU-Pro', () => {
 
   test.each(['', 'No idea', 'the answer is b', 'CALM'])('%j has none and is wrong', (completion) => {
     expect(mmluProLetter(completion)).toBeNull();
-    expect(findRowGrader('mmlu-pro').grade(completion, { answer: 'A' })).toMatchObject({ value: 0, answer: null });
+    expect(findRowGrader('mmlu-pro').grade(completion, { answer: 'A' })).toMatchObject({
+      value: 0,
+      answer: null,
+    });
   });
 });
 

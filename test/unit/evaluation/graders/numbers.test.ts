@@ -1,6 +1,10 @@
 import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
 import { gsm8kAnswer, gsm8kReference } from '../../../../src/evaluation/graders/numbers/gsm8k-answer';
-import { areEqualNumbers, firstNumber, lastNumber } from '../../../../src/evaluation/graders/numbers/number-text';
+import {
+  areEqualNumbers,
+  firstNumber,
+  lastNumber,
+} from '../../../../src/evaluation/graders/numbers/number-text';
 
 describe('a number in text', () => {
   test.each([
