@@ -4,22 +4,23 @@ import { firstNumber, lastNumber } from './number-text';
 /**
  * The number a completion gives as its answer, or null.
  *
- * In this order: behind the first `####` (the official marker); in the first `\boxed{…}`; behind the first "answer is"
- * or "answer:"; on a line "A: 18"; in the last **bold** text; else the last number. A marker without a number
- * is passed over. The first marker counts, as in the official script, because what a base model writes behind its answer
- * is the next question.
+ * In this order: behind the first `####` (the official marker); on a line "A: 18" (the marker of the published solutions);
+ * in the first `\boxed{…}`; behind the first "answer is" or "answer:"; in the last **bold** text; else the last
+ * number. A marker without a number is passed over. The first marker counts, as in the official script, because what a base
+ * model writes behind its answer is the next question.
  */
 export function gsm8kAnswer(completion: string): string | null {
-  for (const read of [afterHashes, inBox, afterPhrase, onAnswerLine, inBold]) {
+  for (const read of [afterHashes, onAnswerLine, inBox, afterPhrase, inBold]) {
     const answer = read(completion);
     if (answer !== null) return answer;
   }
   return lastNumber(completion)?.value ?? null;
 }
 
-/** The reference behind the last `####` of a worked answer; a bare number is taken as it is. */
+/** The reference behind the last `####` of a worked answer; without one it is read as a completion is. */
 export function gsm8kReference(answer: string): string | null {
-  return readNumber(answer.split('####').at(-1) ?? '');
+  const parts = answer.split('####');
+  return parts.length === 1 ? gsm8kAnswer(answer) : readNumber(parts.at(-1) ?? '');
 }
 
 function afterHashes(completion: string): string | null {

@@ -67,6 +67,7 @@ describe('the answer of a gsm8k completion', () => {
     ['The answer is \\(42\\)', '42'],
     ['A: 18', '18'],
     ['Q: 4 + 4?\nA: 8 dollars\nthen 9', '8'],
+    ['The answer is 3 + 5, so:\nA: 8', '8'],
     ['A: She has 16 - 3 eggs left, 13', '13'],
     ['**Step 1**: 3 and **42** of 50', '42'],
     ['first 3, then 10.', '10'],
@@ -82,6 +83,7 @@ describe('the answer of a gsm8k completion', () => {
   test('the reference stands behind the last ####', () => {
     expect(gsm8kReference('a <<1+1=2>>2\n#### 1,234')).toBe('1234');
     expect(gsm8kReference('18')).toBe('18');
+    expect(gsm8kReference('200 - 174 equals 26.\nA: 26')).toBe('26');
   });
 
   test('a row without a number is refused, a completion without one scores 0', () => {
