@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { SampleRequest, Sampler } from '../../../src/core/sampling';
@@ -64,10 +64,22 @@ export function dependenciesOf(
   };
 }
 
+const folders: string[] = [];
+
+afterAll(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'everstep-cell-'));
+  folders.push(folder);
+  return folder;
+}
+
 export function workOf(changes: Partial<CellWork> = {}): CellWork {
   return {
     name: 'arithmetic',
-    folder: mkdtempSync(join(tmpdir(), 'everstep-cell-')),
+    folder: newFolder(),
     epoch: 1,
     model: { name: 'everstep/tiny', path: 'tinker://run/sampler_weights/20' },
     signal: new AbortController().signal,
