@@ -1,5 +1,7 @@
 import { createServer } from 'node:net';
 
+const RELEASE_LIMIT_MS = 5000;
+
 /** A free port on the loopback interface: `preferred` if it is free, else any that is not in `taken`. */
 export async function findFreePort(
   preferred?: number | null,
@@ -30,4 +32,14 @@ function listenOnce(port: number): Promise<number | null> {
       });
     });
   });
+}
+
+/** A port just used by a process of ours becomes free in a moment; one taken by somebody else is given up. */
+export async function keepOrReplacePort(port: number | null): Promise<number> {
+  const deadline = performance.now() + RELEASE_LIMIT_MS;
+  while (port !== null && performance.now() < deadline) {
+    if (await isPortFree(port)) return port;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  return findFreePort();
 }

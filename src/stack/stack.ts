@@ -3,7 +3,7 @@ import { childVariables } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import type { WorkerRole } from '../core/task-queues';
-import { findFreePort, isPortFree } from './free-port';
+import { findFreePort, keepOrReplacePort } from './free-port';
 import { takePidLock } from './pid-lock';
 import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
 import { superviseService } from './processes';
@@ -39,7 +39,6 @@ const STOP_LIMITS_MS = { worker: 10_000, engine: 5000, temporal: 12_000 };
 /** Where people and tools look for a Temporal server first. */
 const USUAL_PORTS = { temporal: 7233, ui: 8233 };
 const LEFTOVER_LIMIT_MS = 5000;
-const PORT_WAIT_MS = 5000;
 const IDLE_CHECK_MS = 400;
 /** Checks in a row that must find no client: a command that follows another directly finds the stack still there. */
 const IDLE_CHECKS = 3;
@@ -285,16 +284,6 @@ class StackServices {
     this.options.onProgress(`The ${what}'s port was taken; it is ${port} now.`);
     for (const worker of this.workers) worker.restart();
   }
-}
-
-/** A port just used by a process of ours becomes free in a moment; one taken by somebody else is given up. */
-async function keepOrReplacePort(port: number | null): Promise<number> {
-  const deadline = performance.now() + PORT_WAIT_MS;
-  while (port !== null && performance.now() < deadline) {
-    if (await isPortFree(port)) return port;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-  return findFreePort();
 }
 
 function portOf(address: string | null | undefined): number | null {

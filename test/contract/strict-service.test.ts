@@ -355,9 +355,17 @@ describe('promises', () => {
       lossFn: 'cross_entropy',
     });
 
+    const inOrder = { modelId: await openModel(client), lossFn: 'cross_entropy' } as const;
+    const one = await client.submitForwardBackward({ ...inOrder, seqId: 1, data: first });
+    const two = await client.submitForwardBackward({ ...inOrder, seqId: 2, data: second });
+    const three = await client.submitOptimStep({ modelId: inOrder.modelId, seqId: 3, adam: ADAM });
+
     expect(isEarly).toBe(false);
-    await expect(client.collectForwardBackward(earlier)).resolves.toBeDefined();
-    await expect(collecting).resolves.toHaveLength(2);
+    expect(await client.collectForwardBackward(earlier)).toEqual(await client.collectForwardBackward(one));
+    expect(await collecting).toEqual([
+      await client.collectForwardBackward(two),
+      await client.collectOptimStep(three),
+    ]);
   });
 
   test('that are lost mean that the model is, for training', async () => {
