@@ -1,11 +1,11 @@
 /** Layers, top to bottom. A layer may import (values of) the layers named for it, itself, and `core`. */
 const layers = {
-  cli: 'stack|client|evaluation|config|stores|core',
-  stack: 'workers|engines|config|stores|core',
-  client: 'stack|workflows|training|config|stores|core',
-  server: 'client|stores|engines|core',
+  cli: 'server|stack|client|evaluation|config|stores|core',
+  stack: 'workers|engines|sandboxes|config|stores|core',
+  client: 'stack|workflows|training|evaluation|config|stores|core',
+  server: 'client|renderers|engines|config|stores|core',
   workers:
-    'config|workflows|activities|training|evaluation|renderers|datasets|engines|sandboxes|stores|loggers|core',
+    'config|workflows|activities|server|training|evaluation|renderers|datasets|engines|sandboxes|stores|loggers|core',
   workflows: 'core',
   activities: 'training|evaluation|core',
   training: 'renderers|datasets|engines|evaluation|sandboxes|stores|core',

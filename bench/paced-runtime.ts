@@ -15,6 +15,8 @@ export interface Pace {
   readonly optimStepMs: number;
   /** Of a draw on average, from half to one and a half times as long by its seed; as many at once as are asked for. */
   readonly sampleMs?: number;
+  /** Tokens of a draw; 12 unless told. */
+  readonly drawnTokens?: number;
 }
 
 const DRAWN_TOKENS = 12;
@@ -25,7 +27,7 @@ export class PacedRuntime implements ModelRuntime {
     {
       name: 'everstep/tiny',
       folder: path.join(__dirname, '..', 'models', 'everstep-tiny'),
-      contextLength: 256,
+      contextLength: 32_768,
       vocabSize: 512,
     },
   ];
@@ -59,8 +61,10 @@ export class PacedRuntime implements ModelRuntime {
     return {
       sample: async (request) => {
         const { seed = 0 } = request.params;
+        const startMs = performance.now();
         await delay((this.pace.sampleMs ?? 0) * (0.5 + (seed % 100) / 100));
-        return drawnFor(request);
+        this.items.push({ kind: 'sample', startMs, endMs: performance.now() });
+        return drawnFor(request, this.pace.drawnTokens ?? DRAWN_TOKENS);
       },
       dispose: () => undefined,
     };
@@ -85,8 +89,8 @@ function answerTo(data: readonly Datum[]): ForwardBackwardResult {
   return { logprobs, metrics: { 'loss:sum': logprobs.reduce((sum, { length }) => sum + length, 0) } };
 }
 
-function drawnFor({ prompt, numSamples, params, promptLogprobs }: SampleRequest): SampleResult {
-  const length = Math.min(params.maxTokens, DRAWN_TOKENS);
+function drawnFor({ prompt, numSamples, params, promptLogprobs }: SampleRequest, most: number): SampleResult {
+  const length = Math.min(params.maxTokens, most);
   const tokens = Array.from({ length }, (_, index) => prompt[index % prompt.length] ?? 0);
   const sequence = { tokens, logprobs: tokens.map(() => -1), stopReason: 'stop' as const };
   return {

@@ -1,6 +1,6 @@
 /** One request as the engine worked on it, on the engine's clock. */
 export interface WorkItem {
-  readonly kind: 'forwardBackward' | 'optimStep';
+  readonly kind: 'forwardBackward' | 'optimStep' | 'sample';
   readonly startMs: number;
   readonly endMs: number;
 }
@@ -20,7 +20,9 @@ export interface WorkSummary {
 /** What a request over the wire may take between two steps; longer means that somebody was not ready. */
 const LONG_GAP_MS = 5;
 
-export function summarizeWork(items: readonly WorkItem[]): WorkSummary {
+/** Of the training lane alone. */
+export function summarizeWork(done: readonly WorkItem[]): WorkSummary {
+  const items = done.filter(({ kind }) => kind !== 'sample');
   const [first] = items;
   const last = items.at(-1);
   if (!first || !last) throw new Error('The engine has done no work.');
@@ -35,6 +37,16 @@ export function summarizeWork(items: readonly WorkItem[]): WorkSummary {
     longGaps: gaps.filter((gap) => gap > LONG_GAP_MS),
     shortGapsMs: gaps.filter((gap) => gap <= LONG_GAP_MS).reduce((sum, gap) => sum + gap, 0),
   };
+}
+
+/** Time in which anything was worked on, however much at once. */
+export function busyTime(items: readonly WorkItem[]): number {
+  let [busyMs, reachedMs] = [0, -Infinity];
+  for (const { startMs, endMs } of [...items].sort((one, other) => one.startMs - other.startMs)) {
+    busyMs += Math.max(0, endMs - Math.max(startMs, reachedMs));
+    reachedMs = Math.max(reachedMs, endMs);
+  }
+  return busyMs;
 }
 
 /** The value below which this share of the values lies; NaN where there are none. */

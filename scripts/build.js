@@ -5,7 +5,7 @@
  * and two callers at once build once. `--if-needed` does nothing when dist/ is current; `--tolerate-type-errors` keeps
  * what the compiler emitted in spite of them (used where a developer runs the program, not where it is published).
  */
-const { spawnSync } = require('node:child_process');
+const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
 const { isCurrent, takeStamp, writeStamp } = require('./source-stamp');
@@ -16,15 +16,15 @@ const LOCK = path.join(ROOT, '.cache', 'build.lock');
 const WAIT_LIMIT_MS = 10 * 60_000;
 
 /**
- * @param {{ ifNeeded?: boolean, tolerateTypeErrors?: boolean, announce?: () => void }} [options]
+ * @param {{ ifNeeded?: boolean, tolerateTypeErrors?: boolean, announce?: (phase: string) => void }} [options]
+ *   `announce` hears what is begun, and nothing where dist/ is current
  * @returns {Promise<'current' | 'built'>}
  */
 async function build(options = {}) {
   if (options.ifNeeded && isCurrent(ROOT, DIST)) return 'current';
-  const release = await lock();
+  const release = await lock(options);
   try {
     if (options.ifNeeded && isCurrent(ROOT, DIST)) return 'current';
-    options.announce?.();
     await buildInto(options);
     return 'built';
   } finally {
@@ -38,8 +38,10 @@ async function buildInto(options) {
   removeLeftovers();
   fs.mkdirSync(work, { recursive: true });
   try {
-    compile(work, options);
+    options.announce?.('compiling');
+    await compile(work, options);
     copyAssets(path.join(ROOT, 'src'), work);
+    options.announce?.('bundling the workflows');
     await bundleWorkflows(work);
     writeStamp(work, stamp);
     swap(work);
@@ -48,7 +50,7 @@ async function buildInto(options) {
   }
 }
 
-function compile(outDir, options) {
+async function compile(outDir, options) {
   const compiler = require.resolve('typescript/bin/tsc', { paths: [ROOT] });
   const args = [
     compiler,
@@ -59,14 +61,25 @@ function compile(outDir, options) {
     '--pretty',
     'false',
   ];
-  const result = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8', maxBuffer: 1 << 26 });
-  if (result.error) throw result.error;
-  if (result.status === 0) return;
-  const lines = `${result.stdout}${result.stderr}`.trim().split('\n');
+  const { status, text } = await runNode(args);
+  if (status === 0) return;
+  const lines = text.trim().split('\n');
   if (!options.tolerateTypeErrors) throw new Error(`tsc failed:\n${lines.join('\n')}`);
   process.stderr.write(
     `everstep: built with type errors (${lines.length} lines, first: ${lines[0]}); see npm run check:types\n`,
   );
+}
+
+/** Beside this process, so that whoever waits can be told how long already. */
+function runNode(args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    let text = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+    }
+    child.on('error', reject).on('close', (status) => resolve({ status, text }));
+  });
 }
 
 function copyAssets(from, to) {
@@ -113,11 +126,12 @@ function removeLeftovers() {
   }
 }
 
-async function lock() {
+async function lock({ announce }) {
   fs.mkdirSync(path.dirname(LOCK), { recursive: true });
   const deadline = Date.now() + WAIT_LIMIT_MS;
   for (;;) {
     if (tryLock()) return () => fs.rmSync(LOCK, { force: true });
+    announce?.('waiting for another build');
     if (Date.now() > deadline)
       throw new Error(`Another build holds ${LOCK}. Remove it if no build is running.`);
     await new Promise((resolve) => setTimeout(resolve, 200));

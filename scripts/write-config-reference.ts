@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { trainingConfigSchema } from '../src/config/json-schema';
-import { parseTrainingConfig } from '../src/config/load-config';
+import { parseTrainingConfig } from '../src/config/parse-training-config';
 
 export const REFERENCE_FILE = path.join(__dirname, '../docs/configuration.md');
 
@@ -31,6 +31,7 @@ interface Schema {
   readonly items?: Schema;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
+  readonly additionalProperties?: Schema;
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
 }
@@ -78,6 +79,7 @@ function reference(): string {
 
 function sections(root: Schema): Section[] {
   const part = (key: string): Schema => root.properties?.[key] ?? {};
+  const schedule = part('schedules').items ?? {};
   const evaluators = formsOf(part('evaluators').items ?? {}).map((schema) => ({
     title: `Evaluator: ${String(schema.properties?.['type']?.const)}`,
     schema,
@@ -89,9 +91,18 @@ function sections(root: Schema): Section[] {
     { title: 'lrSchedule', schema: mergedForms(formsOf(part('lrSchedule'))), prefix: 'lrSchedule' },
     { title: 'adam', schema: part('adam'), prefix: 'adam' },
     { title: 'engine', schema: part('engine'), prefix: 'engine' },
-    { title: 'schedules', schema: part('schedules').items ?? {}, prefix: 'schedules' },
+    { title: 'prices of a model', schema: mapOf(part('engine').properties?.['prices']), prefix: 'prices' },
+    { title: 'budget', schema: part('budget'), prefix: 'budget' },
+    { title: 'schedules', schema: schedule, prefix: 'schedules' },
+    { title: 'gate', schema: schedule.properties?.['gate'] ?? {}, prefix: 'gate' },
+    { title: 'budget of a schedule', schema: schedule.properties?.['budget'] ?? {}, prefix: 'budget' },
     ...evaluators,
   ];
+}
+
+/** What each entry of a mapping is, whatever its name. */
+function mapOf(schema: Schema = {}): Schema {
+  return schema.additionalProperties ?? {};
 }
 
 /** JSON Schema loses the default of a key that takes a short form; a completed config has it. */

@@ -2,6 +2,7 @@
  * The local engine against eager PyTorch on the CPU: the same architecture, weights, batches, optimizer and threads.
  *
  *     npm run bench:engine -- [--threads 2] [--repeats 9] [--only "d=128"] [--round-ms 250] [--fused]
+ *         [--cache in-place|growing]
  *
  * First both sides must agree on the loss, before and after a few steps: the work is the same then. After that they take
  * turns, round by round; a ratio is the median over the rounds of ours to theirs. On a machine with other work, the ratio of
@@ -47,6 +48,7 @@ async function main(): Promise<void> {
       'round-ms': { type: 'string', default: '250' },
       only: { type: 'string', default: '' },
       fused: { type: 'boolean', default: false },
+      cache: { type: 'string', default: 'in-place' },
     },
   });
   const python = findPython(say);
@@ -55,7 +57,7 @@ async function main(): Promise<void> {
     return;
   }
   const threads = Number(values.threads);
-  const theirs = new TorchContender(python, { threads, isFused: values.fused });
+  const theirs = new TorchContender(python, { threads, isFused: values.fused, cache: values.cache });
   const ours = new OwnEngine(threads);
   const settings = {
     repeats: Number(values.repeats),

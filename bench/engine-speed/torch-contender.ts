@@ -60,10 +60,10 @@ export class TorchContender implements Contender {
 
   constructor(
     python: string,
-    private readonly options: { readonly threads: number; readonly isFused: boolean },
+    private readonly options: { readonly threads: number; readonly isFused: boolean; readonly cache: string },
   ) {
     const script = path.join(__dirname, 'torch_peer.py');
-    this.child = spawn(python, [script, JSON.stringify({ threads: options.threads })], {
+    this.child = spawn(python, [script, JSON.stringify({ threads: options.threads, cache: options.cache })], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
     this.lines = createInterface({ input: this.child.stdout })[Symbol.asyncIterator]();

@@ -29,6 +29,34 @@ def read_safetensors(path):
     return tensors
 
 
+class CacheInPlace:
+    """Room for all positions from the start."""
+
+    def __init__(self, shape):
+        self.keys, self.values = torch.empty(shape), torch.empty(shape)
+
+    def add(self, k, v, start):
+        end = start + k.shape[2]
+        self.keys[:, :, start:end] = k
+        self.values[:, :, start:end] = v
+        return self.keys[:, :, :end], self.values[:, :, :end]
+
+
+class GrowingCache:
+    """Joined to the new keys and values at each step, as DynamicCache of transformers does."""
+
+    def __init__(self, _shape):
+        self.keys = self.values = None
+
+    def add(self, k, v, start):
+        self.keys = k if start == 0 else torch.cat([self.keys, k], dim=2)
+        self.values = v if start == 0 else torch.cat([self.values, v], dim=2)
+        return self.keys, self.values
+
+
+CACHES = {"in-place": CacheInPlace, "growing": GrowingCache}
+
+
 class Model:
     def __init__(self, folder):
         with open(folder + "/config.json") as file:
@@ -66,10 +94,7 @@ class Model:
         k = self.rotate(self.split(self.linear(x, path + ".k_proj")), start)
         v = self.split(self.linear(x, path + ".v_proj"))
         if cache is not None:
-            end = start + x.shape[1]
-            cache[0][:, :, start:end] = k
-            cache[1][:, :, start:end] = v
-            k, v = cache[0][:, :, :end], cache[1][:, :, :end]
+            k, v = cache.add(k, v, start)
         y = F.scaled_dot_product_attention(q, k, v, is_causal=q.shape[2] > 1)
         return self.linear(y.transpose(1, 2).reshape(x.shape), path + ".o_proj")
 
@@ -88,6 +113,9 @@ class Model:
 
 
 class Peer:
+    def __init__(self, cache):
+        self.make_cache = CACHES[cache]
+
     def load(self, folder, adam):
         self.model = Model(folder)
         self.optimizer = torch.optim.AdamW(
@@ -127,7 +155,7 @@ class Peer:
         tokens = torch.tensor(prompts)
         length = tokens.shape[1] + count
         shape = (tokens.shape[0], self.model.heads, length, self.model.head_width)
-        caches = [(torch.empty(shape), torch.empty(shape)) for _ in range(self.model.layers)]
+        caches = [self.make_cache(shape) for _ in range(self.model.layers)]
         drawn, logprobs, start = [], [], 0
         for _ in range(count):
             logits = self.model.logits(tokens, start, caches, last_only=True)[:, -1]
@@ -142,7 +170,7 @@ class Peer:
 def main():
     settings = json.loads(sys.argv[1])
     torch.set_num_threads(settings["threads"])
-    peer = Peer()
+    peer = Peer(settings["cache"])
     print(json.dumps({"version": torch.__version__}), flush=True)
     for line in sys.stdin:
         message = json.loads(line)

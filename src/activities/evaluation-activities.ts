@@ -3,8 +3,8 @@ import type { EvaluateSnapshotDependencies, EvaluateSnapshotInput } from '../tra
 import { evaluateSnapshot } from '../training/evaluate-snapshot';
 import { epochOf, withHeartbeat } from './activity-context';
 
-/** Sampling, grading and scoring, for workers with the role `sampling`. */
-export function createEvaluationActivities(dependencies: EvaluateSnapshotDependencies) {
+/** Sampling, grading and scoring, for workers with the role `sampling`, and `grading` where answers are run. */
+export function createEvaluationActivities(dependencies: EvaluateSnapshotDependencies, mayRunCode = false) {
   return {
     /** Scores one cell. A repeated attempt goes on from the cell's journal; a finished cell is returned as stored. */
     async evaluateCell(input: EvaluateSnapshotInput & { readonly attempt: number }): Promise<FinishedCell> {
@@ -13,6 +13,7 @@ export function createEvaluationActivities(dependencies: EvaluateSnapshotDepende
           signal,
           epoch: epochOf(input.attempt, attempt),
           onProgress: progress,
+          mayRunCode,
         }),
       );
     },

@@ -1,5 +1,4 @@
 import { log } from '@temporalio/activity';
-import { DomainError } from '../core/errors';
 import type { ScoreRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
@@ -11,11 +10,20 @@ import { settleEvaluations } from '../training/pending-evaluations';
 import type { PrepareDependencies, PrepareInput } from '../training/prepare-run';
 import { prepareRun } from '../training/prepare-run';
 import type { EvaluationToSettle, RecordScoresInput } from '../training/record-scores';
+import { findCheckpoint } from '../training/find-checkpoint';
+import type { FindCheckpointInput, FoundCheckpoint } from '../training/find-checkpoint';
+import { noteStatus } from '../training/note-status';
+import type { NoteStatusInput } from '../training/note-status';
+import { pairScores } from '../training/pair-scores';
+import type { PairedScores, PairScoresInput } from '../training/pair-scores';
+import { promoteCheckpoint } from '../training/promote-checkpoint';
+import type { PromoteInput } from '../training/promote-checkpoint';
 import { recordControl } from '../training/record-control';
 import type { RecordControlInput } from '../training/record-control';
 import { recordScores } from '../training/record-scores';
 import { releaseSnapshots } from '../training/release-snapshots';
 import { currentWorkflow, epochOf, withHeartbeat } from './activity-context';
+import { giveUpInTime } from './give-up-in-time';
 import { isWorkflowRunning } from './workflow-presence';
 
 export interface RunDependencies extends PrepareDependencies {
@@ -24,21 +32,19 @@ export interface RunDependencies extends PrepareDependencies {
 }
 
 const CLOSE_ATTEMPTS = 20;
-/** Each waits some seconds for a service that is away: long enough for one that is being started again. */
-const PREPARE_ATTEMPTS = 3;
 
 /** Bookkeeping of runs on the store, for any worker with the role `workflows`. */
 export function createRunActivities(dependencies: RunDependencies) {
   const { store, runs, now } = dependencies;
   return {
-    /** Makes the run's folder; see `prepareRun`. A service that stays away refuses the run: nothing was begun yet. */
+    /** Makes the run's folder; see `prepareRun`. A service or a hub that stays away refuses the run: nothing was begun yet. */
     async prepareRun(input: Pick<PrepareInput, 'run' | 'config' | 'provenance'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
       return withHeartbeat(({ progress, attempt, signal }) =>
         prepareRun(dependencies, { ...input, ...owner }, { onProgress: progress, signal }).catch(
           (error: unknown) => {
-            throw attempt < PREPARE_ATTEMPTS ? error : unreachableForGood(error);
+            throw giveUpInTime(error, attempt);
           },
         ),
       );
@@ -53,10 +59,7 @@ export function createRunActivities(dependencies: RunDependencies) {
       });
     },
 
-    /** Notes a change somebody made. */
-    async recordControl(input: RecordControlInput): Promise<void> {
-      await withHeartbeat(({ attempt }) => recordControl(store, input, epochOf(input.write, attempt)));
-    },
+    ...createControlActivities(dependencies),
 
     /** Lets go of snapshots nobody will measure. */
     async releaseSnapshots(input: {
@@ -80,7 +83,13 @@ export function createRunActivities(dependencies: RunDependencies) {
         log.warn(message, { run: input.plan.run, error: String(error) });
       };
       return withHeartbeat(({ attempt }) =>
-        closeRun({ store, runs, now, warn, isLastChance: attempt >= CLOSE_ATTEMPTS }, input),
+        closeRun(
+          {
+            ...{ store, runs, now, warn, isLastChance: attempt >= CLOSE_ATTEMPTS },
+            epoch: epochOf(input.segment ?? 0, attempt),
+          },
+          input,
+        ),
       );
     },
 
@@ -95,10 +104,34 @@ export function createRunActivities(dependencies: RunDependencies) {
   };
 }
 
-function unreachableForGood(error: unknown): unknown {
-  if (!(error instanceof DomainError) || error.code !== 'unreachable') return error;
-  const remedy = 'Start the training service, or correct engine.url, --engine or TINKER_BASE_URL.';
-  return new DomainError('unreachable', `engine.url: ${error.message} ${remedy}`, { cause: error });
+/** What changes that people make while a run goes on need of the store. */
+function createControlActivities({ store, runs }: RunDependencies) {
+  return {
+    /** Notes a change somebody made. */
+    async recordControl(input: RecordControlInput): Promise<void> {
+      await withHeartbeat(({ attempt }) => recordControl(store, input, epochOf(input.write, attempt)));
+    },
+
+    /** Tells the store that a run stands still, or goes on. */
+    async noteStatus(input: NoteStatusInput): Promise<void> {
+      await withHeartbeat(({ attempt }) => noteStatus(store, input, epochOf(input.segment, attempt)));
+    },
+
+    /** A kept checkpoint that can be sampled from. */
+    async findCheckpoint(input: FindCheckpointInput): Promise<FoundCheckpoint> {
+      return withHeartbeat(() => findCheckpoint(store, input));
+    },
+
+    /** How an evaluator's scores of two steps differ on the same examples; null where it keeps none. */
+    async pairScores(input: PairScoresInput): Promise<PairedScores | null> {
+      return withHeartbeat(() => pairScores(store, input));
+    },
+
+    /** Marks a checkpoint as the best and keeps it for good. Returns why it cannot be kept, null if it is. */
+    async promoteCheckpoint(input: PromoteInput): Promise<string | null> {
+      return withHeartbeat(() => promoteCheckpoint({ store, runs }, input));
+    },
+  };
 }
 
 export type RunActivities = ReturnType<typeof createRunActivities>;

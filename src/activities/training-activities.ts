@@ -11,6 +11,8 @@ import { advanceRun } from '../training/advance-run';
 import type { EngineAccess } from '../training/engine-access';
 import { keepSession } from '../training/keep-session';
 import { openModel } from '../training/open-model';
+import { releaseModel } from '../training/release-model';
+import type { ReleaseModelInput } from '../training/release-model';
 import { readRunRecord } from '../training/run-folder';
 import { epochOf, withHeartbeat } from './activity-context';
 
@@ -43,13 +45,18 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
      */
     async runSegment(input: SegmentInput): Promise<SegmentResult> {
       return withHeartbeat(({ signal, attempt, progress }) =>
-        advanceRun({ runs }, input, {
+        advanceRun({ runs, store }, input, {
           attempt,
           epoch: epochOf(input.segment, attempt),
           signal: AbortSignal.any([signal, stopping]),
           onProgress: progress,
         }),
       );
+    },
+
+    /** Lets go of a model whose state is saved. */
+    async releaseModel(input: ReleaseModelInput): Promise<void> {
+      await withHeartbeat(({ signal }) => releaseModel(runs, input, signal));
     },
 
     /**

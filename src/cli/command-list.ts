@@ -20,9 +20,34 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   { name: 'train', summary: 'start a training run and follow it', load: () => require('./commands/train') },
   {
+    name: 'eval',
+    summary: 'score a model on benchmarks',
+    load: () => require('./commands/eval'),
+  },
+  {
+    name: 'backfill',
+    summary: 'checkpoints × benchmarks: only what is missing runs',
+    load: () => require('./commands/backfill'),
+  },
+  {
     name: 'runs',
-    summary: 'what runs there are and how they stand; stop or cancel one',
+    summary: 'what runs there are and how they stand; change or end one',
     load: () => require('./commands/runs'),
+  },
+  {
+    name: 'schedule',
+    summary: 'evaluations that repeat by themselves and alarm when a score moves',
+    load: () => require('./commands/schedule'),
+  },
+  {
+    name: 'results',
+    summary: 'what benchmarks gave, and every example behind a score',
+    load: () => require('./commands/results'),
+  },
+  {
+    name: 'compare',
+    summary: 'is one result better than another, or is it chance',
+    load: () => require('./commands/compare'),
   },
   {
     name: 'dev',
@@ -40,12 +65,37 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => require('./commands/import'),
   },
   {
+    name: 'export',
+    summary: 'results in the formats of other tools',
+    load: () => require('./commands/export'),
+  },
+  {
+    name: 'inspect',
+    summary: 'set up Inspect AI, whose tasks `eval` and training runs can use; read its logs',
+    load: () => require('./commands/inspect'),
+  },
+  {
     name: 'grade',
     summary: 'score stored responses without a model',
     load: () => require('./commands/grade'),
   },
+  {
+    name: 'benchmarks',
+    summary: 'what can be evaluated, with prompts and examples',
+    load: () => require('./commands/benchmarks'),
+  },
+  {
+    name: 'serve',
+    summary: 'HTTP: runs, live events, and an OpenAI-compatible gateway to checkpoints',
+    load: () => require('./commands/serve'),
+  },
   { name: 'engine', summary: 'the local training engine alone', load: () => require('./commands/engine') },
   { name: 'worker', summary: 'workers for some or all roles', load: () => require('./commands/worker') },
+  {
+    name: 'setup',
+    summary: 'prepare a Temporal server of your own: namespace and search attributes',
+    load: () => require('./commands/setup'),
+  },
   {
     name: 'doctor',
     summary: 'what is found, what is missing, what to do',

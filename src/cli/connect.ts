@@ -58,7 +58,7 @@ export async function openForWork(options: WorkingOptions): Promise<Session> {
     output.note(
       `Temporal server: ${choice.target.address} (namespace ${choice.target.namespace}), as configured.`,
     );
-    await warnOfUnpolledQueues(session, output, choice.target);
+    await warnOfMissingWorkers(session, output);
     return session;
   }
   const onProgress = (line: string) => {
@@ -125,14 +125,7 @@ async function waitUntilStopped(dataFolder: string, stack: StackRecord): Promise
   if (listClients(dataFolder).length === 0) await waitForExit(stack, STACK_EXIT_LIMIT_MS);
 }
 
-async function warnOfUnpolledQueues(
-  { everstep }: Session,
-  output: Output,
-  target: TemporalAddress,
-): Promise<void> {
-  const queues = await everstep.unpolledQueues();
-  if (queues.length === 0) return;
-  output.note(
-    `No worker polls ${queues.join(', ')} on ${target.address} (namespace ${target.namespace}): the run waits until one does. Start \`npx everstep worker\` there.`,
-  );
+async function warnOfMissingWorkers({ everstep }: Session, output: Output): Promise<void> {
+  const advice = await everstep.workerAdvice();
+  if (advice !== null) output.note(advice);
 }

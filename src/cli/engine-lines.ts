@@ -1,4 +1,4 @@
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 
 interface UsedEngine {
   readonly url: string;
@@ -15,13 +15,29 @@ const SERVERS = {
 } as const;
 
 /** Which service will do the work and what it costs, told before anything is asked of it that costs. */
-export function engineLines({ url, because, server }: UsedEngine, config: SupervisedConfig): string[] {
+export function engineLines({ url, because, server }: UsedEngine, config: TrainingConfig): string[] {
   const kind = server === null ? '' : ` (${SERVERS[server]})`;
   const engine = `Engine: ${url}${kind}, by ${because}.`;
-  return server === 'everstep' ? [engine] : [engine, ...priceLines(config)];
+  return [engine, ...(server === 'everstep' ? freeLines(config) : priceLines(config))];
 }
 
-function priceLines(config: SupervisedConfig): string[] {
+function freeLines({ budget, schedules, model, engine }: TrainingConfig): string[] {
+  if (engine.prices?.[model] !== undefined) return [];
+  const limited = (schedules ?? []).filter((schedule) => schedule.budget?.dollars !== undefined);
+  return [
+    ...(budget?.dollars === undefined
+      ? []
+      : [
+          `Budget: tokens are free on this engine, so the limit of ${dollars(budget.dollars)} is never reached. budget.tokens or budget.seconds end a run here.`,
+        ]),
+    ...limited.map(
+      ({ name }) =>
+        `Schedule ${name}: tokens are free on this engine, so its limit in dollars is never reached. budget.tokens or budget.seconds end an evaluator here.`,
+    ),
+  ];
+}
+
+function priceLines(config: TrainingConfig): string[] {
   const { model, engine } = config;
   const prices = engine.prices?.[model];
   if (prices === undefined) {
@@ -40,13 +56,19 @@ function priceLines(config: SupervisedConfig): string[] {
   if (most === null) return [line];
   return [
     line,
-    `Training costs at most ${dollars((most * training) / 1e6)}: ${config.steps ?? 0} steps of ${config.batchSize} examples of up to ${config.maxLength ?? 0} tokens. Evaluations and storage come on top.`,
+    `Training costs at most ${dollars((most.tokens * training) / 1e6)}: ${most.because}. Evaluations and storage come on top.`,
   ];
 }
 
 /** null where the config does not bound them. */
-function mostTokens({ steps, batchSize, maxLength }: SupervisedConfig): number | null {
-  return steps === undefined || maxLength === undefined ? null : steps * batchSize * maxLength;
+function mostTokens(config: TrainingConfig): { readonly tokens: number; readonly because: string } | null {
+  if (config.kind !== 'sft') return null;
+  const { steps, batchSize, maxLength } = config;
+  if (steps === undefined || maxLength === undefined) return null;
+  return {
+    tokens: steps * batchSize * maxLength,
+    because: `${steps} steps of ${batchSize} examples of up to ${maxLength} tokens`,
+  };
 }
 
 function dollars(amount: number): string {

@@ -1,7 +1,7 @@
 import type { PlaceFlags } from './service-options';
 
 /** Commands that look at the data folder or the store, where a text suggests one in backticks. */
-const SUGGESTED = /`(npx everstep (?:demo|dev|runs|train|worker)\b[^`]*)`/g;
+const SUGGESTED = /`(npx everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
 
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {

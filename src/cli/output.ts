@@ -36,11 +36,13 @@ export interface Output {
   line(text?: string): void;
   /** A remark beside the answer. */
   note(text: string): void;
+  /** A remark only for a person who waits: left out where standard error is no terminal. */
+  reassure(text: string): void;
   /** The answer with `--json`. */
   document(value: unknown): void;
   /** A command to suggest, as it can be typed here. */
   hint(words: string): string;
-  /** Redraws the line at the bottom of the terminal; `null` takes it away. Nothing elsewhere. */
+  /** Redraws the lines at the bottom of the terminal, none of which may wrap; `null` takes them away. Nothing elsewhere. */
   status(text: string | null): void;
 }
 
@@ -61,12 +63,18 @@ export function createOutput(options: OutputOptions): Output {
   let statusText: string | null = null;
 
   const clear = () => {
-    if (statusText !== null) stdout.write('\r\u001b[2K');
+    if (statusText === null) return;
+    const lineCount = statusText.split('\n').length;
+    stdout.write(lineCount === 1 ? '\r\u001b[2K' : `\r\u001b[${lineCount - 1}A\u001b[J`);
   };
   const withoutStatus = (write: () => void) => {
     clear();
     write();
     if (statusText !== null) stdout.write(statusText);
+  };
+
+  const note = (text: string) => {
+    withoutStatus(() => stderr.write(`${withPlaces(text, places)}\n`));
   };
 
   return {
@@ -77,8 +85,9 @@ export function createOutput(options: OutputOptions): Output {
     line(text = '') {
       if (!json) withoutStatus(() => stdout.write(`${text}\n`));
     },
-    note(text) {
-      withoutStatus(() => stderr.write(`${withPlaces(text, places)}\n`));
+    note,
+    reassure(text) {
+      if (stderr.isTTY === true) note(text);
     },
     document(value) {
       if (json) stdout.write(`${JSON.stringify(value, null, 2)}\n`);

@@ -1,7 +1,9 @@
+import type { ReportedCell } from '../client/partial-scores';
 import type { ScoreRow } from '../core/run';
 import { escapeControls } from './escape-controls';
+import { formatNumber } from './number-format';
 import type { Output } from './output';
-import { errorLine, scoreText } from './score-text';
+import { outcomeLine, scoreText } from './score-text';
 import { printTable } from './tables';
 
 /** Every score on a row. */
@@ -18,6 +20,17 @@ export function printScores(output: Output, scores: readonly ScoreRow[]): void {
   ]);
   printTable(output, ['step', 'evaluator', 'metric', 'value (95 %)', 'n', 'schedule', 'at (UTC)'], rows);
   printErrors(output, scores);
+}
+
+/** How evaluations under way stand: no scores yet, and said to be none. */
+export function printPartialScores(output: Output, cells: readonly ReportedCell[]): void {
+  for (const { step, evaluator, partial } of cells) {
+    if (partial?.value == null) continue;
+    const spread = partial.interval === null ? '' : ` (${partial.interval.map(formatNumber).join('…')})`;
+    output.line(
+      `under way: step ${step}, ${escapeControls(evaluator)} ${formatNumber(partial.value)}${spread}, partial: ${partial.done} examples so far`,
+    );
+  }
 }
 
 /** First against last score of every metric: what training did. */
@@ -49,7 +62,7 @@ export function printScoreSummary(output: Output, scores: readonly ScoreRow[]): 
 function printErrors(output: Output, scores: readonly ScoreRow[]): void {
   const steps = new Map<string, number[]>();
   for (const row of scores.filter(({ error }) => error !== undefined)) {
-    const text = `${escapeControls(row.evaluator)} failed: ${errorLine(row)}`;
+    const text = `${escapeControls(row.evaluator)} ${outcomeLine(row)}`;
     const seen = steps.get(text) ?? [];
     steps.set(text, seen.includes(row.step) ? seen : [...seen, row.step]);
   }

@@ -9,7 +9,11 @@ type Interval = readonly [low: number, high: number];
  *
  * A mean of zeros and ones gets Wilson's interval, which is right also at 0 and 1, where the standard error is 0.
  */
-export function confidenceInterval({ value, stderr, n }: ScoreRow): Interval | null {
+export function confidenceInterval({
+  value,
+  stderr,
+  n,
+}: Pick<ScoreRow, 'value' | 'stderr' | 'n'>): Interval | null {
   if (value === null || stderr === null || n < 1) return null;
   if (isProportion(value, stderr, n)) return wilson(value, n);
   return [value - Z_95 * stderr, value + Z_95 * stderr];

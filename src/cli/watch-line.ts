@@ -2,17 +2,23 @@ import { stripVTControlCharacters } from 'node:util';
 import type { RunReport } from '../client/run-report';
 import type { MetricsRow, ScoreRow } from '../core/run';
 import { escapeControls } from './escape-controls';
+import { headlineOf } from './headline-metric';
 import type { Output } from './output';
 import { formatNumber } from './number-format';
+import { scoreText } from './score-text';
+import { sparkline } from './sparkline';
 
 export interface ProgressFacts {
   readonly report: RunReport;
   readonly rate: number | null;
   readonly metrics: MetricsRow | null;
   readonly score: ScoreRow | null;
+  /** Of the newest steps, the newest last. */
+  readonly losses?: readonly number[];
 }
 
 const BAR_WIDTH = 24;
+const SPARK_WIDTH = 20;
 
 /** One line that fits the terminal; what does not fit is left out from the right. */
 export function progressLine(facts: ProgressFacts, output: Output): string {
@@ -35,18 +41,28 @@ export function progressLine(facts: ProgressFacts, output: Output): string {
   return line;
 }
 
+/** The same for a line that is printed once; empty where it is not known or the run has ended. */
+export function speedText(facts: ProgressFacts): string {
+  if (facts.report.closedAt !== null) return '';
+  return speed(facts)
+    .map((part) => `, ${part}`)
+    .join('');
+}
+
 function speed({ report, rate }: ProgressFacts): string[] {
   if (rate === null) return [];
   const left = duration((report.totalSteps - report.step) / rate);
   return [`${formatNumber(Number(rate.toPrecision(3)))} steps/s`, `${left} left`];
 }
 
-function numbers({ metrics, score }: ProgressFacts): string[] {
-  const loss = metrics?.['train/nll'];
+function numbers({ metrics, score, losses = [] }: ProgressFacts): string[] {
+  const headline = headlineOf(metrics);
   return [
-    typeof loss === 'number' ? `nll ${formatNumber(loss)}` : '',
+    headline
+      ? `${headline.label} ${formatNumber(headline.value)} ${sparkline(losses, SPARK_WIDTH)}`.trimEnd()
+      : '',
     typeof score?.value === 'number'
-      ? `${escapeControls(score.evaluator)} ${escapeControls(score.metric)} ${formatNumber(score.value)}`
+      ? `${escapeControls(score.evaluator)} ${escapeControls(score.metric)} ${scoreText(score)}`
       : '',
   ];
 }
@@ -56,10 +72,35 @@ export function isPreparing({ status, waitingFor, totalSteps }: RunReport): bool
   return status === 'running' && waitingFor === null && totalSteps === 0;
 }
 
+/** What people are told of a pause; null where nobody asked for one, or nobody knows of it. */
+export function pauseText({ pause, status, step }: RunReport): string | null {
+  if (pause === null) return null;
+  const because = pause.reason === '' ? '' : ` (${escapeControls(pause.reason)})`;
+  const who = `by ${escapeControls(pause.by)}${because}`;
+  if (status !== 'paused') return `step ${step}: pauses after step ${pause.step}, asked for ${who}`;
+  const end = pause.until === null ? '' : ` until ${pause.until.slice(0, 19)}Z, then ${pause.then}`;
+  return `step ${step}: paused${end} ${who}`;
+}
+
+/** Why a run with nothing left to train still runs; null where it trains, or has ended. */
+export function finishingText({
+  status,
+  step,
+  totalSteps,
+  stopAt,
+  pendingEvaluations,
+}: RunReport): string | null {
+  const isTrained = totalSteps > 0 && step >= (stopAt ?? totalSteps);
+  if (status !== 'running' || !isTrained) return null;
+  if (pendingEvaluations === 0) return 'all steps are trained; it is being closed';
+  const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
+  return `all steps are trained; waits for ${evaluations}`;
+}
+
 function state(report: RunReport): string {
   const { status, waitingFor, pendingEvaluations, step, totalSteps } = report;
   if (isPreparing(report)) return 'preparing…';
-  if (waitingFor) return `waiting for ${escapeControls(waitingFor.what)}`;
+  if (waitingFor && status !== 'paused') return `waiting for ${escapeControls(waitingFor.what)}`;
   if (status !== 'running') return status;
   const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
   if (totalSteps > 0 && step === totalSteps)

@@ -4,22 +4,28 @@ import type { RunReport } from '../client/run-report';
 import { isClosed } from '../client/run-report';
 import type { MetricsRow, ScoreRow } from '../core/run';
 import { escapeControls } from './escape-controls';
+import { headlineOf } from './headline-metric';
 import type { Output } from './output';
 import { formatNumber } from './number-format';
-import { errorLine, scoreText } from './score-text';
+import { omissionOf, outcomeLine, scoreText } from './score-text';
 import { createRate } from './watch-rate';
-import { isPreparing, progressLine } from './watch-line';
+import { budgetText, newestScores, progressBlock } from './watch-block';
+import { isPreparing, pauseText, speedText } from './watch-line';
 
 export interface WatchOptions {
   readonly output: Output;
   /** Stops watching; the run is left alone. */
   readonly signal?: AbortSignal;
   readonly onReport?: (report: RunReport) => void;
+  readonly onScores?: (scores: readonly ScoreRow[]) => void;
+  /** Which scores are printed; default all. */
+  readonly isShown?: (score: ScoreRow) => boolean;
 }
 
 const POLL_MS = { terminal: 400, plain: 1000 };
 /** Without a terminal a line of progress is printed this often. */
 const PLAIN_LINE_MS = 10_000;
+const KEPT_LOSSES = 200;
 /** A note is shown once it has held for this long. */
 const NOTE_AFTER_MS = 8000;
 
@@ -29,17 +35,19 @@ const NOTE_AFTER_MS = 8000;
  */
 export async function watchRun(
   handle: RunHandle,
-  { output, signal, onReport }: WatchOptions,
+  { output, signal, onReport, onScores, isShown }: WatchOptions,
 ): Promise<RunReport> {
   const view = new RunView(output);
+  if (output.isTerminal) view.remember(await handle.metrics({ last: KEPT_LOSSES }));
   const period = output.isTerminal ? POLL_MS.terminal : POLL_MS.plain;
   try {
     for (;;) {
       const report = await handle.status();
       const [scores, metrics] = await Promise.all([handle.scores(), handle.latestMetrics()]);
       if (signal?.aborted && !isClosed(report)) return report;
-      view.show(report, scores, metrics);
+      view.show(report, wanted(scores, isShown), metrics);
       onReport?.(report);
+      onScores?.(scores);
       if (isClosed(report)) return report;
       await pause(period, signal);
     }
@@ -48,8 +56,13 @@ export async function watchRun(
   }
 }
 
+function wanted(scores: readonly ScoreRow[], isShown: WatchOptions['isShown']): readonly ScoreRow[] {
+  return isShown ? scores.filter(isShown) : scores;
+}
+
 class RunView {
   private readonly shown = new Set<string>();
+  private isBegun = false;
   private readonly rate = createRate();
   private latest: MetricsRow | null = null;
   private latestScore: ScoreRow | null = null;
@@ -59,14 +72,25 @@ class RunView {
   private printedAt = Number.NEGATIVE_INFINITY;
   private printedStep = -1;
   private isPreparingShown = false;
+  private pause: string | null = null;
+  private losses: readonly MetricsRow[] = [];
+  private newest: readonly ScoreRow[] = [];
+  private warnings: readonly string[] = [];
 
   constructor(private readonly output: Output) {}
 
+  /** Steps whose losses the line at the bottom draws. */
+  remember(rows: readonly MetricsRow[]): void {
+    this.losses = [...this.losses, ...rows].slice(-KEPT_LOSSES);
+  }
+
   show(report: RunReport, scores: readonly ScoreRow[], metrics: MetricsRow | null): void {
+    if (metrics && metrics.step !== this.latest?.step) this.remember([metrics]);
     this.latest = metrics;
     this.rate.add(report.step, performance.now());
     this.showChanges(report);
-    this.showScores(scores);
+    this.showScores(scores, report);
+    this.newest = newestScores(scores);
     this.showProgress(report);
   }
 
@@ -82,6 +106,8 @@ class RunView {
       );
     }
     this.showNote(report);
+    this.showPause(report);
+    this.showBudget(report);
     if (this.rewinds !== null && report.rewinds > this.rewinds) {
       this.output.line(
         `step ${report.step}: the model was lost and opened again from a checkpoint (rewind ${report.rewinds}, ${report.stepsReplayed} steps trained again so far)`,
@@ -89,6 +115,25 @@ class RunView {
     }
     this.waitingFor = waitingFor;
     this.rewinds = report.rewinds;
+  }
+
+  private showPause(report: RunReport): void {
+    const text = pauseText(report);
+    if (text === this.pause) return;
+    const isOver = text === null && !isClosed(report);
+    if (text !== null) this.output.line(this.output.colors.yellow(text));
+    else if (isOver) this.output.line(`step ${report.step}: goes on`);
+    this.pause = text;
+  }
+
+  private showBudget(report: RunReport): void {
+    const warnings = report.budget?.warnings ?? [];
+    const fresh = warnings.filter((warning) => !this.warnings.includes(warning));
+    if (fresh.length > 0) {
+      const text = `step ${report.step}: ${budgetText(report) ?? 'budget'}, nearly used up`;
+      this.output.line(this.output.colors.yellow(text));
+    }
+    this.warnings = warnings;
   }
 
   /** A worker that is just being replaced is no reason to tell a person to start one. */
@@ -100,32 +145,60 @@ class RunView {
     this.output.note(this.note.text);
   }
 
-  private showScores(scores: readonly ScoreRow[]): void {
-    for (const row of scores) {
-      const identity = `${row.step} ${row.evaluator} ${row.metric}`;
-      if (this.shown.has(identity)) continue;
-      this.shown.add(identity);
-      if (row.higherIsBetter === true || this.latestScore?.higherIsBetter !== true) this.latestScore = row;
-      const what = `${escapeControls(row.evaluator)} ${escapeControls(row.metric)}`;
-      const isFailure = row.error !== undefined;
-      const outcome = isFailure ? `failed: ${errorLine(row)}` : `${scoreText(row)} (n ${row.n})`;
-      const text = `step ${row.step}: ${what} ${outcome}`;
-      this.output.line(isFailure ? this.output.colors.red(text) : this.output.colors.green(text));
+  /** Who begins to watch sees where the run stands; what came before is in its list of scores. */
+  private showScores(scores: readonly ScoreRow[], { run }: RunReport): void {
+    const told = this.isBegun ? scores : newestScores(scores);
+    if (told.length < scores.length) {
+      const count = scores.length - told.length;
+      this.output.note(
+        `${count} earlier ${count === 1 ? 'score' : 'scores'}: ${this.output.hint(`runs scores ${run}`)}`,
+      );
     }
+    this.isBegun = true;
+    for (const row of told) this.showScore(row);
+    for (const row of scores) this.shown.add(identityOf(row));
+  }
+
+  private showScore(row: ScoreRow): void {
+    if (this.shown.has(identityOf(row))) return;
+    this.shown.add(identityOf(row));
+    if (row.higherIsBetter === true || this.latestScore?.higherIsBetter !== true) this.latestScore = row;
+    const { green, red, yellow } = this.output.colors;
+    if (row.error !== undefined) {
+      const text = `step ${row.step}: ${escapeControls(row.evaluator)} ${outcomeLine(row)}`;
+      this.output.line(omissionOf(row) === null ? red(text) : yellow(text));
+      return;
+    }
+    const what = `${escapeControls(row.evaluator)} ${escapeControls(row.metric)}`;
+    this.output.line(green(`step ${row.step}: ${what} ${scoreText(row)} (n ${row.n})`));
   }
 
   private showProgress(report: RunReport): void {
-    const facts = { report, rate: this.rate.perSecond(), metrics: this.latest, score: this.latestScore };
+    const facts = {
+      report,
+      rate: this.rate.perSecond(),
+      metrics: this.latest,
+      score: this.latestScore,
+      losses: lossesOf(this.losses),
+    };
     if (this.output.isTerminal) {
-      this.output.status(progressLine(facts, this.output));
+      this.output.status(progressBlock({ ...facts, newest: this.newest, now: new Date() }, this.output));
       return;
     }
     const isDue = performance.now() - this.printedAt >= PLAIN_LINE_MS || isClosed(report);
     if (!isDue || report.step === this.printedStep || report.totalSteps === 0) return;
     this.printedAt = performance.now();
     this.printedStep = report.step;
-    const loss = this.latest?.['train/nll'];
-    const nll = typeof loss === 'number' ? `, nll ${formatNumber(loss)}` : '';
-    this.output.line(`step ${report.step} of ${report.totalSteps}${nll}`);
+    const headline = headlineOf(this.latest);
+    const text = headline ? `, ${headline.label} ${formatNumber(headline.value)}` : '';
+    this.output.line(`step ${report.step} of ${report.totalSteps}${text}${speedText(facts)}`);
   }
+}
+
+function identityOf({ step, evaluator, metric }: ScoreRow): string {
+  return `${step} ${evaluator} ${metric}`;
+}
+
+function lossesOf(rows: readonly MetricsRow[]): number[] {
+  return rows.flatMap((row) => headlineOf(row)?.value ?? []);
 }

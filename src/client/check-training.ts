@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { DatasetConfig } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import { checkEvaluators } from '../training/check-evaluators';
 import { createDatasetReader } from '../training/dataset-source';
@@ -18,8 +18,8 @@ interface NamedDataset {
  * local data that is missing, malformed or empty. What only the training service knows is refused while the run is
  * prepared, which leaves nothing behind either.
  */
-export async function checkTraining(config: SupervisedConfig, cacheFolder: string): Promise<void> {
-  const evaluators = Object.values(resolveEvaluations(config, null).evaluators);
+export async function checkTraining(config: TrainingConfig, cacheFolder: string): Promise<void> {
+  const evaluators = Object.values(resolveEvaluations(config, 'unknown').evaluators);
   await checkEvaluators(undefined)(evaluators, config.plugins);
 
   const readDataset = createDatasetReader({ cacheFolder });
@@ -33,13 +33,9 @@ export async function checkTraining(config: SupervisedConfig, cacheFolder: strin
   }
 }
 
-function localDatasets(config: SupervisedConfig, evaluators: readonly EvaluatorConfig[]): NamedDataset[] {
-  const { testPath, onBadRow, split, testSize } = config.dataset;
+function localDatasets(config: TrainingConfig, evaluators: readonly EvaluatorConfig[]): NamedDataset[] {
   return [
-    { key: 'dataset.path', dataset: config.dataset },
-    ...(testPath === undefined
-      ? []
-      : [{ key: 'dataset.testPath', dataset: { path: testPath, onBadRow, split, testSize } }]),
+    ...(config.kind === 'sft' ? trainingDatasets(config.dataset) : []),
     ...placesOfEvaluators(config).flatMap(({ key, evaluator }) =>
       'dataset' in evaluator && evaluators.includes(evaluator)
         ? [{ key: `${key}.dataset.path`, dataset: evaluator.dataset }]
@@ -48,7 +44,16 @@ function localDatasets(config: SupervisedConfig, evaluators: readonly EvaluatorC
   ].filter(({ dataset }) => dataset.path !== undefined);
 }
 
-function placesOfEvaluators(config: SupervisedConfig) {
+function trainingDatasets(dataset: DatasetConfig): NamedDataset[] {
+  const { testPath, onBadRow, split, testSize } = dataset;
+  const test = { path: testPath, onBadRow, split, testSize };
+  return [
+    { key: 'dataset.path', dataset },
+    ...(testPath === undefined ? [] : [{ key: 'dataset.testPath', dataset: { ...test, path: testPath } }]),
+  ];
+}
+
+function placesOfEvaluators(config: TrainingConfig) {
   const lists = [
     { key: 'evaluators', list: config.evaluators ?? [] },
     { key: 'infrequentEvaluators', list: config.infrequentEvaluators ?? [] },

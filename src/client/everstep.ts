@@ -1,15 +1,43 @@
+import type { BenchmarkConfig, BenchmarkOptions } from '../config/benchmark-config';
+import { parseBenchmarkConfig } from '../config/benchmark-config';
 import { readEnvironment } from '../config/environment';
-import { completeTrainingConfig } from '../config/load-config';
-import type { SupervisedConfig } from '../config/supervised-config';
+import type * as TrainingConfigs from '../config/parse-training-config';
+import type { TrainingConfig } from '../config/training-config';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
+import { refuseOtherModel } from '../evaluation/runner/refuse-other-model';
+import type { BenchmarkRequest } from '../core/benchmark-run';
 import { resolveTemporal } from '../stack/resolve-temporal';
 import { createRunStore } from '../stores/run-store';
-import { findUnpolledQueues } from './find-pollers';
-import type { RunFilter, RunSummary } from './list-runs';
-import { listRuns } from './list-runs';
+import { BackfillHandle } from './backfill-handle';
+import type { BackfillOptions } from './backfill-request';
+import { backfillRequest, judgingOf } from './backfill-request';
+import { adviseOnWorkers } from './find-pollers';
+import type { EvalHandle } from './eval-handle';
+import type { CancelledEval, CancelOptions } from './eval-cancel';
+import { cancelEval } from './eval-cancel';
+import type { WeightsPlace, WeightsView } from './eval-engine';
+import { placeWeights, sourceAtHand } from './eval-engine';
+import { findFinishedEval, startEval } from './eval-handle';
+import type { EvaluatorHandle, EvaluatorOptions } from './eval-evaluator';
+import { startEvaluator, startRequest } from './eval-evaluator';
+import type { EvalSummary } from './eval-list';
+import { listEvals } from './eval-list';
+import type { WaitingBenchmark } from './eval-waiting';
+import { findWaiting } from './eval-waiting';
+import { readBenchmarkProgress } from './eval-progress';
+import { requestsFor } from './eval-requests';
+import type { RejudgeOptions } from './rejudge';
+import { rejudgeRequests } from './rejudge';
+import { isRejudgingBegun } from './rejudge-begun';
+import { rejudgeEvaluatorRequests } from './rejudge-cells';
+import { findSource } from './eval-source';
+import { findJudges, placeJudges } from './judge-sources';
+import type { RunFilter, RunPage, RunSummary } from './run-summary';
+import { listRuns, pageOfRuns } from './list-runs';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
+import { CanarySchedules } from './schedules';
 import { ServerLink } from './server-link';
 import type { StartedRun, StartOptions } from './start-run';
 import { refuseEnded, resumeRun, startRun } from './start-run';
@@ -24,6 +52,16 @@ export interface ConnectOptions {
   readonly store?: string;
   /** State folder; default EVERSTEP_HOME, else `.everstep`. */
   readonly dataFolder?: string;
+}
+
+/** What a benchmark is asked with, and where its results go; see `BenchmarkConfig` for the defaults. */
+export interface EvaluateOptions extends BenchmarkOptions {
+  /** Name of the eval run; default: the model and a digest of what is asked. */
+  readonly run?: string | undefined;
+  /** Folder of its results; default `<store>/evals/<run>`. */
+  readonly output?: string | undefined;
+  /** Holds `<benchmark>/data.jsonl`; default EVERSTEP_DATA_DIR. */
+  readonly dataFolder?: string | undefined;
 }
 
 /** A config as a person writes it: defaults may be left out. */
@@ -43,22 +81,25 @@ export class Everstep {
     private readonly sources: RunSources,
     /** Folder of the runs this object reads. */
     readonly store: string,
+    private readonly dataFolder: string,
   ) {}
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
     const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
     const link = new ServerLink(temporalOf(options, dataFolder));
-    await link.find();
-    return new Everstep({ link, records: createRunStore(store) }, store);
+    return new Everstep({ link, records: createRunStore(store) }, store, dataFolder);
   }
 
   /** Start a run, or attach to the one of that name that is under way. */
   async train(config: TrainingConfigInput, options: StartOptions = {}): Promise<RunHandle> {
+    // Its schemas take longer to make than most calls that need none of them.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+    const { completeTrainingConfig } = require('../config/parse-training-config') as typeof TrainingConfigs;
     return (await this.start(completeTrainingConfig(config), options)).handle;
   }
 
   /** Like `train`, with a config that is complete already, saying whether the run was there before. */
-  async start(config: SupervisedConfig, options: StartOptions = {}): Promise<StartedRun> {
+  async start(config: TrainingConfig, options: StartOptions = {}): Promise<StartedRun> {
     return startRun(this.sources, config, options);
   }
 
@@ -76,18 +117,154 @@ export class Everstep {
     return new RunHandle(name, this.sources);
   }
 
-  readonly runs = {
-    list: (filter?: RunFilter): Promise<RunSummary[]> => listRuns(this.sources, filter),
+  /**
+   * Score a model on benchmarks. The same call finds the same eval run again: what is there counts, what is missing or
+   * failed is asked for.
+   */
+  async evaluate(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<EvalHandle> {
+    const requests = await this.evalRequests(benchmarks, options);
+    const [first] = requests;
+    const model = first && (await sourceAtHand(first.model, this.viewOf(options)));
+    const judges = await findJudges(configOf(options), this.sources.records, this.viewOf({}));
+    return startEval(
+      this.sources.link,
+      requests.map((request) => ({ ...request, ...(model && { model }), ...judges })),
+    );
+  }
+
+  /** Where the model of an evaluation, and those that judge, can be asked, as seen from here. */
+  async findWeights(options: EvaluateOptions): Promise<WeightsPlace[]> {
+    const { records } = this.sources;
+    const config = configOf(options);
+    const source = await findSource(config, records);
+    const ofJudges = await placeJudges(config, records, this.viewOf({}));
+    if (source.type === 'endpoint') return [{ at: 'service' }, ...ofJudges];
+    return [await placeWeights(source, this.viewOf(options)), ...ofJudges];
+  }
+
+  /** Eval runs: those of the store and those that the server has under way. */
+  readonly evaluations = {
+    list: (): Promise<EvalSummary[]> => listEvals(this.sources.link, this.store),
+    /** What is under way of an eval run, and what it waits for. */
+    waiting: (run: string): Promise<WaitingBenchmark[]> => findWaiting(this.sources.link, run),
+    /** Calls off what is under way of an eval run; what is journalled stays. Refuses a run of which nothing is. */
+    cancel: (run: string, options: CancelOptions = {}): Promise<CancelledEval> =>
+      cancelEval(this.sources.link, run, options),
   };
 
-  /** Queues of the server that no worker polls. */
-  async unpolledQueues(): Promise<string[]> {
-    return findUnpolledQueues(await this.sources.link.require());
+  /** Judges the stored answers of an eval run by other judges, as an eval run beside it; the model is not asked. */
+  async rejudge(options: RejudgeOptions): Promise<EvalHandle> {
+    const { records } = this.sources;
+    return startEval(this.sources.link, await rejudgeRequests(options, records, this.viewOf({})));
+  }
+
+  /** The same for what models judged of a training run at a step: `folder` is `<store>/runs/<run>/evals/<step>`. */
+  async rejudgeEvaluations(options: RejudgeOptions): Promise<EvaluatorHandle[]> {
+    const { link, records } = this.sources;
+    const { store, dataFolder } = this;
+    const { model, requests } = await rejudgeEvaluatorRequests(options, { records, store, dataFolder });
+    return Promise.all(requests.map((request) => startRequest(link, request, model)));
+  }
+
+  /** What there is already of a judging again, so that it has something to wait for. */
+  async isRejudgingBegun(options: RejudgeOptions): Promise<boolean> {
+    return isRejudgingBegun(options, { ...this.sources, store: this.store, dataFolder: this.dataFolder });
+  }
+
+  /** The eval run that `evaluate` would return without asking any model, because its results are there; else null. */
+  async findEvaluation(
+    benchmarks: string | readonly string[],
+    options: EvaluateOptions,
+  ): Promise<EvalHandle | null> {
+    return findFinishedEval(this.sources.link, await this.evalRequests(benchmarks, options));
+  }
+
+  /** Whether an evaluation was begun and got an answer, so that it has something to wait for. */
+  async hasAnswers(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<boolean> {
+    const requests = await this.evalRequests(benchmarks, options);
+    const all = await Promise.all(requests.map(readBenchmarkProgress));
+    return all.some((progress) => (progress?.done ?? 0) > 0);
+  }
+
+  /** Score a checkpoint of a run with one of the run's evaluators, beside the run. */
+  async evaluateWith(evaluator: string, options: EvaluatorOptions): Promise<EvaluatorHandle> {
+    return startEvaluator(this.sources, {
+      evaluator,
+      store: this.store,
+      dataFolder: this.dataFolder,
+      ...options,
+    });
+  }
+
+  /** The matrix of checkpoints × benchmarks: what is there, and what `start` would run. */
+  async prepareBackfill(options: BackfillOptions): Promise<BackfillHandle> {
+    const { link, records } = this.sources;
+    const view = this.viewOf(options);
+    return new BackfillHandle(link, await backfillRequest(options, records, this.store), {
+      ...view,
+      judging: judgingOf(options, records, view),
+    });
+  }
+
+  /** Scores every chosen checkpoint on every benchmark, but for what is scored already. */
+  async backfill(options: BackfillOptions): Promise<BackfillHandle> {
+    const handle = await this.prepareBackfill(options);
+    await handle.start();
+    return handle;
+  }
+
+  readonly runs = {
+    list: (filter?: RunFilter): Promise<RunSummary[]> => listRuns(this.sources, filter),
+    /** The same, with how many there are and who answered. */
+    page: (filter?: RunFilter): Promise<RunPage> => pageOfRuns(this.sources, filter),
+  };
+
+  /** Canaries: evaluations the server repeats by itself. */
+  get schedules(): CanarySchedules {
+    return new CanarySchedules(this.sources.link, this.sources.records, this.store);
+  }
+
+  /** What a person has to do so that there are workers for a run; null where there are. */
+  async workerAdvice(): Promise<string | null> {
+    const { link } = this.sources;
+    const client = await link.require();
+    return link.target && adviseOnWorkers(client, link.target);
+  }
+
+  private async evalRequests(
+    benchmarks: string | readonly string[],
+    options: EvaluateOptions,
+  ): Promise<BenchmarkRequest[]> {
+    const { run, output, dataFolder } = options;
+    const config = configOf(options);
+    const source = await findSource(config, this.sources.records);
+    const { benchmarkDataFolder } = readEnvironment();
+    const places = {
+      store: this.store,
+      run,
+      output,
+      dataFolder: dataFolder ?? benchmarkDataFolder ?? undefined,
+    };
+    const judges = await findJudges(config, this.sources.records);
+    const requests = requestsFor([benchmarks].flat(), { config, source, ...judges }, places);
+    await Promise.all(requests.map(refuseOtherModel));
+    return requests;
+  }
+
+  private viewOf({ engine }: Pick<EvaluateOptions, 'engine'>): WeightsView {
+    return { dataFolder: this.dataFolder, isEngineNamed: engine !== undefined };
   }
 
   async close(): Promise<void> {
     await this.sources.link.close();
   }
+}
+
+/** What is asked, without where its results go. */
+function configOf(options: EvaluateOptions): BenchmarkConfig {
+  const written = { ...options };
+  for (const key of ['run', 'output', 'dataFolder']) Reflect.deleteProperty(written, key);
+  return parseBenchmarkConfig(written);
 }
 
 function temporalOf(options: ConnectOptions, dataFolder: string): TemporalAddress | null {

@@ -1,5 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
+import type { TemporalAddress } from '../config/temporal-connection';
+import type { WorkerVersion } from '../config/worker-version';
+import { makeCurrentCommand } from '../config/worker-version';
 import { TASK_QUEUES } from '../core/task-queues';
 import { ANSWER_LIMIT_MS } from './workflow-answers';
 
@@ -13,18 +16,77 @@ const NEEDED = [
   { name: TASK_QUEUES.sampling, taskQueueType: TASK_QUEUE_TYPE_ACTIVITY },
 ];
 
-/** Names of queues that no worker polls: what a run puts there waits until one does. */
-export async function findUnpolledQueues(client: Client): Promise<string[]> {
+/** A queue where what a run puts there stays. */
+interface UnservedQueue {
+  readonly name: string;
+  /** A version whose workers poll it in vain, because it is not current; null where no worker polls it. */
+  readonly idle: WorkerVersion | null;
+}
+
+type QueueDescription = Pick<
+  temporal.api.workflowservice.v1.IDescribeTaskQueueResponse,
+  'pollers' | 'versioningInfo'
+>;
+
+/** What a person has to do so that runs go on; null where there are workers for every queue, or the server does not say. */
+export async function adviseOnWorkers(client: Client, server: TemporalAddress): Promise<string | null> {
+  return adviceFor(await findUnservedQueues(client), server);
+}
+
+/** The same for a run that nobody answers for. */
+export async function remedyForRun(client: Client, server: TemporalAddress): Promise<string | null> {
+  const idle = (await findUnservedQueues(client)).find((queue) => queue.idle !== null)?.idle;
+  return idle ? idleRemedy(idle, server) : null;
+}
+
+async function findUnservedQueues(client: Client): Promise<UnservedQueue[]> {
   const { namespace } = client.options;
   const checks = NEEDED.map(async ({ name, taskQueueType }) => {
     try {
-      const { pollers } = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
+      const description = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
         client.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, taskQueueType }),
       );
-      return pollers.length === 0 ? [name] : [];
+      return unservedPart(name, description);
     } catch {
       return [];
     }
   });
-  return [...new Set((await Promise.all(checks)).flat())];
+  const found = (await Promise.all(checks)).flat();
+  return found.filter((queue, index) => found.findIndex(({ name }) => name === queue.name) === index);
+}
+
+/** The server hands work to the current version, and a share of it to one that is ramping; without either, to workers without a version. */
+function unservedPart(name: string, { pollers, versioningInfo }: QueueDescription): UnservedQueue[] {
+  const versions = (pollers ?? []).map(({ deploymentOptions }) => versionOf(deploymentOptions));
+  const current = versionOf(versioningInfo?.currentDeploymentVersion);
+  const isServed = versions.some((version) => isSame(version, current));
+  return isServed ? [] : [{ name, idle: versions.find((version) => version !== null) ?? null }];
+}
+
+function versionOf(
+  version: { deploymentName?: string | null; buildId?: string | null } | null | undefined,
+): WorkerVersion | null {
+  const { deploymentName, buildId } = version ?? {};
+  return deploymentName && buildId ? { deploymentName, buildId } : null;
+}
+
+function isSame(one: WorkerVersion | null, other: WorkerVersion | null): boolean {
+  return one?.deploymentName === other?.deploymentName && one?.buildId === other?.buildId;
+}
+
+function adviceFor(queues: readonly UnservedQueue[], server: TemporalAddress): string | null {
+  if (queues.length === 0) return null;
+  const place = `on ${server.address} (namespace ${server.namespace})`;
+  const names = queues.map(({ name }) => name).join(', ');
+  const idle = queues.find((queue) => queue.idle !== null)?.idle;
+  return idle
+    ? `No worker takes work from ${names} ${place}: the run waits until one does. ${idleRemedy(idle, server)}`
+    : `No worker polls ${names} ${place}: the run waits until one does. Start \`npx everstep worker\` there.`;
+}
+
+function idleRemedy(version: WorkerVersion, server: TemporalAddress): string {
+  return (
+    `Workers of version ${version.buildId} of deployment ${version.deploymentName} are there, and it is not current. ` +
+    `To make it current: ${makeCurrentCommand(version, server)}`
+  );
 }

@@ -1,73 +1,106 @@
-import type { Client } from '@temporalio/client';
+import path from 'node:path';
 import { mapWithLimit } from '../core/concurrency/map-with-limit';
-import type { RunState, RunStatus } from '../core/run';
+import { headlineScore } from '../core/headline-score';
+import type { RunState, ScoreRow } from '../core/run';
+import { readNewestRows } from '../stores/last-row';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { isClosed } from './run-report';
-import { ANSWER_LIMIT_MS } from './workflow-answers';
-
-/** A line of `runs list`. */
-export type RunSummary = Pick<
-  RunState,
-  'run' | 'kind' | 'model' | 'status' | 'step' | 'totalSteps' | 'startedAt' | 'closedAt'
->;
-
-export interface RunFilter {
-  readonly status?: RunStatus;
-  readonly kind?: string;
-  readonly model?: string;
-}
+import type { RunFilter, RunPage, RunSummary } from './run-summary';
+import type { RunCondition } from './runs-condition';
+import { chooseCondition } from './runs-condition';
+import { findUnstored } from './runs-on-server';
+import { Selection } from './runs-order';
 
 const CONCURRENT_QUESTIONS = 8;
-const SERVER_RUNS =
-  'WorkflowType = "trainSupervised" AND ExecutionStatus IN ("Running", "Failed", "Canceled", "Terminated", "TimedOut")';
-/** The server lists the newest first; older ones that left nothing behind are of no interest. */
-const SERVER_RUNS_LIMIT = 200;
+const SCORES_AT_ONCE = 32;
 
-/** Runs of the store, and those only the server knows: being prepared, or ended while they were; the newest first. */
+/** Runs of the store, and those only the server knows: being prepared, or ended while they were. */
 export async function listRuns(sources: RunSources, filter: RunFilter = {}): Promise<RunSummary[]> {
-  const stored = await sources.records.listRuns();
-  const known = new Set(stored.map((state) => state.run));
-  const client = await sources.link.find();
-  const fresh = client ? (await serverRuns(client)).filter((run) => !known.has(run)) : [];
-
-  const asked = [...stored.filter((state) => !isClosed(state)).map((state) => state.run), ...fresh];
-  const reports = await mapWithLimit(asked, CONCURRENT_QUESTIONS, (run) =>
-    new RunHandle(run, sources).find(),
-  );
-  const open = reports.filter((report) => report !== null);
-  return [...stored.filter(isClosed), ...open]
-    .map(summarize)
-    .filter((summary) => matches(summary, filter))
-    .sort(
-      (left, right) => right.startedAt.localeCompare(left.startedAt) || left.run.localeCompare(right.run),
-    );
+  return [...(await pageOfRuns(sources, filter)).runs];
 }
 
-async function serverRuns(client: Client): Promise<string[]> {
-  const runs = new Set<string>();
-  try {
-    await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, async () => {
-      for await (const { workflowId } of client.workflow.list({ query: SERVER_RUNS })) {
-        if (workflowId.startsWith('train/')) runs.add(workflowId.slice('train/'.length));
-        if (runs.size >= SERVER_RUNS_LIMIT) break;
-      }
-    });
-  } catch {
-    // The store has all runs but those started in the last moment.
+/** The same with what there is besides. Memory holds the page, the runs under way, and nothing of the others. */
+export async function pageOfRuns(sources: RunSources, filter: RunFilter = {}): Promise<RunPage> {
+  const condition = await chooseCondition(sources.link, filter.where);
+  const needsScores = filter.sort === 'score' || condition.needsScores;
+  const context = { sources, filter, condition, needsScores };
+  const selection = new Selection<RunSummary>(filter.sort ?? 'started', filter.limit);
+
+  const open = await takeClosed(context, selection);
+  const unstored = await findUnstored(sources, { names: condition.names, filter });
+  const asked = [...open, ...unstored];
+  await mapWithLimit(asked, CONCURRENT_QUESTIONS, async (run) => {
+    const report = await new RunHandle(run, sources).find();
+    if (report) await take(context, selection, report);
+  });
+
+  const runs = selection.rows();
+  return {
+    runs: needsScores ? runs : await mapWithLimit(runs, SCORES_AT_ONCE, (row) => withScore(row, sources)),
+    matchCount: selection.offeredCount,
+    answeredBy: condition.answeredBy,
+    note: condition.note,
+  };
+}
+
+interface Listing {
+  readonly sources: RunSources;
+  readonly filter: RunFilter;
+  readonly condition: RunCondition;
+  readonly needsScores: boolean;
+}
+
+/** Closed runs stand in the store as they will stand forever. Returns the names of the others. */
+async function takeClosed(listing: Listing, selection: Selection<RunSummary>): Promise<string[]> {
+  const { sources, filter, condition } = listing;
+  const open: string[] = [];
+  let closed: RunState[] = [];
+  const settle = async () => {
+    const states = closed;
+    closed = [];
+    await Promise.all(states.map((state) => take(listing, selection, state)));
+  };
+  for await (const state of sources.records.eachRun()) {
+    if (!mayMatch(state, filter) || condition.names?.has(state.run) === false) continue;
+    if (isClosed(state)) closed.push(state);
+    else open.push(state.run);
+    if (closed.length >= SCORES_AT_ONCE) await settle();
   }
-  return [...runs];
+  await settle();
+  return open;
 }
 
-function summarize(state: RunState): RunSummary {
+async function take(
+  { sources, filter, condition, needsScores }: Listing,
+  selection: Selection<RunSummary>,
+  state: RunState,
+): Promise<void> {
+  if (!mayMatch(state, filter)) return;
+  if (filter.status !== undefined && filter.status !== state.status) return;
+  const bare = { ...summarize(state), score: null };
+  const summary = needsScores ? await withScore(bare, sources) : bare;
+  if (condition.holds(summary, state.workflowId)) selection.offer(summary);
+}
+
+/** What never changes in a run's life. */
+function mayMatch({ kind, model }: RunState, filter: RunFilter): boolean {
+  return (
+    (filter.kind === undefined || filter.kind === kind) &&
+    (filter.model === undefined || filter.model === model)
+  );
+}
+
+function summarize(state: RunState): Omit<RunSummary, 'score'> {
   const { run, kind, model, status, step, totalSteps, startedAt, closedAt } = state;
   return { run, kind, model, status, step, totalSteps, startedAt, closedAt };
 }
 
-function matches(summary: RunSummary, filter: RunFilter): boolean {
-  return (
-    (filter.status === undefined || filter.status === summary.status) &&
-    (filter.kind === undefined || filter.kind === summary.kind) &&
-    (filter.model === undefined || filter.model === summary.model)
-  );
+/** From the end of `scores.jsonl`: that file grows with the run. */
+async function withScore(summary: RunSummary, { records }: RunSources): Promise<RunSummary> {
+  const file = path.join(records.runFolder(summary.run), 'scores.jsonl');
+  const row = headlineScore(await readNewestRows<ScoreRow>(file));
+  if (!row) return summary;
+  const { step, evaluator, metric, key, value, stderr, n, higherIsBetter } = row;
+  return { ...summary, score: { step, evaluator, metric, key, value, stderr, n, higherIsBetter } };
 }

@@ -5,7 +5,7 @@ const PROBE_LIMIT_MS = 3000;
 /** Refuses a training service that cannot be reached from here. Whatever it answers, it is there. */
 export async function probeEngine(url: string): Promise<void> {
   try {
-    await fetch(`${url.replace(/\/+$/, '')}/api/v1/healthz`, { signal: AbortSignal.timeout(PROBE_LIMIT_MS) });
+    await fetch(`${baseOf(url)}/api/v1/healthz`, { signal: AbortSignal.timeout(PROBE_LIMIT_MS) });
   } catch (error) {
     throw new DomainError(
       'unreachable',
@@ -13,6 +13,26 @@ export async function probeEngine(url: string): Promise<void> {
       { cause: error },
     );
   }
+}
+
+/** Whether a service knows a checkpoint; null where it does not say, which is no reason to refuse anything. */
+export async function hasCheckpoint(url: string, checkpoint: string): Promise<boolean | null> {
+  try {
+    const answer = await fetch(`${baseOf(url)}/api/v1/weights_info`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ tinker_path: checkpoint }),
+      signal: AbortSignal.timeout(PROBE_LIMIT_MS),
+    });
+    if (answer.ok) return true;
+    return answer.status === 404 ? false : null;
+  } catch {
+    return null;
+  }
+}
+
+function baseOf(url: string): string {
+  return url.replace(/\/+$/, '');
 }
 
 /** `fetch` hides the reason in `cause`; where an address had several forms, that of the first is in `errors`. */

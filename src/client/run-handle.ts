@@ -1,26 +1,33 @@
-import { randomUUID } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
-import type { ControlReceipt, ControlRequest, ControlRow } from '../core/controls';
+import type { ControlRow } from '../core/controls';
+import type { Promotion } from '../core/controls/promotion';
 import { DomainError } from '../core/errors';
-import type { CheckpointRow, EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
+import type { MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
+import type { TimelineEntry } from '../core/timeline';
 import { readLastRow } from '../stores/last-row';
-import type { StepRange } from '../stores/run-store';
-import {
-  evaluationsQuery,
-  explainCancelUpdate,
-  scoresQuery,
-  statusQuery,
-  stopUpdate,
-} from '../workflows/contracts';
+import type { StepSelection } from '../stores/step-rows';
+import { readJson } from '../stores/whole-file';
+import * as contracts from '../workflows/contracts';
+import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
+import { checkSelection } from './check-selection';
 import { cellsOfScores, mergeCells, mergeScores } from './merge-scores';
-import type { ControlOptions, StopOptions } from './run-controls';
-import { controlRequest, requestChange, stopRequest } from './run-controls';
+import type { ReportedCell } from './partial-scores';
+import { withPartialScore } from './partial-scores';
+import { RunChanges } from './run-changes';
+import type { TimelineSources } from './run-timeline';
+import { mergeTimeline } from './run-timeline';
+import { unknownRun } from './unknown-run';
+import { remedyForRun } from './find-pollers';
 import type { RunRecords } from './run-records';
-import type { RunReport } from './run-report';
+import type { ScoredCheckpoint } from './run-checkpoints';
+import { withScores } from './run-checkpoints';
+import type { RunEvidence, RunReport } from './run-report';
 import { isClosed, reportRun } from './run-report';
+import type * as Rollouts from './run-rollouts';
 import type { ServerLink } from './server-link';
-import { ANSWER_LIMIT_MS, describeRun, failureOf, queryRun, workflowIdOf } from './workflow-answers';
+import { describeRun, failureOf, queryRun } from './workflow-answers';
 
 export interface RunSources {
   readonly link: ServerLink;
@@ -34,28 +41,28 @@ export interface WaitOptions {
 
 const POLL_MS = 500;
 
+type HeardOfRun = Pick<RunEvidence, 'facts' | 'live' | 'failure' | 'workerRemedy'>;
+const UNHEARD: HeardOfRun = { facts: null, live: null };
+
 /**
  * One run, asked in typed calls.
  *
  * Every call merges what the running workflow says with what the store holds, so it also works for closed runs and
  * with the server away.
  */
-export class RunHandle {
+export class RunHandle extends RunChanges {
   constructor(
-    readonly name: string,
+    name: string,
     private readonly sources: RunSources,
-  ) {}
-
-  get workflowId(): string {
-    return workflowIdOf(this.name);
+  ) {
+    super(name, sources.link);
   }
 
   /** Where the run stands. Refused with the known names when there is no such run. */
   async status(): Promise<RunReport> {
     const report = await this.find();
     if (report) return report;
-    const known = (await this.sources.records.listRuns()).map((state) => state.run);
-    throw new DomainError('unknown-run', `Unknown run "${this.name}". ${listKnown(known)}`);
+    throw await unknownRun(this.name, this.sources.records);
   }
 
   /** Like `status`, with null for a run that nobody knows. */
@@ -66,18 +73,45 @@ export class RunHandle {
     if (state && isClosed(state)) return reportRun({ ...shared, live: null, facts: null, server: null });
 
     const client = await link.find();
-    const [facts, live] = client
-      ? await Promise.all([describeRun(client, this.name), queryRun(client, this.name, statusQuery)])
-      : [null, null];
-    const hasFailed = facts !== null && facts !== 'missing' && facts.status === 'failed';
+    const heard = client ? await this.askServer(client) : UNHEARD;
     return reportRun({
       ...shared,
       state: (await this.latestState()) ?? state,
+      ...heard,
+      writtenAt: heard.facts === 'missing' ? await this.writtenAt() : null,
+      server: link.target && link.description,
+    });
+  }
+
+  /** Work on the run shows in its files, whoever does it. */
+  private async writtenAt(): Promise<string | null> {
+    const folder = this.sources.records.runFolder(this.name);
+    const times = await Promise.all(
+      ['state.json', 'metrics.jsonl'].map((name) =>
+        stat(path.join(folder, name)).then(
+          ({ mtimeMs }) => mtimeMs,
+          () => 0,
+        ),
+      ),
+    );
+    const latest = Math.max(...times);
+    return latest === 0 ? null : new Date(latest).toISOString();
+  }
+
+  /** What workflow and server say, and where they leave something open, why. */
+  private async askServer(client: Client): Promise<HeardOfRun> {
+    const { target } = this.sources.link;
+    const [facts, live] = await Promise.all([
+      describeRun(client, this.name),
+      queryRun(client, this.name, statusQuery),
+    ]);
+    if (facts === null || facts === 'missing') return { facts, live, failure: null, workerRemedy: null };
+    return {
       facts,
       live,
-      server: link.target && link.description,
-      failure: client && hasFailed ? await failureOf(client, this.name) : null,
-    });
+      failure: facts.status === 'failed' ? await failureOf(client, this.name) : null,
+      workerRemedy: facts.isOpen && live === null && target ? await remedyForRun(client, target) : null,
+    };
   }
 
   /** The newest row of `metrics.jsonl`; null before the first step is done. */
@@ -100,30 +134,84 @@ export class RunHandle {
     return mergeScores(stored, live ?? []);
   }
 
-  async evaluations(): Promise<EvaluationCell[]> {
+  /** Every cell: done, failed, or under way with what it has so far. */
+  async evaluations(): Promise<ReportedCell[]> {
     const [stored, live] = await Promise.all([
       this.sources.records.readScores(this.name),
       this.ask(evaluationsQuery),
     ]);
-    return mergeCells(cellsOfScores(stored), live ?? []);
+    const cells = mergeCells(cellsOfScores(stored), live ?? []);
+    const folder = this.sources.records.runFolder(this.name);
+    return Promise.all(cells.map((cell) => withPartialScore(cell, folder)));
   }
 
-  async metrics(range: StepRange = {}): Promise<readonly MetricsRow[]> {
-    return this.sources.records.readMetrics(this.name, range);
+  /** Rows of `metrics.jsonl`: a range of steps, the newest, or some evenly spread. */
+  async metrics(selection: StepSelection = {}): Promise<readonly MetricsRow[]> {
+    return this.sources.records.readMetrics(this.name, checkSelection(selection));
   }
 
-  async checkpoints(): Promise<readonly CheckpointRow[]> {
-    return this.sources.records.readCheckpoints(this.name);
+  /** Every checkpoint with the scores of its step. */
+  async checkpoints(): Promise<readonly ScoredCheckpoint[]> {
+    const [rows, scores] = await Promise.all([
+      this.sources.records.readCheckpoints(this.name),
+      this.scores(),
+    ]);
+    return withScores(rows, scores);
   }
 
   /** Changes people made while it ran. */
   async controls(): Promise<readonly ControlRow[]> {
-    return this.sources.records.readControls(this.name);
+    const [stored, live] = await Promise.all([
+      this.sources.records.readControls(this.name),
+      this.ask(contracts.controlsQuery),
+    ]);
+    const known = new Map(
+      [...stored, ...(live ?? [])].map((row) => [JSON.stringify([row.at, row.control]), row]),
+    );
+    return [...known.values()].sort((left, right) => left.at.localeCompare(right.at));
+  }
+
+  /** The checkpoint somebody promoted last; null where nobody did. */
+  async best(): Promise<Promotion | null> {
+    return readJson<Promotion>(path.join(this.sources.records.runFolder(this.name), 'best.json'));
   }
 
   /** When each step was done and how long its parts took. */
-  async timeline(): Promise<readonly TimingRow[]> {
-    return this.sources.records.readTiming(this.name);
+  async timing(selection: StepSelection = {}): Promise<readonly TimingRow[]> {
+    return this.sources.records.readTiming(this.name, checkSelection(selection));
+  }
+
+  /** Everything that happened to the run, in order: saves, evaluations, changes, waits, rewinds. */
+  async timeline(): Promise<readonly TimelineEntry[]> {
+    const { records } = this.sources;
+    const saved = records.readCheckpoints(this.name);
+    // Scores and changes are written before anybody hears of them; of events the workflow holds the newest.
+    const [report, checkpoints, timing, scores, controls, events, live] = await Promise.all([
+      this.bounds(),
+      saved,
+      saved.then((rows) => this.timing({ steps: rows.map(({ step }) => step) })),
+      records.readScores(this.name),
+      records.readControls(this.name),
+      records.readEvents(this.name),
+      this.ask(contracts.timelineQuery),
+    ]);
+    return mergeTimeline({
+      report,
+      checkpoints,
+      scores,
+      controls,
+      events: [...events, ...(live ?? [])],
+      timing,
+    });
+  }
+
+  /** When it began and ended, without a question to the workflow: of a run that goes on, the store knows as much. */
+  private async bounds(): Promise<TimelineSources['report']> {
+    const state = await this.sources.records.readState(this.name);
+    if (!state || isClosed(state)) return this.status();
+    const client = await this.sources.link.find();
+    const facts = client && (await describeRun(client, this.name));
+    return facts === null || facts === 'missing' || facts.isOpen ? state : this.status();
   }
 
   /** The config the run was started with, completed; null before it is prepared. */
@@ -150,48 +238,18 @@ export class RunHandle {
     }
   }
 
+  /** What a reinforcement run sampled and trained on. */
+  rollouts(): Rollouts.RunRollouts {
+    // Few commands ask for them, and they bring along how a step is computed.
+    // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+    const { RunRollouts } = require('./run-rollouts') as typeof Rollouts;
+    return new RunRollouts(this.name, this.sources.records);
+  }
+
   /** Where its files are; null for a run that left none, because it was refused while it was prepared. */
   async folder(): Promise<string | null> {
     const { records } = this.sources;
     return (await records.exists(this.name)) ? records.runFolder(this.name) : null;
-  }
-
-  /**
-   * Ends the run after a step: the step is finished, saved and evaluated as a last one is. Returns the step as soon as it
-   * is sure; `result` waits for the end.
-   */
-  async stop(options: StopOptions = {}): Promise<ControlReceipt> {
-    const client = await this.sources.link.require();
-    return requestChange(client, { run: this.name, update: stopUpdate, request: stopRequest(options) });
-  }
-
-  /** Ends the run at once. What it reached is saved where that is quick; its checkpoints and scores stay. */
-  async cancel(options: ControlOptions = {}): Promise<void> {
-    const client = await this.sources.link.require();
-    const request = controlRequest(options);
-    await this.explainCancel(client, request);
-    const { namespace, identity } = client.options;
-    await client.workflowService.requestCancelWorkflowExecution({
-      namespace,
-      identity,
-      requestId: randomUUID(),
-      workflowExecution: { workflowId: this.workflowId },
-      reason: request.reason,
-    });
-  }
-
-  /** A run without a worker, or one that is ending, cannot note it; it is cancelled all the same. */
-  private async explainCancel(client: Client, request: ControlRequest): Promise<void> {
-    try {
-      await requestChange(client, {
-        run: this.name,
-        update: explainCancelUpdate,
-        request,
-        limitMs: ANSWER_LIMIT_MS,
-      });
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-    }
   }
 
   private async ask<Answer>(query: Parameters<typeof queryRun<Answer>>[2]): Promise<Answer | null> {
@@ -200,12 +258,6 @@ export class RunHandle {
     const client = await this.sources.link.find();
     return client && queryRun(client, this.name, query);
   }
-}
-
-function listKnown(known: readonly string[]): string {
-  if (known.length === 0) return 'The store has no runs yet.';
-  const shown = known.slice(0, 20).join(', ');
-  return `Known: ${shown}${known.length > 20 ? ` and ${known.length - 20} more` : ''}.`;
 }
 
 /** Ends early, without an error, when the signal fires. */

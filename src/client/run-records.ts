@@ -3,11 +3,14 @@ import type { RunStore } from '../stores/run-store';
 /** What the client library reads of the run store. */
 export type RunRecords = Pick<
   RunStore,
+  | 'cellFolder'
+  | 'eachRun'
   | 'exists'
   | 'listRuns'
   | 'readCheckpoints'
   | 'readConfig'
   | 'readControls'
+  | 'readEvents'
   | 'readMetrics'
   | 'readScores'
   | 'readState'

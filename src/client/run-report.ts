@@ -1,4 +1,4 @@
-import type { LiveStatus, RunState, RunStatus } from '../core/run';
+import type { LiveBudget, LivePause, LiveStatus, RunState, RunStatus } from '../core/run';
 import type { RunFailure, RunMemo, WorkflowFacts } from './workflow-answers';
 
 /** Everything known of a run, from its workflow where that answers, else from the server and the store. */
@@ -8,6 +8,10 @@ export interface RunReport extends RunState {
   readonly pendingEvaluations: number;
   /** The step it ends after because somebody asked. */
   readonly stopAt: number | null;
+  /** A pause somebody asked for, begun or not. */
+  readonly pause: LivePause | null;
+  /** Limits somebody set, and what is used of them. */
+  readonly budget?: LiveBudget;
   /** Who said so: the running workflow, the server (the workflow is closed or has no worker), or the store. */
   readonly source: 'workflow' | 'server' | 'store';
   /** What a person should know before believing it, with the remedy. */
@@ -34,6 +38,10 @@ export interface RunEvidence {
   readonly server: string | null;
   /** Why the workflow failed, where the store does not say. */
   readonly failure?: RunFailure | null;
+  /** What a person does about workers that do not answer; null or absent: start one. */
+  readonly workerRemedy?: string | null;
+  /** When its files were last written; null or absent where nobody knows. */
+  readonly writtenAt?: string | null;
   readonly now: string;
 }
 
@@ -55,7 +63,7 @@ function reportKnown(facts: WorkflowFacts, evidence: RunEvidence): RunReport {
   return live ? reportLive(base, live) : reportUnanswered(base, evidence);
 }
 
-const QUIET = { waitingFor: null, pendingEvaluations: 0, stopAt: null, refusal: null };
+const QUIET = { waitingFor: null, pendingEvaluations: 0, stopAt: null, pause: null, refusal: null };
 
 function reportLive(base: RunState, live: LiveStatus): RunReport {
   const { status, step, waitingFor, pendingEvaluations, lineage, rewinds, stepsReplayed } = live;
@@ -63,7 +71,8 @@ function reportLive(base: RunState, live: LiveStatus): RunReport {
   return {
     ...base,
     ...{ status, step: Math.max(step, base.step), totalSteps, lineage, rewinds, stepsReplayed },
-    ...{ waitingFor, pendingEvaluations, stopAt: live.stopAt ?? null },
+    ...{ waitingFor, pendingEvaluations, stopAt: live.stopAt ?? null, pause: live.pause ?? null },
+    ...(live.budget && { budget: live.budget }),
     ...(live.remarks && { remarks: live.remarks }),
     source: 'workflow',
     note: null,
@@ -71,14 +80,20 @@ function reportLive(base: RunState, live: LiveStatus): RunReport {
   };
 }
 
-function reportGone(state: RunState, { server, workflowId }: RunEvidence): RunReport {
+const FRESH_MS = 60_000;
+
+function reportGone(state: RunState, evidence: RunEvidence): RunReport {
+  const { server, workflowId, writtenAt, now } = evidence;
+  const age = writtenAt ? Date.parse(now) - Date.parse(writtenAt) : Infinity;
+  const what = `The store has this run, but the Temporal server ${server ?? ''} has no workflow "${workflowId}": it belongs to another server`;
   return {
     ...state,
     ...QUIET,
     source: 'store',
     note:
-      `The store has this run, but the Temporal server ${server ?? ''} has no workflow "${workflowId}": it belongs to another server, or to a database that is gone. ` +
-      'Use the server it was started on, or start a new run with --force-new.',
+      age < FRESH_MS
+        ? `${what}, which works on it: its files were written ${Math.max(0, Math.round(age / 1000))} s ago. Give the --data-dir of its stack, or TEMPORAL_ADDRESS.`
+        : `${what}, or to a database that is gone. Use the server it was started on, or start a new run with --force-new.`,
   };
 }
 
@@ -101,16 +116,20 @@ function reportClosed(
   };
 }
 
-function reportUnanswered(base: RunState, { now, server }: RunEvidence): RunReport {
+function reportUnanswered(base: RunState, { now, server, workerRemedy }: RunEvidence): RunReport {
+  const isResting = base.status === 'paused';
   return {
     ...base,
-    status: 'waiting',
+    status: isResting ? 'paused' : 'waiting',
     waitingFor: { what: 'a worker', since: now },
     pendingEvaluations: 0,
     stopAt: null,
+    pause: null,
     refusal: null,
     source: 'server',
-    note: `No worker answers for this run on the Temporal server ${server ?? ''}. Start one with \`npx everstep worker\`; the run goes on from where it is.`,
+    note:
+      `No worker answers for this run on the Temporal server ${server ?? ''}; ${isResting ? 'it is paused, and a change is made' : 'the run goes on from where it is'} when one does. ` +
+      (workerRemedy ?? 'Start one with `npx everstep worker`.'),
   };
 }
 

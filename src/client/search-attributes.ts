@@ -2,21 +2,28 @@ import type { Client, Connection } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { SearchAttributePair } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
+import { SEARCH_ATTRIBUTES } from '../stack/temporal-server';
 import { ANSWER_LIMIT_MS } from './workflow-answers';
 
-const { INDEXED_VALUE_TYPE_KEYWORD, INDEXED_VALUE_TYPE_INT, INDEXED_VALUE_TYPE_DOUBLE } =
-  temporal.api.enums.v1.IndexedValueType;
+const { IndexedValueType } = temporal.api.enums.v1;
 
-/** What runs can be searched by on the server (ARCHITECTURE: search attributes). */
-const ATTRIBUTES = {
-  EverstepKind: INDEXED_VALUE_TYPE_KEYWORD,
-  EverstepRun: INDEXED_VALUE_TYPE_KEYWORD,
-  EverstepModel: INDEXED_VALUE_TYPE_KEYWORD,
-  EverstepStatus: INDEXED_VALUE_TYPE_KEYWORD,
-  EverstepStep: INDEXED_VALUE_TYPE_INT,
-  EverstepScore: INDEXED_VALUE_TYPE_DOUBLE,
-};
+const TYPES = {
+  Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  Int: IndexedValueType.INDEXED_VALUE_TYPE_INT,
+  Double: IndexedValueType.INDEXED_VALUE_TYPE_DOUBLE,
+} as const;
+
+/** One of the attributes runs can be searched by (ARCHITECTURE: search attributes). */
+export interface WantedAttribute {
+  readonly name: string;
+  readonly type: keyof typeof TYPES;
+}
+
+export const WANTED: readonly WantedAttribute[] = Object.entries(SEARCH_ATTRIBUTES).map(([name, type]) => ({
+  name,
+  type,
+}));
 
 /** Whether the server knows our search attributes, once those it lacks were added where that is permitted. */
 export async function ensureSearchAttributes(client: Client): Promise<boolean> {
@@ -24,11 +31,10 @@ export async function ensureSearchAttributes(client: Client): Promise<boolean> {
   if (!hasOperatorService(connection)) return false;
   try {
     return await connection.withDeadline(Date.now() + ANSWER_LIMIT_MS, async () => {
-      const missing = await missingAttributes(connection, namespace);
+      const { missing } = await lookAtAttributes(connection, namespace);
       if (missing.length === 0) return true;
-      const searchAttributes = Object.fromEntries(missing);
-      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
-      return (await missingAttributes(connection, namespace)).length === 0;
+      await addAttributes(connection, namespace, missing);
+      return (await lookAtAttributes(connection, namespace)).missing.length === 0;
     });
   } catch {
     // A server that lets nobody look or add (Temporal Cloud, for one) runs workflows all the same.
@@ -36,7 +42,34 @@ export async function ensureSearchAttributes(client: Client): Promise<boolean> {
   }
 }
 
-export function searchAttributesAtStart(run: string, config: SupervisedConfig): SearchAttributePair[] {
+export interface AttributeState {
+  readonly missing: readonly WantedAttribute[];
+  /** There under our name with another type. */
+  readonly clashing: readonly WantedAttribute[];
+}
+
+export async function lookAtAttributes(connection: Connection, namespace: string): Promise<AttributeState> {
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  const typeOf = ({ name }: WantedAttribute) => customAttributes[name];
+  return {
+    missing: WANTED.filter((wanted) => typeOf(wanted) === undefined),
+    clashing: WANTED.filter((wanted) => {
+      const type = typeOf(wanted);
+      return type !== undefined && type !== TYPES[wanted.type];
+    }),
+  };
+}
+
+export async function addAttributes(
+  connection: Connection,
+  namespace: string,
+  attributes: readonly WantedAttribute[],
+): Promise<void> {
+  const searchAttributes = Object.fromEntries(attributes.map(({ name, type }) => [name, TYPES[type]]));
+  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+}
+
+export function searchAttributesAtStart(run: string, config: TrainingConfig): SearchAttributePair[] {
   const keyword = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
   return [
     { key: keyword('EverstepKind'), value: config.kind },
@@ -45,11 +78,6 @@ export function searchAttributesAtStart(run: string, config: SupervisedConfig): 
     { key: keyword('EverstepStatus'), value: 'running' },
     { key: defineSearchAttributeKey('EverstepStep', SearchAttributeType.INT), value: 0 },
   ];
-}
-
-async function missingAttributes(connection: Connection, namespace: string) {
-  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  return Object.entries(ATTRIBUTES).filter(([name]) => customAttributes[name] === undefined);
 }
 
 function hasOperatorService(connection: Client['connection']): connection is Connection {

@@ -1,6 +1,8 @@
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
+import { asSentence } from '../core/sentences';
+import { repeatRefusedCalls } from './repeat-refused-calls';
 
 const CONNECT_LIMIT_MS = 3000;
 const RETRY_AFTER_MS = 2000;
@@ -42,7 +44,7 @@ export class ServerLink {
     throw new DomainError(
       'temporal-unavailable',
       this.target
-        ? `No Temporal server answers at ${this.description}: ${this.problem}. Start it, or correct TEMPORAL_ADDRESS.`
+        ? `No Temporal server answers at ${this.description}: ${asSentence(this.problem)} Start it, or correct TEMPORAL_ADDRESS.`
         : 'No Temporal server is known. Give its address, or set TEMPORAL_ADDRESS; `npx everstep dev` prints the address of its own.',
     );
   }
@@ -56,7 +58,11 @@ export class ServerLink {
   private async connect(target: TemporalAddress): Promise<Client | null> {
     const { namespace, ...options } = target;
     try {
-      const connection = await Connection.connect({ ...plain(options), connectTimeout: CONNECT_LIMIT_MS });
+      const connection = await Connection.connect({
+        ...plain(options),
+        connectTimeout: CONNECT_LIMIT_MS,
+        interceptors: [makeGrpcRetryInterceptor(repeatRefusedCalls())],
+      });
       this.connected = new Client({ connection, namespace });
     } catch (error) {
       this.problem = error instanceof Error ? error.message : String(error);

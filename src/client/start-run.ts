@@ -1,10 +1,10 @@
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
-import type { TrainSupervisedInput } from '../workflows/contracts';
+import type { TrainingInput } from '../workflows/contracts';
 import { collectProvenance } from './provenance';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
@@ -37,9 +37,12 @@ export interface StartedRun {
 interface Start {
   readonly client: Client;
   readonly sources: RunSources;
-  readonly config: SupervisedConfig;
+  readonly config: TrainingConfig;
   readonly options: StartOptions;
 }
+
+/** The workflow of each kind of run. */
+const WORKFLOWS = { sft: 'trainSupervised', rl: 'trainReinforcement' } as const;
 
 /** How often a name that somebody else took in the same moment is replaced by the next one. */
 const NAME_ATTEMPTS = 20;
@@ -51,7 +54,7 @@ const NAME_ATTEMPTS = 20;
  */
 export async function startRun(
   sources: RunSources,
-  config: SupervisedConfig,
+  config: TrainingConfig,
   options: StartOptions = {},
 ): Promise<StartedRun> {
   const client = await sources.link.require();
@@ -126,13 +129,13 @@ async function tryStart(
   const useSearchAttributes = await ensureSearchAttributes(client);
   const provenance = await collectProvenance(options.command ?? [], process.cwd());
   const { maxHistoryEvents } = options;
-  const input: TrainSupervisedInput = {
+  const input: TrainingInput = {
     ...{ run, config, useSearchAttributes, provenance },
     ...(maxHistoryEvents !== undefined && { maxHistoryEvents }),
   };
   const memo: RunMemo = { kind: config.kind, model: config.model, engine: config.engine.url ?? 'local' };
   try {
-    await client.workflow.start('trainSupervised', {
+    await client.workflow.start(WORKFLOWS[config.kind], {
       workflowId: workflowIdOf(run),
       taskQueue: TASK_QUEUES.workflows,
       args: [input],

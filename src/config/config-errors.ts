@@ -41,8 +41,7 @@ function explainUnknownKey(unknown: string, path: Path, { schema, value }: Refus
   const key = formatPath([...path, unknown]);
   const spelling = fieldSpelling(unknown, known);
   if (spelling) {
-    const instead =
-      spelling.ours && `write "${path.length > 0 ? `${formatPath(path)}.` : ''}${spelling.ours}"`;
+    const instead = spelling.ours && `write "${formatPath(placeOf(spelling.ours.split('.'), path, known))}"`;
     const remedy = [instead, spelling.remedy].filter((part) => part !== undefined).join(': ');
     return `Unknown key "${key}": ${remedy}.`;
   }
@@ -50,6 +49,14 @@ function explainUnknownKey(unknown: string, path: Path, { schema, value }: Refus
   return nearest
     ? `Unknown key "${key}". Did you mean "${formatPath([...path, nearest])}"?`
     : `Unknown key "${key}". Known here: ${known.join(', ')}.`;
+}
+
+/** Spellings name our keys from the top; where the key stood inside what they name, from there. */
+function placeOf(ours: readonly string[], path: Path, known: readonly string[]): Path {
+  const [first = '', ...rest] = ours;
+  if (known.includes(first)) return [...path, ...ours];
+  const isInside = path.at(-1) === first && known.includes(rest[0] ?? '');
+  return isInside ? [...path, ...rest] : ours;
 }
 
 function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: RefusedConfig): string[] {
@@ -63,9 +70,11 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: 
   if (isPlainObject(issue.input) && keys.length > 0) {
     return [`${formatPath(path)} is ${show(issue.input)}. Give exactly one of ${keys.join(', ')}.`];
   }
-  return first
-    ? explainIssue(first, [...path, ...first.path], refused)
-    : [`${formatPath(path)}: ${issue.message}.`];
+  if (!first) return [`${formatPath(path)}: ${issue.message}.`];
+  const explained = explainIssue(first, [...path, ...first.path], refused);
+  if (keys.length === 0 || first.path.length > 0) return explained;
+  const orMapping = `, or { ${keys.map((key) => `${key}: …`).join(', ')} }.`;
+  return explained.map((line) => line.replace(/\.$/, orMapping));
 }
 
 function explainType(path: Path, expected: string, { schema, value }: RefusedConfig): string {

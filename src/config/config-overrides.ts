@@ -1,4 +1,4 @@
-import { parseDocument } from 'yaml';
+import type * as Yaml from 'yaml';
 import { DomainError } from '../core/errors';
 import { isPlainObject } from './config-errors';
 
@@ -24,6 +24,9 @@ function isSafeKey(key: string): boolean {
 }
 
 function readValue(override: string, text: string): unknown {
+  // Loaded where there is something to read: commands without --set start sooner.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  const { parseDocument } = require('yaml') as typeof Yaml;
   const document = parseDocument(text);
   if (document.errors.length === 0) return document.toJS();
   throw new DomainError(

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { taskQueueKey } from './python-config';
 
 const paths = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
@@ -11,6 +12,9 @@ export const DatasetConfig = z
       .regex(/^[\w.-]+\/[\w.-]+$/, 'must be owner/name')
       .optional()
       .describe('Hugging Face dataset'),
+    python: z.string().min(1).optional().describe('Name a Python worker registers the dataset under'),
+    taskQueue: taskQueueKey,
+    options: z.record(z.string(), z.json()).optional().describe('Python: what its reader is called with'),
     subset: z.string().optional().describe('Hub: configuration name'),
     revision: z.string().optional().describe('Hub: commit or tag; resolved to a commit and recorded'),
     split: z.string().default('train').describe('Hub: split'),
@@ -22,7 +26,12 @@ export const DatasetConfig = z
       .default('error')
       .describe('skip: leave bad rows out, count and report them'),
   })
-  .refine((dataset) => (dataset.path === undefined) !== (dataset.hub === undefined), {
-    message: 'give either "path" or "hub"',
-  });
+  .refine(({ path, hub, python }) => [path, hub, python].filter((key) => key !== undefined).length === 1, {
+    message: 'give "path" or "hub" or "python"',
+  })
+  .refine(
+    ({ python, taskQueue, options }) =>
+      python !== undefined || (taskQueue === undefined && options === undefined),
+    { message: '"taskQueue" and "options" go with "python"' },
+  );
 export type DatasetConfig = z.infer<typeof DatasetConfig>;

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
+import { SANDBOX_CHOICES } from '../core/sandbox-choice';
+import type { SandboxChoice } from '../core/sandbox-choice';
 
 /** Everything the program takes from environment variables, read once at the edge and passed on as plain values. */
 export interface Environment {
@@ -14,12 +16,20 @@ export interface Environment {
   readonly engineUrl: string | null;
   readonly engineApiKey: string | null;
   readonly openaiApiKey: string | null;
+  /** EVERSTEP_JUDGE_API_KEY: for endpoints of judges, where it is another. */
+  readonly judgeApiKey: string | null;
   readonly huggingFaceToken: string | null;
+  /** HF_ENDPOINT: a mirror of the Hugging Face hub. */
+  readonly huggingFaceUrl: string | null;
   /** EVERSTEP_TEMPORAL_CLI: the Temporal CLI to use instead of looking for one. */
   readonly temporalCli: string | null;
   /** EVERSTEP_DEPLOYMENT and EVERSTEP_BUILD_ID: the release a worker belongs to. */
   readonly deployment: string | null;
   readonly buildId: string | null;
+  /** EVERSTEP_SERVE_TOKEN: what clients of `everstep serve` have to show. */
+  readonly serveToken: string | null;
+  /** EVERSTEP_SANDBOX: where code of models runs; default the best that works here. */
+  readonly sandbox: SandboxChoice;
   /** Where downloaded and built programs are kept. */
   readonly cacheFolder: string;
   readonly logLevel: LogLevel;
@@ -47,10 +57,14 @@ export function readEnvironment(options: PlaceOptions = {}, variables: Variables
     engineUrl: value('TINKER_BASE_URL'),
     engineApiKey: value('TINKER_API_KEY'),
     openaiApiKey: value('OPENAI_API_KEY'),
+    judgeApiKey: value('EVERSTEP_JUDGE_API_KEY'),
     huggingFaceToken: value('HF_TOKEN'),
+    huggingFaceUrl: readAddress('HF_ENDPOINT', value('HF_ENDPOINT')),
     temporalCli: value('EVERSTEP_TEMPORAL_CLI'),
     deployment: value('EVERSTEP_DEPLOYMENT'),
     buildId: value('EVERSTEP_BUILD_ID'),
+    serveToken: value('EVERSTEP_SERVE_TOKEN'),
+    sandbox: readSandbox(value('EVERSTEP_SANDBOX')),
     cacheFolder: path.join(value('XDG_CACHE_HOME') ?? path.join(value('HOME') ?? '.', '.cache'), 'everstep'),
     logLevel: readLogLevel(value('EVERSTEP_LOG_LEVEL')),
   };
@@ -63,6 +77,35 @@ export function childVariables(changes: Readonly<Record<string, string | null>>)
     if (value != null) result[name] = value;
   }
   return result;
+}
+
+/** What a program of others gets of our variables: what it needs to run and to reach the network, and no secret. */
+export function plainVariables(variables: Variables = process.env): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const name of PLAIN_VARIABLES) {
+    const value = variables[name] ?? variables[name.toLowerCase()];
+    if (value !== undefined && value !== '') result[name] = value;
+  }
+  return { ...result, NO_PROXY: ['127.0.0.1', 'localhost', result['NO_PROXY']].filter(Boolean).join(',') };
+}
+
+const PLAIN_VARIABLES = [
+  ...['PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR'],
+  ...['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'],
+  ...['SSL_CERT_FILE', 'SSL_CERT_DIR', 'REQUESTS_CA_BUNDLE', 'HF_ENDPOINT', 'DOCKER_HOST'],
+];
+
+/** Those of our variables that are named and set. */
+export function namedVariables(
+  names: readonly string[],
+  variables: Variables = process.env,
+): Record<string, string> {
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = variables[name];
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
 }
 
 /** Names among our variables that begin with `prefix`. */
@@ -87,6 +130,22 @@ function recordedStore(file: string): string | null {
 
 function resolveStore(store: string): string {
   return /^[a-z][a-z0-9+.-]+:\/\//i.test(store) ? store : path.resolve(store);
+}
+
+function readAddress(name: string, text: string | null): string | null {
+  if (text === null || /^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : ''))
+    return text?.replace(/\/+$/, '') ?? null;
+  throw new DomainError('bad-config', `${name} is "${text}". Give a URL such as https://huggingface.co.`);
+}
+
+function readSandbox(text: string | null): SandboxChoice {
+  if (text === null) return 'auto';
+  const choice = SANDBOX_CHOICES.find((known) => known === text.toLowerCase());
+  if (choice) return choice;
+  throw new DomainError(
+    'bad-config',
+    `EVERSTEP_SANDBOX is "${text}". Use one of ${SANDBOX_CHOICES.join(', ')}.`,
+  );
 }
 
 function readLogLevel(text: string | null): LogLevel {

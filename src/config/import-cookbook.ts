@@ -3,7 +3,7 @@ import { isPlainObject } from './config-errors';
 import { importDataset } from './import-cookbook-dataset';
 import type { NotCarried } from './import-cookbook-keys';
 import { CARRIED_KEYS, LEFT_OUT_KEYS, otherKindOf } from './import-cookbook-keys';
-import { parseTrainingConfig } from './load-config';
+import { parseTrainingConfig } from './parse-training-config';
 import { SupervisedConfig } from './supervised-config';
 
 export interface ImportedConfig {

@@ -31,7 +31,8 @@ function formsAt(schema: z.ZodType, value: unknown, path: Path): Schema[] {
 }
 
 function descend(form: Schema, part: PropertyKey): Schema[] {
-  const next = typeof part === 'number' ? form.items : form.properties?.[String(part)];
+  const next =
+    typeof part === 'number' ? form.items : (form.properties?.[String(part)] ?? form.additionalProperties);
   return isSchema(next) ? [next] : [];
 }
 

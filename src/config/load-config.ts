@@ -3,11 +3,11 @@ import path from 'node:path';
 import { createJiti } from 'jiti';
 import { parseDocument } from 'yaml';
 import { DomainError } from '../core/errors';
-import { explainIssues, isPlainObject } from './config-errors';
+import { isPlainObject } from './config-errors';
 import { applyOverrides } from './config-overrides';
 import { resolveConfigPaths } from './config-paths';
-import { refuseSecrets } from './config-secrets';
-import { SupervisedConfig } from './supervised-config';
+import { parseTrainingConfig } from './parse-training-config';
+import type { TrainingConfig } from './training-config';
 
 export interface LoadConfigOptions {
   /** YAML, JSON, or a TypeScript or JavaScript module whose default export is the config. */
@@ -15,11 +15,6 @@ export interface LoadConfigOptions {
   /** `a.b=c`; the value is read as YAML. Relative paths in them start at the current folder. */
   readonly overrides?: readonly string[];
 }
-
-/** Kinds of training a config can ask for, and the schema of each. */
-const SCHEMAS = { sft: SupervisedConfig };
-
-const SHORT_FORM = ['evalEvery', 'evaluators', 'infrequentEvalEvery', 'infrequentEvaluators'] as const;
 
 /**
  * Read, complete and check a training config.
@@ -30,7 +25,7 @@ const SHORT_FORM = ['evalEvery', 'evaluators', 'infrequentEvalEvery', 'infrequen
 export async function loadTrainingConfig({
   file,
   overrides = [],
-}: LoadConfigOptions): Promise<SupervisedConfig> {
+}: LoadConfigOptions): Promise<TrainingConfig> {
   const written = await readConfigFile(path.resolve(file));
   if (!isPlainObject(written)) {
     throw new DomainError(
@@ -43,39 +38,6 @@ export async function loadTrainingConfig({
   applyOverrides(config, overrides);
   resolveConfigPaths(config, process.cwd());
   return parseTrainingConfig(config, file);
-}
-
-/** Complete and check a config that is in memory. Relative paths start at the current folder. */
-export function completeTrainingConfig(config: Readonly<Record<string, unknown>>): SupervisedConfig {
-  const copy = structuredClone(config);
-  resolveConfigPaths(copy, process.cwd());
-  return parseTrainingConfig(copy);
-}
-
-/** Complete and check a config whose paths are absolute; `source` is how messages call it. */
-export function parseTrainingConfig(config: unknown, source = 'The config'): SupervisedConfig {
-  refuseSecrets(source, config);
-  const schema = schemaFor(config, source);
-  const parsed = schema.safeParse(config, { reportInput: true });
-  const problems = parsed.success
-    ? contradictions(parsed.data)
-    : explainIssues(parsed.error.issues, { schema, value: config });
-  if (parsed.success && problems.length === 0) return parsed.data;
-  const [first = ''] = problems;
-  throw new DomainError(
-    'bad-config',
-    problems.length === 1
-      ? `${source}: ${first}`
-      : `${source} has ${problems.length} problems:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
-  );
-}
-
-function schemaFor(config: unknown, source: string): typeof SupervisedConfig {
-  const known = Object.keys(SCHEMAS).join(', ');
-  const kind = isPlainObject(config) ? config['kind'] : undefined;
-  if (kind === undefined) throw new DomainError('bad-config', `${source}: kind is missing. Known: ${known}.`);
-  if (kind === 'sft') return SCHEMAS.sft;
-  throw new DomainError('bad-config', `${source}: kind is ${JSON.stringify(kind)}. Known: ${known}.`);
 }
 
 async function readConfigFile(file: string): Promise<unknown> {
@@ -130,12 +92,4 @@ function reasonOf(cause: unknown): string {
     .split('\n', 1)
     .join('')
     .replace(/^Error: /, '');
-}
-
-/** What no single key shows. */
-function contradictions(config: SupervisedConfig): string[] {
-  if (config.schedules === undefined) return [];
-  const short = SHORT_FORM.filter((key) => config[key] !== undefined).map((key) => `"${key}"`);
-  if (short.length === 0) return [];
-  return [`"schedules" and ${short.join(', ')} are two forms of the same thing. Keep one of them.`];
 }

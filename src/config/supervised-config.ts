@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { TRAIN_ON_WHAT } from '../core/conversation';
 import { DatasetConfig } from './dataset-config';
-import { EvaluatorConfig, ScheduleConfig } from './evaluation-config';
+import { EvaluatorConfig, RunBudgetConfig, ScheduleConfig } from './evaluation-config';
 import { AdamConfig, EngineConfig, LearningRateScheduleConfig } from './optimization-config';
 
 /** What a person writes to fine-tune a model on conversations. Unknown keys are errors, so typos fail at once. */
@@ -67,6 +67,7 @@ export const SupervisedConfig = z.strictObject({
     .array(ScheduleConfig)
     .optional()
     .describe('Full form of the four keys above; use one form or the other'),
+  budget: RunBudgetConfig.optional().describe('Limits of what the run may use; [keys](#budget)'),
   submitAhead: z
     .int()
     .min(0)

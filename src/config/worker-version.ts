@@ -1,4 +1,5 @@
 import { DomainError } from '../core/errors';
+import type { TemporalAddress } from './temporal-connection';
 
 /** The release a worker belongs to: Temporal hands work to the current one of a deployment. */
 export interface WorkerVersion {
@@ -38,6 +39,17 @@ export function readWorkerVersion({ deployment, buildId }: VersionRequest): Work
   requireForm('--deployment', deployment, DEPLOYMENT);
   requireForm('--build-id', buildId, BUILD);
   return { deploymentName: deployment, buildId };
+}
+
+/** What a person runs so that the workers of a version get the work. */
+export function makeCurrentCommand(
+  { deploymentName, buildId }: WorkerVersion,
+  { address, namespace }: Pick<TemporalAddress, 'address' | 'namespace'>,
+): string {
+  return (
+    'temporal worker deployment set-current-version --yes ' +
+    `--deployment-name ${deploymentName} --build-id ${buildId} --address ${address} --namespace ${namespace}`
+  );
 }
 
 function requireForm(flag: string, value: string, { form, allowed }: typeof BUILD): void {

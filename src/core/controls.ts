@@ -5,7 +5,7 @@ export interface ControlRow {
   readonly at: string;
   readonly by: string;
   readonly reason: string;
-  /** First step the change affects; for a stop the last step trained. */
+  /** First step the change affects; for a stop or a pause the last step trained before it. */
   readonly step: number;
   readonly control: string;
   readonly from: unknown;
@@ -23,10 +23,17 @@ export interface StopRequest extends ControlRequest {
   readonly atStep: number | null;
 }
 
+/** A change in the order of the run's steps: from which one on, or null for the earliest that is possible. */
+export interface SteppedRequest extends ControlRequest {
+  readonly atStep: number | null;
+}
+
 /** What a change that was accepted comes to. */
 export interface ControlReceipt {
   readonly control: string;
   readonly step: number;
+  readonly from?: unknown;
+  readonly to?: unknown;
 }
 
 /** Steps that a change can still reach. */
@@ -54,19 +61,36 @@ export function requireControlRequest(request: unknown): void {
 
 export function requireStopRequest(request: unknown): void {
   requireControlRequest(request);
+  requireAtStep(request, 1);
+}
+
+export function requireAtStep(request: unknown, least: 0 | 1): void {
   const { atStep } = fieldsOf(request);
-  if (atStep !== null && !isStep(atStep)) {
-    throw refused(`"atStep" has to be a whole number from 1 on, or null for now.`);
+  if (atStep !== null && !isStep(atStep, least)) {
+    throw refused(`"atStep" has to be a whole number from ${least} on, or null for now.`);
   }
+}
+
+/** The first step that a change of how steps are trained affects. */
+export function resolveFirstStep({ atStep }: SteppedRequest, bounds: ControlBounds): number {
+  const { sentThrough, lastStep } = bounds;
+  const earliest = Math.max(1, sentThrough + 1);
+  if (sentThrough >= lastStep) throw tooLate(lastStep);
+  if (atStep === null) return earliest;
+  if (atStep < earliest) {
+    throw refused(
+      `Step ${atStep} is past or under way; the earliest step that can be changed is ${earliest}. Leave the step out to take that one.`,
+    );
+  }
+  if (atStep > lastStep) throw refused(`The run ends after step ${lastStep}. Give an earlier step.`);
+  return atStep;
 }
 
 /** The step a stop takes effect at: no step is cut off half-way, and none that was sent is taken back. */
 export function resolveStop({ atStep }: StopRequest, bounds: ControlBounds): number {
   const { sentThrough, lastStep, totalSteps } = bounds;
   const earliest = Math.max(1, sentThrough + 1);
-  if (sentThrough >= lastStep) {
-    throw refused(`Its last steps, up to ${lastStep}, are under way already; it ends by itself after them.`);
-  }
+  if (sentThrough >= lastStep) throw tooLate(lastStep);
   if (atStep === null) return Math.min(earliest, totalSteps);
   if (atStep < earliest) {
     throw refused(
@@ -82,14 +106,22 @@ export function resolveStop({ atStep }: StopRequest, bounds: ControlBounds): num
   return atStep;
 }
 
-function isStep(value: unknown): boolean {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+export function tooLate(lastStep: number): DomainError {
+  return refused(`Its last steps, up to ${lastStep}, are under way already; it ends by itself after them.`);
 }
 
-function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
+function isStep(value: unknown, least: number): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
+}
+
+export function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? { ...value } : {};
 }
 
-function refused(message: string): DomainError {
+export function isPositive(value: unknown, most: number): value is number {
+  return typeof value === 'number' && value > 0 && value <= most;
+}
+
+export function refused(message: string): DomainError {
   return new DomainError('refused', message);
 }

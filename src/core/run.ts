@@ -1,3 +1,5 @@
+import type { Budget, Spending } from './controls/budget';
+
 /** What a run is and what can be asked of it. Plain JSON: it travels through workflow history, files and `--json`. */
 
 export const RUN_STATUSES = [
@@ -40,6 +42,8 @@ export interface ScoreRow {
   readonly at: string;
   /** What went wrong, where the evaluator failed; `metric` is then `error` and `value` null. */
   readonly error?: string;
+  /** What a person should know of it. */
+  readonly remark?: string;
 }
 
 /** One row of `checkpoints.jsonl`, readable by tinker-cookbook's loader (`batch` = next batch to run). */
@@ -56,6 +60,8 @@ export interface CheckpointRow {
   readonly lineage: number;
   readonly incarnation: number;
   readonly rolling?: boolean;
+  /** Optimizer updates done; absent where each step is one. */
+  readonly updates?: number;
 }
 
 /** `state.json`: the run as last written to the store, which answers when the server is away. */
@@ -80,12 +86,17 @@ export interface RunState {
   readonly reason?: string;
 }
 
+export const CELL_OMISSIONS = ['skipped', 'cancelled'] as const;
+/** Why a cell has no score although nothing failed; also the `metric` of its row in `scores.jsonl`. */
+export type CellOmission = (typeof CELL_OMISSIONS)[number];
+
 /** A cell is one evaluator at one step, scored exactly once whatever schedules asked for it. */
 export interface EvaluationCell {
   readonly step: number;
   readonly evaluator: string;
   readonly schedules: readonly string[];
-  readonly status: 'pending' | 'running' | 'done' | 'failed';
+  /** Skipped and cancelled ones made room for others of their schedule. */
+  readonly status: 'pending' | 'running' | 'done' | 'failed' | CellOmission;
   readonly error?: string;
 }
 
@@ -99,6 +110,26 @@ export interface CellScore {
   readonly higherIsBetter: boolean | null;
 }
 
+/** A pause somebody asked for. */
+export interface LivePause {
+  /** Last step trained before it. */
+  readonly step: number;
+  /** When the run stood still; null while it gets there. */
+  readonly since: string | null;
+  /** When it ends by itself; null where it does not, or has not begun. */
+  readonly until: string | null;
+  readonly then: 'resume' | 'stop';
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** Limits people set, what is used of them, and those that are near. */
+export interface LiveBudget {
+  readonly limits: Budget;
+  readonly spent: Spending;
+  readonly warnings: readonly string[];
+}
+
 /** A query's answer while the workflow runs. */
 export interface LiveStatus {
   readonly run: string;
@@ -109,6 +140,10 @@ export interface LiveStatus {
   readonly epoch: number;
   /** The step it ends after because somebody asked; null where nobody did. */
   readonly stopAt?: number | null;
+  readonly pause?: LivePause;
+  readonly budget?: LiveBudget;
+  /** The checkpoint somebody promoted. */
+  readonly best?: { readonly step: number; readonly name: string };
   /** What the run waits for, and since when; null when it does not wait. */
   readonly waitingFor: { readonly what: string; readonly since: string } | null;
   readonly pendingEvaluations: number;

@@ -1,12 +1,16 @@
+import type { Budget } from './controls/budget';
+import type { RateChange } from './controls/learning-rate';
+import type { ScheduleChange } from './controls/schedule-change';
 import type { AdamParams } from './datum';
 import type { CheckpointSchedule } from './schedules/checkpoint-schedule';
 import type { EvaluationSchedule } from './schedules/evaluation-schedule';
 import type { LearningRateSchedule } from './schedules/learning-rate';
+import type { RunEvent } from './timeline';
 
 /** Everything about a run that its workflow decides by: small, fixed when the run is prepared. */
 export interface TrainingPlan {
   readonly run: string;
-  readonly kind: 'sft';
+  readonly kind: 'sft' | 'rl';
   readonly model: string;
   readonly startedAt: string;
   readonly totalSteps: number;
@@ -14,6 +18,22 @@ export interface TrainingPlan {
   readonly submitAhead: number;
   readonly checkpoints: CheckpointSchedule;
   readonly evaluations: readonly EvaluationSchedule[];
+  /** Limits and price of the config; absent where it names none. */
+  readonly budget?: Budget;
+  /** The engine costs nothing. */
+  readonly isFree?: boolean;
+  /** What a step has to sample before it can be trained; absent where batches are there from the start. */
+  readonly rollouts?: RolloutPlan;
+}
+
+/** How the rollouts of a step are sampled, as far as the workflow decides it. */
+export interface RolloutPlan {
+  readonly groupsPerBatch: number;
+  readonly groupsPerShard: number;
+  /** Steps that the weights which sample may be behind; 0 is synchronous. */
+  readonly maxStepsOffPolicy: number;
+  /** Parts of a batch are sent while others are sampled. */
+  readonly isStreamed: boolean;
 }
 
 /** Fixed numbers of the optimizer, kept beside the plan for the worker that runs the steps. */
@@ -21,8 +41,6 @@ export interface OptimizationPlan {
   readonly learningRate: number;
   readonly schedule: LearningRateSchedule;
   readonly adam: Omit<AdamParams, 'learningRate'>;
-  readonly batchSize: number;
-  readonly seed: number;
 }
 
 /** One life of the model at the service. It ends with the session, the server or a fence; the next one starts from a checkpoint. */
@@ -57,6 +75,8 @@ export interface TrainingPosition {
   readonly inFlight: readonly StepInFlight[];
   /** Tokens trained on in the steps collected. */
   readonly tokens: number;
+  /** Optimizer updates of the steps collected; absent where each step is one. */
+  readonly updates?: number;
 }
 
 export interface OpenModelInput {
@@ -71,6 +91,10 @@ export interface OpenModelInput {
   readonly stepsReplayed?: number;
   /** The life that ended, to be unloaded if the service still has it; null at the first. */
   readonly previous: ModelIncarnation | null;
+  /** The life before was let go of at a checkpoint, not lost: going on from there is no rewind. */
+  readonly isReleased?: boolean;
+  /** Rewinds so far; absent in histories from before a model could be released. */
+  readonly rewinds?: number;
 }
 
 /** An open model and where training goes on from. */
@@ -110,9 +134,26 @@ export interface SegmentInput {
   readonly isRepeat?: boolean;
   /** Save the state reached once everything in flight is collected. */
   readonly savesAtEnd?: boolean;
+  /** Changed learning rates, by the first step that has them. */
+  readonly rates?: readonly RateChange[];
+  /** Changed schedules, by the first step that has them. */
+  readonly scheduleChanges?: readonly ScheduleChange[];
+  /** Steps of which somebody asked for an evaluation. */
+  readonly snapshotAt?: readonly number[];
+  /** Only save where training stands: its state, to let go of the model, or a snapshot to be evaluated. */
+  readonly saveHere?: SaveHere;
+  /** How long the rollouts of the next steps took, for their timing. */
+  readonly sampled?: readonly SampledStep[];
+  /** Weights that a sampler may be waiting for are passed on to it as soon as they are saved. */
+  readonly passing?: PolicyPassing;
+  /** What happened since the segment before, to be written with this one's rows. */
+  readonly events?: readonly RunEvent[];
 }
 
-/** A named snapshot and the schedules that asked for it. */
+/** Part of the save's name; evaluations that were asked for have a number, and so have policies that expired. */
+export type SaveHere = 'held' | `asked-${number}` | `policy-${number}`;
+
+/** A named snapshot and the schedules that asked for it; none where only a person did. */
 export interface Snapshot {
   readonly step: number;
   readonly samplerPath: string;
@@ -121,9 +162,35 @@ export interface Snapshot {
   readonly isCheckpoint: boolean;
 }
 
+/** A step whose rollouts are journalled, and the seconds that took. */
+export interface SampledStep {
+  readonly step: number;
+  readonly seconds: number;
+}
+
+/** Weights that the next rollouts are sampled from. */
+export interface PolicySnapshot {
+  readonly step: number;
+  readonly samplerPath: string;
+  /** Also a checkpoint's sampler weights: kept when nothing is sampled from it any more. */
+  readonly isCheckpoint: boolean;
+}
+
+/** Which weights a segment passes on, and to whom. */
+export interface PolicyPassing {
+  /** Of the samplers that are meant; one that was called off belongs to an earlier one. */
+  readonly generation: number;
+  /** Those of later steps are not sampled from, or not yet. */
+  readonly throughStep: number;
+}
+
 export interface SegmentResult {
   readonly position: TrainingPosition;
   readonly snapshots: readonly Snapshot[];
+  /** The newest weights saved to sample from, where the run does. */
+  readonly policy?: PolicySnapshot;
+  /** The step of the newest weights that were passed on to samplers; absent where none were. */
+  readonly passedOn?: number;
   readonly seconds: number;
   /** Why the segment ended before it wanted to: the service is unreachable or has no capacity. */
   readonly waitingFor: string | null;

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { DomainError } from '../core/errors';
-import type { RawRow } from './dataset';
-import { readJsonArray, readJsonLines } from './json-rows';
+import { readCsvRows } from './csv-rows';
+import type { DatasetFile, RawRow } from './dataset';
+import { readJsonArray, readJsonLines, streamJsonLines } from './json-rows';
 import { readParquetRows } from './parquet-rows';
 
 type RowReader = (name: string, bytes: Uint8Array) => RawRow[] | Promise<RawRow[]>;
@@ -11,10 +13,12 @@ const READERS = new Map<string, RowReader>([
   ['ndjson', readJsonLines],
   ['json', (name, bytes) => readJsonArray(name, bytes) ?? readJsonLines(name, bytes)],
   ['parquet', readParquetRows],
+  ['csv', readCsvRows],
 ]);
 
+/** Whether a file is taken without being named. CSV files beside the data are often lists of something else. */
 export function isDatasetFile(name: string): boolean {
-  return READERS.has(extensionOf(name));
+  return READERS.has(extensionOf(name)) && extensionOf(name) !== 'csv';
 }
 
 /** What a person counts in such a file. */
@@ -27,8 +31,14 @@ export async function readFileRows(name: string, bytes: Uint8Array): Promise<Raw
   if (read) return read(name, bytes);
   throw new DomainError(
     'bad-dataset',
-    `Dataset file "${name}" is in no known format. Use .jsonl (one JSON object a line), .json (an array) or .parquet.`,
+    `Dataset file "${name}" is in no known format. Use .jsonl (one JSON object a line), .json (an array), .parquet or .csv.`,
   );
+}
+
+/** One after another; only files with a row a line are read in parts. */
+export async function* streamFileRows({ name, path }: DatasetFile): AsyncGenerator<RawRow> {
+  if (rowWord(name) === 'line') yield* streamJsonLines(name, path);
+  else yield* await readFileRows(name, await readFile(path));
 }
 
 function extensionOf(name: string): string {

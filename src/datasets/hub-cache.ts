@@ -6,6 +6,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { datasetInfo, downloadFile, HubApiError, listFiles } from '@huggingface/hub';
 import { z } from 'zod';
+import { patientFetch } from '../core/concurrency/patient-fetch';
+import type { Patience } from '../core/concurrency/patient-fetch';
 import { DomainError } from '../core/errors';
 
 export interface HubAccess {
@@ -14,6 +16,8 @@ export interface HubAccess {
   readonly token?: string;
   /** A mirror of the hub. */
   readonly hubUrl?: string;
+  /** How long a silent hub is waited for. */
+  readonly patience?: Patience;
 }
 
 export interface HubRepository {
@@ -44,6 +48,7 @@ export async function openHub(access: HubAccess, repository: HubRepository): Pro
   const credentials = {
     ...(access.token ? { accessToken: access.token } : {}),
     ...(access.hubUrl ? { hubUrl: access.hubUrl } : {}),
+    fetch: patientFetch(access.patience),
   };
   const request = { repo: { type: 'dataset', name: repository.name }, ...credentials } as const;
   const commit = await guard(repository, access, () => resolveCommit(repository, credentials));
@@ -84,7 +89,7 @@ export async function openHub(access: HubAccess, repository: HubRepository): Pro
 
 async function resolveCommit(
   { name, revision }: HubRepository,
-  credentials: { accessToken?: string; hubUrl?: string },
+  credentials: { accessToken?: string; hubUrl?: string; fetch: typeof fetch },
 ): Promise<string> {
   if (revision && COMMIT.test(revision)) return revision;
   const info = await datasetInfo({

@@ -32,9 +32,36 @@ async function findOne(path: string): Promise<DatasetFile[]> {
   return names.map((name) => ({ name: join(path, name), path: join(path, name) }));
 }
 
+const REFUSED = ['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
+
+/** Refuses a path that names no file, by the key of the config that holds it. */
+export async function requireFile(path: string, key?: string): Promise<void> {
+  const reason = await stat(path).then(
+    (stats) => (stats.isDirectory() ? 'it is a folder' : null),
+    (error: unknown) => {
+      if (REFUSED.includes(codeOf(error))) return reasonOf(error);
+      throw error;
+    },
+  );
+  if (reason === null) return;
+  const place = key === undefined ? '' : `${key}: `;
+  const remedy =
+    key === undefined
+      ? 'Correct the path.'
+      : 'Correct it: relative paths start at the folder of the config file, those in --set at the current one.';
+  throw new DomainError(
+    'bad-dataset',
+    `${place}file "${resolve(path)}" cannot be read: ${reason}. ${remedy}`,
+  );
+}
+
 function reasonOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
+  const code = codeOf(error);
   if (code === 'ENOENT') return 'it does not exist';
   if (code === 'EACCES') return 'permission denied';
   return String(error);
+}
+
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

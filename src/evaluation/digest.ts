@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Hash of plain data; objects with equal entries have equal hashes whatever their order. */
 export function digestOf(value: unknown): string {
-  return createHash('sha256').update(canonicalJson(value)).digest('hex').slice(0, 32);
+  return hash('sha256', canonicalJson(value), 'hex').slice(0, 32);
 }
 
 /** A sampling seed that depends on the text alone, never on order or time. */
 export function seedOf(text: string): number {
-  return createHash('sha256').update(text, 'utf8').digest().readUInt32LE(0) >>> 1;
+  return hash('sha256', text, 'buffer').readUInt32LE(0) >>> 1;
 }
 
 function canonicalJson(value: unknown): string {

@@ -1,9 +1,15 @@
 import type { EvaluatorConfig } from '../config/evaluation-config';
+import { DomainError } from '../core/errors';
 import type { CellScore } from '../core/run';
 import type { CellWork, EvaluationDependencies } from './evaluators/evaluation-context';
 import { evaluateBenchmark, evaluateCustom } from './evaluators/graded-cell';
+import { evaluateInspect } from './evaluators/inspect';
+import { evaluateKindCell } from './evaluators/kind-cell';
+import { evaluateComparison } from './evaluators/comparison';
+import { evaluateModelGraded } from './evaluators/model-graded';
 import { evaluateNll } from './evaluators/nll';
 import { evaluatePlugin } from './evaluators/plugin-evaluator';
+import { evaluateInPython } from './python/python-evaluator';
 import { readStoredCell, storeCell } from './stored-cell';
 import { samplerInTurns } from './turns';
 
@@ -37,7 +43,43 @@ function runEvaluator(dependencies: EvaluationDependencies, input: EvaluateCellI
       return evaluateBenchmark(dependencies, evaluator, input);
     case 'custom':
       return evaluateCustom(dependencies, evaluator, input);
+    case 'modelGraded':
+      return evaluateModelGraded(dependencies, evaluator, input);
+    case 'comparison':
+      return evaluateComparison(dependencies, evaluator, input);
+    case 'kind':
+      return evaluateKindCell(dependencies, evaluator, input);
+    case 'rlTestSet':
+      return requireTestSet(dependencies)(evaluator, { ...input, sampler: dependencies.sampler });
+    default:
+      return runForeign(dependencies, evaluator, input);
+  }
+}
+
+type ForeignConfig = Extract<EvaluatorConfig, { type: 'plugin' | 'inspect' | 'python' }>;
+
+/** Evaluators whose code is not ours. */
+function runForeign(
+  dependencies: EvaluationDependencies,
+  evaluator: ForeignConfig,
+  input: EvaluateCellInput,
+): Promise<CellScore[]> {
+  switch (evaluator.type) {
     case 'plugin':
       return evaluatePlugin(dependencies, evaluator, input);
+    case 'inspect':
+      return evaluateInspect(dependencies, evaluator, input);
+    case 'python':
+      return evaluateInPython(dependencies, evaluator, input);
   }
+}
+
+function requireTestSet({
+  evaluateTestSet,
+}: EvaluationDependencies): NonNullable<EvaluationDependencies['evaluateTestSet']> {
+  if (evaluateTestSet) return evaluateTestSet;
+  throw new DomainError(
+    'bad-config',
+    'evaluators: rlTestSet measures the environments of a reinforcement run, and this run has none. Leave it out.',
+  );
 }

@@ -8,6 +8,13 @@ export interface Example {
   readonly messages: readonly Message[];
   /** The reference answer, where there is one. */
   readonly target: string | null;
+  /** The publisher's row, for graders that need more of it. Plain JSON. */
+  readonly row?: Readonly<Record<string, unknown>>;
+  /**
+   * What it hangs on together with other examples, e.g. the text that several questions are about: comparisons count such
+   * examples as one cluster.
+   */
+  readonly cluster?: string;
 }
 
 /** The field's id of an example: prefix and the first 12 hex digits of the text's MD5. */
@@ -16,11 +23,17 @@ export function makeExampleId(prefix: string, text: string): string {
 }
 
 /** Examples that occur twice keep their id with a number behind it, so that each is counted. */
-export function withUniqueIds(examples: readonly Example[]): Example[] {
-  const seen = new Map<string, number>();
-  return examples.map((example) => {
-    const count = (seen.get(example.id) ?? 0) + 1;
-    seen.set(example.id, count);
+export class UniqueIds {
+  private readonly seen = new Map<string, number>();
+
+  give(example: Example): Example {
+    const count = (this.seen.get(example.id) ?? 0) + 1;
+    this.seen.set(example.id, count);
     return count === 1 ? example : { ...example, id: `${example.id}#${count}` };
-  });
+  }
+}
+
+export function withUniqueIds(examples: readonly Example[]): Example[] {
+  const ids = new UniqueIds();
+  return examples.map((example) => ids.give(example));
 }

@@ -1,19 +1,21 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { createJiti } from 'jiti';
 import { DomainError } from '../core/errors';
 import type { SampledSequence, SampleRequest, SampleResult } from '../core/sampling';
 import type { Message } from '../core/conversation';
-import { messageOf } from './error-message';
-import type { Example } from './example';
-import type { Score } from './graders/grader';
+import type { SandboxFactory } from '../sandboxes/sandbox';
+import { BENCHMARKS } from './benchmarks';
+import type { BenchmarkBuilder, PluginBenchmarks } from './benchmarks';
+import type { BenchmarkInput, GraderFunction } from './benchmarks/benchmark-input';
+import { kindsOf } from './kinds/plugin-kinds';
+import type { KindBuilder } from './kinds';
+import type { Kind } from './kinds/kind';
+import { completeBenchmark } from './benchmarks/complete-benchmark';
+import { takenName } from './benchmarks/registered-benchmarks';
+import { importPluginFile } from './plugin-import';
 
-/** Judges one completion: 0 wrong … 1 right, or a whole score. Throwing means that judging itself failed. */
-export type PluginGrader = (
-  completion: string,
-  example: Example,
-) => number | boolean | Score | Promise<number | boolean | Score>;
+export type PluginGrader = GraderFunction;
 
 interface PluginCompletion {
   readonly text: string;
@@ -54,15 +56,30 @@ export type PluginEvaluatorBuilder = (options: Readonly<Record<string, unknown>>
 export interface Plugins {
   readonly graders?: Readonly<Record<string, PluginGrader>>;
   readonly evaluators?: Readonly<Record<string, PluginEvaluator | PluginEvaluatorBuilder>>;
+  readonly benchmarks?: Readonly<Record<string, BenchmarkInput | PluginBenchmarkBuilder>>;
+  /** Tasks made by `generation`, `teacherForced`, `perplexity` or `choiceByPerplexity`. */
+  readonly kinds?: Readonly<Record<string, Kind | KindBuilder>>;
+  /** Of reinforcement learning; checked when one is used. */
+  readonly environments?: Readonly<Record<string, unknown>>;
+  /** Losses of reinforcement learning: `(inputs, settings) => { loss, slopes }`. */
+  readonly losses?: Readonly<Record<string, unknown>>;
+  /** Makes the sandboxes of workers with this file, in place of ours. */
+  readonly sandboxFactory?: SandboxFactory;
 }
 
+/** Makes a benchmark from the `options` of the config. */
+type PluginBenchmarkBuilder = (options: Readonly<Record<string, unknown>>) => BenchmarkInput;
+
 /** The names a plug-in file brings, and the hash by which workers compare theirs. */
-export interface PluginRegistry {
-  readonly file: string | null;
+export interface PluginRegistry extends PluginBenchmarks {
   /** SHA-256 of the file. */
   readonly hash: string | null;
   readonly graders: ReadonlyMap<string, PluginGrader>;
   readonly evaluators: ReadonlyMap<string, PluginEvaluatorBuilder>;
+  readonly kinds: ReadonlyMap<string, KindBuilder>;
+  readonly environments: ReadonlyMap<string, unknown>;
+  readonly losses?: ReadonlyMap<string, unknown>;
+  readonly sandboxFactory?: SandboxFactory;
 }
 
 export const NO_PLUGINS: PluginRegistry = {
@@ -70,6 +87,9 @@ export const NO_PLUGINS: PluginRegistry = {
   hash: null,
   graders: new Map(),
   evaluators: new Map(),
+  benchmarks: new Map(),
+  environments: new Map(),
+  kinds: new Map(),
 };
 
 /** Loads a plug-in file in TypeScript or JavaScript. It runs with all rights of this process. */
@@ -82,7 +102,7 @@ export async function loadPlugins(file: string): Promise<PluginRegistry> {
   const problem = (what: string) =>
     new DomainError(
       'bad-plugin',
-      `plugins: ${file} ${what}. Export { graders: { name: function }, evaluators: { name: evaluator } }.`,
+      `plugins: ${file} ${what}. Export { graders: { name: function }, evaluators: { name: evaluator }, benchmarks: { name: benchmark }, environments: { name: environment }, sandboxFactory: function }.`,
     );
 
   const graders = new Map<string, PluginGrader>();
@@ -97,8 +117,41 @@ export async function loadPlugins(file: string): Promise<PluginRegistry> {
       builderOf(evaluator, () => problem(`has an evaluator "${name}" without kind and evaluate`)),
     );
   }
-  if (graders.size + evaluators.size === 0) throw problem('exports neither graders nor evaluators');
-  return { file, hash, graders, evaluators };
+  const benchmarks = benchmarksOf(entriesOf(exported, 'benchmarks', problem), { file, hash });
+  const environments = new Map(entriesOf(exported, 'environments', problem));
+  const losses = new Map(entriesOf(exported, 'losses', problem));
+  const kinds = kindsOf(entriesOf(exported, 'kinds', problem), file);
+  const sandboxFactory = sandboxFactoryOf(exported, problem);
+  if (
+    [graders, evaluators, benchmarks, environments, losses, kinds].every(({ size }) => size === 0) &&
+    !sandboxFactory
+  ) {
+    throw problem('exports neither graders nor evaluators nor benchmarks nor environments nor kinds');
+  }
+  return {
+    ...{ file, hash, graders, evaluators, benchmarks, environments, losses, kinds },
+    ...(sandboxFactory && { sandboxFactory }),
+  };
+}
+
+/** A declaration is checked when the file is loaded, a function when it is called with its options. */
+function benchmarksOf(
+  entries: readonly [string, unknown][],
+  origin: { readonly file: string; readonly hash: string },
+): Map<string, BenchmarkBuilder> {
+  return new Map(
+    entries.map(([name, given]) => {
+      if (BENCHMARKS.some((known) => known.name === name)) throw takenName(name, `plugins: ${origin.file}`);
+      if (typeof given === 'function') {
+        return [
+          name,
+          (options) => completeBenchmark(Reflect.apply(given, undefined, [options]), { name, ...origin }),
+        ];
+      }
+      const benchmark = completeBenchmark(given, { name, ...origin });
+      return [name, () => benchmark];
+    }),
+  );
 }
 
 export function findGrader(plugins: PluginRegistry, name: string): PluginGrader {
@@ -132,19 +185,6 @@ async function readPluginFile(path: string): Promise<Buffer> {
   }
 }
 
-async function importPluginFile(path: string): Promise<unknown> {
-  try {
-    const jiti = createJiti(__filename, { fsCache: false, moduleCache: false, interopDefault: true });
-    const imported: unknown = await jiti.import(path);
-    const byDefault = propertyOf(imported, 'default');
-    return byDefault ?? imported;
-  } catch (error) {
-    throw new DomainError('bad-plugin', `plugins: ${path} fails when loaded: ${messageOf(error)}`, {
-      cause: error,
-    });
-  }
-}
-
 function entriesOf(
   exported: unknown,
   key: string,
@@ -165,6 +205,20 @@ function builderOf(value: unknown, problem: () => DomainError): PluginEvaluatorB
     if (isEvaluator(built)) return built;
     throw problem();
   };
+}
+
+function sandboxFactoryOf(
+  exported: unknown,
+  problem: (what: string) => DomainError,
+): SandboxFactory | undefined {
+  const factory = propertyOf(exported, 'sandboxFactory');
+  if (factory === undefined || isSandboxFactory(factory)) return factory;
+  throw problem('has a sandboxFactory that is not a function');
+}
+
+/** What it makes is checked when it is called. */
+function isSandboxFactory(value: unknown): value is SandboxFactory {
+  return typeof value === 'function';
 }
 
 function isGrader(value: unknown): value is PluginGrader {

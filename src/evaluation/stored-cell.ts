@@ -1,5 +1,7 @@
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import type { CellScore } from '../core/run';
+import { loadResult } from '../stores/eval-store';
 import type { MeasuredModel } from './evaluators/evaluation-context';
 import { createWholeFile, readJson } from '../stores/whole-file';
 
@@ -21,4 +23,10 @@ export function readStoredCell(folder: string): Promise<StoredCell | null> {
 export async function storeCell(folder: string, cell: StoredCell): Promise<StoredCell> {
   const isFirst = await createWholeFile(join(folder, 'cell.json'), `${JSON.stringify(cell, null, 2)}\n`);
   return isFirst ? cell : ((await readStoredCell(folder)) ?? cell);
+}
+
+/** A result with errors is none where somebody asks for it again by name: what failed is tried once more. */
+export async function reopenCell(folder: string): Promise<void> {
+  const result = await loadResult(dirname(folder), basename(folder));
+  if (result && result.num_errors > 0) await rm(join(folder, 'cell.json'), { force: true });
 }

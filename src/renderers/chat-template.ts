@@ -1,7 +1,8 @@
+import type { ToolDeclaration } from '../core/completion';
 import type { Message, RenderedExample, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
-import type { GenerationPromptOptions, ParsedReply, Renderer, ToolDeclaration } from './renderer';
+import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import type { ReplyDialect } from './template-dialects';
 import { findDialect } from './template-dialects';
 import { TemplateText, TOOL_DECLARATION_ROLE } from './template-text';

@@ -1,5 +1,6 @@
+import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
-import type { ParsedReply, ToolDeclaration } from './renderer';
+import type { ParsedReply } from './renderer';
 
 /**
  * A stretch of a rendered message. A plain string is layout, in which the format's control tokens are recognised;

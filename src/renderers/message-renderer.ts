@@ -1,9 +1,10 @@
+import type { ToolDeclaration } from '../core/completion';
 import type { Message, RenderedExample, Termination, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace } from './message-format';
 import { PieceEncoder } from './piece-encoder';
-import type { GenerationPromptOptions, ParsedReply, Renderer, ToolDeclaration } from './renderer';
+import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
 
 /** Control tokens that a reply may spell out itself. */
@@ -87,7 +88,7 @@ class MessageRenderer implements Renderer {
     if (this.format.declareTools) return this.format.declareTools(tools, systemPrompt);
     throw new DomainError(
       'bad-config',
-      `Renderer "${this.name}" has no tools. Use a renderer that has them, such as qwen3.`,
+      `Renderer "${this.name}" has no tools. Use a model whose prompt format has them (qwen3, or chat_template where the template declares tools), or an environment without tools.`,
     );
   }
 

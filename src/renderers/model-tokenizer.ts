@@ -8,6 +8,8 @@ export interface TokenizerAccess {
   readonly cacheFolder: string;
   /** For gated models. */
   readonly token?: string;
+  /** A mirror of the hub. */
+  readonly hubUrl?: string;
 }
 
 /** Models that ship with Everstep, beside the source and beside the build alike. */
@@ -21,11 +23,16 @@ const OPEN_TOKENIZERS: readonly (readonly [RegExp, string])[] = [
 /** The tokenizer of a model: shipped, in a local folder, or on the hub. A suffix such as `:peft:131072` is no part of it. */
 export async function tokenizerOf(name: string, access: TokenizerAccess): Promise<ChatTokenizer> {
   const model = isAbsolute(name) ? name : (name.split(':')[0] ?? '');
-  const folder = SHIPPED.get(model) ?? (isAbsolute(model) && existsSync(model) ? model : null);
+  const folder = localFolder(model);
   if (folder !== null) return loadTokenizer({ folder });
   return loadTokenizer({
     hub: OPEN_TOKENIZERS.find(([models]) => models.test(model))?.[1] ?? model,
     cacheFolder: access.cacheFolder,
     ...(access.token !== undefined && { token: access.token }),
+    ...(access.hubUrl !== undefined && { hubUrl: access.hubUrl }),
   });
+}
+
+function localFolder(model: string): string | null {
+  return SHIPPED.get(model) ?? (isAbsolute(model) && existsSync(model) ? model : null);
 }

@@ -1,3 +1,4 @@
+import type { ToolDeclaration } from '../core/completion';
 import type { Message, ParsedCompletion, RenderedExample, TrainOnWhat } from '../core/conversation';
 
 export interface GenerationPromptOptions {
@@ -9,13 +10,6 @@ export interface GenerationPromptOptions {
 export interface UnparsedToolCall {
   readonly rawText: string;
   readonly reason: string;
-}
-
-/** A function the model may call; `parameters` is a JSON schema. */
-export interface ToolDeclaration {
-  readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface ParsedReply extends ParsedCompletion {

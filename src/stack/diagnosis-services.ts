@@ -9,6 +9,8 @@ const NEEDED = `Runs need ${Object.entries(SEARCH_ATTRIBUTES)
   .map(([name, type]) => `${name} (${type})`)
   .join(', ')}.`;
 
+const SETUP = '`npx everstep setup`';
+
 export async function diagnoseTemporal(environment: Environment): Promise<Finding[]> {
   const name = 'temporal server';
   try {
@@ -34,7 +36,7 @@ async function probeTarget(target: TemporalAddress, origin: string): Promise<Fin
     const state = await probeTemporal(target);
     const server: Finding = { name, status: 'ok', found: where };
     if (!state.namespaceExists) {
-      const remedy = `Create it: temporal operator namespace create -n ${target.namespace}, or set TEMPORAL_NAMESPACE.`;
+      const remedy = `${SETUP} creates it, as does temporal operator namespace create -n ${target.namespace}; or set TEMPORAL_NAMESPACE.`;
       return [
         server,
         { name: 'namespace', status: 'missing', found: `no namespace ${target.namespace}`, remedy },
@@ -68,7 +70,12 @@ function unknownWithout(name: string, what: string): Finding {
 export function attributesFinding(present: readonly string[] | null): Finding {
   const name = 'search attributes';
   if (present === null)
-    return { name, status: 'note', found: 'the server does not let us look', remedy: NEEDED };
+    return {
+      name,
+      status: 'note',
+      found: 'the server does not let us look',
+      remedy: `${NEEDED} ${SETUP} adds them where it may.`,
+    };
   const absent = Object.entries(SEARCH_ATTRIBUTES).filter(([attribute]) => !present.includes(attribute));
   if (absent.length === 0) return { name, status: 'ok', found: Object.keys(SEARCH_ATTRIBUTES).join(', ') };
   const commands = absent.map(([attribute, type]) => `--name ${attribute} --type ${type}`).join(' ');
@@ -76,6 +83,6 @@ export function attributesFinding(present: readonly string[] | null): Finding {
     name,
     status: 'missing',
     found: `not there: ${absent.map(([attribute]) => attribute).join(', ')}`,
-    remedy: `temporal operator search-attribute create ${commands}`,
+    remedy: `${SETUP} adds them, as does temporal operator search-attribute create ${commands}`,
   };
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { Environment } from '../config/environment';
 import { childVariables } from '../config/environment';
 import { diagnoseEngine } from './diagnosis-engine';
+import { diagnoseSandbox } from './diagnosis-sandbox';
 import { diagnoseTemporal } from './diagnosis-services';
 import type { Finding } from './finding';
 import { readLock } from './pid-lock';
@@ -20,11 +21,12 @@ const DIST = path.resolve(__dirname, '../../dist');
 
 /** Looks at everything a run needs, without changing or starting anything. */
 export async function diagnose(environment: Environment): Promise<Finding[]> {
-  const [binary, temporal, engine, store] = await Promise.all([
+  const [binary, temporal, engine, store, sandbox] = await Promise.all([
     diagnoseBinary(environment),
     diagnoseTemporal(environment),
     diagnoseEngine(environment),
     diagnoseStore(environment.store),
+    diagnoseSandbox(environment.sandbox),
   ]);
   return [
     ...diagnoseNode(process.versions.node),
@@ -34,6 +36,7 @@ export async function diagnose(environment: Environment): Promise<Finding[]> {
     ...diagnoseStack(environment.dataFolder),
     ...engine,
     ...store,
+    ...sandbox,
     ...diagnosePrograms(),
     ...diagnoseLocks(environment.dataFolder),
   ];
@@ -159,10 +162,7 @@ function nearestFolder(place: string): string {
 
 function diagnosePrograms(): Finding[] {
   const searchPath = childVariables({})['PATH'] ?? '';
-  const optional = [
-    { program: 'bwrap', use: 'sandboxes with real processes; without it code runs in the embedded Python' },
-    { program: 'python3', use: 'graders and environments in Python' },
-  ];
+  const optional = [{ program: 'python3', use: 'graders and environments in Python' }];
   return optional.map(({ program, use }) => {
     const found = findOnPath(program, searchPath);
     if (found !== null) return { name: program, status: 'ok', found };

@@ -1,6 +1,7 @@
 import type { Environment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
+import { collectEarly } from '../workers/heap-growth';
 import { runWorkers } from '../workers/worker';
 import { installTemporalRuntime } from '../workers/logging';
 import { createServiceLogger } from '../workers/service-log';
@@ -30,6 +31,7 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   const { environment, connection } = options;
   const logger = createServiceLogger({ service: 'worker', level: environment.logLevel });
   installTemporalRuntime(logger);
+  collectEarly(options.roles);
   // A promise that code of a plug-in forgot must not end everybody's work; what throws outside of promises does.
   process.on('unhandledRejection', (reason) => {
     logger.error({ error: String(reason) }, 'a promise nobody waits for was rejected');
@@ -40,12 +42,19 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
     roles: [...options.roles],
     concurrency: { ...options.concurrency },
     dataFolder: environment.dataFolder,
-    ...(environment.huggingFaceToken === null ? {} : { huggingFaceToken: environment.huggingFaceToken }),
+    toolFolder: environment.cacheFolder,
     store: environment.store,
+    sandbox: environment.sandbox,
     engine: options.engine,
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(environment.huggingFaceToken === null ? {} : { huggingFaceToken: environment.huggingFaceToken }),
+    ...(environment.huggingFaceUrl === null ? {} : { huggingFaceUrl: environment.huggingFaceUrl }),
+    ...(environment.openaiApiKey === null ? {} : { openaiApiKey: environment.openaiApiKey }),
+    ...(environment.judgeApiKey === null ? {} : { judgeApiKey: environment.judgeApiKey }),
+    ...(environment.benchmarkDataFolder === null
+      ? {}
+      : { benchmarkDataFolder: environment.benchmarkDataFolder }),
     logger,
   });
   options.onReady(readyLine(workers.taskQueues, options));

@@ -1,5 +1,9 @@
+import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonLines } from './json-lines';
+import { validateName } from '../core/names';
+import { parseJsonObject } from './json-lines';
+import { readLineGroups } from './line-groups';
+import { hasErrorCode } from './system-errors';
 import { readJson, writeJson, writeWholeFile } from './whole-file';
 
 /*
@@ -25,6 +29,8 @@ export interface StoredTrajectory {
   readonly idx: number;
   readonly benchmark: string;
   readonly example_id: string;
+  /** From 0, where an example was sampled several times. */
+  readonly sample_index?: number;
   readonly turns: readonly StoredTurn[];
   readonly reward: number;
   readonly metrics: Readonly<Record<string, number>>;
@@ -38,11 +44,16 @@ export interface StoredTrajectory {
 export interface ResultIdentity {
   readonly benchmarkVersion: number;
   readonly dataHash: string;
+  /** Days between which the examples are dated, where it was limited to them. */
+  readonly startDate?: string;
+  readonly endDate?: string;
   readonly promptHash: string;
   readonly graderVersion: string;
   readonly sampling: Readonly<Record<string, unknown>>;
   readonly model: string;
   readonly checkpoint: string;
+  /** Who judged, for benchmarks that are judged by models. */
+  readonly judges?: readonly object[];
 }
 
 /** `result.json`. Errors and truncations count 0 in `score` and are left out of `score_completed`. */
@@ -52,9 +63,12 @@ export interface StoredResult {
   readonly stderr: number | null;
   /** 95 %. */
   readonly ci: readonly [number, number] | null;
+  /** Only where examples hang together: clusters that `stderr` and `ci` count. */
+  readonly num_clusters?: number;
   readonly score_completed: number | null;
   readonly num_examples: number;
   readonly num_completed: number;
+  /** Those with a score above 0, as tinker-cookbook counts: with scores between 0 and 1 a part is enough. */
   readonly num_correct: number;
   readonly num_errors: number;
   readonly num_truncated: number;
@@ -62,6 +76,8 @@ export interface StoredResult {
   readonly time_seconds: number;
   readonly pass_at_k: Readonly<Record<string, number>>;
   readonly identity: ResultIdentity;
+  /** false for measures that fall as a model gets better, such as perplexity; absent for all others. */
+  readonly higher_is_better?: boolean;
 }
 
 export interface SummaryEntry {
@@ -77,21 +93,90 @@ export interface TrajectoryFilter {
   /** Scored and wrong; errors are neither. */
   readonly incorrectOnly?: boolean;
   readonly errorsOnly?: boolean;
+  /** Cut at the token limit, or never asked because the prompt was too long. */
+  readonly truncatedOnly?: boolean;
 }
 
-/** null when the benchmark has no result in this folder. */
-export function loadResult(folder: string, benchmark: string): Promise<StoredResult | null> {
-  return readJson<StoredResult>(join(folder, benchmark, 'result.json'));
+export interface StreamOptions extends TrajectoryFilter {
+  /** Hears of each line that is no trajectory, torn ones among them. */
+  readonly onMalformed?: () => void;
 }
 
-/** Malformed lines are passed over. */
+/** What a result says of its making when another tool wrote it: nothing. */
+const UNKNOWN_IDENTITY: ResultIdentity = {
+  benchmarkVersion: 0,
+  dataHash: '',
+  promptHash: '',
+  graderVersion: '',
+  sampling: {},
+  model: '',
+  checkpoint: '',
+};
+
+/** null when the benchmark has no result in this folder. What other tools leave out of theirs is derived or empty. */
+export async function loadResult(folder: string, benchmark: string): Promise<StoredResult | null> {
+  const stored = await readJson<Partial<StoredResult>>(
+    join(benchmarkFolder(folder, benchmark), 'result.json'),
+  );
+  if (typeof stored?.score !== 'number') return null;
+  const result = { ...EMPTY_RESULT, ...stored, name: stored.name ?? benchmark, score: stored.score };
+  const completed = result.num_examples - result.num_errors - result.num_truncated;
+  return {
+    ...result,
+    num_completed: stored.num_completed ?? completed,
+    score_completed: stored.score_completed ?? (completed > 0 ? result.num_correct / completed : null),
+  };
+}
+
+const EMPTY_RESULT = {
+  stderr: null,
+  ci: null,
+  num_examples: 0,
+  num_correct: 0,
+  num_errors: 0,
+  num_truncated: 0,
+  metrics: {},
+  time_seconds: 0,
+  pass_at_k: {},
+  identity: UNKNOWN_IDENTITY,
+};
+
+/** All at once, in memory; `streamTrajectories` has them one by one. Malformed lines are passed over. */
 export async function loadTrajectories(
   folder: string,
   benchmark: string,
   filter: TrajectoryFilter = {},
 ): Promise<StoredTrajectory[]> {
-  const rows = await readJsonLines<StoredTrajectory>(join(folder, benchmark, 'trajectories.jsonl'));
-  return rows.filter((row) => matches(row, filter));
+  const trajectories: StoredTrajectory[] = [];
+  for (const trajectory of streamTrajectories(benchmarkFolder(folder, benchmark), filter)) {
+    trajectories.push(trajectory);
+  }
+  return trajectories;
+}
+
+/**
+ * Trajectories of one benchmark's folder, read as they are asked for, so that any number fits in memory. None where the
+ * file does not exist; malformed lines are passed over.
+ */
+export function* streamTrajectories(
+  folder: string,
+  { onMalformed, ...filter }: StreamOptions = {},
+): Generator<StoredTrajectory> {
+  for (const line of readLines(join(folder, 'trajectories.jsonl'))) {
+    const trajectory = readTrajectory(line);
+    if (trajectory === null) onMalformed?.();
+    else if (matches(trajectory, filter)) yield trajectory;
+  }
+}
+
+/** Cut at the token limit, or never asked because the prompt was too long. */
+export function isTruncated({ metrics }: StoredTrajectory): boolean {
+  return (metrics['max_tokens_reached'] ?? 0) > 0 || (metrics['context_overflow'] ?? 0) > 0;
+}
+
+/** Where a benchmark's files lie. */
+export function benchmarkFolder(folder: string, benchmark: string): string {
+  return join(folder, validateName('Benchmark', benchmark));
 }
 
 /** Scores by benchmark; null when the folder has no summary. */
@@ -108,17 +193,49 @@ export async function writeSummary(folder: string, results: readonly StoredResul
 
 /** Writes one benchmark's files. The result comes last: where it is, the trajectories are whole. */
 export async function writeBenchmark(
-  benchmarkFolder: string,
+  targetFolder: string,
   result: StoredResult,
   trajectories: readonly StoredTrajectory[],
 ): Promise<void> {
   const lines = trajectories.map((trajectory) => `${JSON.stringify(trajectory)}\n`).join('');
-  await writeWholeFile(join(benchmarkFolder, 'trajectories.jsonl'), lines);
-  await writeJson(join(benchmarkFolder, 'result.json'), result);
+  await writeWholeFile(join(targetFolder, 'trajectories.jsonl'), lines);
+  await writeJson(join(targetFolder, 'result.json'), result);
 }
 
-function matches({ reward, error }: StoredTrajectory, filter: TrajectoryFilter): boolean {
+function* readLines(path: string): Generator<string> {
+  const descriptor = openExisting(path);
+  if (descriptor === null) return;
+  try {
+    for (const lines of readLineGroups(descriptor)) yield* lines;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function openExisting(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
+    throw error;
+  }
+}
+
+const EMPTY_TRAJECTORY = { idx: 0, benchmark: '', metrics: {}, logs: {}, error: null, time_seconds: 0 };
+
+/** Fills in what readers rely on: other tools leave fields out. Without an id or a reward a line is no trajectory. */
+function readTrajectory(line: string): StoredTrajectory | null {
+  const row = parseJsonObject<Partial<StoredTrajectory>>(line);
+  if (row === null) return null;
+  const { example_id, reward, turns } = row;
+  if (typeof example_id !== 'string' || typeof reward !== 'number') return null;
+  return { ...EMPTY_TRAJECTORY, ...row, example_id, reward, turns: Array.isArray(turns) ? turns : [] };
+}
+
+function matches(trajectory: StoredTrajectory, filter: TrajectoryFilter): boolean {
+  const { reward, error } = trajectory;
   if (filter.errorsOnly && error === null) return false;
+  if (filter.truncatedOnly && !isTruncated(trajectory)) return false;
   if (filter.correctOnly && reward <= 0) return false;
   return !(filter.incorrectOnly && (reward > 0 || error !== null));
 }

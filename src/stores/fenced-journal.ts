@@ -39,6 +39,8 @@ interface PatientAppend {
 export interface Journal<Row extends object> {
   /** False when a row with this key is there already. On a full disk throws `store-full` and leaves no trace of the row. */
   append(row: Row): boolean;
+  /** As `append` for many, in one write; those that are there already are passed over. */
+  appendAll(rows: readonly Row[]): void;
   /** As `append`, but waits for room. */
   appendWhenRoom(row: Row, options?: PatientAppend): Promise<boolean>;
   has(key: RowKey): boolean;
@@ -115,6 +117,19 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     this.writeLine(`${JSON.stringify(row)}\n`);
     this.memory.add(key, row);
     return true;
+  }
+
+  appendAll(rows: readonly Row[]): void {
+    const fresh = new Map<RowKey, Row>();
+    for (const row of rows) {
+      const key = this.spec.keyOf(row);
+      if (!this.memory.has(key) && !fresh.has(key)) fresh.set(key, row);
+    }
+    if (fresh.size === 0) return;
+    let lines = '';
+    for (const row of fresh.values()) lines += `${JSON.stringify(row)}\n`;
+    this.writeLine(lines);
+    for (const [key, row] of fresh) this.memory.add(key, row);
   }
 
   async appendWhenRoom(row: Row, options: PatientAppend = {}): Promise<boolean> {

@@ -14,6 +14,12 @@ export async function readLastRow<Row extends object>(file: string): Promise<Row
   return null;
 }
 
+/** The newest whole rows, as many as stand in the file's last 64 KB, oldest first. */
+export async function readNewestRows<Row extends object>(file: string): Promise<Row[]> {
+  const lines = (await readTail(file)).split('\n');
+  return lines.slice(0, -1).flatMap((line) => parseJsonObject<Row>(line) ?? []);
+}
+
 async function readTail(path: string): Promise<string> {
   const file = await open(path, 'r').catch(() => null);
   if (!file) return '';

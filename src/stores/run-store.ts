@@ -5,11 +5,14 @@ import type { ControlRow } from '../core/controls';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import type { CheckpointRow, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
+import type { RunEvent } from '../core/timeline';
 import type { Journal, JournalSpec } from './fenced-journal';
 import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
 import { readLastRow } from './last-row';
 import type { RowKey } from './row-memory';
+import type { StepSelection } from './step-rows';
+import { readStepRows } from './step-rows';
 import { hasErrorCode } from './system-errors';
 import { createWholeFile, readJson, readWholeFile, writeJson, writeWholeFile } from './whole-file';
 
@@ -26,11 +29,7 @@ interface RunJournals {
   readonly scores: ScoreRow;
   readonly checkpoints: CheckpointRow;
   readonly controls: ControlRow;
-}
-
-export interface StepRange {
-  readonly from?: number;
-  readonly to?: number;
+  readonly events: RunEvent;
 }
 
 /**
@@ -39,7 +38,7 @@ export interface StepRange {
  * ```
  * <root>/runs/<run>/
  *   owner.json  config.json  code.diff  state.json
- *   metrics.jsonl  timing.jsonl  scores.jsonl  checkpoints.jsonl  controls.jsonl
+ *   metrics.jsonl  timing.jsonl  scores.jsonl  checkpoints.jsonl  controls.jsonl  events.jsonl
  *   evals/<step>/<evaluator>/
  * ```
  *
@@ -54,6 +53,8 @@ export interface RunStore {
   exists(run: string): Promise<boolean>;
   /** Newest last. Folders without a readable state are passed over. */
   listRuns(): Promise<RunState[]>;
+  /** The same some at a time and in no order, for stores with more runs than memory should hold. */
+  eachRun(): AsyncIterable<RunState>;
   /** Makes the run's folder this workflow's own. Another owner is a `store-conflict`. */
   claim(run: string, owner: RunOwner): Promise<'claimed' | 'already-ours'>;
   readOwner(run: string): Promise<RunOwner | null>;
@@ -71,13 +72,14 @@ export interface RunStore {
     name: Name,
     options: Omit<JournalSpec<RunJournals[Name]>, 'path' | 'keyOf'>,
   ): Promise<Journal<RunJournals[Name]>>;
-  readMetrics(run: string, range?: StepRange): Promise<MetricsRow[]>;
+  readMetrics(run: string, selection?: StepSelection): Promise<MetricsRow[]>;
   /** The last row alone, read from the file's end; null before the first step. */
   readLastMetrics(run: string): Promise<MetricsRow | null>;
-  readTiming(run: string, range?: StepRange): Promise<TimingRow[]>;
+  readTiming(run: string, selection?: StepSelection): Promise<TimingRow[]>;
   readScores(run: string): Promise<ScoreRow[]>;
   readCheckpoints(run: string): Promise<CheckpointRow[]>;
   readControls(run: string): Promise<ControlRow[]>;
+  readEvents(run: string): Promise<RunEvent[]>;
 }
 
 const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Name]) => RowKey } = {
@@ -86,7 +88,11 @@ const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Na
   scores: ({ step, schedule, evaluator, metric }) => JSON.stringify([step, schedule, evaluator, metric]),
   checkpoints: ({ name, lineage }) => JSON.stringify([name, lineage]),
   controls: ({ at, by, control, step }) => JSON.stringify([at, by, control, step]),
+  events: ({ at, kind, step, text }) => JSON.stringify([at, kind, step, text]),
 };
+
+/** Files open at a time. */
+const RUNS_AT_ONCE = 64;
 
 export function createRunStore(root: string): RunStore {
   return new FolderRunStore(root);
@@ -109,12 +115,20 @@ class FolderRunStore implements RunStore {
   }
 
   async listRuns(): Promise<RunState[]> {
-    const states = await Promise.all(
-      (await this.runNames()).map((run) => this.readState(run).catch(() => null)),
+    const states: RunState[] = [];
+    for await (const state of this.eachRun()) states.push(state);
+    return states.sort(
+      (left, right) => compare(left.startedAt, right.startedAt) || compare(left.run, right.run),
     );
-    return states
-      .filter((state) => state !== null)
-      .sort((left, right) => compare(left.startedAt, right.startedAt) || compare(left.run, right.run));
+  }
+
+  async *eachRun(): AsyncGenerator<RunState> {
+    const names = await this.runNames();
+    for (let begin = 0; begin < names.length; begin += RUNS_AT_ONCE) {
+      const part = names.slice(begin, begin + RUNS_AT_ONCE);
+      const states = await Promise.all(part.map((run) => this.readState(run).catch(() => null)));
+      yield* states.filter((state) => state !== null);
+    }
   }
 
   async claim(run: string, owner: RunOwner): Promise<'claimed' | 'already-ours'> {
@@ -182,16 +196,16 @@ class FolderRunStore implements RunStore {
     return openJournal({ ...options, path: this.file(run, `${name}.jsonl`), keyOf: JOURNAL_KEYS[name] });
   }
 
-  readMetrics(run: string, range: StepRange = {}): Promise<MetricsRow[]> {
-    return this.readSteps<MetricsRow>(run, 'metrics', range);
+  readMetrics(run: string, selection: StepSelection = {}): Promise<MetricsRow[]> {
+    return readStepRows<MetricsRow>(this.file(run, 'metrics.jsonl'), selection);
   }
 
   readLastMetrics(run: string): Promise<MetricsRow | null> {
     return readLastRow<MetricsRow>(this.file(run, 'metrics.jsonl'));
   }
 
-  readTiming(run: string, range: StepRange = {}): Promise<TimingRow[]> {
-    return this.readSteps<TimingRow>(run, 'timing', range);
+  readTiming(run: string, selection: StepSelection = {}): Promise<TimingRow[]> {
+    return readStepRows<TimingRow>(this.file(run, 'timing.jsonl'), selection);
   }
 
   readScores(run: string): Promise<ScoreRow[]> {
@@ -206,13 +220,8 @@ class FolderRunStore implements RunStore {
     return this.readRows(run, 'controls');
   }
 
-  private async readSteps<Row extends { readonly step: number }>(
-    run: string,
-    name: 'metrics' | 'timing',
-    { from = -Infinity, to = Infinity }: StepRange,
-  ): Promise<Row[]> {
-    const rows = await readJsonLines<Row>(this.file(run, `${name}.jsonl`));
-    return rows.filter(({ step }) => step >= from && step <= to);
+  readEvents(run: string): Promise<RunEvent[]> {
+    return this.readRows(run, 'events');
   }
 
   private readRows<Name extends keyof RunJournals>(run: string, name: Name): Promise<RunJournals[Name][]> {

@@ -1,19 +1,22 @@
 import type { OptimizationPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
-import { createBatches } from './batches';
-import type { Batches } from './batches';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { Patience } from './patience';
 import { PreparedData } from './prepared-data';
+import { pluginLossOf } from './reinforcement/derived-loss';
+import type { EnvironmentAccess } from './reinforcement/open-environments';
+import { createReinforcementBatches } from './reinforcement/reinforcement-batches';
+import { RolloutJournal } from './reinforcement/rollout-journal';
 import type { RunRecord } from './run-folder';
 import { optimizationOf, readRunRecord, trainDataPath } from './run-folder';
+import type { BatchSource } from './step-batch';
 import { KeptJournals } from './step-journals';
+import { createSupervisedBatches } from './supervised-batches';
 
 /** What a worker keeps in memory of a run it trains, so that a segment starts at once. */
 export interface ActiveRun {
   readonly record: RunRecord;
-  readonly data: PreparedData;
-  readonly batches: Batches;
+  readonly batches: BatchSource;
   readonly optimization: OptimizationPlan;
   readonly engine: EngineConnection;
   readonly patience: Patience;
@@ -27,6 +30,8 @@ export interface ActiveRuns {
   forget(run: string): Promise<void>;
 }
 
+type LoadPlugins = EnvironmentAccess['loadPlugins'];
+
 interface Entry {
   readonly loading: Promise<ActiveRun>;
   users: number;
@@ -36,7 +41,11 @@ const PATIENCE_MS = 5000;
 const KEPT_RUNS = 16;
 
 /** Loads each run once per worker process; the one unused for longest makes room for another. */
-export function createActiveRuns(store: RunStore, engines: EngineAccess): ActiveRuns {
+export function createActiveRuns(
+  store: RunStore,
+  engines: EngineAccess,
+  loadPlugins: LoadPlugins,
+): ActiveRuns {
   const entries = new Map<string, Entry>();
 
   async function forget(run: string): Promise<void> {
@@ -55,7 +64,7 @@ export function createActiveRuns(store: RunStore, engines: EngineAccess): Active
 
   /** The entry, as the one used last. */
   function enter(run: string): Entry {
-    const entry = entries.get(run) ?? { loading: load(store, engines, run), users: 0 };
+    const entry = entries.get(run) ?? { loading: load({ store, engines, loadPlugins }, run), users: 0 };
     entries.delete(run);
     entries.set(run, entry);
     return entry;
@@ -87,23 +96,33 @@ async function isBroken({ loading }: Entry): Promise<boolean> {
   );
 }
 
-async function load(store: RunStore, engines: EngineAccess, run: string): Promise<ActiveRun> {
+interface Sources {
+  readonly store: RunStore;
+  readonly engines: EngineAccess;
+  readonly loadPlugins: LoadPlugins;
+}
+
+async function load({ store, engines, loadPlugins }: Sources, run: string): Promise<ActiveRun> {
   const record = await readRunRecord(store, run);
-  const data = await PreparedData.load(trainDataPath(store.runFolder(run)));
+  const batches = await batchesOf(record, store.runFolder(run), loadPlugins);
   const optimization = optimizationOf(record.config);
   const patience = new Patience(PATIENCE_MS);
   const engine = await engines.connect(record.config.engine, {
     baseModel: record.config.model,
     onWait: patience.onWait,
   });
-  const { batchSize, seed } = optimization;
-  return {
-    record,
-    data,
-    optimization,
-    patience,
-    engine,
-    journals: new KeptJournals(store, run),
-    batches: createBatches({ exampleCount: data.exampleCount, batchSize, seed }),
-  };
+  return { record, batches, optimization, patience, engine, journals: new KeptJournals(store, run) };
+}
+
+async function batchesOf(
+  { run, config, data, klReference }: RunRecord,
+  folder: string,
+  loadPlugins: LoadPlugins,
+): Promise<BatchSource> {
+  if (config.kind === 'sft') {
+    return createSupervisedBatches(await PreparedData.load(trainDataPath(folder)), config);
+  }
+  const journal = new RolloutJournal(folder, klReference !== undefined);
+  const pluginLoss = pluginLossOf(config, await loadPlugins(config.plugins));
+  return createReinforcementBatches({ run, config, journal, pluginLoss, problemCount: data.trainCount });
 }

@@ -1,12 +1,17 @@
 import { DomainError } from '../core/errors';
 import type { SegmentInput, SegmentResult } from '../core/training-plan';
+import type { RunStore } from '../stores/run-store';
 import type { ActiveRun, ActiveRuns } from './active-runs';
-import type { SegmentOptions } from './segment';
+import type { PolicyNote } from './policy-note';
+import { writePolicyNote } from './policy-note';
+import { recordEvents } from './record-events';
 import { runSegment } from './segment';
+import type { SegmentOptions } from './segment-contract';
 import { createStepJournals } from './step-journals';
 
 export interface AdvanceDependencies {
   readonly runs: ActiveRuns;
+  readonly store: RunStore;
 }
 
 export type AdvanceOptions = Omit<SegmentOptions, 'waiting'> & { readonly epoch: number };
@@ -16,13 +21,14 @@ const HANDED_OVER: readonly string[] = ['unreachable', 'session-lost', 'store-fu
 
 /** Runs one segment with what this worker keeps of the run, and lets go of a service that did not answer. */
 export async function advanceRun(
-  { runs }: AdvanceDependencies,
+  { runs, store }: AdvanceDependencies,
   input: SegmentInput,
   options: AdvanceOptions,
 ): Promise<SegmentResult> {
   const { run } = input.plan;
   try {
-    const result = await runs.use(run, (active) => advance(active, input, options));
+    await recordEvents(store, { run, events: input.events, epoch: options.epoch });
+    const result = await runs.use(run, (active) => advance({ active, store }, input, options));
     if (result.lost !== null) await runs.forget(run);
     return result;
   } catch (error) {
@@ -40,7 +46,7 @@ export async function advanceRun(
 }
 
 async function advance(
-  active: ActiveRun,
+  { active, store }: { readonly active: ActiveRun; readonly store: RunStore },
   input: SegmentInput,
   options: AdvanceOptions,
 ): Promise<SegmentResult> {
@@ -51,10 +57,15 @@ async function advance(
       runSegment(
         {
           client: active.engine.client,
-          data: active.data,
           batches: active.batches,
           optimization: active.optimization,
-          journals: createStepJournals(borrowed, { plan, model, now: () => new Date() }),
+          journals: createStepJournals(borrowed, {
+            ...{ plan, model, now: () => new Date() },
+            ...(input.sampled && { sampled: input.sampled }),
+          }),
+          ...(input.passing && {
+            passPolicy: (note: PolicyNote) => writePolicyNote(store.runFolder(plan.run), note),
+          }),
           now: () => performance.now(),
         },
         input,

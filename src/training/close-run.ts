@@ -1,11 +1,14 @@
 import { untilAborted } from '../core/concurrency/until-aborted';
 import { DomainError } from '../core/errors';
 import type { RunState } from '../core/run';
+import type { RunEvent } from '../core/timeline';
 import type { ModelIncarnation, TrainingPlan } from '../core/training-plan';
 import type { TinkerClient } from '../engines/tinker/client';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from './active-runs';
 import type { EngineConnection } from './engine-access';
+import { removePolicyNote } from './policy-note';
+import { recordEvents } from './record-events';
 import { requireRun } from './run-folder';
 import { sweepCheckpoints } from './sweep-checkpoints';
 
@@ -20,6 +23,10 @@ export interface CloseRunInput {
   readonly remarks?: readonly string[];
   /** Every model the run had. */
   readonly lives?: readonly string[];
+  /** What happened since the last segment. */
+  readonly events?: readonly RunEvent[];
+  /** Rises with everything that writes the run's journals. */
+  readonly segment?: number;
 }
 
 export interface CloseDependencies {
@@ -29,6 +36,8 @@ export interface CloseDependencies {
   readonly warn: (message: string, error: unknown) => void;
   /** Set after several attempts: a service that stays away shall not keep the run from closing. */
   readonly isLastChance: boolean;
+  /** The lease under which events are written. */
+  readonly epoch: number;
 }
 
 const LETTING_GO_MS = 10_000;
@@ -43,6 +52,7 @@ export async function closeRun(
   await requireRun(store, plan.run);
   const before = await store.readState(plan.run);
   if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
+  await recordEvents(store, { run: plan.run, events: input.events, epoch: dependencies.epoch });
   const finalWeightsDigest = await release(dependencies, input);
   const state: RunState = {
     ...before,
@@ -58,6 +68,7 @@ export async function closeRun(
     ...(input.reason !== undefined && { reason: input.reason }),
   };
   await store.writeState(plan.run, state);
+  if (plan.rollouts) await removePolicyNote(store.runFolder(plan.run));
   return finalWeightsDigest;
 }
 

@@ -24,6 +24,8 @@ interface ConnectOptions {
   readonly baseModel: string;
   /** Somebody shows what the service keeps the run waiting for; without it, waiting for money is an error. */
   readonly onWait?: OnWait;
+  /** Hears what finding out what the service can do waits for. */
+  readonly onProbeWait?: OnWait;
   /** Gives up finding out what the service can do. */
   readonly signal?: AbortSignal;
 }
@@ -46,7 +48,7 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
 
   return {
     urlOf,
-    async connect(engine, { baseModel, onWait, signal }) {
+    async connect(engine, { baseModel, onWait, onProbeWait, signal }) {
       const url = urlOf(engine);
       const open = (more: Pick<TinkerClientOptions, 'profile' | 'onWait'>) =>
         createTinkerClient({
@@ -58,6 +60,7 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
       const unpaid = new AbortController();
       const probe = open({
         onWait: (waiting) => {
+          onProbeWait?.(waiting);
           if (waiting?.what === 'billing') unpaid.abort(paymentRequired(url, onWait !== undefined));
         },
       });

@@ -1,14 +1,32 @@
+import path from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
+import type { CellRejudging } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
+import type { ReadBenchmarkRows } from '../evaluation/benchmarks/benchmark-rows';
+import { findBenchmark } from '../evaluation/benchmarks';
 import { guardAttempt } from '../evaluation/attempt-guard';
 import { evaluateCell } from '../evaluation/evaluate-cell';
+import type { EvaluationDependencies } from '../evaluation/evaluators/evaluation-context';
+import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
+import { NO_SAMPLER } from '../evaluation/judges/carry-answers';
+import type { JudgeAccess } from '../evaluation/judges/judge-access';
+import type { PythonLink } from '../evaluation/python/python-link';
+import { summarizeEvalRun } from '../evaluation/runner/eval-run-files';
+import { reopenCell } from '../evaluation/stored-cell';
+import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
 import type { ReadDataset } from './dataset-source';
-import type { EngineAccess } from './engine-access';
+import type { EngineAccess, EngineConnection } from './engine-access';
 import { pluginsOf } from './plugin-file';
+import { EvaluationAllowance } from './evaluation-budget';
+import type { SamplingPrices } from './evaluation-budget';
 import type { FinishedCell } from './record-scores';
+import { writeEvaluationPage } from './reinforcement/evaluation-page';
+import { contextLengthOf } from './reinforcement/rollout-site-of';
+import type { SamplingRuns } from './reinforcement/sampling-runs';
+import { evaluateTestSet } from './reinforcement/test-set';
 import type { RunRecord } from './run-folder';
 import { readRunRecord } from './run-folder';
 
@@ -16,8 +34,16 @@ export interface EvaluateSnapshotDependencies {
   readonly store: RunStore;
   readonly engines: EngineAccess;
   readonly readDataset: ReadDataset;
+  readonly readBenchmarkRows: ReadBenchmarkRows;
   readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
+  readonly sampling: SamplingRuns;
   readonly now: () => Date;
+  /** The way to Python workers. */
+  readonly python?: PythonLink;
+  /** The way to models that judge. */
+  readonly judges?: JudgeAccess;
+  /** The way to run tasks of Inspect AI. */
+  readonly inspect?: InspectAccess;
   /** Plug-in file of this worker, for runs whose config names none. */
   readonly plugins?: string;
 }
@@ -28,6 +54,14 @@ export interface EvaluateSnapshotInput {
   readonly lineage: number;
   readonly samplerPath: string;
   readonly evaluator: string;
+  /** Tokens and dollars it may use; its time is watched by its workflow. */
+  readonly budget?: EvaluationBudget;
+  /** Where the cell goes; default the run's own place for it. */
+  readonly folder?: string;
+  /** The workers' own engine has the snapshot, and the run's is gone. */
+  readonly isAtOwnEngine?: true;
+  /** The answers of another cell are judged again, and the snapshot is not asked. */
+  readonly rejudging?: CellRejudging;
 }
 
 export interface EvaluateSnapshotOptions {
@@ -35,6 +69,8 @@ export interface EvaluateSnapshotOptions {
   /** Rises with every attempt that may write the cell's journal. */
   readonly epoch: number;
   readonly onProgress: (progress: unknown) => void;
+  /** Cells whose answers are run in sandboxes are scored here too; else they are only told apart. */
+  readonly mayRunCode: boolean;
 }
 
 /**
@@ -51,8 +87,12 @@ export async function evaluateSnapshot(
   const { evaluator } = input;
   const at = () => dependencies.now().toISOString();
   try {
-    const folder = dependencies.store.cellFolder(input.run, input.step, evaluator);
+    if (!options.mayRunCode && (await needsSandbox(dependencies, input)))
+      return { evaluator, scores: [], at: at(), isForGrading: true };
+    const folder = folderOf(dependencies, input);
+    if (input.rejudging) await reopenCell(folder);
     const scores = await guardAttempt(folder, () => scoreCell(dependencies, input, options));
+    if (input.rejudging) await summarizeEvalRun(path.dirname(folder));
     return { evaluator, scores, at: at() };
   } catch (error) {
     if (options.signal.aborted || isNotItsFault(error)) throw error;
@@ -71,38 +111,100 @@ async function scoreCell(
   input: EvaluateSnapshotInput,
   options: EvaluateSnapshotOptions,
 ) {
-  const { store, engines, readDataset } = dependencies;
+  const { store, readDataset } = dependencies;
   const record = await readRunRecord(store, input.run);
   const { config } = record;
   const evaluator = evaluatorOf(record, input.evaluator);
   const tokenizer = await dependencies.tokenizerOf(config.model);
-  const engine = await engines.connect(config.engine, { baseModel: config.model });
-  const sampler = engine.client.createSampler({ modelPath: input.samplerPath });
+  const { sampler, close, ...snapshot } = await openSnapshot(dependencies, record, input);
+  const allowance = input.budget ? new EvaluationAllowance(input.budget, samplingPrices(config)) : null;
   try {
-    return await evaluateCell(
+    const scores = await evaluateCell(
       {
-        sampler,
+        sampler: allowance?.limit(sampler) ?? sampler,
         tokenizer,
         renderer: findRenderer(record.renderer, tokenizer),
-        contextLength: engine.profile.maxSequenceLength,
+        ...snapshot,
         loadDataset: readDataset,
+        readBenchmarkRows: dependencies.readBenchmarkRows,
+        python: dependencies.python,
+        judges: dependencies.judges,
+        inspect: dependencies.inspect,
         plugins: await pluginsOf(config.plugins ?? dependencies.plugins),
         supervision: supervisionOf(config),
       },
       {
         evaluator,
         name: input.evaluator,
-        folder: store.cellFolder(input.run, input.step, input.evaluator),
+        folder: folderOf(dependencies, input),
         epoch: options.epoch,
         model: { name: config.model, path: input.samplerPath, identity: identityOf(input) },
-        signal: options.signal,
+        signal: allowance ? AbortSignal.any([options.signal, allowance.signal]) : options.signal,
         onProgress: options.onProgress,
       },
     );
+    if (config.kind === 'rl' && config.numGroupsToLog > 0) {
+      const folder = folderOf(dependencies, input);
+      await writeEvaluationPage({ ...input, folder, groupCount: config.numGroupsToLog });
+    }
+    return scores;
   } finally {
-    await sampler.close();
-    await engine.client.close();
+    await close();
   }
+}
+
+interface OpenSnapshot extends Pick<
+  EvaluationDependencies,
+  'sampler' | 'contextLength' | 'engineUrl' | 'rejudging' | 'evaluateTestSet'
+> {
+  readonly close: () => Promise<void>;
+}
+
+/** The weights, ready to be asked; where stored answers are judged again, nobody is. */
+async function openSnapshot(
+  dependencies: EvaluateSnapshotDependencies,
+  { config, engineUrl }: RunRecord,
+  input: EvaluateSnapshotInput,
+): Promise<OpenSnapshot> {
+  const { samplerPath, isAtOwnEngine, rejudging } = input;
+  if (rejudging) {
+    const close = () => Promise.resolve();
+    return { sampler: NO_SAMPLER, contextLength: null, engineUrl, rejudging, close };
+  }
+  const place = isAtOwnEngine ? { tags: [] } : config.engine;
+  const engine = await dependencies.engines.connect(place, { baseModel: config.model });
+  const sampler = engine.client.createSampler({ modelPath: samplerPath });
+  return {
+    sampler,
+    contextLength: engine.profile.maxSequenceLength,
+    engineUrl: engine.url,
+    ...(config.kind === 'rl' && { evaluateTestSet: testSetOf(dependencies, input, engine) }),
+    async close() {
+      await sampler.close();
+      await engine.client.close();
+    },
+  };
+}
+
+function samplingPrices({ engine, model }: RunRecord['config']): SamplingPrices | null {
+  const prices = engine.prices?.[model];
+  if (prices?.prefill === undefined || prices.sampling === undefined) return null;
+  return { prefill: prices.prefill, sampling: prices.sampling };
+}
+
+async function needsSandbox(
+  { store, plugins }: EvaluateSnapshotDependencies,
+  input: EvaluateSnapshotInput,
+): Promise<boolean> {
+  const record = await readRunRecord(store, input.run);
+  const evaluator = evaluatorOf(record, input.evaluator);
+  if (evaluator.type !== 'benchmark') return false;
+  const registry = await pluginsOf(record.config.plugins ?? plugins);
+  return findBenchmark(evaluator.benchmark, registry).needsSandbox === true;
+}
+
+function folderOf({ store }: EvaluateSnapshotDependencies, input: EvaluateSnapshotInput): string {
+  return input.folder ?? store.cellFolder(input.run, input.step, input.evaluator);
 }
 
 /** Weights by what they are: a snapshot saved again under another URI reuses the answers it has. */
@@ -110,8 +212,26 @@ function identityOf({ run, step, lineage }: EvaluateSnapshotInput): string {
   return `${run}/${step}/${lineage}`;
 }
 
+function testSetOf(
+  { sampling, tokenizerOf }: EvaluateSnapshotDependencies,
+  { run, step }: EvaluateSnapshotInput,
+  { profile }: EngineConnection,
+): NonNullable<EvaluationDependencies['evaluateTestSet']> {
+  return async (evaluator, { sampler, folder, signal }) => {
+    const active = await sampling.open(run);
+    const tokenizer = await tokenizerOf(active.config.model);
+    return evaluateTestSet(active, evaluator, {
+      ...{ sampler, tokenizer, folder, signal, step },
+      renderer: findRenderer(active.record.renderer, tokenizer),
+      contextLength: contextLengthOf(profile),
+    });
+  };
+}
+
 /** Held-out conversations are measured as the training ones count. */
-function supervisionOf({ trainOnWhat, lossReduction, maxLength }: RunRecord['config']) {
+function supervisionOf(config: RunRecord['config']): NonNullable<EvaluationDependencies['supervision']> {
+  if (config.kind !== 'sft') return { trainOnWhat: 'allAssistantMessages', lossReduction: 'mean' };
+  const { trainOnWhat, lossReduction, maxLength } = config;
   return { trainOnWhat, lossReduction, ...(maxLength !== undefined && { maxLength }) };
 }
 

@@ -1,4 +1,4 @@
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import type { RunStore } from '../stores/run-store';
 
@@ -10,7 +10,7 @@ import type { RunStore } from '../stores/run-store';
  */
 export async function resolveInitialCheckpoint(
   store: RunStore,
-  { initialCheckpoint }: SupervisedConfig,
+  { initialCheckpoint }: TrainingConfig,
 ): Promise<string | null> {
   if (initialCheckpoint === undefined || initialCheckpoint.includes('://')) return initialCheckpoint ?? null;
   const [run = '', step] = initialCheckpoint.split('@');

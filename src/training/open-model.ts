@@ -10,7 +10,7 @@ import { Patience, UNPAID } from './patience';
 import type { RestoredModel } from './restore-model';
 import { restoreModel } from './restore-model';
 import type { RunRecord } from './run-folder';
-import type { PatientSignal } from './segment';
+import type { PatientSignal } from './segment-contract';
 import { closeJournals, openJournals } from './step-journals';
 
 export interface OpenModelDependencies {
@@ -102,9 +102,18 @@ async function noteRewind(store: RunStore, input: OpenModelInput, opened: Opened
   await store.writeState(input.run, {
     ...state,
     lineage: opened.model.lineage,
-    rewinds: opened.model.incarnation,
+    rewinds: rewindsAfter(input, opened),
     stepsReplayed: (input.stepsReplayed ?? 0) + opened.stepsToReplay,
   });
+}
+
+/** A life that was let go of at the checkpoint it goes on from is none. */
+function rewindsAfter(
+  { isReleased, rewinds, collectedThrough }: OpenModelInput,
+  opened: OpenedModel,
+): number {
+  if (rewinds === undefined) return opened.model.incarnation;
+  return rewinds + (isReleased && opened.position.collectedThrough < collectedThrough ? 1 : 0);
 }
 
 /**
@@ -176,17 +185,19 @@ async function cutJournals(
 }
 
 function incarnationOf(
-  { incarnation, lineage }: OpenModelInput,
+  { incarnation, lineage, isReleased, collectedThrough }: OpenModelInput,
   { url, profile }: EngineConnection,
   { sessionId, restored }: { readonly sessionId: string; readonly restored: RestoredModel },
 ): ModelIncarnation {
   const { maxChunkDatums, maxChunkBytes } = profile;
+  // Its checkpoint is gone, so what was trained since an earlier one is trained anew, otherwise.
+  const isTornOff = isReleased && !profile.deterministic && (restored.row?.step ?? -1) < collectedThrough;
   return {
     sessionId,
     modelId: restored.modelId,
     baseStep: baseStepOf(restored),
     incarnation,
-    lineage,
+    lineage: lineage + (isTornOff ? 1 : 0),
     engineUrl: url,
     isDeterministic: profile.deterministic,
     deduplicates: profile.deduplicates,
@@ -206,5 +217,6 @@ function positionAfter({ row, nextSeqId }: RestoredModel): TrainingPosition {
     nextSeqId,
     inFlight: [],
     tokens: row?.elapsed_tokens ?? 0,
+    ...(row?.updates !== undefined && { updates: row.updates }),
   };
 }

@@ -1,5 +1,5 @@
 import type { Waiting } from '../engines/tinker/waiting';
-import type { PatientSignal } from './segment';
+import type { PatientSignal } from './segment-contract';
 
 /** What a run waits for whose service asks for payment. */
 export const UNPAID = 'billing: the balance of the account is used up (402); add credit to it';

@@ -1,10 +1,13 @@
 import { readStoredCell } from '../evaluation/stored-cell';
 import type { RunStore } from '../stores/run-store';
-import type { FinishedCell } from './record-scores';
+import type { FinishedCell, FinishedCells } from './record-scores';
+import { identityOf } from '../core/same-evaluation';
 import { requireRun } from './run-folder';
 
 export interface PendingCells {
   readonly step: number;
+  readonly request?: number;
+  readonly late?: string;
   readonly attempt: number;
   readonly workflowId: string;
   readonly evaluators: readonly string[];
@@ -13,7 +16,9 @@ export interface PendingCells {
 /** What became of one evaluation: its cells, or the news that nobody works on it any more. Neither while it runs. */
 export interface EvaluationOutcome {
   readonly step: number;
-  readonly finished: { readonly step: number; readonly cells: readonly FinishedCell[] } | null;
+  readonly request?: number;
+  readonly late?: string;
+  readonly finished: FinishedCells | null;
   readonly isGone: boolean;
 }
 
@@ -38,7 +43,8 @@ async function settle(
   isRunning: (workflowId: string) => Promise<boolean>,
 ): Promise<EvaluationOutcome> {
   const { step, evaluators } = pending;
-  if (await isRunning(pending.workflowId)) return { step, finished: null, isGone: false };
+  const evaluation = identityOf(pending);
+  if (await isRunning(pending.workflowId)) return { ...evaluation, finished: null, isGone: false };
 
   const cells = await Promise.all(
     evaluators.map(async (evaluator): Promise<FinishedCell> => {
@@ -48,8 +54,8 @@ async function settle(
     }),
   );
   const isMissing = cells.some(({ error }) => error !== undefined);
-  if (isMissing && pending.attempt < MAX_ATTEMPTS) return { step, finished: null, isGone: true };
-  return { step, finished: { step, cells }, isGone: false };
+  if (isMissing && pending.attempt < MAX_ATTEMPTS) return { ...evaluation, finished: null, isGone: true };
+  return { ...evaluation, finished: { ...evaluation, cells }, isGone: false };
 }
 
 const ENDED = `its workflow was ended ${MAX_ATTEMPTS} times without a result`;

@@ -1,27 +1,27 @@
-import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import { untilAborted } from '../core/concurrency/until-aborted';
 import { stepsPerEpoch } from '../core/batches';
+import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { TrainingPlan } from '../core/training-plan';
-import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
-import { splitTrainTest } from '../datasets/split';
-import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { resolveInitialCheckpoint } from './initial-checkpoint';
+import { budgetOf, refuseUnpriced } from './run-budget';
 import { rendererFor, requireOffered } from './model-checks';
-import { prepareExamples } from './prepare-examples';
-import { writePreparedData } from './prepared-data';
+import type { DataPlace, PreparedSource } from './prepare-supervised-data';
+import { prepareSupervisedData } from './prepare-supervised-data';
+import { prepareEnvironments } from './reinforcement/prepare-environments';
+import { resolveKlReference } from './reinforcement/kl-reference';
+import type { EnvironmentAccess } from './reinforcement/open-environments';
+import { rolloutPlanOf } from './reinforcement/rollout-plan';
 import type { ResolvedEvaluations } from './resolve-evaluations';
 import { resolveEvaluations } from './resolve-evaluations';
 import type { RunRecord } from './run-folder';
-import { testDataPath, trainDataPath } from './run-folder';
 
-export interface PrepareDependencies {
+export interface PrepareDependencies extends EnvironmentAccess {
   readonly store: RunStore;
   readonly engines: EngineAccess;
   readonly readDataset: ReadDataset;
@@ -36,7 +36,7 @@ export interface PrepareDependencies {
 
 export interface PrepareInput {
   readonly run: string;
-  readonly config: SupervisedConfig;
+  readonly config: TrainingConfig;
   readonly provenance: { readonly codeDiff?: string | null };
   readonly workflowId: string;
   readonly firstRunId: string;
@@ -67,30 +67,25 @@ export async function prepareRun(
   const rendererName = rendererFor(config);
   const initialPath = await resolveInitialCheckpoint(store, config);
   const engine = await waitFor(openEngine(dependencies.engines, config));
-  const dataset = await waitFor(dependencies.readDataset(config.dataset));
-  const { train, test } = await waitFor(splitRows(dependencies, config, dataset));
-  const tokenizer = await waitFor(dependencies.tokenizerOf(config.model));
-  const renderer = findRenderer(rendererName, tokenizer);
-  const prepared = await prepareExamples(train, {
-    config,
-    renderer,
-    tokenizer,
-    contextLength: engine.profile.maxSequenceLength,
-    onProgress: (done) => {
-      onProgress(`${done} of ${train.length} examples rendered`);
-      signal.throwIfAborted();
-    },
-  });
-
   const folder = store.runFolder(run);
-  const evaluations = resolveEvaluations(config, await writeTestSet(folder, test));
+  const source = await prepareData(dependencies, config, {
+    renderer: rendererName,
+    contextLength: engine.profile.maxSequenceLength,
+    folder,
+    onProgress,
+    signal,
+  });
+  const isFree = engine.profile.server === 'everstep';
+  const evaluations = resolveEvaluations(config, source.testSet);
+  refuseUnpriced(config, evaluations.schedules, isFree);
   await waitFor(dependencies.checkEvaluators(Object.values(evaluations.evaluators), config.plugins));
-  const preparedHash = await writeTrainSet(folder, prepared.examples);
   const plan = planOf(input, evaluations, {
-    exampleCount: train.length,
+    isFree,
+    exampleCount: source.data.trainCount,
     startedAt: dependencies.now().toISOString(),
   });
   const { codeDiff, ...provenance } = input.provenance;
+  const klReference = config.kind === 'rl' ? await resolveKlReference(store, config) : null;
   const record: RunRecord = {
     run,
     config,
@@ -98,13 +93,8 @@ export async function prepareRun(
     renderer: rendererName,
     engineUrl: engine.url,
     initialPath,
-    data: {
-      ...describeData(dataset),
-      preparedHash,
-      trainCount: train.length,
-      testCount: test.length,
-      truncatedCount: prepared.truncatedCount,
-    },
+    data: source.data,
+    ...(klReference && { klReference }),
     provenance,
   };
   signal.throwIfAborted();
@@ -114,65 +104,40 @@ export async function prepareRun(
   return plan;
 }
 
-function describeData({ source, contentHash, skipped }: LoadedDataset) {
-  return {
-    source: source.description,
-    revision: source.revision ?? null,
-    contentHash,
-    skippedCount: skipped.length,
-  };
+/** What there is to train on, frozen where it is known before anything is sampled. */
+function prepareData(
+  dependencies: PrepareDependencies,
+  config: TrainingConfig,
+  place: DataPlace,
+): Promise<PreparedSource> {
+  return config.kind === 'sft'
+    ? prepareSupervisedData(dependencies, config, place)
+    : untilAborted(prepareEnvironments(dependencies, config, place), place.signal);
 }
 
-async function openEngine(engines: EngineAccess, config: SupervisedConfig): Promise<EngineConnection> {
-  const engine = await engines.connect(config.engine, { baseModel: config.model });
-  requireOffered(config.model, await engine.client.capabilities(), engine);
-  return engine;
-}
-
-async function splitRows(
-  { readDataset }: PrepareDependencies,
-  config: SupervisedConfig,
-  dataset: LoadedDataset,
-): Promise<{ train: readonly ConversationRow[]; test: readonly ConversationRow[] }> {
-  const { testPath, testSize } = config.dataset;
-  if (testPath !== undefined) {
-    const { onBadRow, split } = config.dataset;
-    const test = await readDataset({ path: testPath, onBadRow, split, testSize: 0 });
-    return { train: dataset.rows, test: test.rows };
+async function openEngine(engines: EngineAccess, config: TrainingConfig): Promise<EngineConnection> {
+  try {
+    const engine = await engines.connect(config.engine, { baseModel: config.model });
+    requireOffered(config.model, await engine.client.capabilities(), engine);
+    return engine;
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'unreachable') throw error;
+    const remedy = 'Start the training service, or correct engine.url, --engine or TINKER_BASE_URL.';
+    const { retryable } = error;
+    throw new DomainError('unreachable', `engine.url: ${error.message} ${remedy}`, {
+      retryable,
+      cause: error,
+    });
   }
-  return splitTrainTest(dataset.rows, { testSize, seed: config.seed });
-}
-
-async function writeTrainSet(
-  folder: string,
-  examples: Parameters<typeof writePreparedData>[1],
-): Promise<string> {
-  const path = trainDataPath(folder);
-  await mkdir(dirname(path), { recursive: true });
-  return writePreparedData(path, examples);
-}
-
-/** The test split becomes an `nll` evaluator unasked. */
-async function writeTestSet(
-  folder: string,
-  rows: readonly ConversationRow[],
-): Promise<EvaluatorConfig | null> {
-  if (rows.length === 0) return null;
-  const path = testDataPath(folder);
-  await mkdir(dirname(path), { recursive: true });
-  const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, rows.map(({ messages }) => `${JSON.stringify({ messages })}\n`).join(''));
-  await rename(temporary, path);
-  const dataset = { path, split: 'train', testSize: 0, onBadRow: 'error' as const };
-  return { type: 'nll', name: 'test', dataset, concurrency: 64 };
 }
 
 function planOf(
   { run, config }: PrepareInput,
   { schedules }: ResolvedEvaluations,
-  facts: { readonly exampleCount: number; readonly startedAt: string },
+  facts: { readonly exampleCount: number; readonly startedAt: string; readonly isFree: boolean },
 ): TrainingPlan {
-  const epochLength = stepsPerEpoch({ exampleCount: facts.exampleCount, batchSize: config.batchSize });
+  const batchSize = config.kind === 'sft' ? config.batchSize : config.groupsPerBatch;
+  const epochLength = stepsPerEpoch({ exampleCount: facts.exampleCount, batchSize });
   return {
     run,
     kind: config.kind,
@@ -180,7 +145,7 @@ function planOf(
     startedAt: facts.startedAt,
     totalSteps: config.steps ?? Math.max(1, Math.round(config.epochs * epochLength)),
     stepsPerEpoch: epochLength,
-    submitAhead: config.submitAhead,
+    submitAhead: config.kind === 'sft' ? config.submitAhead : Math.min(1, config.maxStepsOffPolicy),
     checkpoints: {
       saveEvery: config.saveEvery,
       ttlSeconds: config.ttlSeconds,
@@ -188,6 +153,9 @@ function planOf(
       rollingTtlSeconds: config.rollingTtlSeconds,
     },
     evaluations: schedules,
+    ...budgetOf(config, facts.isFree),
+    ...(facts.isFree && { isFree: true }),
+    ...(config.kind === 'rl' && { rollouts: rolloutPlanOf(config) }),
   };
 }
 

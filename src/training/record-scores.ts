@@ -1,5 +1,8 @@
-import type { CellScore, ScoreRow } from '../core/run';
+import { REQUESTED_SCHEDULE } from '../core/controls/evaluation-request';
+import type { CellOmission, CellScore, ScoreRow } from '../core/run';
+import { isSameEvaluation } from '../core/same-evaluation';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
+import { REWARD_ALARM, watchReward } from '../core/reinforcement/reward-watch';
 import type { RunStore } from '../stores/run-store';
 import { requireRun } from './run-folder';
 
@@ -8,19 +11,35 @@ export interface FinishedCell {
   readonly scores: readonly CellScore[];
   readonly at: string;
   readonly error?: string;
+  /** It was left out or ended for another one; `error` says which. */
+  readonly omission?: CellOmission;
+  /** Not scored yet: its answers are run, which is for workers with the role `grading`. */
+  readonly isForGrading?: true;
 }
 
 export interface RecordScoresInput {
   readonly run: string;
   /** Rises with every write; the first part of the writer's lease. */
   readonly write: number;
-  readonly finished: readonly { readonly step: number; readonly cells: readonly FinishedCell[] }[];
+  readonly finished: readonly FinishedCells[];
   readonly schedules: readonly EvaluationSchedule[];
   readonly evaluations: readonly EvaluationToSettle[];
 }
 
+export interface FinishedCells {
+  readonly step: number;
+  /** Which one of those that people asked for; absent where a schedule did. */
+  readonly request?: number;
+  readonly late?: string;
+  readonly cells: readonly FinishedCell[];
+}
+
 export interface EvaluationToSettle {
   readonly step: number;
+  readonly request?: number;
+  readonly late?: string;
+  /** The schedules as they were at its step, where somebody changed them. */
+  readonly scheduledAs?: readonly EvaluationSchedule[];
   readonly schedules: readonly string[];
   readonly samplerPath: string;
   readonly isCheckpoint: boolean;
@@ -35,17 +54,39 @@ export async function recordScores(
   await requireRun(store, input.run);
   const journal = await store.openJournal(input.run, 'scores', { epoch });
   try {
-    const rows = input.finished.flatMap(({ step, cells }) => rowsOf(input, step, cells));
-    for (const row of rows) journal.append(row);
-    return rows;
+    const rows = input.finished.flatMap((finished) => rowsOf(input, finished));
+    const alarms = await rewardAlarms(store, input.run, rows);
+    for (const row of [...rows, ...alarms]) journal.append(row);
+    return [...rows, ...alarms];
   } finally {
     await journal.close();
   }
 }
 
-function rowsOf(input: RecordScoresInput, step: number, cells: readonly FinishedCell[]): ScoreRow[] {
-  const asked = input.evaluations.find((evaluation) => evaluation.step === step)?.schedules ?? [];
-  const schedules = input.schedules.filter(({ name }) => asked.includes(name));
+/** Of reinforcement runs: a score that fell while the reward rose is told beside it. */
+async function rewardAlarms(store: RunStore, run: string, rows: readonly ScoreRow[]): Promise<ScoreRow[]> {
+  const state = await store.readState(run);
+  if (state?.kind !== 'rl') return [];
+  const [earlier, metrics] = await Promise.all([store.readScores(run), store.readMetrics(run)]);
+  return rows.flatMap((row): ScoreRow[] => {
+    const alarm = watchReward(row, earlier, metrics);
+    if (alarm === null) return [];
+    const about = { metric: `${REWARD_ALARM}/${row.metric}`, key: `${REWARD_ALARM}/${row.key}` };
+    return [{ ...row, ...about, value: 1, stderr: null, higherIsBetter: false, remark: alarm.text }];
+  });
+}
+
+function rowsOf(input: RecordScoresInput, finished: FinishedCells): ScoreRow[] {
+  const { step, request, cells } = finished;
+  const asked = input.evaluations.find((other) => isSameEvaluation(other, finished));
+  if (request !== undefined) {
+    return cells.flatMap((cell) =>
+      cellRows({ step, schedule: REQUESTED_SCHEDULE, evaluator: cell.evaluator, at: cell.at }, cell),
+    );
+  }
+  const schedules = (asked?.scheduledAs ?? input.schedules).filter(({ name }) =>
+    asked?.schedules.includes(name),
+  );
   return schedules.flatMap((schedule) =>
     cells
       .filter(({ evaluator }) => schedule.evaluators.includes(evaluator))
@@ -60,12 +101,12 @@ function cellRows(
   cell: FinishedCell,
 ): ScoreRow[] {
   if (cell.error !== undefined) {
-    const key = `${cell.evaluator}/error`;
+    const metric = cell.omission ?? 'error';
     return [
       {
         ...base,
-        metric: 'error',
-        key,
+        metric,
+        key: `${cell.evaluator}/${metric}`,
         value: null,
         stderr: null,
         n: 0,

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EvaluatorConfig, ScheduleConfig } from '../config/evaluation-config';
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
+import { givenLimits } from './given-limits';
+import { resolveGate } from './resolve-gate';
 
-/** The field's defaults for supervised runs. */
-const EVAL_EVERY = 10;
+/** The field's defaults. */
+const EVAL_EVERY = { sft: 10, rl: 20 };
 const INFREQUENT_EVAL_EVERY = 100;
 
 export interface ResolvedEvaluations {
@@ -17,39 +19,65 @@ export interface ResolvedEvaluations {
 /**
  * Brings both forms of the config (`evaluators` with `evalEvery`, or `schedules`) to one list of schedules.
  *
- * `testSet` is the `nll` evaluator of the dataset's own test split, run unasked with the periodic ones.
+ * `testSet` is the `nll` evaluator of the dataset's own test split, run unasked with the periodic ones; `unknown` before the
+ * dataset is read.
  */
 export function resolveEvaluations(
-  config: SupervisedConfig,
-  testSet: EvaluatorConfig | null,
+  config: TrainingConfig,
+  testSet: EvaluatorConfig | 'unknown' | null,
 ): ResolvedEvaluations {
   const evaluators = new Map<string, EvaluatorConfig>();
-  const schedules = schedulesOf(config, testSet).map((schedule): EvaluationSchedule => {
-    const { evaluators: configs, every, at, ...rest } = schedule;
+  const known = testSet === 'unknown' ? null : testSet;
+  const possible = testSet === 'unknown' ? possibleTestSet(config) : [];
+  const schedules = schedulesOf(config, known).map((schedule): EvaluationSchedule => {
+    const { evaluators: configs, every, at, gate, budget, ...rest } = schedule;
     const names = configs.map((evaluator) => register(evaluators, evaluator));
-    return { ...rest, ...(every && { every }), ...(at && { at }), evaluators: [...new Set(names)] };
+    return {
+      ...rest,
+      ...(every && { every }),
+      ...(at && { at }),
+      ...(gate && {
+        gate: resolveGate(gate, {
+          schedule: schedule.name,
+          evaluators: namedEvaluators([...configs, ...possible]),
+        }),
+      }),
+      ...(budget && { budget: givenLimits(budget) }),
+      evaluators: [...new Set(names)],
+    };
   });
   refuseDoubledNames(schedules);
+  refuseRivals(schedules);
   return { schedules, evaluators: Object.fromEntries(evaluators) };
 }
 
-function evaluatorName(evaluator: EvaluatorConfig): string {
-  return evaluator.type === 'benchmark' ? (evaluator.name ?? evaluator.benchmark) : evaluator.name;
+function namedEvaluators(configs: readonly EvaluatorConfig[]) {
+  return configs.map((evaluator) => ({ name: evaluatorName(evaluator), evaluator }));
 }
 
-function schedulesOf(config: SupervisedConfig, testSet: EvaluatorConfig | null): ScheduleConfig[] {
+function possibleTestSet(config: TrainingConfig): EvaluatorConfig[] {
+  if (config.kind !== 'sft') return [];
+  return [{ type: 'nll', name: 'test', dataset: config.dataset, concurrency: 1 }];
+}
+
+function evaluatorName(evaluator: EvaluatorConfig): string {
+  if (evaluator.type === 'benchmark') return evaluator.name ?? evaluator.benchmark;
+  return evaluator.type === 'kind' ? (evaluator.name ?? evaluator.task) : evaluator.name;
+}
+
+function schedulesOf(config: TrainingConfig, testSet: EvaluatorConfig | null): ScheduleConfig[] {
   const given = config.schedules ?? shortForm(config);
   if (!testSet || hasEvaluator(given, evaluatorName(testSet))) return given;
   const [first, ...others] = given;
   if (first) return [{ ...first, evaluators: [...first.evaluators, testSet] }, ...others];
-  return [schedule('evaluators', config.evalEvery ?? EVAL_EVERY, [testSet])].filter(
+  return [schedule('evaluators', config.evalEvery ?? EVAL_EVERY[config.kind], [testSet])].filter(
     (added) => added !== null,
   );
 }
 
-function shortForm(config: SupervisedConfig): ScheduleConfig[] {
+function shortForm(config: TrainingConfig): ScheduleConfig[] {
   return [
-    schedule('evaluators', config.evalEvery ?? EVAL_EVERY, config.evaluators ?? []),
+    schedule('evaluators', config.evalEvery ?? EVAL_EVERY[config.kind], config.evaluators ?? []),
     schedule(
       'infrequentEvaluators',
       config.infrequentEvalEvery ?? INFREQUENT_EVAL_EVERY,
@@ -67,6 +95,7 @@ function schedule(name: string, every: number, evaluators: EvaluatorConfig[]): S
     atStart: true,
     atEnd: true,
     mode: 'background',
+    overlap: 'queue',
     evaluators,
   };
 }
@@ -98,5 +127,15 @@ function refuseDoubledNames(schedules: readonly EvaluationSchedule[]): void {
   throw new DomainError(
     'bad-config',
     `schedules: two are called "${doubled.name}". Give each its own "name".`,
+  );
+}
+
+/** There is one best checkpoint, so one gate chooses it. */
+function refuseRivals(schedules: readonly EvaluationSchedule[]): void {
+  const promoting = schedules.filter(({ gate }) => gate?.promotes).map(({ name }) => `"${name}"`);
+  if (promoting.length < 2) return;
+  throw new DomainError(
+    'bad-config',
+    `schedules: the gates of ${promoting.join(' and ')} would promote checkpoints by different scores. Set gate.promotes: false on all but one.`,
   );
 }

@@ -1,4 +1,4 @@
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import type { CheckpointRow } from '../core/run';
 import type { TinkerClient } from '../engines/tinker/client';
@@ -6,7 +6,7 @@ import type { TinkerClient } from '../engines/tinker/client';
 export interface Opening {
   readonly client: TinkerClient;
   readonly sessionId: string;
-  readonly config: SupervisedConfig;
+  readonly config: TrainingConfig;
   readonly signal: AbortSignal;
 }
 
@@ -95,7 +95,7 @@ async function isOfNoUse({ client, sessionId, signal }: Opening, error: DomainEr
   );
 }
 
-function loraOf({ loraRank, seed }: SupervisedConfig) {
+function loraOf({ loraRank, seed }: TrainingConfig) {
   return loraRank === 0
     ? null
     : { rank: loraRank, seed, trainAttn: true, trainMlp: true, trainUnembed: true };

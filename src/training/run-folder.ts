@@ -1,8 +1,9 @@
 import { join } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import type { OptimizationPlan } from '../core/training-plan';
+import type { KlReference } from './reinforcement/kl-reference';
 import type { RunStore } from '../stores/run-store';
 
 /**
@@ -14,7 +15,7 @@ import type { RunStore } from '../stores/run-store';
  */
 export interface RunRecord {
   readonly run: string;
-  readonly config: SupervisedConfig;
+  readonly config: TrainingConfig;
   /** Options of each evaluator by its name. */
   readonly evaluators: Readonly<Record<string, EvaluatorConfig>>;
   readonly renderer: string;
@@ -25,12 +26,15 @@ export interface RunRecord {
     readonly source: string;
     readonly revision: string | null;
     readonly contentHash: string;
-    readonly preparedHash: string;
+    /** Of the tokens; null where nothing is rendered before it is sampled. */
+    readonly preparedHash: string | null;
     readonly trainCount: number;
     readonly testCount: number;
     readonly skippedCount: number;
     readonly truncatedCount: number;
   };
+  /** Weights that the KL penalty compares with; absent where there is none. */
+  readonly klReference?: KlReference;
   readonly provenance: object;
 }
 
@@ -58,12 +62,6 @@ export function testDataPath(runFolder: string): string {
   return join(runFolder, 'data', 'test.jsonl');
 }
 
-export function optimizationOf(config: SupervisedConfig): OptimizationPlan {
-  return {
-    learningRate: config.learningRate,
-    schedule: config.lrSchedule,
-    adam: config.adam,
-    batchSize: config.batchSize,
-    seed: config.seed,
-  };
+export function optimizationOf({ learningRate, lrSchedule, adam }: TrainingConfig): OptimizationPlan {
+  return { learningRate, schedule: lrSchedule, adam };
 }

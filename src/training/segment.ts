@@ -1,52 +1,31 @@
 import { DomainError } from '../core/errors';
 import { checkpointDueAt } from '../core/schedules/checkpoint-schedule';
 import type {
-  OptimizationPlan,
+  PolicySnapshot,
+  SaveHere,
   SegmentInput,
   SegmentResult,
   Snapshot,
   TrainingPosition,
 } from '../core/training-plan';
-import type { TinkerClient } from '../engines/tinker/client';
-import { planChunks } from '../engines/tinker/chunks';
-import type { Batches } from './batches';
-import type { PreparedData } from './prepared-data';
-import type { StepJournals } from './step-journals';
-import type { PlannedStep, StepPlanner } from './step-plan';
-import { planSave, planStep } from './step-plan';
-import type { StepSender, SubmittedStep } from './step-requests';
-import { adoptStep, collectStep, submitStep } from './step-requests';
-
-export interface SegmentDependencies {
-  readonly client: TinkerClient;
-  readonly data: PreparedData;
-  readonly batches: Batches;
-  readonly optimization: OptimizationPlan;
-  readonly journals: StepJournals;
-  /** Milliseconds of a clock that only measures durations. */
-  readonly now: () => number;
-}
-
-export interface SegmentOptions {
-  /** From 1; a later attempt may not resend to a service that would compute twice. */
-  readonly attempt: number;
-  /** Fires when the segment shall hand over what it has in flight, at once. */
-  readonly signal: AbortSignal;
-  /** Why the segment cannot go on just now, or null; a service without room is waited for by the run, not here. */
-  readonly waiting: PatientSignal;
-  readonly onProgress: (step: number) => void;
-}
-
-/** Aborts `signal` when the service keeps us waiting for longer than a segment should; says why. */
-export interface PatientSignal {
-  readonly signal: AbortSignal;
-  reason(): string | null;
-}
+import { PolicyPasser } from './policy-passer';
+import { retireRolling } from './retire-rolling';
+import type { SegmentDependencies, SegmentOptions } from './segment-contract';
+import { plannerOf, updatesOf } from './segment-planner';
+import { StepFeeder } from './step-feeder';
+import type { PlannedStep } from './step-plan';
+import { planSave } from './step-plan';
+import type { StepAnswers, StepSender } from './step-requests';
+import { collectStep, submitStep } from './step-requests';
 
 const WAITED_FOR: readonly string[] = ['unreachable', 'store-full'];
 
 /** A new snapshot is handed over this soon, so that its evaluation does not wait for the segment's end. */
 const SNAPSHOT_HANDOVER_MS = 1500;
+/** How often rollouts that are nearly done are looked for. */
+const AWAIT_EVERY_MS = 5;
+/** How often rollouts that are done are looked for while a step is trained. */
+const FEED_EVERY_MS = 50;
 
 /**
  * Advances the run over consecutive steps: submits ahead, collects in order, journals each step.
@@ -70,6 +49,10 @@ export async function runSegment(
   return segment.run();
 }
 
+function isPolicy(kind: SaveHere): boolean {
+  return kind.startsWith('policy');
+}
+
 /** Another attempt may have sent some of the same requests. */
 function isRepeated({ isRepeat }: SegmentInput, { attempt }: SegmentOptions): boolean {
   return attempt > 1 || isRepeat === true;
@@ -77,140 +60,176 @@ function isRepeated({ isRepeat }: SegmentInput, { attempt }: SegmentOptions): bo
 
 class Segment {
   private readonly startedAt: number;
-  private readonly planner: StepPlanner;
   private readonly sender: StepSender;
   private readonly collector: StepSender;
-  private readonly queue: SubmittedStep[] = [];
+  private readonly feeder: StepFeeder;
+  private readonly passer: PolicyPasser;
   private readonly snapshots: Snapshot[] = [];
   private position: TrainingPosition;
-  private next: PlannedStep;
-  private isBlocked = false;
+  private policy: PolicySnapshot | null = null;
   private unreachable: string | null = null;
   private lost: string | null = null;
-  /** Requests of a step are under way, and which of them arrived is not known. */
-  private isSubmitting = false;
+  private isSavingHere = false;
 
   constructor(
     private readonly dependencies: SegmentDependencies,
     private readonly input: SegmentInput,
     private readonly options: SegmentOptions,
   ) {
-    const { client, data, optimization, now } = dependencies;
-    const { plan, model, position } = input;
+    const { client, optimization, now } = dependencies;
+    const { model, position } = input;
     this.startedAt = now();
     this.position = position;
-    this.planner = {
-      plan,
-      optimization,
-      data,
-      batches: dependencies.batches,
-      cutIntoChunks: (batch) => planChunks(batch, model.chunkLimits),
-    };
     const { signal } = options.waiting;
     // A step is sent whole or not at all, also when the segment is asked to hand over.
     this.sender = { client, model, adam: optimization.adam, signal };
     this.collector = { ...this.sender, signal: AbortSignal.any([options.signal, signal]) };
-    this.next = this.plan(position.collectedThrough + 1, position.nextSeqId, position.tokens);
+    this.passer = new PolicyPasser(input.passing, dependencies.passPolicy);
+    this.feeder = new StepFeeder(
+      { planner: plannerOf(dependencies, input), sender: this.sender, input, signal: this.collector.signal },
+      {
+        step: position.collectedThrough + 1,
+        seqId: position.nextSeqId,
+        tokensBefore: position.tokens,
+        updatesBefore: updatesOf(position),
+      },
+    );
   }
 
   async run(): Promise<SegmentResult> {
     try {
-      await this.refill();
-      while (this.queue.length > 0) {
-        await this.collectHead();
-        if (this.options.signal.aborted) break;
-        await this.refill();
-        if (this.isTimeUp()) break;
-      }
+      await this.trainSteps();
       if (this.input.savesAtEnd) await this.saveReached();
+      if (this.input.saveHere) await this.saveHere(this.input.saveHere);
     } catch (error) {
       if (!this.canHandOver(error)) throw error;
     }
     return this.result();
   }
 
-  private plan(step: number, seqId: number, tokensBefore: number): PlannedStep {
-    const timed = this.input.timedSteps.find((candidate) => candidate.step === step);
-    return planStep(this.planner, {
-      step,
-      seqId,
-      tokensBefore,
-      timedSchedules: timed?.schedules ?? [],
-      evaluatedThrough: this.input.evaluatedThrough,
-      lastStep: this.input.stopAt ?? this.input.plan.totalSteps,
-    });
-  }
-
-  /** Keeps one step running and `submitAhead` queued behind it, up to a blocking evaluation. */
-  private async refill(): Promise<void> {
-    while (this.queue.length <= this.input.plan.submitAhead && !this.isBlocked) {
-      const planned = this.next;
-      if (planned.step > this.input.throughStep) return;
-      this.queue.push(await this.submit(planned));
-      this.isBlocked = planned.isBlocking;
-      this.next = this.plan(planned.step + 1, planned.firstSeqId + planned.requestCount, planned.tokensAfter);
+  private async trainSteps(): Promise<void> {
+    const { feeder } = this;
+    await feeder.refill();
+    while (await this.hasHead()) {
+      await this.collectHead();
+      if (this.options.signal.aborted) return;
+      await feeder.refill();
+      if (this.isTimeUp()) return;
     }
   }
 
-  private async submit(planned: PlannedStep): Promise<SubmittedStep> {
-    const sent = this.input.position.inFlight.find(({ step }) => step === planned.step);
-    if (sent) return adoptStep(planned, sent);
-    this.isSubmitting = true;
-    const submitted = await submitStep(this.sender, planned);
-    this.isSubmitting = false;
-    return submitted;
+  /** Whether there is a step to collect. One whose batch is still being sampled is sent part by part, or waited for. */
+  private async hasHead(): Promise<boolean> {
+    const { feeder } = this;
+    const { rollouts } = this.input.plan;
+    if (feeder.queue.length === 0 && rollouts && !feeder.isExhausted) {
+      if (rollouts.isStreamed) await feeder.stream();
+      else await this.awaitRollouts();
+    }
+    return feeder.queue.length > 0;
+  }
+
+  /** For as long as a segment may take: what takes longer is the run's to wait for. */
+  private async awaitRollouts(): Promise<void> {
+    const { feeder } = this;
+    while (feeder.queue.length === 0 && !this.isTimeUp() && !this.collector.signal.aborted) {
+      await after(AWAIT_EVERY_MS);
+      await feeder.refill();
+    }
   }
 
   private async collectHead(): Promise<void> {
-    const [head] = this.queue;
+    const { queue } = this.feeder;
+    const [head] = queue;
     if (!head) return;
     const { planned } = head;
-    const answers = await collectStep(this.collector, head);
+    const answers = await this.whileFeeding(collectStep(this.collector, head));
     this.dependencies.journals.record(planned, answers);
-    this.queue.shift();
+    queue.shift();
     this.position = {
       ...this.position,
       collectedThrough: planned.step,
       nextSeqId: planned.firstSeqId + planned.requestCount,
       tokens: planned.tokensAfter,
+      ...(this.input.plan.rollouts && { updates: planned.updatesAfter }),
     };
-    if (planned.schedules.length > 0 && answers.samplerPath !== null) {
-      this.snapshots.push({
-        step: planned.step,
-        samplerPath: answers.samplerPath,
-        schedules: planned.schedules,
-        isCheckpoint: planned.checkpoint?.kind === 'periodic' || planned.checkpoint?.kind === 'final',
-      });
-    }
+    this.noteSnapshots(planned, answers);
+    if (!this.options.signal.aborted) await this.passer.offer(planned, answers);
     this.options.onProgress(planned.step);
-    await this.retireRolling(planned);
+    await planned.batch?.report?.();
+    await retireRolling(this.dependencies, planned);
+  }
+
+  /** Rollouts that are done meanwhile are sent at once, so that the service has the next step when it ends this one. */
+  private async whileFeeding<Value>(collecting: Promise<Value>): Promise<Value> {
+    if (!this.isAhead) return collecting;
+    const done = collecting.then(
+      () => true,
+      () => true,
+    );
+    while (!(await Promise.race([done, after(FEED_EVERY_MS)]))) await this.feeder.refill();
+    return collecting;
+  }
+
+  /** Steps are sampled while others are trained. */
+  private get isAhead(): boolean {
+    return (this.input.plan.rollouts?.maxStepsOffPolicy ?? 0) > 0;
+  }
+
+  private noteSnapshots(planned: PlannedStep, { samplerPath }: StepAnswers): void {
+    if (samplerPath === null) return;
+    const { step, schedules, checkpoint, isAsked } = planned;
+    const isCheckpoint = checkpoint?.kind === 'periodic' || checkpoint?.kind === 'final';
+    if (isAsked || schedules.length > 0) this.snapshots.push({ step, samplerPath, schedules, isCheckpoint });
+    if (this.input.plan.rollouts) this.policy = { step, samplerPath, isCheckpoint };
   }
 
   /** Saves where training stands, unless a checkpoint is there already. */
   private async saveReached(): Promise<void> {
     const { plan } = this.input;
-    const { collectedThrough: step, nextSeqId, tokens } = this.position;
-    if (this.queue.length > 0 || step < 1 || checkpointDueAt(plan.checkpoints, step, plan.totalSteps)) return;
-    const planned = planSave({ step, seqId: nextSeqId, tokens, ttlSeconds: plan.checkpoints.ttlSeconds });
-    const answers = await collectStep(this.collector, await submitStep(this.sender, planned));
-    this.dependencies.journals.record(planned, answers);
-    this.position = { ...this.position, nextSeqId: nextSeqId + planned.requestCount };
+    const { collectedThrough: step } = this.position;
+    if (this.feeder.queue.length > 0 || step < 1 || checkpointDueAt(plan.checkpoints, step, plan.totalSteps))
+      return;
+    const { ttlSeconds } = plan.checkpoints;
+    await this.save(this.planSave('reached', ttlSeconds));
   }
 
-  /** Only the newest rolling checkpoint is kept. One that cannot be deleted expires by itself. */
-  private async retireRolling({ step, checkpoint }: PlannedStep): Promise<void> {
-    const path = checkpoint ? this.dependencies.journals.retiredBy(step) : null;
-    if (path === null) return;
-    try {
-      await this.dependencies.client.deleteCheckpoint(path);
-    } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-    }
+  /**
+   * Saves between two steps, for a run that stands still. It is done whole or not at all: a request that was sent and not
+   * accounted for would take the next step's seq id.
+   */
+  private async saveHere(kind: SaveHere): Promise<void> {
+    const step = this.position.collectedThrough;
+    this.isSavingHere = true;
+    const answers = await this.save(this.planSave(kind, null));
+    this.isSavingHere = false;
+    const { samplerPath } = answers;
+    if (samplerPath === null) return;
+    if (isPolicy(kind)) this.policy = { step, samplerPath, isCheckpoint: false };
+    else this.snapshots.push({ step, samplerPath, schedules: [], isCheckpoint: false });
+  }
+
+  private planSave(kind: 'reached' | SaveHere, ttlSeconds: number | null): PlannedStep {
+    const { collectedThrough: step, nextSeqId: seqId, tokens } = this.position;
+    return planSave({ step, seqId, tokens, updates: updatesOf(this.position), ttlSeconds, kind });
+  }
+
+  private async save(planned: PlannedStep): Promise<StepAnswers> {
+    const answers = await collectStep(this.collector, await submitStep(this.sender, planned));
+    this.dependencies.journals.record(planned, answers);
+    this.position = {
+      ...this.position,
+      nextSeqId: planned.firstSeqId + planned.requestCount,
+    };
+    await retireRolling(this.dependencies, planned);
+    return answers;
   }
 
   private isTimeUp(): boolean {
     const elapsedMs = this.dependencies.now() - this.startedAt;
     if (elapsedMs >= this.input.maxSeconds * 1000) return true;
+    // The next rollouts are sampled from the weights just saved.
+    if (this.isAhead) return true;
     return this.snapshots.length > 0 && elapsedMs >= SNAPSHOT_HANDOVER_MS;
   }
 
@@ -223,11 +242,12 @@ class Segment {
       this.lost = error.message;
       return true;
     }
-    if (this.isSubmitting && !this.input.model.deduplicates) {
+    if (this.feeder.isSubmitting && !this.input.model.deduplicates) {
       this.lost =
         'The service may or may not have taken a request, and would compute it twice if it were resent.';
       return true;
     }
+    if (this.isSavingHere) return false;
     // What was submitted is collected by its promise, whoever collects it.
     if (this.options.signal.aborted || this.options.waiting.reason() !== null) return true;
     if (!(error instanceof DomainError) || !WAITED_FOR.includes(error.code)) return false;
@@ -237,7 +257,7 @@ class Segment {
 
   private result(): SegmentResult {
     const { position, lost } = this;
-    const queue = lost === null ? this.queue : [];
+    const queue = lost === null ? this.feeder.queue : [];
     return {
       position: {
         ...position,
@@ -245,6 +265,8 @@ class Segment {
         inFlight: queue.map(({ planned, requestIds }) => ({ step: planned.step, requestIds })),
       },
       snapshots: this.snapshots,
+      ...(this.policy && { policy: this.policy }),
+      ...(this.passer.passedOn !== null && { passedOn: this.passer.passedOn }),
       seconds: (this.dependencies.now() - this.startedAt) / 1000,
       waitingFor: this.waitingFor,
       lost,
@@ -255,10 +277,18 @@ class Segment {
   /** An earlier attempt may have got further than this one did. */
   private sentThrough(): number {
     if (isRepeated(this.input, this.options)) return this.input.throughStep;
-    return this.isSubmitting ? this.next.step : this.next.step - 1;
+    return this.feeder.sentThrough;
   }
 
   private get waitingFor(): string | null {
     return this.options.waiting.reason() ?? this.unreachable;
   }
+}
+
+function after(milliseconds: number): Promise<false> {
+  return new Promise((resolve) => {
+    setTimeout(() => {
+      resolve(false);
+    }, milliseconds);
+  });
 }

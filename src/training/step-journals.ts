@@ -1,6 +1,6 @@
 import { DomainError } from '../core/errors';
 import type { CheckpointRow, MetricsRow, TimingRow } from '../core/run';
-import type { ModelIncarnation, TrainingPlan } from '../core/training-plan';
+import type { ModelIncarnation, SampledStep, TrainingPlan } from '../core/training-plan';
 import type { Journal } from '../stores/fenced-journal';
 import type { RunStore } from '../stores/run-store';
 import { stepMetrics } from './step-metrics';
@@ -13,14 +13,16 @@ import type { StepAnswers } from './step-requests';
  */
 export interface StepJournals {
   record(planned: PlannedStep, answers: StepAnswers): void;
-  /** State path of the rolling checkpoint that the checkpoint of this step makes superfluous, if any. */
-  retiredBy(step: number): string | null;
+  /** State path of the rolling or held checkpoint that the one of this name makes superfluous, if any. */
+  retiredBy(name: string): string | null;
 }
 
 export interface StepJournalOptions {
   readonly plan: TrainingPlan;
   readonly model: ModelIncarnation;
   readonly now: () => Date;
+  /** How long the rollouts of steps took. */
+  readonly sampled?: readonly SampledStep[];
 }
 
 /** What a journal is opened with; rewinds use it to cut rows. */
@@ -163,27 +165,34 @@ export function createStepJournals(borrowed: BorrowedJournals, options: StepJour
       const at = options.now();
       const checkpoint = checkpointRow(options, planned, answers);
       if (checkpoint) checkpoints.append(checkpoint);
-      if (planned.chunks.length === 0) return;
+      if (planned.batch === null) return;
       timing.append({
         step: planned.step,
         at: at.toISOString(),
         'time/step': (at.getTime() - lastAt) / 1000,
+        ...samplingTime(options, planned.step),
+        ...planned.batch.timing,
       });
       lastAt = at.getTime();
       metrics.append(stepMetrics(options.plan, planned, answers));
     },
-    retiredBy(step) {
+    retiredBy(name) {
       const rows = borrowed.current().checkpoints.rows();
-      const index = rows.findIndex((row) => row.step === step);
+      const index = rows.findLastIndex((row) => row.name === name);
       const previous = rows[index - 1];
       return previous?.rolling ? previous.state_path : null;
     },
   };
 }
 
+function samplingTime({ sampled = [] }: StepJournalOptions, step: number): Record<string, number> {
+  const found = sampled.find((one) => one.step === step);
+  return found ? { 'time/sampling': found.seconds } : {};
+}
+
 function checkpointRow(
   { plan, model }: StepJournalOptions,
-  { step, checkpoint, tokensAfter }: PlannedStep,
+  { step, checkpoint, tokensAfter, updatesAfter }: PlannedStep,
   { statePath, samplerPath }: StepAnswers,
 ): CheckpointRow | null {
   if (!checkpoint) return null;
@@ -199,6 +208,7 @@ function checkpointRow(
     elapsed_tokens: tokensAfter,
     lineage: model.lineage,
     incarnation: model.incarnation,
-    ...(checkpoint.kind === 'rolling' && { rolling: true }),
+    ...(plan.rollouts && { updates: updatesAfter }),
+    ...((checkpoint.kind === 'rolling' || checkpoint.kind === 'held') && { rolling: true }),
   };
 }

@@ -1,5 +1,4 @@
 import { METRIC_KEYS } from '../core/metrics/metric-keys';
-import { supervisedMetrics } from '../core/metrics/supervised-metrics';
 import type { MetricsRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
 import type { PlannedStep } from './step-plan';
@@ -7,21 +6,16 @@ import type { StepAnswers } from './step-requests';
 
 /** One row of `metrics.jsonl`: only what config, data and seed determine. */
 export function stepMetrics(plan: TrainingPlan, planned: PlannedStep, answers: StepAnswers): MetricsRow {
-  const sequences = planned.examples.map(({ datum, counted, countedBytes }, index) => ({
-    logprobs: answers.forwardBackward?.logprobs[index] ?? [],
-    weights: datum.lossInputs['weights'] ?? [],
-    counted,
-    countedBytes,
-  }));
+  const { batch, step, updatesAfter } = planned;
   return {
-    step: planned.step,
-    ...supervisedMetrics(sequences),
+    step,
+    ...batch?.metrics(answers.forwardBackward?.logprobs ?? [], answers.remeasured?.logprobs ?? []),
     [METRIC_KEYS.learningRate]: planned.learningRate,
-    [METRIC_KEYS.updates]: planned.step,
+    [METRIC_KEYS.updates]: updatesAfter,
     ...engineMetrics('train', answers.forwardBackward?.metrics ?? {}),
     ...engineMetrics('optim', answers.optimizer),
-    [METRIC_KEYS.epoch]: Math.floor((planned.step - 1) / plan.stepsPerEpoch),
-    [METRIC_KEYS.doneFraction]: planned.step / plan.totalSteps,
+    [METRIC_KEYS.epoch]: batch?.epoch ?? 0,
+    [METRIC_KEYS.doneFraction]: step / plan.totalSteps,
   };
 }
 

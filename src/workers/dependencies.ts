@@ -3,14 +3,29 @@ import { join } from 'node:path';
 import { createRunStore } from '../stores/run-store';
 import { tokenizerOf } from '../renderers/model-tokenizer';
 import type { RunDependencies } from '../activities/run-activities';
+import { createPythonLink } from '../activities/python-link';
 import type { WorkerDescription } from '../activities/worker-activities';
+import type { Tokenizer } from '../core/tokenizer';
 import { EVERSTEP_VERSION } from '../core/version';
+import type { BenchmarkDependencies } from '../activities/benchmark-activities';
 import type { TrainingDependencies } from '../activities/training-activities';
+import { createBenchmarkRowReader } from '../evaluation/benchmarks/benchmark-rows';
+import type { PythonLink } from '../evaluation/python/python-link';
+import type { JudgeAccess } from '../evaluation/judges/judge-access';
+import { createPermitPool } from '../evaluation/runner/permits';
 import { createActiveRuns } from '../training/active-runs';
 import { checkEvaluators } from '../training/check-evaluators';
 import { createDatasetReader } from '../training/dataset-source';
+import type { EngineAccess } from '../training/engine-access';
 import { createEngineAccess } from '../training/engine-access';
+import { createModelAccess } from '../training/model-access';
+import { pluginsOf } from '../training/plugin-file';
 import type { EvaluateSnapshotDependencies } from '../training/evaluate-snapshot';
+import type { SampleRolloutsDependencies } from '../training/reinforcement/sample-rollouts';
+import { createSamplingRuns } from '../training/reinforcement/sampling-runs';
+import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
+import { createInspectAccess } from './inspect-access';
+import { createJudgeAccess } from './judge-access';
 import type { RunWorkersOptions } from './worker-options';
 
 export interface WorkerDependencies {
@@ -18,6 +33,8 @@ export interface WorkerDependencies {
   readonly runs: RunDependencies;
   readonly training: TrainingDependencies;
   readonly evaluation: EvaluateSnapshotDependencies;
+  readonly benchmarks: BenchmarkDependencies;
+  readonly rollouts: SampleRolloutsDependencies;
 }
 
 /** A segment that cannot reach the service hands the wait to its run, which shows it. */
@@ -27,43 +44,100 @@ const EVALUATION_PATIENCE_MS = 60_000;
 
 /** Wires what activities need. One set a process, shared by its roles. */
 export function createDependencies(
-  options: Omit<RunWorkersOptions, 'connection' | 'roles' | 'concurrency' | 'logger'>,
+  options: Omit<RunWorkersOptions, 'connection' | 'roles' | 'concurrency' | 'logger'> &
+    Partial<Pick<RunWorkersOptions, 'logger'>>,
   stopping: AbortSignal,
 ): WorkerDependencies {
   mkdirSync(options.store, { recursive: true });
-  const hub = {
-    cacheFolder: options.cacheFolder ?? join(options.dataFolder, 'cache'),
-    ...(options.huggingFaceToken !== undefined && { token: options.huggingFaceToken }),
-  };
+  const hub = hubOf(options);
   const store = createRunStore(options.store);
   const engines = createEngineAccess({ ...options.engine, unreachableAfterMs: TRAINING_PATIENCE_MS });
   const patientEngines = createEngineAccess({
     ...options.engine,
     unreachableAfterMs: EVALUATION_PATIENCE_MS,
   });
-  const runs = createActiveRuns(store, engines);
-  const readDataset = createDatasetReader(hub);
+  const python = createPythonLink();
+  const readDataset = createDatasetReader({
+    ...hub,
+    python: { link: python, folder: join(options.store, 'python') },
+  });
   const tokenizer = (model: string) => tokenizerOf(model, hub);
   const now = () => new Date();
+  const readBenchmarkRows = (folder = options.benchmarkDataFolder) =>
+    createBenchmarkRowReader({ hub, ...(folder !== undefined && { dataFolder: folder }) });
+  const loadPlugins = (file: string | undefined) => pluginsOf(file ?? options.plugins);
+  const runs = createActiveRuns(store, engines, loadPlugins);
+  const environments = {
+    readBenchmarkRows: readBenchmarkRows(),
+    loadPlugins,
+    pythonEnvironments: { link: python, folder: join(options.store, 'python') },
+  };
+  const sampling = createSamplingRuns(store, environments);
+  const permitsOf = createPermitPool();
+  const asking = { engines: patientEngines, tokenizer, python, permitsOf, now };
+  const judges = createJudgeAccess(options, { ...asking, runs: store });
+  const inspect = createInspectAccess(options);
   return {
     description: { everstepVersion: EVERSTEP_VERSION, node: process.version },
     runs: {
-      store,
-      engines,
-      runs,
-      readDataset,
-      tokenizerOf: tokenizer,
-      checkEvaluators: checkEvaluators(options.plugins),
+      ...{ store, engines, runs, readDataset, tokenizerOf: tokenizer },
+      checkEvaluators: checkEvaluators(options.plugins, python),
+      ...environments,
       now,
     },
     training: { store, engines, runs, stopping },
     evaluation: {
-      store,
-      engines: patientEngines,
-      readDataset,
-      tokenizerOf: tokenizer,
-      now,
+      ...{ store, engines: patientEngines, readDataset, tokenizerOf: tokenizer, sampling },
+      ...{ python, judges, inspect, now },
+      readBenchmarkRows: readBenchmarkRows(),
       ...(options.plugins !== undefined && { plugins: options.plugins }),
     },
+    benchmarks: benchmarkDependencies(options, { ...asking, readBenchmarkRows, judges, inspect }),
+    rollouts: { ...environments, store, engines, tokenizerOf: tokenizer, sampling },
+  };
+}
+
+function hubOf({
+  cacheFolder,
+  dataFolder,
+  huggingFaceToken,
+  huggingFaceUrl,
+}: Pick<RunWorkersOptions, 'cacheFolder' | 'dataFolder' | 'huggingFaceToken' | 'huggingFaceUrl'>) {
+  return {
+    cacheFolder: cacheFolder ?? join(dataFolder, 'cache'),
+    ...(huggingFaceToken !== undefined && { token: huggingFaceToken }),
+    ...(huggingFaceUrl !== undefined && { hubUrl: huggingFaceUrl }),
+  };
+}
+
+interface BenchmarkParts {
+  readonly readBenchmarkRows: BenchmarkDependencies['readBenchmarkRows'];
+  readonly engines: EngineAccess;
+  readonly tokenizer: (model: string) => Promise<Tokenizer>;
+  readonly python: PythonLink;
+  readonly judges: JudgeAccess;
+  readonly inspect: InspectAccess;
+  readonly permitsOf: BenchmarkDependencies['permitsOf'];
+  readonly now: () => Date;
+}
+
+function benchmarkDependencies(
+  options: Pick<RunWorkersOptions, 'dataFolder' | 'openaiApiKey' | 'plugins'>,
+  { readBenchmarkRows, engines, tokenizer, python, judges, inspect, permitsOf, now }: BenchmarkParts,
+): BenchmarkDependencies {
+  return {
+    readBenchmarkRows,
+    loadPlugins: (file) => pluginsOf(file ?? options.plugins),
+    python,
+    judges,
+    inspect,
+    models: createModelAccess({
+      engines,
+      tokenizerOf: tokenizer,
+      sharedFolder: join(options.dataFolder, 'endpoints'),
+      ...(options.openaiApiKey !== undefined && { openaiApiKey: options.openaiApiKey }),
+    }),
+    permitsOf,
+    now,
   };
 }

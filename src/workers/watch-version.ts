@@ -3,6 +3,7 @@ import type { temporal } from '@temporalio/proto';
 import type { Logger } from 'pino';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
+import { makeCurrentCommand } from '../config/worker-version';
 
 /** What Temporal gives the workers of a version. */
 export type VersionStanding =
@@ -122,16 +123,9 @@ function report({ version, server, logger }: WatchVersionOptions, standing: Vers
       logger.warn(
         { ...fields, current: standing.current },
         `${name} is not current (${standing.current ?? 'no version'} is): this worker gets no new work. ` +
-          `To make it current: ${commandFor(version, server)}`,
+          `To make it current: ${makeCurrentCommand(version, server)}`,
       );
   }
-}
-
-function commandFor({ deploymentName, buildId }: WorkerVersion, { address, namespace }: TemporalAddress) {
-  return (
-    'temporal worker deployment set-current-version --yes ' +
-    `--deployment-name ${deploymentName} --build-id ${buildId} --address ${address} --namespace ${namespace}`
-  );
 }
 
 function isFinal(error: unknown): boolean {

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
+import type { SandboxChoice } from '../core/sandbox-choice';
 import type { EngineAccessOptions } from '../training/engine-access';
 
 export interface RunWorkersOptions {
@@ -13,9 +14,21 @@ export interface RunWorkersOptions {
   readonly store: string;
   /** Where files from the hub are kept; default below the data folder. */
   readonly cacheFolder?: string;
+  /** Where programs are kept that were made once for all; default below the data folder. */
+  readonly toolFolder?: string;
   readonly huggingFaceToken?: string;
+  /** A mirror of the hub (HF_ENDPOINT). */
+  readonly huggingFaceUrl?: string;
+  /** Benchmark data put there by hand (EVERSTEP_DATA_DIR). */
+  readonly benchmarkDataFolder?: string;
+  /** Of OpenAI-compatible endpoints. */
+  readonly openaiApiKey?: string;
+  /** Of endpoints that judge; default the one above. */
+  readonly judgeApiKey?: string;
   readonly engine: Omit<EngineAccessOptions, 'unreachableAfterMs'>;
   readonly plugins?: string;
+  /** Where code of models runs; default the best that works here. */
+  readonly sandbox?: SandboxChoice;
   /** The release the workers belong to; without one they take work of any. */
   readonly version?: WorkerVersion;
   readonly logger: Logger;

@@ -5,6 +5,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { DomainError } from '../core/errors';
 import { TASK_QUEUES } from '../core/task-queues';
 import type { WorkerRole } from '../core/task-queues';
+import { processSandboxes } from '../sandboxes/process-sandboxes';
 import { createDependencies } from './dependencies';
 import type { WorkerDependencies } from './dependencies';
 import { DomainFailureInterceptor } from './domain-failure-interceptor';
@@ -30,6 +31,7 @@ const DESCRIBE_LIMIT_MS = 3000;
 /** Starts a worker a role on one connection. The Temporal runtime and its logging are the caller's. */
 export async function runWorkers(options: RunWorkersOptions): Promise<RunningWorkers> {
   const stopping = new AbortController();
+  if (options.sandbox !== undefined) processSandboxes.choose(options.sandbox);
   const connection = await NativeConnection.connect(nativeConnectionOptions(options.connection));
   const dependencies = createDependencies(options, stopping.signal);
   const roles = parseRoles(options.roles);
@@ -45,6 +47,7 @@ export async function runWorkers(options: RunWorkersOptions): Promise<RunningWor
       ended.abort();
       await watching;
       await connection.close();
+      await processSandboxes.close();
     });
   return {
     taskQueues,

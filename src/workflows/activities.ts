@@ -1,5 +1,6 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { EvaluationActivities } from '../activities/evaluation-activities';
+import type { RolloutActivities } from '../activities/rollout-activities';
 import type { RunActivities } from '../activities/run-activities';
 import type { TrainingActivities } from '../activities/training-activities';
 import { TASK_QUEUES } from '../core/task-queues';
@@ -57,10 +58,40 @@ export const keeper = proxyActivities<TrainingActivities>({
   retry: { initialInterval: '1 second', backoffCoefficient: 1, maximumInterval: '5 seconds' },
 });
 
-/** One evaluator on one snapshot; resumes from its journal. */
-export const evaluator = proxyActivities<EvaluationActivities>({
-  taskQueue: TASK_QUEUES.sampling,
+const CELL = {
   startToCloseTimeout: '7 days',
   heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '500 ms', backoffCoefficient: 2, maximumInterval: '30 seconds' },
+} as const;
+
+/** One evaluator on one snapshot; resumes from its journal. What runs answers in sandboxes is done by workers for that. */
+export const evaluator: EvaluationActivities = evaluatorFor(undefined);
+
+/** With a limit of wall time for a cell, all attempts together. */
+export function evaluatorFor(seconds: number | undefined): EvaluationActivities {
+  const limited = { ...CELL, ...(seconds !== undefined && { scheduleToCloseTimeout: seconds * 1000 }) };
+  const sampling = proxyActivities<EvaluationActivities>({ ...limited, taskQueue: TASK_QUEUES.sampling });
+  const grading = proxyActivities<EvaluationActivities>({ ...limited, taskQueue: TASK_QUEUES.grading });
+  return {
+    async evaluateCell(input) {
+      const cell = await sampling.evaluateCell(input);
+      return cell.isForGrading ? grading.evaluateCell(input) : cell;
+    },
+  };
+}
+
+/** An evaluator whose answers are stored and judged again. */
+export const judge = proxyActivities<EvaluationActivities>({ ...CELL, taskQueue: TASK_QUEUES.judging });
+
+/** Rollouts of a step. What keeps them waiting is shown by the run, so it is not retried unseen. */
+export const roller = proxyActivities<RolloutActivities>({
+  taskQueue: TASK_QUEUES.sampling,
+  startToCloseTimeout: '7 days',
+  heartbeatTimeout: '5 seconds',
+  retry: {
+    initialInterval: '250 ms',
+    backoffCoefficient: 1.5,
+    maximumInterval: '10 seconds',
+    nonRetryableErrorTypes: ['unreachable', 'engine-busy', 'store-full', 'checkpoint-missing'],
+  },
 });

@@ -1,3 +1,12 @@
+export { askPython } from './ask-python';
+export { backfill } from './backfill';
+export * from './backfill-contracts';
+export * from './benchmark-contracts';
+export { canary } from './canary';
+export * from './canary-contracts';
 export * from './contracts';
 export { evaluateCheckpoint } from './evaluate-checkpoint';
+export { runBenchmark } from './run-benchmark';
+export { runEvaluator } from './run-evaluator';
+export { trainReinforcement } from './train-reinforcement';
 export { trainSupervised } from './train-supervised';

@@ -1,5 +1,6 @@
 import { drawPlan } from './chaos-run';
 import { findDifferences, findViolations } from './compare';
+import { VARIANTS } from './configs';
 import { EVENT_KINDS } from './events';
 import type { Outcome } from './outcome';
 
@@ -11,6 +12,7 @@ const GOOD: Outcome = {
   scores: [SCORE],
   'scores-command': [SCORE],
   checkpoints: ['{"name":"000000","step":0}', '{"name":"000002","step":2}'],
+  rollouts: ['1/0.jsonl a1'],
   cells: ['2/arithmetic {"scores":[]}'],
   answers: ['2/arithmetic {"example_id":"one"}'],
 };
@@ -30,6 +32,7 @@ test.each<[string, Partial<Outcome>, RegExp]>([
   ['a lost score', { scores: [] }, /^scores: 1 missing/],
   ['a failed score', { scores: [SCORE.replace('accuracy', 'error')] }, /scores.jsonl: failed/],
   ['an answer asked for twice', { answers: [...GOOD.answers, ...GOOD.answers] }, /^answers: 1 instead/],
+  ['a rollout that is another', { rollouts: ['1/0.jsonl a2'] }, /^rollouts: 1 missing/],
   ['rows in another order', { checkpoints: [...GOOD.checkpoints].reverse() }, /another order/],
 ])('finds %s', (_name, change, expected) => {
   const run = { ...GOOD, ...change };
@@ -40,14 +43,17 @@ test.each<[string, Partial<Outcome>, RegExp]>([
 });
 
 test('draws the same plan for a seed, and another one for another seed', () => {
-  const plans = [7, 7, 8].map((seed) => drawPlan(seed, EVENT_KINDS, 100));
+  const plans = [7, 7, 8].map((seed) => drawPlan(seed, EVENT_KINDS, { steps: 100, variants: VARIANTS }));
 
   expect(plans[0]).toEqual(plans[1]);
   expect(plans[0]?.events).not.toEqual(plans[2]?.events);
 });
 
 test('draws every kind of event sooner or later, within the run', () => {
-  const events = Array.from({ length: 100 }, (_, seed) => drawPlan(seed, EVENT_KINDS, 100).events).flat();
+  const events = Array.from(
+    { length: 100 },
+    (_, seed) => drawPlan(seed, EVENT_KINDS, { steps: 100, variants: VARIANTS }).events,
+  ).flat();
 
   expect(new Set(events.map(({ kind }) => kind)).size).toBe(EVENT_KINDS.length);
   expect(events.every(({ afterStep }) => afterStep >= 0 && afterStep <= 100)).toBe(true);

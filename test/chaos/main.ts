@@ -1,8 +1,10 @@
 /**
  * Trains under disturbances drawn from a seed and compares what each run leaves with what an undisturbed one leaves.
  *
- *     npm run chaos -- [--runs N] [--seed S] [--steps n] [--events a,b] [--minutes m] [--program folder] [--keep]
+ *     npm run chaos -- [--kind train|rl|eval] [--runs N] [--seed S] [--steps n] [--events a,b] [--minutes m] [--program folder] [--keep]
  *
+ * `--kind rl` trains by reinforcement, in turns, in parts and ahead; `--kind eval` disturbs evaluations instead, which have
+ * events of their own and no steps.
  * `--minutes` ends after the run under way; `--program` is a checkout other than this one. Ends with 1 where a run differs, and says how to repeat it.
  */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -11,30 +13,32 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { copyBuilds } from './builds';
 import { drawPlan, runChaos, runReference } from './chaos-run';
-import type { Setting, Verdict } from './chaos-run';
+import type { Reference, Setting, Verdict } from './chaos-run';
 import type { Variant } from './configs';
+import { RL_VARIANTS, VARIANTS } from './configs';
+import { runEvalSeeds } from './eval-main';
 import { unmountLeftovers, whyNoSmallDisk } from './disk';
 import type { EventKind } from './events';
 import { describeEvent, EVENT_KINDS } from './events';
-import type { Observed } from './outcome';
 import { describeLine, printTable } from './report';
 
 const PREFIX = 'everstep-chaos-';
 
 const OPTIONS = {
+  kind: { type: 'string', default: 'train' },
   runs: { type: 'string', default: '5' },
   seed: { type: 'string', default: '1' },
-  steps: { type: 'string', default: '100' },
+  steps: { type: 'string' },
   events: { type: 'string', default: '' },
   minutes: { type: 'string', default: '0' },
   program: { type: 'string', default: path.join(__dirname, '..', '..') },
   keep: { type: 'boolean', default: false },
 } as const;
 const USAGE =
-  'npm run chaos -- [--runs N] [--seed S] [--steps n] [--events a,b] [--minutes m] [--program folder] [--keep]';
+  'npm run chaos -- [--kind train|rl|eval] [--runs N] [--seed S] [--steps n] [--events a,b] [--minutes m] [--program folder] [--keep]';
 
 const values = readOptions();
-const steps = wholeNumber('steps', values.steps);
+const steps = wholeNumber('steps', values.steps ?? (values.kind === 'rl' ? '30' : '100'));
 
 function readOptions() {
   try {
@@ -47,6 +51,9 @@ function readOptions() {
 
 async function main(): Promise<number> {
   removeLeftovers();
+  if (values.kind === 'eval') return evaluations();
+  if (values.kind !== 'train' && values.kind !== 'rl')
+    throw new Error(`--kind is "${values.kind}". Known: train, rl, eval.`);
   const kinds = chooseKinds();
   const folder = mkdtempSync(path.join(os.tmpdir(), `${PREFIX}${process.pid}-`));
   const builds = await copyBuilds(path.resolve(values.program), path.join(folder, 'builds'));
@@ -55,17 +62,30 @@ async function main(): Promise<number> {
   const failed = verdicts.filter(({ problems }) => problems.length > 0);
   for (const { plan } of failed) {
     const events = values.events === '' ? '' : ` --events ${values.events}`;
-    console.log(`Repeat: npm run chaos -- --runs 1 --seed ${plan.seed} --steps ${steps}${events}`);
+    const kind = values.kind === 'rl' ? '--kind rl ' : '';
+    console.log(`Repeat: npm run chaos -- ${kind}--runs 1 --seed ${plan.seed} --steps ${steps}${events}`);
   }
   if (failed.length > 0 || values.keep) console.log(`Folders and logs: ${folder}`);
   else rmSync(folder, { recursive: true, force: true });
   return failed.length > 0 ? 1 : 0;
 }
 
+function evaluations(): Promise<number> {
+  return runEvalSeeds({
+    runs: wholeNumber('runs', values.runs),
+    seed: wholeNumber('seed', values.seed),
+    events: values.events.split(',').filter((name) => name !== ''),
+    minutes: Number(values.minutes),
+    program: values.program,
+    keep: values.keep,
+  });
+}
+
 async function runAll({ folder, builds }: Setting, kinds: readonly EventKind[]): Promise<Verdict[]> {
   const minutes = Number(values.minutes);
   const deadline = minutes > 0 ? performance.now() + minutes * 60_000 : Infinity;
-  const references = new Map<Variant, Observed>();
+  const references = new Map<Variant, Reference>();
+  const variants = values.kind === 'rl' ? RL_VARIANTS : VARIANTS;
   const verdicts: Verdict[] = [];
   const inFolder = async <Result>(
     name: string,
@@ -76,7 +96,7 @@ async function runAll({ folder, builds }: Setting, kinds: readonly EventKind[]):
     return run({ folder: place, builds });
   };
   for (let index = 0; index < wholeNumber('runs', values.runs) && performance.now() < deadline; index++) {
-    const plan = drawPlan(wholeNumber('seed', values.seed) + index, kinds, steps);
+    const plan = drawPlan(wholeNumber('seed', values.seed) + index, kinds, { steps, variants });
     const { variant, seed } = plan;
     const reference =
       references.get(variant) ??

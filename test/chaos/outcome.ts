@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { RUN } from './site';
@@ -6,7 +7,15 @@ import type { Site } from './site';
 /** What a run leaves, an aspect a list of lines, without what may differ: times, and where the engine keeps things. */
 export type Outcome = Readonly<Record<Aspect, readonly string[]>>;
 type Aspect =
-  'status' | 'weights' | 'metrics' | 'scores' | 'scores-command' | 'checkpoints' | 'cells' | 'answers';
+  | 'status'
+  | 'weights'
+  | 'metrics'
+  | 'scores'
+  | 'scores-command'
+  | 'checkpoints'
+  | 'rollouts'
+  | 'cells'
+  | 'answers';
 
 interface Shown {
   readonly status: string;
@@ -47,9 +56,21 @@ export async function observe(site: Site): Promise<Observed> {
       scores: rowsOf(site.read('scores.jsonl'), ['at']).sort(),
       'scores-command': told.scores.map((row) => textOf(row, ['at'])).sort(),
       checkpoints: rowsOf(site.read('checkpoints.jsonl'), PHYSICAL),
+      rollouts: readRollouts(site),
       ...readCells(path.join(site.runFolder, 'evals'), site),
     },
   };
+}
+
+/** What each group was, bit by bit. */
+function readRollouts(site: Site): string[] {
+  return list(path.join(site.runFolder, 'rollouts')).flatMap((step) =>
+    list(path.join(site.runFolder, 'rollouts', step))
+      .filter((name) => name.endsWith('.jsonl'))
+      .map(
+        (name) => `${step}/${name} ${hash('sha256', site.read(path.join('rollouts', step, name)), 'hex')}`,
+      ),
+  );
 }
 
 function readCells(folder: string, site: Site): Pick<Outcome, 'cells' | 'answers'> {

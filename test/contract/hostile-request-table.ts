@@ -109,6 +109,17 @@ export const ROUTES: Readonly<Record<string, Route>> = {
       optimizer: true,
     }),
   },
+  'POST /api/v1/save_weights_external': {
+    body: (names) => ({ ...saving(names), age_encryption_recipients: [] }),
+  },
+  'POST /api/v1/copy_weights': {
+    body: ({ model, session: id }) => ({
+      source_path: `tinker://${model}/weights/kept`,
+      session_id: id,
+      model_seq_id: 8,
+      ttl_seconds: 60,
+    }),
+  },
   'POST /api/v1/forward_backward': {
     body: ({ model }) => ({ model_id: model, seq_id: null, forward_backward_input: tensors }),
   },
@@ -156,6 +167,26 @@ export const ROUTES: Readonly<Record<string, Route>> = {
   'DELETE /api/v1/training_runs/:run/checkpoints/:kind/:name/publish': { body: null, params: checkpoint },
   'GET /api/v1/training_runs/:run/checkpoints/:kind/:name/archive': { body: null, params: checkpoint },
   'GET /api/v1/training_runs/:run/checkpoints/:kind/:name/archive.tar.gz': { body: null, params: checkpoint },
+  'GET /api/v1/training_runs/:run/checkpoints/:kind/:name/external_weights_urls': {
+    body: null,
+    params: checkpoint,
+  },
+  'GET /api/v1/training_runs/:run/checkpoints/:kind/:name/files/:file': {
+    body: null,
+    params: (names) => ({ ...checkpoint(names), file: 'model.safetensors' }),
+  },
+  'POST /api/v1/auth/token': { body: () => ({}) },
+  'GET /api/v1/auth/apikey/me': { body: null },
+  'DELETE /api/v1/auth/apikey/me': { body: null },
+  'GET /api/v1/audit': { body: null },
+  'GET /api/v1/billing/usage/events': { body: null },
+  'GET /api/v1/billing/usage/checkpoints/current': { body: null },
+  'PUT /api/v1/sessions/:id/project': { body: () => ({ project_id: 'p' }), params: session },
+  'POST /api/v1/sessions/search': { body: () => ({ limit: 50 }) },
+  'GET /api/v1/sessions/:id/trace_export': { body: null, params: session },
+  'POST /api/v1/create_custom_loss': { body: (names) => ({ session_id: names.session }) },
+  'POST /api/v1/join_sampling_session': { body: ({ sampler }) => ({ sampling_session_id: sampler }) },
+  'POST /api/v1/retrieve_futures': { body: () => ({ retrieved_request_ids: [] }) },
   'GET /api/v1/training_runs': { body: null, query: page },
   'GET /api/v1/training_runs/:run': { body: null, params: one },
 };

@@ -256,6 +256,18 @@ describe('what it refuses', () => {
     });
   });
 
+  test('a message of too many parts, before any of them is built', async () => {
+    const { url } = await serve();
+    const headers = { 'x-api-key': await tokenOf(url), 'content-type': 'application/x-protobuf' };
+    const emptyDatum = [0x1a, 0];
+    const body = Uint8Array.from({ length: 2 * 1_100_000 }, (_, index) => emptyDatum[index % 2] ?? 0);
+
+    const reply = await fetch(`${url}/api/v1/forward_backward`, { method: 'POST', headers, body });
+
+    expect(reply.status).toBe(400);
+    expect(((await reply.json()) as { detail: string }).detail).toContain('more than 1000000 parts');
+  });
+
   test('a request above its size limit, saying so', async () => {
     const { connect } = await serve({ maxBodyBytes: 300 });
     const client = connect();

@@ -49,7 +49,7 @@ describe('a run on a strict service', () => {
       alsoOffers: CATALOGUE,
       refusedLosses,
     });
-    stack = await TestStack.start(6, { strict, longPollMs: 200 });
+    stack = await TestStack.start({ strict, longPollMs: 200 });
     await stack.startWorkers({ apiKey: KEY });
     runs = new TestRuns(stack);
     const report = await runs.train('undisturbed', runs.config());
@@ -214,7 +214,7 @@ describe('a run on a strict service', () => {
 test('a session that ended while no worker lived costs a rewind, and the weights are the same', async () => {
   const strict = new StrictMode({ apiKeys: [KEY] });
   // Longer than the client's heartbeats are apart.
-  const stack = await TestStack.start(6, { strict, sessionTimeoutMs: 12_000 });
+  const stack = await TestStack.start({ strict, sessionTimeoutMs: 12_000 });
   try {
     const runs = new TestRuns(stack);
     await stack.startWorkers({ apiKey: KEY });

@@ -110,9 +110,15 @@ test('a run outlives the release it began under', async () => {
   const config = place.config({ steps: 120, batchSize: 64, evalEvery: 40, saveEvery: 40 });
   const first = await startWorker('1');
   await first.says(SET_CURRENT);
-  expect((await place.run('train', config, '--run', 'released', '--detach')).code).toBe(0);
+  const begun = await place.run('train', config, '--run', 'released', '--detach');
+  expect(begun.code).toBe(0);
   await new Promise((resolve) => setTimeout(resolve, 1500));
   expect(place.runFolders()).toEqual([]);
+  const { note } = await place.ask<{ note: string }>('runs', 'show', 'released');
+  for (const advice of [begun.stderr, note]) {
+    expect(advice).toContain(SET_CURRENT.exec(first.stderr)?.[0]);
+    expect(advice).not.toContain('npx everstep worker');
+  }
 
   const second = await startWorker('2');
   await second.says(SET_CURRENT);
@@ -132,7 +138,7 @@ test('a run outlives the release it began under', async () => {
 }, 240_000);
 
 test('a release that cannot replay holds a run, and going back frees it', async () => {
-  const config = place.config({ steps: 150, batchSize: 64, evalEvery: 0 });
+  const config = place.config({ steps: 600, batchSize: 64, evalEvery: 0 });
   const good = await startWorker('1');
   const bad = startOtherRelease('2');
   await bad.says(SET_CURRENT);
@@ -151,8 +157,8 @@ test('a release that cannot replay holds a run, and going back frees it', async 
   );
 
   expect((await place.run('runs', 'watch', 'held')).code).toBe(0);
-  expect(place.stepsDone('held')).toBe(150);
-  expect(stepsHeld).toBeLessThan(150);
+  expect(place.stepsDone('held')).toBe(600);
+  expect(stepsHeld).toBeLessThan(600);
 }, 240_000);
 
 test('a worker without the flags has no version, and works', async () => {

@@ -1,9 +1,9 @@
+import type { ToolDeclaration } from '../../src/core/completion';
 import type { Message, TrainOnWhat } from '../../src/core/conversation';
 import { TRAIN_ON_WHAT } from '../../src/core/conversation';
 import { findRenderer, RENDERER_NAMES } from '../../src/renderers/find-renderer';
 import { FIXED_DAY } from '../../src/renderers/fixed-day';
 import { recommendedRendererFor, renderersFor } from '../../src/renderers/recommended-renderer';
-import type { ToolDeclaration } from '../../src/renderers/renderer';
 import { CharacterTokenizer, spansOf } from '../unit/renderers/character-tokenizer';
 import { readVectors } from '../unit/renderers/vector-files';
 

@@ -8,8 +8,8 @@ import path from 'node:path';
 import { z } from 'zod';
 import { loadTrainingConfig } from '../../src/config/load-config';
 import { cleanEnvironment, PROGRAM, ROOT, runProgram } from './processes';
-import type { CheckResult, ClientResult } from './results';
-import { failed } from './results';
+import type { ClientResult } from './results';
+import { tryCheck } from './results';
 import type { ScriptRun } from './sdk-suite';
 import { runScript } from './sdk-suite';
 
@@ -32,14 +32,19 @@ export async function runCookbook(suite: Suite): Promise<ClientResult> {
     ['import cookbook: the run trains as the cookbook did', () => compareCurves(suite, theirs)],
   ] as const;
   for (const [name, body] of steps) {
-    const result = await attempt(name, body);
+    const result = await tryCheck(name, body);
     checks.push(result);
     suite.onCheck(result);
   }
   const folder = runFolder(suite);
   if (existsSync(folder))
     checks.push(...(await runScript({ ...suite, script: 'cookbook_read.py', args: [folder] })));
-  return { client, checks };
+  const exported = await tryCheck('export cookbook: an eval run and a store', () => exportResults(suite));
+  suite.onCheck(exported);
+  const outputs = [exportFolder(suite, 'run'), exportFolder(suite, 'store')];
+  if (exported.status === 'passed')
+    checks.push(...(await runScript({ ...suite, script: 'cookbook_results.py', args: outputs })));
+  return { client, checks: [...checks, exported] };
 }
 
 /** The cookbook loads a tokenizer by the model's name; a folder of that name, relative to where it runs, will do. */
@@ -50,17 +55,6 @@ async function prepareFolder(folder: string): Promise<string> {
   const file = path.join(folder, 'conversations.jsonl');
   await writeFile(file, `${shipped.split('\n').slice(0, ROW_COUNT).join('\n')}\n`);
   return file;
-}
-
-async function attempt(name: string, body: () => Promise<string | null>): Promise<CheckResult> {
-  const startedAt = performance.now();
-  try {
-    const detail = await body();
-    const seconds = (performance.now() - startedAt) / 1000;
-    return { check: name, status: 'passed', seconds, detail, fingerprint: null };
-  } catch (error) {
-    return failed(name, error instanceof Error ? error.message.slice(0, 800) : String(error));
-  }
 }
 
 async function importConfig(suite: Suite, theirs: string): Promise<null> {
@@ -84,6 +78,27 @@ async function importConfig(suite: Suite, theirs: string): Promise<null> {
       throw new Error(`${key} is ${JSON.stringify(found)}, expected ${JSON.stringify(value)}`);
   }
   return null;
+}
+
+/** Two eval runs of the base model, exported one by itself and both as a store. */
+async function exportResults(suite: Suite): Promise<null> {
+  const state = ['--data-dir', path.join(suite.folder, 'state')];
+  const model = ['--engine', suite.engineUrl, '--model', 'everstep/tiny', '--max-tokens', '8'];
+  for (const [run, count] of [
+    ['first', '12'],
+    ['second', '20'],
+  ] as const) {
+    const words = ['eval', 'arithmetic', '--run', run, '--max-examples', count, '--samples', '2'];
+    await succeed(suite, [...words, ...model, ...state]);
+  }
+  await succeed(suite, ['export', 'cookbook', 'first', '--output', exportFolder(suite, 'run'), ...state]);
+  const store = path.join(suite.folder, 'state/store');
+  await succeed(suite, ['export', 'cookbook', store, '--output', exportFolder(suite, 'store'), ...state]);
+  return null;
+}
+
+function exportFolder({ folder }: Suite, name: string): string {
+  return path.join(folder, `exported-${name}`);
 }
 
 async function compareCurves(suite: Suite, theirs: string): Promise<string> {

@@ -7,8 +7,9 @@
  *
  * A folder without `.complete` was left half-made and is made again.
  */
+import { hash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readEnvironment } from '../../src/config/environment';
 import { runProgram } from './processes';
@@ -55,6 +56,19 @@ export async function openEnvironment(
   const python = pythonOf(folder);
   const script = `import importlib.metadata; print(importlib.metadata.version("${name}"))`;
   return { name: `${name} ${(await succeed([python, '-c', script])).trim()}`, python };
+}
+
+/** The environment of an example of ours, with what its requirements name. */
+export async function openExample(
+  requirements: string,
+  onInstall: (what: string) => void,
+): Promise<PythonEnvironment> {
+  const wanted = await readFile(requirements, 'utf8');
+  const digest = hash('sha256', wanted, 'hex').slice(0, 12);
+  const folder = path.join(readEnvironment().cacheFolder, LAYOUT, `example-${digest}`);
+  const packages = wanted.split('\n').filter((line) => line !== '');
+  await make({ folder, packages, onInstall });
+  return { name: packages[0]?.replace('==', ' ') ?? 'python', python: pythonOf(folder) };
 }
 
 interface EnvironmentPlan {

@@ -1,36 +1,35 @@
 /**
- * Our engine under the clients of others: the official Python SDK in three generations of its protocol, and
- * tinker-cookbook.
+ * Everstep with the programs of others, and which of them go together.
  *
- *     npm run interop [-- --only sdk,cookbook] [--client 0.25.0] [--check TEXT] [--json]
+ *     npm run interop [-- --only sdk,cookbook,python,environments,inspect,skyrl] [--skyrl operations,survival,clients] [--client 0.25.0]
+ *                     [--check TEXT] [--checkout FOLDER] [--allow-skip] [--json]
  *
- * Environments are installed from PyPI on first use (about 7 GB with PyTorch) and kept in the cache folder.
- * Exit 1 when a check fails; 0 where there is no Python to run them with, which is said.
+ * Python environments are installed from PyPI on first use (about 9 GB, most of it PyTorch) and kept in the cache folder.
+ * Exit 1 when a check of ours fails or a part cannot be set up; with `--allow-skip` the latter is skipped. 0 where
+ * there is no Python to run them with, which is said.
  */
-import { mkdtemp, mkdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { EVERSTEP_VERSION } from '../../src/core/version';
-import { findFreePort } from '../../src/stack/free-port';
-import { runCookbook } from './cookbook-suite';
-import type { PackageVersion } from './environments';
-import { findPython, openEnvironment } from './environments';
-import { startEngine } from './processes';
+import type { Site } from './engine-suite';
+import { checkCookbook, checkSdks, OUR_ENGINE } from './engine-suite';
+import { checkPythonEnvironments } from './environment-suite';
+import { findPython } from './environments';
+import { checkInspect } from './inspect-suite';
 import type { CheckResult, ClientResult, ServerResult } from './results';
-import { compareClients, failed, isPassed, renderMatrix } from './results';
-import { runSdk } from './sdk-suite';
+import { isPassed, renderMatrix, renderServers } from './results';
+import { checkPythonWorker } from './worker-suite';
+import { checkSkyrl, SKYRL_CHOICES } from './skyrl-suite';
 
-/** The last that speaks JSON, the first that speaks only protobuf, and today's. */
-const SDK_VERSIONS = ['0.24.1', '0.25.0', null] as const;
-const SUITES = ['sdk', 'cookbook'] as const;
+const SUITES = ['sdk', 'cookbook', 'python', 'environments', 'inspect', 'skyrl'] as const;
 type SuiteName = (typeof SUITES)[number];
 
-interface Options {
-  readonly suites: readonly SuiteName[];
-  readonly client: string | undefined;
-  readonly check: string | undefined;
-  readonly json: boolean;
+type Options = ReturnType<typeof readOptions>;
+
+interface Outcome {
+  readonly servers: readonly ServerResult[];
+  readonly seconds: Readonly<Partial<Record<SuiteName, number>>>;
 }
 
 async function main(): Promise<number> {
@@ -43,92 +42,79 @@ async function main(): Promise<number> {
   }
   const folder = await mkdtemp(path.join(os.tmpdir(), 'everstep-interop-'));
   try {
-    const result = await runAll(folder, options);
-    console.log(
-      options.json ? JSON.stringify({ python: python.version, ...result }, null, 2) : renderMatrix(result),
-    );
-    return isPassed(result) ? 0 : 1;
+    const outcome = await runAll(folder, options);
+    if (options.json) console.log(JSON.stringify({ python: python.version, ...outcome }, null, 2));
+    else console.log(render(outcome));
+    return outcome.servers.every(isPassed) ? 0 : 1;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function readOptions(): Options {
+function readOptions() {
   const { values } = parseArgs({
     options: {
       only: { type: 'string', default: SUITES.join(',') },
+      skyrl: { type: 'string', default: SKYRL_CHOICES.join(',') },
       client: { type: 'string' },
       check: { type: 'string' },
+      checkout: { type: 'string' },
+      'allow-skip': { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
-  const names = values.only.split(',');
-  const suites = SUITES.filter((suite) => names.includes(suite));
-  const unknown = names.filter((name) => !SUITES.some((suite) => suite === name));
+  return {
+    ...values,
+    allowSkip: values['allow-skip'],
+    suites: chosen('--only', values.only, SUITES),
+    parts: chosen('--skyrl', values.skyrl, SKYRL_CHOICES),
+  };
+}
+
+function chosen<Name extends string>(flag: string, text: string, known: readonly Name[]): Name[] {
+  const names = text.split(',');
+  const unknown = names.filter((name) => !known.some((one) => one === name));
   if (unknown.length > 0)
-    throw new Error(`Unknown suite "${unknown.join(', ')}". Known: ${SUITES.join(', ')}.`);
-  return { suites, client: values.client, check: values.check, json: values.json };
+    throw new Error(`${flag}: unknown "${unknown.join(', ')}". Known: ${known.join(', ')}.`);
+  return known.filter((one) => names.includes(one));
 }
 
-async function runAll(folder: string, options: Options): Promise<ServerResult> {
-  const engine = await startEngine(await findFreePort(), path.join(folder, 'engine'));
-  try {
-    const clients: ClientResult[] = [];
-    if (options.suites.includes('sdk'))
-      clients.push(...compareClients(await runSdks(folder, engine.url, options)));
-    if (options.suites.includes('cookbook')) {
-      const entry = { name: 'tinker-cookbook', version: null };
-      clients.push(await withEnvironment({ entry, folder, engineUrl: engine.url }, runCookbook));
-    }
-    return { server: `everstep engine ${EVERSTEP_VERSION}`, clients };
-  } finally {
-    await engine.stop();
+async function runAll(folder: string, options: Options): Promise<Outcome> {
+  const site: Site = { ...pick(options), folder, onProgress: progress, onCheck: report };
+  const ours: ClientResult[] = [];
+  const others: ServerResult[] = [];
+  const seconds: Partial<Record<SuiteName, number>> = {};
+  const suites: Record<SuiteName, () => Promise<unknown>> = {
+    sdk: async () => ours.push(...(await checkSdks(site))),
+    cookbook: async () => ours.push(...(await checkCookbook(site))),
+    python: async () => ours.push(await checkPythonWorker(site)),
+    environments: async () => ours.push(await checkPythonEnvironments(site)),
+    inspect: async () => ours.push(await checkInspect(site)),
+    skyrl: async () =>
+      others.push(await checkSkyrl({ ...site, parts: options.parts, checkout: options.checkout })),
+  };
+  for (const name of options.suites) {
+    const startedAt = performance.now();
+    await suites[name]();
+    seconds[name] = Math.round((performance.now() - startedAt) / 1000);
   }
+  const servers = ours.length === 0 ? others : [{ server: OUR_ENGINE, clients: ours }, ...others];
+  return { servers, seconds };
 }
 
-async function runSdks(folder: string, engineUrl: string, options: Options): Promise<ClientResult[]> {
-  const wanted = SDK_VERSIONS.filter(
-    (version) => options.client === undefined || (version ?? 'newest') === options.client,
-  );
-  const results: ClientResult[] = [];
-  for (const version of wanted) {
-    const entry = { name: 'tinker', version };
-    results.push(
-      await withEnvironment({ entry, folder, engineUrl }, (suite) => runSdk(suite, options.check)),
-    );
-  }
-  return results;
+function pick({ client, check, allowSkip }: Options): Pick<Site, 'client' | 'check' | 'allowSkip'> {
+  return { client, check, allowSkip };
 }
 
-interface Place {
-  readonly entry: PackageVersion;
-  readonly folder: string;
-  readonly engineUrl: string;
-}
-
-/** A client that cannot even be installed is a failure of its own, and the others still run. */
-async function withEnvironment(
-  { entry, folder, engineUrl }: Place,
-  run: (suite: Parameters<typeof runCookbook>[0]) => Promise<ClientResult>,
-): Promise<ClientResult> {
-  const client = `${entry.name} ${entry.version ?? 'newest'}`;
-  try {
-    const environment = await openEnvironment(entry, (what) => {
-      progress(`Installing ${what} from PyPI (first use)…`);
-    });
-    const home = path.join(folder, environment.name.replaceAll(' ', '-'));
-    await mkdir(home, { recursive: true });
-    progress(`${environment.name}:`);
-    return await run({ environment, folder: home, engineUrl, onCheck: report });
-  } catch (error) {
-    const check = failed('environment', error instanceof Error ? error.message.slice(0, 800) : String(error));
-    report(check);
-    return { client, checks: [check] };
-  }
+function render({ servers, seconds }: Outcome): string {
+  const times = Object.entries(seconds).map(([name, value]) => `${name} ${value} s`);
+  const matrix = `${renderServers(servers)}\n(Our own client on our own engine is what \`npm test\` checks.)`;
+  return [...servers.map(renderMatrix), matrix, `Took: ${times.join(', ')}.`].join('\n\n');
 }
 
 function report({ check, status, seconds, detail }: CheckResult): void {
-  progress(`  ${status.padEnd(7)} ${check} (${seconds.toFixed(1)} s)${detail === null ? '' : `: ${detail}`}`);
+  const time = seconds > 0 ? ` (${seconds.toFixed(1)} s)` : '';
+  progress(`  ${status.padEnd(7)} ${check}${time}${detail === null ? '' : `: ${detail}`}`);
 }
 
 function progress(text: string): void {

@@ -65,33 +65,44 @@ export interface RunningEngine {
 /** `everstep engine` in a process of its own, as a person starts it. */
 export async function startEngine(port: number, dataFolder: string): Promise<RunningEngine> {
   const args = [PROGRAM, 'engine', '--port', String(port), '--data-dir', dataFolder, '--exit-with-parent'];
-  // Its standard input is a pipe from here, by which it knows when this process has gone.
-  const child = spawn(process.execPath, args, {
-    env: cleanEnvironment(),
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  await saysReady(child);
-  child.stdout.resume();
+  const child = await startProgram([process.execPath, ...args], 'ready at');
   return { url: `http://127.0.0.1:${port}`, stop: () => stopChild(child) };
 }
 
-function saysReady(child: ChildProcess): Promise<void> {
+/** A program that stays; it is there when it has said so. */
+export async function startProgram(
+  [command = '', ...args]: readonly string[],
+  readyWords: string,
+  environment: NodeJS.ProcessEnv = {},
+): Promise<ChildProcess> {
+  const child = spawn(command, args, {
+    env: cleanEnvironment(environment),
+    // Its standard input is a pipe from here, by which it may know when this process has gone.
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  await saysReady(child, readyWords);
+  child.stdout.resume();
+  child.stderr.resume();
+  return child;
+}
+
+function saysReady(child: ChildProcess, readyWords: string): Promise<void> {
   return new Promise((resolve, reject) => {
     let words = '';
     const listen = (text: string): void => {
       words = (words + text).slice(-KEPT_CHARACTERS);
-      if (words.includes('ready at')) resolve();
+      if (words.includes(readyWords)) resolve();
     };
     child.stdout?.setEncoding('utf8').on('data', listen);
     child.stderr?.setEncoding('utf8').on('data', listen);
     child.once('error', reject);
     child.once('exit', (code) => {
-      reject(new Error(`The engine ended with ${String(code)}:\n${words}`));
+      reject(new Error(`${child.spawnargs.join(' ')} ended with ${String(code)}:\n${words}`));
     });
   });
 }
 
-async function stopChild(child: ChildProcess): Promise<void> {
+export async function stopChild(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGTERM');

@@ -1,5 +1,5 @@
 import type { CheckResult } from './results';
-import { compareClients, failed, isPassed, readCheck, renderMatrix } from './results';
+import { compareClients, failed, isPassed, readCheck, renderMatrix, renderServers, skipped } from './results';
 
 function passed(check: string, fingerprint: string | null = null): CheckResult {
   return { check, status: 'passed', seconds: 1, detail: null, fingerprint };
@@ -53,4 +53,37 @@ test('draws a row a check and a column a client, and says why one did not pass',
 test('refuses a line that is no result', () => {
   expect(readCheck(JSON.stringify(passed('train')))).toEqual(passed('train'));
   expect(() => readCheck('{"check":"train"}')).toThrow();
+});
+
+test('what others can do with one another fails nobody', () => {
+  const checks = [passed('create model'), failed('forward_backward', 'no')];
+
+  expect(isPassed({ server: 's', clients: [{ client: 'a', checks, isObserved: true }] })).toBe(true);
+  expect(isPassed({ server: 's', clients: [{ client: 'a', checks }] })).toBe(false);
+});
+
+test('draws a row a server and a column a client, and where one got to', () => {
+  const text = renderServers([
+    {
+      server: 'ours',
+      clients: [
+        { client: 'sdk 1', checks: [passed('train'), skipped('sample', 'too old')] },
+        { client: 'sdk 2', checks: [passed('train'), failed('sample', 'no')] },
+        { client: 'book', checks: [skipped('environment', 'no network')] },
+      ],
+    },
+    {
+      server: 'theirs',
+      clients: [
+        { client: 'sdk 2', checks: [passed('train'), failed('sample', 'no')], isObserved: true },
+        { client: 'us', checks: [passed('train')] },
+      ],
+    },
+  ]);
+
+  expect(text.split('\n')).toEqual([
+    'server  sdk 1        sdk 2               book     us',
+    'ours    works (1/1)  fails (1/2 passed)  skipped  –',
+    'theirs  –            fails at sample     –        works (1/1)',
+  ]);
 });

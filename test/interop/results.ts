@@ -14,6 +14,8 @@ export interface ClientResult {
   /** Package and version, e.g. `tinker 0.38.0`. */
   readonly client: string;
   readonly checks: readonly CheckResult[];
+  /** A client and a server that are both of others: what it can do there is told, and nothing of ours depends on it. */
+  readonly isObserved?: boolean;
 }
 
 export interface ServerResult {
@@ -27,6 +29,36 @@ export function readCheck(line: string): CheckResult {
 
 export function failed(check: string, detail: string): CheckResult {
   return { check, status: 'failed', seconds: 0, detail, fingerprint: null };
+}
+
+export function skipped(check: string, detail: string): CheckResult {
+  return { check, status: 'skipped', seconds: 0, detail, fingerprint: null };
+}
+
+/** A check of our own: what it throws is why it failed. */
+export async function tryCheck(name: string, body: () => Promise<string | null>): Promise<CheckResult> {
+  const startedAt = performance.now();
+  try {
+    const detail = await body();
+    const seconds = (performance.now() - startedAt) / 1000;
+    return { check: name, status: 'passed', seconds, detail, fingerprint: null };
+  } catch (error) {
+    return failed(name, error instanceof Error ? error.message.slice(0, 800) : String(error));
+  }
+}
+
+/** Checks of our own one after the other, each told as it ends. */
+export async function tryInTurn(
+  { onCheck }: { readonly onCheck: (check: CheckResult) => void },
+  checks: readonly (readonly [name: string, body: () => Promise<string | null>])[],
+): Promise<CheckResult[]> {
+  const results: CheckResult[] = [];
+  for (const [name, body] of checks) {
+    const result = await tryCheck(name, body);
+    results.push(result);
+    onCheck(result);
+  }
+  return results;
 }
 
 /**
@@ -51,7 +83,10 @@ export function compareClients(clients: readonly ClientResult[]): ClientResult[]
 export function isPassed({ clients }: ServerResult): boolean {
   return (
     clients.length > 0 &&
-    clients.every(({ checks }) => checks.length > 0 && checks.every(({ status }) => status !== 'failed'))
+    clients.every(
+      ({ checks, isObserved = false }) =>
+        isObserved || (checks.length > 0 && checks.every(({ status }) => status !== 'failed')),
+    )
   );
 }
 
@@ -75,6 +110,42 @@ export function renderMatrix({ server, clients }: ServerResult): string {
     clients.map(({ client }) => client),
   );
   return [header, ...lines, row('passed', clients.map(countPassed)), ...remarks(clients)].join('\n');
+}
+
+/** One row a server, one column a client: what a person may put together. */
+export function renderServers(servers: readonly ServerResult[]): string {
+  const clients = [...new Set(servers.flatMap((server) => server.clients.map(({ client }) => client)))];
+  const table = [
+    ['server', ...clients],
+    ...servers.map(({ server, clients: results }) => [
+      server,
+      ...clients.map((name) => {
+        const result = results.find(({ client }) => client === name);
+        return result ? verdictOn(result) : '–';
+      }),
+    ]),
+  ];
+  const widths = ['server', ...clients].map((_, index) =>
+    Math.max(...table.map((row) => row[index]?.length ?? 0)),
+  );
+  return table
+    .map((row) =>
+      row
+        .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function verdictOn(client: ClientResult): string {
+  const counted = client.checks.filter(({ status }) => status !== 'skipped');
+  const broken = counted.filter(({ status }) => status === 'failed').map(({ check }) => check);
+  if (counted.length === 0) return 'skipped';
+  if (broken.length === 0) return `works (${countPassed(client)})`;
+  return client.isObserved === true
+    ? `fails at ${broken.join(', ')}`
+    : `fails (${countPassed(client)} passed)`;
 }
 
 function countPassed({ checks }: ClientResult): string {

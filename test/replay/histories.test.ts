@@ -35,6 +35,21 @@ test.each(RECORDINGS)('%s is decided now as it was then', async (name) => {
   await replay(readFileSync(join(FOLDER, name), 'utf8'));
 });
 
+test('samplers wait for their weights in some recordings of synchronous steps, and in older ones none does', () => {
+  const synchronous = RECORDINGS.filter((name) => name.endsWith('/train-reinforcement.json'));
+
+  const waiting = synchronous.map((name) => hasWaitingSamplers(readFileSync(join(FOLDER, name), 'utf8')));
+
+  expect(waiting.sort()).toEqual([false, true]);
+});
+
+function hasWaitingSamplers(text: string): boolean {
+  const inputs = [...text.matchAll(/"data": ?"([^"]*)"/g)].map(([, data = '']) =>
+    Buffer.from(data, 'base64').toString(),
+  );
+  return inputs.some((input) => input.includes('"awaited":'));
+}
+
 test('a workflow that decides otherwise is found out', async () => {
   const text = readFileSync(
     join(FOLDER, RECORDINGS.find((name) => name.endsWith('train-supervised.json')) ?? ''),

@@ -7,7 +7,7 @@ let stack: TestStack;
 let runs: TestRuns;
 
 beforeAll(async () => {
-  stack = await TestStack.start(3);
+  stack = await TestStack.start();
   runs = new TestRuns(stack);
   await stack.startWorkers();
 }, 120_000);

@@ -1,4 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import {
   CancelledFailure,
@@ -15,7 +17,7 @@ let runs: TestRuns;
 let plugins: TestPlugins;
 
 beforeAll(async () => {
-  stack = await TestStack.start(2);
+  stack = await TestStack.start();
   await stack.startWorkers();
   runs = new TestRuns(stack);
   plugins = new TestPlugins(stack.folder);
@@ -67,7 +69,7 @@ test('cancelling ends its evaluations, releases the model and keeps what was rea
     'unwanted',
     withEvaluators([gated('never')], { steps: 500, evalEvery: 50 }),
   );
-  await untilCell(handle, ({ step, status }) => step >= 50 && status === 'running');
+  await untilCell(handle, ({ step }) => step >= 50);
   await until(async () => ((await openWorkflows('eval/unwanted/')).length > 0 ? true : null));
   const modelId = await until(() => stack.modelOf('unwanted'));
 
@@ -211,4 +213,32 @@ describe('a run that cannot be prepared fails with the reason and leaves no fold
     expect(existsSync(stack.store.runFolder(run))).toBe(false);
     expect((await stack.store.listRuns()).filter((state) => !isClosed(state))).toEqual([]);
   });
+});
+
+test('a hub that stays away refuses the run after some tries, and says that it is the hub', async () => {
+  let requestCount = 0;
+  const hub = createServer((_request, response) => {
+    requestCount++;
+    response.writeHead(503).end();
+  });
+  await new Promise<void>((resolve) => hub.listen(0, '127.0.0.1', resolve));
+  await stack.stopWorkers();
+  const { port } = hub.address() as AddressInfo;
+  await stack.startWorkers({}, { huggingFaceUrl: `http://127.0.0.1:${port}` });
+  try {
+    const handle = await runs.start('away', runs.config({ dataset: { hub: 'org/name' } }));
+
+    const { code, message } = await failureOf(handle);
+
+    expect(code).toBe('unreachable');
+    expect(message).toMatch(/Dataset "org\/name" could not be fetched.*Check the network/);
+    expect(message).not.toMatch(/engine\.url|TINKER_BASE_URL/);
+    expect(requestCount).toBe(9);
+    expect(existsSync(stack.store.runFolder('away'))).toBe(false);
+  } finally {
+    await stack.stopWorkers();
+    await stack.startWorkers();
+    hub.closeAllConnections();
+    await new Promise((resolve) => hub.close(resolve));
+  }
 });

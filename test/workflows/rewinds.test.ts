@@ -18,7 +18,6 @@ import { TestStack } from './harness/stack';
  * undisturbed run, and steps applied = steps of the run + steps it says were trained again.
  */
 
-const SLOT = 4;
 const STEPS = 60;
 const LIMIT_MS = 120_000;
 
@@ -28,7 +27,7 @@ let engineFolder: string;
 
 function onStack(options: Partial<LocalEngineOptions>): void {
   beforeAll(async () => {
-    stack = await TestStack.start(SLOT, options);
+    stack = await TestStack.start(options);
     runs = new TestRuns(stack);
     engineFolder = join(stack.folder, 'engine');
     await stack.startWorkers();
@@ -51,8 +50,8 @@ const twins = new Map<string, object>();
 
 /** What an undisturbed run leaves: on all of these engines the same, whenever it saves. */
 async function outcomeOfTwin(given: SupervisedConfig): Promise<object> {
-  const { steps, evalEvery } = given;
-  const key = `calm-${String(steps)}-${evalEvery}`;
+  const { steps, evalEvery, schedules } = given;
+  const key = `calm-${String(steps)}-${evalEvery}-${schedules?.length ?? 0}`;
   const known = twins.get(key);
   if (known) return known;
   const report = await runs.train(key, given);
@@ -310,7 +309,7 @@ describe('on a service that would compute resent requests twice', () => {
           ...process.env,
           EVERSTEP_NO_BUILD: '1',
           TEMPORAL_ADDRESS: process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'],
-          TEMPORAL_NAMESPACE: `test-${SLOT}`,
+          TEMPORAL_NAMESPACE: stack.namespace,
         },
       },
     );
@@ -335,14 +334,20 @@ describe('on a service whose results differ from one time to the next', () => {
     'a rewind begins a new lineage: rows after the checkpoint are cut, finished cells stay as they were',
     async () => {
       const given = config({
-        evalEvery: 6,
-        evaluators: [{ type: 'benchmark', benchmark: 'arithmetic', maxExamples: 4 }],
+        // Training waits for them, so that those before the rewind are done however busy the machine is.
+        schedules: [
+          {
+            name: 'evaluators',
+            every: { steps: 6 },
+            mode: 'blocking',
+            evaluators: [{ type: 'benchmark', benchmark: 'arithmetic', maxExamples: 4 }],
+          },
+        ],
       });
       let cutAt = '';
       let before: { readonly step: number; readonly at: string }[] = [];
-      const state = await expectSameOutcome({ run: 'forked', given }, async (handle) => {
+      const state = await expectSameOutcome({ run: 'forked', given }, async () => {
         await untilStep('forked', 27);
-        await untilStatus(handle, ({ pendingEvaluations }) => pendingEvaluations === 0);
         await stack.stopWorkers();
         before = await stack.store.readTiming('forked');
         cutAt = new Date().toISOString();

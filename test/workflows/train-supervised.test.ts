@@ -7,7 +7,7 @@ let stack: TestStack;
 let runs: TestRuns;
 
 beforeAll(async () => {
-  stack = await TestStack.start(1);
+  stack = await TestStack.start();
   await stack.startWorkers();
   runs = new TestRuns(stack);
 }, 120_000);

@@ -4,7 +4,6 @@ import type { RunHandle } from '../../client/run-handle';
 import { isClosed } from '../../client/run-report';
 import type { Environment } from '../../config/environment';
 import { readEnvironment, variableNames } from '../../config/environment';
-import { loadTrainingConfig } from '../../config/load-config';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
@@ -17,22 +16,24 @@ import { formatNumber } from '../number-format';
 import { watchRun } from '../watch';
 import { createCrash } from './demo-crash';
 import { cancelLeftovers, cancelRun } from './demo-leftovers';
-import { judgeDemo } from './demo-verdict';
+import { startReinforcement, startSupervised } from './demo-start';
+import { judgeDemo, WANTED_ACCURACY } from './demo-verdict';
 import { statusDocument } from './runs-documents';
 import { printEnd } from './train-follow';
 
 interface DemoFlags extends PlaceFlags {
   readonly crash: boolean;
   readonly steps?: number;
+  readonly rl?: boolean;
   readonly json?: boolean;
 }
 
-const CONFIG = path.join(__dirname, '..', '..', '..', 'configs', 'sft-arithmetic.yaml');
 const IGNORED = ['TEMPORAL_', 'TINKER_', 'EVERSTEP_ENGINE'];
 
 export function createCommand(): Command {
   const command = new Command('demo')
     .description('Train a small model to add, kill its worker half-way, and see that nothing is lost')
+    .option('--rl', 'teach it by rewards instead of examples')
     .option('--no-crash', 'leave the worker alone')
     .option('--steps <n>', 'train for n steps', parseCount)
     .option('--json', 'one JSON document on standard output')
@@ -59,7 +60,8 @@ async function run(flags: DemoFlags): Promise<number> {
   try {
     await cancelLeftovers(session);
     if (interrupts.signal.aborted) return EXIT.interrupted;
-    const handle = await start(session, flags);
+    const handle = await start(session, flags, { output, signal: interrupts.signal });
+    if (handle === null) return EXIT.interrupted;
     output.line(
       `Run ${handle.name}: teaches ${MODEL} to add two-digit numbers, and tests it on pairs it never sees.`,
     );
@@ -84,12 +86,13 @@ function announceIgnored(output: Output): void {
   output.note(`The demo uses a stack of its own and ignores ${names.join(', ')}.`);
 }
 
-async function start({ everstep, stack }: Session, flags: DemoFlags): Promise<RunHandle> {
-  const steps = flags.steps === undefined ? [] : [`steps=${flags.steps}`];
-  const engine = stack === null ? [] : [`engine.url=${stack.engineUrl}`];
-  const config = await loadTrainingConfig({ file: CONFIG, overrides: [...steps, ...engine] });
-  const command = ['everstep', ...process.argv.slice(2)];
-  return (await everstep.start(config, { nameBase: 'demo', command })).handle;
+function start(
+  session: Session,
+  { rl, steps }: DemoFlags,
+  watching: { readonly output: Output; readonly signal: AbortSignal },
+): Promise<RunHandle | null> {
+  const begin = rl ? startReinforcement : startSupervised;
+  return begin({ session, ...watching, ...(steps !== undefined && { steps }) });
 }
 
 interface Following {
@@ -112,7 +115,8 @@ async function follow(handle: RunHandle, following: Following): Promise<number> 
     return EXIT.interrupted;
   }
   printEnd(report, scores, output);
-  const verdict = judgeDemo(report, scores, { isShortened: flags.steps !== undefined });
+  const wanted = flags.rl ? WANTED_ACCURACY.rl : WANTED_ACCURACY.sft;
+  const verdict = judgeDemo(report, scores, { isShortened: flags.steps !== undefined, wanted });
   output.line(verdict.text);
   const seconds = (performance.now() - startedAt) / 1000;
   const more = output.hint(`runs show ${handle.name}`);

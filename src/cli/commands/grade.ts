@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
 import { DomainError } from '../../core/errors';
+import { readEnvironment } from '../../config/environment';
+import { runCodeIn } from '../../evaluation/graders/code/code-sandboxes';
 import { findRowGrader, ROW_GRADERS } from '../../evaluation/graders/find-row-grader';
 import { gradeResponses } from '../../evaluation/graders/grade-responses';
 import type { GradingSummary } from '../../evaluation/graders/grading-summary';
 import { GradingTotals } from '../../evaluation/graders/grading-summary';
 import type { RowGrader } from '../../evaluation/graders/row-grader';
 import { hasErrorCode } from '../../stores/system-errors';
+import { EXIT } from '../exit-codes';
+import { LongSilence } from '../long-silence';
 import type { Output } from '../output';
 import { openOutput } from '../output';
 
@@ -51,6 +55,7 @@ function listGraders(output: Output): void {
 
 async function grade(name: string | undefined, flags: GradeFlags, output: Output): Promise<void> {
   const grader = findRowGrader(needed(name, 'Name a grader'));
+  runCodeIn(readEnvironment().sandbox);
   const input = needed(flags.input, 'Give the responses with --input <file>');
   if (flags.output === undefined) {
     await gradeToStandardOutput(grader, input, output);
@@ -59,6 +64,7 @@ async function grade(name: string | undefined, flags: GradeFlags, output: Output
   const summary = await writeWhole(flags.output, (file) => gradeInto({ grader, input, file, output }));
   output.document({ ...summary, output: flags.output });
   output.line(`${describe(summary)}. Written to ${flags.output}.`);
+  tellEnd(summary);
 }
 
 function needed(value: string | undefined, what: string): string {
@@ -67,6 +73,11 @@ function needed(value: string | undefined, what: string): string {
     'bad-config',
     `${what}, e.g. everstep grade gsm8k --input responses.jsonl. Graders: --list.`,
   );
+}
+
+/** What could not be graded stands in its lines, so that the results are there all the same. */
+function tellEnd({ errorCount }: GradingSummary): void {
+  if (errorCount > 0) process.exitCode = EXIT.failed;
 }
 
 /** The results wait in a temporary file until the last line is graded, so that nothing is printed of a bad input. */
@@ -78,6 +89,7 @@ async function gradeToStandardOutput(grader: RowGrader, input: string, output: O
     if (output.isJson) await printDocument(summary, file);
     else for await (const line of linesOf(file)) await print(`${line}\n`);
     output.note(`${describe(summary)}.`);
+    tellEnd(summary);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -146,6 +158,9 @@ async function gradeInto({ grader, input, file, output }: GradeIntoInput): Promi
   const handle = await open(file, 'w');
   let waiting = '';
   let count = 0;
+  const silence = new LongSilence(output, () =>
+    count === 0 ? `${grader.name}: starting; what grades is loaded first` : `${count} graded so far`,
+  );
   try {
     for await (const result of gradeResponses({ grader, name: input, chunks })) {
       totals.add(result);
@@ -158,6 +173,7 @@ async function gradeInto({ grader, input, file, output }: GradeIntoInput): Promi
     }
     await handle.appendFile(waiting);
   } finally {
+    silence.end();
     output.status(null);
     await handle.close();
   }
@@ -173,9 +189,12 @@ async function* readInput(file: string): AsyncGenerator<Buffer> {
   }
 }
 
-function describe({ grader, count, score, standardError, unansweredCount, metrics }: GradingSummary): string {
-  if (score === null) return `${grader}: no lines`;
-  const spread = standardError === null ? '' : ` ± ${standardError.toFixed(4)}`;
+function describe(summary: GradingSummary): string {
+  const { grader, count, score, standardError, unansweredCount, errorCount, limitCount, metrics } = summary;
+  const failures = errorCount === 0 ? '' : `, ${errorCount} not graded (see "error")`;
+  if (score === null) return errorCount === 0 ? `${grader}: no lines` : `${grader}: 0 graded${failures}`;
+  const limits = limitCount === 0 ? '' : `, ${limitCount} ended at a limit`;
+  const spread = standardError === null ? '' : ` ± ${standardError.toFixed(4)} (standard error)`;
   const others = Object.entries(metrics).map(([name, value]) => `, ${name} ${value.toFixed(4)}`);
-  return `${grader}: ${count} graded, score ${score.toFixed(4)}${spread}${others.join('')}, ${unansweredCount} without an answer`;
+  return `${grader}: ${count} graded, score ${score.toFixed(4)}${spread}${others.join('')}, ${unansweredCount} without an answer${limits}${failures}`;
 }

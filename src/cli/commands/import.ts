@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import type { ImportedConfig } from '../../config/import-cookbook';
 import { importCookbookConfig } from '../../config/import-cookbook';
 import { DomainError } from '../../core/errors';
+import { asSentence } from '../../core/sentences';
 import { hasErrorCode } from '../../stores/system-errors';
 import { openOutput } from '../output';
 
@@ -57,9 +58,13 @@ async function readJson(file: string): Promise<unknown> {
       );
     }
     if (!(cause instanceof SyntaxError)) throw cause;
-    throw new DomainError('bad-config', `${file} is not JSON: ${cause.message}. Give a config.json.`, {
-      cause,
-    });
+    throw new DomainError(
+      'bad-config',
+      `${file} is not JSON: ${asSentence(cause.message)} Give a config.json.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

@@ -1,67 +1,48 @@
-import type { RunFilter } from '../../client/list-runs';
+import path from 'node:path';
 import type { RunHandle } from '../../client/run-handle';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
-import { DomainError } from '../../core/errors';
-import type { MetricsRow } from '../../core/run';
+import { neighboursOf } from '../../stack/find-weights';
+import { findStack } from '../../stack/stack-record';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import { formatNumber } from '../number-format';
-import { printScores } from '../score-tables';
-import { printTable } from '../tables';
+import { printPartialScores, printScores } from '../score-tables';
 import { watchRun } from '../watch';
-import { runDocument, scoresDocument, statusDocument, withScores } from './runs-documents';
+import { finishingText, pauseText } from '../watch-line';
+import { runDocument, scoresDocument, statusDocument } from './runs-documents';
 import { exitCodeOfRun, printEnd } from './train-follow';
 
-export interface MetricsFlags {
-  readonly from?: number;
-  readonly to?: number;
-  readonly last?: number;
-  readonly withScores?: boolean;
-}
-
-export async function listRuns(
-  { everstep, hasServer }: Session,
-  output: Output,
-  filter: RunFilter,
-): Promise<number> {
-  const runs = await everstep.runs.list(filter);
-  output.document({ runs });
-  if (!hasServer && runs.some((run) => !isClosed(run)))
-    output.note('No Temporal server is running: open runs are shown as the store last saw them.');
-  if (runs.length === 0) {
-    output.line(`No runs. Start one with: ${output.hint('train CONFIG')}`);
-    return EXIT.done;
-  }
-  const rows = runs.map((run) => [
-    run.run,
-    run.kind,
-    run.model,
-    run.status,
-    `${run.step}/${run.totalSteps || '?'}`,
-    run.startedAt,
-    run.closedAt ?? '',
-  ]);
-  printTable(output, ['run', 'kind', 'model', 'status', 'step', 'started', 'closed'], rows);
-  return EXIT.done;
-}
-
-export async function showRun(handle: RunHandle, output: Output): Promise<number> {
+export async function showRun(handle: RunHandle, session: Session, output: Output): Promise<number> {
   const report = await handle.status();
-  const [record, checkpoints, folder] = await Promise.all([
+  const [record, checkpoints, folder, best] = await Promise.all([
     handle.config(),
     handle.checkpoints(),
     handle.folder(),
+    handle.best(),
   ]);
-  output.document(runDocument({ report, record, checkpoints, folder }));
+  output.document(runDocument({ report, record, checkpoints, folder, best }));
   for (const [name, value] of describe(report)) output.line(`${name.padEnd(16)}${escapeControls(value)}`);
   output.line(`${'checkpoints'.padEnd(16)}${checkpoints.length}`);
+  if (best) output.line(`${'best'.padEnd(16)}step ${best.step}, by ${escapeControls(best.by)}`);
   output.line(`${'folder'.padEnd(16)}${escapeControls(folder ?? noFolder(report))}`);
   if (report.note !== null) output.note(report.note);
+  const other = report.source === 'store' && !isClosed(report) ? stackBeside(session) : null;
+  if (other !== null) {
+    output.note(
+      `A stack runs in ${other} too, on the same store: everstep runs show ${report.run} --data-dir ${other}`,
+    );
+  }
   return EXIT.done;
+}
+
+/** That of the demo, or the one the demo is of; null where none runs. */
+function stackBeside({ environment: { dataFolder, store } }: Session): string | null {
+  const [, ...others] = neighboursOf(path.resolve(dataFolder));
+  return others.find((folder) => findStack(folder)?.store === store) ?? null;
 }
 
 function noFolder(report: RunReport): string {
@@ -69,11 +50,13 @@ function noFolder(report: RunReport): string {
 }
 
 function describe(report: RunReport): [name: string, value: string][] {
-  const { waitingFor, reason, finalWeightsDigest, rewinds, stepsReplayed } = report;
+  const { waitingFor, finalWeightsDigest, rewinds, stepsReplayed } = report;
   return [
     ['run', report.run],
-    ['status', reason === undefined ? report.status : `${report.status}: ${reason}`],
+    ['status', statusText(report)],
     ...(waitingFor ? [pair('waiting for', `${waitingFor.what}, since ${waitingFor.since}`)] : []),
+    ...pauseLine(report),
+    ...budgetLines(report),
     ['step', `${report.step} of ${report.totalSteps || '?'}${stopNote(report)}`],
     ['kind', report.kind],
     ['model', report.model],
@@ -86,6 +69,36 @@ function describe(report: RunReport): [name: string, value: string][] {
   ];
 }
 
+function statusText(report: RunReport): string {
+  const why = report.reason ?? finishingText(report);
+  return why === null ? report.status : `${report.status}: ${why}`;
+}
+
+function budgetLines({ budget }: RunReport): [string, string][] {
+  if (!budget) return [];
+  const { limits, spent, warnings } = budget;
+  const share = (used: number | null, limit: number | null, unit: string) =>
+    limit === null ? [] : [`${formatNumber(used ?? 0)} of ${formatNumber(limit)} ${unit}`];
+  const parts = [
+    ...share(spent.tokens, limits.tokens, 'tokens'),
+    ...share(spent.seconds, limits.seconds, 'seconds'),
+    ...share(
+      spent.dollars,
+      limits.dollars,
+      limits.dollarsPerMillionTokens === 0 ? 'dollars (free here)' : 'dollars',
+    ),
+    `${formatNumber(spent.tokensReserved)} tokens under way`,
+    ...(spent.tokensOfRewinds > 0 ? [`${formatNumber(spent.tokensOfRewinds)} tokens trained again`] : []),
+  ];
+  const near = warnings.length > 0 ? [pair('warning', `nearly used up: ${warnings.join('; ')}`)] : [];
+  return [pair('budget', parts.join(', ')), ...near];
+}
+
+function pauseLine(report: RunReport): [string, string][] {
+  const text = pauseText(report);
+  return text === null ? [] : [pair('pause', text)];
+}
+
 function stopNote({ stopAt }: RunReport): string {
   return stopAt === null ? '' : `, stops after ${stopAt}`;
 }
@@ -96,41 +109,16 @@ function pair(name: string, value: string): [string, string] {
 
 export async function showScores(handle: RunHandle, output: Output): Promise<number> {
   const report = await handle.status();
-  const scores = await handle.scores();
-  output.document(scoresDocument(report, scores));
+  const [scores, cells] = await Promise.all([handle.scores(), handle.evaluations()]);
+  const partial = cells.flatMap(({ step, evaluator, schedules, partial: soFar }) =>
+    soFar ? [{ step, evaluator, schedules, ...soFar }] : [],
+  );
+  output.document({ ...scoresDocument(report, scores), partial });
   output.line(`${handle.name}: ${report.status}, step ${report.step} of ${report.totalSteps}`);
   if (scores.length === 0) output.line('No scores yet.');
   else printScores(output, scores);
+  printPartialScores(output, cells);
   return EXIT.done;
-}
-
-export async function showMetrics(handle: RunHandle, output: Output, flags: MetricsFlags): Promise<number> {
-  const { from, to, last } = flags;
-  if (from !== undefined && to !== undefined && from > to) {
-    throw new DomainError('bad-config', `--from ${from} is after --to ${to}. Give the first step first.`);
-  }
-  await handle.status();
-  const isWanted = ({ step }: { readonly step: number }) => step >= (from ?? 0) && step <= (to ?? Infinity);
-  const stored = await handle.metrics({
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
-  });
-  const all = flags.withScores ? withScores(stored, (await handle.scores()).filter(isWanted)) : [...stored];
-  const rows = last === undefined ? all : all.slice(Math.max(0, all.length - last));
-  output.document({ run: handle.name, metrics: rows });
-  printMetrics(rows, output);
-  return EXIT.done;
-}
-
-function printMetrics(rows: readonly MetricsRow[], output: Output): void {
-  if (rows.length === 0) {
-    output.line('No steps yet.');
-    return;
-  }
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) => name !== 'step');
-  const cell = (value: number | null | undefined) => (typeof value === 'number' ? formatNumber(value) : '');
-  const cells = rows.map((row) => [String(row.step), ...names.map((name) => cell(row[name]))]);
-  printTable(output, ['step', ...names], cells);
 }
 
 export async function watchOneRun(

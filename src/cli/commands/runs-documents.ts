@@ -1,5 +1,6 @@
 /** What the `--json` of the run commands says. */
 import type { RunReport } from '../../client/run-report';
+import type { Promotion } from '../../core/controls/promotion';
 import type { CheckpointRow, MetricsRow, ScoreRow } from '../../core/run';
 
 export function scoresDocument(report: RunReport, scores: readonly ScoreRow[]) {
@@ -33,15 +34,18 @@ export interface RunDetails {
   readonly checkpoints: readonly CheckpointRow[];
   /** Null where the run left none. */
   readonly folder: string | null;
+  /** The checkpoint somebody promoted. */
+  readonly best: Promotion | null;
 }
 
-export function runDocument({ report, record, checkpoints, folder }: RunDetails) {
+export function runDocument({ report, record, checkpoints, folder, best }: RunDetails) {
   const { config = null, ...rest } = record ?? {};
   return {
     ...factsOf(report),
     folder,
     checkpointCount: checkpoints.length,
     latestCheckpoint: checkpoints.at(-1) ?? null,
+    best,
     config,
     ...pick(rest, ['renderer', 'data', 'provenance']),
   };

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises';
 import type { RunHandle } from '../../client/run-handle';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
@@ -9,8 +8,11 @@ import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import type { Interrupts } from '../interrupts';
+import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
+import type { Ask } from './runs-confirm';
+import { askerOf } from './runs-confirm';
 import { statusDocument } from './runs-documents';
 import { exitCodeOfRun, printEnd } from './train-follow';
 
@@ -24,9 +26,6 @@ export interface StopFlags extends EndingFlags {
   readonly detach?: boolean;
 }
 
-/** Asks whether it is meant; null where nobody can be asked. */
-export type Ask = ((question: string) => Promise<boolean>) | null;
-
 /** Two ways to end a run before its time, in the words people are told. */
 interface Ending {
   readonly name: string;
@@ -37,6 +36,14 @@ interface Ending {
 
 const CANCEL: Ending = { name: 'cancel', past: 'cancelled', gerund: 'Cancelling', request: 'Cancel' };
 const STOP: Ending = { name: 'stop', past: 'stopped', gerund: 'Stopping', request: 'Stop' };
+
+/** A pause that ends in a stop, if nobody comes back in time. */
+export const STOP_AFTER_PAUSE: Ending = {
+  name: 'pause',
+  past: 'paused',
+  gerund: 'Stopping after the pause',
+  request: 'Pause, then stop,',
+};
 
 /** Cancels a run for good and waits until it is closed. Where no server runs, a stack is started for it. */
 export async function cancelOneRun(run: string, flags: EndingFlags, output: Output): Promise<number> {
@@ -65,11 +72,7 @@ async function endRun<Flags extends EndingFlags>(
   { run, flags, output, ending }: Request<Flags>,
   carryOut: (handle: RunHandle, carrying: Carrying<Flags>) => Promise<number>,
 ): Promise<number> {
-  const { hasServer } = await withSession(openForReading(flags), async (session) => {
-    const ask = isSomebodyThere(output) ? askOnTerminal : null;
-    await confirmEnding(session.everstep.run(run), { flags, ending, ask });
-    return session;
-  });
+  const { hasServer } = await confirmIn({ run, flags, output, ending });
   const interrupts = catchInterrupts(output, `Leaving; the run is being ${ending.past}.`);
   try {
     const opening = hasServer
@@ -81,6 +84,23 @@ async function endRun<Flags extends EndingFlags>(
   } finally {
     interrupts.dispose();
   }
+}
+
+/** Asks whether an ending is meant, where somebody can be asked. */
+export async function confirmOnTerminal(
+  run: string,
+  flags: EndingFlags & { readonly json?: boolean },
+  ending: Ending,
+): Promise<void> {
+  await confirmIn({ run, flags, output: openOutput(flags), ending });
+}
+
+async function confirmIn({ run, flags, output, ending }: Request<EndingFlags>): Promise<Session> {
+  return withSession(openForReading(flags), async (session) => {
+    const ask = askerOf(output);
+    await confirmEnding(session.everstep.run(run), { flags, ending, ask });
+    return session;
+  });
 }
 
 export interface Confirmation {
@@ -168,19 +188,6 @@ function alreadyEnded({ run, status, step, totalSteps }: RunReport, { name }: En
     'bad-config',
     `Run "${run}" has ended already (${status} at step ${step} of ${totalSteps}): there is nothing to ${name}.`,
   );
-}
-
-function isSomebodyThere({ isJson }: Output): boolean {
-  return !isJson && process.stdin.isTTY && process.stderr.isTTY;
-}
-
-async function askOnTerminal(question: string): Promise<boolean> {
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^\s*y(es)?\s*$/i.test(await prompt.question(question));
-  } finally {
-    prompt.close();
-  }
 }
 
 async function withSession<Result>(

@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
-import type { RunFilter } from '../../client/list-runs';
+import type { RunFilter, RunSort } from '../../client/run-summary';
+import { RUN_KINDS, RUN_SORTS } from '../../client/run-summary';
 import type { RunStatus } from '../../core/run';
 import { RUN_STATUSES } from '../../core/run';
 import { openForReading } from '../connect';
@@ -7,11 +8,18 @@ import type { Session } from '../connect';
 import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
-import { addPlaces } from '../service-options';
-import type { MetricsFlags } from './runs-actions';
+import { addPlaces, parseCount } from '../service-options';
+import { createCommand as backfillCommand } from './backfill';
+import { changeCommands, parseStep } from './runs-change-commands';
+import { showControls, showTimeline } from './runs-timeline';
+import type { MetricsFlags } from './runs-metrics';
+import { showMetrics } from './runs-metrics';
 import { cancelOneRun, stopOneRun } from './runs-ending';
 import type { EndingFlags, StopFlags } from './runs-ending';
-import { listRuns, showMetrics, showRun, showScores, watchOneRun } from './runs-actions';
+import { rolloutCommands } from './runs-rollouts';
+import { showRun, showScores, watchOneRun } from './runs-actions';
+import { showCheckpoints, showEvaluations } from './runs-checkpoints';
+import { LIST_LIMIT, listRuns } from './runs-list';
 
 interface RunsFlags extends PlaceFlags {
   readonly json?: boolean;
@@ -21,14 +29,20 @@ type Action = (session: Session, output: Output) => Promise<number>;
 
 export function createCommand(): Command {
   const command = new Command('runs').description(
-    'What runs there are, how they stand, and ending one early',
+    'What runs there are, how they stand, and changing or ending one; `runs set --help` lists what can be set',
   );
   const subcommands = [
     listCommand(),
     showCommand(),
     scoresCommand(),
     metricsCommand(),
+    checkpointsCommand(),
+    evaluationsCommand(),
     watchCommand(),
+    timelineCommand(),
+    controlsCommand(),
+    ...rolloutCommands(perform),
+    ...changeCommands(),
     stopCommand(),
     cancelCommand(),
   ];
@@ -36,6 +50,7 @@ export function createCommand(): Command {
     subcommand.option('--json', 'one JSON document on standard output').exitOverride();
     command.addCommand(addPlaces(subcommand, { store: true }));
   }
+  command.addCommand(backfillCommand().exitOverride());
   return command;
 }
 
@@ -43,10 +58,20 @@ function listCommand(): Command {
   return new Command('list')
     .description('all runs, the newest first')
     .option('--status <status>', `only ${RUN_STATUSES.join(', ')}`, parseStatus)
-    .option('--kind <kind>', 'only this kind, e.g. sft')
+    .option('--kind <kind>', `only ${RUN_KINDS.join(', ')}`, parseKind)
     .option('--model <model>', 'only this base model')
+    .option(
+      '--where <query>',
+      "Temporal's list filter, e.g. 'EverstepScore > 0.5 AND EverstepKind = \"sft\"'",
+    )
+    .option(
+      '--sort <order>',
+      'started: the newest first (default); score: the best; step: the furthest',
+      parseSort,
+    )
+    .option('--limit <n>', `so many at most (${LIST_LIMIT})`, parseCount)
     .action((flags: RunsFlags & RunFilter) =>
-      perform(flags, (session, output) => listRuns(session, output, flags)),
+      perform(flags, (session, output) => listRuns(session, output, { limit: LIST_LIMIT, ...flags })),
     );
 }
 
@@ -55,7 +80,7 @@ function showCommand(): Command {
     .description('one run: state, config, checkpoints, digest of the final weights')
     .argument('<run>')
     .action((run: string, flags: RunsFlags) =>
-      perform(flags, (session, output) => showRun(session.everstep.run(run), output)),
+      perform(flags, (session, output) => showRun(session.everstep.run(run), session, output)),
     );
 }
 
@@ -75,9 +100,34 @@ function metricsCommand(): Command {
     .option('--from <step>', 'first step', parseStep)
     .option('--to <step>', 'last step', parseStep)
     .option('--last <n>', 'only the last n rows', parseStep)
+    .option('--every <n>', 'only steps that are a multiple of n, the first and the last', parseCount)
+    .option('--points <n>', 'only n rows, evenly spread', parseCount)
     .option('--with-scores', 'with the scores of each step')
+    .option(
+      '--columns <names>',
+      "these metrics only, e.g. train/loss,'env/all/*'; all for all. A terminal shows what it has room for",
+    )
+    .option('--csv', 'as comma-separated values, with all digits')
     .action((run: string, flags: RunsFlags & MetricsFlags) =>
       perform(flags, (session, output) => showMetrics(session.everstep.run(run), output, flags)),
+    );
+}
+
+function checkpointsCommand(): Command {
+  return new Command('checkpoints')
+    .description('checkpoints of a run, with the scores of each')
+    .argument('<run>')
+    .action((run: string, flags: RunsFlags) =>
+      perform(flags, (session, output) => showCheckpoints(session.everstep.run(run), output)),
+    );
+}
+
+function evaluationsCommand(): Command {
+  return new Command('evaluations')
+    .description('every evaluation of a run; those under way with what they have so far')
+    .argument('<run>')
+    .action((run: string, flags: RunsFlags) =>
+      perform(flags, (session, output) => showEvaluations(session.everstep.run(run), output)),
     );
 }
 
@@ -89,6 +139,24 @@ function watchCommand(): Command {
     .argument('<run>')
     .action((run: string, flags: RunsFlags) =>
       perform(flags, (session, output) => watchOneRun(session.everstep.run(run), session, output)),
+    );
+}
+
+function timelineCommand(): Command {
+  return new Command('timeline')
+    .description('everything that happened to a run: saves, evaluations, changes, waits, rewinds')
+    .argument('<run>')
+    .action((run: string, flags: RunsFlags) =>
+      perform(flags, (session, output) => showTimeline(session.everstep.run(run), output)),
+    );
+}
+
+function controlsCommand(): Command {
+  return new Command('controls')
+    .description('changes people made while it ran: who, when, why, from which step')
+    .argument('<run>')
+    .action((run: string, flags: RunsFlags) =>
+      perform(flags, (session, output) => showControls(session.everstep.run(run), output)),
     );
 }
 
@@ -130,13 +198,19 @@ async function perform(flags: RunsFlags, action: Action): Promise<void> {
   }
 }
 
+function parseSort(text: string): RunSort {
+  const sort = RUN_SORTS.find((known) => known === text);
+  if (sort) return sort;
+  throw new InvalidArgumentError(`Use one of ${RUN_SORTS.join(', ')}.`);
+}
+
+function parseKind(text: string): string {
+  if (RUN_KINDS.some((known) => known === text)) return text;
+  throw new InvalidArgumentError(`Use one of ${RUN_KINDS.join(', ')}.`);
+}
+
 function parseStatus(text: string): RunStatus {
   const status = RUN_STATUSES.find((known) => known === text);
   if (status) return status;
   throw new InvalidArgumentError(`Use one of ${RUN_STATUSES.join(', ')}.`);
-}
-
-function parseStep(text: string): number {
-  if (/^\d{1,12}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Give a whole number, 0 or more.');
 }

@@ -1,12 +1,12 @@
 import { isOfficialService, OFFICIAL_SERVICE, refuseKeyInAddress } from '../../config/engine-address';
 import type { Environment } from '../../config/environment';
-import type { SupervisedConfig } from '../../config/supervised-config';
+import type { TrainingConfig } from '../../config/training-config';
 import { DomainError } from '../../core/errors';
 
 export interface EngineQuestion {
   /** `--engine`: a URL or "tinker". */
   readonly flag: string | undefined;
-  readonly config: SupervisedConfig;
+  readonly config: TrainingConfig;
   readonly environment: Pick<Environment, 'engineUrl' | 'engineApiKey'>;
 }
 
@@ -26,10 +26,14 @@ const LOCAL_MODELS = 'everstep/';
  * local engine does not have.
  */
 export function chooseEngine({ flag, config, environment }: EngineQuestion): ChosenEngine | null {
-  if (flag === 'tinker') return { url: OFFICIAL_SERVICE, because: '--engine tinker' };
   const { engineUrl, engineApiKey } = environment;
-  if (flag !== undefined) return named(flag, '--engine');
-  if (config.engine.url !== undefined) return named(config.engine.url, 'engine.url');
+  const instead = (url: string): string =>
+    engineUrl === null || engineUrl === url ? '' : '; TINKER_BASE_URL is set and not used';
+  if (flag === 'tinker')
+    return { url: OFFICIAL_SERVICE, because: `--engine tinker${instead(OFFICIAL_SERVICE)}` };
+  if (flag !== undefined) return named(flag, '--engine', instead(flag));
+  const { url } = config.engine;
+  if (url !== undefined) return named(url, 'engine.url', instead(url));
   if (engineUrl !== null) return named(engineUrl, 'TINKER_BASE_URL');
   if (engineApiKey === null || config.model.startsWith(LOCAL_MODELS)) return null;
   return {
@@ -38,9 +42,9 @@ export function chooseEngine({ flag, config, environment }: EngineQuestion): Cho
   };
 }
 
-function named(url: string, because: string): ChosenEngine {
-  refuseKeyInAddress(because, url);
-  return { url, because };
+function named(url: string, source: string, remark = ''): ChosenEngine {
+  refuseKeyInAddress(source, url);
+  return { url, because: `${source}${remark}` };
 }
 
 /** The official service answers nobody without a key of its own; the workers take it from the same environment. */

@@ -4,6 +4,7 @@ import { isClosed } from '../../client/run-report';
 import type { StartedRun } from '../../client/start-run';
 import type { ScoreRow } from '../../core/run';
 import type { Session } from '../connect';
+import { asSentence } from '../../core/sentences';
 import { escapeControls } from '../escape-controls';
 import { EXIT, refusalOf } from '../exit-codes';
 import type { Output } from '../output';
@@ -51,7 +52,7 @@ export function printEnd(report: RunReport, scores: readonly ScoreRow[], output:
   printScoreSummary(output, scores);
   const because = reason === undefined ? '' : `: ${escapeControls(reason)}`;
   const replayed = rewinds > 0 ? ` Rewinds: ${rewinds}, steps trained again: ${stepsReplayed}.` : '';
-  const text = `Run ${run} ${status} at step ${step} of ${totalSteps}${because}.${replayed}`;
+  const text = `${asSentence(`Run ${run} ${status} at step ${step} of ${totalSteps}${because}`)}${replayed}`;
   output.line(status === 'completed' ? output.colors.green(text) : output.colors.yellow(text));
 }
 

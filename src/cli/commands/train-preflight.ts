@@ -4,8 +4,9 @@ import type { ServiceFacts } from '../../client/check-service';
 import { checkService } from '../../client/check-service';
 import { isClosed } from '../../client/run-report';
 import { readEnvironment } from '../../config/environment';
-import { loadTrainingConfig, parseTrainingConfig } from '../../config/load-config';
-import type { SupervisedConfig } from '../../config/supervised-config';
+import { loadTrainingConfig } from '../../config/load-config';
+import { parseTrainingConfig } from '../../config/parse-training-config';
+import type { TrainingConfig } from '../../config/training-config';
 import { DomainError } from '../../core/errors';
 import { resolveTemporal } from '../../stack/resolve-temporal';
 import { openForReading } from '../connect';
@@ -25,13 +26,13 @@ export interface TrainRequest extends PlaceFlags {
 
 interface CheckedRequest {
   /** null: go on with `--run`. */
-  readonly config: SupervisedConfig | null;
+  readonly config: TrainingConfig | null;
   /** The run exists and keeps its own engine, and waits for it by itself. */
   readonly isUnderWay: boolean;
 }
 
 interface CheckedConfig {
-  readonly config: SupervisedConfig;
+  readonly config: TrainingConfig;
   readonly chosen: ChosenEngine | null;
 }
 
@@ -66,7 +67,7 @@ async function checkConfig(request: TrainRequest): Promise<CheckedConfig | null>
   return { config, chosen };
 }
 
-function withEngine(config: SupervisedConfig, url: string): SupervisedConfig {
+function withEngine(config: TrainingConfig, url: string): TrainingConfig {
   return parseTrainingConfig({ ...config, engine: { ...config.engine, url } }, 'The engine chosen');
 }
 
@@ -83,7 +84,7 @@ async function findUnderWay(flags: PlaceFlags, run: string): Promise<boolean> {
 }
 
 interface EngineCheck {
-  readonly config: SupervisedConfig;
+  readonly config: TrainingConfig;
   readonly request: TrainRequest;
   readonly output: Output;
 }

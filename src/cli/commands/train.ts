@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { StartedRun } from '../../client/start-run';
-import type { SupervisedConfig } from '../../config/supervised-config';
+import type { TrainingConfig } from '../../config/training-config';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
@@ -66,7 +66,7 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
 
 async function start(
   { everstep }: Session,
-  config: SupervisedConfig | null,
+  config: TrainingConfig | null,
   flags: TrainFlags,
 ): Promise<StartedRun> {
   const { run, forceNew = false } = flags;
@@ -78,7 +78,7 @@ async function start(
 }
 
 /** Any other one was told of when it was asked. */
-function announceOwnEngine({ engine }: SupervisedConfig, { stack }: Session, output: Output): void {
+function announceOwnEngine({ engine }: TrainingConfig, { stack }: Session, output: Output): void {
   if (engine.url === undefined) output.note(`Engine: ${stack?.engineUrl ?? "the workers' own"}.`);
 }
 

@@ -8,8 +8,8 @@ export interface CheckpointSchedule {
 
 export interface DueCheckpoint {
   readonly name: string;
-  /** `reached`: outside any rhythm, where a run was ended. */
-  readonly kind: 'first' | 'periodic' | 'rolling' | 'final' | 'reached';
+  /** Outside any rhythm: `reached` where a run was ended, `held` where it was paused. */
+  readonly kind: 'first' | 'periodic' | 'rolling' | 'final' | 'reached' | 'held';
   /** Seconds after which the service may delete it; null keeps it. */
   readonly ttlSeconds: number | null;
 }
@@ -33,7 +33,7 @@ export function checkpointDueAt(
 
 /** Whether a run names its saves so. */
 export function isOwnCheckpointName(name: string): boolean {
-  return name === 'final' || /^\d{6,}$/.test(name);
+  return name === 'final' || /^\d{6,}(-held|-asked-\d+|-policy-\d+)?$/.test(name);
 }
 
 /** Six digits, as the field writes them. */

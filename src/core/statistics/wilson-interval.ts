@@ -14,5 +14,6 @@ export function wilsonInterval(successes: number, trials: number, z: number = Z_
   const centre = (proportion + z ** 2 / (2 * trials)) / denominator;
   const spread =
     (z / denominator) * Math.sqrt((proportion * (1 - proportion)) / trials + z ** 2 / (4 * trials ** 2));
-  return [Math.max(0, centre - spread), Math.min(1, centre + spread)];
+  // Exactly 0 and 1 at the ends, where rounding leaves a speck.
+  return [successes === 0 ? 0 : centre - spread, successes === trials ? 1 : centre + spread];
 }

@@ -8,6 +8,8 @@ import type { LentWeights, SnapshotCalls } from './snapshot-model';
 export type SamplerSpec = SamplingSource & {
   /** Opens one of its own where none is given, or once that one is lost. */
   readonly sessionId?: string | undefined;
+  /** Its samples are for whoever waits for them: a signal that fires ends the drawing too, where the service can. */
+  readonly isCancelledWithSignal?: boolean;
 };
 
 /** A sampler that looks after its session. `close` ends the session where it is its own. */
@@ -33,6 +35,7 @@ const LARGEST_SEQ_ID = 2 ** 31 - 1;
 export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSampler {
   let opening: Promise<OpenSession> | null = null;
   let givenSessionId = spec.sessionId;
+  const { isCancelledWithSignal = false } = spec;
 
   /** One opening is shared by all samples that wait for it; a failed one is forgotten. */
   function current(): Promise<OpenSession> {
@@ -73,7 +76,7 @@ export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSamp
       heart.begin();
       try {
         return await withSession(({ samplingSessionId }) =>
-          calls.sample({ samplingSessionId, request }, { signal }),
+          calls.sample({ samplingSessionId, request, isCancelledWithSignal }, { signal }),
         );
       } finally {
         heart.end();

@@ -4,6 +4,7 @@ import { asampleRequestToJson, decodeSampleResponse, sampleResponseFromJson } fr
 import { stringFrom } from './codec/json-values';
 import type { Connection } from './connection';
 import type { Subject } from './failures';
+import type { FutureRef } from './futures';
 import { collect, EITHER_CODEC, isProtobuf, submit } from './futures';
 import type { CallOptions } from './protocol-call';
 import { jsonOf } from './protocol-call';
@@ -23,6 +24,8 @@ interface SampleSpec {
   /** The same again means the same request; left out, this client counts for the sampling session. */
   readonly seqId?: number;
   readonly request: SampleRequest;
+  /** Nobody will ask for the result again: a signal that fires ends the drawing too, where the service can. */
+  readonly isCancelledWithSignal?: boolean;
 }
 
 export interface SamplingCalls {
@@ -35,6 +38,7 @@ export interface SamplingCalls {
 }
 
 const LOST_PROMISE_RETRIES = 3;
+const CANCEL_MS = 2000;
 
 export function createSamplingCalls(connection: Connection): SamplingCalls {
   const lastSeqIds = new Map<string, number>();
@@ -82,7 +86,7 @@ export function createSamplingCalls(connection: Connection): SamplingCalls {
 /** null where the server lost the promise. */
 async function sampleOnce(
   connection: Connection,
-  spec: Required<SampleSpec>,
+  { isCancelledWithSignal = false, ...spec }: SampleSpec & Required<Pick<SampleSpec, 'seqId'>>,
   { signal }: CallOptions,
 ): Promise<SampleResult | null> {
   const subject: Subject = { what: `sampling in ${spec.samplingSessionId}`, missing: 'session-lost' };
@@ -101,9 +105,24 @@ async function sampleOnce(
       ? decodeSampleResponse(reply.body)
       : sampleResponseFromJson(jsonOf(reply, subject));
   } catch (error) {
+    if (isCancelledWithSignal) await cancelAborted(connection, ref, signal);
     if (error instanceof DomainError && error.code === 'session-lost') return null;
     throw error instanceof DomainError ? retryableUnlessAtFault(error) : error;
   }
+}
+
+/** A service that cannot be told goes on drawing for nobody, which harms nobody but itself. */
+async function cancelAborted(
+  connection: Connection,
+  { requestId }: FutureRef,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!signal?.aborted) return;
+  const { server } = await connection.profile();
+  if (server !== 'everstep') return;
+  const subject: Subject = { what: `cancelling ${requestId}`, missing: 'session-lost' };
+  const call = { route: 'cancel_future', subject, body: { request_id: requestId }, isResendable: false };
+  await connection.send({ ...call, signal: AbortSignal.timeout(CANCEL_MS) }).catch(() => undefined);
 }
 
 /** Asking again may help where the server failed, and cannot where the request is wrong. */

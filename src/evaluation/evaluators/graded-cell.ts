@@ -1,26 +1,61 @@
+import { join } from 'node:path';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
-import { DomainError } from '../../core/errors';
 import { shuffledIndices } from '../../core/random';
+import type { JudgeSource } from '../../core/benchmark-run';
 import type { CellScore } from '../../core/run';
 import type { ConversationRow } from '../../datasets/dataset';
-import { writeBenchmark } from '../../stores/eval-store';
+import type { ResultIdentity } from '../../stores/eval-store';
 import { findBenchmark } from '../benchmarks';
+import { givenDates, refuseEmptyWindow, withinDates } from '../benchmarks/date-window';
+import type { DateWindow } from '../benchmarks/date-window';
+import type { GenerationDefaults } from '../benchmarks/benchmark';
+import { GENERATION } from '../benchmarks/benchmark';
+import { loadExamples } from '../benchmarks/load-examples';
+import { TokenCompleter } from '../completers/token-completer';
 import { digestOf } from '../digest';
 import type { Example } from '../example';
 import { withUniqueIds } from '../example';
 import type { Grader, Score } from '../graders/grader';
+import { carryAnswers } from '../judges/carry-answers';
+import { requireJudges } from '../judges/find-judge';
+import { judgesOfIdentity, withJudges } from '../judges/judged-grader';
+import { openGraders } from '../judges/open-graders';
 import type { PluginRegistry } from '../plugins';
 import { findGrader } from '../plugins';
+import { declarePythonGrader } from '../python/python-grader';
+import { dataHashOf, SEED_RULE } from '../runner/identity';
+import { messageText } from '../runner/message-text';
+import { Permits } from '../runner/permits';
+import { runShard, verifyShard } from '../runner/run-shard';
+import type { ExampleSubject } from '../runner/shard-task';
+import { writeResult } from '../runner/write-result';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
-import type { GradedExample, GradedWork } from './graded-examples';
-import { gradeExamples } from './graded-examples';
-import { resultOf, trajectoriesOf } from './graded-result';
+import { identityOf } from './evaluation-context';
+
+/** Examples that one evaluator asks of one snapshot. */
+export interface GradedCell {
+  readonly examples: readonly Example[];
+  readonly subject: ExampleSubject;
+  readonly version: number;
+  readonly concurrency: number;
+  /** Default `accuracy`. */
+  readonly metric?: string | undefined;
+  /** Who judges, where models do. */
+  readonly judges?: readonly JudgeSource[] | undefined;
+  /** Days that the examples were limited to. */
+  readonly dates?: DateWindow;
+  /** Tokens of prompt and completion together, where fewer than the model's are asked for. */
+  readonly contextWindow?: number | undefined;
+  /** Of one example. */
+  readonly timeoutSeconds?: number | undefined;
+}
+
+const TIMEOUT_MS = 300_000;
+/** Agents hold their place from beginning to end. */
+const AGENTS_AT_ONCE = 8;
 
 type BenchmarkConfig = Extract<EvaluatorConfig, { type: 'benchmark' }>;
 type CustomConfig = Extract<EvaluatorConfig, { type: 'custom' }>;
-
-/** Defaults of the field for benchmarks that do not say. */
-const GENERATION = { maxTokens: 32_768, temperature: 0.6, topP: 1 };
 
 /** Scores a benchmark of the catalogue and writes its result and trajectories to the cell's folder. */
 export async function evaluateBenchmark(
@@ -28,15 +63,27 @@ export async function evaluateBenchmark(
   config: BenchmarkConfig,
   work: CellWork,
 ): Promise<CellScore[]> {
-  const benchmark = findBenchmark(config.benchmark);
-  const graded = {
-    examples: benchmark.examples().slice(0, config.maxExamples),
+  const { contextWindow, timeoutSeconds, agentConcurrency = AGENTS_AT_ONCE } = config;
+  const benchmark = withinDates(findBenchmark(config.benchmark, dependencies.plugins), givenDates(config));
+  const { examples, source } = await loadExamples(benchmark, dependencies.readBenchmarkRows);
+  refuseEmptyWindow(benchmark.name, { examples, source, window: givenDates(config) });
+  const asked = {
     grader: benchmark.grader,
     generation: generationOf(config, benchmark.generation),
-    systemPrompt: config.systemPrompt,
-    concurrency: config.concurrency,
+    systemPrompt: config.systemPrompt ?? benchmark.systemPrompt,
+    ...(benchmark.environment && { environment: benchmark.environment.bind(benchmark) }),
+    ...{ numSamples: config.numSamples, contextWindow },
   };
-  return scoreCell(dependencies, { graded, version: benchmark.version }, work);
+  const cell = {
+    ...{ contextWindow, timeoutSeconds, dates: givenDates(config) },
+    examples: examples.slice(0, config.maxExamples),
+    subject: subjectOf(dependencies, asked, work),
+    version: benchmark.version,
+    concurrency: benchmark.environment ? agentConcurrency : config.concurrency,
+    metric: benchmark.metric,
+    judges: await requireJudges(benchmark.grader, config.judge, dependencies),
+  };
+  return scoreCell(dependencies, cell, work);
 }
 
 /** Scores completions of a dataset with a grader of the plug-in file; the last reply of each conversation is the target. */
@@ -45,73 +92,147 @@ export async function evaluateCustom(
   config: CustomConfig,
   work: CellWork,
 ): Promise<CellScore[]> {
-  const grader = pluginGrader(dependencies.plugins, config.grader);
-  const { rows } = await dependencies.loadDataset(config.dataset);
-  const order =
-    config.maxExamples === undefined
-      ? rows.keys()
-      : shuffledIndices(rows.length, 0).slice(0, config.maxExamples);
-  const examples = withUniqueIds([...order].flatMap((index) => rows[index] ?? []).map(exampleOf));
-  const graded = {
-    examples,
+  const grader = customGrader(dependencies.plugins, config.grader);
+  const examples = await datasetExamples(dependencies, config);
+  const asked = {
     grader,
     generation: generationOf(config, GENERATION),
     systemPrompt: config.systemPrompt,
-    concurrency: config.concurrency,
   };
-  return scoreCell(dependencies, { graded, version: 1 }, work);
+  const subject = subjectOf(dependencies, asked, work);
+  return scoreCell(dependencies, { examples, subject, version: 1, concurrency: config.concurrency }, work);
 }
 
-async function scoreCell(
+/** Conversations as examples; the last reply of each is the target. */
+export async function datasetExamples(
+  { loadDataset }: Pick<EvaluationDependencies, 'loadDataset'>,
+  { dataset, maxExamples }: Pick<CustomConfig, 'dataset' | 'maxExamples'>,
+): Promise<Example[]> {
+  const { rows } = await loadDataset(dataset);
+  const order =
+    maxExamples === undefined ? rows.keys() : shuffledIndices(rows.length, 0).slice(0, maxExamples);
+  return withUniqueIds([...order].flatMap((index) => rows[index] ?? []).map(exampleOf));
+}
+
+export async function scoreCell(
   dependencies: EvaluationDependencies,
-  { graded, version }: { readonly graded: GradedWork; readonly version: number },
+  cell: GradedCell,
   work: CellWork,
 ): Promise<CellScore[]> {
   const startedAt = performance.now();
-  const results = await gradeExamples(dependencies, graded, work);
-  refuseUnscored(results);
-  const { renderer, tokenizer } = dependencies;
-  const identity = {
-    benchmarkVersion: version,
-    dataHash: digestOf(graded.examples),
-    promptHash: digestOf([renderer.name, graded.systemPrompt ?? null]),
-    graderVersion: graded.grader.version,
-    sampling: { ...graded.generation, numSamples: 1, seed: 'by example' },
-    model: work.model.name,
-    checkpoint: work.model.path,
-  };
-  const seconds = (performance.now() - startedAt) / 1000;
-  const result = resultOf(results, { name: work.name, identity, seconds });
-  const trajectories = await trajectoriesOf(results, { benchmark: work.name, tokenizer });
-  await writeBenchmark(work.folder, result, trajectories);
+  const { examples, judges, metric = 'accuracy' } = cell;
+  const subject = { ...cell.subject, grader: withJudges(cell.subject.grader, judges) };
+  const contextLength = cell.contextWindow ?? dependencies.contextLength;
+  const completer = new TokenCompleter({ ...dependencies, contextLength });
+  const folder = join(work.folder, 'journal');
+  const { rejudging } = dependencies;
+  if (rejudging) {
+    const from = join(rejudging.samplesFrom, 'journal');
+    await carryAnswers({ from, to: folder, subject, examples });
+  }
+  await gradeExamples(dependencies, { ...cell, subject, completer, folder }, work);
+  const result = await writeResult({
+    name: work.name,
+    folder: work.folder,
+    subject,
+    shards: [{ folder, examples }],
+    identity: identityOfCell(cell, dependencies, work),
+    seconds: () => (performance.now() - startedAt) / 1000,
+    promptText: (messages) => completer.promptText(messages),
+    verify: () => {
+      verifyShard(folder, work.epoch);
+    },
+  });
   return [
     {
-      metric: 'accuracy',
-      key: `test/${work.name}/accuracy`,
+      metric,
+      key: `test/${work.name}/${metric}`,
       value: result.score,
       stderr: result.stderr,
-      n: result.num_examples,
+      n: result.num_examples / subject.numSamples,
       higherIsBetter: true,
     },
   ];
 }
 
-/** A score of 0 because nothing could be asked would be a lie. */
-function refuseUnscored(results: readonly GradedExample[]): void {
-  const error = results.find((result) => result.error !== null)?.error;
-  if (results.length > 0 && (error == null || results.some((result) => result.error === null))) return;
-  throw new DomainError(
-    'request-failed',
-    error == null
-      ? 'The evaluator has no examples. Check its dataset.'
-      : `All ${results.length} examples failed, the first with: ${error}`,
-  );
+interface GradedWork extends GradedCell {
+  readonly completer: TokenCompleter;
+  readonly folder: string;
 }
 
-function generationOf(
+async function gradeExamples(
+  dependencies: EvaluationDependencies,
+  { examples, subject, concurrency, judges, completer, folder, timeoutSeconds }: GradedWork,
+  { signal, epoch, onProgress }: CellWork,
+): Promise<void> {
+  const timeoutMs =
+    timeoutSeconds === undefined ? (dependencies.timeoutMs ?? TIMEOUT_MS) : timeoutSeconds * 1000;
+  const { grader, close } = await openGraders(subject.grader, {
+    python: {
+      ...{ link: dependencies.python, signal, timeoutMs },
+      onWaiting: (waiting) => {
+        onProgress({ waiting });
+      },
+    },
+    judging: { judges, access: dependencies.judges, folder, epoch, rank: 0, signal },
+  });
+  await runShard({
+    subject: { ...subject, grader },
+    ...{ examples, folder, epoch, completer, concurrency, timeoutMs, signal },
+    permits: new Permits(concurrency),
+    rank: 0,
+    onProgress({ done, total, rewardSum }) {
+      onProgress({ done, total, score: rewardSum / done });
+    },
+  }).finally(close);
+}
+
+function identityOfCell(
+  { examples, subject, version, judges, dates, contextWindow }: Omit<GradedCell, 'concurrency'>,
+  { renderer }: EvaluationDependencies,
+  { model }: CellWork,
+): ResultIdentity {
+  return {
+    benchmarkVersion: version,
+    dataHash: dataHashOf(examples),
+    ...dates,
+    promptHash: digestOf([renderer.name, subject.systemPrompt ?? null]),
+    graderVersion: subject.grader.version,
+    sampling: {
+      ...{ ...subject.generation, numSamples: subject.numSamples, seed: SEED_RULE },
+      ...(contextWindow !== undefined && { contextWindow }),
+    },
+    model: model.name,
+    checkpoint: model.path,
+    ...judgesOfIdentity(subject.grader, judges),
+  };
+}
+
+export function subjectOf(
+  { renderer }: EvaluationDependencies,
+  asked: Pick<ExampleSubject, 'grader' | 'generation' | 'environment'> & {
+    readonly systemPrompt: string | undefined;
+    readonly numSamples?: number | undefined;
+    readonly contextWindow?: number | undefined;
+  },
+  { model }: CellWork,
+): ExampleSubject {
+  const { grader, generation, environment, systemPrompt, numSamples = 1, contextWindow } = asked;
+  const facts = [identityOf(model), renderer.name, systemPrompt ?? null, generation];
+  return {
+    grader,
+    generation,
+    numSamples,
+    base: digestOf(contextWindow === undefined ? facts : [...facts, contextWindow]),
+    ...(environment && { environment }),
+    ...(systemPrompt !== undefined && { systemPrompt }),
+  };
+}
+
+export function generationOf(
   config: Pick<BenchmarkConfig, 'maxTokens' | 'temperature' | 'topP'>,
-  defaults: GradedWork['generation'],
-): GradedWork['generation'] {
+  defaults: GenerationDefaults,
+): GenerationDefaults {
   return {
     maxTokens: config.maxTokens ?? defaults.maxTokens,
     temperature: config.temperature ?? defaults.temperature,
@@ -122,12 +243,11 @@ function generationOf(
 function exampleOf({ id, messages }: ConversationRow): Example {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return { id, messages, target: null };
-  const { content } = last;
-  const target =
-    typeof content === 'string'
-      ? content
-      : content.map((part) => (part.type === 'text' ? part.text : '')).join('');
-  return { id, messages: messages.slice(0, -1), target };
+  return { id, messages: messages.slice(0, -1), target: messageText(last) };
+}
+
+function customGrader(plugins: PluginRegistry, grader: CustomConfig['grader']): Grader {
+  return typeof grader === 'string' ? pluginGrader(plugins, grader) : declarePythonGrader(grader, '1');
 }
 
 function pluginGrader(plugins: PluginRegistry, name: string): Grader {

@@ -11,6 +11,7 @@ import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { identityOf } from './evaluation-context';
 import type { KeyedRow } from './journalled-work';
 import { withJournal } from './journalled-work';
+import { metricScores } from './metric-scores';
 
 type PluginConfig = Extract<EvaluatorConfig, { type: 'plugin' }>;
 
@@ -38,7 +39,7 @@ export async function evaluatePlugin(
   const metrics = await withJournal<CallRow, Record<string, number>>(work, 'calls', (journal) =>
     evaluator.evaluate(createSamplingClient(dependencies, work, journal)),
   );
-  return Object.entries(metrics).map(([metric, value]) => scoreOf(work.name, metric, value));
+  return metricScores(work.name, metrics);
 }
 
 function createSamplingClient(
@@ -95,16 +96,4 @@ function createSamplingClient(
       return { text: completionText(renderer, sequence.tokens), sequence };
     },
   };
-}
-
-/** A metric that is a whole key keeps it; its direction and spread are the evaluator's own secret. */
-function scoreOf(name: string, metric: string, value: unknown): CellScore {
-  if (typeof value !== 'number' || !Number.isFinite(value)) {
-    throw new DomainError(
-      'bad-plugin',
-      `Evaluator "${name}" returned ${String(value)} for "${metric}". Return numbers.`,
-    );
-  }
-  const key = metric.includes('/') ? metric : `test/${name}/${metric}`;
-  return { metric, key, value, stderr: null, n: 1, higherIsBetter: null };
 }

@@ -1,7 +1,14 @@
 import { DomainError } from '../../core/errors';
+import { arenaHardRows } from './arena-hard';
+import { bfcl } from './bfcl/bfcl';
 import { ceval, gpqa, mmluPro, mmluRedux, superGpqa } from './choices/choice-graders';
+import { codeTests } from './code/code-tests';
+import { humaneval } from './code/humaneval';
+import { livecodebench } from './code/livecodebench/livecodebench';
+import { mbpp } from './code/mbpp';
 import { ifeval } from './ifeval/ifeval';
 import { longbench } from './longbench/longbench';
+import { aimeRows, hmmtRows, math500Rows, mathEquivalenceRows } from './math/math-graders';
 import { gsm8k } from './numbers/gsm8k';
 import type { RowGrader } from './row-grader';
 import { arithmeticRows, containsRows, exactMatchRows, jsonMatchRows, regexRows } from './text-graders';
@@ -9,6 +16,10 @@ import { arithmeticRows, containsRows, exactMatchRows, jsonMatchRows, regexRows 
 /** Every grader that works on rows in their publishers' field names. */
 export const ROW_GRADERS: readonly RowGrader[] = [
   gsm8k,
+  math500Rows,
+  aimeRows,
+  hmmtRows,
+  mathEquivalenceRows,
   arithmeticRows,
   mmluPro,
   mmluRedux,
@@ -17,6 +28,12 @@ export const ROW_GRADERS: readonly RowGrader[] = [
   ceval,
   ifeval,
   longbench,
+  humaneval,
+  mbpp,
+  livecodebench,
+  codeTests,
+  bfcl,
+  arenaHardRows,
   exactMatchRows,
   containsRows,
   regexRows,

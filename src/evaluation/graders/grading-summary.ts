@@ -1,10 +1,15 @@
-import type { GradedResponse } from './grade-responses';
+import type { GradedResponse, ResultLine } from './grade-responses';
 import type { RowGrader } from './row-grader';
 
 export interface GradingSummary {
   readonly grader: string;
   readonly version: string;
+  /** Lines that were graded. */
   readonly count: number;
+  /** Lines for which no verdict came about; in no other number. */
+  readonly errorCount: number;
+  /** Graded, and ended by a limit of time or memory. */
+  readonly limitCount: number;
   /** Mean of the scores; null without lines. */
   readonly score: number | null;
   /** Of the mean, from the sample's spread; null below two lines. */
@@ -19,17 +24,14 @@ export class GradingTotals {
   private count = 0;
   private mean = 0;
   private squares = 0;
+  private errorCount = 0;
+  private limitCount = 0;
   private unansweredCount = 0;
   private readonly sums = new Map<string, number>();
 
-  add({ score, answer, metrics }: GradedResponse): void {
-    this.count++;
-    const before = score - this.mean;
-    this.mean += before / this.count;
-    this.squares += before * (score - this.mean);
-    if (answer === null) this.unansweredCount++;
-    for (const [name, value] of Object.entries(metrics))
-      this.sums.set(name, (this.sums.get(name) ?? 0) + value);
+  add(line: ResultLine): void {
+    if (line.score === null) this.errorCount++;
+    else this.addScore(line);
   }
 
   summary(grader: RowGrader): GradingSummary {
@@ -40,10 +42,23 @@ export class GradingTotals {
       grader: grader.name,
       version: grader.version,
       count,
+      errorCount: this.errorCount,
+      limitCount: this.limitCount,
       score: count === 0 ? null : this.mean,
       standardError: count < 2 ? null : Math.sqrt(this.squares / (count - 1) / count),
       unansweredCount: this.unansweredCount,
       metrics: grader.summarize?.(metrics) ?? metrics,
     };
+  }
+
+  private addScore({ score, answer, metrics, details }: GradedResponse): void {
+    this.count++;
+    const before = score - this.mean;
+    this.mean += before / this.count;
+    this.squares += before * (score - this.mean);
+    if (answer === null) this.unansweredCount++;
+    if (details['limit'] !== undefined) this.limitCount++;
+    for (const [name, value] of Object.entries(metrics))
+      this.sums.set(name, (this.sums.get(name) ?? 0) + value);
   }
 }

@@ -1,5 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { DomainError } from '../../core/errors';
+import { parseJson } from '../../core/whole-floats';
 
 const NEWLINE = 0x0a;
 
@@ -12,7 +13,11 @@ export interface JsonLine {
  * The values of a JSONL file, one at a time. Only `\n` ends a line: JSON text may hold other line separators. A byte order
  * mark is passed over, and so are blank lines at the end; any other line that is no JSON is refused by its number.
  */
-export async function* readJsonLines(name: string, chunks: AsyncIterable<Buffer>): AsyncGenerator<JsonLine> {
+export async function* readJsonLines(
+  name: string,
+  chunks: AsyncIterable<Buffer>,
+  parseLine: (text: string) => unknown = parseJson,
+): AsyncGenerator<JsonLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let number = 0;
   let blank: number | null = null;
@@ -24,7 +29,8 @@ export async function* readJsonLines(name: string, chunks: AsyncIterable<Buffer>
       continue;
     }
     if (blank !== null) throw problem(name, blank, 'is blank');
-    yield { number, value: parse(text, (reason) => problem(name, number, `is not JSON (${reason})`)) };
+    const refuse = (reason: string) => problem(name, number, `is not JSON (${reason})`);
+    yield { number, value: parse(text, { parseLine, refuse }) };
   }
 }
 
@@ -50,10 +56,14 @@ function decode(decoder: TextDecoder, bytes: Buffer, refuse: () => DomainError):
   }
 }
 
-function parse(text: string, refuse: (reason: string) => DomainError): unknown {
+interface LineParsing {
+  readonly parseLine: (text: string) => unknown;
+  readonly refuse: (reason: string) => DomainError;
+}
+
+function parse(text: string, { parseLine, refuse }: LineParsing): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return value;
+    return parseLine(text);
   } catch (error) {
     throw refuse(String(error).replace(/^SyntaxError: /, ''));
   }

@@ -1,4 +1,4 @@
-import { isRow } from './row-fields';
+import { parseExactJson } from './exact-json';
 
 interface FoundJson {
   readonly value: unknown;
@@ -29,8 +29,7 @@ export function findJson(completion: string): FoundJson | null {
 function parse(text: string): FoundJson | null {
   if (text === '') return null;
   try {
-    const value: unknown = JSON.parse(text);
-    return { value, text };
+    return { value: parseExactJson(text), text };
   } catch {
     return null;
   }
@@ -55,16 +54,4 @@ function endOfValue(text: string, start: number): number {
 function depthChange(character: string): number {
   if (character === '{' || character === '[') return 1;
   return character === '}' || character === ']' ? -1 : 0;
-}
-
-export function equalJson(left: unknown, right: unknown): boolean {
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length && left.every((item, index) => equalJson(item, right[index]));
-  }
-  if (!isRow(left) || !isRow(right)) return left === right;
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && equalJson(left[key], right[key]))
-  );
 }

@@ -3,13 +3,6 @@ import type { Score } from './grader';
 /** A row of a benchmark as its publisher names the fields. */
 export type Row = Readonly<Record<string, unknown>>;
 
-export interface RowScore extends Score {
-  /** Numbers beside the score, 0…1 where they are rates. */
-  readonly metrics?: Readonly<Record<string, number>>;
-  /** What a person may want to know of how the score came about. */
-  readonly details?: Readonly<Record<string, unknown>>;
-}
-
 /**
  * Judges a completion against a row in its publisher's field names. A completion that cannot be read scores 0 with
  * `answer: null`; a row that lacks what the grader needs is refused with a DomainError.
@@ -21,7 +14,16 @@ export interface RowGrader {
   readonly version: string;
   /** Fields of the row it reads, and how it finds the answer. */
   readonly description: string;
-  grade(completion: string, row: Row): RowScore | Promise<RowScore>;
+  /** It bounds its time itself, and waiting for a place to judge in is not the example's. */
+  readonly boundsItself?: true;
+  /** Of a line of stored responses, where plain JSON forgets what it needs to know. */
+  readonly parseLine?: (text: string) => unknown;
+  /** For stored responses whose lines have a form of the grader's own: how it looks, and it as example and response. */
+  readonly lineForm?: string;
+  /** Fields that such a line must have. */
+  readonly lineFields?: readonly string[];
+  readLine?(line: Row): { readonly example: unknown; readonly response: unknown };
+  grade(completion: string, row: Row): Score | Promise<Score>;
   /** Metrics of many responses from the mean of each metric; the means themselves where absent. */
   summarize?(means: Readonly<Record<string, number>>): Readonly<Record<string, number>>;
 }

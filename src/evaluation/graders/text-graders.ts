@@ -1,8 +1,11 @@
 import { DomainError } from '../../core/errors';
 import { firstOf, lacking, textField, textListField } from './row-fields';
-import { equalJson, findJson } from './json-text';
+import { equalJson, parseExactJson } from './exact-json';
+import { findJson } from './json-text';
 import { numericAnswer } from './numeric-answer';
-import type { Row, RowGrader, RowScore } from './row-grader';
+import { isPlain, tryPattern } from './patterns/try-pattern';
+import type { Row, RowGrader } from './row-grader';
+import type { Score } from './grader';
 
 const TARGET = ['target', 'answer', 'expected'];
 const TARGETS = ['targets', 'answers', ...TARGET];
@@ -34,7 +37,7 @@ export const containsRows: RowGrader = {
   },
 };
 
-/** How much text a pattern of the user's is tried on: a pattern can take time that grows faster than the text. */
+/** How much text a pattern of the user's is tried on. */
 const PATTERN_TEXT_LIMIT = 20_000;
 
 /** `pattern` (JavaScript, flags iu s m allowed) occurs; with `target`, its first group must equal the target. */
@@ -42,10 +45,15 @@ export const regexRows: RowGrader = {
   name: 'regex',
   version: 'regex@1',
   description: `pattern, flags; target = first group; on the last ${PATTERN_TEXT_LIMIT} characters`,
-  grade(completion, row) {
-    const match = patternOf(row).exec(completion.slice(-PATTERN_TEXT_LIMIT));
-    if (match === null) return { value: 0, answer: null };
-    const answer = match[1] ?? match[0];
+  async grade(completion, row) {
+    const { source, flags } = patternOf(row);
+    const text = completion.slice(-PATTERN_TEXT_LIMIT);
+    const { first } = await tryPattern(
+      { source, flags, text, isCounted: false },
+      { isPlain: isPlain(source) },
+    );
+    const answer = first?.[1] ?? first?.[0];
+    if (answer === undefined) return { value: 0, answer: null };
     if (firstOf(row, ['target']) === undefined) return rightIf(true, answer);
     return rightIf(answer.trim() === textField(row, ['target']).trim(), answer);
   },
@@ -54,8 +62,9 @@ export const regexRows: RowGrader = {
 /** The completion's JSON (whole, fenced, or the first that parses) equals the target; order of keys does not matter. */
 export const jsonMatchRows: RowGrader = {
   name: 'json_match',
-  version: 'json_match@1',
+  version: 'json_match@3',
   description: 'target (JSON or its text); equal apart from white space and order of keys',
+  parseLine: parseExactJson,
   grade(completion, row) {
     const target = firstOf(row, TARGET);
     if (target === undefined) throw lacking(TARGET, 'JSON');
@@ -76,7 +85,7 @@ export const arithmeticRows: RowGrader = {
     sums.grade(completion, { id: '', messages: [], target: textField(row, TARGET) }),
 };
 
-function rightIf(isRight: boolean, answer: string | null): RowScore {
+function rightIf(isRight: boolean, answer: string | null): Score {
   return { value: Number(isRight), answer };
 }
 
@@ -99,8 +108,7 @@ function patternOf(row: Row): RegExp {
 function asJson(target: unknown): unknown {
   if (typeof target !== 'string') return target;
   try {
-    const parsed: unknown = JSON.parse(target);
-    return parsed;
+    return parseExactJson(target);
   } catch {
     return target;
   }

@@ -1,8 +1,8 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
 import { hasThinking, partsOf, roleWord, withoutThinking } from '../message-text';
-import type { ToolDeclaration } from '../renderer';
 import type { ReadReply } from '../reply-blocks';
 
 /** What tells apart the families that reason in ChatML and call tools in XML (Qwen3.5, Qwen3.8, Nemotron 3). */

@@ -1,10 +1,11 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
 import { hasThinking, partsOf, plainText, withoutThinking } from '../message-text';
-import type { ToolDeclaration, UnparsedToolCall } from '../renderer';
+import type { UnparsedToolCall } from '../renderer';
 import type { Marks, ReadReply } from '../reply-blocks';
 import {
   findBlocks,

@@ -1,10 +1,10 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import { FIXED_DAY } from '../fixed-day';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
 import { plainText, roleWord, textOf, thinkingOf } from '../message-text';
-import type { ToolDeclaration } from '../renderer';
 import { matchToolAnswers } from '../tool-answers';
 import { parseHarmonyReply } from './harmony-reply';
 import { declareHarmonyTools } from './harmony-tools';

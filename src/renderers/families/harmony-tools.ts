@@ -1,6 +1,6 @@
+import type { ToolDeclaration } from '../../core/completion';
 import { respaceJson } from '../json-text';
 import { isRecord } from '../reply-blocks';
-import type { ToolDeclaration } from '../renderer';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
+import type { ToolDeclaration } from '../../core/completion';
 import { respaceJson } from '../json-text';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
-import type { ToolDeclaration } from '../renderer';
 
 type Schema = Readonly<Record<string, unknown>>;
 

@@ -1,9 +1,9 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 
 import type { MessageFormat, MessagePlace } from '../message-format';
 import { hasThinking } from '../message-text';
 import { pythonText } from '../python-text';
-import type { ToolDeclaration } from '../renderer';
 import { isRecord } from '../reply-blocks';
 import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
 import { parseXmlReply } from './qwen3-5';

@@ -1,8 +1,8 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
 import { hasThinking, textOf } from '../message-text';
-import type { ToolDeclaration } from '../renderer';
 import type { ReasoningStyle } from './chatml-reasoning';
 import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
 import type { ReadReply } from '../reply-blocks';

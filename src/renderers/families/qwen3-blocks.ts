@@ -1,6 +1,7 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { ContentPart, ToolCall } from '../../core/conversation';
 import { memberText, respaceJson } from '../json-text';
-import type { ToolDeclaration, UnparsedToolCall } from '../renderer';
+import type { UnparsedToolCall } from '../renderer';
 import type { ReadReply } from '../reply-blocks';
 import {
   findBlocks,

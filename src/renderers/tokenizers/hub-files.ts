@@ -2,6 +2,8 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { downloadFile, HubApiError, modelInfo } from '@huggingface/hub';
+import { patientFetch } from '../../core/concurrency/patient-fetch';
+import type { Patience } from '../../core/concurrency/patient-fetch';
 import { DomainError } from '../../core/errors';
 import { isRecord } from '../reply-blocks';
 
@@ -14,9 +16,12 @@ export interface HubTokenizerSource {
   readonly cacheFolder: string;
   /** A mirror of the hub. */
   readonly hubUrl?: string;
+  /** How long a silent hub is waited for. */
+  readonly patience?: Patience;
 }
 
-const REQUIRED = 'tokenizer.json';
+/** The first that a model has counts. */
+const DEFINITIONS = ['tokenizer.json', 'tiktoken.model'];
 const OPTIONAL = ['tokenizer_config.json', 'chat_template.jinja'];
 const COMMIT = /^[0-9a-f]{40}$/;
 const MODEL_NAME = /^(?!\.)[\w.-]+(\/(?!\.)[\w.-]+)?$/;
@@ -40,7 +45,9 @@ export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<s
     );
   }
   const local = join(homeOf(source), 'local');
-  if (await exists(join(local, REQUIRED))) return local;
+  for (const name of DEFINITIONS) {
+    if (await exists(join(local, name))) return local;
+  }
   checkToken(source);
   try {
     const commit = await resolveCommit(source);
@@ -48,7 +55,7 @@ export async function fetchTokenizerFiles(source: HubTokenizerSource): Promise<s
     // The marker is written last, so that a folder left behind by a crash is completed.
     if (await exists(join(folder, '.complete'))) return folder;
     await mkdir(folder, { recursive: true });
-    if (!(await fetchFile(source, commit, join(folder, REQUIRED)))) throw noTokenizer(source);
+    await fetchDefinition(source, commit, folder);
     for (const name of OPTIONAL) await fetchFile(source, commit, join(folder, name));
     await writeFile(join(folder, '.complete'), '');
     return folder;
@@ -95,6 +102,13 @@ async function readKnown(reference: string): Promise<string | null> {
   return COMMIT.test(text) ? text : null;
 }
 
+async function fetchDefinition(source: HubTokenizerSource, commit: string, folder: string): Promise<void> {
+  for (const name of DEFINITIONS) {
+    if (await fetchFile(source, commit, join(folder, name))) return;
+  }
+  throw noTokenizer(source);
+}
+
 async function fetchFile(source: HubTokenizerSource, commit: string, target: string): Promise<boolean> {
   const name = target.slice(dirname(target).length + 1);
   const blob = await downloadFile({ repo: source.hub, path: name, revision: commit, ...accessOf(source) });
@@ -114,8 +128,12 @@ async function replaceFile(target: string, content: Uint8Array): Promise<void> {
   }
 }
 
-function accessOf({ token, hubUrl }: HubTokenizerSource): { accessToken?: string; hubUrl?: string } {
-  return { ...(token ? { accessToken: token } : {}), ...(hubUrl ? { hubUrl } : {}) };
+function accessOf({ token, hubUrl, patience }: HubTokenizerSource) {
+  return {
+    ...(token ? { accessToken: token } : {}),
+    ...(hubUrl ? { hubUrl } : {}),
+    fetch: patientFetch(patience),
+  };
 }
 
 async function exists(path: string): Promise<boolean> {
@@ -128,7 +146,7 @@ async function exists(path: string): Promise<boolean> {
 function noTokenizer(source: HubTokenizerSource): DomainError {
   return new DomainError(
     'unknown-model',
-    `Model "${source.hub}" has no tokenizer.json on the hub. Use a model with one, or ${localRemedy(source)}.`,
+    `Model "${source.hub}" has no tokenizer.json or tiktoken.model on the hub. Use a model with one, or ${localRemedy(source)}.`,
   );
 }
 

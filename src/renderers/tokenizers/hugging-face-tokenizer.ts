@@ -1,6 +1,7 @@
 import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
 import { DomainError } from '../../core/errors';
 import type { Tokenizer } from '../../core/tokenizer';
+import { templateOf, tokenText } from './tokenizer-config';
 
 /** A tokenizer that knows how its model writes conversations. */
 export interface ChatTokenizer extends Tokenizer {
@@ -97,30 +98,5 @@ function isAddedToken(value: unknown): value is AddedToken {
   if (typeof value !== 'object' || value === null) return false;
   return (
     'id' in value && typeof value.id === 'number' && 'special' in value && typeof value.special === 'boolean'
-  );
-}
-
-/** `"<s>"`, or an object with `content` in older configurations. */
-function tokenText(value: unknown): string | null {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'object' && value !== null && 'content' in value) return tokenText(value.content);
-  return null;
-}
-
-/** One template, or a list of named ones of which `default` counts. */
-function templateOf(value: unknown): string | null {
-  if (typeof value === 'string') return value;
-  if (!Array.isArray(value)) return null;
-  const named: unknown = value.find((item: unknown) => isNamedTemplate(item) && item.name === 'default');
-  return isNamedTemplate(named) ? named.template : null;
-}
-
-function isNamedTemplate(value: unknown): value is { name: string; template: string } {
-  if (typeof value !== 'object' || value === null) return false;
-  return (
-    'name' in value &&
-    typeof value.name === 'string' &&
-    'template' in value &&
-    typeof value.template === 'string'
   );
 }

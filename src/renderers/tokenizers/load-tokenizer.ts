@@ -5,26 +5,30 @@ import { fetchTokenizerFiles } from './hub-files';
 import type { HubTokenizerSource } from './hub-files';
 import { createHuggingFaceTokenizer } from './hugging-face-tokenizer';
 import type { ChatTokenizer } from './hugging-face-tokenizer';
+import { createTiktokenTokenizer } from './tiktoken-tokenizer';
 
 export type TokenizerSource = { readonly folder: string } | HubTokenizerSource;
 
-/** Reads `tokenizer.json`, and beside it `tokenizer_config.json` and `chat_template.jinja` where they exist. */
+/** Reads `tokenizer.json`, else `tiktoken.model`, and beside it `tokenizer_config.json` and `chat_template.jinja` where they exist. */
 export async function loadTokenizer(source: TokenizerSource): Promise<ChatTokenizer> {
   const folder = 'hub' in source ? await fetchTokenizerFiles(source) : source.folder;
   const definitionText = await readOptional(folder, 'tokenizer.json');
-  if (definitionText === null) {
-    throw new DomainError(
-      'unknown-model',
-      `Folder "${folder}" has no tokenizer.json. Name the folder of a model with one, or a model on the hub that has it.`,
-    );
-  }
+  const ranks = definitionText === null ? await readOptional(folder, 'tiktoken.model') : null;
   const configText = await readOptional(folder, 'tokenizer_config.json');
-  return createHuggingFaceTokenizer({
-    definition: parseObject(definitionText, join(folder, 'tokenizer.json')),
+  const shared = {
     config: configText === null ? {} : parseObject(configText, join(folder, 'tokenizer_config.json')),
     chatTemplate: await readOptional(folder, 'chat_template.jinja'),
     source: 'hub' in source ? source.hub : source.folder,
-  });
+  };
+  if (ranks !== null) return createTiktokenTokenizer({ ranks, ...shared });
+  if (definitionText === null) {
+    throw new DomainError(
+      'unknown-model',
+      `Folder "${folder}" has no tokenizer.json or tiktoken.model. Name the folder of a model with one, or a model on the hub that has it.`,
+    );
+  }
+  const definition = parseObject(definitionText, join(folder, 'tokenizer.json'));
+  return createHuggingFaceTokenizer({ definition, ...shared });
 }
 
 async function readOptional(folder: string, name: string): Promise<string | null> {

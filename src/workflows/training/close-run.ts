@@ -2,15 +2,16 @@ import { log } from '@temporalio/workflow';
 import { ApplicationFailure, CancelledFailure } from '@temporalio/common';
 import type { Snapshot } from '../../core/training-plan';
 import { bookkeeping, closer } from '../activities';
-import type { TrainReport, TrainSupervisedInput } from '../contracts';
+import type { TrainReport, TrainingInput } from '../contracts';
 import { failureCode, failureMessage } from './failures';
+import { changesOf } from './segment-input';
 import { publishProgress } from './search-attributes';
 import type { TrainingState } from './training-state';
 
 const SAVE_SECONDS = 10;
 
 /** Writes the last word on a run that trained its last step, or was stopped before it, and returns it. */
-export async function closeTrained(input: TrainSupervisedInput, state: TrainingState): Promise<TrainReport> {
+export async function closeTrained(input: TrainingInput, state: TrainingState): Promise<TrainReport> {
   const { stop, plan } = state;
   const isStopped = stop != null && stop.step < plan.totalSteps;
   const status = isStopped ? 'stopped' : 'completed';
@@ -31,10 +32,7 @@ export async function closeTrained(input: TrainSupervisedInput, state: TrainingS
 }
 
 /** Releases the model of a cancelled run; the workflow then closes as cancelled. One that was still prepared leaves nothing. */
-export async function closeCancelled(
-  input: TrainSupervisedInput,
-  state: TrainingState | null,
-): Promise<never> {
+export async function closeCancelled(input: TrainingInput, state: TrainingState | null): Promise<never> {
   if (state) {
     const reason = state.cancelReason || 'cancelled on request';
     await bookkeeping.closeRun({ ...summary(state), status: 'cancelled', reason });
@@ -66,6 +64,7 @@ export async function saveReached(
       maxSeconds: SAVE_SECONDS,
       timedSteps: state.timedSteps,
       evaluatedThrough: state.evaluatedThrough,
+      ...changesOf(state),
       ...(stop && { stopAt: stop.step }),
       savesAtEnd: true,
     });
@@ -79,7 +78,7 @@ export async function saveReached(
 
 /** Records why a run failed. A run that could not even be prepared leaves nothing half-made behind. */
 export async function closeFailed(
-  input: TrainSupervisedInput,
+  input: TrainingInput,
   state: TrainingState | null,
   error: unknown,
 ): Promise<never> {
@@ -112,5 +111,7 @@ function summary(state: TrainingState) {
     rewinds: state.rewinds,
     stepsReplayed: state.stepsReplayed,
     ...(state.remarks && { remarks: state.remarks }),
+    ...(state.unsavedEvents && { events: state.unsavedEvents }),
+    segment: state.segment + 1,
   };
 }

@@ -1,24 +1,23 @@
-import {
-  CancellationScope,
-  condition,
-  getExternalWorkflowHandle,
-  log,
-  ParentClosePolicy,
-  setHandler,
-  startChild,
-} from '@temporalio/workflow';
-import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { ScoreRow } from '../../core/run';
-import type { EvaluationSchedule } from '../../core/schedules/evaluation-schedule';
-import { WORKFLOW_TASK_TIMEOUT } from '../../core/task-queues';
+import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { isSameEvaluation } from '../../core/same-evaluation';
 import type { Snapshot } from '../../core/training-plan';
 import { bookkeeping } from '../activities';
-import type { EvaluationFinished, TrainSupervisedInput } from '../contracts';
+import type { EvaluationFinished, TrainingInput } from '../contracts';
 import { evaluationFinishedSignal } from '../contracts';
-import { evaluateCheckpoint } from '../evaluate-checkpoint';
-import { failureMessage } from './failures';
+import {
+  cancelEvaluations,
+  cellsOf,
+  nextAttempt,
+  requestedEvaluation,
+  startEvaluation,
+  termsOf,
+} from './evaluation-children';
+import * as queue from './evaluation-queue';
+import { closedCells, raiseAlarm, toSettle } from './settled-evaluations';
+import type { GateDesk } from './gate-desk';
+import { RequestedEvaluations } from './requested-evaluations';
 import type { PendingEvaluation, TrainingState } from './training-state';
-import { rememberCells, rememberScores } from './training-state';
+import { rememberCells, rememberScores, schedulesOf } from './training-state';
 
 const RECONCILE_EVERY = '30 seconds';
 
@@ -33,11 +32,15 @@ export class EvaluationDesk {
   /** Snapshots of a run that is being cancelled: nobody will measure them. */
   private readonly declined: Snapshot[] = [];
   private isWriting = false;
+  private startingCount = 0;
+  private isAbandoned = false;
+  private isReconciling = false;
   private broken: Error | null = null;
 
   constructor(
-    private readonly input: TrainSupervisedInput,
+    private readonly input: TrainingInput,
     private readonly current: { readonly state: TrainingState | null },
+    private readonly gates: GateDesk,
   ) {
     setHandler(evaluationFinishedSignal, (finished) => {
       this.inbox.push(finished);
@@ -48,6 +51,9 @@ export class EvaluationDesk {
   open(): void {
     // What evaluations of a cancelled run have to tell is heard as well.
     void CancellationScope.nonCancellable(() => this.writeScores());
+    void CancellationScope.nonCancellable(() => this.startRequests());
+    void CancellationScope.nonCancellable(() => this.startQueued());
+    void CancellationScope.nonCancellable(() => this.watchQueue());
     if (this.state.pending.length > 0) void this.guard(() => this.reconcile());
   }
 
@@ -58,7 +64,8 @@ export class EvaluationDesk {
       return;
     }
     for (const snapshot of snapshots) {
-      if (snapshot.step <= this.state.evaluatedThrough) continue;
+      this.requests.take(snapshot);
+      if (snapshot.schedules.length === 0 || snapshot.step <= this.state.evaluatedThrough) continue;
       this.state.evaluatedThrough = snapshot.step;
       await this.startOne(snapshot);
     }
@@ -75,7 +82,7 @@ export class EvaluationDesk {
 
   /** Waits until every evaluation is final and every score is written. */
   async finish(): Promise<void> {
-    await this.until(() => this.state.pending.length === 0 && this.isSettled());
+    await this.until(() => this.state.pending.length === 0 && this.requests.isEmpty && this.isSettled());
   }
 
   /** Waits until what has come in is written, so that nothing is lost when the history is cut. */
@@ -86,20 +93,28 @@ export class EvaluationDesk {
 
   /** Cancels what is pending, gives it a moment to end, and lets go of snapshots nobody will measure. */
   async abandon(): Promise<void> {
-    const pending = this.current.state?.pending ?? [];
-    for (const { workflowId } of pending) {
-      try {
-        await getExternalWorkflowHandle(workflowId).cancel();
-      } catch (error) {
-        log.warn('evaluation not cancelled', { workflowId, reason: failureMessage(error) });
-      }
-    }
+    this.isAbandoned = true;
+    this.decline(this.requests.snapshots());
+    this.declineQueued();
+    await cancelEvaluations(this.current.state?.pending ?? []);
     await condition(
       () => (this.current.state?.pending.length ?? 0) === 0 || this.broken !== null,
       '30 seconds',
     );
     const { run } = this.input;
     if (this.declined.length > 0) await bookkeeping.releaseSnapshots({ run, evaluations: this.declined });
+  }
+
+  /** What waits for its turn has no workflow that could be cancelled. */
+  private declineQueued(): void {
+    const { state } = this.current;
+    if (!state) return;
+    this.decline(state.pending.filter(({ isQueued }) => isQueued));
+    state.pending = state.pending.filter(({ isQueued }) => !isQueued);
+  }
+
+  get isBroken(): boolean {
+    return this.broken !== null;
   }
 
   throwIfBroken(): void {
@@ -113,7 +128,17 @@ export class EvaluationDesk {
   }
 
   private isSettled(): boolean {
-    return this.inbox.length === 0 && !this.isWriting;
+    return (
+      this.inbox.length === 0 &&
+      !this.isWriting &&
+      this.startingCount === 0 &&
+      !this.requests.canStart &&
+      queue.nextQueued(this.state) === null
+    );
+  }
+
+  private get requests(): RequestedEvaluations {
+    return new RequestedEvaluations(this.current.state);
   }
 
   private async until(isReached: () => boolean): Promise<void> {
@@ -124,48 +149,79 @@ export class EvaluationDesk {
   }
 
   private async startOne(snapshot: Snapshot): Promise<void> {
-    const { run } = this.input;
-    const schedules = this.state.plan.evaluations.filter(({ name }) => snapshot.schedules.includes(name));
-    const evaluators = [...new Set(schedules.flatMap((schedule) => schedule.evaluators))];
-    if (evaluators.length === 0) return;
-    const pending: PendingEvaluation = {
-      step: snapshot.step,
-      attempt: 1,
-      workflowId: `eval/${run}/${snapshot.step}`,
-      samplerPath: snapshot.samplerPath,
-      isCheckpoint: snapshot.isCheckpoint,
-      evaluators,
-      schedules: snapshot.schedules,
-      isBlocking: schedules.some(({ mode }) => mode === 'blocking'),
-    };
-    this.state.pending.push(pending);
-    rememberCells(this.state, cellsOf(pending, schedules));
-    await this.startChildOf(pending);
+    const { state, lineage } = this;
+    const { pending: parts, schedules, cancels } = queue.admitSnapshot(state, this.input.run, snapshot);
+    for (const part of parts) {
+      state.pending.push(part.isQueued ? { ...part, lineage } : part);
+      rememberCells(state, cellsOf(part, schedules, state.cells));
+      queue.noteSkipped(state, part);
+    }
+    await queue.makeRoom(state, snapshot.step, cancels);
+    for (const part of parts) {
+      if (part.evaluators.length === 0) this.inbox.push({ step: part.step, cells: [] });
+      else if (!part.isQueued) await this.startChild(part, lineage);
+    }
   }
 
-  private async startChildOf(pending: PendingEvaluation): Promise<void> {
+  private async startChild(pending: PendingEvaluation, lineage: number): Promise<void> {
+    const terms = pending.request === undefined ? termsOf(pending, this.schedulesIn(pending)) : {};
+    this.startingCount += 1;
+    await startEvaluation(this.input.run, pending, { lineage, terms });
+    this.startingCount -= 1;
+  }
+
+  private schedulesIn({ step, schedules }: PendingEvaluation) {
+    return schedulesOf(this.state, step).filter(({ name }) => schedules.includes(name));
+  }
+
+  /** Starts evaluations that wait for earlier ones of their schedules, one after the other. */
+  private async startQueued(): Promise<void> {
+    await this.guard(async () => {
+      for (;;) {
+        await condition(() => this.hasNextQueued);
+        const waiting = queue.nextQueued(this.state);
+        if (!waiting) continue;
+        const pending = { ...waiting, isQueued: false };
+        this.state.pending = this.state.pending.map((one) => (one === waiting ? pending : one));
+        rememberCells(this.state, cellsOf(pending, this.schedulesIn(pending), this.state.cells));
+        await this.startChild(pending, pending.lineage ?? this.lineage);
+      }
+    });
+  }
+
+  private get hasNextQueued(): boolean {
+    return !this.isAbandoned && queue.nextQueued(this.state) !== null;
+  }
+
+  /** One that was terminated never tells, and others would wait for it. */
+  private async watchQueue(): Promise<void> {
+    const hasQueued = () => !this.isAbandoned && this.state.pending.some(({ isQueued }) => isQueued);
+    await this.guard(async () => {
+      for (;;) {
+        await condition(hasQueued);
+        if (!(await condition(() => !hasQueued(), RECONCILE_EVERY))) await this.reconcile();
+      }
+    });
+  }
+
+  /** Starts what people ask for as soon as there is something to measure, and no other evaluation of the cell goes on. */
+  private async startRequests(): Promise<void> {
     const { run } = this.input;
-    try {
-      await startChild(evaluateCheckpoint, {
-        workflowId: pending.workflowId,
-        parentClosePolicy: ParentClosePolicy.ABANDON,
-        workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
-        args: [
-          {
-            run,
-            step: pending.step,
-            attempt: pending.attempt,
-            lineage: this.state.model?.lineage ?? 0,
-            samplerPath: pending.samplerPath,
-            evaluators: pending.evaluators,
-            parentWorkflowId: `train/${run}`,
-          },
-        ],
-      });
-    } catch (error) {
-      // It runs already, or ran: reconciling finds out which.
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
-    }
+    await this.guard(async () => {
+      for (;;) {
+        await condition(() => this.requests.canStart && !this.isAbandoned);
+        const next = this.requests.takeNext();
+        if (!next) continue;
+        const pending = requestedEvaluation(run, next.evaluation, next.snapshot);
+        this.state.pending.push(pending);
+        rememberCells(this.state, cellsOf(pending, [], this.state.cells));
+        await this.startChild(pending, next.snapshot.lineage);
+      }
+    });
+  }
+
+  private get lineage(): number {
+    return this.state.model?.lineage ?? this.state.lost?.lineage ?? 0;
   }
 
   private async writeScores(): Promise<void> {
@@ -179,54 +235,63 @@ export class EvaluationDesk {
     });
   }
 
-  private async write(finished: readonly EvaluationFinished[]): Promise<void> {
+  private async write(told: readonly EvaluationFinished[]): Promise<void> {
     const { state } = this;
-    const steps = new Set(finished.map(({ step }) => step));
-    const settled = state.pending.filter(({ step }) => steps.has(step));
+    for (const one of told) {
+      const part = queue.partOf(state, one);
+      if (!part) continue;
+      await this.record([one], [part]);
+      queue.closePart(state, part);
+    }
+    const finished = told.filter(({ part }) => part === undefined);
+    if (finished.length === 0) return;
+    const settled = state.pending.filter((pending) => finished.some((one) => isSameEvaluation(one, pending)));
+    await this.record(
+      finished.map((one) => queue.withSkipped(one, state.pending)),
+      settled.map((one) => queue.untold(state, one)),
+    );
+    state.pending = state.pending.filter((one) => !settled.some((other) => isSameEvaluation(one, other)));
+  }
+
+  /** Writes what evaluations came to, and has their gates decide. */
+  private async record(
+    finished: readonly EvaluationFinished[],
+    settled: readonly PendingEvaluation[],
+  ): Promise<void> {
+    const { state } = this;
     state.scoreWrites += 1;
     const rows = await bookkeeping.recordScores({
       run: this.input.run,
       write: state.scoreWrites,
       finished,
       schedules: state.plan.evaluations,
-      evaluations: settled,
+      evaluations: settled.map((evaluation) => toSettle(state, evaluation, settled)),
     });
-    this.close(settled, rows);
-  }
-
-  private close(settled: readonly PendingEvaluation[], rows: readonly ScoreRow[]): void {
-    const { state } = this;
-    state.pending = state.pending.filter((pending) => !settled.some(({ step }) => step === pending.step));
     rememberScores(state, rows);
-    for (const { step, evaluators, schedules } of settled) {
-      const cells = evaluators.map((evaluator) => {
-        const failed = rows.find((row) => row.step === step && row.evaluator === evaluator && row.error);
-        const cell = { step, evaluator, schedules };
-        return failed?.error === undefined
-          ? { ...cell, status: 'done' as const }
-          : { ...cell, status: 'failed' as const, error: failed.error };
-      });
-      rememberCells(state, cells);
-    }
+    for (const { remark } of rows) if (remark !== undefined) raiseAlarm(state, remark);
+    if (!this.isAbandoned) for (const evaluation of settled) await this.gates.judge(state, evaluation, rows);
+    for (const evaluation of settled) rememberCells(state, closedCells(evaluation, rows));
   }
 
   /** Asks the server which pending evaluations still run, and takes finished ones from the store. */
   private async reconcile(): Promise<void> {
-    const { pending } = this.state;
+    if (this.isReconciling) return;
+    this.isReconciling = true;
+    const pending = this.state.pending.filter(({ isQueued }) => !isQueued);
     const outcomes = await bookkeeping.reconcileEvaluations({ run: this.input.run, pending });
     for (const outcome of outcomes) {
       if (outcome.finished) this.inbox.push(outcome.finished);
-      else if (outcome.isGone) await this.startAgain(outcome.step);
+      else if (outcome.isGone) await this.startAgain(outcome);
     }
+    this.isReconciling = false;
   }
 
-  private async startAgain(step: number): Promise<void> {
-    const old = this.state.pending.find((pending) => pending.step === step);
+  private async startAgain(gone: { readonly step: number; readonly request?: number }): Promise<void> {
+    const old = this.state.pending.find((pending) => isSameEvaluation(pending, gone));
     if (!old) return;
-    const attempt = old.attempt + 1;
-    const next = { ...old, attempt, workflowId: `eval/${this.input.run}/${step}/${attempt}` };
+    const next = nextAttempt(this.input.run, old);
     this.state.pending = this.state.pending.map((pending) => (pending === old ? next : pending));
-    await this.startChildOf(next);
+    await this.startChild(next, this.lineage);
   }
 
   private async guard(work: () => Promise<void>): Promise<void> {
@@ -236,15 +301,4 @@ export class EvaluationDesk {
       this.broken = error instanceof Error ? error : new Error(String(error));
     }
   }
-}
-
-function cellsOf(pending: PendingEvaluation, schedules: readonly EvaluationSchedule[]) {
-  return pending.evaluators.map((evaluator) => ({
-    step: pending.step,
-    evaluator,
-    schedules: schedules
-      .filter((schedule) => schedule.evaluators.includes(evaluator))
-      .map(({ name }) => name),
-    status: 'running' as const,
-  }));
 }

@@ -1,12 +1,12 @@
 import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workflow';
-import type { ModelIncarnation } from '../../core/training-plan';
+import type { ModelIncarnation, OpenedModel } from '../../core/training-plan';
 import { keeper, trainer } from '../activities';
 import { failureCode, failureMessage } from './failures';
 import type { TrainingState } from './training-state';
-import { rememberLife, rememberRemarks } from './training-state';
+import { rememberEvent, rememberLife, rememberRemarks } from './training-state';
 
 /** What the run waits for, and shows. */
-const WAITED_FOR: readonly string[] = ['unreachable', 'engine-busy', 'store-full'];
+export const WAITED_FOR: readonly string[] = ['unreachable', 'engine-busy', 'store-full'];
 
 /**
  * The run's model at the training service: opened once, kept alive, opened again from the last checkpoint
@@ -32,14 +32,39 @@ export class OpenModel {
 
   /** Gives the old life of the model up; the next one starts from the last checkpoint. */
   async rewind(reason: string): Promise<void> {
+    this.giveUp(reason);
+    await this.current();
+  }
+
+  /** The life of the model that was is over; the next one is opened when it is needed. */
+  giveUp(reason: string): void {
     const { state } = this;
     log.warn('model lost', { run: state.plan.run, reason });
-    this.stopKeepingSession();
+    rememberEvent(state, 'rewind', reason);
     state.rewinds += 1;
+    this.endLife();
+  }
+
+  /** Has the service let go of a model whose state is saved where the run stands. */
+  async release(): Promise<void> {
+    const { state } = this;
+    const { model } = state;
+    if (!model) return;
+    this.stopKeepingSession();
+    await trainer.releaseModel({ run: state.plan.run, model });
+    rememberEvent(state, 'released', 'the model was let go of; its state is saved');
+    this.endLife();
+    state.isReleased = true;
+  }
+
+  private endLife(): void {
+    const { state } = this;
+    this.stopKeepingSession();
     if (state.model) rememberLife(state, state.model.modelId);
     state.lost = state.model;
     state.model = null;
-    await this.current();
+    // What this life passed on may stand in the run's folder, and another life's weights be others.
+    if (state.rollouts) state.rollouts.generation = (state.rollouts.generation ?? 0) + 1;
   }
 
   private async tryToOpen(secondsToWait: number): Promise<void> {
@@ -50,6 +75,7 @@ export class OpenModel {
     } catch (error) {
       if (!WAITED_FOR.includes(failureCode(error) ?? '')) throw error;
       const since = state.waitingFor?.since ?? new Date().toISOString();
+      if (state.waitingFor === null) rememberEvent(state, 'waiting', failureMessage(error));
       state.waitingFor = { what: failureMessage(error), since };
       state.status = 'waiting';
       await sleep(secondsToWait * 1000);
@@ -58,21 +84,25 @@ export class OpenModel {
 
   private async openOnce(): Promise<void> {
     const { state } = this;
-    const previous = state.lost;
+    const { lost: previous, isReleased = false } = state;
     const opened = await trainer.openModel({
       run: state.plan.run,
       incarnation: previous ? previous.incarnation + 1 : 0,
-      lineage: previous ? previous.lineage + (previous.isDeterministic ? 0 : 1) : 0,
+      lineage: previous ? previous.lineage + (previous.isDeterministic || isReleased ? 0 : 1) : 0,
       segment: state.segment,
       collectedThrough: state.position.collectedThrough,
       stepsReplayed: state.stepsReplayed,
+      rewinds: state.rewinds,
+      ...(isReleased && { isReleased }),
       previous,
     });
     for (const remark of opened.remarks) log.warn(remark, { run: state.plan.run });
     rememberRemarks(state, opened.remarks);
-    state.stepsReplayed += opened.stepsToReplay;
+    noteReplay(state, opened);
     state.model = opened.model;
     state.position = opened.position;
+    state.isReleased = false;
+    rememberEvent(state, 'opened', openedText(opened));
     state.waitingFor = null;
     state.status = 'running';
   }
@@ -95,4 +125,19 @@ export class OpenModel {
     this.keeping?.cancel();
     this.keeping = null;
   }
+}
+
+/** What the opening costs: steps, and their tokens, that are trained again. */
+function noteReplay(state: TrainingState, { position, stepsToReplay }: OpenedModel): void {
+  const { collectedThrough, tokens } = state.position;
+  if (state.isReleased && position.collectedThrough < collectedThrough) state.rewinds += 1;
+  state.stepsReplayed += stepsToReplay;
+  state.tokensOfRewinds = (state.tokensOfRewinds ?? 0) + Math.max(0, tokens - position.tokens);
+}
+
+function openedText({ model, position, stepsToReplay }: OpenedModel): string {
+  const from =
+    position.collectedThrough < 0 ? 'the start' : `the checkpoint of step ${position.collectedThrough}`;
+  const again = stepsToReplay > 0 ? `, ${stepsToReplay} steps are trained again` : '';
+  return `model opened from ${from}, life ${model.incarnation}${again}`;
 }

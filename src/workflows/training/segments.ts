@@ -3,6 +3,7 @@ import { TimeoutFailure } from '@temporalio/common';
 import type { SegmentInput, SegmentResult } from '../../core/training-plan';
 import { trainer } from '../activities';
 import type { TrainingState } from './training-state';
+import { forgetEvents, rememberEvent } from './training-state';
 
 interface Attempt {
   readonly scope: CancellationScope;
@@ -34,6 +35,7 @@ export class Segments {
     for (;;) {
       const result = await this.attempt(input);
       if (result) {
+        forgetEvents(state, input.events ?? []);
         applySegment(state, result);
         this.isPositionKnown = true;
         this.onBoundary();
@@ -43,6 +45,20 @@ export class Segments {
       state.segment += 1;
       input = { ...input, segment: state.segment, isRepeat: true };
     }
+  }
+
+  /**
+   * Saves where a run that stands still is. Nobody interrupts it, because what it sends takes a seq id. What it made is in
+   * the result; one that waits for the service has to be repeated with the same input before anything else is sent.
+   */
+  async save(state: TrainingState, input: SegmentInput): Promise<SegmentResult> {
+    this.isPositionKnown = false;
+    const result = await trainer.runSegment(input);
+    forgetEvents(state, input.events ?? []);
+    if (result.waitingFor !== null) return result;
+    this.isPositionKnown = true;
+    state.position = result.position;
+    return result;
   }
 
   /** Null when an interrupted segment could not hand over, because its worker was gone. */
@@ -74,6 +90,7 @@ function applySegment(state: TrainingState, result: SegmentResult): void {
     state.sentThrough ?? -1,
     result.sentThrough ?? result.position.submittedThrough,
   );
+  noteWait(state, result.waitingFor);
   if (result.waitingFor === null) {
     state.waitingFor = null;
     state.status = 'running';
@@ -81,4 +98,10 @@ function applySegment(state: TrainingState, result: SegmentResult): void {
     state.waitingFor ??= { what: result.waitingFor, since: new Date().toISOString() };
     state.status = 'waiting';
   }
+}
+
+function noteWait(state: TrainingState, waitingFor: string | null): void {
+  if (waitingFor !== null && state.waitingFor === null) rememberEvent(state, 'waiting', waitingFor);
+  if (waitingFor === null && state.waitingFor !== null)
+    rememberEvent(state, 'went on', state.waitingFor.what);
 }

@@ -1,29 +1,15 @@
-import { allHandlersFinished, condition, continueAsNew, sleep, workflowInfo } from '@temporalio/workflow';
-import { segmentLength } from '../../core/schedules/segment-length';
-import type { ModelIncarnation, SegmentInput } from '../../core/training-plan';
-import type { TrainReport, TrainSupervisedInput } from '../contracts';
-import type { ControlDesk } from './control-desk';
-import type { EvaluationDesk } from './evaluation-desk';
+import { sleep } from '@temporalio/workflow';
+import type { SegmentInput, SegmentResult } from '../../core/training-plan';
+import { watchBudget } from './budget-watch';
+import { continueIfLong, isLong } from './continue-run';
+import { standStill } from './stand-still';
 import { OpenModel } from './open-model';
+import { RolloutDesk } from './rollout-desk';
 import { publishProgress } from './search-attributes';
-import { bindTimedSchedules } from './timed-schedules';
-import type { TrainingState } from './training-state';
-import { lastStepOf } from './training-state';
+import { nextSegment } from './segment-input';
+import type { TrainingLoop } from './training-loop';
+import { isPaused, lastStepOf } from './training-state';
 
-export interface TrainingLoop {
-  readonly input: TrainSupervisedInput;
-  readonly state: TrainingState;
-  readonly evaluations: EvaluationDesk;
-  readonly controls: ControlDesk;
-}
-
-/** Every training workflow takes what an earlier execution carried as its second argument. */
-type TrainingWorkflow = (input: TrainSupervisedInput, carried: TrainingState) => Promise<TrainReport>;
-
-/** Long enough to cost no history, short enough that controls and evaluations do not wait. */
-const SEGMENT_SECONDS = 4;
-/** Few enough that a new worker is up to date within a second. */
-const MAX_EVENTS = 2000;
 const MAX_WAIT_SECONDS = 15;
 
 /**
@@ -35,46 +21,54 @@ const MAX_WAIT_SECONDS = 15;
 export async function trainSteps(loop: TrainingLoop): Promise<void> {
   const { state, evaluations, controls, input } = loop;
   const model = new OpenModel(state);
+  const rollouts = openRollouts(loop, model);
   let waits = 0;
 
   while (state.position.collectedThrough < lastStepOf(state)) {
     evaluations.throwIfBroken();
+    if (rollouts && isLong(input)) await rollouts.drain();
     await continueIfLong(loop);
-    const open = await model.current();
-    const result = await controls.segments.run(state, nextSegment(state, open));
-    publishProgress(input, state);
-    await evaluations.start(result.snapshots);
-    if (result.lost !== null) await model.rewind(result.lost);
-    await evaluations.waitForBlocking();
+    await watchBudget(state, controls);
+    const segment = await whatIsNext(loop, model, rollouts);
+    if (segment === null) continue;
+    const result = await controls.segments.run(state, segment);
+    rollouts?.take(result, segment);
+    await settle(loop, model, result);
     waits = result.waitingFor ? waits + 1 : 0;
     if (waits > 0) await sleep(Math.min(MAX_WAIT_SECONDS, 2 ** (waits - 1)) * 1000);
   }
+  rollouts?.stop();
   model.stopKeepingSession();
 }
 
-function nextSegment(state: TrainingState, model: ModelIncarnation): SegmentInput {
-  const { plan, position } = state;
-  state.segment += 1;
-  const steps = segmentLength(state.stepsPerSecond, SEGMENT_SECONDS);
-  return {
-    plan,
-    model,
-    position,
-    segment: state.segment,
-    throughStep: Math.min(lastStepOf(state), position.collectedThrough + steps),
-    maxSeconds: SEGMENT_SECONDS,
-    timedSteps: bindTimedSchedules(state),
-    evaluatedThrough: state.evaluatedThrough,
-    ...(state.stop && { stopAt: state.stop.step }),
-  };
+function openRollouts(loop: TrainingLoop, model: OpenModel): RolloutDesk | null {
+  const { rollouts } = loop.state.plan;
+  return rollouts ? new RolloutDesk(loop, model, rollouts) : null;
 }
 
-async function continueIfLong({ state, input, evaluations }: TrainingLoop): Promise<void> {
-  const { continueAsNewSuggested, historyLength } = workflowInfo();
-  if (!continueAsNewSuggested && historyLength < (input.maxHistoryEvents ?? MAX_EVENTS)) return;
-  await evaluations.settle();
-  await condition(allHandlersFinished);
-  // The diff is in the run's folder by now and need not travel again.
-  const provenance = { ...input.provenance, codeDiff: null };
-  await continueAsNew<TrainingWorkflow>({ ...input, provenance }, state);
+/** The next segment; null when something else was to be done first and the run may stand elsewhere now. */
+async function whatIsNext(
+  loop: TrainingLoop,
+  model: OpenModel,
+  rollouts: RolloutDesk | null,
+): Promise<SegmentInput | null> {
+  const { state } = loop;
+  if (await standStill(loop, model)) return null;
+  const open = await model.current();
+  if (isPaused(state)) return null;
+  const readyThrough = rollouts ? await rollouts.ready() : Infinity;
+  if (readyThrough === null || state.model !== open) return null;
+  return nextSegment(state, open, readyThrough);
+}
+
+/** What follows from a segment: progress is shown, snapshots are evaluated, a lost model is opened again. */
+async function settle(
+  { state, evaluations, input }: TrainingLoop,
+  model: OpenModel,
+  { snapshots, lost }: SegmentResult,
+): Promise<void> {
+  publishProgress(input, state);
+  await evaluations.start(snapshots);
+  if (lost !== null) await model.rewind(lost);
+  await evaluations.waitForBlocking();
 }

@@ -1,5 +1,14 @@
+import type { ControlRow } from '../../core/controls';
+import type { Budget } from '../../core/controls/budget';
+import type { RateChange } from '../../core/controls/learning-rate';
+import type { Pause } from '../../core/controls/pause';
+import type { ScheduleChange } from '../../core/controls/schedule-change';
+import { schedulesAt } from '../../core/controls/schedule-change';
+import type { GateMemory } from '../../core/gates/gate';
 import type { EvaluationCell, RunStatus, ScoreRow } from '../../core/run';
+import type { RunEvent } from '../../core/timeline';
 import type { ModelIncarnation, TimedStep, TrainingPlan, TrainingPosition } from '../../core/training-plan';
+import type { RolloutState } from './rollout-state';
 
 /** An evaluation under way: a child workflow that tells this run when its cells are final. */
 export interface PendingEvaluation {
@@ -12,6 +21,45 @@ export interface PendingEvaluation {
   readonly evaluators: readonly string[];
   readonly schedules: readonly string[];
   readonly isBlocking: boolean;
+  /** Which one of those that people asked for. */
+  readonly request?: number;
+  /** The one schedule whose evaluators are measured later than those of others at its step. */
+  readonly late?: string;
+  /** It waits for earlier ones of its schedule. */
+  readonly isQueued?: boolean;
+  /** Of its weights; absent where it began with its snapshot. */
+  readonly lineage?: number;
+  /** Schedules that still wait for evaluators in it; absent where all do. */
+  readonly waitedForBy?: readonly string[];
+  /** Schedules whose results are written already. */
+  readonly told?: readonly string[];
+  /** Evaluators left out, because an earlier evaluation of their schedule goes on. */
+  readonly skipped?: readonly string[];
+}
+
+/** An evaluation somebody asked for that has not begun. */
+export interface RequestedEvaluation {
+  readonly request: number;
+  readonly step: number;
+  readonly evaluators: readonly string[];
+  /** What it measures; null until the step is collected. */
+  readonly snapshot: RequestedSnapshot | null;
+}
+
+export interface RequestedSnapshot {
+  readonly samplerPath: string;
+  readonly isCheckpoint: boolean;
+  readonly lineage: number;
+}
+
+/** A pause and what became of it. */
+export interface RunPause extends Pause {
+  /** Milliseconds since the epoch at which the run stood still; null before. */
+  readonly since: number | null;
+  /** From when on the model is held open for nothing. */
+  readonly heldSince: number | null;
+  /** The state is saved in a checkpoint that does not expire. */
+  readonly isSaved: boolean;
 }
 
 /**
@@ -52,6 +100,34 @@ export interface TrainingState {
   /** Why the run is being cancelled, where somebody said so. */
   cancelReason?: string;
   controlWrites?: number;
+  pause?: RunPause | null;
+  /** Milliseconds since the epoch at which the store was told that the run stands still; null while it goes on. */
+  standingSince?: number | null;
+  /** The model was let go of at a checkpoint; opening it again is no rewind. */
+  isReleased?: boolean;
+  rates?: RateChange[];
+  scheduleChanges?: ScheduleChange[];
+  /** Of runs that sample what they train on. */
+  rollouts?: RolloutState;
+  /** Weights that rollouts are being sampled from just now. */
+  samplingFrom?: string;
+  requests?: RequestedEvaluation[];
+  requestCount?: number;
+  /** The checkpoint somebody promoted last. */
+  best?: { readonly step: number; readonly name: string };
+  budget?: Budget;
+  /** What gates compare with, by schedule. */
+  gates?: Record<string, GateMemory>;
+  /** Limits people were warned of. */
+  budgetWarnings?: readonly string[];
+  /** Tokens of collected steps that a rewind trains again. */
+  tokensOfRewinds?: number;
+  /** Milliseconds in which the run stood still, in pauses that are over. */
+  pausedMs?: number;
+  recentControls?: ControlRow[];
+  recentEvents?: RunEvent[];
+  /** Events the store has not heard of. */
+  unsavedEvents?: RunEvent[];
 }
 
 interface RequestedStop {
@@ -62,6 +138,8 @@ interface RequestedStop {
 const KEPT_CELLS = 200;
 const KEPT_SCORES = 200;
 const KEPT_REMARKS = 20;
+const KEPT_CONTROLS = 100;
+const KEPT_EVENTS = 100;
 
 const START: TrainingPosition = {
   collectedThrough: -1,
@@ -91,6 +169,7 @@ export function initialState(plan: TrainingPlan): TrainingState {
     scoreWrites: 0,
     timedDueAt: {},
     timedSteps: [],
+    ...(plan.budget && { budget: plan.budget }),
   };
 }
 
@@ -104,6 +183,24 @@ export function rememberLife(state: TrainingState, modelId: string): void {
 /** The step the run ends after: its plan's last one, or the one it was asked to stop at. */
 export function lastStepOf({ plan, stop }: TrainingState): number {
   return stop?.step ?? plan.totalSteps;
+}
+
+/** Whether the run stands still because somebody asked. */
+export function isPaused(state: TrainingState): boolean {
+  const { pause, position } = state;
+  const isReached = pause != null && position.collectedThrough >= pause.step;
+  return isReached && position.collectedThrough < lastStepOf(state);
+}
+
+/** What people are told: a run that stands still is paused, whatever it waited for before. */
+export function shownStatus(state: TrainingState): RunStatus {
+  const isOpen = state.status === 'running' || state.status === 'waiting';
+  return isOpen && isPaused(state) ? 'paused' : state.status;
+}
+
+/** The schedules as they are, or were, at a step. */
+export function schedulesOf({ plan, scheduleChanges }: TrainingState, step: number) {
+  return schedulesAt(plan.evaluations, scheduleChanges ?? [], step);
 }
 
 /** Steps that may be at the service; a change takes effect after them. */
@@ -123,4 +220,21 @@ export function rememberRemarks(state: TrainingState, remarks: readonly string[]
 
 export function rememberScores(state: TrainingState, scores: readonly ScoreRow[]): void {
   state.recentScores = [...state.recentScores, ...scores].slice(-KEPT_SCORES);
+}
+
+export function rememberControl(state: TrainingState, row: ControlRow): void {
+  state.recentControls = [...(state.recentControls ?? []), row].slice(-KEPT_CONTROLS);
+}
+
+/** Kept for queries, and until the store has heard of it. */
+export function rememberEvent(state: TrainingState, kind: RunEvent['kind'], text: string): void {
+  const step = Math.max(0, state.position.collectedThrough);
+  const event = { at: new Date().toISOString(), kind, step, text };
+  state.recentEvents = [...(state.recentEvents ?? []), event].slice(-KEPT_EVENTS);
+  state.unsavedEvents = [...(state.unsavedEvents ?? []), event].slice(-KEPT_EVENTS);
+}
+
+/** The store has what it was given. */
+export function forgetEvents(state: TrainingState, saved: readonly RunEvent[]): void {
+  state.unsavedEvents = (state.unsavedEvents ?? []).filter((event) => !saved.includes(event));
 }

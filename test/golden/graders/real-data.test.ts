@@ -19,6 +19,8 @@ const letter = (index: unknown) => String.fromCharCode(65 + Number(index));
 
 const BENCHMARKS: readonly Benchmark[] = [
   { grader: 'gsm8k', count: 1056, gold: (row) => String(row['answer']) },
+  { grader: 'math500', count: 400, gold: (row) => String(row['solution']) },
+  { grader: 'math500', count: 400, gold: (row) => `So $\\boxed{${String(row['answer'])}}$.` },
   { grader: 'mmlu_pro', count: 4011, gold: (row) => `The answer is (${String(row['answer'])}).` },
   { grader: 'mmlu_redux', count: 4560, gold: (row) => `The answer is ${letter(row['answer'])}` },
   { grader: 'longbench', count: 36, gold: (row) => `The correct answer is (${String(row['answer'])})` },

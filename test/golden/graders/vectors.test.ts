@@ -149,13 +149,13 @@ describe('ifeval', () => {
 
   given(
     "the same verdict wherever the cookbook's rule is Google's, and blank responses follow nothing",
-    () => {
+    async () => {
       let sameCount = 0;
       for (const { input, expected } of cases ?? []) {
         const { instruction_id: id, response, kwargs } = input;
         const isComparable =
           Object.hasOwn(CHECKS, id) && !OTHER_RULE.has(id) && !OTHER_CASES.has(`${id} ${response}`);
-        const verdict = isComparable && response.trim() !== '' ? verdictOf(id, response, kwargs) : null;
+        const verdict = isComparable && response.trim() !== '' ? await verdictOf(id, response, kwargs) : null;
         if (verdict === null) continue;
         expect([input, verdict]).toEqual([input, expected]);
         sameCount++;
@@ -165,10 +165,11 @@ describe('ifeval', () => {
   );
 
   /** Null where Google's code raises: a missing argument, or a relation it does not have. */
-  function verdictOf(id: string, response: string, kwargs: Record<string, unknown>): unknown {
+  async function verdictOf(id: string, response: string, kwargs: Record<string, unknown>): Promise<unknown> {
     try {
-      const score = findRowGrader('ifeval').grade(response, { instruction_id_list: [id], kwargs: [kwargs] });
-      return score instanceof Promise ? null : (score.details?.['strict'] as boolean[])[0];
+      const row = { instruction_id_list: [id], kwargs: [kwargs] };
+      const score = await findRowGrader('ifeval').grade(response, row);
+      return (score.details?.['strict'] as boolean[])[0];
     } catch {
       return null;
     }

@@ -20,10 +20,10 @@ class Report:
     def __init__(self, only: str | None) -> None:
         self.only = only
 
-    def check(self, name: str, body: Callable[[], object]) -> None:
-        """Runs one check; what it returns is compared between clients."""
+    def check(self, name: str, body: Callable[[], object]) -> bool:
+        """Runs one check; what it returns is compared between clients. True unless it failed."""
         if self.only is not None and self.only not in name:
-            return
+            return True
         started = time.monotonic()
         try:
             fingerprint = body()
@@ -35,6 +35,8 @@ class Report:
                 raise
             traceback.print_exc()
             self._write(name, "failed", started, detail=describe(error))
+            return False
+        return True
 
     def _write(
         self,

@@ -16,6 +16,7 @@ from reporting import Report, fail_start  # noqa: E402
 try:
     import checks_checkpoints
     import checks_errors
+    import checks_exports
     import checks_sampling
     import checks_training
     from session import Session
@@ -25,5 +26,5 @@ except Exception as error:
     fail_start(error)
 
 report = Report(sys.argv[1] if len(sys.argv) > 1 else None)
-for checks in (checks_training, checks_sampling, checks_checkpoints, checks_errors):
+for checks in (checks_training, checks_sampling, checks_checkpoints, checks_exports, checks_errors):
     checks.run(session, report)

@@ -15,7 +15,15 @@ const REPORT: RunReport = {
   ...STATE,
   status: 'completed',
   step: 100,
-  ...{ waitingFor: null, stopAt: null, pendingEvaluations: 0, source: 'store', note: null, refusal: null },
+  ...{
+    waitingFor: null,
+    stopAt: null,
+    pause: null,
+    pendingEvaluations: 0,
+    source: 'store',
+    note: null,
+    refusal: null,
+  },
 };
 const FULL = { isShortened: false };
 

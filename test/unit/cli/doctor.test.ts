@@ -94,13 +94,14 @@ test('looks at the folder in which a store would be made, and makes nothing', as
   expect(finding?.status).not.toBe('missing');
 });
 
-test('gives the command that creates search attributes that are not there', () => {
+test('gives the commands that create search attributes that are not there', () => {
   const present = Object.keys(SEARCH_ATTRIBUTES).filter((name) => name !== 'EverstepStep');
 
   expect(attributesFinding(Object.keys(SEARCH_ATTRIBUTES)).status).toBe('ok');
   expect(attributesFinding(present)).toMatchObject({
     status: 'missing',
-    remedy: 'temporal operator search-attribute create --name EverstepStep --type Int',
+    remedy:
+      '`npx everstep setup` adds them, as does temporal operator search-attribute create --name EverstepStep --type Int',
   });
 });
 

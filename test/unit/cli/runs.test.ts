@@ -1,20 +1,17 @@
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Everstep } from '../../../src/client/everstep';
-import {
-  listRuns,
-  showMetrics,
-  showRun,
-  showScores,
-  watchOneRun,
-} from '../../../src/cli/commands/runs-actions';
+import { showRun, showScores, watchOneRun } from '../../../src/cli/commands/runs-actions';
+import { showMetrics } from '../../../src/cli/commands/runs-metrics';
+import { showCheckpoints, showEvaluations } from '../../../src/cli/commands/runs-checkpoints';
+import { listRuns } from '../../../src/cli/commands/runs-list';
 import { cancelAndWait, confirmEnding } from '../../../src/cli/commands/runs-ending';
 import { RunHandle } from '../../../src/client/run-handle';
 import type { Session } from '../../../src/cli/connect';
 import type { RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';
-import { FakeServer, STATE, score } from '../client/fake-server';
+import { FakeServer, LIVE, STATE, score } from '../client/fake-server';
 import { recordOutput } from './recording-output';
 
 let root = '';
@@ -70,9 +67,97 @@ test('runs list --json has one entry a run with the fixed keys', async () => {
         totalSteps: 100,
         startedAt: STATE.startedAt,
         closedAt: COMPLETED.closedAt,
+        score: null,
       },
     ],
   });
+});
+
+test('runs list says how many there are beyond the limit, and sorts by score', async () => {
+  const good = score({ step: 100, value: 0.9, higherIsBetter: true });
+  await store({ ...COMPLETED, run: 'good' }, { scores: [{ ...good, value: 0.2, step: 0 }, good] });
+  await store({ ...COMPLETED, run: 'fair' }, { scores: [{ ...good, value: 0.5 }] });
+  await store({ ...COMPLETED, run: 'none' });
+  const { output, stdout, stderr } = recordOutput();
+
+  await listRuns(session, output, { sort: 'score', limit: 2 });
+
+  const [heading = '', first = '', second = '', ...more] = stdout().trim().split('\n');
+  expect(heading).toContain('score');
+  expect(first).toMatch(/^good .* 0\.9 /);
+  expect(second).toMatch(/^fair .* 0\.5 /);
+  expect(more).toEqual([]);
+  expect(stderr()).toContain('2 of 3 runs');
+});
+
+test('runs list --where is answered by the store where no server is, and says so', async () => {
+  await store(
+    { ...COMPLETED, run: 'good' },
+    { scores: [score({ step: 100, value: 0.9, higherIsBetter: true })] },
+  );
+  await store({ ...COMPLETED, run: 'none' });
+  const { output, stdout } = recordOutput({ json: true });
+
+  await listRuns(session, output, { where: 'EverstepScore > 0.5 AND EverstepKind = "sft"' });
+
+  const document = JSON.parse(stdout()) as { runs: { run: string }[]; answeredBy: string };
+  expect(document.runs.map(({ run }) => run)).toEqual(['good']);
+  expect(document.answeredBy).toBe('store');
+  await expect(listRuns(session, output, { where: 'Score >' })).rejects.toMatchObject({ code: 'bad-config' });
+});
+
+test('runs checkpoints has the scores of each, once whichever schedules asked', async () => {
+  const row = score({ step: 100, value: 0.9 });
+  const checkpoint = {
+    name: '000100',
+    step: 100,
+    batch: 100,
+    epoch: 0,
+    final: true,
+    state_path: 'tinker://s',
+  };
+  await store(COMPLETED, {
+    checkpoints: [{ ...checkpoint, sampler_path: null, elapsed_tokens: 1, lineage: 0, incarnation: 1 }],
+    scores: [row, { ...row, schedule: 'other' }, score({ step: 50, value: 0.1 })],
+  });
+  const { output, stdout } = recordOutput({ json: true });
+
+  await showCheckpoints(session.everstep.run('one'), output);
+
+  const { checkpoints } = JSON.parse(stdout()) as { checkpoints: { step: number; scores: object[] }[] };
+  expect(checkpoints).toMatchObject([{ step: 100, scores: [{ step: 100, value: 0.9 }] }]);
+});
+
+test('runs evaluations marks what is under way as partial', async () => {
+  const cell = { step: 20, evaluator: 'sums', schedules: ['evaluators'], status: 'running' as const };
+  const run = session.everstep.run('one');
+  const records = createRunStore(root);
+  await store({ ...STATE, step: 20 });
+  const journal = path.join(records.cellFolder('one', 20, 'sums'), 'journal');
+  await mkdir(journal, { recursive: true });
+  const grades = [
+    { key: 'a', value: 1 },
+    { key: 'b', value: 0, error: 'the endpoint was away' },
+    { key: 'b', value: 0 },
+    { key: 'c', value: 1 },
+    { key: 'd', value: 1 },
+  ];
+  await appendFile(
+    path.join(journal, 'grades.jsonl'),
+    grades.map((row) => `${JSON.stringify(row)}\n`).join(''),
+  );
+  const live = new RunHandle('one', {
+    link: new FakeServer({
+      'train/one': { status: 'RUNNING', answers: { status: LIVE, evaluations: [cell], scores: [] } },
+    }).link,
+    records,
+  });
+  const { output, stdout } = recordOutput();
+
+  expect(await run.evaluations()).toEqual([]);
+  await showEvaluations(live, output);
+
+  expect(stdout()).toMatch(/20 +sums +evaluators +running +partial, 4 done: 0\.75 \[0\.3/);
 });
 
 test('runs list without runs says how to start one', async () => {
@@ -92,7 +177,7 @@ test('runs show --json has digest, rewinds, steps replayed, config and checkpoin
   });
   const { output, stdout } = recordOutput({ json: true });
 
-  await showRun(session.everstep.run('one'), output);
+  await showRun(session.everstep.run('one'), session, output);
 
   expect(JSON.parse(stdout())).toMatchObject({
     ...{ run: 'one', status: 'completed', finalWeightsDigest: 'abc', rewinds: 2, stepsReplayed: 7 },
@@ -106,7 +191,7 @@ test('runs show without --json is one fact a line', async () => {
   await store(COMPLETED);
   const { output, stdout } = recordOutput();
 
-  await showRun(session.everstep.run('one'), output);
+  await showRun(session.everstep.run('one'), session, output);
 
   expect(stdout()).toContain('status          completed\n');
   expect(stdout()).toContain('rewinds         2, 7 steps trained again\n');
@@ -123,6 +208,7 @@ test('runs scores --json has the fixed keys', async () => {
   expect(JSON.parse(stdout())).toEqual({
     ...{ run: 'one', status: 'completed', step: 100, totalSteps: 100 },
     scores: [row, { ...row, metric: 'error', value: null, error: 'no luck' }],
+    partial: [],
   });
 });
 
@@ -175,6 +261,18 @@ test('runs metrics --with-scores puts the scores of a step into its row', async 
       { ...METRICS[1], 'test/arithmetic/accuracy': 0.75 },
     ],
   });
+});
+
+test('runs metrics --columns shows metrics by name or pattern, --csv with all digits', async () => {
+  await store(COMPLETED, { metrics: METRICS });
+  const { output, stdout } = recordOutput();
+
+  await showMetrics(session.everstep.run('one'), output, { columns: 'optim/*, train/nll', csv: true });
+
+  expect(stdout()).toBe('step,optim/lr,train/nll\n1,0.001,2.5\n2,0.0005,\n');
+  await expect(
+    showMetrics(session.everstep.run('one'), recordOutput().output, { columns: 'nothing*' }),
+  ).rejects.toThrow('no metric is named "nothing*". There are: train/nll, optim/lr.');
 });
 
 test('runs metrics refuses a first step after the last one', async () => {
@@ -249,7 +347,7 @@ test.each([
 
   expect(await watchOneRun(session.everstep.run('one'), { hasServer: false }, output)).toBe(code);
 
-  expect(stdout()).toContain('step 0: arithmetic accuracy 0.5 [0.4038, 0.5962] (n 100)');
+  expect(stdout()).toContain('step 100: arithmetic accuracy 0.96 [0.862, 1.058] (n 100)');
   expect(stdout()).toContain(
     `Run one ${status} at step 100 of 100: because. Rewinds: 2, steps trained again: 7.`,
   );

@@ -11,7 +11,7 @@ import { printScoreSummary, printScores } from '../../../src/cli/score-tables';
 import { errorLine, scoreText } from '../../../src/cli/score-text';
 import { duration, progressLine } from '../../../src/cli/watch-line';
 import { createRate } from '../../../src/cli/watch-rate';
-import { parseTrainingConfig } from '../../../src/config/load-config';
+import { parseTrainingConfig } from '../../../src/config/parse-training-config';
 import { DomainError } from '../../../src/core/errors';
 import { STATE, score } from '../client/fake-server';
 import { recordOutput } from './recording-output';
@@ -72,6 +72,19 @@ describe('engine', () => {
     ],
   ])('%s', (_, question, expected) => {
     expect(chooseEngine(question)?.url ?? null).toBe(expected);
+  });
+
+  test.each([
+    ['--engine tinker', 'tinker', {}, 'http://e', true],
+    ['--engine', 'http://f', {}, 'http://e', true],
+    ['engine.url', undefined, { engine: { url: 'http://c' } }, 'http://e', true],
+    ['--engine', 'http://e', {}, 'http://e', false],
+    ['--engine tinker', 'tinker', {}, null, false],
+  ])('%s says whether it goes before TINKER_BASE_URL', (because, flag, more, engineUrl, isSaid) => {
+    const chosen = chooseEngine({ flag, config: config(more), environment: { ...none, engineUrl } });
+
+    const remark = '; TINKER_BASE_URL is set and not used';
+    expect(chosen?.because).toBe(isSaid ? `${because}${remark}` : because);
   });
 });
 
@@ -287,6 +300,7 @@ describe('what is shown', () => {
     ...STATE,
     waitingFor: null,
     stopAt: null,
+    pause: null,
     pendingEvaluations: 2,
     source: 'workflow' as const,
     note: null,
@@ -298,7 +312,7 @@ describe('what is shown', () => {
     const wide = recordOutput({ terminal: true }).output;
 
     expect(progressLine(facts, { ...wide, columns: 200 })).toBe(
-      'one  ━━━━━━━━━━──────────────  40/100  2 evaluations under way  4 steps/s  15s left  nll 0.25  arithmetic accuracy 0.5',
+      'one  ━━━━━━━━━━──────────────  40/100  2 evaluations under way  4 steps/s  15s left  nll 0.25  arithmetic accuracy 0.5 [0.4038, 0.5962]',
     );
     expect(progressLine(facts, { ...wide, columns: 60 })).toBe('one  ━━━━━━━━━━──────────────  40/100');
   });

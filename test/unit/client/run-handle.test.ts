@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { listRuns } from '../../../src/client/list-runs';
@@ -75,14 +75,33 @@ describe('status', () => {
     expect(report.note).toContain('everstep worker');
   });
 
+  test('of a paused run without a worker is paused, and says what changes need', async () => {
+    await store({ status: 'paused' });
+
+    const report = await handleOn(new FakeServer({ 'train/one': { status: 'RUNNING' } }).link).status();
+
+    expect(report).toMatchObject({ status: 'paused', waitingFor: { what: 'a worker' } });
+    expect(report.note).toMatch(/it is paused, and a change is made when one does. .*everstep worker/);
+  });
+
   test('says when the server does not have the workflow', async () => {
     await store();
+    const handle = handleOn(new FakeServer().link);
+    const fresh = await handle.status();
+    const longAgo = new Date(Date.now() - 3_600_000);
+    const folder = records.runFolder('one');
+    for (const name of await readdir(folder)) await utimes(path.join(folder, name), longAgo, longAgo);
 
-    const report = await handleOn(new FakeServer().link).status();
+    const report = await handle.status();
 
     expect(report).toMatchObject({ status: 'running', source: 'store' });
     expect(report.note).toContain('has no workflow "train/one"');
     expect(report.note).toContain('--force-new');
+    // Somebody has just written it.
+    expect(fresh.note).toMatch(
+      /has no workflow "train\/one": it belongs to another server, which works on it/,
+    );
+    expect(fresh.note).not.toContain('--force-new');
   });
 
   test('of a run that was terminated on the server is not running any more', async () => {
@@ -226,6 +245,7 @@ describe('listing', () => {
       'totalSteps',
       'startedAt',
       'closedAt',
+      'score',
     ]);
   });
 

@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { defaultRunName, nextFreeSuffix } from '../../../src/client/run-names';
 import { refuseEnded, resumeRun, startRun } from '../../../src/client/start-run';
-import { parseTrainingConfig } from '../../../src/config/load-config';
+import { parseTrainingConfig } from '../../../src/config/parse-training-config';
 import type { RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { RunStore } from '../../../src/stores/run-store';
@@ -167,7 +167,7 @@ test('refuses a run whose workflow the server does not have, with the remedy', a
   ).rejects.toMatchObject({
     code: 'run-exists',
     message: expect.stringMatching(
-      /stands at step 40 of 100 and cannot go on\..*no workflow "train\/one".*--force-new/,
+      /stands at step 40 of 100 and cannot go on\..*no workflow "train\/one".*Give the --data-dir of its stack/,
     ) as string,
   });
 });

@@ -1,6 +1,6 @@
 import { importCookbookConfig } from '../../../src/config/import-cookbook';
 import type { ImportOptions } from '../../../src/config/import-cookbook';
-import { parseTrainingConfig } from '../../../src/config/load-config';
+import { parseTrainingConfig } from '../../../src/config/parse-training-config';
 import { DomainError } from '../../../src/core/errors';
 
 const OPTIONS: ImportOptions = { source: 'config.json', folder: '/home/me' };

@@ -6,11 +6,11 @@ import { loadTrainingConfig } from '../../../src/config/load-config';
 const ANY_LIST: unknown = expect.any(Array);
 const ROOT = path.resolve(__dirname, '../../..');
 
-test('the published schema is the one of the code', () => {
-  // After a change: npm run build && node -p "JSON.stringify(require('./dist/config/json-schema').trainingConfigSchema(), null, 2)" > schemas/sft.json
-  const published: unknown = JSON.parse(readFileSync(path.join(ROOT, 'schemas/sft.json'), 'utf8'));
+test.each(['sft', 'rl'] as const)('the published schema of %s is the one of the code', (kind) => {
+  // After a change: npm run build && node -p "JSON.stringify(require('./dist/config/json-schema').trainingConfigSchema('sft'), null, 2)" > schemas/sft.json
+  const published: unknown = JSON.parse(readFileSync(path.join(ROOT, `schemas/${kind}.json`), 'utf8'));
 
-  expect(published).toEqual(JSON.parse(JSON.stringify(trainingConfigSchema())));
+  expect(published).toEqual(JSON.parse(JSON.stringify(trainingConfigSchema(kind))));
 });
 
 test('the schema takes the short forms', () => {
@@ -27,6 +27,6 @@ const configs = readdirSync(path.join(ROOT, 'configs')).filter((name) => /\.(yam
 test.each(configs)('configs/%s is valid and begins with the command that uses it', async (name) => {
   const file = path.join(ROOT, 'configs', name);
 
-  await expect(loadTrainingConfig({ file })).resolves.toMatchObject({ kind: 'sft' });
+  await expect(loadTrainingConfig({ file })).resolves.toMatchObject({ kind: name.split('-')[0] });
   expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`^# everstep \\w+ configs/${name}\\n`));
 });

@@ -1,7 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { loadTrainingConfig, parseTrainingConfig } from '../../../src/config/load-config';
+import { loadTrainingConfig } from '../../../src/config/load-config';
+import { parseTrainingConfig } from '../../../src/config/parse-training-config';
 import { DomainError } from '../../../src/core/errors';
 
 const MINIMAL = { kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } };
@@ -67,11 +68,28 @@ describe('reading', () => {
 
     const config = await loadTrainingConfig({ file });
 
-    expect(config.dataset.path).toEqual([path.join(folder, 'a.jsonl'), '/b.jsonl']);
-    expect(config.dataset.testPath).toBe(path.join(path.dirname(folder), 'c.jsonl'));
+    expect(config).toMatchObject({
+      dataset: {
+        path: [path.join(folder, 'a.jsonl'), '/b.jsonl'],
+        testPath: path.join(path.dirname(folder), 'c.jsonl'),
+      },
+    });
     expect(config.plugins).toBe(path.join(folder, 'plugins.ts'));
     expect(config.schedules?.[0]?.evaluators[0]).toMatchObject({
       dataset: { path: path.join(os.homedir(), 'd.jsonl') },
+    });
+  });
+
+  test('takes paths of the parts of a mixture so, and those of --set from the current folder', async () => {
+    const environment = { type: 'mixture', parts: [{ environment: { type: 'code', path: 'a.jsonl' } }] };
+    const file = await write('mixture.json', JSON.stringify({ kind: 'rl', model: 'm', environment }));
+
+    expect(await loadTrainingConfig({ file })).toMatchObject({
+      environment: { parts: [{ environment: { path: path.join(folder, 'a.jsonl') } }] },
+    });
+    const overrides = ['environment.parts.0.environment.path=b.jsonl'];
+    expect(await loadTrainingConfig({ file, overrides })).toMatchObject({
+      environment: { parts: [{ environment: { path: path.resolve('b.jsonl') } }] },
     });
   });
 
@@ -111,8 +129,8 @@ describe('reading', () => {
   test.each([
     ['', 'holds no config'],
     ['- 1\n', 'holds no config'],
-    ['model: x\n', 'kind is missing. Known: sft.'],
-    ['kind: sfft\n', 'kind is "sfft". Known: sft.'],
+    ['model: x\n', 'kind is missing. Known: sft, rl.'],
+    ['kind: sfft\n', 'kind is "sfft". Known: sft, rl.'],
   ])('refuses a file with %j', async (text, expected) => {
     expect(await refusal(loadTrainingConfig({ file: await write('a.yaml', text) }))).toContain(expected);
   });
@@ -159,7 +177,7 @@ describe('--set', () => {
 
     const config = await loadTrainingConfig({ file, overrides: ['dataset.path=mine.jsonl'] });
 
-    expect(config.dataset.path).toBe(path.resolve('mine.jsonl'));
+    expect(config).toMatchObject({ dataset: { path: path.resolve('mine.jsonl') } });
   });
 
   test.each([
@@ -215,6 +233,21 @@ describe('refusals name key, value and remedy', () => {
   });
 
   test.each([
+    [{ engine: { baseUrl: 'http://e' } }, '"engine.baseUrl": write "engine.url".'],
+    [{ engine: { base_url: 'http://e' } }, '"engine.base_url": write "engine.url".'],
+    [{ dataset: { file_path: 'a' } }, '"dataset.file_path": write "dataset.path".'],
+    [{ dataset: { base_url: 'a' } }, '"dataset.base_url": write "engine.url".'],
+    [{ adam: { adam_beta1: 0.9 } }, '"adam.adam_beta1": write "adam.beta1".'],
+    [{ adam: { weight_decay: 0.1 } }, '"adam.weight_decay": write "adam.weightDecay".'],
+    [
+      { evaluators: [{ type: 'nll', dataset: { file_path: 'a' } }] },
+      '"evaluators[0].dataset.file_path": write "evaluators[0].dataset.path".',
+    ],
+  ])('answers a spelling inside what it names: %j', async (change, expected) => {
+    expect(await refusal(with_(change))).toContain(expected);
+  });
+
+  test.each([
     [{ model: undefined }, 'a.yaml: model is missing. Give a text.'],
     [{ batchSize: 0 }, 'a.yaml: batchSize is 0. Give a number of at least 1.'],
     [{ batchSize: 1.5 }, 'a.yaml: batchSize is 1.5. Give a whole number.'],
@@ -231,7 +264,7 @@ describe('refusals name key, value and remedy', () => {
       'a.yaml: Unknown key "lrSchedule.warmup_steps": write "lrSchedule.warmupSteps".',
     ],
     [{ adam: { beta_1: 3 } }, 'a.yaml: Unknown key "adam.beta_1": write "adam.beta1".'],
-    [{ dataset: {} }, 'a.yaml: dataset: give either "path" or "hub".'],
+    [{ dataset: {} }, 'a.yaml: dataset: give "path" or "hub" or "python".'],
     [{ dataset: { hub: 'nope' } }, 'a.yaml: dataset.hub is "nope". It must be owner/name.'],
     [
       { dataset: { path: 'x', splitt: 'train' } },
@@ -239,7 +272,7 @@ describe('refusals name key, value and remedy', () => {
     ],
     [
       { evaluators: [{ type: 'bench' }] },
-      'a.yaml: evaluators[0].type is "bench". Use one of nll, benchmark, custom, plugin.',
+      'a.yaml: evaluators[0].type is "bench". Use one of nll, benchmark, custom, modelGraded, comparison, plugin, python, kind, inspect, rlTestSet.',
     ],
     [
       { evaluators: [{ type: 'benchmark', benchmark: 'x', max_examples: 3 }] },

@@ -127,6 +127,16 @@ test('says what to do where the hub cannot be reached', async () => {
   await expect(loading).rejects.toThrow('a revision given as a commit needs none once its files are cached');
 });
 
+test('a download that stops coming fails after a while, saying so, and is to be tried again', async () => {
+  const spec = await serve({ stalls: true });
+  const patience = { idleMs: 200, attempts: 2, pauseMs: 1 };
+
+  const loading = loadDataset({ ...spec, config: 'main', split: 'train', patience });
+
+  await expect(loading).rejects.toMatchObject({ code: 'unreachable', retryable: true });
+  await expect(loading).rejects.toThrow('could not be fetched: nothing came for 0.2 s. Check the network');
+});
+
 const SHARDS = ['data/train-00000-of-00002.parquet', 'data/train-00001-of-00002.parquet'];
 test.each([
   [[...SHARDS, 'data/test-00000-of-00001.parquet'], undefined, 'train', SHARDS],

@@ -18,6 +18,8 @@ export interface HubServerOptions {
   readonly token?: string;
   /** Bytes sent instead of the listed file. */
   readonly damaged?: string;
+  /** Files begin to come, and no more of them does. */
+  readonly stalls?: boolean;
 }
 
 interface Reply {
@@ -38,7 +40,9 @@ export async function startHubServer(options: HubServerOptions): Promise<HubServ
       request.headers.authorization,
       request.headers.range,
     );
-    response.writeHead(reply.status, reply.headers).end(reply.body);
+    response.writeHead(reply.status, reply.headers);
+    if (options.stalls && path.includes('/resolve/')) response.write(reply.body.slice(0, 1));
+    else response.end(reply.body);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;

@@ -237,12 +237,12 @@ test('hashes the bytes as sha256sum does, over all files in their order', async 
 
 test.each([
   ['a missing file', 'nowhere.jsonl', /it does not exist/],
-  ['an unknown format', 'rows.csv', /in no known format/],
+  ['an unknown format', 'rows.tsv', /in no known format/],
   ['an empty file', 'empty.jsonl', /is empty: its files hold no rows/],
   ['only bad rows', 'bad.jsonl', /all 1 rows were skipped, the first one because: no known shape/],
   ['an empty folder', 'folder', /holds no .jsonl, .json or .parquet file/],
 ])('refuses %s', async (_, name, message) => {
-  await file('rows.csv', 'a,b');
+  await file('rows.tsv', 'a,b');
   await file('empty.jsonl', '\n');
   await file('bad.jsonl', '{"a":1}\n');
   const path = name === 'folder' ? await mkdtemp(join(folder, 'empty-')) : join(folder, name);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parseDocument } from 'yaml';
 import { REFERENCE_FILE, withReference } from '../../../scripts/write-config-reference';
 import { loadTrainingConfig } from '../../../src/config/load-config';
-import type { SupervisedConfig } from '../../../src/config/supervised-config';
+import type { TrainingConfig } from '../../../src/config/training-config';
 import { resolveEvaluations } from '../../../src/training/resolve-evaluations';
 
 const ROOT = path.resolve(__dirname, '../../..');
@@ -115,7 +115,7 @@ function linksOf(document: string): string[] {
   return [...document.matchAll(/\]\(([^)#:]+)(?:#[^)]*)?\)/g)].map(([, link = '']) => link);
 }
 
-async function load(text: string): Promise<SupervisedConfig> {
+async function load(text: string): Promise<TrainingConfig> {
   const given = parseDocument(text);
   const missing = Object.entries(LEAST).flatMap(([key, line]) => (given.has(key) ? [] : [line]));
   const file = path.join(folder, `${Math.random().toString(36).slice(2)}.yaml`);

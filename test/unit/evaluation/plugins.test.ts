@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
+import { DomainError } from '../../../src/core/errors';
 import { EvaluatorConfig } from '../../../src/config/evaluation-config';
 import { evaluateCell } from '../../../src/evaluation/evaluate-cell';
 import { loadPlugins, NO_PLUGINS } from '../../../src/evaluation/plugins';
@@ -49,6 +51,53 @@ function custom(options: object = {}) {
 function plugin(options: object = {}) {
   return EvaluatorConfig.parse({ type: 'plugin', name: 'habits', evaluator: 'answerLength', ...options });
 }
+
+describe('packages that a plug-in imports', () => {
+  const USES_BOTH = `
+    import { createToolEnvironment, defineTool, DomainError } from 'everstep';
+    import { z } from 'zod';
+    const add = defineTool({
+      name: 'add',
+      description: 'Adds two numbers',
+      parameters: z.object({ a: z.number(), b: z.number() }),
+      run: ({ a, b }) => String(a + b),
+    });
+    export const environments = { add: createToolEnvironment({ messages: [], tools: [add], grade: () => ({ reward: 1 }) }), DomainError, z };
+  `;
+
+  test('everstep is the library that runs, and zod is there, wherever the file lies', async () => {
+    const { environments } = await loadPlugins(pluginFile(USES_BOTH));
+
+    expect(environments.get('DomainError')).toBe(DomainError);
+    expect(environments.get('z')).toBe(z);
+    expect(environments.get('add')).toHaveProperty('initialObservation');
+  });
+
+  test('a zod of its own comes first', async () => {
+    const own = join(folder, 'node_modules', 'zod');
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, 'index.js'), "exports.z = 'its own';");
+
+    const { graders, environments } = await loadPlugins(
+      pluginFile("import { z } from 'zod'; export const environments = { z };"),
+    );
+
+    expect(graders.size).toBe(0);
+    expect(environments.get('z')).toBe('its own');
+  });
+
+  test.each(["'no-such-thing'", "'@some/no-such-thing/part'"])(
+    'without %s it says how to get it',
+    async (name) => {
+      const file = pluginFile(`import x from ${name}; export const graders = { x };`);
+      const thrown: unknown = await loadPlugins(file).catch((error: unknown) => error);
+      const wanted = name.replaceAll("'", '').replace('/part', '');
+
+      expect(thrown).toMatchObject({ code: 'bad-plugin' });
+      expect(String(thrown)).toContain(`\`npm install ${wanted}\` in ${folder}.`);
+    },
+  );
+});
 
 describe('loading', () => {
   test('brings the names of the shipped example, and its hash', async () => {
@@ -119,7 +168,9 @@ describe('checking before the first step', () => {
     expect(check(plugin({ evaluator: 'nope' }))).toThrow(
       `evaluator: unknown evaluator "nope". ${EXAMPLE} has: answerLength.`,
     );
-    expect(check(EvaluatorConfig.parse('nope'))).toThrow('Unknown benchmark "nope". Known: arithmetic.');
+    expect(check(EvaluatorConfig.parse('nope'))).toThrow(
+      'Unknown benchmark "nope". Known: arithmetic, gsm8k',
+    );
     expect(() => {
       validateEvaluators([custom()], NO_PLUGINS);
     }).toThrow('No plug-in file is loaded: name it under "plugins" in the config.');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
  * A plug-in file with evaluators that a story holds up, breaks or counts, through files beside it:
  *
  *     open-<name>     `gated` waits until it is there
+ *     said-<name>.json   what `said` says of each step; it waits where that is `waits`
  *     calls.log       one line for each evaluator that began
  */
 export class TestPlugins {
@@ -49,6 +50,17 @@ module.exports = { evaluators: {
     await until(path.join(__dirname, 'open-' + gate), client.signal);
     const { text } = await client.complete([{ role: 'user', content: '1+1=' }], { maxTokens: 4 });
     return { characters: text.length };
+  } }),
+  said: ({ name }) => ({ name: 'said', kind: 'sampling', async evaluate(client) {
+    const step = Number(/(\\d+)$/.exec(client.checkpoint)?.[1] ?? NaN);
+    for (;;) {
+      const values = JSON.parse(fs.readFileSync(path.join(__dirname, 'said-' + name + '.json'), 'utf8'));
+      const value = Number.isNaN(step) ? values[Math.max(...Object.keys(values))] : values[step];
+      if (value === 'fails') throw new Error('no ruler at hand');
+      if (value !== 'waits') return { quality: value };
+      if (client.signal.aborted) throw new Error('aborted');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   } }),
   broken: () => ({ name: 'broken', kind: 'sampling', async evaluate() { throw new Error('no ruler at hand'); } }),
   counter: ({ url }) => ({ name: 'counter', kind: 'sampling', async evaluate() {

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import pino from 'pino';
@@ -50,8 +50,8 @@ export class TestStack {
     return this.parts.namespace;
   }
 
-  /** `slot` is the namespace of the test file: task queues have fixed names, so files share nothing else. */
-  static async start(slot: number, engineOptions: Partial<LocalEngineOptions> = {}): Promise<TestStack> {
+  /** In a namespace of its own: task queues have fixed names, so stacks of one server share nothing else. */
+  static async start(engineOptions: Partial<LocalEngineOptions> = {}): Promise<TestStack> {
     const address = process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'];
     if (address === undefined)
       throw new Error('No Temporal server: run through jest without EVERSTEP_TEST_NO_SERVER.');
@@ -65,7 +65,7 @@ export class TestStack {
       logger,
       ...engineOptions,
     });
-    const namespace = `test-${slot}`;
+    const namespace = basename(folder);
     const connection = await Connection.connect({ address });
     await registerNamespace(connection, namespace);
     const client = new Client({ connection, namespace });
@@ -77,17 +77,21 @@ export class TestStack {
   }
 
   /** `engine`: what a worker knows of the engine besides its address. */
-  async startWorkers(engine: { readonly apiKey?: string } = {}): Promise<void> {
+  async startWorkers(
+    engine: { readonly apiKey?: string } = {},
+    more: { readonly huggingFaceUrl?: string } = {},
+  ): Promise<void> {
     this.workers = await runWorkers({
       connection: {
         address: this.address,
         namespace: this.parts.namespace,
       },
-      roles: ['workflows', 'training', 'sampling'],
+      roles: ['workflows', 'training', 'sampling', 'judging'],
       concurrency: {},
       dataFolder: this.folder,
       store: join(this.folder, 'store'),
       engine: { url: this.engine.url, ...engine },
+      ...more,
       logger,
     });
   }

@@ -64,8 +64,14 @@ function firstAbove(sums: Float64Array, value: number): number {
 /** Chooses a token from probabilities already at the given temperature. Temperature 0 takes the likeliest, ties to the lowest id. */
 export function chooseToken(probabilities: Float32Array, params: DrawParams, uniform: number): number {
   if (params.temperature === 0) return likeliest(probabilities);
-  const isTruncated = (params.topK > 0 && params.topK < probabilities.length) || params.topP < 1;
-  return isTruncated ? drawTruncated(probabilities, params, uniform) : drawFromAll(probabilities, uniform);
+  return isFromAll(params, probabilities.length)
+    ? drawFromAll(probabilities, uniform)
+    : drawTruncated(probabilities, params, uniform);
+}
+
+/** Whether any token of the vocabulary may be drawn. */
+export function isFromAll({ temperature, topK, topP }: DrawParams, vocabSize: number): boolean {
+  return temperature !== 0 && (topK <= 0 || topK >= vocabSize) && topP >= 1;
 }
 
 function likeliest(probabilities: Float32Array): number {
@@ -76,8 +82,8 @@ function likeliest(probabilities: Float32Array): number {
   return best;
 }
 
-/** From the whole distribution without a list of it: this runs once a token over all of the vocabulary. */
-function drawFromAll(probabilities: Float32Array, uniform: number): number {
+/** The kernel `drawTokens` draws the same. */
+export function drawFromAll(probabilities: Float32Array, uniform: number): number {
   let total = 0;
   for (const probability of probabilities) total += probability;
   let left = uniform * total;

@@ -1,16 +1,13 @@
 import { performance } from 'node:perf_hooks';
-import { chooseToken, uniformAt } from './choose-token';
-import { Decoder } from './decoder';
-import { keyWidth } from './model-shape';
+import { chooseToken, isFromAll, uniformAt } from './choose-token';
+import { Forward } from './forward';
 import { Network } from './network';
 import { scoreStretches, topCells } from './sampling-scores';
 import { softmaxOf } from './sampling-softmax';
 import type { TokenCells } from '../../../core/sampling';
 import type { DrawParams } from './choose-token';
-import type { Attention, Heads } from './decoder';
+import type { Row, RowTables } from './forward';
 import type { Pointer } from './kernels';
-import type { Activation } from './linear-map';
-import type { ModelShape } from './model-shape';
 import type { NetworkDescription } from './network';
 import type { StretchScores, StretchScoring } from './sampling-scores';
 import type { Workspace } from './workspace';
@@ -20,14 +17,6 @@ import type { Workspace } from './workspace';
  * rows beside it, and each draw comes from its own stream, so how sequences are grouped and for how many steps
  * a quantum runs changes nothing but speed.
  */
-
-/**
- * Floats of cache one position takes: keys and values of every layer. The odd number of cache lines keeps positions
- * that are a power of two apart from evicting one another.
- */
-export function cacheFloatsPerPosition(shape: ModelShape): number {
-  return shape.layers * 2 * keyWidth(shape) + 16;
-}
 
 /** A stretch of a prompt whose keys and values are to be cached. */
 export interface PromptStretch {
@@ -48,6 +37,8 @@ export interface PrefillOutput {
 
 export interface DecodingSequence {
   readonly cache: Pointer;
+  /** What comes before `lastToken` and is not in the cache yet: nothing, or a short prompt. */
+  readonly prompt: readonly number[];
   /** Of `lastToken`, which is not in the cache yet. */
   readonly position: number;
   readonly lastToken: number;
@@ -65,9 +56,17 @@ export interface DecodeInput {
   readonly network: NetworkDescription;
   readonly sequences: readonly DecodingSequence[];
   readonly quantumMs: number;
+  /** A quantum that nobody waits for, and that has nothing to tell yet, goes on for so long. */
+  readonly longestQuantumMs: number;
+  /** A shared int32, not 0 while somebody waits for a thread. */
+  readonly urgency: Pointer;
+  /** Rows of prompts to run at a time. */
+  readonly mostPromptRows: number;
 }
 
 export interface DecodedTokens {
+  /** False where the quantum ended before the sequence's prompt had its turn. */
+  readonly isPrefilled: boolean;
   readonly tokens: readonly number[];
   readonly logprobs: readonly number[];
   readonly isStopped: boolean;
@@ -79,45 +78,127 @@ export interface DecodeOutput {
   readonly sequences: readonly DecodedTokens[];
 }
 
-interface Row {
-  readonly cache: Pointer;
-  readonly position: number;
-  readonly token: number;
-}
-
-interface PassOutput {
-  readonly logits: Pointer | null;
-}
-
 export function prefill(space: Workspace, { network: description, stretches }: PrefillInput): PrefillOutput {
   const network = new Network(description, 0);
-  const rows = stretches.flatMap(({ cache, start, tokens }) =>
-    tokens.map((token, index) => ({ cache, position: start + index, token })),
+  const forward = new Forward(space, network);
+  const rows = forward.tables(
+    stretches.flatMap(({ cache, start, tokens }) =>
+      tokens.map((token, index) => ({ cache, position: start + index, token })),
+    ),
   );
-  const wantsLogits = stretches.some(({ scoring }) => scoring !== null);
-  const { logits } = runRows(space, network, { rows, wantsLogits });
-  if (logits === null) return { scores: stretches.map(() => null) };
-  return { scores: scoreStretches(space, network, { logits, stretches }) };
+  if (stretches.every(({ scoring }) => scoring === null)) {
+    forward.remember(rows);
+    return { scores: stretches.map(() => null) };
+  }
+  return { scores: scoreStretches(space, network, { logits: forward.logits(rows), stretches }) };
 }
 
-export function decode(
-  space: Workspace,
-  { network: description, sequences, quantumMs }: DecodeInput,
-): DecodeOutput {
-  const network = new Network(description, 0);
-  const states = sequences.map((sequence) => new SequenceState(sequence));
-  const deadline = performance.now() + quantumMs;
-  let active = states;
-  do {
-    const running = active;
-    space.scratch(() => {
-      drawOne(space, network, running);
-    });
-    active = running.filter((state) => !state.isDone);
-  } while (active.length > 0 && performance.now() < deadline);
+export function decode(space: Workspace, input: DecodeInput): DecodeOutput {
+  const states = input.sequences.map((sequence) => new SequenceState(sequence));
+  new Quantum(space, input).run(states);
   return {
-    sequences: states.map(({ tokens, logprobs, isStopped, top }) => ({ tokens, logprobs, isStopped, top })),
+    sequences: states.map(({ isPrefilled, tokens, logprobs, isStopped, top }) => ({
+      isPrefilled,
+      tokens,
+      logprobs,
+      isStopped,
+      top,
+    })),
   };
+}
+
+class Quantum {
+  private readonly start = performance.now();
+  private readonly network: Network;
+  private readonly forward: Forward;
+
+  constructor(
+    private readonly space: Workspace,
+    private readonly input: DecodeInput,
+  ) {
+    this.network = new Network(input.network, 0);
+    this.forward = new Forward(space, this.network);
+  }
+
+  run(states: readonly SequenceState[]): void {
+    let active = this.prefill(states);
+    do {
+      const together = active;
+      this.space.scratch(() => {
+        this.draw(together, { mayRunOn: together.length === states.length });
+      });
+      active = together.filter((state) => !state.isDone);
+    } while (active.length > 0 && this.hasTime);
+  }
+
+  private get hasTime(): boolean {
+    return performance.now() - this.start < this.input.quantumMs;
+  }
+
+  /** Whether a quantum whose time is over may have some more. */
+  private get isUnhurried(): boolean {
+    const { longestQuantumMs, urgency } = this.input;
+    if (performance.now() - this.start >= longestQuantumMs) return false;
+    return Atomics.load(this.space.integers, urgency / 4) === 0;
+  }
+
+  /** Puts prompts into their caches while there is time, the first of them in any case. Returns the sequences to draw from. */
+  private prefill(states: readonly SequenceState[]): readonly SequenceState[] {
+    let waiting = states.filter(({ isPrefilled }) => !isPrefilled);
+    if (waiting.length === 0) return states;
+    do {
+      const chosen = firstPrompts(waiting, this.input.mostPromptRows);
+      this.space.scratch(() => {
+        this.forward.remember(this.forward.tables(chosen.flatMap((state) => state.promptRows)));
+      });
+      for (const state of chosen) state.isPrefilled = true;
+      waiting = waiting.filter(({ isPrefilled }) => !isPrefilled);
+    } while (waiting.length > 0 && this.hasTime);
+    return states.filter(({ isPrefilled }) => isPrefilled);
+  }
+
+  /** Until one of them is done, or for as long as there is time. */
+  private draw(states: readonly SequenceState[], { mayRunOn }: { readonly mayRunOn: boolean }): void {
+    const { space, forward } = this;
+    const rows = forward.tables(states.map(({ row }) => row));
+    // Greedy decoding reports the log-probabilities of the distribution at temperature 1.
+    const temperatures = states.map(({ input: { draw } }) => (draw.temperature === 0 ? 1 : draw.temperature));
+    do {
+      space.scratch(() => {
+        this.drawOne(states, rows, temperatures);
+      });
+      if (states.some(({ isDone }) => isDone)) return;
+    } while (this.hasTime || (mayRunOn && this.isUnhurried));
+  }
+
+  /** Draws a token for each state, and makes it the one that is next in the state's row. */
+  private drawOne(states: readonly SequenceState[], rows: RowTables, temperatures: readonly number[]): void {
+    const { space, network, forward } = this;
+    const softmax = softmaxOf(space, network, { logits: forward.logits(rows), temperatures });
+    const uniforms = states.map(({ nextUniform }) => nextUniform);
+    const fromAll = softmax.draw(uniforms);
+    const [tokens, positions] = [rows.tokens / 4, rows.positions / 4];
+    for (let row = 0; row < states.length; row++) {
+      const state = states[row];
+      if (state === undefined) continue;
+      const { draw, topCount } = state.input;
+      const token = isFromAll(draw, network.shape.vocabSize)
+        ? (fromAll[row] ?? 0)
+        : chooseToken(softmax.probabilities(row), draw, uniforms[row] ?? 0);
+      if (topCount > 0) state.top.push(topCells(softmax, row, topCount));
+      state.accept(token, softmax.logprob(row, token));
+      space.integers[tokens + row] = token;
+      space.integers[positions + row] = (space.integers[positions + row] ?? 0) + 1;
+    }
+  }
+}
+
+function firstPrompts(waiting: readonly SequenceState[], mostRows: number): readonly SequenceState[] {
+  let rows = 0;
+  return waiting.filter(({ input }, index) => {
+    rows += input.prompt.length;
+    return index === 0 || rows <= mostRows;
+  });
 }
 
 class SequenceState {
@@ -125,8 +206,16 @@ class SequenceState {
   readonly logprobs: number[] = [];
   readonly top: TokenCells[] = [];
   isStopped = false;
+  isPrefilled: boolean;
 
-  constructor(readonly input: DecodingSequence) {}
+  constructor(readonly input: DecodingSequence) {
+    this.isPrefilled = input.prompt.length === 0;
+  }
+
+  get promptRows(): Row[] {
+    const { cache, position, prompt } = this.input;
+    return prompt.map((token, index) => ({ cache, position: position - prompt.length + index, token }));
+  }
 
   get isDone(): boolean {
     return this.isStopped || this.tokens.length >= this.input.remaining;
@@ -137,88 +226,14 @@ class SequenceState {
     return { cache, position: position + this.tokens.length, token: this.tokens.at(-1) ?? lastToken };
   }
 
+  get nextUniform(): number {
+    const { draw, seed, drawn } = this.input;
+    return draw.temperature === 0 ? 0 : uniformAt(seed, drawn + this.tokens.length);
+  }
+
   accept(token: number, logprob: number): void {
     this.tokens.push(token);
     this.logprobs.push(logprob);
     this.isStopped = this.input.stopTokens.includes(token);
-  }
-}
-
-function drawOne(space: Workspace, network: Network, states: readonly SequenceState[]): void {
-  const { logits } = runRows(space, network, { rows: states.map((state) => state.row), wantsLogits: true });
-  if (logits === null) return;
-  const softmax = softmaxOf(space, network, {
-    logits,
-    // Greedy decoding reports the log-probabilities of the distribution at temperature 1.
-    temperatures: states.map(({ input }) => (input.draw.temperature === 0 ? 1 : input.draw.temperature)),
-  });
-  for (const [index, state] of states.entries()) {
-    const { draw, seed, drawn, topCount } = state.input;
-    const uniform = draw.temperature === 0 ? 0 : uniformAt(seed, drawn + state.tokens.length);
-    const token = chooseToken(softmax.probabilities(index), draw, uniform);
-    if (topCount > 0) state.top.push(topCells(softmax, index, topCount));
-    state.accept(token, softmax.logprob(index, token));
-  }
-}
-
-function runRows(
-  space: Workspace,
-  network: Network,
-  { rows, wantsLogits }: { readonly rows: readonly Row[]; readonly wantsLogits: boolean },
-): PassOutput {
-  const tokens = space.storeIntegers(rows.map(({ token }) => token));
-  const positions = space.storeIntegers(rows.map(({ position }) => position));
-  const caches = space.storeIntegers(rows.map(({ cache }) => cache));
-  const longest = Math.max(...rows.map(({ position }) => position)) + 1;
-  const decoder = new Decoder(space, network, { tokens, positions, rows: rows.length, isTraining: false });
-  const hidden = decoder.run(
-    new CachedAttention(space, network, { rows: rows.length, positions, caches, longest }),
-  );
-  return { logits: wantsLogits ? decoder.logits(hidden).value : null };
-}
-
-/** Rows store their keys and values in their sequence's cache, then attend to all that came before. */
-class CachedAttention implements Attention {
-  private readonly scratch: Pointer;
-
-  constructor(
-    private readonly space: Workspace,
-    private readonly network: Network,
-    private readonly options: {
-      readonly rows: number;
-      readonly positions: Pointer;
-      readonly caches: Pointer;
-      readonly longest: number;
-    },
-  ) {
-    this.scratch = space.allocate(options.longest + 4);
-  }
-
-  forward(layer: number, { queries, keys, values }: Heads): { output: Activation; backward: () => void } {
-    const { kernels } = this.space;
-    const { shape } = this.network;
-    const { rows, positions, caches } = this.options;
-    const width = keyWidth(shape);
-    const step = cacheFloatsPerPosition(shape) * 4;
-    const keyOffset = layer * 2 * width * 4;
-    const valueOffset = keyOffset + width * 4;
-    kernels.storeInCache(rows, width, keys.value, caches, keyOffset, step, positions);
-    kernels.storeInCache(rows, width, values.value, caches, valueOffset, step, positions);
-    const value = this.space.allocate(rows * shape.width);
-    kernels.attendCache(
-      rows,
-      shape.heads,
-      shape.keyHeads,
-      shape.headWidth,
-      queries.value,
-      caches,
-      keyOffset,
-      valueOffset,
-      step,
-      positions,
-      value,
-      this.scratch,
-    );
-    return { output: { value, gradient: 0 }, backward: () => undefined };
   }
 }

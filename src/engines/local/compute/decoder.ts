@@ -11,7 +11,7 @@ export interface Heads {
   readonly values: Activation;
 }
 
-/** How rows look at one another: within packed sequences when training, through caches when sampling. */
+/** How rows look at one another. */
 export interface Attention {
   forward(layer: number, heads: Heads): { readonly output: Activation; readonly backward: () => void };
 }
@@ -37,7 +37,7 @@ const READ_AGAIN: ProjectOptions = { isReadAgain: true };
  * and `backward` plays the tape in reverse.
  *
  * The residual stream is a fresh buffer per addition, because the norms need its values again; its gradient is
- * one buffer, accumulated in place.
+ * one buffer, accumulated in place. Sampling runs the same operations in one kernel, `forwardRows`.
  */
 export class Decoder {
   private readonly tape: (() => void)[] = [];
@@ -94,8 +94,8 @@ export class Decoder {
     const queries = this.project(input, layer.queries, READ_AGAIN);
     const keys = this.project(input, layer.keys, READ_AGAIN);
     const values = this.project(input, layer.values);
-    this.rotate(queries, this.network.shape.heads);
     this.rotate(keys, this.network.shape.keyHeads);
+    this.rotate(queries, this.network.shape.heads);
     const { output, backward } = look({ queries, keys, values });
     if (this.options.isTraining) this.tape.push(backward);
     return this.addToStream(stream, output, layer.attended);

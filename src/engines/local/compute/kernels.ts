@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import v8 from 'node:v8';
+import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 
 /** A byte offset into the shared memory. */
 export type Pointer = number;
@@ -30,25 +30,27 @@ export interface Kernels {
   attentionBackward(...parameters: readonly number[]): void;
   storeInCache(...parameters: readonly number[]): void;
   attendCache(...parameters: readonly number[]): void;
+  forwardRows(...parameters: readonly number[]): Pointer;
   softmaxRows(...parameters: readonly number[]): void;
+  drawTokens(rows: number, width: number, probabilities: Pointer, uniforms: Pointer, tokens: Pointer): void;
   softmaxBackward(...parameters: readonly number[]): void;
   /** 1 or 0. */
   adamStep(...parameters: readonly number[]): number;
 }
 
-const FOLDER = path.join(__dirname, '../kernels');
+const FOLDER = join(__dirname, '../kernels');
 
 function compile(choice: KernelChoice): WebAssembly.Module {
   if (choice === 'auto') {
     // Node 20 knows the instructions but keeps them behind this flag, which must be set before compiling.
-    v8.setFlagsFromString('--experimental-wasm-relaxed-simd');
+    setFlagsFromString('--experimental-wasm-relaxed-simd');
     try {
-      return new WebAssembly.Module(readFileSync(path.join(FOLDER, 'kernels-fma.wasm')));
+      return new WebAssembly.Module(readFileSync(join(FOLDER, 'kernels-fma.wasm')));
     } catch {
       // No relaxed SIMD in this Node or on this machine: the plain kernels do the same arithmetic.
     }
   }
-  return new WebAssembly.Module(readFileSync(path.join(FOLDER, 'kernels.wasm')));
+  return new WebAssembly.Module(readFileSync(join(FOLDER, 'kernels.wasm')));
 }
 
 export function loadKernels(choice: KernelChoice, memory: WebAssembly.Memory): Kernels {

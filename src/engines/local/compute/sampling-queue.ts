@@ -1,8 +1,9 @@
 import { DomainError } from '../../../core/errors';
 import { userError } from './check-request';
-import { floatsForPass } from './working-memory';
-import type { DecodeOutput, PrefillOutput } from './decode';
+import { floatsForSampling } from './working-memory';
+import type { DecodeOutput, DecodingSequence, PrefillOutput } from './decode';
 import type { StretchScores } from './sampling-scores';
+import type { Pointer } from './kernels';
 import type { PackedSampler, SamplingSequence, SamplingTask } from './sampling-task';
 import type { SharedHeap } from './shared-heap';
 import type { BackgroundWork, JobRequest } from './thread-pool';
@@ -10,6 +11,8 @@ import type { JobReply } from './compute-worker';
 
 /** How long a thread draws before it looks for training work again. */
 const QUANTUM_MS = 4;
+/** A quantum that keeps nobody waiting saves hand-overs by going on until a sequence is done, but not for longer. */
+const LONGEST_QUANTUM_MS = 32;
 const MOST_PROMPT_ROWS = 128;
 const MOST_SEQUENCES = 64;
 const FEWEST_SEQUENCES = 4;
@@ -28,11 +31,16 @@ export class SamplingQueue implements BackgroundWork {
   private cacheFloatsInUse = 0;
   /** Sequences that threads are drawing for now, so that a thread leaves the others their share and no more. */
   private readonly decoding = new Map<PackedSampler, number>();
+  /** A shared int32, not 0 while somebody waits for a thread. */
+  private readonly urgency: Pointer;
 
   constructor(
     private readonly heap: SharedHeap,
     private readonly threadCount: number,
-  ) {}
+  ) {
+    this.urgency = heap.allocate(1, 'the queue of samples');
+    this.hurry(false);
+  }
 
   add(task: SamplingTask): void {
     this.waiting.push(task);
@@ -45,6 +53,7 @@ export class SamplingQueue implements BackgroundWork {
     if (index !== -1) this.waiting.splice(index, 1);
     this.prompts = this.prompts.filter((other) => other !== task);
     this.ready = this.ready.filter((sequence) => sequence.task !== task);
+    if (task.inFlight > 0) this.hurry(true);
     this.releaseIfIdle(task);
   }
 
@@ -63,6 +72,11 @@ export class SamplingQueue implements BackgroundWork {
   next(): Quantum {
     this.admit();
     return this.nextPrefill() ?? this.nextDecode();
+  }
+
+  hurry(isWaitedFor: boolean): void {
+    const isUrgent = isWaitedFor || this.waiting.length + this.prompts.length + this.ready.length > 0;
+    Atomics.store(this.heap.integers, this.urgency / 4, isUrgent ? 1 : 0);
   }
 
   private admit(): void {
@@ -85,7 +99,7 @@ export class SamplingQueue implements BackgroundWork {
   private begin(task: SamplingTask): void {
     this.admitted.add(task);
     this.cacheFloatsInUse += footprint(task);
-    if (task.isPrefilled) this.startDecoding(task);
+    if (task.drawsAtOnce(MOST_PROMPT_ROWS)) this.startDecoding(task);
     else this.prompts.push(task);
   }
 
@@ -166,8 +180,15 @@ export class SamplingQueue implements BackgroundWork {
     const sequences = chosen.map(({ state }) => state);
     return {
       request: this.request('decode', sampler, {
-        rows: chosen.length,
-        input: { sequences, quantumMs: QUANTUM_MS },
+        rows: rowsAtATime(sequences),
+        input: {
+          sequences,
+          quantumMs: QUANTUM_MS,
+          // Texts that stop a sequence are looked for between quanta, and what was drawn after them is wasted.
+          longestQuantumMs: chosen.some(({ task }) => task.hasStopTexts) ? QUANTUM_MS : LONGEST_QUANTUM_MS,
+          urgency: this.urgency,
+          mostPromptRows: MOST_PROMPT_ROWS,
+        },
       }),
       settle: (reply) => {
         // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the thread answers a decode job
@@ -200,11 +221,15 @@ export class SamplingQueue implements BackgroundWork {
     { network }: PackedSampler,
     { rows, input }: { readonly rows: number; readonly input: Omit<JobRequest<Kind>['input'], 'network'> },
   ): JobRequest {
-    const arenaFloats =
-      floatsForPass(network, { rows, isTraining: false }) + network.shape.contextLength + 64;
+    const arenaFloats = floatsForSampling(network, rows);
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the two halves of the input of a `kind` job
     return { kind, input: { network, ...input }, arenaFloats } as JobRequest;
   }
+}
+
+function rowsAtATime(sequences: readonly DecodingSequence[]): number {
+  const promptRows = sequences.reduce((sum, { prompt }) => sum + prompt.length, 0);
+  return Math.max(sequences.length, Math.min(MOST_PROMPT_ROWS, promptRows));
 }
 
 function footprint(task: SamplingTask): number {

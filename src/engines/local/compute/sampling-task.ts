@@ -1,5 +1,5 @@
 import { drawParams, streamSeed } from './choose-token';
-import { cacheFloatsPerPosition } from './decode';
+import { cacheFloatsPerPosition } from './forward';
 import { joinCells, PromptScores } from './sampling-prompt-scores';
 import { findTextStop } from './stop-conditions';
 import type { SampledSequence, SampleRequest, SampleResult, TokenCells } from '../../../core/sampling';
@@ -49,6 +49,7 @@ export class SamplingSequence {
     const { request, stops } = this.task.options;
     return {
       cache: this.cache,
+      prompt: this.task.isPrefilled ? [] : request.prompt.slice(0, -1),
       position: request.prompt.length - 1 + this.tokens.length,
       lastToken: this.tokens.at(-1) ?? request.prompt.at(-1) ?? 0,
       seed: this.seed,
@@ -71,7 +72,8 @@ export class SamplingSequence {
     };
   }
 
-  accept({ tokens, logprobs, isStopped, top }: DecodedTokens): void {
+  accept({ isPrefilled, tokens, logprobs, isStopped, top }: DecodedTokens): void {
+    if (isPrefilled) this.task.acceptPrompt();
     const { sampler, stops } = this.task.options;
     this.tokens.push(...tokens);
     this.logprobs.push(...logprobs);
@@ -109,8 +111,20 @@ export class SamplingTask {
     this.cacheFloats = (length - 1 + Math.max(1, this.tokenLimit)) * cacheFloatsPerPosition(shape);
   }
 
+  get hasStopTexts(): boolean {
+    return this.options.stops.texts.length > 0;
+  }
+
   get isPrefilled(): boolean {
     return this.prefilled >= this.options.request.prompt.length - 1;
+  }
+
+  /** Whether the prompt may travel with the first draw: nobody shares it or asks for its scores, and it is short. */
+  drawsAtOnce(mostPromptRows: number): boolean {
+    const { prompt, numSamples } = this.options.request;
+    const length = prompt.length - 1;
+    const isOne = numSamples === 1 && this.tokenLimit > 0 && length <= mostPromptRows;
+    return this.isPrefilled || (isOne && this.scores.wanted(0, length) === null);
   }
 
   /** False, and nothing allocated, when there is not enough memory now. */
@@ -146,6 +160,11 @@ export class SamplingTask {
       tokens: prompt.slice(start, end),
       scoring: this.scores.wanted(start, end),
     };
+  }
+
+  /** The prompt travelled with a draw. */
+  acceptPrompt(): void {
+    this.prefilled = this.options.request.prompt.length - 1;
   }
 
   acceptStretch(heap: SharedHeap, count: number, scores: StretchScores | null): void {

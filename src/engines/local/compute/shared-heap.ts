@@ -20,6 +20,7 @@ interface Gap {
 export class SharedHeap {
   readonly memory: WebAssembly.Memory;
   readonly floats: Float32Array;
+  readonly integers: Int32Array;
   readonly bytesTotal: number;
   private readonly gaps: Gap[];
   private readonly sizes = new Map<Pointer, number>();
@@ -30,6 +31,7 @@ export class SharedHeap {
     const pages = Math.min(MAXIMUM_PAGES, Math.max(64, Math.ceil(megabytes * 16)));
     this.memory = new WebAssembly.Memory({ initial: pages, maximum: MAXIMUM_PAGES, shared: true });
     this.floats = new Float32Array(this.memory.buffer);
+    this.integers = new Int32Array(this.memory.buffer);
     this.bytesTotal = pages * PAGE;
     // The first page belongs to the kernels' own constants.
     this.gaps = [{ start: PAGE, end: this.bytesTotal }];

@@ -17,6 +17,8 @@ export interface JobRequest<Kind extends JobKind = JobKind> {
 /** Work that fills idle threads. It is asked again whenever a thread is free, and takes its own results. */
 export interface BackgroundWork {
   next(): { readonly request: JobRequest; readonly settle: (reply: JobReply) => void } | null;
+  /** Says, whenever work was given out, whether foreground jobs wait for a thread: a quantum that could go on ends then. */
+  hurry(isWaitedFor: boolean): void;
 }
 
 interface Task {
@@ -101,12 +103,15 @@ export class ThreadPool {
 
   private dispatch(): void {
     if (this.failure !== null) return;
-    for (const thread of this.threads) {
-      while (thread.task === null) {
-        const task = this.foreground.shift() ?? this.background.next();
-        if (task === null) return;
-        this.assign(thread, task);
-      }
+    for (const thread of this.threads) this.occupy(thread);
+    this.background.hurry(this.foreground.length > 0);
+  }
+
+  private occupy(thread: ComputeThread): void {
+    while (thread.task === null) {
+      const task = this.foreground.shift() ?? this.background.next();
+      if (task === null) return;
+      this.assign(thread, task);
     }
   }
 
@@ -148,12 +153,15 @@ function jobFailed(message: string): DomainError {
   return new DomainError('request-failed', message, { category: 'server' });
 }
 
-/** Compiled, the thread's entry lies beside this file; from the TypeScript sources it is loaded through jiti. */
+/**
+ * Compiled, the thread's entry lies beside this file; from the TypeScript sources it is loaded through jiti, without the
+ * proxies for default imports, which every call of an imported function would pass.
+ */
 function startWorker(workerData: ComputeThreadData): Worker {
   const compiled = path.join(__dirname, 'compute-worker.js');
   if (existsSync(compiled)) return new Worker(compiled, { workerData });
   const entry = path.join(__dirname, 'compute-worker.ts');
   const jiti = JSON.stringify(require.resolve('jiti'));
-  const source = `require(${jiti})(${JSON.stringify(entry)}, { interopDefault: true })(${JSON.stringify(entry)})`;
+  const source = `require(${jiti})(${JSON.stringify(entry)}, { interopDefault: false })(${JSON.stringify(entry)})`;
   return new Worker(source, { eval: true, workerData });
 }

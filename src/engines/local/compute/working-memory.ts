@@ -7,6 +7,8 @@ import type { NetworkDescription } from './network';
 /** Upper bounds, in floats, of what the jobs allocate in a thread's workspace. */
 
 const PER_ALLOCATION = 16;
+/** Room for what describes a network or a layer to the kernel of the forward pass. */
+const PLAN_FLOATS = 16;
 
 function adapterRank({ adapter }: NetworkDescription): number {
   return adapter === null ? 0 : paddedRank(adapter.targets.rank);
@@ -44,6 +46,26 @@ export function lineOf(length: number): number {
 /** For the longest of the sequences that share it. */
 export function attentionScratchFloats({ headWidth }: Pick<ModelShape, 'headWidth'>, length: number): number {
   return length * lineOf(length) + headWidth * (4 * lineOf(length) + 8);
+}
+
+/** For rows that attend to caches of at most `length` positions. */
+export function cacheScratchFloats({ heads }: Pick<ModelShape, 'heads'>, length: number): number {
+  return heads * (length + 8);
+}
+
+/** What `forwardRows` writes between its input and its output: the two halves of a layer share what they can. */
+export function forwardScratchFloats(shape: ModelShape, rows: number): number {
+  const scores = cacheScratchFloats(shape, shape.contextLength);
+  const attending = rows * 2 * (shape.width + keyWidth(shape)) + scores;
+  return rows * (2 * shape.width + 1) + PER_ALLOCATION + Math.max(attending, rows * 2 * shape.feedForward);
+}
+
+/** Of drawing from, or scoring, rows of logits after a forward pass. */
+export function floatsForSampling({ shape }: NetworkDescription, rows: number): number {
+  const { layers, vocabSize } = shape;
+  const tables = PLAN_FLOATS + layers * PLAN_FLOATS + 16 * rows;
+  const distributions = rows * (3 * vocabSize + 16);
+  return forwardScratchFloats(shape, rows) + tables + distributions + PER_ALLOCATION * 32;
 }
 
 export function floatsForPacking(network: NetworkDescription): number {

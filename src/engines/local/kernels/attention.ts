@@ -1,5 +1,5 @@
 import { fourRows, oneRow, packColumns } from './matrix-product';
-import { FLOAT, LOWEST, VECTOR, exponential, maxLane, multiplyAdd, sumLanes } from './simd';
+import { FLOAT, LANES, LOWEST, VECTOR, exponential, maxLane, multiplyAdd, sumLanes } from './simd';
 
 // ---- whole sequences ------------------------------------------------------------------------------------
 
@@ -68,8 +68,6 @@ function multiplyBlock(
   }
 }
 
-const LANES: v128 = i32x4(0, 1, 2, 3);
-
 // Scores become probabilities; those after `length` become zeros, up to a multiple of 4.
 function softmaxRow(length: i32, p: usize, factor: f32): void {
   const last = <usize>((length - 1) & ~3) * FLOAT;
@@ -84,15 +82,20 @@ function softmaxRow(length: i32, p: usize, factor: f32): void {
   }
   const shift = f32x4.splat(maxLane(highest));
   let totals = f32x4.splat(0);
-  for (let j: usize = 0; j < last; j += VECTOR) {
-    const e = exponential(f32x4.sub(v128.load(p + j), shift));
-    v128.store(p + j, e);
+  let at: usize = 0;
+  do {
+    let e = exponential(f32x4.sub(v128.load(p + at), shift));
+    if (at == last) e = v128.and(e, isKept);
+    v128.store(p + at, e);
     totals = f32x4.add(totals, e);
-  }
-  const tail = v128.and(exponential(f32x4.sub(v128.load(p + last), shift)), isKept);
-  v128.store(p + last, tail);
-  const inverse = f32x4.splat(<f32>1 / sumLanes(f32x4.add(totals, tail)));
-  for (let j: usize = 0; j <= last; j += VECTOR) v128.store(p + j, f32x4.mul(v128.load(p + j), inverse));
+    at += VECTOR;
+  } while (at <= last);
+  const inverse = f32x4.splat(<f32>1 / sumLanes(totals));
+  at = 0;
+  do {
+    v128.store(p + at, f32x4.mul(v128.load(p + at), inverse));
+    at += VECTOR;
+  } while (at <= last);
 }
 
 // Causal attention over one sequence of T rows. PROBS holds heads x T rows of `line` floats (line >= T, a multiple
@@ -219,142 +222,6 @@ export function attentionBackward(
       const k = queries + skipped;
       multiplyBlock(count, width, T - j, probs, FLOAT, lineBytes, v, step, dV + row, keyStep, isAdded);
       multiplyBlock(count, width, T - j, d, FLOAT, lineBytes, k, step, dK + row, keyStep, isAdded);
-    }
-  }
-}
-
-// ---- caches ---------------------------------------------------------------------------------------------
-
-// The lanes of each of four vectors, summed.
-// @ts-ignore: decorator
-@inline
-function sumFour(a: v128, b: v128, c: v128, d: v128): v128 {
-  const ab = f32x4.add(v128.shuffle<i32>(a, b, 0, 1, 4, 5), v128.shuffle<i32>(a, b, 2, 3, 6, 7));
-  const cd = f32x4.add(v128.shuffle<i32>(c, d, 0, 1, 4, 5), v128.shuffle<i32>(c, d, 2, 3, 6, 7));
-  return f32x4.add(v128.shuffle<i32>(ab, cd, 0, 2, 4, 6), v128.shuffle<i32>(ab, cd, 1, 3, 5, 7));
-}
-
-// Four keys at a time; past the end the last key stands in for those that are not there.
-function scoreKeys(length: i32, bytes: usize, step: usize, q: usize, k: usize, p: usize): void {
-  for (let j = 0; j < length; j += 4) {
-    const left = length - j - 1;
-    const k0 = k + <usize>j * step;
-    const k1 = k0 + <usize>min(1, left) * step;
-    const k2 = k0 + <usize>min(2, left) * step;
-    const k3 = k0 + <usize>min(3, left) * step;
-    let s0 = f32x4.splat(0),
-      s1 = f32x4.splat(0),
-      s2 = f32x4.splat(0),
-      s3 = f32x4.splat(0);
-    for (let i: usize = 0; i < bytes; i += VECTOR) {
-      const query = v128.load(q + i);
-      s0 = multiplyAdd(query, v128.load(k0 + i), s0);
-      s1 = multiplyAdd(query, v128.load(k1 + i), s1);
-      s2 = multiplyAdd(query, v128.load(k2 + i), s2);
-      s3 = multiplyAdd(query, v128.load(k3 + i), s3);
-    }
-    v128.store(p + <usize>j * FLOAT, sumFour(s0, s1, s2, s3));
-  }
-}
-
-function mixSixteen(end: usize, step: usize, p: usize, v: usize, o: usize): void {
-  let o0 = f32x4.splat(0),
-    o1 = f32x4.splat(0),
-    o2 = f32x4.splat(0),
-    o3 = f32x4.splat(0);
-  let value = v;
-  for (let j: usize = 0; j < end; j += FLOAT) {
-    const probability = v128.load32_splat(p + j);
-    o0 = multiplyAdd(probability, v128.load(value), o0);
-    o1 = multiplyAdd(probability, v128.load(value, 16), o1);
-    o2 = multiplyAdd(probability, v128.load(value, 32), o2);
-    o3 = multiplyAdd(probability, v128.load(value, 48), o3);
-    value += step;
-  }
-  v128.store(o, o0);
-  v128.store(o, o1, 16);
-  v128.store(o, o2, 32);
-  v128.store(o, o3, 48);
-}
-
-function mixEight(end: usize, step: usize, p: usize, v: usize, o: usize): void {
-  let o0 = f32x4.splat(0),
-    o1 = f32x4.splat(0);
-  let value = v;
-  for (let j: usize = 0; j < end; j += FLOAT) {
-    const probability = v128.load32_splat(p + j);
-    o0 = multiplyAdd(probability, v128.load(value), o0);
-    o1 = multiplyAdd(probability, v128.load(value, 16), o1);
-    value += step;
-  }
-  v128.store(o, o0);
-  v128.store(o, o1, 16);
-}
-
-// One query against `length` keys. The probabilities stay in p, which has room for a multiple of 4.
-function attendRow(
-  length: i32,
-  bytes: usize,
-  step: usize,
-  q: usize,
-  k: usize,
-  v: usize,
-  o: usize,
-  p: usize,
-  factor: f32,
-): void {
-  const end = <usize>length * FLOAT;
-  scoreKeys(length, bytes, step, q, k, p);
-  softmaxRow(length, p, factor);
-  let i: usize = 0;
-  for (; i + 64 <= bytes; i += 64) mixSixteen(end, step, p, v + i, o + i);
-  if (i < bytes) mixEight(end, step, p, v + i, o + i);
-}
-
-// A cache holds, position after position, the keys and values of all layers: `step` bytes a position, this
-// layer's at `offset`. CACHE[r] is the byte address of the cache of row r's sequence.
-export function storeInCache(
-  R: i32,
-  D: i32,
-  X: usize,
-  CACHE: usize,
-  offset: usize,
-  step: usize,
-  POSITION: usize,
-): void {
-  const line = <usize>D * FLOAT;
-  for (let r: usize = 0; r < <usize>R; r++) {
-    const at = <usize>i32.load(CACHE + r * FLOAT) + offset + <usize>i32.load(POSITION + r * FLOAT) * step;
-    memory.copy(at, X + r * line, line);
-  }
-}
-
-// Each row attends to its own cache, up to and including its position. SCRATCH has room for the longest row.
-export function attendCache(
-  R: i32,
-  heads: i32,
-  keyHeads: i32,
-  width: i32,
-  Q: usize,
-  CACHE: usize,
-  keys: usize,
-  values: usize,
-  step: usize,
-  POSITION: usize,
-  O: usize,
-  SCRATCH: usize,
-): void {
-  const bytes = <usize>width * FLOAT;
-  const line = <usize>heads * bytes;
-  const factor: f32 = <f32>1 / sqrt<f32>(<f32>width);
-  const shared = heads / keyHeads;
-  for (let r: usize = 0; r < <usize>R; r++) {
-    const cache = <usize>i32.load(CACHE + r * FLOAT);
-    const length = i32.load(POSITION + r * FLOAT) + 1;
-    for (let h = 0; h < heads; h++) {
-      const row = r * line + <usize>h * bytes;
-      const head = cache + <usize>(h / shared) * bytes;
-      attendRow(length, bytes, step, Q + row, head + keys, head + values, O + row, SCRATCH, factor);
     }
   }
 }

@@ -148,7 +148,8 @@ function oneWideRow(
     p1 = P + panelStep,
     p2 = P + panelStep * 2,
     p3 = P + panelStep * 3;
-  for (let k = 0; k < K; k++) {
+  const end = P + panelStep;
+  if (K & 1) {
     const value = v128.load32_splat(a);
     c0 = multiplyAdd(value, v128.load(p0), c0);
     c1 = multiplyAdd(value, v128.load(p0, 16), c1);
@@ -163,6 +164,32 @@ function oneWideRow(
     p1 += 32;
     p2 += 32;
     p3 += 32;
+  }
+  while (p0 < end) {
+    let value = v128.load32_splat(a);
+    c0 = multiplyAdd(value, v128.load(p0), c0);
+    c1 = multiplyAdd(value, v128.load(p0, 16), c1);
+    c2 = multiplyAdd(value, v128.load(p1), c2);
+    c3 = multiplyAdd(value, v128.load(p1, 16), c3);
+    c4 = multiplyAdd(value, v128.load(p2), c4);
+    c5 = multiplyAdd(value, v128.load(p2, 16), c5);
+    c6 = multiplyAdd(value, v128.load(p3), c6);
+    c7 = multiplyAdd(value, v128.load(p3, 16), c7);
+    a += columns;
+    value = v128.load32_splat(a);
+    c0 = multiplyAdd(value, v128.load(p0, 32), c0);
+    c1 = multiplyAdd(value, v128.load(p0, 48), c1);
+    c2 = multiplyAdd(value, v128.load(p1, 32), c2);
+    c3 = multiplyAdd(value, v128.load(p1, 48), c3);
+    c4 = multiplyAdd(value, v128.load(p2, 32), c4);
+    c5 = multiplyAdd(value, v128.load(p2, 48), c5);
+    c6 = multiplyAdd(value, v128.load(p3, 32), c6);
+    c7 = multiplyAdd(value, v128.load(p3, 48), c7);
+    a += columns;
+    p0 += 64;
+    p1 += 64;
+    p2 += 64;
+    p3 += 64;
   }
   storeRow(C, c0, c1, add);
   storeRow(C + 32, c2, c3, add);

@@ -8,7 +8,10 @@ import { BODY_LIMIT_BYTES, checkJsonParts, limitBodies } from './request-limits'
 import { addAppliedStepsRoute } from './routes/applied-steps';
 import { addBootstrapRoutes } from './routes/bootstrap';
 import { addCheckpointRoutes } from './routes/checkpoints';
+import { addCopyRoute } from './routes/copies';
+import { addExternalWeightsRoutes } from './routes/external-weights';
 import { addFutureRoutes } from './routes/futures';
+import { addRefusedRoutes } from './routes/refused';
 import { addSamplingRoutes } from './routes/sampling';
 import { addSessionRoutes } from './routes/sessions';
 import { addTrainingRoutes } from './routes/training';
@@ -66,12 +69,17 @@ export function createApp(service: EngineService, strict: StrictMode | null = nu
   app.register(
     async (api) => {
       if (strict) addStrict({ app, api }, service, strict);
-      else addBootstrapRoutes(api, service);
+      else {
+        addBootstrapRoutes(api, service);
+        addExternalWeightsRoutes(api, service);
+        addRefusedRoutes(api);
+      }
       addSessionRoutes(api, service);
       addTrainingRoutes(api, service);
       addSamplingRoutes(api, service);
       addFutureRoutes(api, service);
       addCheckpointRoutes(api, service);
+      addCopyRoute(api, service);
       addTrainingRunRoutes(api, service);
     },
     { prefix: '/api/v1' },

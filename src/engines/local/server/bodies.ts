@@ -143,6 +143,29 @@ export type SaveWeightsBody = z.infer<typeof SaveWeightsBody>;
 export const SaveForSamplerBody = SaveWeightsBody.extend({ sampling_session_seq_id: memberSequence });
 export type SaveForSamplerBody = z.infer<typeof SaveForSamplerBody>;
 
+export const SaveExternalBody = SaveWeightsBody.extend({
+  path: checkpointName,
+  age_encryption_recipients: z
+    .array(z.string())
+    .max(0, 'is not supported: this engine encrypts nothing. Encrypt the files once you have them')
+    .nullish(),
+});
+export type SaveExternalBody = z.infer<typeof SaveExternalBody>;
+
+/** Where a copy goes: into a session, or into one of its own. There is one project, by whatever name. */
+export const CopyWeightsBody = z
+  .object({
+    source_path: z.string(),
+    session_id: optionalText,
+    model_seq_id: memberSequence,
+    ttl_seconds: ttlSeconds,
+  })
+  .refine(
+    (body) => (body.session_id === null) === (body.model_seq_id === null),
+    'session_id and model_seq_id go together',
+  );
+export type CopyWeightsBody = z.infer<typeof CopyWeightsBody>;
+
 /** Tells the two forms of `load_weights` apart, so that a bad number in one is not taken for the other. */
 export const NamesModel = z.object({ model_id: z.unknown().refine((id) => id != null) });
 

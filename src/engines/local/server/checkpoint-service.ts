@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ModelState } from '../model-runtime';
-import type { LoadIntoModelBody, SaveForSamplerBody, SaveWeightsBody } from './bodies';
+import type { LoadIntoModelBody, SaveExternalBody, SaveForSamplerBody, SaveWeightsBody } from './bodies';
 import { digestOf } from './body-digest';
 import type { CheckpointOrigin } from './checkpoints/checkpoint-files';
 import type { CheckpointAddress, CheckpointKind } from './checkpoints/checkpoint-path';
-import { formatCheckpointPath, parseCheckpointPath } from './checkpoints/checkpoint-path';
+import { formatCheckpointPath, parseLoadablePath } from './checkpoints/checkpoint-path';
 import type { Delay, FutureResult } from './future-store';
 import { jsonResult } from './future-store';
 import type { Accepted } from './model-registry';
@@ -16,6 +16,11 @@ import type { TrainingModel } from './training-model';
 import type { TrainingService } from './training-service';
 
 const ROOM_CHECK_MS = 500;
+const SAVE_TYPES: Readonly<Record<CheckpointKind, string>> = {
+  weights: 'save_weights',
+  sampler_weights: 'save_weights_for_sampler',
+  external_weights: 'save_weights_external',
+};
 
 /**
  * Saves and loads what a model is at the request's place in the order. Only the copy of the tensors holds up the model;
@@ -52,14 +57,19 @@ export class CheckpointService {
       },
       execute: (model) => model.weights().exportState({ optimizer: false }),
       complete: async (state, model) => {
-        const id = await this.sampling.openEphemeral(model.origin, sessionSequence, state.weights);
+        const id = await this.sampling.sessions.openEphemeral(model.origin, sessionSequence, state.weights);
         return jsonResult({ path: null, sampling_session_id: id, type: 'save_weights_for_sampler' });
       },
     });
   }
 
+  /** Weights as other programs load them; the client fetches them file by file. */
+  saveExternal(body: SaveExternalBody): Accepted {
+    return this.saveNamed('external_weights', body, digestOf({ kind: 'save_weights_external', body }));
+  }
+
   load(body: LoadIntoModelBody): Accepted {
-    const address = parseCheckpointPath(body.path);
+    const address = parseLoadablePath(body.path);
     const { checkpoints } = this.context;
     return this.training.submit({
       modelId: body.model_id,
@@ -151,8 +161,7 @@ export class CheckpointService {
       if (this.writes.get(path) === write) this.writes.delete(path);
       this.release(origin, origin.sequence);
     }
-    const type = origin.kind === 'weights' ? 'save_weights' : 'save_weights_for_sampler';
-    return jsonResult({ path, type });
+    return jsonResult({ path, type: SAVE_TYPES[origin.kind] });
   }
 
   /** A full disk is a state that ends; failing the save would cost its sender the steps since the one before. */

@@ -72,7 +72,7 @@ export class EngineService {
   static async start(options: EngineServiceOptions): Promise<EngineService> {
     const checkpoints = await CheckpointStore.open(path.join(options.dataFolder, 'checkpoints'));
     const service = new EngineService(options, checkpoints);
-    await service.sampling.start();
+    await service.sampling.sessions.start();
     return service;
   }
 

@@ -3,7 +3,7 @@ import type { BaseModelInfo, LoraConfig, TrainableModel } from '../model-runtime
 import { requireBaseModel } from './base-models';
 import { digestOf } from './body-digest';
 import type { CreateModelBody, LoadNewModelBody } from './bodies';
-import { parseCheckpointPath } from './checkpoints/checkpoint-path';
+import { parseLoadablePath } from './checkpoints/checkpoint-path';
 import type { FutureResult } from './future-store';
 import { jsonResult } from './future-store';
 import { ProtocolError } from './protocol-error';
@@ -83,7 +83,7 @@ export class ModelRegistry {
   /** A new model that begins as a checkpoint, in one request. */
   createFromCheckpoint(body: LoadNewModelBody): Accepted {
     const { runtime, checkpoints } = this.context;
-    const address = parseCheckpointPath(body.path);
+    const address = parseLoadablePath(body.path);
     const checkpoint = checkpoints.find(address);
     if (!checkpoint) throw new ProtocolError(404, `Checkpoint not found: ${body.path}`);
     if (body.base_model !== null && body.base_model !== checkpoint.baseModel) {

@@ -1,11 +1,18 @@
 import type { CheckpointMeta } from './checkpoints/checkpoint-files';
+import type { CheckpointKind } from './checkpoints/checkpoint-path';
 import { formatCheckpointPath } from './checkpoints/checkpoint-path';
 import type { TrainingModel } from './training-model';
+
+const TYPES: Readonly<Record<CheckpointKind, string>> = {
+  weights: 'training',
+  sampler_weights: 'sampler',
+  external_weights: 'external',
+};
 
 export function describeCheckpoint(meta: CheckpointMeta): object {
   return {
     checkpoint_id: `${meta.kind}/${meta.name}`,
-    checkpoint_type: meta.kind === 'weights' ? 'training' : 'sampler',
+    checkpoint_type: TYPES[meta.kind],
     time: meta.createdAt,
     tinker_path: formatCheckpointPath(meta),
     size_bytes: meta.sizeBytes,

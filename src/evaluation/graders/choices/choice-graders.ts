@@ -1,6 +1,7 @@
 import { DomainError } from '../../../core/errors';
 import { firstOf, textField, textListField } from '../row-fields';
-import type { Row, RowGrader, RowScore } from '../row-grader';
+import type { Row, RowGrader } from '../row-grader';
+import type { Score } from '../grader';
 import { choiceLetter } from './choice-letter';
 import { mmluProLetter } from './mmlu-pro-letter';
 
@@ -63,7 +64,7 @@ function choiceGrader({ name, gold, optionCount, description }: ChoiceGraderOpti
   };
 }
 
-function scoreLetter(answer: string | null, target: string): RowScore {
+function scoreLetter(answer: string | null, target: string): Score {
   return { value: Number(answer === target), answer, explanation: `expected ${target}`, details: { target } };
 }
 

@@ -1,6 +1,6 @@
 import { removePrefix, removeSuffix, SPACE, strip, stripEnd, stripStart } from '../python-text';
 import type { Check } from './check';
-import { countMatches, phrasePattern } from './phrases';
+import { matchCount, phraseBefore } from './phrases';
 
 const CONSTRAINED_RESPONSES = ['My answer is yes.', 'My answer is no.', 'My answer is maybe.'];
 
@@ -14,10 +14,9 @@ export const FORMAT_CHECKS = {
   'detectable_format:number_highlighted_sections': (response, instruction) =>
     countHighlights(response) >= instruction.count('num_highlights'),
 
-  'detectable_format:multiple_sections': (response, instruction) => {
-    const splitter = strip(instruction.text('section_spliter'));
-    const heading = phrasePattern(String.raw`${splitter}[${SPACE}]?\p{Nd}+`, 'gu');
-    return countMatches(response, heading) >= instruction.count('num_sections');
+  'detectable_format:multiple_sections': async (response, instruction) => {
+    const heading = phraseBefore(strip(instruction.text('section_spliter')), String.raw`[${SPACE}]?\p{Nd}+`);
+    return (await matchCount(response, heading)) >= instruction.count('num_sections');
   },
 
   'detectable_format:title': (response) => response.split('\n').some(hasTitle),

@@ -17,14 +17,16 @@ export const ifeval: RowGrader = {
   name: 'ifeval',
   version: 'ifeval@1',
   description: 'instruction_id_list, kwargs; 1 when all are followed strictly',
-  grade(completion, row) {
+  async grade(completion, row) {
     const instructions = instructionsOf(row);
-    const strict = instructions.map((instruction) => isFollowed(completion, instruction));
     const variants = variantsOf(completion);
-    const loose = instructions.map(
-      (instruction, index) =>
-        strict[index] === true || variants.some((variant) => isFollowed(variant, instruction)),
-    );
+    const strict: boolean[] = [];
+    const loose: boolean[] = [];
+    for (const instruction of instructions) {
+      const isStrict = await isFollowed(completion, instruction);
+      strict.push(isStrict);
+      loose.push(isStrict || (await isAnyFollowed(variants, instruction)));
+    }
     const [strictCount, looseCount] = [countTrue(strict), countTrue(loose)];
     const isBlank = strip(completion) === '';
     return {
@@ -55,7 +57,15 @@ export const ifeval: RowGrader = {
   }),
 };
 
-function isFollowed(response: string, instruction: InstructionArguments): boolean {
+async function isAnyFollowed(
+  variants: readonly string[],
+  instruction: InstructionArguments,
+): Promise<boolean> {
+  for (const variant of variants) if (await isFollowed(variant, instruction)) return true;
+  return false;
+}
+
+function isFollowed(response: string, instruction: InstructionArguments): boolean | Promise<boolean> {
   const check = CHECKS[instruction.instruction];
   if (check === undefined) throw unknownInstruction(instruction.instruction);
   return strip(response) !== '' && check(response, instruction);
@@ -71,6 +81,12 @@ function variantsOf(completion: string): readonly string[] {
 
 function instructionsOf(row: Row): readonly InstructionArguments[] {
   const ids = textListField(row, ['instruction_id_list']);
+  if (ids.length === 0) {
+    throw new DomainError(
+      'bad-dataset',
+      'example: "instruction_id_list" is empty, so that nothing could be followed. Leave the row out.',
+    );
+  }
   const unknown = ids.find((id) => !Object.hasOwn(CHECKS, id));
   if (unknown !== undefined) throw unknownInstruction(unknown);
   const kwargs: unknown = row['kwargs'];

@@ -1,6 +1,5 @@
 import { SPACE, splitWords, strip, stripStart, WORD } from '../python-text';
 import type { Check } from './check';
-import { countMatches } from './phrases';
 import { splitSentences } from './sentences';
 
 const WORDS = new RegExp(`[${WORD}]+`, 'gu');
@@ -8,7 +7,7 @@ const DIVIDER = new RegExp(String.raw`[${SPACE}]?\*\*\*[${SPACE}]?`);
 
 export const LENGTH_CHECKS = {
   'length_constraints:number_words': (response, instruction) =>
-    instruction.meets(countMatches(response, WORDS), 'num_words'),
+    instruction.meets(wordCount(response), 'num_words'),
 
   'length_constraints:number_sentences': (response, instruction) =>
     instruction.meets(splitSentences(response).length, 'num_sentences'),
@@ -32,6 +31,12 @@ export const LENGTH_CHECKS = {
     );
   },
 } satisfies Record<string, Check>;
+
+function wordCount(text: string): number {
+  let count = 0;
+  for (const match of text.matchAll(WORDS)) count += match.index >= 0 ? 1 : 0;
+  return count;
+}
 
 function firstWord(paragraph: string): string {
   const [word = ''] = splitWords(paragraph.slice(0, 10_000));

@@ -1,18 +1,26 @@
 import { strip } from '../python-text';
 import type { Check } from './check';
-import { countMatches, phrasePattern, wordPattern } from './phrases';
+import { hasMatch, matchCount, phraseIn, wordIn } from './phrases';
 
 export const WORDING_CHECKS = {
-  'keywords:existence': (response, instruction) =>
-    instruction.texts('keywords').every((keyword) => phrasePattern(keyword, 'iu').test(response)),
-
-  'keywords:frequency': (response, instruction) => {
-    const keyword = strip(instruction.text('keyword'));
-    return instruction.meets(countMatches(response, phrasePattern(keyword)), 'frequency');
+  'keywords:existence': async (response, instruction) => {
+    for (const keyword of instruction.texts('keywords')) {
+      if (!(await hasMatch(response, phraseIn(keyword)))) return false;
+    }
+    return true;
   },
 
-  'keywords:forbidden_words': (response, instruction) =>
-    instruction.texts('forbidden_words').every((word) => !wordPattern(word).test(response)),
+  'keywords:frequency': async (response, instruction) => {
+    const keyword = strip(instruction.text('keyword'));
+    return instruction.meets(await matchCount(response, phraseIn(keyword)), 'frequency');
+  },
+
+  'keywords:forbidden_words': async (response, instruction) => {
+    for (const word of instruction.texts('forbidden_words')) {
+      if (await hasMatch(response, wordIn(word))) return false;
+    }
+    return true;
+  },
 
   'keywords:letter_frequency': (response, instruction) => {
     const letter = strip(instruction.text('letter')).toLowerCase();
@@ -21,7 +29,7 @@ export const WORDING_CHECKS = {
   },
 
   'detectable_content:postscript': (response, instruction) =>
-    postscriptPattern(strip(instruction.text('postscript_marker'))).test(response.toLowerCase()),
+    hasPostscript(response.toLowerCase(), strip(instruction.text('postscript_marker'))),
 
   'detectable_content:number_placeholders': (response, instruction) =>
     countPlaceholders(response) >= instruction.count('num_placeholders'),
@@ -53,10 +61,10 @@ export const WORDING_CHECKS = {
   },
 } satisfies Record<string, Check>;
 
-function postscriptPattern(marker: string): RegExp {
-  if (marker === 'P.P.S') return /p\.\s?p\.\s?s/;
-  if (marker === 'P.S.') return /p\.\s?s\./;
-  return phrasePattern(marker.toLowerCase(), 'u');
+function hasPostscript(text: string, marker: string): boolean | Promise<boolean> {
+  if (marker === 'P.P.S') return /p\.\s?p\.\s?s/.test(text);
+  if (marker === 'P.S.') return /p\.\s?s\./.test(text);
+  return hasMatch(text, phraseIn(marker.toLowerCase(), 'u'));
 }
 
 /** `[…]` on one line. */

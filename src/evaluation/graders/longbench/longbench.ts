@@ -1,6 +1,7 @@
 import { DomainError } from '../../../core/errors';
 import { firstOf, textField, textListField } from '../row-fields';
-import type { Row, RowGrader, RowScore } from '../row-grader';
+import type { Row, RowGrader } from '../row-grader';
+import type { Score } from '../grader';
 import { LONGBENCH_METRICS, scoredPart } from './metrics';
 
 /**
@@ -17,7 +18,7 @@ export const longbench: RowGrader = {
       : gradeVersion2(completion, row),
 };
 
-function gradeVersion2(completion: string, row: Row): RowScore {
+function gradeVersion2(completion: string, row: Row): Score {
   const target = textField(row, ['answer']).trim();
   const text = completion.replaceAll('*', '');
   const answer =
@@ -27,7 +28,7 @@ function gradeVersion2(completion: string, row: Row): RowScore {
   return { value: Number(answer === target), answer, explanation: `expected ${target}`, details: { target } };
 }
 
-function gradeVersion1(completion: string, row: Row): RowScore {
+function gradeVersion1(completion: string, row: Row): Score {
   const dataset = textField(row, ['dataset']).replace(/_e$/, '');
   const metric = LONGBENCH_METRICS.get(dataset);
   if (metric === undefined) {

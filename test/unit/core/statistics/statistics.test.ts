@@ -49,6 +49,17 @@ test.each([
   expect(result?.interval?.[0]).toBeCloseTo(difference - 1.959964 * error, 5);
 });
 
+test('pairing finds what comparing the two means misses', () => {
+  const [first, second] = [meanOf(outcomes(515)), meanOf(outcomes(458))];
+  const unpairedError = Math.hypot(first?.standardError ?? NaN, second?.standardError ?? NaN);
+
+  const unpairedZ = ((first?.mean ?? NaN) - (second?.mean ?? NaN)) / unpairedError;
+
+  // Against 3.0091 for the same two, paired.
+  expect(unpairedError).toBeCloseTo(0.018776304, 9);
+  expect(unpairedZ).toBeCloseTo(2.3015, 4);
+});
+
 test('says nothing of an empty sample, and gives no error for a single value', () => {
   expect(meanOf([])).toBeNull();
   expect(meanOf([0.5])).toEqual({ mean: 0.5, standardError: null, n: 1 });

@@ -64,7 +64,9 @@ test('writes a line for each line in order, also for an empty response', async (
     { score: 0, answer: null, metrics: {}, details: { target: '4' } },
     { score: 0, answer: '5', metrics: {}, details: { target: '4' } },
   ]);
-  expect(printed).toMatch(/^gsm8k: 3 graded, score 0\.3333 ± 0\.3333, 1 without an answer\. Written to /);
+  expect(printed).toMatch(
+    /^gsm8k: 3 graded, score 0\.3333 ± 0\.3333 \(standard error\), 1 without an answer\. Written to /,
+  );
 });
 
 test('writes details of each instruction for ifeval', async () => {
@@ -83,6 +85,58 @@ test('writes details of each instruction for ifeval', async () => {
     { score: 0, details: { strict: [false, true], loose: [true, true] } },
   ]);
   expect(printed).toContain('instruction_strict 0.5000, instruction_loose 1.0000');
+});
+
+test('a pattern without end is what becomes of its line, and the others are graded', async () => {
+  const output = join(folder, 'out.jsonl');
+  const patterns = ['^(a|a)*$', '^a'].map((pattern) => ({
+    example: { pattern },
+    response: `${'a'.repeat(40)}!`,
+  }));
+  const before = process.exitCode;
+
+  await run(
+    'regex',
+    '--input',
+    inputFile(patterns.map((line) => `${JSON.stringify(line)}\n`).join('')),
+    '--output',
+    output,
+  );
+  const code = process.exitCode;
+  process.exitCode = before;
+
+  expect(code).toBe(1);
+  expect(results(output)).toMatchObject([
+    { score: null, answer: null, error: expect.stringMatching(/did not end within/) as string },
+    { score: 1 },
+  ]);
+  expect(printed).toContain('regex: 1 graded, score 1.0000');
+  expect(printed).toContain('1 not graded (see "error")');
+});
+
+test.each([
+  ['9007199254740993', '9007199254740992', 0],
+  ['9007199254740993', '9007199254740993', 1],
+  ['0.12345678901234567891', '0.12345678901234567892', 0],
+  ['1.50e20', '150000000000000000000', 1],
+  ['1e400', '2e400', 0],
+  ['-0.0', '0', 1],
+])('a number %s of a row is compared with %s by its digits', async (target, response, score) => {
+  const output = join(folder, 'out.jsonl');
+  const line = `{"example": {"target": {"n": ${target}}}, "response": ${JSON.stringify(`{"n": ${response}}`)}}`;
+
+  await run('json_match', '--input', inputFile(line), '--output', output);
+
+  expect(results(output)).toMatchObject([{ score }]);
+});
+
+test('a row of ifeval without instructions is refused by its line', async () => {
+  const line = JSON.stringify({ example: { instruction_id_list: [], kwargs: [] }, response: 'a' });
+
+  expect(await codeOf('ifeval', '--input', inputFile(line))).toEqual([
+    2,
+    expect.stringMatching(/line 1: .*"instruction_id_list" is empty/) as string,
+  ]);
 });
 
 test('an empty file gives an empty file', async () => {
@@ -177,7 +231,7 @@ test('--list names the graders and the fields they read', async () => {
   await run('--list');
 
   expect(printed).toMatch(/^gsm8k +answer; /);
-  expect(printed.trim().split('\n')).toHaveLength(13);
+  expect(printed.trim().split('\n')).toHaveLength(23);
 });
 
 test.each([

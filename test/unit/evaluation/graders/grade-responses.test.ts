@@ -1,4 +1,5 @@
 import { gradeResponses } from '../../../../src/evaluation/graders/grade-responses';
+import { mathEquivalenceRows } from '../../../../src/evaluation/graders/math/math-graders';
 import type { RowGrader } from '../../../../src/evaluation/graders/row-grader';
 
 async function* chunksOf(text: string): AsyncGenerator<Buffer> {
@@ -18,7 +19,7 @@ test('a grader that breaks is an error that names the line, not a score of 0', a
       return { value: 1, answer: 'x' };
     },
   };
-  const scores: number[] = [];
+  const scores: (number | null)[] = [];
 
   const grading = (async () => {
     for await (const { score } of gradeResponses({ grader, name: 'in', chunks: chunksOf(LINE + LINE) }))
@@ -47,4 +48,13 @@ test('a grader that takes its time keeps the order', async () => {
     answers.push(answer);
 
   expect(answers).toEqual(['10', '5']);
+});
+
+test.each([
+  ['{"response": "4", "target": "4"}', 'line 1 has no "given" and "expected". Give {"given": "<text>"'],
+  ['{"given": "4", "target": "4"}', 'line 1 has no "expected". Give {"given": "<text>"'],
+])('names the fields of the form of its own that %s lacks', async (line, message) => {
+  const graded = gradeResponses({ grader: mathEquivalenceRows, name: 'in', chunks: chunksOf(line) });
+
+  await expect(graded.next()).rejects.toThrow(message);
 });

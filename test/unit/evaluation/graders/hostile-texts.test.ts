@@ -1,9 +1,10 @@
 import { CHECKS } from '../../../../src/evaluation/graders/ifeval/checks';
 import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
+import { closeMathGraders } from '../../../../src/evaluation/graders/math/math-graders';
 import type { Row } from '../../../../src/evaluation/graders/row-grader';
 
-/** What takes quadratic time or worse somewhere takes hours on a megabyte; the test's time limit finds it. */
-const MEGABYTE = 1_000_000;
+/** What takes quadratic time or worse somewhere takes minutes on such a text; the test's time limit finds it. */
+const LONG = 250_000;
 
 const PIECES = [
   ' ',
@@ -34,7 +35,24 @@ const PIECES = [
   'p. p. ',
   '.)',
   '漢',
+  '((((',
+  '\\boxed{1}',
+  '\\[',
+  '\\(1\\)',
+  '$ ',
+  '$1$',
+  '~',
+  '\\\\',
+  '\t',
+  '\r\n',
+  '1,000',
+  '**1**',
 ];
+
+/** Behind these an answer is looked for. */
+const OPENINGS: Record<string, readonly string[]> = { ifeval: [''], longbench: [''] };
+const CLOSING: Record<string, string> = { '\\boxed{': '}', $: '$' };
+const ANY_OPENING = ['', 'the answer is ', '\\boxed{', '$'];
 
 const ALL_ARGUMENTS = {
   relation: 'at least',
@@ -71,6 +89,8 @@ const LONGBENCH_DATASETS = [
 const ROWS: [string, Row][] = [
   ['gsm8k', { answer: '#### 18' }],
   ['arithmetic', { target: '18' }],
+  ['math500', { answer: '\\frac{1}{2}' }],
+  ['aime', { answer: '12' }],
   ['mmlu_pro', { answer: 'B' }],
   ['ceval', { answer: 'B' }],
   ['exact_match', { target: 'x' }],
@@ -88,17 +108,22 @@ const ROWS: [string, Row][] = [
   ],
 ];
 
+afterAll(closeMathGraders);
+
 test.each(ROWS)(
-  '%s reads a megabyte of anything: %j',
+  '%s reads a long text of anything: %j',
   async (name, row) => {
     // The checks of IFEval read each text 200 times over.
-    const size = name === 'ifeval' ? MEGABYTE / 10 : MEGABYTE;
+    const size = name === 'ifeval' ? LONG / 10 : LONG;
     const grader = findRowGrader(name);
 
-    for (const piece of PIECES) {
-      const score = await grader.grade(piece.repeat(Math.ceil(size / piece.length)), row);
-      expect(score.value).toBeGreaterThanOrEqual(0);
-      expect(score.value).toBeLessThanOrEqual(1);
+    for (const opening of OPENINGS[name] ?? ANY_OPENING) {
+      for (const piece of PIECES) {
+        const text = opening + piece.repeat(Math.ceil(size / piece.length)) + (CLOSING[opening] ?? '');
+        const score = await grader.grade(text, row);
+        expect(score.value).toBeGreaterThanOrEqual(0);
+        expect(score.value).toBeLessThanOrEqual(1);
+      }
     }
   },
   300_000,

@@ -1,17 +1,15 @@
 import { CHECKS } from '../../../../src/evaluation/graders/ifeval/checks';
 import { ifeval } from '../../../../src/evaluation/graders/ifeval/ifeval';
-import type { RowScore } from '../../../../src/evaluation/graders/row-grader';
+import type { Score } from '../../../../src/evaluation/graders/grader';
 
 type Arguments = Record<string, unknown>;
 
-function grade(response: string, ids: string[], kwargs: Arguments[]): RowScore {
-  const score = ifeval.grade(response, { instruction_id_list: ids, kwargs });
-  if (score instanceof Promise) throw new Error('expected a score at once');
-  return score;
+async function grade(response: string, ids: string[], kwargs: Arguments[]): Promise<Score> {
+  return ifeval.grade(response, { instruction_id_list: ids, kwargs });
 }
 
-function follows(id: string, response: string, kwargs: Arguments = {}): unknown {
-  return grade(response, [id], [kwargs]).details?.['strict'];
+async function follows(id: string, response: string, kwargs: Arguments = {}): Promise<unknown> {
+  return (await grade(response, [id], [kwargs])).details?.['strict'];
 }
 
 const ATLEAST2 = { relation: 'at least', num_words: 2, num_sentences: 2, frequency: 2 };
@@ -114,8 +112,8 @@ const CASES: [string, string, Arguments, boolean][] = [
   ['startend:quotation', '"', {}, false],
 ];
 
-test.each(CASES)('%s of %j with %j: %p', (id, response, kwargs, expected) => {
-  expect(follows(id, response, kwargs)).toEqual([expected]);
+test.each(CASES)('%s of %j with %j: %p', async (id, response, kwargs, expected) => {
+  expect(await follows(id, response, kwargs)).toEqual([expected]);
 });
 
 test('every official instruction has a case that follows it and one that does not', () => {
@@ -127,8 +125,8 @@ test('every official instruction has a case that follows it and one that does no
   expect(covered(false)).toEqual(new Set(Object.keys(CHECKS)));
 });
 
-test('strict and loose are counted by prompt and by instruction', () => {
-  const score = grade('Sure:\n"*hi*"', ['startend:quotation', 'punctuation:no_comma'], [{}, {}]);
+test('strict and loose are counted by prompt and by instruction', async () => {
+  const score = await grade('Sure:\n"*hi*"', ['startend:quotation', 'punctuation:no_comma'], [{}, {}]);
 
   expect(score).toMatchObject({
     value: 0,
@@ -143,14 +141,14 @@ test.each([
   ['first and last line', 'Sure:\n"x"\nBye'],
   ['stars', '*"x"*'],
   ['stars and both lines', 'Sure:\n*"x"*\nBye'],
-])('a response that follows without its %s follows loosely', (_, response) => {
-  const { details } = grade(response, ['startend:quotation'], [{}]);
+])('a response that follows without its %s follows loosely', async (_, response) => {
+  const { details } = await grade(response, ['startend:quotation'], [{}]);
 
   expect(details).toEqual({ strict: [false], loose: [true] });
 });
 
-test.each(['', ' \n '])('a blank response %j follows nothing', (response) => {
-  expect(grade(response, ['punctuation:no_comma'], [{}])).toMatchObject({
+test.each(['', ' \n '])('a blank response %j follows nothing', async (response) => {
+  expect(await grade(response, ['punctuation:no_comma'], [{}])).toMatchObject({
     value: 0,
     answer: null,
     details: { strict: [false], loose: [false] },
@@ -174,8 +172,8 @@ test('instruction level is the flat mean over instructions', () => {
   });
 });
 
-test('arguments that are null, as the hub pads them, do not matter', () => {
-  expect(follows('punctuation:no_comma', 'x', { num_words: null, relation: null })).toEqual([true]);
+test('arguments that are null, as the hub pads them, do not matter', async () => {
+  expect(await follows('punctuation:no_comma', 'x', { num_words: null, relation: null })).toEqual([true]);
 });
 
 test.each<[string, string[], Arguments[], RegExp]>([
@@ -195,6 +193,6 @@ test.each<[string, string[], Arguments[], RegExp]>([
     /num_words/,
   ],
   ['too few kwargs', ['punctuation:no_comma'], [], /"kwargs"/],
-])('%s is refused', (_, ids, kwargs, message) => {
-  expect(() => grade('x', ids, kwargs)).toThrow(message);
+])('%s is refused', async (_, ids, kwargs, message) => {
+  await expect(grade('x', ids, kwargs)).rejects.toThrow(message);
 });

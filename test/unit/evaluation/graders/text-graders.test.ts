@@ -1,9 +1,8 @@
 import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
 import type { Row } from '../../../../src/evaluation/graders/row-grader';
 
-function scoreOf(name: string, completion: string, row: Row) {
-  const score = findRowGrader(name).grade(completion, row);
-  if (score instanceof Promise) throw new Error('expected a score at once');
+async function scoreOf(name: string, completion: string, row: Row) {
+  const score = await findRowGrader(name).grade(completion, row);
   return [score.value, score.answer];
 }
 
@@ -28,13 +27,66 @@ test.each<[string, string, Row, [number, string | null]]>([
   ['json_match', 'I say {this}: [1]', { target: [1] }, [1, '[1]']],
   ['json_match', '[2, 1]', { target: [1, 2] }, [0, '[2, 1]']],
   ['json_match', 'none', { target: 'x' }, [0, null]],
-])('%s of %j', (name, completion, row, expected) => {
-  expect(scoreOf(name, completion, row)).toEqual(expected);
+])('%s of %j', async (name, completion, row, expected) => {
+  expect(await scoreOf(name, completion, row)).toEqual(expected);
 });
 
-test('rows that lack what a grader needs are refused', () => {
-  expect(() => scoreOf('exact_match', 'x', {})).toThrow(/no a list of texts|list of texts/);
-  expect(() => scoreOf('regex', 'x', { pattern: '(' })).toThrow(/no regular expression/);
-  expect(() => scoreOf('json_match', '1', {})).toThrow(/no JSON under/);
+test('rows that lack what a grader needs are refused', async () => {
+  await expect(scoreOf('exact_match', 'x', {})).rejects.toThrow(/no a list of texts|list of texts/);
+  await expect(scoreOf('regex', 'x', { pattern: '(' })).rejects.toThrow(/no regular expression/);
+  await expect(scoreOf('json_match', '1', {})).rejects.toThrow(/no JSON under/);
   expect(() => findRowGrader('nope')).toThrow(/Unknown grader "nope". Known: gsm8k/);
+});
+
+const STUCK = `${'a'.repeat(200)}!`;
+
+test.each<[string, Row]>([
+  ['regex', { pattern: '^(a+)+$' }],
+  ['regex', { pattern: '^(a|A)*$', flags: 'i' }],
+  ['ifeval', { instruction_id_list: ['keywords:existence'], kwargs: [{ keywords: ['^(a|a)*$'] }] }],
+  [
+    'ifeval',
+    { instruction_id_list: ['keywords:forbidden_words'], kwargs: [{ forbidden_words: ['(a*)*b'] }] },
+  ],
+])('a pattern that backtracks without end is an error of %s and blocks nobody: %j', async (name, row) => {
+  let rounds = 0;
+  const others = setInterval(() => {
+    rounds += 1;
+  }, 20);
+
+  await expect(scoreOf(name, STUCK, row)).rejects.toMatchObject({
+    code: 'timed-out',
+    category: 'user',
+    message: expect.stringMatching(
+      /regular expression .* did not end within 2 s of processor time/,
+    ) as string,
+  });
+
+  clearInterval(others);
+  expect(rounds).toBeGreaterThan(5);
+});
+
+test('after a pattern without end others are tried as before', async () => {
+  const endless = scoreOf('regex', STUCK, { pattern: '^(a+)+$' });
+  const next = scoreOf('regex', 'x = 5', { pattern: '= (\\d)' });
+
+  await expect(endless).rejects.toThrow(/did not end/);
+  await expect(next).resolves.toEqual([1, '5']);
+});
+
+test('look-around and back-references are allowed', async () => {
+  await expect(scoreOf('regex', 'abab!', { pattern: '(?<=^)(ab)\\1(?=!)' })).resolves.toEqual([1, 'ab']);
+});
+
+test.each([
+  ['{"id": 9007199254740993}', '{"id": 9007199254740992}', 0],
+  ['{"id": 9007199254740993}', '{"id": 9007199254740993}', 1],
+  ['[12345678901234567890]', '[12345678901234567891]', 0],
+  ['{"a": "9007199254740993", "b": 1}', '{"a": "9007199254740992", "b": 1}', 0],
+  ['[-9007199254740993]', '[-9007199254740993]', 1],
+  ['[1e3, 1000.0]', '[1000, 1000]', 1],
+])('json_match compares %s with %s by every digit', async (completion, target, value) => {
+  const [score] = await scoreOf('json_match', completion, { target });
+
+  expect(score).toBe(value);
 });

@@ -169,7 +169,7 @@ describe('from the hub', () => {
     await expect(loadTokenizer(source)).rejects.toMatchObject({ code: 'unauthorized' });
     await expect(loadTokenizer(source)).rejects.toThrow('Set HF_TOKEN');
     await expect(loadTokenizer({ ...source, token: 'hf_secret' })).rejects.toThrow(
-      'has no tokenizer.json on the hub',
+      'has no tokenizer.json or tiktoken.model on the hub',
     );
     await expect(loadTokenizer({ ...source, hub: 'org/other', token: 'hf_secret' })).rejects.toThrow(
       'Model "org/other" is not on the hub',

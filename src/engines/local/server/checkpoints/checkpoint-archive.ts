@@ -1,14 +1,13 @@
 import type { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { pipeline } from 'node:stream/promises';
-import type { Pack } from 'tar-stream';
 import { pack } from 'tar-stream';
 import { loraScaling } from '../../compute/layout';
 import { readSafetensors } from '../../compute/safetensors';
 import type { LoraConfig } from '../../model-runtime';
 import type { CheckpointMeta } from './checkpoint-files';
 
-/** A gzipped tar as other tools load it: PEFT's two files for an adapter, `model.safetensors` for a whole model. */
+/** The exported files in a gzipped tar. */
 export function archiveCheckpoint(
   meta: CheckpointMeta,
   weights: Uint8Array,
@@ -17,18 +16,20 @@ export function archiveCheckpoint(
   const archive = pack();
   const zipped = createGzip();
   pipeline(archive, zipped).catch(onError);
-  fill(archive, meta, weights);
+  for (const [name, content] of exportedFiles(meta, weights)) archive.entry({ name }, content);
+  archive.finalize();
   return zipped;
 }
 
-function fill(archive: Pack, meta: CheckpointMeta, weights: Uint8Array): void {
-  if (meta.lora) {
-    const config = adapterConfig(meta, meta.lora, weights);
-    archive.entry({ name: 'adapter_config.json' }, `${JSON.stringify(config, null, 2)}\n`);
-  }
-  const name = meta.lora ? 'adapter_model.safetensors' : 'model.safetensors';
-  archive.entry({ name }, Buffer.from(weights.buffer, weights.byteOffset, weights.byteLength));
-  archive.finalize();
+/** Files as other programs load them, by name: PEFT's two for an adapter, `model.safetensors` for a whole model. */
+export function exportedFiles(meta: CheckpointMeta, weights: Uint8Array): ReadonlyMap<string, Buffer> {
+  const tensors = Buffer.from(weights.buffer, weights.byteOffset, weights.byteLength);
+  if (!meta.lora) return new Map([['model.safetensors', tensors]]);
+  const config = JSON.stringify(adapterConfig(meta, meta.lora, weights), null, 2);
+  return new Map([
+    ['adapter_config.json', Buffer.from(`${config}\n`)],
+    ['adapter_model.safetensors', tensors],
+  ]);
 }
 
 function adapterConfig(meta: CheckpointMeta, lora: LoraConfig, weights: Uint8Array): object {

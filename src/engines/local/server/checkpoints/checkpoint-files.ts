@@ -24,7 +24,7 @@ const SECOND_MOMENT = 'second_moment.';
 const CheckpointMeta = z.object({
   format: z.literal(1),
   modelId: z.string(),
-  kind: z.enum(['weights', 'sampler_weights']),
+  kind: z.enum(['weights', 'sampler_weights', 'external_weights']),
   name: z.string(),
   baseModel: z.string(),
   lora: z

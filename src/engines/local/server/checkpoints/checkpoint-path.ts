@@ -1,7 +1,8 @@
 import { ProtocolError } from '../protocol-error';
 
-/** `weights` hold what training resumes from, `sampler_weights` what sampling needs. */
-export type CheckpointKind = 'weights' | 'sampler_weights';
+/** `weights` hold what training resumes from, `sampler_weights` what sampling needs, `external_weights` what other programs load. */
+const KINDS = ['weights', 'sampler_weights', 'external_weights'] as const;
+export type CheckpointKind = (typeof KINDS)[number];
 
 export interface CheckpointAddress {
   readonly modelId: string;
@@ -16,7 +17,7 @@ export function isCheckpointName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** `tinker://{model id}/{weights|sampler_weights}/{name}` */
+/** `tinker://{model id}/{kind}/{name}` */
 export function formatCheckpointPath({ modelId, kind, name }: CheckpointAddress): string {
   return `tinker://${modelId}/${kind}/${name}`;
 }
@@ -35,8 +36,19 @@ export function checkAddress(parts: { modelId: string; kind: string; name: strin
   const { modelId, kind, name } = parts;
   if (!MODEL_ID.test(modelId) || !isCheckpointName(name))
     throw badPath(`tinker://${modelId}/${kind}/${name}`);
-  if (kind !== 'weights' && kind !== 'sampler_weights') throw badPath(`tinker://${modelId}/${kind}/${name}`);
-  return { modelId, kind, name };
+  const known = KINDS.find((candidate) => candidate === kind);
+  if (!known) throw badPath(`tinker://${modelId}/${kind}/${name}`);
+  return { modelId, kind: known, name };
+}
+
+/** A checkpoint to train on from, to sample from or to copy. */
+export function parseLoadablePath(path: string): CheckpointAddress {
+  const address = parseCheckpointPath(path);
+  if (address.kind !== 'external_weights') return address;
+  throw new ProtocolError(
+    400,
+    `${path} was saved for other programs. Name a checkpoint of save_weights or save_weights_for_sampler.`,
+  );
 }
 
 /** Model ids cannot hold an underscore, so two of them never share a folder. */
@@ -47,6 +59,6 @@ export function folderOf(modelId: string): string {
 function badPath(path: string): ProtocolError {
   return new ProtocolError(
     400,
-    `Invalid checkpoint path "${path.slice(0, 300)}". Expected tinker://<model id>/<weights|sampler_weights>/<name>.`,
+    `Invalid checkpoint path "${path.slice(0, 300)}". Expected tinker://<model id>/<${KINDS.join('|')}>/<name>.`,
   );
 }

@@ -22,7 +22,7 @@ const REPLACED = '.replaced-';
 /**
  * Named checkpoints on disk, which outlive the process.
  *
- *     <folder>/<model id with _ for :>/{weights|sampler_weights}/<name>/
+ *     <folder>/<model id with _ for :>/{weights|sampler_weights|external_weights}/<name>/
  *
  * A folder is written under another name and renamed, so that a name either holds a whole checkpoint or none.
  */
@@ -98,6 +98,12 @@ export class CheckpointStore {
 
   async loadWeightsFile(address: CheckpointAddress): Promise<Uint8Array> {
     return this.inTurn(address, () => readWeightsFile(this.folderAt(address), this.require(address)));
+  }
+
+  /** The same weights, and optimizer where there is one, under another address. */
+  async copy(from: CheckpointAddress, to: CheckpointOrigin): Promise<CheckpointMeta> {
+    const { optimizerStep } = this.require(from);
+    return this.save(to, await this.loadState(from, { optimizer: optimizerStep !== null }));
   }
 
   async remove(address: CheckpointAddress): Promise<void> {

@@ -8,12 +8,12 @@ import type { EngineService } from '../engine-service';
 import { ProtocolError } from '../protocol-error';
 import { describeCheckpoint } from '../run-descriptions';
 
-interface CheckpointRoute {
+export interface CheckpointRoute {
   Params: { run: string; kind: string; name: string };
 }
 
-const CHECKPOINT = '/training_runs/:run/checkpoints/:kind/:name';
-const LINK_LIFETIME_SECONDS = 3600;
+export const CHECKPOINT = '/training_runs/:run/checkpoints/:kind/:name';
+export const LINK_LIFETIME_SECONDS = 3600;
 
 /** Reading, keeping and removing what was saved. */
 export function addCheckpointRoutes(app: FastifyInstance, service: EngineService): void {
@@ -34,7 +34,7 @@ export function addCheckpointRoutes(app: FastifyInstance, service: EngineService
   app.delete('/training_runs/:run/checkpoints/:name', () => {
     throw new ProtocolError(
       400,
-      'Name the checkpoint with its kind: weights/<name> or sampler_weights/<name>.',
+      'Name the checkpoint with its kind: weights/<name>, sampler_weights/<name> or external_weights/<name>.',
     );
   });
   app.delete<CheckpointRoute>(CHECKPOINT, async ({ params }, reply) => {
@@ -77,11 +77,11 @@ function addArchiveRoutes(app: FastifyInstance, service: EngineService): void {
   });
 }
 
-function originOf(request: FastifyRequest): string {
+export function originOf(request: FastifyRequest): string {
   return `${request.protocol}://${request.host}`;
 }
 
-function requireSaved({ context }: EngineService, params: CheckpointRoute['Params']): CheckpointMeta {
+export function requireSaved({ context }: EngineService, params: CheckpointRoute['Params']): CheckpointMeta {
   const address = checkAddress({ modelId: params.run, kind: params.kind, name: params.name });
   const meta = context.checkpoints.find(address);
   if (!meta) throw new ProtocolError(404, `Checkpoint not found: ${formatCheckpointPath(address)}`);

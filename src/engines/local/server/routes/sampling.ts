@@ -12,7 +12,7 @@ export function addSamplingRoutes(app: FastifyInstance, { sampling }: EngineServ
     type: 'create_sampling_session',
   }));
   app.get<{ Params: { id: string } }>('/samplers/:id', ({ params }) => {
-    const { id, source, modelPath } = sampling.require(params.id);
+    const { id, source, modelPath } = sampling.sessions.require(params.id);
     return { sampler_id: id, base_model: source.baseModel, model_path: modelPath };
   });
   app.post('/asample', ({ body }) => {

@@ -22,7 +22,7 @@ export function addSessionRoutes(app: FastifyInstance, { context, models, sampli
       .list()
       .filter(({ origin }) => origin.sessionId === params.id)
       .map(({ id }) => id),
-    sampler_ids: sampling.idsOf(params.id),
+    sampler_ids: sampling.sessions.idsOf(params.id),
     user_metadata: sessions.require(params.id).userMetadata,
   }));
   app.post<{ Params: { id: string } }>('/sessions/:id/finish', async ({ params, body }, reply) => {

@@ -15,6 +15,7 @@ import {
   NumberedRequest,
   OptimStepBody,
   parseBody,
+  SaveExternalBody,
   SaveForSamplerBody,
   SaveWeightsBody,
 } from '../bodies';
@@ -33,6 +34,7 @@ export function addTrainingRoutes(app: FastifyInstance, service: EngineService):
   addNumberedRoutes(app, service, {
     '/optim_step': (body) => training.optimStep(parseBody(OptimStepBody, body)),
     '/save_weights': (body) => saving.saveWeights(parseBody(SaveWeightsBody, body)),
+    '/save_weights_external': (body) => saving.saveExternal(parseBody(SaveExternalBody, body)),
     '/save_weights_for_sampler': (body) => saving.saveForSampler(parseBody(SaveForSamplerBody, body)),
     '/load_weights': (body) =>
       NamesModel.safeParse(body).success

@@ -29,6 +29,15 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
     'sampling_session_seq_id',
     'type',
   ],
+  save_weights_external: ['model_id', 'path', 'seq_id', 'ttl_seconds', 'age_encryption_recipients', 'type'],
+  copy_weights: [
+    'source_path',
+    'session_id',
+    'model_seq_id',
+    'destination_project_id',
+    'ttl_seconds',
+    'weights_access_token',
+  ],
   load_weights: [
     'model_id',
     'seq_id',

@@ -1,4 +1,4 @@
-import { fromBinary } from '@bufbuild/protobuf';
+import { readMessage } from '../../../tinker/codec/read-message';
 import { ForwardBackwardRequestSchema } from '../../../tinker/generated/tinker_pb';
 import type { EngineService } from '../engine-service';
 import { ProtocolError } from '../protocol-error';
@@ -25,8 +25,11 @@ interface Batch {
 /** What cannot be read is refused by the route itself. */
 function readBatch(body: Buffer): Batch | null {
   try {
-    const { modelId, seqId, lossFn, data } = fromBinary(ForwardBackwardRequestSchema, body);
-    return { modelId, seqId, lossFn, datumCount: data.length };
+    return readMessage(
+      { what: 'forward_backward', schema: ForwardBackwardRequestSchema },
+      body,
+      ({ modelId, seqId, lossFn, data }) => ({ modelId, seqId, lossFn, datumCount: data.length }),
+    );
   } catch {
     return null;
   }

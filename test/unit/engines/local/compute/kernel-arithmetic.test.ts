@@ -1,8 +1,13 @@
 import { createRandom } from '../../../../../src/core/random';
+import { drawFromAll } from '../../../../../src/engines/local/compute/choose-token';
 import { loadKernels } from '../../../../../src/engines/local/compute/kernels';
 import type { KernelChoice, Kernels } from '../../../../../src/engines/local/compute/kernels';
 import { SharedHeap } from '../../../../../src/engines/local/compute/shared-heap';
-import { attentionScratchFloats, lineOf } from '../../../../../src/engines/local/compute/working-memory';
+import {
+  attentionScratchFloats,
+  cacheScratchFloats,
+  lineOf,
+} from '../../../../../src/engines/local/compute/working-memory';
 
 /** The kernels against the same formulas in float64. Sizes are odd, so that every tail is reached. */
 
@@ -29,6 +34,22 @@ class Bench {
     const at = this.heap.allocate(count, 'a test');
     this.heap.view(at, count).fill(NaN);
     return at;
+  }
+
+  store(values: Float32Array): number {
+    const at = this.room(values.length);
+    this.heap.view(at, values.length).set(values);
+    return at;
+  }
+
+  doubles(values: readonly number[]): number {
+    const at = this.room(values.length * 2);
+    new Float64Array(this.heap.memory.buffer).set(values, at / 8);
+    return at;
+  }
+
+  readIntegers(at: number, count: number): Int32Array {
+    return new Int32Array(this.heap.memory.buffer).slice(at / 4, at / 4 + count);
   }
 
   integers(values: readonly number[]): number {
@@ -171,6 +192,38 @@ describe.each(CHOICES)('the %s kernels', (choice) => {
     expectClose(bench.read(before.at, rows * columns), sums);
   });
 
+  test.each([1, 2, 3, 4, 5, 7])('draw the tokens of %i rows as is done one by one', (rows) => {
+    const bench = new Bench(choice);
+    const width = 24;
+    const uniforms = [0, 1e-9, 0.25, 0.5, 0.999, 1 - 2 ** -32, 0.75];
+    const drawn = bench.draw(rows * width);
+    // A third has no share, and neither have the first and the last.
+    const values = Float32Array.from(drawn.values, (value, index) =>
+      index % width === 0 || index % width === width - 1 ? 0 : Math.max(0, value + 0.3),
+    );
+    const probabilities = bench.store(values);
+    const tokens = bench.integers(Array.from({ length: rows }, () => -1));
+    const doubles = bench.doubles(uniforms.slice(0, rows));
+
+    bench.kernels.drawTokens(rows, width, probabilities, doubles, tokens);
+
+    const expected = uniforms
+      .slice(0, rows)
+      .map((uniform, row) => drawFromAll(values.slice(row * width, (row + 1) * width), uniform));
+    expect([...bench.readIntegers(tokens, rows)]).toEqual(expected);
+  });
+
+  test('a draw that rounding carries past the end takes the last token with a share', () => {
+    const bench = new Bench(choice);
+    const values = Float32Array.of(0, 0.1, 0.2, 0.3, 0, 0, 0, 0);
+    const tokens = bench.integers([-1]);
+
+    bench.kernels.drawTokens(1, 8, bench.store(values), bench.doubles([1 + 1e-9]), tokens);
+
+    expect([...bench.readIntegers(tokens, 1)]).toEqual([3]);
+    expect(drawFromAll(values, 1 + 1e-9)).toBe(3);
+  });
+
   test('a row of a product has the same bits whichever rows are beside it', () => {
     const bench = new Bench(choice);
     const [rows, columns, inner] = [103, 72, 64];
@@ -247,6 +300,9 @@ describe.each(CHOICES)('the %s kernels', (choice) => {
     { length: 70, heads: 2, keyHeads: 1, width: 8 },
     { length: 33, heads: 4, keyHeads: 2, width: 24 },
     { length: 9, heads: 2, keyHeads: 2, width: 32 },
+    { length: 21, heads: 4, keyHeads: 2, width: 16 },
+    { length: 6, heads: 3, keyHeads: 3, width: 16 },
+    { length: 11, heads: 1, keyHeads: 1, width: 56 },
   ])('attend through caches over $length positions, width $width', (shape) => {
     const bench = new Bench(choice);
     const { length, heads, keyHeads, width } = shape;
@@ -259,7 +315,7 @@ describe.each(CHOICES)('the %s kernels', (choice) => {
     const caches = bench.integers(rows.map(() => cache));
     bench.kernels.storeInCache(length, keyFloats, input.k.at, caches, 0, step, positions);
     bench.kernels.storeInCache(length, keyFloats, input.v.at, caches, keyFloats * 4, step, positions);
-    const scratch = bench.room(length + 4);
+    const scratch = bench.room(cacheScratchFloats(shape, length));
     const attend = (first: number, count: number): Float32Array => {
       const output = bench.room(count * heads * width);
       bench.kernels.attendCache(

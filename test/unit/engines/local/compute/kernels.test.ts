@@ -5,8 +5,17 @@ import path from 'node:path';
 
 const ROOT = path.join(__dirname, '../../../../..');
 
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'everstep-kernels-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
 test('the committed kernels are what the source compiles to', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'everstep-kernels-'));
   execFileSync(process.execPath, [path.join(ROOT, 'scripts/build-kernels.mjs'), folder]);
 
   for (const name of ['kernels.wasm', 'kernels-fma.wasm']) {
@@ -14,5 +23,4 @@ test('the committed kernels are what the source compiles to', () => {
     const committed = readFileSync(path.join(ROOT, 'src/engines/local/kernels', name));
     expect(rebuilt.equals(committed)).toBe(true);
   }
-  rmSync(folder, { recursive: true });
 });

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createRandom } from '../../../../../src/core/random';
@@ -37,9 +37,17 @@ function tokenizerJson(): object {
   };
 }
 
-/** A folder with an untrained model: grouped heads, weights from a seed. */
+const written: string[] = [];
+
+// The test files that import this own what they write.
+afterAll(() => {
+  for (const root of written.splice(0)) rmSync(root, { recursive: true, force: true, maxRetries: 3 });
+});
+
+/** A folder with an untrained model: grouped heads, weights from a seed. It goes when the test file is done. */
 export function writeRandomModel({ tied = false, keyHeads = 1 } = {}): string {
   const root = mkdtempSync(path.join(tmpdir(), 'everstep-compute-'));
+  written.push(root);
   const folder = path.join(root, 'random');
   mkdirSync(folder);
   const config = {

@@ -44,6 +44,21 @@ test('gives the same sequences whatever else is being drawn', async () => {
   expect(together).toEqual(alone);
 });
 
+test('draws the same whether the prompt goes ahead or travels with the first draw', async () => {
+  const prompts = Array.from({ length: 30 }, (_, index) =>
+    Array.from({ length: 1 + ((index * 7) % 45) }, (_unused, place) => 1 + ((index + place * 3) % 39)),
+  );
+  const draw = async (numSamples: number): Promise<unknown[]> =>
+    Promise.all(
+      prompts.map(async (prompt, seed) => {
+        const { sequences } = await sampler.sample(request(prompt, { seed }, numSamples));
+        return sequences[0];
+      }),
+    );
+
+  expect(await draw(1)).toEqual(await draw(2));
+});
+
 test('draws each sample of a request from a stream of its own', async () => {
   const three = await sampler.sample(request([4, 5], {}, 3));
   const two = await sampler.sample(request([4, 5], {}, 2));

@@ -9,6 +9,8 @@ interface Fixture {
   readonly pool: ThreadPool;
   readonly job: JobRequest<'addRange'>;
   readonly order: string[];
+  /** What the background work was told last. */
+  isHurried: boolean;
   quantaLeft: number;
 }
 
@@ -29,12 +31,16 @@ function openPool(threads: number): Fixture {
       order.push('quantum');
       return { request: job, settle: () => undefined };
     },
+    hurry: (isWaitedFor) => {
+      fixture.isHurried = isWaitedFor;
+    },
   };
   const fixture: Fixture = {
     heap,
     pool: new ThreadPool(heap, background, { threads, kernels: 'auto' }),
     job,
     order,
+    isHurried: false,
     quantaLeft: 0,
   };
   return fixture;
@@ -57,6 +63,25 @@ test('training goes before background work, which gets what is left', async () =
   expect(order.filter((name) => name !== 'quantum')).toEqual(['a', 'b', 'c', 'd']);
   // One may start when the last job's answer arrives, before its promise is seen to be settled.
   expect(quantaMeanwhile).toBeLessThanOrEqual(1);
+});
+
+test('background work is told when jobs wait for a thread, and when none does any more', async () => {
+  const fixture = openPool(1);
+  const { pool, job } = fixture;
+
+  const first = pool.run(job);
+  const whileOneRuns = fixture.isHurried;
+  const second = pool.run(job);
+  const whileOneWaits = fixture.isHurried;
+  await Promise.all([first, second]);
+  const atTheEnd = fixture.isHurried;
+  await pool.close();
+
+  expect({ whileOneRuns, whileOneWaits, atTheEnd }).toEqual({
+    whileOneRuns: false,
+    whileOneWaits: true,
+    atTheEnd: false,
+  });
 });
 
 test('a job that does not fit is refused, and the thread goes on', async () => {

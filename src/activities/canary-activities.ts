@@ -1,0 +1,29 @@
+import { Context } from '@temporalio/activity';
+import type { CanaryReport } from '../core/canary';
+import type { FiringInput } from '../evaluation/canary/judge-firing';
+import { judgeFiring } from '../evaluation/canary/judge-firing';
+import type { WebhookMessage, WebhookValues } from '../evaluation/canary/tell-webhook';
+import { tellWebhook } from '../evaluation/canary/tell-webhook';
+import { withHeartbeat } from './activity-context';
+
+export interface CanaryDependencies {
+  /** What the worker's environment says under a name. */
+  readonly webhookValues: WebhookValues;
+}
+
+/** Canaries, for workers with the role `sampling`: examples are compared where they were scored. */
+export function createCanaryActivities({ webhookValues }: CanaryDependencies) {
+  return {
+    /** Writes a row a firing; repeated, the one that is there stays. */
+    async judgeFiring(input: FiringInput): Promise<CanaryReport> {
+      return withHeartbeat(({ attempt }) => judgeFiring(input, attempt));
+    },
+
+    /** May tell it twice, where the answer to the first time was lost: the message names the firing. */
+    async tellWebhook(message: WebhookMessage): Promise<void> {
+      await tellWebhook(message, webhookValues, Context.current().cancellationSignal);
+    },
+  };
+}
+
+export type CanaryActivities = ReturnType<typeof createCanaryActivities>;

@@ -1,0 +1,21 @@
+import type {
+  SampledShard,
+  SampleRolloutsDependencies,
+  SampleRolloutsInput,
+} from '../training/reinforcement/sample-rollouts';
+import { sampleRollouts } from '../training/reinforcement/sample-rollouts';
+import { withHeartbeat } from './activity-context';
+
+/** Rollouts of reinforcement runs, for workers with the role `sampling`. */
+export function createRolloutActivities(dependencies: SampleRolloutsDependencies) {
+  return {
+    /** Samples and journals a shard of a step's groups. A repeated attempt samples what is missing. */
+    async sampleRollouts(input: SampleRolloutsInput): Promise<SampledShard> {
+      return withHeartbeat(({ signal, progress }) =>
+        sampleRollouts(dependencies, input, { signal, onProgress: progress }),
+      );
+    },
+  };
+}
+
+export type RolloutActivities = ReturnType<typeof createRolloutActivities>;

@@ -1,0 +1,66 @@
+import type { Command } from 'commander';
+import type { EvaluateOptions } from '../../client/everstep';
+import { namedJudge } from '../../config/judge-config';
+import { DomainError } from '../../core/errors';
+import type * as Catalogue from '../../evaluation/benchmarks';
+import { JUDGED_NAMES } from '../../evaluation/benchmarks/catalogue-names';
+import { refuseWithoutJudge } from '../../evaluation/judges/judged-grader';
+
+export interface JudgeFlags {
+  readonly judge?: readonly string[];
+  readonly judgeEndpoint?: string;
+  readonly judgeEngine?: string;
+  readonly judgeCheckpoint?: string;
+}
+
+/** A judge as the config has it, as far as the command line says. */
+interface WrittenJudge {
+  readonly model?: string;
+  readonly endpoint?: string;
+  readonly engine?: string;
+  readonly checkpoint?: string;
+}
+
+export function addJudgeOptions(command: Command): void {
+  command
+    .option(
+      '--judge <model>',
+      'model that judges, or MODEL@URL; repeated, several decide by majority',
+      collect,
+    )
+    .option('--judge-endpoint <url>', 'OpenAI-compatible endpoint of the judge (that of the model)')
+    .option('--judge-engine <url>', 'training service that has the judge')
+    .option('--judge-checkpoint <checkpoint>', 'RUN[@STEP], or tinker://… with --judge, as judge');
+}
+
+function collect(value: string, previous: readonly string[] | undefined): string[] {
+  return [...(previous ?? []), value];
+}
+
+/** null where no judge is named. */
+export function judgesFrom(flags: JudgeFlags): WrittenJudge[] | null {
+  const place = placeOf(flags);
+  const { judge: names = [], judgeCheckpoint: checkpoint } = flags;
+  if (names.length > 0) return names.map((name) => ({ ...place, ...namedJudge(name) }));
+  if (checkpoint !== undefined) return [place];
+  if (Object.keys(place).length === 0) return null;
+  throw new DomainError('bad-config', '--judge-endpoint and --judge-engine need --judge MODEL.');
+}
+
+/** Refused before anything is started: sampling would be paid for and not judged. */
+export function refuseUnjudged(names: readonly string[], { judge }: Pick<EvaluateOptions, 'judge'>): void {
+  const judged = names.map((name) => name.replaceAll('-', '_')).filter((name) => JUDGED_NAMES.has(name));
+  if (judge !== undefined || judged.length === 0) return;
+  // The catalogue brings all graders along, and most commands need none.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  const catalogue = require('../../evaluation/benchmarks') as typeof Catalogue;
+  for (const name of judged) refuseWithoutJudge(catalogue.findBenchmark(name).grader, undefined);
+}
+
+function placeOf({ judgeEndpoint, judgeEngine, judgeCheckpoint }: JudgeFlags): WrittenJudge {
+  return {
+    ...(judgeEndpoint !== undefined && { endpoint: judgeEndpoint }),
+    ...(judgeEngine !== undefined && { engine: judgeEngine }),
+    ...(judgeCheckpoint !== undefined && { checkpoint: judgeCheckpoint }),
+  };
+}

@@ -1,0 +1,80 @@
+import type { RejudgeOptions } from '../../client/rejudge';
+import { evaluatedStepOf } from '../../client/rejudge-cells';
+import { DomainError } from '../../core/errors';
+import { locateResults } from '../../stores/eval-places';
+import { openForReading, openForWork } from '../connect';
+import { EXIT } from '../exit-codes';
+import { catchInterrupts } from '../interrupts';
+import type { Output } from '../output';
+import type { PlaceFlags } from '../service-options';
+import { judgesAtEndpoints, refuseUselessAddresses } from './eval-endpoint';
+import { followEval } from './eval-follow';
+import { followCells } from './results-rejudge-cells';
+import type { JudgeFlags } from './judge-options';
+import { judgesFrom } from './judge-options';
+
+export interface RejudgeFlags extends PlaceFlags, JudgeFlags {
+  readonly benchmark?: readonly string[];
+  readonly run?: string;
+  readonly output?: string;
+}
+
+/** Judges the stored answers of an eval run, or of a training run at a step, by other judges, beside them; the model is not asked. */
+export async function rejudgeResults(results: string, flags: RejudgeFlags, output: Output): Promise<number> {
+  const judge = judgesFrom(flags);
+  if (!judge) throw new DomainError('bad-config', 'Name who judges: --judge MODEL --judge-endpoint URL.');
+  const options = await locate(results, flags, judge);
+  await refuseUselessJudges(options, flags, output);
+  const interrupts = catchInterrupts(output);
+  try {
+    const session = await openForWork({
+      flags,
+      output,
+      detach: false,
+      purpose: `results rejudge ${results}`,
+    });
+    try {
+      if (interrupts.signal.aborted) return EXIT.interrupted;
+      const following = { session, output, signal: interrupts.signal };
+      if (evaluatedStepOf(options.folder, session.everstep.store))
+        return await followCells(await session.everstep.rejudgeEvaluations(options), following);
+      return await followEval(await session.everstep.rejudge(options), following);
+    } finally {
+      await session.close();
+    }
+  } finally {
+    interrupts.dispose();
+  }
+}
+
+async function refuseUselessJudges(
+  options: RejudgeOptions,
+  flags: RejudgeFlags,
+  output: Output,
+): Promise<void> {
+  const isBegun = async () => {
+    const session = await openForReading(flags);
+    try {
+      return await session.everstep.isRejudgingBegun(options);
+    } finally {
+      await session.close();
+    }
+  };
+  const addressees = judgesAtEndpoints(options.judge);
+  await refuseUselessAddresses({ addressees, flags, isBegun }, output);
+}
+
+async function locate(
+  results: string,
+  flags: RejudgeFlags,
+  judge: RejudgeOptions['judge'],
+): Promise<RejudgeOptions> {
+  const session = await openForReading(flags);
+  try {
+    const { folder, benchmark } = await locateResults(results, session.environment.store);
+    const { run, output } = flags;
+    return { folder, judge, run, output, benchmarks: benchmark === null ? flags.benchmark : [benchmark] };
+  } finally {
+    await session.close();
+  }
+}

@@ -1,0 +1,124 @@
+import { basename } from 'node:path';
+import type { WaitingBenchmark } from '../../client/eval-waiting';
+import { DomainError } from '../../core/errors';
+import { asSentence } from '../../core/sentences';
+import { summaryOf } from '../../evaluation/runner/summary-of';
+import { listBenchmarks, locateResults } from '../../stores/eval-places';
+import type { StoredResult } from '../../stores/eval-store';
+import { loadResult } from '../../stores/eval-store';
+import { openForReading } from '../connect';
+import { escapeControls } from '../escape-controls';
+import { formatNumber } from '../number-format';
+import type { Output } from '../output';
+import type { PlaceFlags } from '../service-options';
+import { printTable } from '../tables';
+
+const HEADING = [
+  ...['benchmark', 'score ± stderr [95 %]', 'completed only', 'n', 'completed', 'errors', 'truncated'],
+  ...['pass@k', 'seconds'],
+];
+
+interface Asked {
+  /** What a person calls the results. */
+  readonly text: string;
+  readonly store: string;
+  readonly flags: PlaceFlags;
+}
+
+/** One place's benchmarks: counts, scores, and what they were made of. */
+export async function showResults(output: Output, { text, store, flags }: Asked): Promise<void> {
+  const place = await locateResults(text, store);
+  const { finished, unfinished } = await listBenchmarks(place.folder);
+  const meant = finished.filter((name) => place.benchmark === null || name === place.benchmark);
+  const results = await Promise.all(meant.map((name) => readResult(place.folder, name)));
+  const waiting = unfinished.length === 0 ? [] : await findWaiting(basename(place.folder), flags);
+  if (results.length === 0) refuseEmpty(place.folder, { unfinished, waiting });
+  output.document({
+    run: place.label,
+    dir: place.folder,
+    benchmarks: results.map(resultDocument),
+    unfinished,
+    ...(waiting.length > 0 && { waiting }),
+  });
+  output.line(escapeControls(place.folder));
+  printTable(output, HEADING, results.map(resultCells));
+  for (const result of results) output.line(escapeControls(`${result.name}: ${identityText(result)}`));
+  if (unfinished.length > 0) output.line(escapeControls(unfinishedText({ unfinished, waiting })));
+}
+
+/** Only a server knows; without one nothing waits. */
+async function findWaiting(run: string, flags: PlaceFlags): Promise<WaitingBenchmark[]> {
+  const session = await openForReading(flags);
+  try {
+    const underWay = await session.everstep.evaluations.waiting(run);
+    return underWay.filter(({ reason }) => reason !== null);
+  } finally {
+    await session.close();
+  }
+}
+
+interface Unfinished {
+  readonly unfinished: readonly string[];
+  readonly waiting: readonly WaitingBenchmark[];
+}
+
+function unfinishedText({ unfinished, waiting }: Unfinished): string {
+  const reasons = waiting.map(({ benchmark, reason }) => ` ${benchmark} waits: ${asSentence(reason ?? '')}`);
+  return `Not finished: ${unfinished.join(', ')}.${reasons.join('')}`;
+}
+
+async function readResult(folder: string, name: string): Promise<StoredResult> {
+  const result = await loadResult(folder, name);
+  if (result) return result;
+  throw new DomainError(
+    'bad-dataset',
+    `${folder}/${name}/result.json cannot be read. Evaluate again to write it anew.`,
+  );
+}
+
+function refuseEmpty(folder: string, parts: Unfinished): never {
+  const remedy =
+    parts.unfinished.length === 0
+      ? 'Name a folder that holds <benchmark>/result.json.'
+      : `${unfinishedText(parts)} Wait for its end (results list says how far it is), or give the command that began it again.`;
+  throw new DomainError('bad-config', `${folder} has no results. ${remedy}`);
+}
+
+function resultDocument(result: StoredResult) {
+  return { ...summaryOf(result), metrics: result.metrics, identity: result.identity };
+}
+
+function resultCells(result: StoredResult): string[] {
+  const passes = Object.entries(result.pass_at_k).map(([k, value]) => `@${k} ${formatNumber(value)}`);
+  return [
+    result.name,
+    scoreText(result),
+    result.score_completed === null ? '–' : formatNumber(result.score_completed),
+    String(result.num_examples),
+    String(result.num_completed),
+    String(result.num_errors),
+    String(result.num_truncated),
+    passes.join(' ') || '–',
+    result.time_seconds.toFixed(1),
+  ];
+}
+
+function scoreText({ score, stderr, ci }: StoredResult): string {
+  const spread = stderr === null ? '' : ` ± ${formatNumber(stderr)}`;
+  const interval = ci === null ? '' : ` [${ci.map(formatNumber).join(', ')}]`;
+  return `${formatNumber(score)}${spread}${interval}`;
+}
+
+function identityText({ identity }: StoredResult): string {
+  if (identity.dataHash === '' && identity.graderVersion === '') return 'says not how it was made';
+  const { benchmarkVersion, dataHash, promptHash, graderVersion, sampling, model, checkpoint } = identity;
+  return [
+    `version ${benchmarkVersion}`,
+    `data ${dataHash.slice(0, 12)}`,
+    `prompt ${promptHash.slice(0, 12)}`,
+    `grader ${graderVersion}`,
+    `sampling ${JSON.stringify(sampling)}`,
+    `model ${model}`,
+    `checkpoint ${checkpoint}`,
+  ].join(', ');
+}

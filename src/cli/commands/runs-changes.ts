@@ -1,0 +1,232 @@
+import type { LearningRateOptions, SettingsOptions } from '../../client/control-requests';
+import type { RunHandle } from '../../client/run-handle';
+import { isClosed } from '../../client/run-report';
+import { changeText } from '../../client/control-text';
+import type { ControlReceipt } from '../../core/controls';
+import { DomainError } from '../../core/errors';
+import type { ScoreRow } from '../../core/run';
+import { openForReading } from '../connect';
+import type { Session } from '../connect';
+import { escapeControls } from '../escape-controls';
+import { EXIT } from '../exit-codes';
+import { openOutput } from '../output';
+import type { Output } from '../output';
+import type { PlaceFlags } from '../service-options';
+import { watchRun } from '../watch';
+import type { Setting } from './runs-settings';
+
+export interface ChangeFlags extends PlaceFlags {
+  readonly json?: boolean;
+  readonly reason?: string;
+  readonly atStep?: number;
+}
+
+export interface PauseFlags extends ChangeFlags {
+  /** Seconds. */
+  readonly for?: number;
+  readonly then?: 'resume' | 'stop';
+}
+
+export interface EvaluateFlags extends ChangeFlags {
+  readonly evaluator?: readonly string[];
+  readonly wait?: boolean;
+}
+
+/** What is changed, and what it comes to in words. */
+type Change = (handle: RunHandle, output: Output) => Promise<Said>;
+
+interface Said {
+  readonly receipts: readonly ControlReceipt[];
+  readonly lines: readonly string[];
+}
+
+/** Makes a change to a run that is under way. Refused where it has ended, or nobody works on it. */
+export async function changeRun(run: string, flags: ChangeFlags, change: Change): Promise<number> {
+  const output = openOutput(flags);
+  const session = await openForReading(flags);
+  try {
+    const handle = session.everstep.run(run);
+    await requireUnderWay(handle, session, output);
+    const { receipts, lines } = await change(handle, output);
+    output.document({ run, changes: receipts });
+    for (const line of lines) output.line(line);
+    return EXIT.done;
+  } finally {
+    await session.close();
+  }
+}
+
+async function requireUnderWay(handle: RunHandle, { hasServer }: Session, output: Output): Promise<void> {
+  const report = await handle.status();
+  const { run, status, step, totalSteps } = report;
+  if (isClosed(report)) {
+    throw new DomainError(
+      'refused',
+      `Run "${run}" has ended (${status} at step ${step} of ${totalSteps}): there is nothing to change.`,
+    );
+  }
+  if (hasServer) return;
+  throw new DomainError(
+    'refused',
+    `Nobody works on run "${run}": no Temporal server runs here. Go on with it in another terminal, \`${output.hint(`train --run ${run}`)}\`, then repeat this.`,
+  );
+}
+
+export function pauseRun({ reason, atStep, for: seconds, then }: PauseFlags): Change {
+  return async (handle) => {
+    const receipt = await handle.pause({
+      ...optional({ reason, atStep, seconds, then }),
+    });
+    const end = seconds === undefined ? 'until it is resumed' : `for ${seconds} s, then ${then ?? 'resume'}`;
+    return said(receipt, `Run ${shown(handle)} pauses after step ${receipt.step}, ${end}.`);
+  };
+}
+
+export function resumeRun({ reason }: ChangeFlags): Change {
+  return async (handle) => {
+    const receipt = await handle.resume(optional({ reason }));
+    return said(receipt, `Run ${shown(handle)} goes on with step ${receipt.step}.`);
+  };
+}
+
+/** One change: where a part of it is refused, nothing is changed. */
+export function setOnRun(settings: readonly Setting[], { reason, atStep }: ChangeFlags): Change {
+  return async (handle) => {
+    const stepped = optional({ reason, atStep });
+    const [only, ...others] = together(settings);
+    // Workers of an earlier version know single changes alone.
+    const receipts =
+      only && others.length === 0
+        ? [await setOne(handle, only, stepped)]
+        : await handle.set({ ...stepped, ...asOptions(together(settings)) });
+    const lines = receipts.map(
+      (receipt) =>
+        `Run ${shown(handle)}: ${escapeControls(changeText(receipt))} from step ${receipt.step} on.`,
+    );
+    return { receipts, lines };
+  };
+}
+
+function asOptions(
+  settings: readonly Setting[],
+): Pick<SettingsOptions, 'learningRate' | 'schedules' | 'budget'> {
+  const budget = settings.find((setting) => setting.what === 'budget');
+  const rate = settings.find((setting) => setting.what === 'learningRate');
+  const schedules = settings.flatMap((setting) =>
+    setting.what === 'schedule' ? [[setting.schedule, setting.options] as const] : [],
+  );
+  return {
+    ...(budget && { budget: budget.options }),
+    ...(rate && { learningRate: rate.options }),
+    schedules: Object.fromEntries(schedules),
+  };
+}
+
+/**
+ * What belongs together is one change at one step: limits, of which one in dollars is refused without its price, and what is
+ * said of one schedule.
+ */
+function together(settings: readonly Setting[]): Setting[] {
+  const joined = new Map<string, Setting>();
+  for (const setting of settings) {
+    const key = setting.what === 'schedule' ? `schedule ${setting.schedule}` : setting.what;
+    const known = joined.get(key);
+    joined.set(key, known ? joinedSetting(known, setting) : setting);
+  }
+  return [...joined.values()];
+}
+
+function joinedSetting(one: Setting, other: Setting): Setting {
+  if (one.what === 'budget' && other.what === 'budget') {
+    return { what: 'budget', options: { ...one.options, ...other.options } };
+  }
+  if (one.what === 'learningRate' && other.what === 'learningRate') {
+    return { what: 'learningRate', options: joinedRate(one.options, other.options) };
+  }
+  if (one.what !== 'schedule' || other.what !== 'schedule') return other;
+  const both = (key: 'add' | 'remove') => [...(one.options[key] ?? []), ...(other.options[key] ?? [])];
+  const options = { ...one.options, ...other.options, add: both('add'), remove: both('remove') };
+  return { what: 'schedule', schedule: one.schedule, options };
+}
+
+type Rate = Pick<LearningRateOptions, 'value' | 'multiplier'>;
+
+/** The second of two holds for what the first leaves. */
+function joinedRate(one: Rate, other: Rate): Rate {
+  const { multiplier } = other;
+  if (multiplier === undefined) return other;
+  return one.value === undefined
+    ? { multiplier: (one.multiplier ?? 1) * multiplier }
+    : { value: one.value * multiplier };
+}
+
+async function setOne(
+  handle: RunHandle,
+  setting: Setting,
+  stepped: Pick<ChangeFlags, 'reason' | 'atStep'>,
+): Promise<ControlReceipt> {
+  if (setting.what === 'learningRate') return handle.setLearningRate({ ...stepped, ...setting.options });
+  if (setting.what === 'schedule') {
+    return handle.setEvalSchedule(setting.schedule, { ...stepped, ...setting.options });
+  }
+  return handle.setBudget({ ...optional({ reason: stepped.reason }), ...setting.options });
+}
+
+export function promoteCheckpoint(step: number, { reason }: ChangeFlags): Change {
+  return async (handle) => {
+    const receipt = await handle.promote(step, optional({ reason }));
+    return said(
+      receipt,
+      `The checkpoint of step ${step} is the best of run ${shown(handle)}, and is kept for good.`,
+    );
+  };
+}
+
+/** `checkpoint`: its step; null for the weights as they are. */
+export function evaluateRun(checkpoint: number | null, flags: EvaluateFlags): Change {
+  return async (handle, output) => {
+    const { reason, evaluator: evaluators, wait } = flags;
+    const receipt = await handle.runEvaluation({
+      ...optional({ reason, evaluators }),
+      ...(checkpoint !== null && { checkpoint }),
+    });
+    const names = Array.isArray(receipt.to) ? receipt.to.join(', ') : 'evaluators';
+    output.note(`Run ${shown(handle)}: ${names} on step ${receipt.step}.`);
+    if (wait) await untilScored(handle, receipt, output);
+    return said(receipt, `Scores: ${output.hint(`runs scores ${handle.name}`)}`);
+  };
+}
+
+/** Shows the run until everything that was asked for has a score. */
+async function untilScored(handle: RunHandle, { step, to }: ControlReceipt, output: Output): Promise<void> {
+  const asked = Array.isArray(to) ? to : [];
+  const done = new AbortController();
+  const isAsked = (row: ScoreRow) =>
+    row.schedule === 'requested' && row.step === step && asked.includes(row.evaluator);
+  await watchRun(handle, {
+    output,
+    signal: done.signal,
+    isShown: isAsked,
+    onScores: (scores) => {
+      const rows = scores.filter(isAsked);
+      if (asked.every((name) => rows.some(({ evaluator }) => evaluator === name))) done.abort();
+    },
+  });
+}
+
+function said(receipt: ControlReceipt, line: string): Said {
+  return { receipts: [receipt], lines: [line] };
+}
+
+function shown({ name }: RunHandle): string {
+  return escapeControls(name);
+}
+
+type Given<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> };
+
+/** Without what was not given. */
+function optional<Values extends object>(values: Values): Given<Values> {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- entries lose what the keys are
+  return Object.fromEntries(given) as Given<Values>;
+}

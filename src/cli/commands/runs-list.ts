@@ -1,0 +1,58 @@
+import type { RunFilter, RunSummary } from '../../client/run-summary';
+import { isClosed } from '../../client/run-report';
+import type { Session } from '../connect';
+import { EXIT } from '../exit-codes';
+import { formatNumber } from '../number-format';
+import type { Output } from '../output';
+import { printTable } from '../tables';
+
+/** What fits a person's patience and a program's memory. */
+export const LIST_LIMIT = 1000;
+
+export async function listRuns(
+  { everstep, hasServer }: Session,
+  output: Output,
+  filter: RunFilter,
+): Promise<number> {
+  const { runs, matchCount, answeredBy, note } = await everstep.runs.page(filter);
+  const isCut = runs.length < matchCount;
+  output.document({
+    runs,
+    ...(isCut && { matchCount }),
+    ...(filter.where !== undefined && { answeredBy }),
+  });
+  if (note !== null) output.note(note);
+  if (!hasServer && runs.some((run) => !isClosed(run)))
+    output.note('No Temporal server is running: open runs are shown as the store last saw them.');
+  if (isCut) output.note(`${runs.length} of ${matchCount} runs; --limit ${matchCount} shows all.`);
+  if (runs.length === 0) {
+    output.line(noRuns(filter, output));
+    return EXIT.done;
+  }
+  const heading = ['run', 'kind', 'model', 'status', 'step', 'score', 'started', 'closed'];
+  printTable(output, heading, runs.map(rowOf));
+  return EXIT.done;
+}
+
+function noRuns({ status, kind, model, where }: RunFilter, output: Output): string {
+  const isFiltered = [status, kind, model, where].some((each) => each !== undefined);
+  if (isFiltered) return `No such runs. All there are: ${output.hint('runs list')}`;
+  return `No runs. Start one with: ${output.hint('train CONFIG')}`;
+}
+
+function rowOf(run: RunSummary): string[] {
+  return [
+    run.run,
+    run.kind,
+    run.model,
+    run.status,
+    `${run.step}/${run.totalSteps || '?'}`,
+    scoreText(run),
+    run.startedAt,
+    run.closedAt ?? '',
+  ];
+}
+
+function scoreText({ score }: RunSummary): string {
+  return score?.value == null ? '' : `${score.evaluator} ${formatNumber(score.value)}`;
+}

@@ -1,0 +1,94 @@
+import type { ScheduleState } from '../../client/schedule-handle';
+import type { ScheduleEntry } from '../../client/schedules';
+import { modelLabel } from '../../client/schedules';
+import type { CanaryReport, CanaryRequest, CanaryScore } from '../../core/canary';
+import { isAlarming } from '../../core/canary';
+import { durationText } from '../../core/duration';
+import type { StoredPin } from '../../stores/canary-store';
+import { escapeControls } from '../escape-controls';
+import { formatNumber } from '../number-format';
+import type { Output } from '../output';
+import { printTable } from '../tables';
+
+export function printSchedules(schedules: readonly ScheduleEntry[], output: Output): void {
+  if (schedules.length === 0) {
+    output.line(
+      `No schedules. Make one with: ${output.hint('schedule create NAME --every 6h --benchmark B --model M --endpoint URL')}`,
+    );
+    return;
+  }
+  const rows = schedules.map(({ name, cadence, benchmarks, model, isPaused, nextAt, latest }) => [
+    name,
+    isPaused ? `${cadence}, paused` : cadence,
+    benchmarks.join(', '),
+    model,
+    nextAt ?? '–',
+    latest?.at ?? '–',
+    latest ? verdictsText(latest.scores) : '–',
+  ]);
+  printTable(output, ['schedule', 'how often', 'benchmarks', 'model', 'next', 'newest', 'verdict'], rows);
+}
+
+export function printPlan(state: ScheduleState, pin: StoredPin | null, output: Output): void {
+  const { request } = state;
+  const lines: readonly (readonly [string, string])[] = [
+    ['schedule', state.name],
+    ['how often', state.isPaused ? `${state.cadence}, paused: ${state.note ?? ''}` : state.cadence],
+    ['benchmarks', request.benchmarks.join(', ')],
+    ['model', modelLabel(request)],
+    ['pinned', pinText(request, pin)],
+    ['band', bandText(request)],
+    ['deadline', durationText(request.deadlineSeconds)],
+    ['next', state.isFiring ? 'firing now' : (state.nextAt ?? '–')],
+    ...(state.skippedCount > 0
+      ? [['left out', `${state.skippedCount} while one was under way`] as const]
+      : []),
+  ];
+  for (const [name, text] of lines) output.line(`${name.padEnd(12)}${escapeControls(text)}`);
+}
+
+function pinText({ pin: asked }: CanaryRequest, pin: StoredPin | null): string {
+  const scores = asked.type === 'scores' ? asked.scores : null;
+  if (scores) return textOf(Object.entries(scores));
+  if (pin === null) return 'the first firing that scores everything';
+  const measured = Object.entries(pin.scores).map(([name, { score }]): [string, number] => [name, score]);
+  return `${textOf(measured)} (firing of ${pin.at})`;
+}
+
+function textOf(scores: readonly (readonly [string, number])[]): string {
+  return scores.map(([name, score]) => `${name} ${formatNumber(score)}`).join(', ');
+}
+
+function bandText({ band: { type, level } }: CanaryRequest): string {
+  const share = `${formatNumber(level * 100)} %`;
+  return type === 'test' ? `${share} of firings of an unchanged model` : `noise floor at ${share}`;
+}
+
+export function printFirings(firings: readonly CanaryReport[], output: Output): void {
+  if (firings.length === 0) {
+    output.line('It has not fired yet.');
+    return;
+  }
+  output.line();
+  const rows = firings.flatMap(({ at, scores }) =>
+    scores.map((score) => [
+      at,
+      score.benchmark,
+      score.score === null ? '–' : formatNumber(score.score),
+      score.interval === null ? '' : `[${score.interval.map(formatNumber).join(', ')}]`,
+      String(score.numExamples),
+      score.verdict,
+      score.reason,
+    ]),
+  );
+  printTable(output, ['firing (UTC)', 'benchmark', 'score', '95 %', 'n', 'verdict', ''], rows);
+  const [newest] = firings.slice(-1);
+  if (newest?.alarm)
+    output.line(output.colors.red(`The newest firing alarms: ${verdictsText(newest.scores)}.`));
+}
+
+function verdictsText(scores: readonly CanaryScore[]): string {
+  const alarming = scores.filter(isAlarming);
+  const told = alarming.length > 0 ? alarming : scores;
+  return [...new Set(told.map(({ verdict }) => verdict))].join(', ');
+}

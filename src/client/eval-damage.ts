@@ -1,0 +1,50 @@
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseJsonObject } from '../stores/json-lines';
+import { benchmarkFolder } from '../stores/eval-store';
+import { hasErrorCode } from '../stores/system-errors';
+
+/** Longer files are looked at from their end: a list does not read gigabytes. */
+const WHOLE_BYTES = 8 * 1024 * 1024;
+const TAIL_BYTES = 64 * 1024;
+const LINE_BREAK = 10;
+
+/**
+ * Whether the trajectories of a finished benchmark end in the middle of a line, or are fewer than its examples. Where
+ * there are none, as other tools may leave it, nothing is damaged.
+ */
+export async function areTrajectoriesTorn(
+  folder: string,
+  benchmark: string,
+  exampleCount: number,
+): Promise<boolean> {
+  try {
+    const file = await open(join(benchmarkFolder(folder, benchmark), 'trajectories.jsonl'));
+    try {
+      const { size } = await file.stat();
+      const bytes = Buffer.alloc(size <= WHOLE_BYTES ? size : TAIL_BYTES);
+      await file.read(bytes, 0, bytes.length, size - bytes.length);
+      if (bytes.length === size && lineCountOf(bytes) < exampleCount) return true;
+      return endsTorn(bytes);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return false;
+    if (hasErrorCode(error, 'EISDIR')) return true;
+    throw error;
+  }
+}
+
+function lineCountOf(bytes: Buffer): number {
+  let count = bytes.length > 0 && bytes.at(-1) !== LINE_BREAK ? 1 : 0;
+  for (let at = bytes.indexOf(LINE_BREAK); at >= 0; at = bytes.indexOf(LINE_BREAK, at + 1)) count++;
+  return count;
+}
+
+/** Other tools may leave out the last line break. */
+function endsTorn(bytes: Buffer): boolean {
+  if (bytes.length === 0 || bytes.at(-1) === LINE_BREAK) return false;
+  const last = bytes.subarray(bytes.lastIndexOf(LINE_BREAK) + 1).toString('utf8');
+  return parseJsonObject(last) === null;
+}

@@ -1,0 +1,69 @@
+import type { BenchmarkPlace, ExampleCounts, ShardCounts } from '../core/benchmark-run';
+import { addCounts, NO_COUNTS } from '../core/benchmark-run';
+import { meanInterval } from '../core/statistics/mean-interval';
+import type { Interval } from '../core/statistics/wilson-interval';
+import { wilsonInterval } from '../core/statistics/wilson-interval';
+import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
+import { findPlan, readProgress } from '../evaluation/runner/benchmark-plan';
+
+/** How far a benchmark is. Scores are of what is done so far. */
+export interface BenchmarkProgress extends ShardCounts {
+  readonly name: string;
+  /** 0 where nobody knows it yet. */
+  readonly total: number;
+  /** null before anything is done. */
+  readonly score: number | null;
+  /** As that of the result. */
+  readonly interval: Interval | null;
+  /** `--max-examples`; null where all are asked. */
+  readonly maxExamples: number | null;
+}
+
+/** From the eval run's folder, so that it needs no server; null before the benchmark is planned. */
+export async function readBenchmarkProgress(place: BenchmarkPlace): Promise<BenchmarkProgress | null> {
+  const plan = await findPlan(place);
+  if (!plan) return null;
+  const shards = await Promise.all(plan.shards.map((_, shard) => readProgress(place, shard)));
+  const counts = shards.reduce<ShardCounts>((sum, shard) => (shard ? addCounts(sum, shard) : sum), NO_COUNTS);
+  const { done, rewardSum } = counts;
+  // What Inspect makes of its samples it says at their end.
+  const isScored = done > 0 && !(isOfInspect(plan) && shards.some((shard) => !shard?.isComplete));
+  return {
+    ...counts,
+    total: totalOf(plan, counts),
+    name: place.benchmark,
+    score: isScored ? rewardSum / done : null,
+    interval: isScored ? intervalOf(counts, plan.numSamples) : null,
+    maxExamples: maxExamplesOf(plan),
+  };
+}
+
+/** Inspect alone knows how many samples its tasks have, and says so when it has loaded them. */
+function totalOf({ exampleCount, numSamples, request }: BenchmarkPlan, { total }: ShardCounts): number {
+  return isOfInspect({ request }) ? total : exampleCount * numSamples;
+}
+
+function isOfInspect({ request }: Partial<BenchmarkPlan>): boolean {
+  return request?.inspectTask !== undefined;
+}
+
+/** A plan of an earlier version may say less. */
+function maxExamplesOf({ request }: Partial<BenchmarkPlan>): number | null {
+  return request?.maxExamples ?? null;
+}
+
+/** Wilson's for right or wrong asked once, else that of the mean of the examples. */
+function intervalOf(counts: ShardCounts, numSamples: number): Interval | null {
+  const { done, rewardSum, rewardSquares } = counts;
+  const isBinary = rewardSum === rewardSquares && Number.isInteger(rewardSum);
+  if (numSamples > 1) return counts.examples ? spreadOf(counts.examples, isBinary) : null;
+  if (isBinary) return wilsonInterval(rewardSum, done);
+  return spreadOf({ count: done, sum: rewardSum, squares: rewardSquares }, false);
+}
+
+function spreadOf({ count, sum, squares }: ExampleCounts, isBinary: boolean): Interval | null {
+  if (count < 2) return null;
+  const mean = sum / count;
+  const standardError = Math.sqrt(Math.max(0, squares - count * mean * mean) / (count - 1) / count);
+  return meanInterval({ mean, standardError, clusterCount: count, isBinary });
+}

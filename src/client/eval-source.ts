@@ -1,0 +1,153 @@
+import type { BenchmarkConfig } from '../config/benchmark-config';
+import { isOfficialService, OFFICIAL_SERVICE, refuseKeyInAddress } from '../config/engine-address';
+import type { EngineSource, ModelSource } from '../core/benchmark-run';
+import { DomainError } from '../core/errors';
+import type { CheckpointRow } from '../core/run';
+import type { RunRecord } from '../training/run-folder';
+import type { RunRecords } from './run-records';
+
+type Asked = Pick<BenchmarkConfig, 'model' | 'endpoint' | 'api' | 'checkpoint' | 'engine' | 'renderer'>;
+
+/** A checkpoint of one of our runs. */
+export interface RunCheckpoint {
+  readonly run: string;
+  readonly row: CheckpointRow;
+  readonly samplerPath: string;
+}
+
+/** Which model is meant. Refuses what names none, or several. */
+export async function findSource(asked: Asked, records: RunRecords): Promise<ModelSource> {
+  const { model, endpoint, api, checkpoint, engine } = asked;
+  if (endpoint !== undefined) {
+    if (checkpoint !== undefined || engine !== undefined) throw notOne('endpoint with checkpoint or engine');
+    refuseUser(endpoint);
+    return { type: 'endpoint', url: endpoint, api, model: requireModel(model, 'an endpoint') };
+  }
+  if (checkpoint !== undefined) {
+    const source = checkpoint.includes('://')
+      ? sourceOfPath(checkpoint, requireModel(model, 'a checkpoint by its URI'))
+      : await sourceOfRun(checkpoint, asked, records);
+    return withChoices(source, asked);
+  }
+  if (engine === undefined) throw notOne('none of them');
+  const base = { type: 'engine', model: requireModel(model, 'an engine'), path: null, label: null } as const;
+  return withChoices(base, asked);
+}
+
+/** RUN@STEP, or RUN for its newest checkpoint with sampler weights. Refuses a step whose weights are in no checkpoint. */
+export async function findRunCheckpoint(text: string, records: RunRecords): Promise<RunCheckpoint> {
+  const { run, row, samplerPath } = await findWeights(text, records);
+  if (samplerPath !== null) return { run, row, samplerPath };
+  throw new DomainError(
+    'bad-config',
+    `--checkpoint ${text}: run "${run}" has no sampler weights of step ${row.step}, only its model from before training. Choose a later step.`,
+  );
+}
+
+/** `samplerPath` is null for the base model. */
+type StepWeights = Omit<RunCheckpoint, 'samplerPath'> & { readonly samplerPath: string | null };
+
+async function findWeights(text: string, records: RunRecords): Promise<StepWeights> {
+  const [run, step] = splitStep(text);
+  const record = await records.readConfig<RunRecord>(run);
+  const rows = await records.readCheckpoints(run);
+  const sampled = rows.filter(({ sampler_path }) => sampler_path !== null);
+  const row = step === null ? sampled.at(-1) : sampled.findLast((each) => each.step === step);
+  if (row) return { run, row, samplerPath: row.sampler_path };
+  const untrained = step === null ? null : stateOf(rows, step, record);
+  if (untrained) return { run, ...untrained };
+  const known = [...new Set(sampled.map((each) => each.step))].join(', ') || 'none yet';
+  throw new DomainError(
+    'bad-config',
+    `--checkpoint ${text}: run "${run}" has no sampler weights${step === null ? '' : ` of step ${step}`}. Steps with some: ${known}.`,
+  );
+}
+
+/** A step that has only its training state, as step 0 mostly, is sampled from that; null where it cannot be. */
+function stateOf(
+  rows: readonly CheckpointRow[],
+  step: number,
+  record: RunRecord,
+): Omit<StepWeights, 'run'> | null {
+  const row = rows.findLast((each) => each.step === step && each.state_path);
+  if (!row) return null;
+  if (!isOfficialService(record.config.engine.url ?? record.engineUrl)) {
+    return { row, samplerPath: row.state_path };
+  }
+  // The official service samples from sampler weights alone; an adapter that was never trained changes nothing.
+  return isUntrained(row, record) ? { row, samplerPath: null } : null;
+}
+
+function splitStep(text: string): [run: string, step: number | null] {
+  const at = text.lastIndexOf('@');
+  if (at < 0) return [text, null];
+  const [run, step] = [text.slice(0, at), text.slice(at + 1)];
+  if (/^\d{1,12}$/.test(step)) return [run, Number(step)];
+  throw new DomainError('bad-config', `--checkpoint ${text}: write RUN or RUN@STEP, e.g. ${run}@100.`);
+}
+
+function isUntrained({ step }: CheckpointRow, { config, initialPath }: RunRecord): boolean {
+  return step === 0 && initialPath === null && config.loraRank > 0;
+}
+
+async function sourceOfRun(text: string, asked: Asked, records: RunRecords): Promise<EngineSource> {
+  const { run, row, samplerPath } = await findWeights(text, records);
+  const { config, renderer } = await records.readConfig<RunRecord>(run);
+  if (asked.model !== undefined && asked.model !== config.model) {
+    throw new DomainError(
+      'bad-config',
+      `--model ${asked.model}: run "${run}" trained ${config.model}. Leave --model out.`,
+    );
+  }
+  const { url, profile } = config.engine;
+  return {
+    type: 'engine',
+    model: config.model,
+    path: samplerPath,
+    label: `${run}@${row.step}`,
+    identity: `${run}/${row.step}/${row.lineage}`,
+    renderer,
+    ...(url !== undefined && { url }),
+    ...(profile && { profile }),
+  };
+}
+
+function sourceOfPath(path: string, model: string): EngineSource {
+  return { type: 'engine', model, path, label: null };
+}
+
+function withChoices(source: EngineSource, { engine, renderer }: Asked): EngineSource {
+  return {
+    ...source,
+    ...(engine !== undefined && { url: engineUrl(engine) }),
+    ...(renderer !== undefined && { renderer }),
+  };
+}
+
+function engineUrl(engine: string): string {
+  if (engine === 'tinker') return OFFICIAL_SERVICE;
+  refuseKeyInAddress('--engine', engine);
+  if (URL.canParse(engine) || isOfficialService(engine)) return engine.replace(/\/+$/, '');
+  throw new DomainError('bad-config', `--engine ${engine}: give an address such as http://127.0.0.1:8000.`);
+}
+
+function requireModel(model: string | undefined, what: string): string {
+  if (model !== undefined) return model;
+  throw new DomainError('bad-config', `--model is missing: ${what} does not say what its model is called.`);
+}
+
+function refuseUser(endpoint: string): void {
+  const url = new URL(endpoint);
+  if (url.username === '' && url.password === '') return;
+  throw new DomainError(
+    'bad-config',
+    `--endpoint: the address at ${url.host} holds a user or a password, and addresses are stored. Give the key as OPENAI_API_KEY where the workers run.`,
+  );
+}
+
+function notOne(found: string): DomainError {
+  return new DomainError(
+    'bad-config',
+    `Give one model: --endpoint URL, --checkpoint RUN[@STEP] or tinker://…, or --engine URL. Given: ${found}.`,
+  );
+}

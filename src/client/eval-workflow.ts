@@ -1,0 +1,226 @@
+import type { Client } from '@temporalio/client';
+import {
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import {
+  ApplicationFailure,
+  CancelledFailure,
+  defaultPayloadConverter,
+  TemporalFailure,
+  TerminatedFailure,
+} from '@temporalio/common';
+import { temporal } from '@temporalio/proto';
+import { z } from 'zod';
+import type { BenchmarkRequest } from '../core/benchmark-run';
+import { DomainError } from '../core/errors';
+import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
+import type { RunBenchmarkInput } from '../workflows/benchmark-contracts';
+import { searchAttributesOfEval } from '../workflows/eval-attributes';
+import { differencesText } from '../evaluation/runner/option-differences';
+import { differencesOf } from './eval-requests';
+import { pause } from './run-handle';
+import type { ServerLink } from './server-link';
+import { ANSWER_LIMIT_MS } from './workflow-answers';
+
+/** Why a benchmark has no result, in the words it failed with. */
+export interface BenchmarkFailure {
+  readonly name: string;
+  /** An ErrorCode of the domain where it is one. */
+  readonly code: string | null;
+  readonly message: string;
+  /** Somebody called it off; nothing is wrong with it. */
+  readonly isCancelled?: true;
+}
+
+/** How a workflow ended. */
+export type WorkflowOutcome<Value> = { readonly value: Value } | { readonly failure: BenchmarkFailure };
+
+/** A workflow to wait for. */
+export interface AwaitedWorkflow {
+  /** Of the benchmark or evaluator. */
+  readonly name: string;
+  readonly workflowId: string;
+}
+
+const AWAY_PAUSE_MS = 1000;
+type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
+type PendingTask = temporal.api.workflow.v1.IPendingWorkflowTaskInfo | null | undefined;
+
+const RUNNING = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
+/** A worker that dies or stops leaves one behind. */
+const PASSING_TASK_FAILURES = 2;
+const Told = z.object({ waiting: z.string() });
+const Memo = z.object({ request: z.custom<BenchmarkRequest>((value) => typeof value === 'object') });
+
+export function benchmarkWorkflowId({ run, benchmark }: Pick<BenchmarkRequest, 'run' | 'benchmark'>): string {
+  return `bench/${run}/${benchmark}`;
+}
+
+/** Starts a benchmark, or attaches to it where it is under way. Refuses to attach where something else was asked for. */
+export async function startBenchmark(
+  client: Client,
+  request: BenchmarkRequest,
+  useSearchAttributes: boolean,
+): Promise<void> {
+  const workflowId = benchmarkWorkflowId(request);
+  const input: RunBenchmarkInput = { request, ...(useSearchAttributes && { useSearchAttributes }) };
+  const { run, model } = request;
+  try {
+    await client.workflow.start('runBenchmark', {
+      workflowId,
+      taskQueue: TASK_QUEUES.workflows,
+      args: [input],
+      memo: { request },
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowTaskTimeout: WORKFLOW_TASK_TIMEOUT,
+      ...(useSearchAttributes && {
+        typedSearchAttributes: searchAttributesOfEval('benchmark', { run, model: model.model }),
+      }),
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    await refuseOtherRequest(client, request);
+  }
+}
+
+async function refuseOtherRequest(client: Client, request: BenchmarkRequest): Promise<void> {
+  const { memo } = await client.workflow.getHandle(benchmarkWorkflowId(request)).describe();
+  const underWay = Memo.safeParse(memo).data?.request;
+  const differences = underWay ? differencesOf(underWay, request) : [];
+  if (differences.length === 0) return;
+  throw new DomainError(
+    'refused',
+    `${request.benchmark} of eval run "${request.run}" is under way with ${differencesText(differences)}. Use another --run NAME, or wait for its end.`,
+  );
+}
+
+/** Waits for the end, also while the server is away. null when `signal` fires first. */
+export async function awaitWorkflow<Value>(
+  link: ServerLink,
+  workflow: AwaitedWorkflow,
+  signal?: AbortSignal,
+): Promise<WorkflowOutcome<Value> | null> {
+  for (;;) {
+    const outcome = await Promise.race([askForEnd<Value>(link, workflow, signal), fired(signal)]);
+    if (outcome !== 'away') return outcome;
+    await pause(AWAY_PAUSE_MS, signal);
+    if (signal?.aborted) return null;
+  }
+}
+
+async function askForEnd<Value>(
+  link: ServerLink,
+  { name, workflowId }: AwaitedWorkflow,
+  signal?: AbortSignal,
+): Promise<WorkflowOutcome<Value> | 'away'> {
+  const client = await link.find();
+  if (!client) return 'away';
+  try {
+    const ask = () => client.workflow.getHandle<() => Promise<Value>>(workflowId).result();
+    // Left open, the call would be tried again when the connection is closed, and end the process.
+    return { value: await (signal ? client.withAbortSignal(signal, ask) : ask()) };
+  } catch (error) {
+    if (error instanceof WorkflowFailedError) {
+      const isCalledOff = error.cause instanceof CancelledFailure || error.cause instanceof TerminatedFailure;
+      if (!isCalledOff) return { failure: failureIn(name, error) };
+      return { failure: calledOff(name, await whoEnded(client, workflowId)) };
+    }
+    if (error instanceof WorkflowNotFoundError) return { failure: lost(name) };
+    return 'away';
+  }
+}
+
+/** What keeps a benchmark waiting, as its attempts say; null where nothing does. */
+export async function waitingReason(link: ServerLink, workflowId: string): Promise<string | null> {
+  const client = await link.find();
+  if (!client) return `the Temporal server at ${link.description} does not answer`;
+  try {
+    const handle = client.workflow.getHandle(workflowId);
+    const { raw } = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () => handle.describe());
+    return taskReason(raw.pendingWorkflowTask) ?? activitiesReason(raw.pendingActivities ?? []);
+  } catch {
+    return `the Temporal server at ${link.description} does not answer`;
+  }
+}
+
+/** Code of a workflow that fails is tried again for ever, in case a newer build mends it. */
+function taskReason(task: PendingTask): string | null {
+  const attempt = task?.attempt ?? 0;
+  if (attempt <= PASSING_TASK_FAILURES) return null;
+  return `its workflow failed ${attempt - 1} times on the workers; their log says why`;
+}
+
+function activitiesReason(pending: readonly PendingActivity[]): string | null {
+  const reasons = pending.map((activity) => {
+    const failure = activity.lastFailure?.message || null;
+    const told = toldReason(activity);
+    // What was told before the attempt failed says less than the failure.
+    return activity.state === RUNNING ? (told ?? failure) : (failure ?? told);
+  });
+  return reasons.find((reason) => reason !== null) ?? null;
+}
+
+/** An attempt that stands still without failing says in its heartbeats what it waits for. */
+function toldReason({ heartbeatDetails }: PendingActivity): string | null {
+  const [payload] = heartbeatDetails?.payloads ?? [];
+  const told = payload && Told.safeParse(defaultPayloadConverter.fromPayload(payload));
+  return told?.data?.waiting ?? null;
+}
+
+async function fired(signal?: AbortSignal): Promise<null> {
+  return new Promise((resolve) => {
+    signal?.addEventListener(
+      'abort',
+      () => {
+        resolve(null);
+      },
+      { once: true },
+    );
+    if (signal?.aborted) resolve(null);
+  });
+}
+
+function failureIn(name: string, error: WorkflowFailedError): BenchmarkFailure {
+  let cause: unknown = error.cause;
+  while (cause instanceof TemporalFailure && !(cause instanceof ApplicationFailure)) cause = cause.cause;
+  if (cause instanceof ApplicationFailure) return { name, code: cause.type ?? null, message: cause.message };
+  return { name, code: null, message: error.cause?.message ?? error.message };
+}
+
+/** The process or person in the server's record; null where the record cannot be read. */
+async function whoEnded(client: Client, workflowId: string): Promise<string | null> {
+  try {
+    const { events } = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
+      client.workflow.getHandle(workflowId).fetchHistory(),
+    );
+    const identities = (events ?? []).map(
+      ({
+        workflowExecutionCancelRequestedEventAttributes: asked,
+        workflowExecutionTerminatedEventAttributes: ended,
+      }) => asked?.identity ?? ended?.identity,
+    );
+    return identities.findLast((identity) => identity) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function calledOff(name: string, who: string | null): BenchmarkFailure {
+  const by = who === null ? '' : ` by ${who}`;
+  return {
+    name,
+    code: null,
+    isCancelled: true,
+    message: `cancelled${by}. What was answered is kept: the same command goes on from there.`,
+  };
+}
+
+function lost(name: string): BenchmarkFailure {
+  return {
+    name,
+    code: null,
+    message: `The server no longer knows this evaluation. Give the same command again: what is journalled counts.`,
+  };
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import path from 'node:path';
+import type { JudgesInput } from '../config/judge-config';
+import { parseJudges } from '../config/judge-config';
+import type { BenchmarkRequest, JudgeSource } from '../core/benchmark-run';
+import { DomainError } from '../core/errors';
+import { validateName } from '../core/names';
+import { judgeIdentity } from '../evaluation/judges/judged-grader';
+import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
+import { findPlan } from '../evaluation/runner/benchmark-plan';
+import { listBenchmarks } from '../stores/eval-places';
+import type { WeightsView } from './eval-engine';
+import { findJudges } from './judge-sources';
+import type { RunRecords } from './run-records';
+
+/** Whose answers are judged again, and by whom. */
+export interface RejudgeOptions {
+  /** Folder of an eval run, e.g. `<store>/evals/<run>`. */
+  readonly folder: string;
+  readonly judge: JudgesInput;
+  /** Only these; default all that are judged by a model. */
+  readonly benchmarks?: readonly string[] | undefined;
+  /** Name of the new eval run; default that of the folder and of the judge. */
+  readonly run?: string | undefined;
+  /** Folder of its results; default beside the other. */
+  readonly output?: string | undefined;
+}
+
+const NAME_LENGTH = 50;
+const SLUG_LENGTH = 30;
+const DIGEST_LENGTH = 8;
+
+/** An eval run as it was asked for, but for its judges and where it goes. */
+export async function rejudgeRequests(
+  options: RejudgeOptions,
+  records: RunRecords,
+  view: Pick<WeightsView, 'dataFolder'>,
+): Promise<BenchmarkRequest[]> {
+  const folder = path.resolve(options.folder);
+  const plans = await judgedPlans(folder, options.benchmarks);
+  const { judges = [] } = await findJudges({ judge: parseJudges(options.judge) }, records, view);
+  const run = validateName('Eval run', options.run ?? nameFor(path.basename(folder), judges));
+  const target =
+    options.output === undefined ? path.join(path.dirname(folder), run) : path.resolve(options.output);
+  if (target === folder) {
+    throw new DomainError(
+      'bad-config',
+      `--output ${folder} is the eval run itself. Its result stays; give another.`,
+    );
+  }
+  return plans.map(({ request, benchmark }) => ({
+    ...request,
+    ...{ run, folder: target, benchmark, judges },
+    samplesFrom: folder,
+  }));
+}
+
+async function judgedPlans(folder: string, wanted: readonly string[] | undefined): Promise<BenchmarkPlan[]> {
+  const { finished, unfinished } = await listBenchmarks(folder);
+  const names = wanted?.map((name) => name.replaceAll('-', '_')) ?? [...finished, ...unfinished];
+  const found = await Promise.all(names.map((benchmark) => findPlan({ run: '', folder, benchmark })));
+  const missing = names.find((_, index) => found[index] === null);
+  if (wanted && missing !== undefined) {
+    throw new DomainError('bad-config', `${folder} has no journal of ${missing}.`);
+  }
+  const plans = found.filter((plan) => plan !== null);
+  const judged = wanted ? plans : plans.filter(({ identity }) => identity.judges !== undefined);
+  if (judged.length > 0) return judged;
+  throw new DomainError(
+    'bad-config',
+    `${folder} holds no benchmark that was judged by a model. Name the folder of an eval run with one, e.g. arena_hard.`,
+  );
+}
+
+/** The same command finds the same folder. */
+export function nameFor(before: string, judges: readonly JudgeSource[]): string {
+  const digest = createHash('sha256')
+    .update(JSON.stringify(judges.map(judgeIdentity)))
+    .digest('hex')
+    .slice(0, DIGEST_LENGTH);
+  const slug = (judges[0]?.model.model ?? 'judge').replaceAll(/[^A-Za-z0-9_-]+/g, '-').slice(-SLUG_LENGTH);
+  return `${before.slice(0, NAME_LENGTH)}-by-${slug}-${digest}`;
+}

@@ -1,0 +1,113 @@
+import type { ControlRow } from '../core/controls';
+import type { CheckpointRow, ScoreRow, TimingRow } from '../core/run';
+import { CELL_OMISSIONS } from '../core/run';
+import type { RunEvent, TimelineEntry } from '../core/timeline';
+import { changeText } from './control-text';
+import type { RunReport } from './run-report';
+
+export interface TimelineSources {
+  readonly report: Pick<
+    RunReport,
+    'startedAt' | 'closedAt' | 'status' | 'step' | 'totalSteps' | 'reason' | 'model'
+  >;
+  readonly checkpoints: readonly CheckpointRow[];
+  readonly scores: readonly ScoreRow[];
+  readonly controls: readonly ControlRow[];
+  /** May hold some twice: the store's and the workflow's. */
+  readonly events: readonly RunEvent[];
+  readonly timing: readonly TimingRow[];
+}
+
+/** One history of what the store keeps apart, in the order of time. */
+export function mergeTimeline(sources: TimelineSources): TimelineEntry[] {
+  const { report, controls } = sources;
+  const entries: TimelineEntry[] = [
+    { at: report.startedAt, kind: 'started', step: 0, text: `${report.totalSteps} steps of ${report.model}` },
+    ...uniqueEvents(sources.events),
+    ...checkpointEntries(sources),
+    ...evaluationEntries(sources.scores.filter((row) => !isToldByEvent(row, sources.events))),
+    ...controls.map(controlEntry),
+    ...(report.closedAt === null ? [] : [endEntry(report, report.closedAt)]),
+  ];
+  return entries
+    .map((entry, index) => ({ entry, index }))
+    .sort((left, right) => left.entry.at.localeCompare(right.entry.at) || left.index - right.index)
+    .map(({ entry }) => entry);
+}
+
+function uniqueEvents(events: readonly RunEvent[]): RunEvent[] {
+  return [...new Map(events.map((event) => [JSON.stringify(event), event])).values()];
+}
+
+/** A save is made right behind its step; that of step 0, and of a pause, when the model was opened or held. */
+function checkpointEntries({ checkpoints, timing, events, report }: TimelineSources): TimelineEntry[] {
+  const doneAt = new Map(timing.map(({ step, at }) => [step, at]));
+  const opened = events.find(({ kind }) => kind === 'opened')?.at ?? report.startedAt;
+  return checkpoints.map(({ name, step, rolling, final }) => {
+    const isHeld = name.endsWith('-held');
+    const released = isHeld ? events.find((event) => event.kind === 'released' && event.step === step) : null;
+    const at = released?.at ?? doneAt.get(step) ?? opened;
+    return { at, kind: 'checkpoint', step, text: `${name}${kindOfSave({ isHeld, rolling, final })}` };
+  });
+}
+
+function kindOfSave(save: {
+  readonly isHeld: boolean;
+  readonly rolling: boolean | undefined;
+  readonly final: boolean;
+}) {
+  if (save.isHeld) return ' (for as long as the run is paused)';
+  if (save.final) return ' (the last one)';
+  return save.rolling ? ' (rolling)' : '';
+}
+
+/** One entry a cell: what was asked for by several schedules was measured once. */
+function evaluationEntries(scores: readonly ScoreRow[]): TimelineEntry[] {
+  const cells = new Map<string, ScoreRow[]>();
+  for (const row of scores) {
+    const identity = JSON.stringify([row.step, row.evaluator, row.at]);
+    const rows = cells.get(identity) ?? [];
+    if (!rows.some(({ metric }) => metric === row.metric)) cells.set(identity, [...rows, row]);
+  }
+  return [...cells.values()].flatMap((rows) => {
+    const [first] = rows;
+    if (!first) return [];
+    const values = rows.map(measuredText);
+    return [
+      {
+        at: first.at,
+        kind: 'evaluation',
+        step: first.step,
+        text: `${first.evaluator}: ${values.join(', ')}`,
+      },
+    ];
+  });
+}
+
+function measuredText({ metric, value, error }: ScoreRow): string {
+  if (error === undefined) return `${metric} ${String(value)}`;
+  return error.startsWith(metric) ? error : `${metric} ${error}`;
+}
+
+/** What was left out is noted when that is decided, and once more as a row of scores: one of them is enough. */
+function isToldByEvent({ metric, step, evaluator }: ScoreRow, events: readonly RunEvent[]): boolean {
+  const isOmission = CELL_OMISSIONS.some((known) => known === metric);
+  return (
+    isOmission &&
+    events.some(({ kind, text }) => {
+      if (kind !== 'evaluation' || !text.startsWith(`step ${step}: `)) return false;
+      const [names = ''] = text.slice(`step ${step}: `.length).split(` ${metric}:`);
+      return text.includes(` ${metric}:`) && names.split(', ').includes(evaluator);
+    })
+  );
+}
+
+function controlEntry(row: ControlRow): TimelineEntry {
+  const { at, by, reason, step } = row;
+  const because = reason === '' ? '' : `: ${reason}`;
+  return { at, kind: 'control', step, text: `${changeText(row)}, by ${by}${because}` };
+}
+
+function endEntry({ status, step, reason }: TimelineSources['report'], at: string): TimelineEntry {
+  return { at, kind: 'ended', step, text: reason === undefined ? status : `${status}: ${reason}` };
+}

@@ -1,0 +1,220 @@
+/** What a benchmark run is asked for and what it tells. Plain JSON: it travels through workflow history and `--json`. */
+
+/** A chat or completions endpoint that speaks text. */
+interface EndpointSource {
+  readonly type: 'endpoint';
+  readonly url: string;
+  readonly api: 'chat' | 'completions';
+  readonly model: string;
+}
+
+/** Weights of a training service. */
+export interface EngineSource {
+  readonly type: 'engine';
+  /** Base model by the engine's name. */
+  readonly model: string;
+  /** Default: the service the worker knows. */
+  readonly url?: string;
+  readonly profile?: 'everstep' | 'tinker' | 'skyrl';
+  /** Sampler weights; null samples the base model. */
+  readonly path: string | null;
+  /** How the weights are called, e.g. `my-run@100`. */
+  readonly label: string | null;
+  /** What the weights are, whatever their path; default the path. */
+  readonly identity?: string;
+  /** Default: the one recommended for the model. */
+  readonly renderer?: string;
+}
+
+export type ModelSource = EndpointSource | EngineSource;
+
+/** A model that judges answers. */
+export interface JudgeSource {
+  readonly model: ModelSource;
+  /** 0 is greedy. */
+  readonly temperature: number;
+  readonly topP: number;
+  /** Tokens of a judgement; default what its question needs. */
+  readonly maxTokens?: number;
+  /** Requests in flight, of all who ask this judge in one process. */
+  readonly concurrency: number;
+  /** Of one judgement. */
+  readonly timeoutSeconds: number;
+  /** Which of several votes of the same judge this is; each draws anew. From 1; the first has none. */
+  readonly vote?: number;
+  /** What it said in other runs is not used again. */
+  readonly isFresh?: true;
+}
+
+/** A task as Inspect AI knows it, e.g. `inspect_evals/gsm8k` or `/path/task.py@name`. */
+export interface InspectTask {
+  readonly task: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Models by their role, as `--model-role` of Inspect takes them: `{ grader: 'openai/gpt-4o' }`. */
+  readonly roles?: Readonly<Record<string, unknown>>;
+  /** Digest of the code of a task in a file, as it was when it was asked for. */
+  readonly source?: string;
+}
+
+/** One benchmark of an eval run. What is left out is the model's or the benchmark's default. */
+export interface BenchmarkRequest {
+  /** Name of the eval run. */
+  readonly run: string;
+  /** Absolute: `<store>/evals/<run>`, or what was given as output. */
+  readonly folder: string;
+  readonly benchmark: string;
+  /** Run by Inspect AI. */
+  readonly inspectTask?: InspectTask;
+  readonly model: ModelSource;
+  readonly maxExamples?: number;
+  readonly numSamples: number;
+  readonly concurrency: number;
+  readonly agentConcurrency: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly maxTokens?: number;
+  readonly contextWindow?: number;
+  readonly timeoutSeconds?: number;
+  readonly systemPrompt?: string;
+  /** Days between which examples are dated. */
+  readonly startDate?: string;
+  readonly endDate?: string;
+  /** Holds `<benchmark>/data.jsonl`; goes before the worker's own. */
+  readonly dataFolder?: string;
+  /** Plug-in file; goes before the worker's own. */
+  readonly plugins?: string;
+  /** Who judges, for benchmarks that are judged by a model; several decide by majority. */
+  readonly judges?: readonly JudgeSource[];
+  /** Absolute folder of an eval run whose answers are judged again; the model is not asked. */
+  readonly samplesFrom?: string;
+}
+
+/** Answers of a training run's evaluation that are judged again; the model is not asked. */
+export interface CellRejudging {
+  /** Absolute folder of the cell that holds them. */
+  readonly samplesFrom: string;
+  readonly judges: readonly JudgeSource[];
+}
+
+/** An evaluator of a training run, run alone on one of the run's checkpoints. */
+export interface EvaluatorRequest {
+  /** Name of the eval run. */
+  readonly run: string;
+  /** Absolute: of the eval run. */
+  readonly folder: string;
+  readonly evaluator: string;
+  readonly trainingRun: string;
+  readonly step: number;
+  readonly lineage: number;
+  readonly samplerPath: string;
+  /** The workers' own engine has the weights, and the run's is gone. */
+  readonly isAtOwnEngine?: true;
+  readonly rejudging?: CellRejudging;
+}
+
+/** Where an activity finds what it works on; everything else is in the folder's `plan.json`. */
+export interface BenchmarkPlace {
+  readonly run: string;
+  readonly folder: string;
+  readonly benchmark: string;
+}
+
+/** What the workflow needs to know of a plan. */
+export interface PlannedBenchmark {
+  readonly name: string;
+  /** How often this benchmark was started; outranks the attempts of every start before. */
+  readonly starts: number;
+  /** Shards with something left to do. */
+  readonly pendingShards: readonly number[];
+  /** The result that is there already, complete and without errors. */
+  readonly finished: BenchmarkSummary | null;
+  /** Its answers are run in sandboxes. */
+  readonly needsSandbox?: true;
+  /** Its answers are there: judges alone are asked. */
+  readonly needsJudgesOnly?: true;
+}
+
+export interface ShardCounts {
+  readonly total: number;
+  readonly done: number;
+  readonly errorCount: number;
+  readonly truncatedCount: number;
+  readonly completedCount: number;
+  readonly rewardSum: number;
+  readonly rewardSquares: number;
+  /** Where each example is asked several times: those of which all samples are done. */
+  readonly examples?: ExampleCounts;
+}
+
+/** Samples of one example hang together, so that errors are those of the examples' means. */
+export interface ExampleCounts {
+  readonly count: number;
+  /** Of the examples' means. */
+  readonly sum: number;
+  readonly squares: number;
+}
+
+/** `progress.json` of a shard, rewritten once a second. */
+export interface ShardProgress extends ShardCounts {
+  readonly isComplete: boolean;
+  readonly at: string;
+}
+
+/** One benchmark of `everstep eval --json`. */
+export interface BenchmarkSummary {
+  readonly name: string;
+  readonly score: number;
+  readonly stderr: number | null;
+  /** 95 %. */
+  readonly interval: readonly [low: number, high: number] | null;
+  readonly scoreCompleted: number | null;
+  readonly numExamples: number;
+  readonly numCompleted: number;
+  readonly numCorrect: number;
+  readonly numErrors: number;
+  readonly numTruncated: number;
+  readonly passAtK: Readonly<Record<string, number>>;
+  readonly timeSeconds: number;
+}
+
+export const NO_COUNTS: ShardCounts = {
+  total: 0,
+  done: 0,
+  errorCount: 0,
+  truncatedCount: 0,
+  completedCount: 0,
+  rewardSum: 0,
+  rewardSquares: 0,
+};
+
+export function addCounts(left: ShardCounts, right: ShardCounts): ShardCounts {
+  return {
+    total: left.total + right.total,
+    done: left.done + right.done,
+    errorCount: left.errorCount + right.errorCount,
+    truncatedCount: left.truncatedCount + right.truncatedCount,
+    completedCount: left.completedCount + right.completedCount,
+    rewardSum: left.rewardSum + right.rewardSum,
+    rewardSquares: left.rewardSquares + right.rewardSquares,
+    ...withExamples(left.examples, right.examples),
+  };
+}
+
+function withExamples(left?: ExampleCounts, right?: ExampleCounts): Pick<ShardCounts, 'examples'> {
+  const either = left ?? right;
+  if (!left || !right) return either ? { examples: either } : {};
+  return {
+    examples: {
+      count: left.count + right.count,
+      sum: left.sum + right.sum,
+      squares: left.squares + right.squares,
+    },
+  };
+}
+
+/** pass@k is given for the powers of two up to the number of samples, and for that number. */
+export function passCounts(numSamples: number): number[] {
+  const counts: number[] = [];
+  for (let k = 1; k < numSamples; k *= 2) counts.push(k);
+  return [...counts, numSamples];
+}

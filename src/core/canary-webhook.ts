@@ -1,0 +1,17 @@
+/** Variables whose values may be sent: a schedule must not be a way to the other secrets of a worker. */
+const VARIABLE = /^EVERSTEP_WEBHOOK_[A-Z0-9_]{1,64}$/;
+
+export function isWebhookVariable(name: string): boolean {
+  return VARIABLE.test(name);
+}
+
+/** Why an address is not taken; null where it is. The address is not repeated: it may be a secret. */
+export function refuseWebhookAddress(address: string): string | null {
+  const parsed = /^(https?):\/\/([^/?#]*)/i.exec(address);
+  if (!parsed) return 'The webhook: give an http or https address.';
+  const [, , host = ''] = parsed;
+  if (host.includes('@'))
+    return 'The webhook: its address holds a user or a password, and addresses are stored.';
+  if (host === '' || /\s/.test(address)) return 'The webhook: its address has no host, or has spaces.';
+  return null;
+}

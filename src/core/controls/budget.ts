@@ -1,0 +1,170 @@
+import type { ControlRequest } from '../controls';
+import { fieldsOf, isPositive, refused, requireControlRequest } from '../controls';
+
+/** What a run may use. Null where there is no limit. */
+export interface Budget {
+  /** Tokens trained on, those trained again after a rewind among them. */
+  readonly tokens: number | null;
+  /** Wall time in which the run was not paused. */
+  readonly seconds: number | null;
+  readonly dollars: number | null;
+  /** What the service asks; null where nobody said. */
+  readonly dollarsPerMillionTokens: number | null;
+}
+
+/** New limits; what is left out stays, null takes a limit away. */
+export interface BudgetRequest extends ControlRequest {
+  readonly limits: { readonly [Limit in keyof Budget]?: Budget[Limit] | undefined };
+}
+
+/** What a run has used, and what steps under way are expected to add. */
+export interface Spending {
+  readonly tokens: number;
+  readonly seconds: number;
+  /** Null where no price is known. */
+  readonly dollars: number | null;
+  /** Tokens of steps trained again after rewinds; part of `tokens`. */
+  readonly tokensOfRewinds: number;
+  readonly dollarsOfRewinds: number | null;
+  /** Tokens of steps under way, as many as steps had so far. */
+  readonly tokensReserved: number;
+}
+
+export const NO_BUDGET: Budget = {
+  tokens: null,
+  seconds: null,
+  dollars: null,
+  dollarsPerMillionTokens: null,
+};
+
+/** From this part of a limit on people are warned. */
+const WARNING_SHARE = 0.8;
+
+const LIMITS = ['tokens', 'seconds', 'dollars', 'dollarsPerMillionTokens'] as const;
+const MAX_LIMIT = 1e15;
+
+export function requireBudgetRequest(request: unknown): void {
+  requireControlRequest(request);
+  const entries = Object.entries(fieldsOf(fieldsOf(request)['limits']));
+  if (entries.length === 0) throw refused(`"limits" has to name one of ${LIMITS.join(', ')}.`);
+  for (const [name, limit] of entries) {
+    if (!LIMITS.some((known) => known === name)) {
+      throw refused(`Unknown limit "${name}". Known: ${LIMITS.join(', ')}.`);
+    }
+    if (limit !== null && !isPositive(limit, MAX_LIMIT)) {
+      throw refused(`"${name}" has to be a number above 0, or null for none.`);
+    }
+  }
+}
+
+/** `isFree`: the engine costs nothing, so that a limit in dollars needs no price and is never reached. */
+export function resolveBudget({ limits }: BudgetRequest, from: Budget, isFree = false): Budget {
+  const chosen = <Value>(given: Value | undefined, before: Value) => (given === undefined ? before : given);
+  const to: Budget = {
+    tokens: chosen(limits.tokens, from.tokens),
+    seconds: chosen(limits.seconds, from.seconds),
+    dollars: chosen(limits.dollars, from.dollars),
+    dollarsPerMillionTokens: chosen(limits.dollarsPerMillionTokens, from.dollarsPerMillionTokens),
+  };
+  if (to.dollars !== null && to.dollarsPerMillionTokens === null) {
+    if (isFree) return { ...to, dollarsPerMillionTokens: 0 };
+    throw refused('A limit in dollars needs a price: give "dollarsPerMillionTokens", too.');
+  }
+  return to;
+}
+
+export interface Usage {
+  readonly tokens: number;
+  readonly tokensOfRewinds: number;
+  readonly stepsDone: number;
+  readonly stepsUnderWay: number;
+  readonly seconds: number;
+}
+
+export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Budget): Spending {
+  const tokens = usage.tokens + usage.tokensOfRewinds;
+  const costOf = (count: number) => (price === null ? null : (count / 1e6) * price);
+  return {
+    tokens,
+    seconds: usage.seconds,
+    dollars: costOf(tokens),
+    tokensOfRewinds: usage.tokensOfRewinds,
+    dollarsOfRewinds: costOf(usage.tokensOfRewinds),
+    tokensReserved: Math.round(tokensPerStep(usage) * usage.stepsUnderWay),
+  };
+}
+
+/** Steps that may still be sent, those under way not among them; an estimate, because batches differ in length. */
+export function stepsLeft(usage: Usage, budget: Budget): number {
+  const limit = tokenLimit(budget);
+  const perStep = tokensPerStep(usage);
+  if (limit === null || limit === Infinity) return Infinity;
+  // The first one tells what a step takes.
+  if (perStep === 0) return usage.stepsUnderWay > 0 ? 0 : 1;
+  const { tokens, tokensReserved } = spendingOf(usage, budget);
+  return Math.max(0, Math.floor((limit - tokens - tokensReserved) / perStep));
+}
+
+/** Why no more is sent, in words; null while there is something left. */
+export function exhaustedLimit(usage: Usage, budget: Budget): string | null {
+  const { seconds } = spendingOf(usage, budget);
+  if (budget.seconds !== null && seconds >= budget.seconds) {
+    return wordsFor(true, `${Math.round(seconds)} of ${budget.seconds} seconds`);
+  }
+  const isOut = stepsLeft(usage, budget) === 0;
+  return exhaustedTokens(usage, budget, isOut) ?? exhaustedDollars(usage, budget, isOut);
+}
+
+function exhaustedTokens(usage: Usage, budget: Budget, isOut: boolean): string | null {
+  if (budget.tokens === null) return null;
+  const { tokens } = spendingOf(usage, budget);
+  const isReached = tokens >= budget.tokens;
+  if (!isReached && !isTighter(budget, isOut)) return null;
+  return wordsFor(isReached, `${tokens} of ${budget.tokens} tokens`);
+}
+
+function exhaustedDollars(usage: Usage, budget: Budget, isOut: boolean): string | null {
+  if (budget.dollars === null) return null;
+  const spent = spendingOf(usage, budget).dollars ?? 0;
+  const isReached = spent >= budget.dollars;
+  if (!isReached && !isOut) return null;
+  return wordsFor(isReached, `$${shortDollars(spent)} of $${budget.dollars}`);
+}
+
+function wordsFor(isReached: boolean, used: string): string {
+  return isReached
+    ? `the budget is used up: ${used}`
+    : `the next step would not fit the budget: ${used} used`;
+}
+
+/** Cents, and of small amounts the first digits. */
+function shortDollars(amount: number): string {
+  return amount < 1 ? String(Number(amount.toPrecision(3))) : amount.toFixed(2);
+}
+
+/** Limits of which four fifths are used, in words. */
+export function nearLimits(usage: Usage, budget: Budget): string[] {
+  const { tokens, seconds, dollars } = spendingOf(usage, budget);
+  const isNear = (spent: number | null, limit: number | null) =>
+    spent !== null && limit !== null && spent >= limit * WARNING_SHARE;
+  return [
+    ...(isNear(tokens, budget.tokens) ? [`${tokens} of ${budget.tokens ?? 0} tokens`] : []),
+    ...(isNear(seconds, budget.seconds) ? [`${Math.round(seconds)} of ${budget.seconds ?? 0} seconds`] : []),
+    ...(isNear(dollars, budget.dollars) ? [`$${(dollars ?? 0).toFixed(2)} of $${budget.dollars ?? 0}`] : []),
+  ];
+}
+
+function isTighter(budget: Budget, isOut: boolean): boolean {
+  return isOut && budget.tokens === tokenLimit(budget);
+}
+
+/** Both limits in tokens: the smaller one. */
+function tokenLimit({ tokens, dollars, dollarsPerMillionTokens: price }: Budget): number | null {
+  const affordable = dollars === null || price === null ? null : (dollars / price) * 1e6;
+  const limits = [tokens, affordable].filter((limit) => limit !== null);
+  return limits.length === 0 ? null : Math.min(...limits);
+}
+
+function tokensPerStep({ tokens, stepsDone }: Usage): number {
+  return stepsDone > 0 ? tokens / stepsDone : 0;
+}

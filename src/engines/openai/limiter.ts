@@ -1,0 +1,166 @@
+import { AdaptiveWindow } from './adaptive-window';
+import type { Cancellation } from './cancellation';
+
+interface Waiter {
+  readonly grant: () => void;
+}
+
+export interface LimiterState {
+  readonly inFlight: number;
+  readonly waiting: number;
+  /** What may be in flight now. */
+  readonly limit: number;
+  /** How long nothing is sent. */
+  readonly holdMs: number;
+  /** How much of it this process was told by the server itself. */
+  readonly ownHoldMs: number;
+}
+
+const FIRST_HOLD_MS = 1000;
+const LONGEST_HOLD_MS = 30_000;
+/** A server that is full and asks for no wait at all is not asked again at once. */
+const SHORTEST_HOLD_MS = 50;
+
+/**
+ * Who may send now: first come, first served among all who use one endpoint in this process.
+ *
+ * A request that was refused goes before those that were never sent.
+ */
+export class Limiter {
+  private readonly window: AdaptiveWindow;
+  private readonly fresh = new Set<Waiter>();
+  private readonly refusedOnce = new Set<Waiter>();
+  private readonly ceilings: number[];
+  private inFlight = 0;
+  private allowance = Infinity;
+  private heldUntil = -Infinity;
+  private ownHoldUntil = -Infinity;
+  private timer: NodeJS.Timeout | null = null;
+
+  /** `onHold`: told when the server asks this process to wait. */
+  constructor(private readonly onHold: () => void = () => undefined) {
+    this.window = new AdaptiveWindow(1);
+    this.ceilings = [];
+  }
+
+  /** The largest concurrency that somebody who uses the endpoint now has asked for. */
+  get ceiling(): number {
+    return Math.max(1, ...this.ceilings);
+  }
+
+  get state(): LimiterState {
+    return {
+      inFlight: this.inFlight,
+      waiting: this.fresh.size + this.refusedOnce.size,
+      limit: this.limit,
+      holdMs: Math.max(0, this.heldUntil - performance.now()),
+      ownHoldMs: Math.max(0, this.ownHoldUntil - performance.now()),
+    };
+  }
+
+  addCeiling(ceiling: number): void {
+    this.ceilings.push(ceiling);
+    this.window.setCeiling(this.ceiling);
+    this.serve();
+  }
+
+  removeCeiling(ceiling: number): void {
+    this.ceilings.splice(this.ceilings.indexOf(ceiling), 1);
+    this.window.setCeiling(this.ceiling);
+  }
+
+  /** This process's part of what all processes may have in flight. */
+  setAllowance(allowance: number): void {
+    this.allowance = allowance;
+    this.serve();
+  }
+
+  acquire(cancellation: Cancellation, wasRefused: boolean): Promise<void> {
+    const queue = wasRefused ? this.refusedOnce : this.fresh;
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        grant: () => {
+          cancellation.ignore();
+          resolve();
+        },
+      };
+      queue.add(waiter);
+      cancellation.listen((reason) => {
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason
+        if (queue.delete(waiter)) reject(reason);
+      });
+      this.serve();
+    });
+  }
+
+  release(): void {
+    this.inFlight -= 1;
+    this.serve();
+  }
+
+  answered(sentAt: number): void {
+    this.window.answered(sentAt, this.inFlight >= this.window.limit);
+  }
+
+  /** A refusal for lack of capacity: less at once from now on, and nothing at all until the wait is over. */
+  refused(sentAt: number, waitMs: number | null): void {
+    const isNew = this.window.refused(sentAt, { now: performance.now(), inUse: this.inFlight });
+    if (waitMs !== null) this.holdForAll(Math.max(waitMs, SHORTEST_HOLD_MS));
+    else if (isNew) this.holdForAll(backoffMs(this.window.cutsInARow));
+  }
+
+  /** Sends nothing for so long. */
+  hold(waitMs: number): void {
+    const until = performance.now() + waitMs;
+    if (until <= this.heldUntil) return;
+    this.heldUntil = until;
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      this.timer = null;
+      this.heldUntil = -Infinity;
+      this.serve();
+    }, waitMs);
+    // Whoever waits for a turn keeps the process alive; a hold alone need not.
+    if (this.state.waiting === 0) this.timer.unref();
+  }
+
+  close(): void {
+    if (this.timer) clearTimeout(this.timer);
+  }
+
+  private holdForAll(waitMs: number): void {
+    this.ownHoldUntil = Math.max(this.ownHoldUntil, performance.now() + waitMs);
+    this.hold(waitMs);
+    this.onHold();
+  }
+
+  private get limit(): number {
+    return Math.min(this.window.limit, this.allowance);
+  }
+
+  private serve(): void {
+    if (performance.now() < this.heldUntil) {
+      this.timer?.ref();
+      return;
+    }
+    while (this.inFlight < this.limit) {
+      const waiter = takeFirst(this.refusedOnce) ?? takeFirst(this.fresh);
+      if (!waiter) return;
+      this.inFlight += 1;
+      waiter.grant();
+    }
+  }
+}
+
+function takeFirst(queue: Set<Waiter>): Waiter | null {
+  for (const waiter of queue) {
+    queue.delete(waiter);
+    return waiter;
+  }
+  return null;
+}
+
+/** With up to a quarter less, so that processes do not knock together. */
+function backoffMs(cutCount: number): number {
+  return Math.min(LONGEST_HOLD_MS, FIRST_HOLD_MS * 2 ** (cutCount - 1)) * (1 - Math.random() / 4);
+}

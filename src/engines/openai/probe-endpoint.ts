@@ -1,0 +1,110 @@
+import { DomainError } from '../../core/errors';
+import { listAt, objectIn, textAt } from './answer-fields';
+import type { EndpointAddress } from './endpoint-address';
+import { namesVersion, parseEndpointUrl } from './endpoint-address';
+import type { HttpAnswer } from './http-exchange';
+import { getOnce } from './http-get';
+import { nearestNames } from './nearest-names';
+import type { Destination } from './refusals';
+import { refusalError, serverError } from './refusals';
+import { endpointHeaders } from './request-headers';
+
+export interface ProbeEndpointOptions {
+  readonly url: string;
+  readonly apiKey?: string | undefined;
+  readonly model: string;
+  /** Default ten seconds. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface EndpointProbe {
+  /** What the endpoint serves; null where it does not list its models, so that the model is not checked. */
+  readonly models: readonly string[] | null;
+}
+
+const TIMEOUT_MS = 10_000;
+const PATH = '/models';
+const MOST_NAMES = 5;
+
+/**
+ * Asks an endpoint for its list of models, which costs nothing: whether it is there, takes the key and serves the model.
+ * Throws `unreachable`, `unauthorized`, `unknown-model` or `request-failed`, each with its remedy.
+ */
+export async function probeEndpoint(options: ProbeEndpointOptions): Promise<EndpointProbe> {
+  const address = parseEndpointUrl(options.url);
+  const to: Destination = { address, path: PATH, model: options.model, apiKey: options.apiKey };
+  const answer = await get(to, options);
+  if (answer.status === 404 || answer.status === 405) return withoutList(to, options);
+  const models = modelsIn(answer, to);
+  checkServed(models, to);
+  return { models };
+}
+
+async function get({ address, apiKey }: Destination, options: ProbeEndpointOptions): Promise<HttpAnswer> {
+  const timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
+  const url = `${address.origin}${address.prefix}${PATH}${address.search}`;
+  const outcome = await getOnce({ url, headers: endpointHeaders(apiKey), timeoutMs });
+  switch (outcome.kind) {
+    case 'answer':
+      return outcome;
+    case 'timeout':
+      throw unreachable(address, `no answer within ${timeoutMs / 1000} s`);
+    case 'too-large':
+      throw unreachable(address, 'its answer has no end');
+    case 'failure':
+      throw unreachable(address, outcome.reason, outcome.cause);
+  }
+}
+
+/** Not every server has the list; but most that seem to lack it are asked at the wrong address. */
+async function withoutList(to: Destination, options: ProbeEndpointOptions): Promise<EndpointProbe> {
+  if (namesVersion(to.address)) return { models: null };
+  const below = parseEndpointUrl(`${to.address.shown}/v1${to.address.search}`);
+  const answer = await get({ ...to, address: below }, options).catch(() => null);
+  const isThere = answer !== null && answer.status !== 404 && answer.status !== 405;
+  throw new DomainError(
+    'request-failed',
+    isThere
+      ? `${to.address.shown} has no list of models, but ${below.shown} does. Give ${below.shown} as the endpoint's URL.`
+      : `${to.address.shown}${PATH} answers 404. Give the URL that /chat/completions is appended to; most end in /v1.`,
+    { category: 'user' },
+  );
+}
+
+function modelsIn(answer: HttpAnswer, to: Destination): string[] {
+  const { status, text } = answer;
+  const location = answer.headers['location'];
+  if (status < 200 || status > 299) {
+    throw refusalError({ status, text, location: typeof location === 'string' ? location : undefined }, to);
+  }
+  const list = objectIn(text);
+  if (!list)
+    throw serverError("answers with something that is no JSON object. Check the endpoint's URL.", to);
+  return [...listAt(list, 'data'), ...listAt(list, 'models')]
+    .map((row) => (typeof row === 'string' ? row : (textAt(row, 'id') ?? textAt(row, 'name'))))
+    .filter((name) => name !== null);
+}
+
+function checkServed(models: readonly string[], { address, model }: Destination): void {
+  // An empty list is a server that lists nothing, and not one that serves nothing.
+  if (models.length === 0 || models.some((name) => isSameModel(name, model))) return;
+  const nearest = nearestNames(model, models, MOST_NAMES);
+  const more = models.length > nearest.length ? ` (${models.length} in all)` : '';
+  throw new DomainError(
+    'unknown-model',
+    `The endpoint at ${address.shown} does not serve "${model}". It serves ${nearest.join(', ')}${more}.`,
+  );
+}
+
+/** Ollama leaves out the tag `latest`, Gemini the folder of its names. */
+function isSameModel(listed: string, asked: string): boolean {
+  return [asked, `${asked}:latest`, `models/${asked}`].includes(listed);
+}
+
+function unreachable(address: EndpointAddress, reason: string, cause?: unknown): DomainError {
+  return new DomainError(
+    'unreachable',
+    `The endpoint at ${address.shown} cannot be reached (${reason}). Check that it is up and that the URL is right.`,
+    { retryable: true, cause },
+  );
+}

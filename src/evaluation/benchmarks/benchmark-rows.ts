@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DomainError } from '../../core/errors';
+import type { HubAccess } from '../../datasets/hub-dataset';
+import type { RowStream } from '../../datasets/read-rows';
+import { streamRows } from '../../datasets/read-rows';
+import type { Row } from '../graders/row-grader';
+import type { HubRows } from './benchmark';
+
+export interface BenchmarkRows {
+  readonly rows: readonly Row[];
+  /** Where they came from, for the record. */
+  readonly source: string;
+}
+
+/** Reads the rows of a benchmark that are not made by code. */
+export interface ReadBenchmarkRows {
+  (benchmark: string, data: HubRows): Promise<BenchmarkRows>;
+  /** One after another, however many there are; without it all are read at once. */
+  readonly stream?: (benchmark: string, data: HubRows) => Promise<RowStream>;
+}
+
+export interface BenchmarkRowsPlaces {
+  readonly hub: HubAccess;
+  /** Holds `<benchmark>/data.jsonl` (EVERSTEP_DATA_DIR); goes before the hub. */
+  readonly dataFolder?: string;
+}
+
+export function createBenchmarkRowReader({ hub, dataFolder }: BenchmarkRowsPlaces): ReadBenchmarkRows {
+  const stream = async (benchmark: string, data: HubRows): Promise<RowStream> => {
+    const { local = [join(benchmark, 'data.jsonl')], completeFrom } = data;
+    const places = dataFolder === undefined ? [] : local.map((name) => join(dataFolder, name));
+    const path = places.find((place) => existsSync(place));
+    const stream =
+      path === undefined
+        ? await streamFromHub(data, hub).catch((error: unknown) => {
+            throw withPlace(
+              error,
+              local.map((name) => join(dataFolder ?? 'EVERSTEP_DATA_DIR', name)),
+              dataFolder,
+            );
+          })
+        : await streamRows({ path });
+    if (!completeFrom) return stream;
+    const beside = path ?? places[0];
+    return completed(stream, await completeFrom(beside === undefined ? null : dirname(beside)));
+  };
+  const read = async (benchmark: string, data: HubRows): Promise<BenchmarkRows> => {
+    const { rows, source } = await stream(benchmark, data);
+    return { rows: await collect(rows), source };
+  };
+  return Object.assign(read, { stream });
+}
+
+/** What is said of any dataset ends with a remedy that a benchmark has another way for. */
+const PLAIN_REMEDY = ' Or save the files and give their path.';
+
+function withPlace(error: unknown, places: readonly string[], dataFolder: string | undefined): unknown {
+  if (!(error instanceof DomainError)) return error;
+  const where = `Or put its rows at ${places.join(' or ')}`;
+  const remedy = dataFolder === undefined ? `${where}; that variable names a folder of data.` : `${where}.`;
+  const { code, retryable, category } = error;
+  const options = { retryable, cause: error, ...(category && { category }) };
+  return new DomainError(code, `${error.message.replace(PLAIN_REMEDY, '')} ${remedy}`, options);
+}
+
+function completed({ rows, ...stream }: RowStream, complete: (row: Row) => Row): RowStream {
+  return {
+    ...stream,
+    rows: (async function* () {
+      for await (const row of rows) yield complete(row);
+    })(),
+  };
+}
+
+async function collect(stream: AsyncIterable<Row>): Promise<Row[]> {
+  const rows: Row[] = [];
+  for await (const row of stream) rows.push(row);
+  return rows;
+}
+
+/** All subsets are there before the first row is given. */
+async function streamFromHub(data: HubRows, access: HubAccess): Promise<RowStream> {
+  const parts: { readonly config: string | undefined; readonly stream: RowStream }[] = [];
+  for (const config of data.configs ?? [undefined]) {
+    const stream = await streamRows({
+      hub: data.hub,
+      split: data.split,
+      ...(config !== undefined && { config }),
+      ...(data.revision !== null && { revision: data.revision }),
+      ...(data.files !== undefined && { file: data.files }),
+      ...access,
+    });
+    parts.push({ config, stream });
+  }
+  return {
+    rows: (async function* () {
+      for (const { config, stream } of parts) {
+        for await (const row of stream.rows) yield withConfig(row, data.configField, config);
+      }
+    })(),
+    source: parts.map(({ stream }) => stream.source).join(', '),
+  };
+}
+
+function withConfig(row: Row, field: string | undefined, config: string | undefined): Row {
+  return field === undefined || config === undefined ? row : { ...row, [field]: config };
+}

@@ -1,0 +1,35 @@
+/** Names of the catalogue, for commands that need no more of it: its graders take longer to load than most commands to run. */
+export const CATALOGUE_NAMES: ReadonlySet<string> = new Set([
+  'arithmetic',
+  'gsm8k',
+  'math500',
+  'aime_2025',
+  'aime_2026',
+  'hmmt_feb_2025',
+  'hmmt_nov_2025',
+  'mmlu_pro',
+  'mmlu_redux',
+  'gpqa',
+  'supergpqa',
+  'ceval',
+  'ifeval',
+  'longbench',
+  'humaneval',
+  'mbpp',
+  'mbpp_full',
+  'livecodebench',
+  'livecodebench_full',
+  'bfcl',
+  'bfcl_tools',
+  'bfcl_simple',
+  'bfcl_multiple',
+  'bfcl_parallel',
+  'bfcl_parallel_multiple',
+  'bfcl_irrelevance',
+  'bfcl_live',
+  'arena_hard',
+  'arena_hard_v2',
+]);
+
+/** Those whose answers only a model can judge. */
+export const JUDGED_NAMES: ReadonlySet<string> = new Set(['arena_hard', 'arena_hard_v2']);

@@ -1,0 +1,106 @@
+import { dirname, resolve } from 'node:path';
+import { DomainError } from '../../core/errors';
+import type { MessageEnvironment } from '../../core/environment';
+import type { Example } from '../example';
+import { makeExampleId } from '../example';
+import type { Grader } from '../graders/grader';
+import type { Benchmark } from './benchmark';
+import { GENERATION } from './benchmark';
+import type { BenchmarkInput, ExampleInput } from './benchmark-input';
+import { isBenchmarkInput, isEnvironment, isExampleInput, problemOf } from './benchmark-input';
+import { declarePythonGrader } from '../python/python-grader';
+import { graderFromFunction } from './grader-function';
+
+interface InputOrigin {
+  readonly name: string;
+  /** The file it came from, and its hash; null for one registered by code. */
+  readonly file: string | null;
+  readonly hash: string | null;
+}
+
+const NAME = /^[a-z0-9][a-z0-9_]{0,63}$/i;
+
+/** A benchmark of a plug-in or of code, checked and completed. */
+export function completeBenchmark(input: unknown, origin: InputOrigin): Benchmark {
+  const { name } = origin;
+  if (!NAME.test(name)) throw refusal(origin, 'needs a name of letters, digits and "_", at most 64');
+  const problem = problemOf(input);
+  if (problem !== null || !isBenchmarkInput(input)) throw refusal(origin, problem ?? 'is no benchmark');
+  const { data } = input;
+  return {
+    name,
+    ...describe(name, input),
+    data: 'path' in data ? { path: besides(origin.file, data.path) } : data,
+    toExample: (row, index) => completeExample(input.toExample(row, index), origin),
+    generation: { ...GENERATION, ...input.generation },
+    grader: graderOf(input, origin),
+    ...(input.environment && {
+      environment: (example: Example) => environmentOf(input.environment?.(example), origin),
+    }),
+  };
+}
+
+type Description = Pick<Benchmark, 'version' | 'description' | 'comparableWith' | 'orderSeed'> &
+  Partial<Pick<Benchmark, 'systemPrompt' | 'metric'>>;
+
+function describe(name: string, input: BenchmarkInput): Description {
+  const { systemPrompt, metric, orderSeed = null, version = 1 } = input;
+  const { description = `Benchmark "${name}"`, comparableWith = 'Nothing published.' } = input;
+  return {
+    version,
+    description,
+    comparableWith,
+    orderSeed,
+    ...(systemPrompt !== undefined && { systemPrompt }),
+    ...(metric !== undefined && { metric }),
+  };
+}
+
+function besides(file: string | null, path: string): string {
+  return file === null ? resolve(path) : resolve(dirname(file), path);
+}
+
+function completeExample(given: unknown, origin: InputOrigin): Example | null {
+  if (given === null || given === undefined) return null;
+  if (!isExampleInput(given)) {
+    throw refusal(origin, 'toExample: must return { prompt, target } or { messages, target }, or null');
+  }
+  const { row, cluster, target = null } = given;
+  return {
+    ...conversationOf(given, origin.name),
+    target,
+    ...(row && { row }),
+    ...(cluster !== undefined && { cluster }),
+  };
+}
+
+function conversationOf(
+  { prompt, messages = [{ role: 'user', content: prompt ?? '' }], id }: ExampleInput,
+  benchmark: string,
+): Pick<Example, 'id' | 'messages'> {
+  return { id: id ?? makeExampleId(benchmark, prompt ?? JSON.stringify(messages)), messages };
+}
+
+function graderOf({ grader, version = 1 }: BenchmarkInput, { name, hash }: InputOrigin): Grader {
+  const stamp = `${name}@${hash?.slice(0, 16) ?? String(version)}`;
+  if (typeof grader === 'function') return graderFromFunction({ name, version: stamp, judge: grader });
+  if (grader && 'python' in grader && !('grade' in grader)) return declarePythonGrader(grader, stamp);
+  return grader ?? { name, version: stamp, grade: () => judgedElsewhere(name) };
+}
+
+function judgedElsewhere(name: string): never {
+  throw new DomainError('bad-plugin', `Benchmark "${name}" is judged by its environment, not by a grader.`);
+}
+
+function environmentOf(given: unknown, origin: InputOrigin): MessageEnvironment {
+  if (isEnvironment(given)) return given;
+  throw refusal(origin, 'environment: must return an object with initialObservation and step');
+}
+
+function refusal({ name, file }: InputOrigin, what: string): DomainError {
+  const where = file === null ? 'registerBenchmark' : `plugins: ${file}`;
+  return new DomainError(
+    'bad-plugin',
+    `${where}: benchmark "${name}" ${what}. See examples/custom-benchmark for one that works.`,
+  );
+}

@@ -1,0 +1,51 @@
+import { DomainError } from '../../core/errors';
+import { placeOfRow } from '../../datasets/row-place';
+import type { Example } from '../example';
+import type { Row } from '../graders/row-grader';
+import type { Benchmark } from './benchmark';
+
+export interface RowOrigin {
+  /** From 0, in the order of the rows. */
+  readonly index: number;
+  /** Where the rows came from. */
+  readonly source: string;
+}
+
+/** The example of a row. A row of another shape is refused by benchmark, file and line. */
+export function exampleOfRow(
+  benchmark: Pick<Benchmark, 'name' | 'toExample'>,
+  row: Row,
+  { index, source }: RowOrigin,
+): Example | null {
+  return namingRow({ name: benchmark.name, row, index, source }, () => {
+    try {
+      return benchmark.toExample(row, index);
+    } catch (error) {
+      // What a declaration stumbles over is the row it was given.
+      throw error instanceof DomainError ? error : new DomainError('bad-dataset', messageOf(error));
+    }
+  });
+}
+
+export interface NamedRow extends RowOrigin {
+  /** Of the benchmark or task. */
+  readonly name: string;
+  readonly row: Row;
+}
+
+/** Says of a refused row which one it is. */
+export function namingRow<Value>({ name, row, index, source }: NamedRow, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'bad-dataset') throw error;
+    const place = placeOfRow(row) ?? `${source} row ${index + 1}`;
+    const reason = error.message.replace(/^example: /, '');
+    throw new DomainError('bad-dataset', `${name}: ${place}: ${reason}`, { cause: error });
+  }
+}
+
+function messageOf(error: unknown): string {
+  const isError = typeof error === 'object' && error !== null && 'message' in error;
+  return isError ? String(error.message) : String(error);
+}

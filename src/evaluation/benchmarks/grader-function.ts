@@ -1,0 +1,33 @@
+import type { Example } from '../example';
+import type { Grader, Score } from '../graders/grader';
+
+interface FunctionGrader {
+  readonly name: string;
+  readonly version: string;
+  readonly judge: (completion: string, example: Example) => unknown;
+}
+
+/** A grader from a function that returns 0…1, a boolean or a whole score. */
+export function graderFromFunction({ name, version, judge }: FunctionGrader): Grader {
+  return {
+    name,
+    version,
+    async grade(completion, example) {
+      return scoreFrom(await judge(completion, example), completion);
+    },
+  };
+}
+
+/** The function may be plain JavaScript and return anything; what is no number from 0 to 1 is refused later. */
+function scoreFrom(given: unknown, completion: string): Score {
+  if (typeof given === 'number' || typeof given === 'boolean') {
+    return { value: Number(given), answer: completion.trim() || null };
+  }
+  return isScore(given) ? given : { value: NaN, answer: null };
+}
+
+function isScore(given: unknown): given is Score {
+  if (typeof given !== 'object' || given === null || !('value' in given)) return false;
+  const answer = 'answer' in given ? given.answer : undefined;
+  return typeof given.value === 'number' && (answer === null || typeof answer === 'string');
+}

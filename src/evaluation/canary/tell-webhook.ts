@@ -1,0 +1,82 @@
+import type { CanaryReport, CanaryWebhook } from '../../core/canary';
+import { alarmLines } from '../../core/canary';
+import { isWebhookVariable, refuseWebhookAddress } from '../../core/canary-webhook';
+import { DomainError } from '../../core/errors';
+
+export interface WebhookMessage {
+  readonly webhook: CanaryWebhook;
+  readonly report: CanaryReport;
+}
+
+/** The value of a variable of this process; undefined where it is not set. */
+export type WebhookValues = (name: string) => string | undefined;
+
+const ANSWER_LIMIT_MS = 10_000;
+
+/**
+ * Posts an alarm. `text` is what chat services show; the rest is for programs.
+ *
+ * The answer is not read, and no redirect is followed: headers may be secret.
+ */
+export async function tellWebhook(
+  { webhook, report }: WebhookMessage,
+  valueOf: WebhookValues,
+  signal: AbortSignal,
+): Promise<void> {
+  const address = addressOf(webhook, valueOf);
+  const headers = headersOf(webhook, valueOf);
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]);
+  const response = await post(address, { headers, body: JSON.stringify(messageOf(report)), signal: limit });
+  await response.body?.cancel();
+  if (response.ok) return;
+  const { status } = response;
+  throw new DomainError('request-failed', `The webhook at ${hostOf(address)} answered ${status}.`, {
+    retryable: status === 408 || status === 429 || status >= 500,
+  });
+}
+
+function messageOf(report: CanaryReport) {
+  const text = [`Canary ${report.schedule} alarms (${report.at}).`, ...alarmLines(report)].join('\n');
+  return { text, type: 'everstep.canary.alarm', ...report };
+}
+
+async function post(
+  address: string,
+  request: { readonly headers: Record<string, string>; readonly body: string; readonly signal: AbortSignal },
+): Promise<Response> {
+  try {
+    return await fetch(address, { method: 'POST', redirect: 'manual', ...request });
+  } catch {
+    // What fetch says may hold the address, which may be secret.
+    throw new DomainError('unreachable', `The webhook at ${hostOf(address)} does not answer.`, {
+      retryable: true,
+    });
+  }
+}
+
+function addressOf({ url }: CanaryWebhook, valueOf: WebhookValues): string {
+  const address = url.type === 'address' ? url.value : valueIn(url.value, valueOf);
+  const problem = refuseWebhookAddress(address);
+  if (problem === null) return address;
+  throw new DomainError('bad-config', problem);
+}
+
+function headersOf({ headers }: CanaryWebhook, valueOf: WebhookValues): Record<string, string> {
+  const given: Record<string, string> = { 'content-type': 'application/json' };
+  for (const [name, variable] of Object.entries(headers)) given[name] = valueIn(variable, valueOf);
+  return given;
+}
+
+/** A schedule may read no other variable of the worker, whoever made it. */
+function valueIn(name: string, valueOf: WebhookValues): string {
+  const value = isWebhookVariable(name) ? valueOf(name) : undefined;
+  if (value !== undefined) return value;
+  throw new DomainError(
+    'bad-config',
+    `${name} is not set where the workers run. Set it there, and start them anew.`,
+  );
+}
+
+function hostOf(address: string): string {
+  return new URL(address).host;
+}

@@ -1,0 +1,129 @@
+import { DomainError } from '../../core/errors';
+import { benjaminiHochberg, holm } from '../../core/statistics/multiple-comparisons';
+import { locateResults } from '../../stores/eval-places';
+import { refuseDisjoint, warningsOf } from './comparison-warnings';
+import type { RawComparison } from './compare-scores';
+import { compareScores } from './compare-scores';
+import type { CompareOptions, ComparisonReport, Correction, DetailedComparison } from './comparison';
+import type { ExampleScores } from './example-scores';
+import { readExampleScores } from './example-scores';
+import type { Candidate, SharedBenchmark } from './shared-benchmarks';
+import { candidateAt, sharedBenchmarks } from './shared-benchmarks';
+import { verdictOf } from './verdict';
+
+const ADJUST: Readonly<Record<Correction, (pValues: readonly number[]) => number[]>> = {
+  holm,
+  bh: benjaminiHochberg,
+  none: (pValues) => [...pValues],
+};
+
+export interface CompareManyOptions extends CompareOptions {
+  /** Every pair, instead of the first with each other. */
+  readonly allPairs?: boolean;
+}
+
+type ReadScores = (candidate: Candidate, benchmark: string) => Promise<ExampleScores>;
+
+interface PairResult {
+  readonly a: string;
+  readonly b: string;
+  readonly benchmark: string;
+  readonly raw: RawComparison;
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Compares two results on the benchmarks and examples they share, with paired statistics.
+ *
+ * `a` and `b` are folders, or with `store` names of eval runs, `RUN@STEP` or `RUN`. Examples are paired by their id, which is
+ * made of their content, never by their place in the file. Throws where nothing is shared, or a file is torn.
+ */
+export function compareResults(
+  a: string,
+  b: string,
+  options: CompareOptions = {},
+): Promise<ComparisonReport> {
+  return compareMany([a, b], options);
+}
+
+/** The same for more than two: the first with each other, or all pairs. p-values are corrected over all of them. */
+export async function compareMany(
+  names: readonly string[],
+  { allPairs = false, ...options }: CompareManyOptions = {},
+): Promise<ComparisonReport> {
+  if (names.length < 2) {
+    throw new DomainError('bad-config', 'Name two results or more, e.g. everstep compare run@0 run@100.');
+  }
+  const candidates: Candidate[] = [];
+  for (const name of names)
+    candidates.push(await candidateAt(await locateResults(name, options.store ?? null)));
+  const read = rememberScores(options.completedOnly ?? false);
+  const results: PairResult[] = [];
+  const warnings: string[] = [];
+  for (const [first, second] of pairsOf(candidates, allPairs)) {
+    const shared = sharedBenchmarks(first, second, options.benchmarks);
+    warnings.push(...shared.warnings);
+    for (const benchmark of shared.benchmarks) {
+      results.push(await compareBenchmark([first, second], benchmark, read));
+    }
+  }
+  warnings.push(...results.flatMap((result) => result.warnings));
+  return {
+    comparisons: withVerdicts(results, options.correction ?? 'holm'),
+    places: candidates.map(({ place: { label, folder } }) => ({ label, folder })),
+    warnings: [...new Set(warnings)],
+  };
+}
+
+function pairsOf(candidates: readonly Candidate[], allPairs: boolean): [Candidate, Candidate][] {
+  const firsts = allPairs ? candidates : candidates.slice(0, 1);
+  return firsts.flatMap((first, index) =>
+    candidates.slice(index + 1).map((second): [Candidate, Candidate] => [first, second]),
+  );
+}
+
+/** The first result is read once, however many it is compared with. */
+function rememberScores(completedOnly: boolean): ReadScores {
+  const known = new Map<string, Promise<ExampleScores>>();
+  return ({ place }, benchmark) => {
+    const key = JSON.stringify([place.folder, benchmark]);
+    const scores = known.get(key) ?? readExampleScores(place.folder, benchmark, { completedOnly });
+    known.set(key, scores);
+    return scores;
+  };
+}
+
+async function compareBenchmark(
+  [first, second]: readonly [Candidate, Candidate],
+  benchmark: SharedBenchmark,
+  read: ReadScores,
+): Promise<PairResult> {
+  const a = { label: first.place.label, ...(await read(first, benchmark.inA)) };
+  const b = { label: second.place.label, ...(await read(second, benchmark.inB)) };
+  const raw =
+    compareScores(a.scores, b.scores, {
+      higherIsBetter: a.result.higher_is_better,
+      clusters: new Map([...b.clusters, ...a.clusters]),
+    }) ?? refuseDisjoint(benchmark.inA, a, b);
+  const warnings = warningsOf({ benchmark: benchmark.inA, a, b, sharedCount: raw.n });
+  return { a: a.label, b: b.label, benchmark: benchmark.inA, raw, warnings };
+}
+
+function withVerdicts(results: readonly PairResult[], correction: Correction): DetailedComparison[] {
+  const adjust = ADJUST[correction];
+  const adjusted = adjust(results.map(({ raw }) => raw.pValue));
+  const decisions = adjust(results.map(({ raw }) => raw.decisionPValue));
+  return results.map(({ a, b, benchmark, raw }, index) => {
+    const pAdjusted = adjusted[index] ?? NaN;
+    const facts = { a, b, pAdjusted, decisionAdjusted: decisions[index] ?? NaN };
+    const comparisonCount = correction === 'none' ? 1 : results.length;
+    const { n, scoreA, scoreB, difference, standardError, z, pValue, interval } = raw;
+    const { mcnemar, wins, losses, ties, flipped, clusterCount } = raw;
+    return {
+      ...{ a, b, benchmark, n, scoreA, scoreB, difference, standardError, z, pValue, pAdjusted, interval },
+      ...{ mcnemar, wins, losses, ties, verdict: verdictOf(raw, { ...facts, comparisonCount }) },
+      ...(clusterCount !== undefined && { clusterCount }),
+      flipped,
+    };
+  });
+}

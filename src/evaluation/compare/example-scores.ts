@@ -1,0 +1,96 @@
+import { join } from 'node:path';
+import { DomainError } from '../../core/errors';
+import type { StoredResult, StoredTrajectory } from '../../stores/eval-store';
+import { benchmarkFolder, isTruncated, loadResult, streamTrajectories } from '../../stores/eval-store';
+
+/** The score of each example of one benchmark, averaged over its samples. */
+export interface ExampleScores {
+  readonly result: StoredResult;
+  readonly scores: ReadonlyMap<string, number>;
+  /** What examples hang on together, by example; empty where nothing says so. */
+  readonly clusters: ReadonlyMap<string, string>;
+  /** Examples with samples that failed or were cut. */
+  readonly incompleteCount: number;
+  /** Whether such samples are left out; else they count as scored. */
+  readonly isCompletedOnly: boolean;
+  readonly malformedCount: number;
+}
+
+export interface ScoreOptions {
+  readonly completedOnly: boolean;
+}
+
+interface Tally {
+  total: number;
+  count: number;
+  isIncomplete: boolean;
+  cluster?: string;
+}
+
+/** Reads one benchmark of a folder. Memory grows with the number of examples, not with the length of their texts. */
+export async function readExampleScores(
+  folder: string,
+  benchmark: string,
+  { completedOnly }: ScoreOptions,
+): Promise<ExampleScores> {
+  const result = await loadResult(folder, benchmark);
+  if (result === null) {
+    const file = join(folder, benchmark, 'result.json');
+    throw new DomainError('bad-dataset', `${file} cannot be read. Evaluate again to write it anew.`);
+  }
+  const tallies = new Map<string, Tally>();
+  let malformedCount = 0;
+  let rowCount = 0;
+  const onMalformed = () => malformedCount++;
+  for (const trajectory of streamTrajectories(benchmarkFolder(folder, benchmark), { onMalformed })) {
+    rowCount++;
+    addTo(tallies, trajectory, completedOnly);
+  }
+  refuseTorn(join(folder, benchmark), result, { rowCount, exampleCount: tallies.size });
+  const counted = [...tallies].filter(([, { count }]) => count > 0);
+  return {
+    result,
+    scores: new Map(counted.map(([id, { total, count }]) => [id, total / count])),
+    clusters: new Map(
+      counted.flatMap(([id, { cluster }]) => (cluster === undefined ? [] : [[id, cluster] as const])),
+    ),
+    incompleteCount: [...tallies.values()].filter(({ isIncomplete }) => isIncomplete).length,
+    malformedCount,
+    isCompletedOnly: completedOnly,
+  };
+}
+
+function addTo(tallies: Map<string, Tally>, trajectory: StoredTrajectory, completedOnly: boolean): void {
+  const tally = tallies.get(trajectory.example_id) ?? { total: 0, count: 0, isIncomplete: false };
+  tallies.set(trajectory.example_id, tally);
+  const cluster = trajectory.logs['cluster'];
+  if (typeof cluster === 'string') tally.cluster = cluster;
+  // No judge's verdict could be read: it has no score.
+  const isUnscored = trajectory.metrics['unparsed'] === 1;
+  const isIncomplete = isUnscored || trajectory.error !== null || isTruncated(trajectory);
+  if (isIncomplete) tally.isIncomplete = true;
+  if (isUnscored || (isIncomplete && completedOnly)) return;
+  tally.total += trajectory.reward;
+  tally.count++;
+}
+
+/** Fewer rows than the result was made of would compare another score than the one that was reported. */
+function refuseTorn(
+  folder: string,
+  { num_examples }: StoredResult,
+  { rowCount, exampleCount }: { readonly rowCount: number; readonly exampleCount: number },
+): void {
+  const file = join(folder, 'trajectories.jsonl');
+  if (rowCount === 0) {
+    throw new DomainError(
+      'bad-dataset',
+      `${file} has no trajectories, so nothing can be paired by example. Evaluate again, saving them.`,
+    );
+  }
+  if (rowCount >= num_examples || exampleCount >= num_examples) return;
+  throw new DomainError(
+    'bad-dataset',
+    `${file} has ${rowCount} readable trajectories, and its result.json counts ${num_examples} examples: it is torn. ` +
+      'Evaluate again to complete it.',
+  );
+}

@@ -1,0 +1,82 @@
+import { DomainError } from '../../core/errors';
+import type { BenchmarkFolders, EvalPlace } from '../../stores/eval-places';
+import { listBenchmarks } from '../../stores/eval-places';
+
+/** One side of a comparison: where it lies and what is there. */
+export interface Candidate extends BenchmarkFolders {
+  readonly place: EvalPlace;
+}
+
+/** A benchmark's folder name on either side; they differ only where two folders were named one by one. */
+export interface SharedBenchmark {
+  readonly inA: string;
+  readonly inB: string;
+}
+
+export interface SharedBenchmarks {
+  readonly benchmarks: readonly SharedBenchmark[];
+  readonly warnings: readonly string[];
+}
+
+export async function candidateAt(place: EvalPlace): Promise<Candidate> {
+  const { finished, unfinished } = await listBenchmarks(place.folder);
+  const isMeant = (name: string) => place.benchmark === null || name === place.benchmark;
+  return { place, finished: finished.filter(isMeant), unfinished: unfinished.filter(isMeant) };
+}
+
+/** Benchmarks finished on both sides; those that were asked for by name must be among them. */
+export function sharedBenchmarks(
+  a: Candidate,
+  b: Candidate,
+  wanted: readonly string[] | undefined,
+): SharedBenchmarks {
+  const benchmarks = matchNames(a, b).filter(({ inA }) => wanted === undefined || isWanted(inA, wanted));
+  const missing = (wanted ?? []).filter((name) => !benchmarks.some(({ inA }) => isWanted(inA, [name])));
+  if (benchmarks.length > 0 && missing.length === 0) {
+    return { benchmarks, warnings: wanted === undefined ? leftOut(a, b) : [] };
+  }
+  const what = missing.length > 0 ? `${missing.join(', ')} on both sides` : 'no finished benchmark in common';
+  throw new DomainError(
+    'bad-config',
+    `${a.place.label} and ${b.place.label} have ${missing.length > 0 ? 'not ' : ''}${what}. ${contentsOf(a)}; ${contentsOf(b)}.`,
+  );
+}
+
+function matchNames(a: Candidate, b: Candidate): SharedBenchmark[] {
+  const [onlyA] = a.finished;
+  const [onlyB] = b.finished;
+  if (a.place.benchmark !== null && b.place.benchmark !== null) {
+    return onlyA === undefined || onlyB === undefined ? [] : [{ inA: onlyA, inB: onlyB }];
+  }
+  return a.finished.filter((name) => b.finished.includes(name)).map((name) => ({ inA: name, inB: name }));
+}
+
+/** Names are written with underscores; hyphens are accepted. */
+function isWanted(name: string, wanted: readonly string[]): boolean {
+  return wanted.some((text) => text === name || text.replaceAll('-', '_') === name);
+}
+
+function leftOut(a: Candidate, b: Candidate): string[] {
+  return [...onlyIn(a, b), ...onlyIn(b, a), ...unfinishedIn(a), ...unfinishedIn(b)];
+}
+
+function onlyIn(one: Candidate, other: Candidate): string[] {
+  if (one.place.benchmark !== null || other.place.benchmark !== null) return [];
+  const names = one.finished.filter((name) => ![...other.finished, ...other.unfinished].includes(name));
+  return names.length === 0
+    ? []
+    : [`${one.place.label} has ${names.join(', ')}, which ${other.place.label} has not: not compared.`];
+}
+
+function unfinishedIn({ place, unfinished }: Candidate): string[] {
+  if (unfinished.length === 0) return [];
+  return [`${place.label} has not finished ${unfinished.join(', ')} (no result.json): not compared.`];
+}
+
+function contentsOf({ place, finished, unfinished }: Candidate): string {
+  const parts = [
+    ...(finished.length > 0 ? [finished.join(', ')] : []),
+    ...(unfinished.length > 0 ? [`${unfinished.join(', ')} (not finished)`] : []),
+  ];
+  return `${place.folder} has ${parts.length === 0 ? 'none' : parts.join(', ')}`;
+}

@@ -1,0 +1,107 @@
+import type { EvaluatorConfig } from '../../config/evaluation-config';
+import type { EngineSource, JudgeSource } from '../../core/benchmark-run';
+import type { Message } from '../../core/conversation';
+import { DomainError } from '../../core/errors';
+import type { CellScore } from '../../core/run';
+import type { GenerationDefaults } from '../benchmarks/benchmark';
+import { GENERATION } from '../benchmarks/benchmark';
+import { digestOf } from '../digest';
+import { BASELINE_STAGE } from '../judges/baseline-stage';
+import { requireJudges } from '../judges/find-judge';
+import { judgedGrader, judgeIdentity } from '../judges/judged-grader';
+import type { Opponent } from '../judges/methods/pairwise';
+import { pairwise } from '../judges/methods/pairwise';
+import type { CellWork, EvaluationDependencies } from './evaluation-context';
+import { datasetExamples, generationOf, scoreCell, subjectOf } from './graded-cell';
+
+type ComparisonConfig = Extract<EvaluatorConfig, { type: 'comparison' }>;
+
+/** How often completions are preferred to those of a baseline, judged in both orders; a half where they are alike. */
+export async function evaluateComparison(
+  dependencies: EvaluationDependencies,
+  config: ComparisonConfig,
+  work: CellWork,
+): Promise<CellScore[]> {
+  const generation = generationOf(config, GENERATION);
+  const opponent = await opponentOf(dependencies, { config, generation, work });
+  const grader = judgedGrader(pairwise({ opponent, by: config.by }));
+  const subject = subjectOf(dependencies, { grader, generation, systemPrompt: config.systemPrompt }, work);
+  const cell = {
+    examples: await datasetExamples(dependencies, config),
+    subject,
+    version: 1,
+    concurrency: config.concurrency,
+    metric: 'win_rate',
+    judges: await requireJudges(grader, config.judge, dependencies),
+  };
+  return scoreCell(dependencies, cell, work);
+}
+
+interface OpponentParts {
+  readonly config: ComparisonConfig;
+  readonly generation: GenerationDefaults;
+  readonly work: CellWork;
+}
+
+async function opponentOf(
+  dependencies: EvaluationDependencies,
+  { config, generation, work }: OpponentParts,
+): Promise<Opponent> {
+  const { baseline, systemPrompt, concurrency } = config;
+  if (baseline === 'target') return TARGET;
+  const source: JudgeSource = {
+    model: await baselineModel(dependencies, baseline, work),
+    ...generation,
+    concurrency,
+    timeoutSeconds: (dependencies.timeoutMs ?? TIMEOUT_MS) / 1000,
+  };
+  return sampledOpponent(source, systemPrompt);
+}
+
+const TIMEOUT_MS = 300_000;
+
+/** The replies that the dataset holds. */
+const TARGET: Opponent = {
+  stamp: 'target',
+  answerFor(_desk, { id, target }) {
+    if (target !== null) return Promise.resolve(target);
+    throw new DomainError(
+      'bad-dataset',
+      `Example "${id}" has no reply to compare with. End each conversation with one, or set baseline: base.`,
+      { category: 'user' },
+    );
+  },
+};
+
+/** A model, asked as the one that is measured; its answers are kept for the next step's comparison. */
+function sampledOpponent(source: JudgeSource, systemPrompt: string | undefined): Opponent {
+  const system: Message[] = systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
+  return {
+    stamp: digestOf([judgeIdentity(source), systemPrompt ?? null]).slice(0, 12),
+    answerFor: (desk, { messages }) =>
+      desk.askModel(source, {
+        stage: BASELINE_STAGE,
+        messages: [...system, ...messages],
+        maxTokens: source.maxTokens ?? GENERATION.maxTokens,
+      }),
+  };
+}
+
+async function baselineModel(
+  { judges, renderer, engineUrl }: EvaluationDependencies,
+  baseline: Exclude<ComparisonConfig['baseline'], 'target'>,
+  { model }: CellWork,
+): Promise<EngineSource> {
+  const own: Omit<EngineSource, 'path' | 'label'> = {
+    type: 'engine',
+    model: model.name,
+    renderer: renderer.name,
+    ...(engineUrl !== undefined && { url: engineUrl }),
+  };
+  if (baseline === 'base') return { ...own, path: null, label: null };
+  const { checkpoint } = baseline;
+  if (checkpoint.includes('://')) return { ...own, path: checkpoint, label: null };
+  const found = await judges?.findCheckpoint(checkpoint);
+  if (found) return found;
+  throw new DomainError('bad-config', `baseline: no checkpoint "${checkpoint}" can be found here.`);
+}

@@ -1,0 +1,69 @@
+import { textField } from '../row-fields';
+import type { Row, RowGrader } from '../row-grader';
+import { findCodeBlock } from './extract-code';
+import { pythonVerdict } from './python-verdict';
+
+/** A line in the first column that can only be prose or a mark after a raw continuation. */
+const AFTER_CONTINUATION = /\n(?:```|<\|)[^]*$/;
+const INDENT = '    ';
+
+/**
+ * HumanEval: the function passes the task's own tests. A reply is a whole function or the continuation of the prompt, in a code block or
+ * as it is.
+ */
+export const humaneval: RowGrader = {
+  name: 'humaneval',
+  version: 'humaneval@1',
+  description: 'prompt, entry_point, test; the function is run against the tests in a sandbox',
+  boundsItself: true,
+  grade(completion, row) {
+    const solution = humanevalProgram(completion, row);
+    const program = `${solution.program}\n\n${textField(row, ['test'])}\n\ncheck(${textField(row, ['entry_point'])})\n`;
+    return pythonVerdict({ answer: solution.answer, program });
+  },
+};
+
+export interface HumanevalProgram {
+  readonly answer: string;
+  readonly program: string;
+}
+
+/** The function of a reply, with what the prompt gives. */
+export function humanevalProgram(completion: string, row: Row): HumanevalProgram {
+  const prompt = textField(row, ['prompt']);
+  const entryPoint = textField(row, ['entry_point']);
+  const block = findCodeBlock(completion);
+  const code = block ?? completion;
+  if (definesAtTop(code, entryPoint))
+    return { answer: code, program: `${preambleOf(prompt, entryPoint)}\n${code}` };
+  if (block === null) {
+    const answer = completion.replace(AFTER_CONTINUATION, '\n');
+    return { answer, program: prompt + answer };
+  }
+  return { answer: block, program: `${prompt}${indented(block)}` };
+}
+
+/** Imports and functions that the prompt gives before the one that is asked for. */
+function preambleOf(prompt: string, entryPoint: string): string {
+  const start = prompt.search(definitionOf(entryPoint));
+  return start < 0 ? prompt : prompt.slice(0, start);
+}
+
+function definesAtTop(code: string, entryPoint: string): boolean {
+  return definitionOf(entryPoint).test(code);
+}
+
+function definitionOf(entryPoint: string): RegExp {
+  const name = entryPoint.replace(/[^\w]/g, '');
+  return new RegExp(String.raw`^(?:async[ \t]+)?def[ \t]+${name}\b|^${name}[ \t]*=`, 'm');
+}
+
+/** A body without indentation gets the one it needs. */
+function indented(block: string): string {
+  const firstLine = block.split('\n').find((line) => line.trim() !== '') ?? '';
+  if (/^\s/.test(firstLine)) return block;
+  return block
+    .split('\n')
+    .map((line) => (line.trim() === '' ? line : INDENT + line))
+    .join('\n');
+}

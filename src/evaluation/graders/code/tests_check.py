@@ -1,0 +1,309 @@
+"""Runs a solution against tests, inputs and outputs by the rules of LiveCodeBench's official harness.
+
+check.py: reads a word from standard input, `solution.py` and `tests.json` from the working folder, and prints the word and
+{"passed": n, "failure": null or {"test", "kind", "message"}}, the failure being the first.
+
+tests.json: {"seconds": of a test, "stopsAtFirst", and "assertions": [statements]
+or "inputs", "outputs": [texts], "functionName": name or null}
+"""
+
+import ast
+import builtins
+import io
+import json
+import signal
+import sys
+import time
+import types
+from decimal import Decimal
+
+PRELUDE = """from string import *
+from re import *
+from datetime import *
+from collections import *
+from heapq import *
+from bisect import *
+from copy import *
+from math import *
+from random import *
+from statistics import *
+from itertools import *
+from functools import *
+from operator import *
+from io import *
+from sys import *
+from json import *
+from builtins import *
+from typing import *
+import string
+import re
+import datetime
+import collections
+import heapq
+import bisect
+import copy
+import math
+import random
+import statistics
+import itertools
+import functools
+import operator
+import io
+import sys
+import json
+sys.setrecursionlimit(50000)
+"""
+
+SHOWN = 200
+# A busy machine must not change a verdict: processor time decides, and a program that waits has several times as long.
+PATIENCE = 5
+
+
+class TimeIsUp(BaseException):
+    """Not caught by a solution's `except Exception`."""
+
+
+def expire(*_):
+    raise TimeIsUp()
+
+
+read_file = open
+
+
+def starved_seconds():
+    """How long this process was ready while the machine was busy with others; 0 where the system does not tell."""
+    try:
+        with read_file("/proc/self/schedstat") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+class Clock:
+    """Bounds a test. Where there are no timers (in a browser's engine) it is told afterwards."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.has_timers = hasattr(signal, "setitimer")
+        try:
+            signal.signal(signal.SIGPROF, expire)
+            signal.signal(signal.SIGALRM, self.look)
+        except (AttributeError, ValueError, OSError):
+            self.has_timers = False
+
+    def __enter__(self):
+        self.start = time.process_time()
+        self.began, self.starved = time.monotonic(), starved_seconds()
+        self.set(self.seconds)
+
+    def __exit__(self, *_):
+        self.set(0)
+        if not self.has_timers and time.process_time() - self.start > self.seconds:
+            raise TimeIsUp()
+
+    def look(self, *_):
+        """Time in which the machine was busy with others does not count as waiting."""
+        left = self.seconds * PATIENCE - (time.monotonic() - self.began - (starved_seconds() - self.starved))
+        if left <= 0:
+            raise TimeIsUp()
+        signal.setitimer(signal.ITIMER_REAL, max(left, 0.05))
+
+    def set(self, seconds):
+        if not self.has_timers:
+            return
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        signal.setitimer(signal.ITIMER_REAL, seconds * PATIENCE)
+
+
+class WrongAnswer(Exception):
+    pass
+
+
+class Nowhere(io.TextIOBase):
+    """What nobody reads takes no memory."""
+
+    def write(self, text):
+        return len(text)
+
+
+def shown(value):
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= SHOWN else text[:SHOWN] + "..."
+
+
+def without_main_guard(code):
+    try:
+        tree = ast.parse(code)
+        last = tree.body[-1]
+        if isinstance(last, ast.If) and ast.unparse(last.test).strip() == "__name__ == '__main__'":
+            return ast.unparse(tree.body[:-1]) + "\n" + ast.unparse(last.body)
+    except Exception:
+        pass
+    return code
+
+
+def as_function(code):
+    """The program as a function, so that every test begins with new variables. Imports stay outside."""
+    try:
+        tree = ast.parse(code)
+    except Exception:
+        return code
+    is_import = lambda statement: isinstance(statement, (ast.Import, ast.ImportFrom))
+    imports = [statement for statement in tree.body if is_import(statement)]
+    others = [statement for statement in tree.body if not is_import(statement)] or [ast.Pass()]
+    function = ast.parse("def wrapped_function():\n    pass").body[0]
+    function.body = others
+    return "\n".join([PRELUDE, ast.unparse(imports), ast.unparse(function)])
+
+
+def run_module(source):
+    module = types.ModuleType("tmp_sol")
+    sys.modules["tmp_sol"] = module
+    exec(compile(source, "solution.py", "exec"), module.__dict__)
+    return module
+
+
+def stream(text=""):
+    return io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", newline="\n", write_through=True)
+
+
+def output_of(function, text, clock):
+    before = sys.stdin, sys.stdout
+    sys.stdin, sys.stdout = stream(text), stream()
+    output = sys.stdout
+    # Names that the program's imports bound before the test; whatever it opens is its input.
+    function.__globals__.update(stdin=sys.stdin, stdout=output, open=lambda *_, **__: stream(text))
+    try:
+        with clock:
+            function()
+    except SystemExit:
+        pass
+    finally:
+        sys.stdin, sys.stdout = before
+    output.flush()
+    return output.buffer.getvalue().decode("utf-8", "replace")
+
+
+def lines_of(text):
+    return [line.strip() for line in text.strip().split("\n")]
+
+
+def decimals_of(line):
+    try:
+        return [Decimal(part) for part in line.split()]
+    except Exception:
+        return None
+
+
+def compare_outputs(printed, expected):
+    found, wanted = lines_of(printed), lines_of(expected)
+    if len(found) != len(wanted):
+        raise WrongAnswer(f"{len(found)} lines, expected {len(wanted)}: {shown(printed)}")
+    for number, (left, right) in enumerate(zip(found, wanted)):
+        if left == right:
+            continue
+        numbers = decimals_of(left)
+        if numbers is None or numbers != decimals_of(right):
+            raise WrongAnswer(f"line {number + 1} is {shown(left)}, expected {shown(right)}")
+
+
+def prepare_program(code):
+    function = run_module(as_function(without_main_guard(code))).wrapped_function
+
+    def test(given, expected, clock):
+        compare_outputs(output_of(function, given, clock), expected)
+
+    return test
+
+
+def prepare_assertions(code):
+    module = run_module(code)
+
+    def test(statements, _, clock):
+        with clock:
+            exec(compile(statements, "test.py", "exec"), module.__dict__)
+
+    return test
+
+
+def prepare(code, tests):
+    if "assertions" in tests:
+        return prepare_assertions(code)
+    return prepare_function(code, tests["functionName"]) if tests["functionName"] else prepare_program(code)
+
+
+def prepare_function(code, name):
+    module = run_module(PRELUDE + "\n\n" + code)
+    holder = module.Solution() if "class Solution" in code else module
+    function = getattr(holder, name)
+
+    def test(given, expected, clock):
+        arguments = [json.loads(line) for line in given.split("\n")]
+        wanted = json.loads(expected)
+        with clock:
+            found = function(*arguments)
+        # Sequences of the expected values are never tuples.
+        if isinstance(found, tuple):
+            found = list(found)
+        if found != wanted:
+            raise WrongAnswer(f"{shown(found)}, expected {shown(wanted)}")
+
+    return test
+
+
+def failure(number, kind, message):
+    return {"test": number, "kind": kind, "message": message}
+
+
+def outcome(number, run, seconds):
+    """None where the test passes."""
+    try:
+        run()
+    except TimeIsUp:
+        return failure(number, "time", f"took more than {seconds} s")
+    except WrongAnswer as error:
+        return failure(number, "wrong", str(error))
+    except MemoryError:
+        return failure(number, "memory", "took more memory than there is")
+    except BaseException as error:
+        return failure(number, "error", f"{type(error).__name__}: {shown(str(error))}")
+    return None
+
+
+def judge(code, tests):
+    clock = Clock(tests["seconds"])
+    try:
+        with clock:
+            test = prepare(code, tests)
+    except TimeIsUp:
+        return 0, failure(0, "time", "not ready in time")
+    except BaseException as error:
+        return 0, failure(0, "compile", f"{type(error).__name__}: {shown(str(error))}")
+    given = tests.get("assertions") or tests["inputs"]
+    expected = tests.get("outputs") or [None] * len(given)
+    passed, first = 0, None
+    for number, pair in enumerate(zip(given, expected)):
+        problem = outcome(number, lambda: test(*pair, clock), tests["seconds"])
+        passed += problem is None
+        first = first or problem
+        if first and tests["stopsAtFirst"]:
+            break
+    return passed, first
+
+
+def main():
+    word = sys.stdin.readline().strip()
+    with open("solution.py", encoding="utf-8") as file:
+        code = file.read()
+    with open("tests.json", encoding="utf-8") as file:
+        tests = json.load(file)
+    sys.set_int_max_str_digits(50000)
+    # Without the module `site` they are not there.
+    builtins.exit = builtins.quit = sys.exit
+    out, sys.stdout = sys.stdout, Nowhere()
+    passed, problem = judge(code, tests)
+    out.write(word + json.dumps({"passed": passed, "failure": problem}))
+    out.flush()
+
+
+main()

@@ -1,0 +1,137 @@
+import { enclosed } from './top-level';
+
+const CHARACTERS: ReadonlyMap<string, string> = new Map([
+  ['−', '-'],
+  ['–', '-'],
+  ['×', '\\times '],
+  ['·', '\\cdot '],
+  ['⋅', '\\cdot '],
+  ['÷', '/'],
+  ['π', '\\pi '],
+  ['∞', '\\infty '],
+  ['∪', '\\cup '],
+  ['∩', '\\cap '],
+  ['∅', '\\emptyset '],
+  ['∈', '\\in '],
+  ['±', '\\pm '],
+  ['≤', '\\le '],
+  ['≥', '\\ge '],
+  ['≠', '\\ne '],
+  ['≈', '\\approx '],
+  ['²', '^{2}'],
+  ['³', '^{3}'],
+  ['½', '\\frac{1}{2}'],
+  ['θ', '\\theta '],
+  ['\u00a0', ' '],
+  ['…', '...'],
+  ['⌊', '\\lfloor '],
+  ['⌋', '\\rfloor '],
+  ['⌈', '\\lceil '],
+  ['⌉', '\\rceil '],
+  ['⟨', '\\langle '],
+  ['⟩', '\\rangle '],
+]);
+
+/** In this order; each sees what the ones before it left. */
+const REWRITES: readonly (readonly [RegExp, string])[] = [
+  // Runs of spaces would be gone through from each of their spaces by what follows.
+  [/\s+/g, ' '],
+  [/\\[()[\]]/g, ' '],
+  [/\\\$|\$/g, ''],
+  [/\\!\s*/g, ''],
+  // Between braces a comma groups digits, also within brackets.
+  [/(?<=(?<!\d)[1-9]\d{0,2}(?:\{,\}\d{3}){0,9})\{,\}(?=\d{3}(?!\d))/g, ''],
+  [/\{\s*,\s*\}/g, ','],
+  [/\\[,;: ]|\\(?:quad|qquad|displaystyle|limits)(?![a-zA-Z])|~/g, ' '],
+  [/\s+/g, ' '],
+  [/\\m?(?:left|right|big|Big|bigg|Bigg)[lr]?(?![a-zA-Z])\s*/g, ''],
+  [/\\[dtc]frac(?![a-zA-Z])/g, '\\frac'],
+  [
+    /\\(?:textbf|textit|textrm|textnormal|mathit|mathbf|mathrm|mathsf|boldsymbol|bm|mbox|operatorname\*?)\s*(?=\{)/g,
+    '\\text',
+  ],
+  [/\\text\s*\{\s*(\d+|[ei])\s*\}/g, ' $1 '],
+  // Behind a number a letter in text is a unit.
+  [/(?<![\d}]\s*)\\text\s*\{\s*(\w)\s*\}/g, ' $1 '],
+  [/,?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*/g, ', '],
+  [/(?<=[)\]}\d])\s*(?:and|or)\s*(?=[([{\\\d-])/g, ', '],
+  [/,?(?<![a-zA-Z\\])\s+(?:and|or)\s+(?![a-zA-Z]{3})/g, ', '],
+  [/\^\s*\{?\s*\\circ\s*\}?|\\degrees?(?![a-zA-Z])|\\circ\b/g, '°'],
+  [/\\lbrace(?![a-zA-Z])/g, '\\{'],
+  [/\\rbrace(?![a-zA-Z])/g, '\\}'],
+  [/\\(?:leqslant|leq|le)(?![a-zA-Z])|<=/g, '\\le '],
+  [/\\(?:geqslant|geq|ge)(?![a-zA-Z])|>=/g, '\\ge '],
+  [/\\(?:neq|ne)(?![a-zA-Z])|!=/g, '\\ne '],
+  [/\\lt(?![a-zA-Z])/g, '<'],
+  [/\\gt(?![a-zA-Z])/g, '>'],
+  [/\\varnothing(?![a-zA-Z])/g, '\\emptyset '],
+  [/\\times(?![a-zA-Z])/g, '\\cdot '],
+  [/(?<=\d\s*)[xX](?=\s*10\s*\^)/g, '\\cdot '],
+  // A vector, not two inequalities.
+  [/(?<=(?:^|[=,])\s*)<([^<>=,]*,[^<>=]*)>/g, '\\langle $1\\rangle '],
+  [/\\sqrt\s*(\d|[a-zA-Z](?![a-zA-Z]))/g, '\\sqrt{$1}'],
+  [/\\frac\s*(\d)\s*(\d)/g, '\\frac{$1}{$2}'],
+  [/\\frac\s*(\d)\s*(?=\{)/g, '\\frac{$1}'],
+  [/(\\frac\s*\{[^{}]*\})\s*(\d|[a-zA-Z](?![a-zA-Z]))/g, '$1{$2}'],
+  [/(?<![\\a-zA-Z])(?:infinity|infty|inf|oo)(?![a-zA-Z])/g, '\\infty '],
+  [
+    /(?<![\\a-zA-Z])(pi|theta|alpha|beta|sqrt|sin|cos|tan|cot|sec|csc|log|ln|exp|arcsin|arccos|arctan)(?![a-zA-Z])/g,
+    '\\$1 ',
+  ],
+  [
+    /\s*\\?%|\s*\\text\s*\{\s*(?:percent|pct|percentage)\s*\}|\s*(?<![a-zA-Z])(?:percent|pct)(?![a-zA-Z])/gi,
+    '%',
+  ],
+  [/(?<=^|[(,[\s])\+\s*(?=\\infty)/g, ''],
+  [/\s+/g, ' '],
+  [/_(\w)\s+/g, '_{$1}'],
+  [/\s*([{}^_])\s*/g, '$1'],
+  [/(?<=\d)\s*\\?(?:text\{)?\s*thousand\b\}?/g, '\\cdot10^{3}'],
+  [/(?<=\d)\s*\\?(?:text\{)?\s*million\b\}?/g, '\\cdot10^{6}'],
+  [/(?<=\d)\s*\\?(?:text\{)?\s*billion\b\}?/g, '\\cdot10^{9}'],
+  [/(?<=\d)\s*\\?(?:text\{)?\s*trillion\b\}?/g, '\\cdot10^{12}'],
+  // What goes on is not what is written so far.
+  [/(?<=[\d,]\s*)\.{3,}\s*$/, '\\ldots'],
+  [/(?:[.,;:\s]|\\(?=$))+$/, ''],
+];
+
+/**
+ * A formula without what only affects its looks: spacing, sizes, fonts, dollar signs, variants of the same command, Unicode for
+ * commands. Text commands become `\text{…}`, degrees `°`, percent signs `%`.
+ */
+export function cleanLatex(text: string): string {
+  let result = text.replace(/[^\u0000-\u007f]/gu, (character) => CHARACTERS.get(character) ?? character);
+  // Escaped once too often, as in JSON; in a matrix two backslashes end a row.
+  if (!text.includes('\\begin')) result = result.replace(/\\\\(?=[a-zA-Z{}])/g, '\\');
+  // The end of a row of a matrix, out of the way of commands that a backslash and a sign make.
+  result = result.replaceAll('\\\\', '\\newline ');
+  for (const [pattern, replacement] of REWRITES) result = result.replace(pattern, replacement);
+  return withoutOuterBraces(withBracedArguments(result.trim()));
+}
+
+/** `\sqrt(a)` and `x^(a)` with braces, so that what is inside may have brackets of its own. */
+function withBracedArguments(text: string): string {
+  const match = /(?:\\sqrt|\^)\s*\(/.exec(text);
+  if (!match) return text;
+  const open = match.index + match[0].length - 1;
+  const close = closingOf(text, open);
+  if (close < 0) return text;
+  const head = text.slice(0, open).trimEnd();
+  return `${head}{${withBracedArguments(text.slice(open + 1, close))}}${withBracedArguments(text.slice(close + 1))}`;
+}
+
+function closingOf(text: string, open: number): number {
+  let depth = 0;
+  for (let index = open; index < text.length; index++) {
+    if (text[index] === '(') depth++;
+    else if (text[index] === ')' && --depth === 0) return index;
+  }
+  return -1;
+}
+
+function withoutOuterBraces(text: string): string {
+  const pair = enclosed(text);
+  if (pair?.open !== '{' || pair.close !== '}') return text;
+  // {1, 2} is a set whose backslashes were forgotten.
+  return pair.inside.includes(',') ? `\\{${pair.inside}\\}` : pair.inside;
+}

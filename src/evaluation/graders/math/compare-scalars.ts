@@ -1,0 +1,100 @@
+import type { AnswerShape, ExpressionShape, NumberShape } from './answer-shape';
+import type { ExactPath } from './exact-path';
+import type { ExactNumber } from './exact-number';
+import { divideBy, isSameNumber } from './exact-number';
+import { squeezed } from './squeezed';
+import { areUnitsCompatible } from './units';
+
+/** Numbers, words, signs of infinity and digits in a base are decided here; what must be calculated is asked. */
+export async function compareScalars(
+  given: AnswerShape,
+  expected: AnswerShape,
+  exact: ExactPath,
+): Promise<boolean> {
+  if (given.kind === 'number' && expected.kind === 'number') return areSameQuantities(given, expected);
+  if (isQuantity(given) && isQuantity(expected)) return compareQuantities(given, expected, exact);
+  const [mine, theirs] = [signOf(given), signOf(expected)];
+  return mine !== null && mine === theirs;
+}
+
+type QuantityShape = NumberShape | ExpressionShape;
+
+function isQuantity(shape: AnswerShape): shape is QuantityShape {
+  return shape.kind === 'number' || shape.kind === 'expression';
+}
+
+/**
+ * 50% is 0.5, and as an answer to "what percentage" also 50. Below 1 a bare number is taken at its word: 0.5% is not 0.5.
+ */
+function areSameQuantities(given: NumberShape, expected: NumberShape): boolean {
+  if (!areMeasuredAlike(given, expected)) return false;
+  const isSame = isSameNumber(given.value, expected.value);
+  if (given.isPercent === expected.isPercent) return isSame;
+  if (isSame && isAtLeastOne(given.value)) return true;
+  const [percentage, plain] = given.isPercent ? [given, expected] : [expected, given];
+  return isSameNumber(divideBy(percentage.value, 100n), plain.value);
+}
+
+/** A percent sign is a unit against another one. */
+function areMeasuredAlike(given: QuantityShape, expected: QuantityShape): boolean {
+  if (given.isPercent !== expected.isPercent) return given.unit === null && expected.unit === null;
+  return areUnitsCompatible(given.unit, expected.unit);
+}
+
+function isAtLeastOne({ numerator, denominator }: ExactNumber): boolean {
+  return (numerator < 0n ? -numerator : numerator) >= denominator || numerator === 0n;
+}
+
+async function compareQuantities(
+  given: QuantityShape,
+  expected: QuantityShape,
+  exact: ExactPath,
+): Promise<boolean> {
+  if (!areMeasuredAlike(given, expected)) return false;
+  const [mine, theirs] = [latexOf(given), latexOf(expected)];
+  if (given.isPercent === expected.isPercent && isSameFormula(mine, theirs)) return true;
+  if (!isReadable(given) || !isReadable(expected)) return false;
+  if (given.isPercent === expected.isPercent)
+    return exact.areEqual({ kind: 'value', given: mine, expected: theirs });
+  return exact.areEqual({
+    kind: 'value',
+    given: given.isPercent ? `\\frac{${mine}}{100}` : mine,
+    expected: expected.isPercent ? `\\frac{${theirs}}{100}` : theirs,
+  });
+}
+
+function isReadable(shape: QuantityShape): boolean {
+  return shape.kind === 'number' || shape.isReadable;
+}
+
+function latexOf(shape: QuantityShape): string {
+  if (shape.kind === 'expression') return shape.latex;
+  const { numerator, denominator } = shape.value;
+  const size = String(numerator < 0n ? -numerator : numerator);
+  const magnitude = denominator === 1n ? size : `\\frac{${size}}{${denominator}}`;
+  return numerator < 0n ? `-${magnitude}` : magnitude;
+}
+
+/** The same characters; of single letters, as of options, the case does not count. */
+function isSameFormula(given: string, expected: string): boolean {
+  const [mine, theirs] = [given, expected].map((text) => squeezed(text));
+  return mine === theirs || (mine?.length === 1 && mine.toLowerCase() === theirs?.toLowerCase());
+}
+
+/** What is the same only when its spelling is; null for what has a value. */
+function signOf(shape: AnswerShape): string | null {
+  if (shape.kind === 'infinity') return shape.isNegative ? '-infinity' : '+infinity';
+  return shape.kind === 'based' ? `${shape.digits} in base ${shape.base}` : wordsOf(shape);
+}
+
+function wordsOf(shape: AnswerShape): string | null {
+  if (shape.kind !== 'text' && shape.kind !== 'expression') return null;
+  const text = shape.kind === 'text' ? shape.text : shape.latex;
+  const words = text
+    .replace(/\\text\s*\{([^{}]*)\}/g, ' $1 ')
+    .replace(/["'“”‘’]/g, '')
+    .replace(/\s+/g, ' ')
+    .replace(/^[\s(]+|[\s).,;:!]+$/g, '')
+    .toLowerCase();
+  return /[a-z]/.test(words) ? squeezed(words) : null;
+}

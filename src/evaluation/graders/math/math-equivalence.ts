@@ -1,0 +1,117 @@
+import { DomainError } from '../../../core/errors';
+import { cleanLatex } from './clean-latex';
+import type { ReadAnswer } from './compare-shapes';
+import { areSame, readAnswer } from './compare-shapes';
+import type { ExactPath, ExactQuestion } from './exact-path';
+import { findAnswer } from './find-answer';
+import type { MathInterpreter } from './math-process';
+import { MathProcess, QUESTION_LIMIT_MS } from './math-process';
+
+export interface MathVerdict {
+  readonly isEqual: boolean;
+  /** What was read as the given answer; null when there is none. */
+  readonly answer: string | null;
+  /** Who decided: the rules in this process, or the interpreter that was asked. */
+  readonly path: 'fast' | MathInterpreter;
+  /** Present where a question was ended, by time or by its process dying (for instance of memory); not equal then. */
+  readonly limit?: 'time' | 'process';
+}
+
+/** Verdicts kept: many completions of one example give the same answer. */
+const REMEMBERED = 5000;
+/** Longer texts are no answers. */
+const LONGEST_ANSWER = 10_000;
+
+/**
+ * Decides whether two answers are mathematically equal. One instance shares one process, started when the first
+ * question needs algebra; it ends with this process or with `close`.
+ */
+export class MathEquivalence {
+  private readonly process = new MathProcess();
+  private readonly remembered = new Map<string, MathVerdict>();
+
+  constructor(private readonly limitMs: number = QUESTION_LIMIT_MS) {}
+
+  async judge(given: string, expected: string): Promise<MathVerdict> {
+    const [answer, reference] = [findAnswer(given), findAnswer(expected)];
+    if (reference === null) throw noReference(expected);
+    if (answer === null) return { isEqual: false, answer, path: 'fast' };
+    const key = JSON.stringify([answer, reference]);
+    const known = this.remembered.get(key);
+    if (known) return known;
+    const verdict = await this.compare(answer, reference);
+    this.remember(key, verdict);
+    return verdict;
+  }
+
+  close(): Promise<void> {
+    return this.process.close();
+  }
+
+  private async compare(answer: string, reference: string): Promise<MathVerdict> {
+    if (answer.length > LONGEST_ANSWER) return { isEqual: false, answer, path: 'fast' };
+    if (isSameDigits(answer, reference)) return { isEqual: true, answer, path: 'fast' };
+    const exact = new TimedPath(this.process, this.limitMs);
+    const [mine, theirs] = [read(answer), read(reference)];
+    const isEqual = (await areSame(mine, theirs, exact)) && exact.limit === undefined;
+    const path = exact.wasAsked ? this.process.interpreter : 'fast';
+    return { isEqual, answer, path, ...(exact.limit ? { limit: exact.limit } : {}) };
+  }
+
+  private remember(key: string, verdict: MathVerdict): void {
+    const [oldest] = this.remembered.keys();
+    if (this.remembered.size >= REMEMBERED && oldest !== undefined) this.remembered.delete(oldest);
+    this.remembered.set(key, verdict);
+  }
+}
+
+function read(answer: string): ReadAnswer {
+  return readAnswer(cleanLatex(withDollars(answer)));
+}
+
+/** Plain spaces in a bare whole number do not count: the vectors of tinker-cookbook have "3 4" for 34. */
+function isSameDigits(answer: string, reference: string): boolean {
+  const [mine, theirs] = [answer, reference].map((text) => text.replaceAll(' ', ''));
+  return mine === theirs && [answer, reference].every((text) => /^[\d ]+$/.test(text));
+}
+
+/** A price as a quantity with a unit. */
+function withDollars(answer: string): string {
+  return answer.replace(/^\s*(-?)\\?\$\s*(\d[\d.,]*)\s*$/, '$1$2\\text{ dollars}');
+}
+
+function noReference(expected: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `example: no answer found in the reference ${JSON.stringify(expected.slice(0, 80))}. Give it as \\boxed{…}, in $…$ or bare.`,
+  );
+}
+
+/** All questions about one pair of answers share one limit of processor time. */
+class TimedPath implements ExactPath {
+  wasAsked = false;
+  limit: 'time' | 'process' | undefined;
+  private remainingMs: number;
+
+  constructor(
+    private readonly process: MathProcess,
+    limitMs: number,
+  ) {
+    this.remainingMs = limitMs;
+  }
+
+  async areEqual(question: ExactQuestion): Promise<boolean> {
+    if (this.limit) return false;
+    this.wasAsked = true;
+    const { line, limit, usedMs } = await this.process.ask(JSON.stringify(question), this.remainingMs);
+    this.remainingMs -= usedMs;
+    if (limit) this.limit = limit;
+    else if (this.remainingMs <= 0) this.limit = 'time';
+    return line !== null && isEqualVerdict(line);
+  }
+}
+
+function isEqualVerdict(line: string): boolean {
+  const value: unknown = JSON.parse(line);
+  return typeof value === 'object' && value !== null && 'verdict' in value && value.verdict === 'equal';
+}

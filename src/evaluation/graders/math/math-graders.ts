@@ -1,0 +1,114 @@
+import { DomainError } from '../../../core/errors';
+import type { Grader, Score } from '../grader';
+import { textField } from '../row-fields';
+import type { RowGrader } from '../row-grader';
+import { cleanLatex } from './clean-latex';
+import { readNumber } from './exact-number';
+import { findAnswer } from './find-answer';
+import type { MathVerdict } from './math-equivalence';
+import { MathEquivalence } from './math-equivalence';
+import { readShape } from './read-shape';
+import { assignmentOf } from './relations';
+
+/** With anything that moves a verdict, the pinned Python packages included. */
+const VERSION = 2;
+
+/** With all its markup; what is longer is none. */
+const LONGEST_INTEGER = 1000;
+
+/** Shared by all graders of this process: one warm interpreter, started by the first question that needs it. */
+const equivalence = new MathEquivalence();
+
+/** Ends the interpreter of this process's mathematics graders; they start another when asked again. */
+export function closeMathGraders(): Promise<void> {
+  return equivalence.close();
+}
+
+type Judge = (completion: string, reference: string) => Score | Promise<Score>;
+
+/** A grader of completions against `Example.target`. */
+function mathGrader(name: string, judge: Judge): Grader {
+  return {
+    name,
+    version: `${name}@${VERSION}`,
+    grade(completion, { target }) {
+      if (target === null)
+        throw new DomainError('bad-dataset', `${name}: the example has no target. Give one.`);
+      return judge(completion, target);
+    },
+  };
+}
+
+function mathRowGrader(name: string, description: string, judge: Judge): RowGrader {
+  return {
+    name,
+    version: `${name}@${VERSION}`,
+    description,
+    grade: (completion, row) => judge(completion, textField(row, ['answer', 'target', 'expected'])),
+  };
+}
+
+/** Mathematical equality; what counts as equal is told in docs/graders.md. */
+export const mathEquivalence = mathGrader('math_equivalence', judgeEquivalence);
+export const math500 = mathGrader('math500', judgeEquivalence);
+/** Lists of answers are allowed, in any order. */
+export const hmmt = mathGrader('hmmt', judgeEquivalence);
+/** The integer 0 … 999. */
+export const aime = mathGrader('aime', judgeInteger);
+
+/** Lines are `{"given", "expected"}`: whole texts or bare expressions. */
+export const mathEquivalenceRows: RowGrader = {
+  ...mathRowGrader(
+    'math_equivalence',
+    'lines {"given", "expected"}; right when they are mathematically equal',
+    judgeEquivalence,
+  ),
+  lineForm: '{"given": "<text>", "expected": "<text>"}',
+  lineFields: ['given', 'expected'],
+  readLine: ({ given, expected }) => ({ example: { expected }, response: givenText(given) }),
+};
+export const math500Rows = mathRowGrader(
+  'math500',
+  'answer; right when the answer is mathematically equal to it',
+  judgeEquivalence,
+);
+export const hmmtRows = mathRowGrader(
+  'hmmt',
+  'answer; right when the answer, an expression or a list, is mathematically equal to it',
+  judgeEquivalence,
+);
+export const aimeRows = mathRowGrader('aime', 'answer; right when the answer is this integer', judgeInteger);
+
+function givenText(given: unknown): unknown {
+  if (given === null) return '';
+  return typeof given === 'number' ? String(given) : given;
+}
+
+async function judgeEquivalence(completion: string, reference: string): Promise<Score> {
+  return scoreOf(await equivalence.judge(completion, reference));
+}
+
+function scoreOf({ isEqual, answer, path, limit }: MathVerdict): Score {
+  return { value: Number(isEqual), answer, details: { path, ...(limit ? { limit } : {}) } };
+}
+
+function judgeInteger(completion: string, reference: string): Score {
+  const expected = integerOf(reference);
+  if (expected === null) {
+    throw new DomainError(
+      'bad-dataset',
+      `aime: the answer ${JSON.stringify(reference)} is no integer from 0 to 999.`,
+    );
+  }
+  const answer = findAnswer(completion);
+  const value = Number(answer !== null && integerOf(answer) === expected);
+  return { value, answer, details: { path: 'fast' } };
+}
+
+function integerOf(text: string): number | null {
+  if (text.length > LONGEST_INTEGER) return null;
+  const cleaned = cleanLatex(text);
+  const value = readNumber(assignmentOf(readShape(cleaned))?.value ?? cleaned);
+  if (value?.denominator !== 1n || value.numerator < 0n || value.numerator > 999n) return null;
+  return Number(value.numerator);
+}

@@ -1,0 +1,431 @@
+"""Decides whether two mathematical expressions are equal.
+
+A question is a JSON object `{"kind", "given", "expected"}`, an answer `{"verdict": "equal" | "unequal" | "unknown"}`:
+
+  value       two LaTeX expressions without relations, sets or tuples
+  equation    two pairs [left, right]: the same solutions, because left - right differs by a constant factor
+  inequality  two pairs [smaller, greater]: the same, and the factor is positive
+  set         two LaTeX expressions for sets of numbers: unions, intersections, differences, literal sets
+
+Text is read by math-verify's parser (latex2sympy2_extended, a grammar: nothing of the text is run as code). Two values are
+unequal when they differ at some point of evaluation, and equal when they agree at all of them to more digits than the
+sizes involved could hide; what cannot be evaluated is left to math-verify's own comparison and to sympy's simplification.
+"""
+
+import json
+import sys
+
+import mpmath
+import sympy
+from latex2sympy2_extended.latex2sympy2 import ConversionConfig, _Latex2Sympy
+from latex2sympy2_extended.math_normalization import NormalizationConfig, normalize_latex
+from math_verify import verify
+
+NORMALIZATION = NormalizationConfig(
+    basic_latex=True, units=False, malformed_operators=True, nits=False, boxed="none", equations=False
+)
+CONVERSION = ConversionConfig(lowercase_symbols=False)
+
+ROUGH_DIGITS = 60
+FINE_DIGITS = 1500
+# What agrees everywhere to 60 digits and at some points to 1500 agrees.
+FINE_ROUNDS = 2
+# Of the gamma function between the integers, where more digits take seconds.
+GAMMA_DIGITS = 200
+# Sizes of numbers, as a part of the digits: beyond them a difference of 1 could hide below the last digit.
+SIZE_SHARE = 2 / 3
+LARGEST_LOOP = 2000
+LARGEST_EXPONENT = 10**9
+LARGEST_FACTORIAL = 10**6
+
+
+class Undecidable(Exception):
+    """Evaluation says nothing about the expression."""
+
+
+class NoValue(Exception):
+    """The expression has no value (1/0, 0^0), or neither evaluation nor algebra reaches it in a reasonable time."""
+
+
+class Converter(_Latex2Sympy):
+    """The parser without three of its readings: floats of 53 bits, `2(3)` as a mixed number, a base that is dropped."""
+
+    def parse_number(self, text):
+        return sympy.Rational(text.replace(",", "").strip())
+
+    def convert_postfix_list(self, arr, i=0):
+        first = self.convert_postfix(arr[i])
+        if i == len(arr) - 1 or not isinstance(first, (sympy.Expr, sympy.MatrixBase)):
+            return super().convert_postfix_list(arr, i)
+        rest = self.convert_postfix_list(arr, i + 1)
+        if getattr(first, "is_Matrix", False) or getattr(rest, "is_Matrix", False):
+            return self.mat_mul_flat(first, rest)
+        return self.mul_flat(first, rest)
+
+    def convert_atom(self, atom):
+        if atom.number_subexpr() and atom.number_subexpr().subexpr():
+            raise Undecidable("a number in another base")
+        return super().convert_atom(atom)
+
+
+def parse(latex):
+    text = normalize_latex(latex, NORMALIZATION)
+    return Converter(is_real=True, config=CONVERSION).parse(text)
+
+
+# --- evaluation at points -------------------------------------------------------------------------------------------
+
+
+class Evaluation:
+    """The value of an expression at one point, and how large and small the numbers were on the way."""
+
+    def __init__(self, point):
+        self.point = point
+        self.largest = mpmath.mpf(0)
+        self.smallest = mpmath.mpf(0)
+
+    def value(self, expr):
+        result = self.evaluate(expr)
+        if isinstance(result, (int, float)):
+            result = mpmath.mpf(result)
+        if not mpmath.isfinite(result):
+            raise Undecidable("not finite")
+        if result != 0:
+            logarithm = mpmath.mag(result) * mpmath.mpf("0.30103")
+            self.largest = max(self.largest, logarithm)
+            self.smallest = min(self.smallest, logarithm)
+        return result
+
+    def evaluate(self, expr):
+        if isinstance(expr, sympy.Rational):
+            return mpmath.mpf(expr.p) / expr.q
+        if isinstance(expr, sympy.Symbol):
+            return self.symbol(expr)
+        if isinstance(expr, sympy.Add):
+            return mpmath.fsum(self.value(argument) for argument in expr.args)
+        if isinstance(expr, sympy.Mul):
+            return mpmath.fprod(self.value(argument) for argument in expr.args)
+        if isinstance(expr, sympy.Pow):
+            return self.power(self.value(expr.base), self.value(expr.exp), expr.exp)
+        if isinstance(expr, (sympy.Sum, sympy.Product)):
+            return self.loop(expr)
+        function = FUNCTIONS.get(type(expr).__name__)
+        if function is None:
+            raise Undecidable(type(expr).__name__)
+        return function(*[self.value(argument) for argument in expr.args])
+
+    def symbol(self, symbol):
+        if symbol.name == "i":
+            return mpmath.mpc(0, 1)
+        if symbol not in self.point:
+            raise Undecidable(symbol.name)
+        return self.point[symbol]
+
+    def power(self, base, exponent, exact):
+        if abs(exponent) > LARGEST_EXPONENT:
+            raise NoValue("exponent")
+        if base == 0 and mpmath.re(exponent) <= 0:
+            raise NoValue("0 to a power that is not positive")
+        if isinstance(exact, sympy.Rational) and exact.q % 2 == 1 and exact.q > 1 and is_negative(base):
+            # The real root, as schools have it: the cube root of -8 is -2.
+            return (-1) ** (exact.p % 2) * mpmath.power(-mpmath.re(base), exponent)
+        return mpmath.power(base, exponent)
+
+    def loop(self, expr):
+        if len(expr.limits) != 1 or len(expr.limits[0]) != 3:
+            raise Undecidable("several indices")
+        index, start, end = expr.limits[0]
+        first, last = (whole(self.value(bound)) for bound in (start, end))
+        if last - first > LARGEST_LOOP:
+            raise Undecidable("a long sum")
+        inner = Evaluation({**self.point, index: mpmath.mpf(0)})
+        total = mpmath.mpf(0 if isinstance(expr, sympy.Sum) else 1)
+        for number in range(first, last + 1):
+            inner.point[index] = mpmath.mpf(number)
+            term = inner.value(expr.function)
+            total = total + term if isinstance(expr, sympy.Sum) else total * term
+        self.largest = max(self.largest, inner.largest)
+        self.smallest = min(self.smallest, inner.smallest)
+        return total
+
+
+def is_negative(value):
+    return mpmath.im(value) == 0 and mpmath.re(value) < 0
+
+
+def whole(value):
+    if mpmath.im(value) != 0 or value != mpmath.nint(mpmath.re(value)):
+        raise Undecidable("a bound that is no integer")
+    return int(mpmath.nint(mpmath.re(value)))
+
+
+def real(value):
+    if mpmath.im(value) != 0:
+        raise Undecidable("a complex number where a real one is needed")
+    return mpmath.re(value)
+
+
+def snapped(value):
+    """floor and ceiling of what is an integer but for rounding."""
+    nearest = mpmath.nint(real(value))
+    return nearest if abs(nearest - real(value)) < mpmath.mpf(10) ** (20 - mpmath.mp.dps) else real(value)
+
+
+def factorial(value):
+    if abs(value) > LARGEST_FACTORIAL:
+        raise NoValue("factorial")
+    return mpmath.factorial(value)
+
+
+def logarithm(value, base=None):
+    if value == 0:
+        raise Undecidable("log 0")
+    return mpmath.log(value) if base is None else mpmath.log(value) / mpmath.log(base)
+
+
+FUNCTIONS = {
+    "Pi": lambda: mpmath.pi + 0,
+    "Exp1": lambda: mpmath.e + 0,
+    "ImaginaryUnit": lambda: mpmath.mpc(0, 1),
+    "GoldenRatio": lambda: mpmath.phi + 0,
+    "UnevaluatedExpr": lambda value: value,
+    "exp": mpmath.exp,
+    "log": logarithm,
+    "Abs": abs,
+    "floor": lambda value: mpmath.floor(snapped(value)),
+    "ceiling": lambda value: mpmath.ceil(snapped(value)),
+    "factorial": factorial,
+    "binomial": mpmath.binomial,
+    "gamma": lambda value: factorial(value - 1),
+    "Max": lambda *values: max(real(value) for value in values),
+    "Min": lambda *values: min(real(value) for value in values),
+    "Mod": lambda value, modulus: real(value) - real(modulus) * mpmath.floor(snapped(value / modulus)),
+    **{
+        name: getattr(mpmath, name)
+        for name in (
+            "sin cos tan cot sec csc asin acos atan acot asec acsc "
+            "sinh cosh tanh coth sech csch asinh acosh atanh acoth"
+        ).split()
+    },
+}
+
+# Powers of irrational-looking numbers, so that no point is special to an expression; of both signs, because
+# sqrt(x^2) is x only on one side.
+SIGN_PATTERNS = ("+", "+-", "-", "-+", "+")
+
+
+def points(symbols):
+    ordered = sorted(symbols, key=lambda symbol: symbol.name)
+    for round_number, signs in enumerate(SIGN_PATTERNS if ordered else ("+",)):
+        point = {}
+        for position, symbol in enumerate(ordered):
+            size = mpmath.mpf(2 * position + 3 + 7 * round_number) / 11 + mpmath.sqrt(2 + position) / 7
+            point[symbol] = size if signs[position % len(signs)] == "+" else -size
+        yield point
+
+
+def evaluate_pair(first, second, point):
+    evaluation = Evaluation(point)
+    return evaluation.value(first), evaluation.value(second), evaluation
+
+
+def is_close(first, second, evaluation):
+    """To within the rounding of the largest number that took part."""
+    tolerance = mpmath.mpf(10) ** (evaluation.largest - mpmath.mp.dps + 15)
+    return abs(first - second) <= tolerance
+
+
+def free_symbols(*exprs):
+    return {symbol for expr in exprs for symbol in expr.free_symbols if symbol.name != "i"}
+
+
+def same_value(first, second):
+    """True, False, or None where evaluation cannot tell."""
+    symbols = free_symbols(first, second)
+    fine = fine_digits(first, second)
+    decided = 0
+    for round_number, point in enumerate(points(symbols)):
+        try:
+            close = close_at(first, second, point, fine if round_number < FINE_ROUNDS else ROUGH_DIGITS)
+        except (Undecidable, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError):
+            continue
+        if not close:
+            return False
+        decided += 1
+    return True if decided >= (3 if symbols else 1) else None
+
+
+def fine_digits(*exprs):
+    has_gamma = any(expr.has(sympy.factorial, sympy.binomial, sympy.gamma) for expr in exprs)
+    return GAMMA_DIGITS if has_gamma and free_symbols(*exprs) else FINE_DIGITS
+
+
+def close_at(first, second, point, digits):
+    with mpmath.workdps(ROUGH_DIGITS):
+        a, b, evaluation = evaluate_pair(first, second, point)
+        # At this precision "different" is certain where nothing large has cancelled.
+        if evaluation.largest < ROUGH_DIGITS / 3 and not is_close(a, b, evaluation):
+            return False
+    check_size(evaluation, max(digits, GAMMA_DIGITS))
+    with mpmath.workdps(digits):
+        a, b, evaluation = evaluate_pair(first, second, point)
+        return is_close(a, b, evaluation)
+
+
+def check_size(evaluation, digits):
+    largest = digits * SIZE_SHARE
+    if evaluation.largest > largest or evaluation.smallest < -largest:
+        raise Undecidable("size")
+
+
+# --- questions ------------------------------------------------------------------------------------------------------
+
+
+def lower_case(expr):
+    return expr.subs({symbol: sympy.Symbol(symbol.name.lower(), real=True) for symbol in expr.free_symbols})
+
+
+def fold_case(first, second):
+    """`X` stands for `x` unless both occur."""
+    names = {symbol.name for symbol in first.free_symbols | second.free_symbols}
+    if first.free_symbols == second.free_symbols:
+        return first, second
+    for expr in (first, second):
+        own = {symbol.name for symbol in expr.free_symbols}
+        if len({name.lower() for name in own}) != len(own):
+            return first, second
+    if not any(name != name.lower() for name in names):
+        return first, second
+    return lower_case(first), lower_case(second)
+
+
+def is_unsettled(expr):
+    return not isinstance(expr, (sympy.Expr, sympy.MatrixBase))
+
+
+def compare_values(given, expected):
+    first, second = parse(given), parse(expected)
+    if is_unsettled(first) or is_unsettled(second):
+        return None
+    matrices = [isinstance(expr, sympy.MatrixBase) or getattr(expr, "is_Matrix", False) for expr in (first, second)]
+    if any(matrices):
+        return compare_matrices(first, second) if all(matrices) else False
+    first, second = fold_case(first, second)
+    verdict = same_value(first, second)
+    return compare_symbolically(first, second) if verdict is None else verdict
+
+
+def compare_matrices(first, second):
+    first, second = first.doit(), second.doit()
+    if first.shape != second.shape:
+        return False
+    verdicts = [same_value(a, b) for a, b in zip(sympy.flatten(first), sympy.flatten(second))]
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
+
+
+def compare_symbolically(first, second):
+    """What could not be evaluated: accepted when math-verify accepts it and the difference vanishes symbolically."""
+    if any(expr.has(sympy.oo, -sympy.oo, sympy.zoo, sympy.nan) for expr in (first, second)):
+        return None
+    if first == second:
+        return True
+    difference = sympy.simplify(first - second)
+    if difference.is_zero and not difference.has(sympy.Float):
+        return True if verify(second, first, timeout_seconds=None) else None
+    return None
+
+
+def ratio_of(first, second, point):
+    a, b, evaluation = evaluate_pair(first, second, point)
+    check_size(evaluation, mpmath.mp.dps)
+    tiny = mpmath.mpf(10) ** (evaluation.largest - mpmath.mp.dps + 15)
+    if abs(a) <= tiny or abs(b) <= tiny:
+        return mpmath.mpf(0) if abs(a) <= tiny and abs(b) <= tiny else None
+    return a / b
+
+
+def compare_relations(given, expected, must_be_positive):
+    """Whether the differences of the sides are proportional."""
+    differences = [parse(left) - parse(right) for left, right in (given, expected)]
+    if any(is_unsettled(difference) for difference in differences):
+        return None
+    first, second = fold_case(*differences)
+    if first.free_symbols != second.free_symbols or not free_symbols(first):
+        return False
+    ratios = []
+    with mpmath.workdps(fine_digits(first, second)):
+        for point in points(free_symbols(first)):
+            try:
+                ratios.append(ratio_of(first, second, point))
+            except (Undecidable, ValueError, ZeroDivisionError, OverflowError, TypeError):
+                continue
+        if len(ratios) < 3:
+            return None
+        return is_one_factor(ratios, must_be_positive)
+
+
+def is_one_factor(ratios, must_be_positive):
+    factor = ratios[0]
+    if factor is None or factor == 0:
+        return False
+    tolerance = abs(factor) * mpmath.mpf(10) ** (30 - mpmath.mp.dps)
+    if any(ratio is None or abs(ratio - factor) > tolerance for ratio in ratios):
+        return False
+    if not must_be_positive:
+        return True
+    return mpmath.im(factor) == 0 and mpmath.re(factor) > 0
+
+
+def compare_sets(given, expected):
+    first, second = parse(given), parse(expected)
+    if not isinstance(first, sympy.Set) or not isinstance(second, sympy.Set):
+        return None
+    first, second = first.doit(), second.doit()
+    if first == second:
+        return True
+    return first.symmetric_difference(second).is_empty
+
+
+def compare(question):
+    kind, given, expected = question["kind"], question["given"], question["expected"]
+    if kind == "value":
+        return compare_values(given, expected)
+    if kind == "set":
+        return compare_sets(given, expected)
+    return compare_relations(given, expected, must_be_positive=kind == "inequality")
+
+
+VERDICTS = {True: "equal", False: "unequal", None: "unknown"}
+
+
+def answer(text):
+    try:
+        verdict = VERDICTS[compare(json.loads(text))]
+    except Exception as error:  # what the parser cannot read, a MemoryError, RecursionError and the like
+        return json.dumps({"verdict": "unknown", "why": type(error).__name__})
+    return json.dumps({"verdict": verdict})
+
+
+def serve(limit_seconds, memory_bytes):
+    """Answers lines of standard input; a question that overruns ends the process, also when nobody is left to kill it."""
+    import faulthandler
+    import os
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    silent = open(os.devnull, "w")
+    for question in sys.argv[3:]:
+        answer(question)
+    print(json.dumps({"ready": True}), flush=True)
+    for line in sys.stdin:
+        faulthandler.dump_traceback_later(limit_seconds, exit=True, file=silent)
+        result = answer(line)
+        faulthandler.cancel_dump_traceback_later()
+        print(result, flush=True)
+
+
+if __name__ == "__main__":
+    serve(float(sys.argv[1]), int(sys.argv[2]))

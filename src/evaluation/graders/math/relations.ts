@@ -1,0 +1,121 @@
+import type { AnswerShape, RelationShape, TupleShape } from './answer-shape';
+import { readShape } from './read-shape';
+import { squeezed } from './squeezed';
+
+/** "x = 5": what is named, where it is a name, and its value. */
+export interface Assignment {
+  readonly name: string | null;
+  readonly value: string;
+  /** "x \approx 5" */
+  readonly isApproximate: boolean;
+  /** The other side of "2 + 3 = 5", where nothing is named. */
+  readonly claim?: string;
+}
+
+const NAME = String.raw`(?:\\[a-zA-Z]+|[a-zA-Z])(?:_(?:\w|\{[^{}]*\}))?'*`;
+const SEGMENT = String.raw`[A-Z]{2,4}`;
+const QUANTITY = new RegExp(
+  `^(?:${NAME}|${NAME}\\s?\\([^()]*\\)|\\|?${SEGMENT}\\|?|\\\\overline\\{${SEGMENT}\\}|\\\\angle ?${SEGMENT}|\\\\frac\\{${SEGMENT}\\}\\{${SEGMENT}\\}|${SEGMENT}/${SEGMENT}|\\(\\s*${NAME}(?:\\s*,\\s*${NAME})*\\s*\\))$`,
+);
+const RATIO_OF_QUANTITIES = new RegExp(`^(?:${NAME}|${SEGMENT}):(?:${NAME}|${SEGMENT})$`);
+const CONSTANT_NAME = /^(?:\\pi|e|i|\\infty)$/;
+const SWAPPED: Readonly<Record<string, string>> = { '<': '>', '>': '<', '\\le': '\\ge', '\\ge': '\\le' };
+
+/** The value a relation gives to a quantity, to be compared with a bare value; null for equations and inequalities. */
+export function assignmentOf(shape: AnswerShape): Assignment | null {
+  if (shape.kind !== 'relation') return null;
+  const assignment = exactAssignmentOf(withoutApproximations(shape));
+  return assignment && { ...assignment, isApproximate: isApproximation(shape) };
+}
+
+function exactAssignmentOf(relation: RelationShape): Omit<Assignment, 'isApproximate'> | null {
+  const first = relation.sides[0] ?? '';
+  const last = relation.sides.at(-1) ?? '';
+  if (relation.sides.length === 1) return { name: null, value: first };
+  if (!relation.operators.every((operator) => operator === '=' || operator === '\\in')) return null;
+  if (relation.sides.includes('') || isNamedTwice(relation)) return null;
+  if (isQuantity(first)) return { name: squeezed(first), value: last };
+  return isConstant(first) ? assignmentBehind(first, last) : null;
+}
+
+/** "5 = x", "2 + 3 = 5" */
+function assignmentBehind(first: string, last: string): Omit<Assignment, 'isApproximate'> | null {
+  if (isQuantity(last)) return { name: squeezed(last), value: first };
+  return isConstant(last) ? { name: null, value: last, claim: first } : null;
+}
+
+/** "a = 5 = b": the value stands between the names. */
+function isNamedTwice({ sides }: RelationShape): boolean {
+  return !isConstant(sides.at(-1) ?? '') && sides.slice(1, -1).some((side) => isConstant(side));
+}
+
+/** What is written behind "approximately" is not exact; alone ("x \approx 5") it is all there is. */
+function withoutApproximations(shape: RelationShape): RelationShape {
+  const at = shape.operators.indexOf('\\approx');
+  if (at < 0) return shape;
+  const isAllThereIs = isApproximation(shape);
+  const operators = isAllThereIs
+    ? shape.operators.map((each) => (each === '\\approx' ? '=' : each))
+    : shape.operators.slice(0, at);
+  return { ...shape, operators, sides: isAllThereIs ? shape.sides : shape.sides.slice(0, at + 1) };
+}
+
+function isApproximation({ operators, sides: [first = ''] }: RelationShape): boolean {
+  return operators[0] === '\\approx' && (first === '' || isQuantity(first));
+}
+
+function isQuantity(text: string): boolean {
+  return RATIO_OF_QUANTITIES.test(text) || (QUANTITY.test(text) && !CONSTANT_NAME.test(text));
+}
+
+/** Calculated from numbers only: the first side of "2 + 3 = 5". */
+function isConstant(text: string): boolean {
+  const bare = text.replace(/\\(?:frac|sqrt|cdot|pi|binom|log|ln|sin|cos|tan|infty)(?![a-zA-Z])/g, '');
+  return !/[a-zA-Z]/.test(bare);
+}
+
+/** The interval that an inequality for one variable describes: "x > 3", "-2 \le x < 7". */
+export function intervalOf(shape: AnswerShape): TupleShape | null {
+  if (shape.kind !== 'relation') return null;
+  const relation = isUpwards(shape) ? shape : mirrored(shape);
+  if (!isUpwards(relation)) return null;
+  return relation.sides.length === 2 ? rayOf(relation) : boundedIntervalOf(relation);
+}
+
+function boundedIntervalOf({ sides, operators }: RelationShape): TupleShape | null {
+  const [low = '', variable = '', high = '', ...more] = sides;
+  const [left = '', right = ''] = operators;
+  return more.length === 0 && isQuantity(variable) ? interval([low, left], [high, right]) : null;
+}
+
+function rayOf({ sides, operators }: RelationShape): TupleShape | null {
+  const [low = '', high = ''] = sides;
+  const [operator = ''] = operators;
+  if (isQuantity(low)) return isConstant(high) ? interval(['-\\infty', '<'], [high, operator]) : null;
+  return isQuantity(high) && isConstant(low) ? interval([low, operator], ['\\infty', '<']) : null;
+}
+
+function interval(
+  [low, left]: readonly [string, string],
+  [high, right]: readonly [string, string],
+): TupleShape {
+  return {
+    kind: 'tuple',
+    open: left === '<' ? '(' : '[',
+    close: right === '<' ? ')' : ']',
+    items: [readShape(low), readShape(high)],
+  };
+}
+
+function isUpwards(relation: RelationShape): boolean {
+  return relation.operators.every((operator) => operator === '<' || operator === '\\le');
+}
+
+/** Read from right to left. */
+export function mirrored(relation: RelationShape): RelationShape {
+  return {
+    ...relation,
+    sides: [...relation.sides].reverse(),
+    operators: [...relation.operators].reverse().map((operator) => SWAPPED[operator] ?? operator),
+  };
+}

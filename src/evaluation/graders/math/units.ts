@@ -1,0 +1,94 @@
+/** A quantity without its unit, and the unit in one spelling; null where there is none. */
+export interface Quantity {
+  readonly value: string;
+  readonly unit: string | null;
+  readonly isPercent: boolean;
+}
+
+const SPELLINGS: ReadonlyMap<string, string> = new Map([
+  ['centimeter', 'cm'],
+  ['centimetre', 'cm'],
+  ['millimeter', 'mm'],
+  ['kilometer', 'km'],
+  ['kilometre', 'km'],
+  ['metre', 'm'],
+  ['meter', 'm'],
+  ['gram', 'g'],
+  ['kilogram', 'kg'],
+  ['litre', 'l'],
+  ['liter', 'l'],
+  ['second', 's'],
+  ['sec', 's'],
+  ['min', 'minute'],
+  ['hr', 'hour'],
+  ['h', 'hour'],
+  ['feet', 'foot'],
+  ['ft', 'foot'],
+  ['inche', 'inch'],
+  ['deg', 'degree'],
+  ['°', 'degree'],
+  ['buck', 'dollar'],
+  ['usd', 'dollar'],
+  ['mile per hour', 'mph'],
+]);
+
+/** Words behind a number that change its value or are not a unit at all. */
+const NO_UNIT =
+  /^(?:(?:thousand|million|billion|trillion|hundred|dozen|half|halve|third|quarter|fourth|fifth|sixth|eighth|tenth|hundredth|thousandth|squared|cubed|factorial|plus|minus|times|over|mod|base|and|or|less|more|choose|to|pi|through|than|into|divided|by|of|where|when|if|for|with|is|are|in|at|on)s?)$/;
+
+const UNIT = new RegExp(
+  String.raw`^(.*?[\d)}])(?:\s*°\s*([CF])?|\s*\\text\s*\{([^{}]*)\}|\s+([a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3})|([a-z]{2,12}))\s*(?:\^\{?([23])\}?)?$`,
+);
+const TRIGONOMETRY = /\\(?:arc)?(?:sin|cos|tan|cot|sec|csc)/;
+/** Written directly behind the number, only these are units: 2ab is a product. */
+const ATTACHED = /^(?:cm|mm|km|kg|mg|ml|ft|mph|inches|feet|hours|minutes|seconds|degrees)$/;
+
+/** Takes a unit or percent sign from the end of a quantity. */
+export function splitUnit(text: string): Quantity {
+  if (text.endsWith('%')) return { value: text.slice(0, -1).trim(), unit: null, isPercent: true };
+  // There the degrees belong to an angle.
+  if (TRIGONOMETRY.test(text)) return withoutUnit(text);
+  const [, value, ...parts] = UNIT.exec(text) ?? [];
+  const unit = unitOf(parts);
+  return value === undefined || unit === null
+    ? withoutUnit(text)
+    : { value: value.trim(), unit, isPercent: false };
+}
+
+/** From the groups of UNIT behind the value. */
+function unitOf([scale, inText, apart, attached, power]: readonly (string | undefined)[]): string | null {
+  if (attached !== undefined && !ATTACHED.test(attached)) return null;
+  return spell(inText ?? apart ?? attached ?? `°${scale ?? ''}`, power);
+}
+
+function withoutUnit(text: string): Quantity {
+  return { value: text, unit: null, isPercent: false };
+}
+
+function spell(name: string, power: string | undefined): string | null {
+  const words = name
+    .trim()
+    .toLowerCase()
+    .replace(/\.$/, '')
+    .split(/[\s-]+/);
+  if (words.some((word) => NO_UNIT.test(word) || /[^a-z°/]/.test(word)) || words[0] === '') return null;
+  const [first = '', ...others] = words;
+  const exponents: Readonly<Record<string, string>> = { square: '2', sq: '2', cubic: '3' };
+  const stated = exponents[first];
+  const base = (stated === undefined ? words : others).map(singular).join(' ');
+  if (base === '') return 'unit';
+  const exponent = power ?? stated;
+  return exponent === undefined ? base : `${base}^${exponent}`;
+}
+
+function singular(word: string): string {
+  const known = SPELLINGS.get(word);
+  if (known !== undefined) return known;
+  const stem = word.length > 3 && word.endsWith('s') && !word.endsWith('ss') ? word.slice(0, -1) : word;
+  return SPELLINGS.get(stem) ?? stem;
+}
+
+/** "unit", "square units" and the like say nothing; an absent unit is not another one. */
+export function areUnitsCompatible(a: string | null, b: string | null): boolean {
+  return a === null || b === null || a === b;
+}

@@ -1,0 +1,64 @@
+import type { StoredResult, StoredTrajectory } from '../../../stores/eval-store';
+import type { LogTotals } from './header-document';
+import { epochOf, isScored, sampleIdOf } from './sample-document';
+
+/** How far a mean may lie from a stored score and be it: both are sums of the same numbers, in another order. */
+const ROUNDING = 1e-9;
+
+/** Counts samples as they pass, and gives each a name that no other has. */
+export class SampleTotals {
+  private readonly ids = new Set<string>();
+  private readonly used = new Set<string>();
+  private sampleCount = 0;
+  private scoredCount = 0;
+  private rewardSum = 0;
+  private epochs = 1;
+  private isBinary = true;
+  private inputTokens = 0;
+  private outputTokens = 0;
+
+  constructor(private readonly result: StoredResult) {}
+
+  add(trajectory: StoredTrajectory): string {
+    const id = this.freeId(trajectory);
+    this.ids.add(id);
+    this.sampleCount += 1;
+    this.scoredCount += Number(isScored(trajectory));
+    this.rewardSum += trajectory.reward;
+    this.isBinary &&= trajectory.reward === 0 || trajectory.reward === 1;
+    this.epochs = Math.max(this.epochs, epochOf(trajectory));
+    for (const { role, token_count: count } of trajectory.turns) {
+      if (role === 'user') this.inputTokens += count;
+      if (role === 'assistant') this.outputTokens += count;
+    }
+    return id;
+  }
+
+  end(): LogTotals {
+    const { sampleCount, scoredCount, epochs, inputTokens, outputTokens } = this;
+    return {
+      sampleIds: [...this.ids],
+      ...{ epochs, sampleCount, scoredCount, metric: this.metric() },
+      usage: {
+        input_tokens: inputTokens,
+        output_tokens: outputTokens,
+        total_tokens: inputTokens + outputTokens,
+      },
+    };
+  }
+
+  private metric(): LogTotals['metric'] {
+    const mean = this.rewardSum / this.sampleCount;
+    if (Math.abs(mean - this.result.score) > ROUNDING) return 'score';
+    return this.isBinary ? 'accuracy' : 'mean';
+  }
+
+  /** Results of other programs may name two examples alike. */
+  private freeId(trajectory: StoredTrajectory): string {
+    const [base, epoch] = [sampleIdOf(trajectory), epochOf(trajectory)];
+    let id = base;
+    for (let count = 2; this.used.has(`${id} ${epoch}`); count++) id = `${base}#${count}`;
+    this.used.add(`${id} ${epoch}`);
+    return id;
+  }
+}

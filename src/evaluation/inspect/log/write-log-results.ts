@@ -1,0 +1,183 @@
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { passCounts } from '../../../core/benchmark-run';
+import { meanOf } from '../../../core/statistics/mean';
+import { meanInterval } from '../../../core/statistics/mean-interval';
+import { passAtK } from '../../../core/statistics/pass-at-k';
+import { Z_95, wilsonInterval } from '../../../core/statistics/wilson-interval';
+import type { ResultIdentity, StoredResult, StoredTrajectory } from '../../../stores/eval-store';
+import { asStoreError } from '../../../stores/system-errors';
+import { temporaryName, writeJson } from '../../../stores/whole-file';
+import { labelledScores, mainMetricOf, mainScoreOf } from './log-metrics';
+import type { LogHeader } from './log-schema';
+import { trajectoryOfSample, truncationOf } from './log-trajectory';
+import type { InspectLog } from './read-log';
+
+export interface LogResultTask {
+  readonly name: string;
+  /** Gets `trajectories.jsonl` and `result.json`. */
+  readonly folder: string;
+  readonly identity: ResultIdentity;
+  /** Throws where these results must not be written any more. */
+  readonly verify?: () => void;
+}
+
+/** How far two means of the same numbers may lie apart. */
+const ROUNDING = 1e-9;
+
+/**
+ * A log as files of our own. `score` is the metric as Inspect gives it, which leaves out samples that ended in an error or
+ * are unscored; `num_errors` says how many ended so.
+ */
+export async function writeLogResults(log: InspectLog, task: LogResultTask): Promise<StoredResult> {
+  const counts = await writeTrajectories(log, task);
+  const result = resultOf(log.header, counts, task);
+  task.verify?.();
+  await writeJson(join(task.folder, 'result.json'), result);
+  return result;
+}
+
+interface ExampleDraws {
+  readonly count: number;
+  readonly correct: number;
+}
+
+class Counts {
+  examples = 0;
+  correct = 0;
+  errors = 0;
+  truncated = 0;
+  scored = 0;
+  private isBinary = true;
+  /** By example, where each was drawn several times. */
+  private readonly draws = new Map<string, ExampleDraws>();
+
+  /** Of samples that are right or wrong, each drawn as often as any other; else null. */
+  get proportion(): number | null {
+    return this.isBinary && this.scored > 0 ? this.correct / this.scored : null;
+  }
+
+  /** Examples that were scored, where each was drawn several times; 0 where each was drawn once. */
+  get exampleCount(): number {
+    return this.draws.size;
+  }
+
+  /** Unbiased, over the examples of which so many draws were scored; empty where scores are not right or wrong. */
+  passRates(epochs: number): Record<string, number> {
+    if (epochs <= 1 || !this.isBinary) return {};
+    const examples = [...this.draws.values()];
+    const rates = passCounts(epochs).map((k) => {
+      const values = examples.map(({ count, correct }) => passAtK(count, correct, k));
+      return [String(k), meanOf(values.filter((value) => value !== null))?.mean ?? null] as const;
+    });
+    return Object.fromEntries(rates.flatMap(([k, rate]) => (rate === null ? [] : [[k, rate] as const])));
+  }
+
+  add(trajectory: StoredTrajectory): void {
+    const { metrics, reward, error } = trajectory;
+    this.examples += 1;
+    this.correct += metrics['correct'] ?? 0;
+    this.scored += Number(metrics['correct'] !== undefined);
+    this.isBinary &&= reward === 0 || reward === 1;
+    this.addDraw(trajectory);
+    this.errors += Number(error !== null);
+  }
+
+  private addDraw({ example_id: id, sample_index: draw, metrics }: StoredTrajectory): void {
+    const correct = metrics['correct'];
+    if (draw === undefined || correct === undefined) return;
+    const before = this.draws.get(id) ?? { count: 0, correct: 0 };
+    this.draws.set(id, { count: before.count + 1, correct: before.correct + correct });
+  }
+}
+
+async function writeTrajectories(log: InspectLog, { name, folder, verify }: LogResultTask): Promise<Counts> {
+  const counts = new Counts();
+  const path = join(folder, 'trajectories.jsonl');
+  const temporary = temporaryName(path);
+  await mkdir(dirname(path), { recursive: true });
+  try {
+    const file = await open(temporary, 'w');
+    try {
+      for await (const line of linesOf(log, name, counts)) await file.write(line);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    verify?.();
+    await rename(temporary, path);
+    return counts;
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw asStoreError(error, path);
+  }
+}
+
+async function* linesOf(log: InspectLog, name: string, counts: Counts): AsyncGenerator<string> {
+  const { header } = log;
+  const score = mainScoreOf(header.results);
+  const main = score && { scorer: score.scorer ?? score.name, part: score.name };
+  const hasEpochs = (header.eval.config.epochs ?? 1) > 1;
+  for await (const sample of log.samples()) {
+    const trajectory = trajectoryOfSample(sample, {
+      benchmark: name,
+      index: counts.examples,
+      hasEpochs,
+      main,
+    });
+    counts.add(trajectory);
+    counts.truncated += Number(trajectory.error === null && truncationOf(sample) !== null);
+    yield `${JSON.stringify(trajectory)}\n`;
+  }
+}
+
+function resultOf(header: LogHeader, counts: Counts, { name, identity }: LogResultTask): StoredResult {
+  const { results } = header;
+  const { value: score = null, stderr = null } = mainMetricOf(results) ?? {};
+  const unscored = mainScoreOf(results)?.unscored_samples ?? 0;
+  return {
+    name,
+    score: score ?? 0,
+    stderr,
+    ci: intervalOf(score, stderr, counts),
+    score_completed: score,
+    num_examples: counts.examples,
+    num_completed: counts.examples - counts.errors - counts.truncated,
+    num_correct: counts.correct,
+    num_errors: counts.errors,
+    num_truncated: counts.truncated,
+    metrics: { ...metricsOf(header), ...(unscored > 0 && { unscored }) },
+    time_seconds: secondsOf(header),
+    pass_at_k: counts.passRates(header.eval.config.epochs ?? 1),
+    identity,
+  };
+}
+
+/** From its start to its end, as results of our own have it: samples run beside each other. */
+function secondsOf({ stats }: LogHeader): number {
+  const seconds = (Date.parse(stats?.completed_at ?? '') - Date.parse(stats?.started_at ?? '')) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : 0;
+}
+
+/** As that of our own results: Wilson's for right or wrong, several draws of an example hang together. */
+function intervalOf(score: number | null, stderr: number | null, counts: Counts): StoredResult['ci'] {
+  if (score === null || stderr === null) return null;
+  const { proportion } = counts;
+  const isProportion = proportion !== null && Math.abs(proportion - score) < ROUNDING;
+  if (isProportion && counts.exampleCount === 0) return wilsonInterval(counts.correct, counts.scored);
+  if (isProportion) {
+    const { exampleCount: clusterCount } = counts;
+    return meanInterval({ mean: score, standardError: stderr, clusterCount, isBinary: true });
+  }
+  return [score - Z_95 * stderr, score + Z_95 * stderr];
+}
+
+/** By its own name after the main scorer, `scorer/metric` after any other. */
+function metricsOf({ results }: LogHeader): Record<string, number> {
+  const entries = labelledScores(results).flatMap(({ score, label }) =>
+    Object.entries(score.metrics).flatMap(([metric, { value }]) =>
+      value == null ? [] : [[label === null ? metric : `${label}/${metric}`, value] as const],
+    ),
+  );
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,113 @@
+import { inflateRawSync } from 'node:zlib';
+import type { Entry, ZipFile } from 'yauzl';
+import { openPromise } from 'yauzl';
+import { DomainError } from '../../../core/errors';
+import { hasErrorCode } from '../../../stores/system-errors';
+import { decompressZstandard } from './zstandard';
+
+const STORED = 0;
+const DEFLATE = 8;
+const ZSTANDARD = 93;
+
+export interface ZipLimits {
+  /** Members an archive may list. */
+  readonly members: number;
+  /** Bytes one member may come to. */
+  readonly memberBytes: number;
+}
+
+/** How often its own size an archive may come to in all, and what every archive may: logs repeat themselves, but not so. */
+const MOST_GROWTH = 200;
+const ALWAYS_MEMBERS = 4;
+
+/** Members of a zip archive by name, read as they are asked for. Names are never used as paths. */
+export class ZipMembers {
+  private unpackedBytes = 0;
+
+  private constructor(
+    private readonly file: ZipFile,
+    private readonly entries: ReadonlyMap<string, Entry>,
+    private readonly limits: ZipLimits,
+  ) {}
+
+  static async open(path: string, limits: ZipLimits): Promise<ZipMembers> {
+    // Without names being decoded the library checks none: they stay keys here, and a sample may be called anything.
+    const file = await openPromise(path, { autoClose: false, decodeStrings: false });
+    try {
+      if (file.entryCount > limits.members) {
+        throw new DomainError(
+          'bad-dataset',
+          `It lists ${file.entryCount} members; ${limits.members} are read.`,
+        );
+      }
+      return new ZipMembers(file, await listEntries(file), limits);
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  get names(): string[] {
+    return [...this.entries.keys()];
+  }
+
+  /** null where there is no such member. */
+  async read(name: string): Promise<string | null> {
+    const entry = this.entries.get(name);
+    if (!entry) return null;
+    const { memberBytes } = this.limits;
+    if (Math.max(entry.uncompressedSize, entry.compressedSize) > memberBytes) throw tooLarge(memberBytes);
+    const data = unpack(await readRaw(this.file, entry), entry, memberBytes);
+    this.count(data.length);
+    return Buffer.from(data).toString('utf8');
+  }
+
+  /** Members may share their bytes, and each be small enough: it is all of them together that fill a disk. */
+  private count(bytes: number): void {
+    this.unpackedBytes += bytes;
+    const most = Math.max(ALWAYS_MEMBERS * this.limits.memberBytes, MOST_GROWTH * this.file.fileSize);
+    if (this.unpackedBytes <= most) return;
+    throw new DomainError(
+      'bad-dataset',
+      `Its members come to more than ${most} bytes, which is no log but a bomb.`,
+    );
+  }
+
+  close(): void {
+    this.file.close();
+  }
+}
+
+/** Of members of one name the last counts: a log is appended to. */
+async function listEntries(file: ZipFile): Promise<Map<string, Entry>> {
+  const entries = new Map<string, Entry>();
+  for await (const entry of file.eachEntry()) entries.set(entry.fileNameRaw.toString('utf8'), entry);
+  return entries;
+}
+
+async function readRaw(file: ZipFile, entry: Entry): Promise<Buffer> {
+  const stream = await file.openReadStreamPromise(entry, { decodeFileData: false });
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) if (part instanceof Uint8Array) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+function unpack(data: Buffer, { compressionMethod: method }: Entry, limit: number): Uint8Array {
+  if (method === STORED) return data;
+  if (method === ZSTANDARD) return decompressZstandard(data, limit);
+  if (method === DEFLATE) return inflate(data, limit);
+  throw new DomainError('bad-dataset', `It holds a member packed by method ${method}; 0, 8 and 93 are read.`);
+}
+
+function inflate(data: Buffer, limit: number): Uint8Array {
+  try {
+    return inflateRawSync(data, { maxOutputLength: limit });
+  } catch (error) {
+    if (hasErrorCode(error, 'ERR_BUFFER_TOO_LARGE')) throw tooLarge(limit);
+    throw error;
+  }
+}
+
+function tooLarge(limit: number): DomainError {
+  return new DomainError('bad-dataset', `It holds a member of more than ${limit} bytes.`);
+}

@@ -1,0 +1,103 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { InspectTask } from '../../core/benchmark-run';
+import { DomainError } from '../../core/errors';
+import { hasErrorCode } from '../../stores/system-errors';
+import { digestOf } from '../digest';
+
+const FILE = /^(.*\.(?:py|ipynb))(?:@.*)?$/s;
+const IMPORTED = /^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#]+))/gm;
+
+/** The file that a task stands in; null for one of a package. */
+export function taskFileOf(task: string): string | null {
+  return FILE.exec(task)?.[1] ?? null;
+}
+
+/** Refuses a task whose file is not there, before anything is spent on it. */
+export function requireTaskFile(task: string): void {
+  const file = taskFileOf(task);
+  if (file !== null) readSource(file);
+}
+
+/**
+ * The task with a digest of its code: the file that holds it and the modules beside that file which it imports, and what those import. One of
+ * a package has none here: its version says what it is.
+ */
+export function withSource(task: InspectTask): InspectTask {
+  const file = taskFileOf(task.task);
+  return file === null ? task : { ...task, source: sourceDigest(file) };
+}
+
+/** What was asked for is measured, or nothing: the result would stand under the name of other code. */
+export function requireSameSource(task: InspectTask): void {
+  if (task.source === undefined || withSource(task).source === task.source) return;
+  throw new DomainError(
+    'refused',
+    `inspect:${task.task} was changed after it was asked for. Give the command again: the changed task gets a result of its own.`,
+  );
+}
+
+function sourceDigest(file: string): string {
+  const folder = path.dirname(file);
+  const sources = new Map<string, string>();
+  const pending = [file];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const name = path.relative(folder, next);
+    if (sources.has(name)) continue;
+    const text = readSource(next);
+    sources.set(name, digestOf(text));
+    pending.push(...modulesBeside(text, folder, path.dirname(next)));
+  }
+  return digestOf(Object.fromEntries(sources));
+}
+
+function readSource(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) {
+      throw new DomainError(
+        'bad-config',
+        `inspect: there is no file ${file}. Name one that is there: FILE.py@TASK.`,
+      );
+    }
+    if (!hasErrorCode(error, 'EISDIR', 'EACCES')) throw error;
+    throw new DomainError('bad-config', `inspect: ${file} cannot be read. Name a file: FILE.py@TASK.`);
+  }
+}
+
+/** Python looks in the folder of the task's file first; what begins with a dot is beside the importing file. */
+function modulesBeside(text: string, folder: string, own: string): string[] {
+  const names = [...text.matchAll(IMPORTED)].flatMap(([, from, members = '', plain]) =>
+    from === undefined
+      ? listed(plain ?? '')
+      : [from, ...listed(members).map((each) => `${from}${from.endsWith('.') ? '' : '.'}${each}`)],
+  );
+  const files = names.flatMap((name) => {
+    const [, dots = '', rest = ''] = /^(\.*)(.*)$/.exec(name) ?? [];
+    const start = dots === '' ? folder : path.resolve(own, ...dots.slice(1).split('').fill('..'));
+    return filesOf(
+      start,
+      rest.split('.').filter((part) => part !== ''),
+    );
+  });
+  return [...new Set(files)].sort();
+}
+
+/** `a as b, (c)` names a and c. */
+function listed(text: string): string[] {
+  const names = text.split(',').map((each) => /[\w.]+/.exec(each)?.[0] ?? '');
+  return names.filter((name) => name !== '');
+}
+
+/** A module's file, and those of the packages it is in. */
+function filesOf(start: string, parts: readonly string[]): string[] {
+  return parts.flatMap((_, index) => {
+    const place = path.join(start, ...parts.slice(0, index + 1));
+    return [`${place}.py`, path.join(place, '__init__.py')].filter(isFile);
+  });
+}
+
+function isFile(place: string): boolean {
+  return existsSync(place) && statSync(place).isFile();
+}

@@ -1,0 +1,26 @@
+import type { EngineSource, ModelSource } from '../../core/benchmark-run';
+import type { Completer } from '../../core/completion';
+import type { Permits } from '../runner/permits';
+
+interface JudgeLimits {
+  readonly concurrency: number;
+  readonly contextWindow: number | null;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/** How a worker reaches judges. */
+export interface JudgeAccess {
+  readonly models: {
+    /** The caller closes the completer. */
+    open(source: ModelSource, limits: JudgeLimits): Promise<{ readonly completer: Completer }>;
+    /** How conversations become prompts: the renderer, or the API that is spoken. */
+    promptFormat(source: ModelSource): string;
+  };
+  /** Places of this process at a judge: one set a judge, whoever asks. */
+  readonly permitsOf: (subject: string, limit: number) => Permits;
+  /** Judgements of all runs; null keeps none. */
+  readonly cacheFolder: string | null;
+  /** RUN@STEP, or RUN for its newest checkpoint. */
+  readonly findCheckpoint: (checkpoint: string) => Promise<EngineSource>;
+}

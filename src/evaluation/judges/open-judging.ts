@@ -1,0 +1,80 @@
+import type { JudgeSource } from '../../core/benchmark-run';
+import { DomainError } from '../../core/errors';
+import type { Example } from '../example';
+import type { Grader, JudgeMethod, Score } from '../graders/grader';
+import type { JudgeAccess } from './judge-access';
+import { JudgeDesks } from './judge-desks';
+import { needsJudge } from './judged-grader';
+import { Judgements } from './judgements';
+import { majorityOf } from './panel';
+
+/** Where completions are judged by models. */
+export interface JudgingSite {
+  readonly judges: readonly JudgeSource[] | undefined;
+  /** Absent where a program evaluates without a worker. */
+  readonly access: JudgeAccess | undefined;
+  /** Of the shard. */
+  readonly folder: string;
+  readonly epoch: number;
+  readonly rank: number;
+  readonly signal: AbortSignal;
+}
+
+export interface OpenedGrader {
+  readonly grader: Grader;
+  readonly close: () => Promise<void>;
+}
+
+/** The grader ready to judge; one that asks no judges is ready as it is. */
+export async function openJudging(grader: Grader, site: JudgingSite): Promise<OpenedGrader> {
+  const { judging } = grader;
+  if (!judging) return { grader, close: () => Promise.resolve() };
+  const { judges, access, folder, epoch, rank } = site;
+  if (!judges || judges.length === 0) throw needsJudge(grader.name);
+  if (!access) throw noAccess(grader.name);
+  const stop = new AbortController();
+  const signal = AbortSignal.any([site.signal, stop.signal]);
+  const judgements = await Judgements.open({
+    ...{ folder, epoch, signal },
+    cacheFolder: access.cacheFolder,
+    onFailure: (error) => {
+      stop.abort(error);
+    },
+  });
+  const desks = new JudgeDesks({ access, judgements, signal, rank });
+  return {
+    grader: {
+      ...grader,
+      grade: (completion, example) => judge({ judging, judges, desks }, completion, example),
+    },
+    async close() {
+      stop.abort(new Error('no longer needed'));
+      await desks.close();
+      await judgements.close();
+    },
+  };
+}
+
+interface Bench {
+  readonly judging: JudgeMethod;
+  readonly judges: readonly JudgeSource[];
+  readonly desks: JudgeDesks;
+}
+
+async function judge(
+  { judging, judges, desks }: Bench,
+  completion: string,
+  example: Example,
+): Promise<Score> {
+  const votes = await Promise.all(
+    judges.map((source) => judging.vote(desks.deskOf(source, example), completion, example)),
+  );
+  return (judging.combine ?? majorityOf)(votes);
+}
+
+function noAccess(name: string): DomainError {
+  return new DomainError(
+    'bad-config',
+    `${name} is judged by a model, which only evaluations on workers reach.`,
+  );
+}

@@ -1,0 +1,118 @@
+import { copyFile, mkdir, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BenchmarkPlace, BenchmarkRequest, PlannedBenchmark } from '../../core/benchmark-run';
+import type { Completer } from '../../core/completion';
+import { DomainError } from '../../core/errors';
+import { loadResult } from '../../stores/eval-store';
+import { hasErrorCode } from '../../stores/system-errors';
+import { temporaryName } from '../../stores/whole-file';
+import type { Benchmark } from '../benchmarks/benchmark';
+import type { BenchmarkPlan } from '../runner/benchmark-plan';
+import {
+  examplesPath,
+  findPlan,
+  nextStart,
+  readProgress,
+  shardFolder,
+  writePlan,
+} from '../runner/benchmark-plan';
+import { describeEvalRun } from '../runner/eval-run-files';
+import { refuseOtherIdentity } from '../runner/refuse-other-identity';
+import { summaryOf } from '../runner/summary-of';
+import { answerMissing } from './carry-answers';
+import { judgesOfIdentity } from './judged-grader';
+
+/** In place of the model where answers are judged again: what is not stored is not asked for. */
+export const NO_SAMPLING: Completer = {
+  complete: () => Promise.reject(answerMissing()),
+  close: () => Promise.resolve(),
+};
+
+/**
+ * Plans to judge the answers of an eval run again: its examples and completions are copied, its judgements are not. The
+ * result is one of its own, whose identity names the judges.
+ */
+export async function planRejudging(
+  { now }: { readonly now: () => Date },
+  benchmark: Benchmark,
+  request: BenchmarkRequest & { readonly samplesFrom?: string },
+): Promise<PlannedBenchmark> {
+  const from = await findJudged(benchmark, request);
+  const before = await findPlan(request);
+  const work = {
+    ...from,
+    request,
+    identity: {
+      ...from.identity,
+      benchmarkVersion: benchmark.version,
+      graderVersion: benchmark.grader.version,
+      ...judgesOfIdentity(benchmark.grader, request.judges),
+    },
+  };
+  if (before) refuseOtherIdentity(request, before, work);
+  const result = before && (await loadResult(request.folder, benchmark.name));
+  const starts = await nextStart(request, before, now());
+  if (result?.num_errors === 0) {
+    return { name: benchmark.name, starts, pendingShards: [], finished: summaryOf(result) };
+  }
+  if (!before) await copyAnswers(sourceOf(request), request, from);
+  const startedAt = now().toISOString();
+  await describeEvalRun(request, startedAt);
+  await writePlan(request, { ...work, starts, startedAt, secondsBefore: result?.time_seconds ?? 0 });
+  return {
+    name: benchmark.name,
+    starts,
+    pendingShards: await unfinishedShards(request, from),
+    finished: null,
+    needsJudgesOnly: true,
+  };
+}
+
+async function findJudged({ name, grader }: Benchmark, request: BenchmarkRequest): Promise<BenchmarkPlan> {
+  if (!grader.judging) {
+    throw new DomainError(
+      'bad-config',
+      `${name} is not judged by a model: its grader gives the same score again.`,
+    );
+  }
+  const plan = await findPlan(sourceOf(request));
+  if (plan) return plan;
+  throw new DomainError(
+    'bad-config',
+    `${request.samplesFrom ?? ''} has no journal of ${name}. Name the folder of an eval run whose journal is still there.`,
+  );
+}
+
+function sourceOf({ run, samplesFrom, benchmark }: BenchmarkRequest): BenchmarkPlace {
+  return { run, folder: samplesFrom ?? '', benchmark };
+}
+
+/** Nobody reads them before the plan is written, so that an attempt which dies meanwhile leaves nothing half done. */
+async function copyAnswers(
+  from: BenchmarkPlace,
+  to: BenchmarkPlace,
+  { shards }: BenchmarkPlan,
+): Promise<void> {
+  await copyIfThere(examplesPath(from), examplesPath(to));
+  for (const shard of shards.keys()) {
+    const name = 'samples.jsonl';
+    await copyIfThere(join(shardFolder(from, shard), name), join(shardFolder(to, shard), name));
+  }
+}
+
+async function copyIfThere(from: string, to: string): Promise<void> {
+  await mkdir(dirname(to), { recursive: true });
+  const temporary = temporaryName(to);
+  try {
+    await copyFile(from, temporary);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  await rename(temporary, to);
+}
+
+async function unfinishedShards(place: BenchmarkPlace, { shards }: BenchmarkPlan): Promise<number[]> {
+  const progress = await Promise.all(shards.map((_, shard) => readProgress(place, shard)));
+  return progress.flatMap((found, shard) => (found?.isComplete && found.errorCount === 0 ? [] : [shard]));
+}

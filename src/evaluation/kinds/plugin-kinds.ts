@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { DomainError } from '../../core/errors';
+import type { KindBuilder } from '.';
+import type { Kind } from './kind';
+
+const KindShape = z.looseObject({
+  kind: z.enum(['generation', 'teacherForced', 'perplexity', 'choiceByPerplexity']),
+  metric: z.string(),
+  version: z.number(),
+  prepare: z.custom((value) => typeof value === 'function'),
+  reduce: z.custom((value) => typeof value === 'function'),
+});
+
+/** Tasks of a plug-in file: each is one, or a function of the config's options that makes one. */
+export function kindsOf(
+  entries: readonly (readonly [string, unknown])[],
+  file: string,
+): Map<string, KindBuilder> {
+  return new Map(
+    entries.map(([name, given]) => {
+      if (typeof given !== 'function') return [name, () => complete(name, given, file)];
+      return [name, (options) => complete(name, Reflect.apply(given, undefined, [options]), file)];
+    }),
+  );
+}
+
+/** The name it is registered under is the one its results have. */
+function complete(name: string, given: unknown, file: string): Kind {
+  if (isKind(given)) return { ...given, name };
+  throw new DomainError(
+    'bad-plugin',
+    `plugins: ${file} has a task "${name}" that is none. Make it with generation, teacherForced, perplexity or choiceByPerplexity.`,
+  );
+}
+
+function isKind(given: unknown): given is Kind {
+  return KindShape.safeParse(given).success;
+}

@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchmarkPlace, BenchmarkRequest, ShardProgress } from '../../core/benchmark-run';
+import { DomainError } from '../../core/errors';
+import type { ResultIdentity } from '../../stores/eval-store';
+import { benchmarkFolder } from '../../stores/eval-store';
+import { hasErrorCode } from '../../stores/system-errors';
+import { readJson, writeJson } from '../../stores/whole-file';
+import type { GenerationDefaults } from '../benchmarks/benchmark';
+
+/** Examples of one shard: a part of `examples.jsonl`. */
+export interface ShardPart {
+  readonly exampleCount: number;
+  readonly offset: number;
+  readonly bytes: number;
+  /** Of these bytes. Plans of earlier versions have none. */
+  readonly digest?: string;
+}
+
+/**
+ * `plan.json`: what one benchmark of an eval run is, fixed when it is first started.
+ *
+ * ```
+ * <folder>/<benchmark>/result.json, trajectories.jsonl
+ * <folder>/<benchmark>/journal/plan.json
+ * <folder>/<benchmark>/journal/examples.jsonl              the examples as they were then
+ * <folder>/<benchmark>/journal/shard-<n>/samples.jsonl     completions, as they arrive
+ * <folder>/<benchmark>/journal/shard-<n>/grades.jsonl      judgements
+ * <folder>/<benchmark>/journal/shard-<n>/progress.json     how far the shard is
+ * ```
+ */
+export interface BenchmarkPlan {
+  /** A task measured by generation or likelihood, whose one shard writes the result. */
+  readonly isKind?: true;
+  readonly benchmark: string;
+  readonly request: BenchmarkRequest;
+  readonly identity: ResultIdentity;
+  readonly generation: GenerationDefaults;
+  readonly contextWindow: number | null;
+  readonly timeoutSeconds: number;
+  readonly numSamples: number;
+  readonly systemPrompt: string | null;
+  /** Where the examples came from. */
+  readonly source: string;
+  readonly exampleCount: number;
+  readonly shards: readonly ShardPart[];
+  /** Digest of all that an answer depends on beside its example. */
+  readonly base: string;
+  /** How often it was started. */
+  readonly starts: number;
+  /** ISO time of the last start. */
+  readonly startedAt: string;
+  /** Time that starts before the last one took to their results. */
+  readonly secondsBefore: number;
+}
+
+const PLAN_LOOKS = 6;
+const PLAN_LOOK_MS = 500;
+
+export function resultFolder({ folder, benchmark }: Pick<BenchmarkPlace, 'folder' | 'benchmark'>): string {
+  return benchmarkFolder(folder, benchmark);
+}
+
+export function examplesPath(place: BenchmarkPlace): string {
+  return join(resultFolder(place), 'journal', 'examples.jsonl');
+}
+
+export function shardFolder(place: BenchmarkPlace, shard: number): string {
+  return join(resultFolder(place), 'journal', `shard-${shard}`);
+}
+
+/** null before the first start. */
+export function findPlan(place: BenchmarkPlace): Promise<BenchmarkPlan | null> {
+  return readJson<BenchmarkPlan>(planPath(place));
+}
+
+/**
+ * For work that was planned. A worker that sees another store waits for one that sees the plan; where the journal is there
+ * and its plan is not, somebody has damaged it.
+ */
+export async function readPlan(place: BenchmarkPlace): Promise<BenchmarkPlan> {
+  for (let look = 1; ; look++) {
+    const plan = await findPlan(place);
+    if (plan) return plan;
+    if (!existsSync(examplesPath(place))) break;
+    // A shared disk may show the one a moment before the other.
+    if (look === PLAN_LOOKS) throw damagedPlan(planPath(place));
+    await delay(PLAN_LOOK_MS);
+  }
+  throw new DomainError(
+    'unreachable',
+    `This worker sees no ${planPath(place)}. Start it on the machine and with the --store of the eval run.`,
+    { retryable: true },
+  );
+}
+
+/**
+ * Number of the next start. It outranks all before it, also those that a lost plan knew of: what they left is then older than
+ * the time of day in seconds.
+ */
+export async function nextStart(
+  place: BenchmarkPlace,
+  before: BenchmarkPlan | null,
+  now: Date,
+): Promise<number> {
+  if (before) return before.starts + 1;
+  const hasRemains = (await readdirOf(resultFolder(place))).length > 0;
+  return hasRemains ? Math.floor(now.getTime() / 1000) : 1;
+}
+
+export function writePlan(place: BenchmarkPlace, plan: BenchmarkPlan): Promise<void> {
+  return writeJson(planPath(place), plan);
+}
+
+/** null before the shard was begun. */
+export function readProgress(place: BenchmarkPlace, shard: number): Promise<ShardProgress | null> {
+  return readJson<ShardProgress>(progressPath(place, shard));
+}
+
+export function progressPath(place: BenchmarkPlace, shard: number): string {
+  return join(shardFolder(place, shard), 'progress.json');
+}
+
+function damagedPlan(path: string): DomainError {
+  return new DomainError(
+    'store-conflict',
+    `${path} is gone or damaged. Give the same command again: it plans anew, and answers that are journalled are used.`,
+  );
+}
+
+async function readdirOf(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+function planPath(place: BenchmarkPlace): string {
+  return join(resultFolder(place), 'journal', 'plan.json');
+}

@@ -1,0 +1,165 @@
+import type { BenchmarkPlace, ShardCounts } from '../../core/benchmark-run';
+import { NO_COUNTS } from '../../core/benchmark-run';
+import { findBenchmark } from '../benchmarks';
+import type { Benchmark } from '../benchmarks/benchmark';
+import type { ReadBenchmarkRows } from '../benchmarks/benchmark-rows';
+import { runInspectShard } from '../inspect/inspect-benchmark';
+import type { InspectAccess } from '../inspect/run/inspect-access';
+import { carryUnanswered } from '../judges/carry-answers';
+import type { JudgeAccess } from '../judges/judge-access';
+import { withJudges } from '../judges/judged-grader';
+import { openGraders } from '../judges/open-graders';
+import { NO_SAMPLING } from '../judges/plan-rejudging';
+import { findKind } from '../kinds';
+import type { PluginRegistry } from '../plugins';
+import type { PythonLink } from '../python/python-link';
+import type { BenchmarkPlan } from './benchmark-plan';
+import { examplesPath, progressPath, readPlan, shardFolder } from './benchmark-plan';
+import { FrozenExamples } from './frozen-examples';
+import { runKindShard } from './kind-benchmark';
+import type { ModelAccess } from './open-model';
+import type { Permits } from './permits';
+import { ProgressTeller } from './progress-teller';
+import { runShard } from './run-shard';
+import type { ExampleSubject } from './shard-task';
+
+export interface ShardDependencies {
+  readonly models: ModelAccess;
+  readonly readBenchmarkRows: (dataFolder: string | undefined) => ReadBenchmarkRows;
+  readonly loadPlugins: (file: string | undefined) => Promise<PluginRegistry>;
+  /** Places of this process at a model: one set a model, the largest that anybody asks for. */
+  readonly permitsOf: (subject: string, limit: number) => Permits;
+  readonly now: () => Date;
+  /** The way to graders in Python. */
+  readonly python?: PythonLink;
+  /** The way to models that judge. */
+  readonly judges?: JudgeAccess;
+  /** The way to run tasks of Inspect AI. */
+  readonly inspect?: InspectAccess;
+}
+
+export interface BenchmarkShardInput extends BenchmarkPlace {
+  readonly shard: number;
+}
+
+export interface ShardAttempt {
+  readonly epoch: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (counts: ShardCounts | WaitingShard) => void;
+}
+
+/** What a shard that stands still waits for. */
+interface WaitingShard {
+  readonly waiting: string | null;
+}
+
+/** Runs one shard of a planned benchmark, telling once a second in its folder how far it is. Returns counts alone. */
+export async function runBenchmarkShard(
+  dependencies: ShardDependencies,
+  input: BenchmarkShardInput,
+  attempt: ShardAttempt,
+): Promise<ShardCounts> {
+  const plan = await readPlan(input);
+  const { request } = plan;
+  if (request.inspectTask) {
+    return runInspectShard(dependencies, { task: request.inspectTask, plan, place: input }, attempt);
+  }
+  const plugins = await dependencies.loadPlugins(request.plugins);
+  if (plan.isKind) {
+    const kind = findKind(plan.benchmark, plugins);
+    return runKindShard(dependencies, { kind, plan, place: input }, attempt);
+  }
+  const benchmark = findBenchmark(plan.benchmark, plugins);
+  const part = plan.shards[input.shard];
+  if (!part) return NO_COUNTS;
+  const examples = await FrozenExamples.open(examplesPath(input), part);
+  if (request.samplesFrom !== undefined) {
+    const from = shardFolder({ ...input, folder: request.samplesFrom }, input.shard);
+    const subject = subjectOf(plan, benchmark);
+    await carryUnanswered({ from, to: shardFolder(input, input.shard), subject, examples });
+  }
+  const { graders, completer, ...limits } = await openShard(
+    dependencies,
+    { plan, benchmark, input },
+    attempt,
+  );
+  const teller = new ProgressTeller(progressPath(input, input.shard), dependencies.now);
+  try {
+    const counts = await runShard({
+      subject: { ...subjectOf(plan, benchmark), grader: graders.grader },
+      examples,
+      folder: shardFolder(input, input.shard),
+      epoch: attempt.epoch,
+      completer,
+      permits: dependencies.permitsOf(permitName(plan, benchmark), limits.concurrency),
+      rank: input.shard,
+      ...limits,
+      signal: attempt.signal,
+      onProgress(counts) {
+        teller.note(counts);
+        attempt.onProgress(counts);
+      },
+    });
+    await teller.end(counts);
+    return counts;
+  } finally {
+    await graders.close();
+    teller.stop();
+    await completer.close();
+  }
+}
+
+interface PlannedShard {
+  readonly plan: BenchmarkPlan;
+  readonly benchmark: Benchmark;
+  readonly input: BenchmarkShardInput;
+}
+
+/** The model and whoever judges it, ready to be asked. The caller closes both. */
+async function openShard(
+  dependencies: ShardDependencies,
+  { plan, benchmark, input }: PlannedShard,
+  { epoch, signal, onProgress }: ShardAttempt,
+) {
+  const { request, contextWindow, timeoutSeconds } = plan;
+  const concurrency = benchmark.environment ? request.agentConcurrency : request.concurrency;
+  const timeoutMs = timeoutSeconds * 1000;
+  const onWaiting = (waiting: string | null) => {
+    onProgress({ waiting });
+  };
+  const folder = shardFolder(input, input.shard);
+  const modelOptions = { concurrency, contextWindow, timeoutMs, signal, onWaiting };
+  const { completer } =
+    request.samplesFrom === undefined
+      ? await dependencies.models.open(request.model, modelOptions)
+      : { completer: NO_SAMPLING };
+  try {
+    const { judges: access, python: link } = dependencies;
+    const graders = await openGraders(subjectOf(plan, benchmark).grader, {
+      python: { link, signal, timeoutMs, onWaiting },
+      judging: { judges: request.judges, access, folder, epoch, rank: input.shard, signal },
+    });
+    return { graders, completer, concurrency, timeoutMs };
+  } catch (error) {
+    await completer.close();
+    throw error;
+  }
+}
+
+export function subjectOf(plan: BenchmarkPlan, benchmark: Benchmark): ExampleSubject {
+  const { generation, numSamples, systemPrompt, base } = plan;
+  return {
+    grader: withJudges(benchmark.grader, plan.request.judges),
+    generation,
+    numSamples,
+    base,
+    ...(systemPrompt !== null && { systemPrompt }),
+    ...(benchmark.environment && { environment: benchmark.environment.bind(benchmark) }),
+  };
+}
+
+/** Agents take long and hold their place throughout, so that they have places of their own. */
+function permitName({ request: { model } }: BenchmarkPlan, benchmark: Benchmark): string {
+  const where = model.type === 'endpoint' ? model.url : (model.url ?? 'engine');
+  return [where, model.model, benchmark.environment ? 'agents' : 'questions'].join(' ');
+}

@@ -1,0 +1,73 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BenchmarkPlace, BenchmarkSummary } from '../../core/benchmark-run';
+import { findBenchmark } from '../benchmarks';
+import type { BenchmarkPlan } from './benchmark-plan';
+import { examplesPath, readPlan, resultFolder, shardFolder } from './benchmark-plan';
+import type { ShardDependencies } from './benchmark-shard';
+import { subjectOf } from './benchmark-shard';
+import { summarizeEvalRun } from './eval-run-files';
+import { FrozenExamples } from './frozen-examples';
+import { finishedKind } from './kind-benchmark';
+import type { OpenedModel } from './open-model';
+import { summaryOf } from './summary-of';
+import type { FinishedShard } from './write-result';
+import { DamagedShardError, writeResult } from './write-result';
+import { JournalFence } from '../../stores/journal-fence';
+
+/** Makes the files of a benchmark whose shards are done, and brings the eval run's summary up to date. */
+export async function finishBenchmark(
+  dependencies: Pick<ShardDependencies, 'models' | 'loadPlugins' | 'now'>,
+  place: BenchmarkPlace,
+  epoch: number,
+): Promise<BenchmarkSummary> {
+  const plan = await readPlan(place);
+  if (plan.isKind || plan.request.inspectTask) {
+    await summarizeEvalRun(place.folder);
+    return finishedKind(place);
+  }
+  const benchmark = findBenchmark(plan.benchmark, await dependencies.loadPlugins(plan.request.plugins));
+  const fence = new JournalFence(join(resultFolder(place), 'journal', 'result'), epoch);
+  fence.raise();
+  const opened = await openForPrompts(dependencies, plan);
+  try {
+    const result = await writeResult({
+      name: plan.benchmark,
+      folder: resultFolder(place),
+      subject: subjectOf(plan, benchmark),
+      shards: finishedShards(place, plan),
+      identity: plan.identity,
+      seconds: () => plan.secondsBefore + (dependencies.now().getTime() - Date.parse(plan.startedAt)) / 1000,
+      verify: () => {
+        fence.check();
+      },
+      ...(opened?.promptText && { promptText: opened.promptText }),
+    });
+    await summarizeEvalRun(place.folder);
+    return summaryOf(result);
+  } catch (error) {
+    // The next start takes a shard that says nothing of itself for one that is not done.
+    if (error instanceof DamagedShardError) await rm(join(error.folder, 'progress.json'), { force: true });
+    throw error;
+  } finally {
+    await opened?.completer.close();
+  }
+}
+
+/** Only prompts that are made here are told as the model reads them. */
+async function openForPrompts(
+  { models }: Pick<ShardDependencies, 'models'>,
+  { request, contextWindow, timeoutSeconds }: BenchmarkPlan,
+): Promise<OpenedModel | null> {
+  if (request.model.type === 'endpoint') return null;
+  return models.open(request.model, { concurrency: 1, contextWindow, timeoutMs: timeoutSeconds * 1000 });
+}
+
+async function* finishedShards(place: BenchmarkPlace, plan: BenchmarkPlan): AsyncGenerator<FinishedShard> {
+  for (const [shard, part] of plan.shards.entries()) {
+    yield {
+      folder: shardFolder(place, shard),
+      examples: await FrozenExamples.open(examplesPath(place), part),
+    };
+  }
+}

@@ -1,0 +1,219 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { untilAborted } from '../../core/concurrency/until-aborted';
+import type { Message } from '../../core/conversation';
+import type { EnvironmentStep, MessageEnvironment } from '../../core/environment';
+import { DomainError } from '../../core/errors';
+import { GivenUpError } from '../../engines/openai/given-up';
+import { messageOf } from '../error-message';
+import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
+import { JudgeFailedError } from '../judges/judge-failure';
+import { createProblemEnvironment } from './problem-environment';
+import type { EpisodeSite, Turn } from './sample-turn';
+import { sampleTurn } from './sample-turn';
+import type { GradeRow, SampleRow, Truncation } from './shard-rows';
+import type { ExampleUnit } from './shard-task';
+import { textDigest } from './shard-task';
+import { TimeBudget } from './time-budget';
+
+interface Episode {
+  readonly site: EpisodeSite;
+  readonly unit: ExampleUnit;
+  readonly budget: TimeBudget;
+}
+
+/** What happened in an episode up to its end. */
+interface Course {
+  readonly samples: string[];
+  readonly said: (readonly Message[])[];
+  readonly metrics: Record<string, number>;
+  readonly logs: Record<string, unknown>;
+  reward: number;
+  answer: string | null | undefined;
+}
+
+/** Why an episode ended before its environment said so. */
+interface Ending {
+  readonly truncation?: Truncation;
+  readonly error?: string;
+}
+
+/** Ends an episode that its environment never ends. */
+const MOST_TURNS = 200;
+
+/** The environment failed, not the model. Trying again repeats the episode from its completions, which are kept. */
+class StepFailure extends Error {
+  constructor(override readonly cause: unknown) {
+    super(messageOf(cause));
+  }
+}
+
+/**
+ * Plays one example once and says what came of it. Completions are journalled as they arrive; those that are there already
+ * are not asked for again. Throws what says nothing of the example.
+ */
+export async function runEpisode(site: EpisodeSite, unit: ExampleUnit): Promise<GradeRow> {
+  const { subject, permits, rank, timeoutMs } = site.task;
+  const episode = { site, unit, budget: new TimeBudget(timeoutMs) };
+  if (!subject.environment) return playUntilJudged(episode);
+  await permits.take(rank);
+  site.intake.leave(unit);
+  try {
+    site.signal.throwIfAborted();
+    return await playUntilJudged(episode);
+  } finally {
+    permits.give();
+  }
+}
+
+async function playUntilJudged(episode: Episode): Promise<GradeRow> {
+  const { site } = episode;
+  for (let attempt = 1; ; attempt++) {
+    const course: Course = { samples: [], said: [], metrics: {}, logs: {}, reward: 0, answer: undefined };
+    try {
+      return settle(episode, course, await play(episode, course));
+    } catch (error) {
+      site.signal.throwIfAborted();
+      if (!(error instanceof StepFailure)) throw error;
+      const isLast = attempt >= EXAMPLE_ATTEMPTS || isFinal(error.cause);
+      const where = site.task.subject.environment ? 'environment' : 'grader';
+      if (isLast) return settle(episode, course, { error: `${where}: ${error.message}` });
+    }
+    await delay(waitBefore(attempt), undefined, { signal: site.signal });
+  }
+}
+
+async function play(episode: Episode, course: Course): Promise<Ending> {
+  const environment = openEnvironment(episode);
+  try {
+    let turn = await firstTurn(episode, environment);
+    for (let count = 0; count < MOST_TURNS; count++) {
+      const sampled = await sampleTurn(episode, turn);
+      if (!('row' in sampled)) return sampled;
+      const { row } = sampled;
+      course.samples.push(row.key);
+      if (isCutOff(episode, row)) return { truncation: 'max_tokens_reached' };
+      const step = await takeStep(episode, environment, row);
+      noteStep(course, step);
+      if (step.isDone) return {};
+      course.said.push(step.nextMessages);
+      turn = nextTurn(turn, row, step);
+    }
+    course.metrics['max_turns_reached'] = 1;
+    return {};
+  } finally {
+    // What it held is found by its reaper; the score stands.
+    await environment.close?.().catch(() => undefined);
+  }
+}
+
+function openEnvironment({ site, unit }: Episode): MessageEnvironment {
+  const { environment, grader } = site.task.subject;
+  if (!environment) return createProblemEnvironment(unit.example, grader);
+  try {
+    return environment(unit.example);
+  } catch (error) {
+    throw new StepFailure(error);
+  }
+}
+
+async function firstTurn({ site, unit }: Episode, environment: MessageEnvironment): Promise<Turn> {
+  const { subject } = site.task;
+  const system = subject.systemPrompt === undefined ? [] : [systemMessage(subject.systemPrompt)];
+  const { messages, tools } = await observe(environment);
+  const { sample } = unit.keys;
+  // Where the example decides the prompt its digest says all; an environment may say more.
+  const key = subject.environment ? textDigest(`${sample}\n${JSON.stringify([messages, tools])}`) : sample;
+  return { key, index: 0, messages: [...system, ...messages], ...(tools && { tools }) };
+}
+
+async function observe(environment: MessageEnvironment) {
+  try {
+    return await environment.initialObservation();
+  } catch (error) {
+    throw new StepFailure(error);
+  }
+}
+
+function systemMessage(content: string): Message {
+  return { role: 'system', content };
+}
+
+function nextTurn(turn: Turn, { message }: SampleRow, { nextMessages }: EnvironmentStep): Turn {
+  return {
+    ...turn,
+    key: textDigest(`${turn.key}\n${JSON.stringify([message, nextMessages])}`),
+    index: turn.index + 1,
+    messages: [...turn.messages, message, ...nextMessages],
+  };
+}
+
+/** A reply that was cut off is no answer: it may quote the right one on its way to another. */
+function isCutOff({ site }: Episode, { stop_reason }: SampleRow): boolean {
+  return stop_reason === 'length' && !site.task.subject.environment;
+}
+
+async function takeStep(
+  { site, budget }: Episode,
+  environment: MessageEnvironment,
+  { message, stop_reason: stopReason, is_malformed }: SampleRow,
+): Promise<EnvironmentStep> {
+  const isMalformed = is_malformed === true;
+  await site.takeTurn();
+  const callOff = site.task.subject.environment ? new AbortController() : null;
+  const signal = callOff ? AbortSignal.any([site.signal, callOff.signal]) : site.signal;
+  try {
+    const step = environment.step(message, { stopReason, isMalformed, signal });
+    if (!('then' in step)) return step;
+    const { environment: agent, grader } = site.task.subject;
+    // One that waits for whoever judges ends with the shard.
+    if (!agent && grader.boundsItself) return await untilAborted(step, signal);
+    return await budget.bound(step, () => callOff?.abort());
+  } catch (error) {
+    site.signal.throwIfAborted();
+    if (isOfWholeCell(error)) throw error;
+    throw new StepFailure(error);
+  }
+}
+
+function noteStep(course: Course, step: EnvironmentStep): void {
+  course.reward += step.reward;
+  if (step.answer !== undefined) course.answer = step.answer;
+  Object.assign(course.metrics, step.metrics);
+  Object.assign(course.logs, step.logs);
+}
+
+/** The request itself is wrong, or it was tried for long already. */
+function isFinal(error: unknown): boolean {
+  if (isFault(error)) return true;
+  if (error instanceof GivenUpError || error instanceof JudgeFailedError) return true;
+  return error instanceof DomainError && error.code === 'timed-out';
+}
+
+/** The row of an episode that is over. What ended badly counts 0, and a failure is not final. */
+function settle({ site, unit }: Episode, course: Course, { truncation, error }: Ending): GradeRow {
+  for (const key of course.samples) site.known.delete(key);
+  const isJudged = truncation === undefined && error === undefined;
+  return {
+    key: error === undefined ? unit.keys.grade : `${unit.keys.grade}!${site.task.epoch}`,
+    example_id: unit.example.id,
+    sample_index: unit.sampleIndex,
+    samples: course.samples,
+    value: isJudged ? course.reward : 0,
+    ...factsOf(course),
+    ...(truncation && { truncation }),
+    ...(error !== undefined && { error }),
+  };
+}
+
+function factsOf({ said, metrics, logs, answer }: Course): Partial<GradeRow> {
+  return {
+    ...(answer !== undefined && { answer }),
+    ...(hasEntries(metrics) && { metrics }),
+    ...(hasEntries(logs) && { logs }),
+    ...(said.length > 0 && { environment: said }),
+  };
+}
+
+function hasEntries(record: object): boolean {
+  return Object.keys(record).length > 0;
+}

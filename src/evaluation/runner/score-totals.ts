@@ -1,0 +1,149 @@
+import { passCounts } from '../../core/benchmark-run';
+import type { MaybeClustered } from '../../core/statistics/clustered-mean';
+import { meanOf } from '../../core/statistics/mean';
+import { passAtK } from '../../core/statistics/pass-at-k';
+import { passHatK } from '../../core/statistics/pass-hat-k';
+import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
+import type { Grader, TotalledUnit } from '../graders/grader';
+import { spreadOf } from './score-spread';
+import type { JournalledUnit } from './trajectory-of';
+
+export interface ResultFacts {
+  readonly name: string;
+  readonly identity: ResultIdentity;
+  readonly seconds: number;
+  readonly grader: Pick<Grader, 'summarize' | 'total'>;
+}
+
+type PassRate = (n: number, c: number, k: number) => number | null;
+
+/**
+ * Sums up a benchmark, one unit at a time: samples of an example one after another. Errors and truncations count 0 in
+ * `score`; `score_completed` leaves them out.
+ */
+export class ScoreTotals {
+  /** Mean reward of each example: its samples are not independent of one another. */
+  private readonly examples: MaybeClustered[] = [];
+  /** Each name once: rows bring one of their own each. */
+  private readonly clusters = new Map<string, string>();
+  private readonly correct: number[] = [];
+  private readonly completed: number[] = [];
+  private readonly metrics = new Map<string, { sum: number; count: number }>();
+  private readonly counts = { units: 0, correct: 0, errors: 0, truncated: 0 };
+  private readonly tokens = { sampled: 0, prompts: 0 };
+  private current = { reward: 0, correct: 0, samples: 0 };
+  /** Units one by one, for graders that sum up by themselves. */
+  private readonly kept: TotalledUnit[] = [];
+  private isBinary = true;
+  private firstError: string | null = null;
+
+  constructor(
+    private readonly numSamples: number,
+    private readonly keepsUnits = false,
+  ) {}
+
+  add(unit: JournalledUnit, error: string | null): void {
+    const reward = unit.grade.value;
+    const isTruncated = unit.grade.truncation !== undefined;
+    this.counts.units += 1;
+    this.counts.correct += Number(reward > 0);
+    this.counts.errors += Number(error !== null);
+    this.counts.truncated += Number(isTruncated);
+    this.firstError ??= error;
+    this.isBinary &&= reward === 0 || reward === 1;
+    const isComplete = error === null && !isTruncated;
+    if (isComplete) this.completed.push(reward);
+    if (this.keepsUnits) {
+      const { id } = unit.unit.example;
+      this.kept.push({ exampleId: id, value: reward, metrics: unit.grade.metrics ?? {}, isComplete });
+    }
+    this.addToExample(reward, unit.unit.example.cluster);
+    this.addNumbers(unit);
+  }
+
+  /** Why nothing could be scored: a score of 0 because nothing could be asked would be a lie. null where something was. */
+  get failure(): string | null {
+    const { units, errors } = this.counts;
+    if (units === 0) return 'There are no examples. Check the dataset.';
+    if (errors < units) return null;
+    return `All ${units} examples failed, the first with: ${this.firstError ?? ''}`;
+  }
+
+  result({ name, identity, seconds, grader }: ResultFacts): StoredResult {
+    const result: StoredResult = {
+      name,
+      ...spreadOf(this.examples, { isBinary: this.isBinary, isAskedOnce: this.numSamples === 1 }),
+      score_completed: meanOf(this.completed)?.mean ?? null,
+      num_examples: this.counts.units,
+      num_completed: this.completed.length,
+      num_correct: this.counts.correct,
+      num_errors: this.counts.errors,
+      num_truncated: this.counts.truncated,
+      metrics: { ...this.meansOfMetrics(grader), ...this.allCorrectRates(), ...this.tokenCounts() },
+      time_seconds: seconds,
+      pass_at_k: this.rates(passAtK),
+      identity,
+    };
+    const total = grader.total?.(this.kept);
+    return total ? { ...result, ...total, metrics: { ...result.metrics, ...total.metrics } } : result;
+  }
+
+  private addNumbers({ grade, samples }: JournalledUnit): void {
+    for (const [name, value] of Object.entries(grade.metrics ?? {})) this.addMetric(name, value);
+    for (const { prompt_tokens, completion_tokens } of samples) {
+      this.tokens.prompts += prompt_tokens ?? 0;
+      this.tokens.sampled += completion_tokens ?? 0;
+    }
+  }
+
+  private addMetric(name: string, value: number): void {
+    const metric = this.metrics.get(name) ?? { sum: 0, count: 0 };
+    metric.sum += value;
+    metric.count += 1;
+    this.metrics.set(name, metric);
+  }
+
+  private addToExample(reward: number, cluster: string | undefined): void {
+    const { current } = this;
+    current.reward += reward;
+    current.correct += Number(reward > 0);
+    current.samples += 1;
+    if (current.samples < this.numSamples) return;
+    this.examples.push({ value: current.reward / current.samples, cluster: this.clusterName(cluster) });
+    this.correct.push(current.correct);
+    this.current = { reward: 0, correct: 0, samples: 0 };
+  }
+
+  private clusterName(cluster: string | undefined): string | null {
+    if (cluster === undefined) return null;
+    const known = this.clusters.get(cluster) ?? cluster;
+    this.clusters.set(known, known);
+    return known;
+  }
+
+  private meansOfMetrics(grader: ResultFacts['grader']): Readonly<Record<string, number>> {
+    const means = Object.fromEntries([...this.metrics].map(([name, { sum, count }]) => [name, sum / count]));
+    return grader.summarize?.(means) ?? means;
+  }
+
+  private tokenCounts(): Record<string, number> {
+    return { total_ac_tokens: this.tokens.sampled, total_ob_tokens: this.tokens.prompts };
+  }
+
+  private allCorrectRates(): Record<string, number> {
+    if (this.numSamples === 1) return {};
+    return Object.fromEntries(
+      Object.entries(this.rates(passHatK)).map(([k, rate]) => [`pass_hat_k/${k}`, rate]),
+    );
+  }
+
+  private rates(rateOf: PassRate): Record<string, number> {
+    const rates: Record<string, number> = {};
+    for (const k of passCounts(this.numSamples)) {
+      const values = this.correct.map((correct) => rateOf(this.numSamples, correct, k));
+      const mean = meanOf(values.filter((value) => value !== null));
+      if (mean) rates[String(k)] = mean.mean;
+    }
+    return rates;
+  }
+}

@@ -1,0 +1,81 @@
+import { hash } from 'node:crypto';
+import type { Completer } from '../../core/completion';
+import type { ShardCounts } from '../../core/benchmark-run';
+import type { MessageEnvironment } from '../../core/environment';
+import type { GenerationDefaults } from '../benchmarks/benchmark';
+import type { Example } from '../example';
+import type { Grader } from '../graders/grader';
+import type { Permits } from './permits';
+
+/** What is asked of a model, and how its answers are judged. */
+export interface ExampleSubject {
+  readonly grader: Grader;
+  /** For several turns; default: one, judged by the grader. */
+  readonly environment?: (example: Example) => MessageEnvironment;
+  readonly systemPrompt?: string;
+  readonly generation: GenerationDefaults;
+  /** From 1. */
+  readonly numSamples: number;
+  /** Digest of everything an answer depends on beside its example: weights, prompt format, sampling parameters. */
+  readonly base: string;
+}
+
+/** Read one after another: there may be more than memory has room for. */
+type Examples = Iterable<Example> & { readonly length: number };
+
+export interface ShardTask {
+  readonly subject: ExampleSubject;
+  readonly examples: Examples;
+  /** Holds `samples.jsonl` and `grades.jsonl`. */
+  readonly folder: string;
+  /** Rises with every attempt that may write there. */
+  readonly epoch: number;
+  readonly completer: Completer;
+  readonly permits: Permits;
+  /** Place among shards that share the permits; lower ones go first. */
+  readonly rank: number;
+  readonly concurrency: number;
+  /** Bounds the time an example takes, waiting for capacity left out. */
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** After each sample that is done. */
+  readonly onProgress: (counts: ShardCounts) => void;
+}
+
+/** One example, sampled once. */
+export interface ExampleUnit {
+  readonly example: Example;
+  readonly sampleIndex: number;
+  readonly keys: UnitKeys;
+}
+
+/** What the rows of a unit are found again by. */
+interface UnitKeys {
+  /** Of the first completion where the example alone decides the prompt; else what such keys are made from. */
+  readonly sample: string;
+  readonly grade: string;
+}
+
+/** Samples of an example one after another, examples in their order. */
+export function* unitsOf(
+  subject: Pick<ExampleSubject, 'base' | 'grader' | 'numSamples'>,
+  examples: Iterable<Example>,
+): Generator<ExampleUnit> {
+  const judge = shortDigest(subject.grader.version);
+  for (const example of examples) {
+    const digest = textDigest(`${subject.base}\n${JSON.stringify(example)}`);
+    for (let sampleIndex = 0; sampleIndex < subject.numSamples; sampleIndex++) {
+      const sample = `${digest}.${sampleIndex}`;
+      yield { example, sampleIndex, keys: { sample, grade: `${sample}.${judge}` } };
+    }
+  }
+}
+
+/** Of a text, in 32 hex digits. */
+export function textDigest(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32);
+}
+
+function shortDigest(text: string): string {
+  return textDigest(text).slice(0, 8);
+}

@@ -1,0 +1,76 @@
+import { existsSync, lstatSync, readlinkSync } from 'node:fs';
+import type { SandboxLimits } from '../sandbox';
+
+export interface BubblewrapTools {
+  readonly bwrap: string;
+  readonly prlimit: string;
+  /** Version 0.8 and later can forbid user namespaces inside. */
+  readonly canForbidNamespaces: boolean;
+}
+
+export interface ConfinedCommand {
+  readonly tools: BubblewrapTools;
+  /** On this machine; the program's working folder. */
+  readonly folder: string;
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly limits: SandboxLimits;
+}
+
+/** Nobody's, inside; outside too where we run as root. */
+export const NOBODY = 65534;
+/** Where bwrap reports the first process and the exit code. */
+export const STATUS_DESCRIPTOR = 3;
+
+const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
+const SYSTEM_FILES = ['/etc/ld.so.cache', '/etc/alternatives'];
+const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
+const PLAIN_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/tmp', LC_ALL: 'C.UTF-8' };
+/** bwrap and the tool that sets the limits count as processes too. */
+const OWN_PROCESSES = 2;
+
+/**
+ * The arguments of bwrap for one program.
+ *
+ * The limits are set inside, after the user is no longer root: root is exempt from the limit of processes.
+ */
+export function bubblewrapArguments({ tools, folder, argv, env, limits }: ConfinedCommand): string[] {
+  return [
+    ...['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session'],
+    ...(tools.canForbidNamespaces ? ['--disable-userns'] : []),
+    ...['--uid', String(NOBODY), '--gid', String(NOBODY), '--hostname', 'sandbox'],
+    ...['--cap-drop', 'ALL'],
+    ...systemArguments(),
+    ...['--proc', '/proc', '--dev', '/dev'],
+    ...['--size', String(SHARED_MEMORY_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
+    ...['--size', String(limits.diskBytes), '--tmpfs', '/tmp'],
+    ...['--bind', folder, '/work', '--chdir', '/work', '--remount-ro', '/'],
+    ...Object.entries({ ...PLAIN_ENVIRONMENT, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
+    ...['--json-status-fd', String(STATUS_DESCRIPTOR), '--'],
+    ...[tools.prlimit, ...limitArguments(limits), '--', ...argv],
+  ];
+}
+
+function limitArguments(limits: SandboxLimits): string[] {
+  return [
+    `--nproc=${limits.processCount + OWN_PROCESSES}`,
+    `--data=${limits.memoryBytes}`,
+    `--fsize=${limits.diskBytes}`,
+    // The soft limit is told by a signal of its own.
+    `--cpu=${Math.ceil(limits.cpuSeconds)}:${Math.ceil(limits.cpuSeconds) + 1}`,
+    '--core=0',
+    '--nofile=256',
+    '--memlock=0',
+  ];
+}
+
+/** Programs and libraries; where `/bin` and the like are links into `/usr` they are links inside too. */
+function systemArguments(): string[] {
+  const folders = SYSTEM_FOLDERS.flatMap((place) => {
+    const found = lstatSync(place, { throwIfNoEntry: false });
+    if (!found) return [];
+    return found.isSymbolicLink() ? ['--symlink', readlinkSync(place), place] : ['--ro-bind', place, place];
+  });
+  const files = SYSTEM_FILES.filter((place) => existsSync(place));
+  return ['--ro-bind', '/usr', '/usr', ...folders, ...files.flatMap((file) => ['--ro-bind', file, file])];
+}

@@ -1,0 +1,46 @@
+import { readFileSync, readlinkSync } from 'node:fs';
+
+/** Who holds a lease, so that another process can tell whether it still lives. */
+export interface LeaseHolder {
+  readonly pid: number;
+  /** Start of the process in clock ticks, so that a pid that is used again is told apart; null where unknown. */
+  readonly started: string | null;
+  /** Where the pid means something: boot and pid namespace; null where unknown. */
+  readonly place: string | null;
+}
+
+export function ownHolder(): LeaseHolder {
+  return { pid: process.pid, started: startOf(process.pid), place: ownPlace() };
+}
+
+/** Null where this process cannot tell: another machine, or another container on a shared folder. */
+export function isHolderAlive(holder: LeaseHolder): boolean | null {
+  if (holder.place !== ownPlace()) return null;
+  if (holder.started !== null) return startOf(holder.pid) === holder.started;
+  try {
+    process.kill(holder.pid, 0);
+    return true;
+  } catch (error) {
+    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EPERM';
+  }
+}
+
+function ownPlace(): string | null {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+    return `${boot} ${readlinkSync('/proc/self/ns/pid')}`;
+  } catch {
+    return null;
+  }
+}
+
+/** The 22nd field of `/proc/<pid>/stat`; a dead child that nobody has waited for has ended too. */
+function startOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return fields[0] === 'Z' ? null : (fields[19] ?? null);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { lstatSync, mkdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { chmod, mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { DomainError } from '../../core/errors';
+import type { LeaseHolder } from './lease-holder';
+import { isHolderAlive, ownHolder } from './lease-holder';
+import { killProcessesNaming } from './processes-naming';
+import { reachableFolder } from './reachable-folder';
+
+/** Everything one sandbox has on this machine: a folder, and processes whose command line names the lease. */
+export interface Lease {
+  readonly id: string;
+  readonly folder: string;
+  /** Removes what the sandbox left. */
+  release(): Promise<void>;
+}
+
+const HEARTBEAT_MS = 2000;
+/** A holder that was silent for so long is taken for dead where nobody can ask its machine. */
+const SILENT_MS = 30_000;
+const LEASE_FILE = 'lease.json';
+const LEASE = 'lease-';
+/** Where a lease is put together before it has its name. */
+const MAKING = 'making-';
+
+/**
+ * The leases of a machine: `<root>/<id>/lease.json` names the holder and is touched every two seconds.
+ *
+ * A lease whose holder is dead or silent is reaped by any other process: its processes are killed and its folder is removed.
+ */
+export class Leases {
+  private readonly held = new Map<string, string>();
+  private heartbeat: NodeJS.Timeout | null = null;
+
+  constructor(readonly root: string = defaultRoot()) {}
+
+  async open(): Promise<Lease> {
+    this.ensureRoot();
+    const key = randomBytes(12).toString('hex');
+    const id = `${LEASE}${key}`;
+    const folder = path.join(this.root, id);
+    // A reaper may look, and this process may be killed, at any moment: no lease is ever without its holder.
+    const making = path.join(this.root, `${MAKING}${key}`);
+    this.held.set(id, folder);
+    await mkdir(making, { mode: 0o711 });
+    await writeFile(path.join(making, LEASE_FILE), JSON.stringify(ownHolder()), { mode: 0o600 });
+    await rename(making, folder);
+    this.startHeartbeat();
+    return { id, folder, release: () => this.release(id, folder) };
+  }
+
+  /** Removes what dead holders left; says how many leases that were. */
+  async reap(): Promise<number> {
+    const names = await readdir(this.root).catch(() => []);
+    const dead = names.filter(
+      (name) =>
+        (name.startsWith(LEASE) || name.startsWith(MAKING)) &&
+        !this.held.has(name.replace(MAKING, LEASE)) &&
+        this.isDead(name),
+    );
+    for (const name of dead) {
+      // One that cannot be removed now keeps nobody from removing the others.
+      await removeLease(name.replace(MAKING, LEASE), path.join(this.root, name)).catch(() => undefined);
+    }
+    return dead.filter((name) => name.startsWith(LEASE)).length;
+  }
+
+  /** Leases there are, of any holder. */
+  async list(): Promise<string[]> {
+    const names = await readdir(this.root).catch(() => []);
+    return names.filter((name) => name.startsWith(LEASE));
+  }
+
+  private async release(id: string, folder: string): Promise<void> {
+    await removeFolder(folder);
+    this.held.delete(id);
+    if (this.held.size > 0 || this.heartbeat === null) return;
+    clearInterval(this.heartbeat);
+    this.heartbeat = null;
+    process.removeListener('exit', this.removeAll);
+  }
+
+  private startHeartbeat(): void {
+    if (this.heartbeat !== null) return;
+    this.heartbeat = setInterval(() => {
+      const now = new Date();
+      for (const folder of this.held.values()) touch(path.join(folder, LEASE_FILE), now);
+    }, HEARTBEAT_MS);
+    this.heartbeat.unref();
+    process.on('exit', this.removeAll);
+  }
+
+  /** A process that ends in order takes its leases along; its children have ended with their input. */
+  private readonly removeAll = (): void => {
+    for (const folder of this.held.values()) {
+      try {
+        rmSync(folder, { recursive: true, force: true });
+      } catch {
+        // The next reaper finds it.
+      }
+    }
+  };
+
+  private isDead(name: string): boolean {
+    const file = path.join(this.root, name, LEASE_FILE);
+    const silentSince = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    // It had one from the start, so somebody was removing it.
+    if (silentSince === undefined && name.startsWith(LEASE)) return true;
+    const folderSince = lstatSync(path.join(this.root, name), { throwIfNoEntry: false })?.mtimeMs;
+    const isSilent = Date.now() - (silentSince ?? folderSince ?? Date.now()) > SILENT_MS;
+    const holder = readHolder(file);
+    return isSilent || (holder !== null && isHolderAlive(holder) === false);
+  }
+
+  /** Others on this machine may own the temporary folder's entries; what is there must be ours. */
+  private ensureRoot(): void {
+    mkdirSync(this.root, { recursive: true, mode: 0o711 });
+    const found = lstatSync(this.root);
+    const isOurs = found.isDirectory() && (process.getuid === undefined || found.uid === process.getuid());
+    if (isOurs) return;
+    throw new DomainError('refused', `sandbox: ${this.root} belongs to somebody else. Remove it.`);
+  }
+}
+
+function defaultRoot(): string {
+  return path.join(reachableFolder(), `everstep-sandboxes-${process.getuid?.() ?? 'user'}`);
+}
+
+async function removeLease(id: string, folder: string): Promise<void> {
+  killProcessesNaming(id);
+  await removeFolder(folder);
+}
+
+/** Also where a program took its own rights to its folders away, or made more of them in each other than a path may name. */
+export async function removeFolder(folder: string): Promise<void> {
+  try {
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  } catch {
+    await openFolders(folder);
+    await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => removeDeep(folder));
+  }
+}
+
+/** Folders in folders whose path is longer than the system takes at once. The program of that name goes down step by step. */
+async function removeDeep(folder: string): Promise<void> {
+  await promisify(execFile)('/bin/rm', ['-rf', '--', folder], { env: {}, cwd: '/' });
+}
+
+async function openFolders(folder: string): Promise<void> {
+  await chmod(folder, 0o700).catch(() => undefined);
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) if (entry.isDirectory()) await openFolders(path.join(folder, entry.name));
+}
+
+function touch(file: string, now: Date): void {
+  try {
+    utimesSync(file, now, now);
+  } catch {
+    // Released or reaped meanwhile.
+  }
+}
+
+function readHolder(file: string): LeaseHolder | null {
+  try {
+    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+    return isHolder(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isHolder(value: unknown): value is LeaseHolder {
+  return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number';
+}

@@ -1,0 +1,169 @@
+import path from 'node:path';
+import { z } from 'zod';
+import { listEvals } from '../../client/eval-list';
+import { DomainError } from '../../core/errors';
+import { isValidName } from '../../core/names';
+import { listBenchmarks, locateResults } from '../../stores/eval-places';
+import { EvalStore } from '../../stores/eval-run-store';
+import type { StoredTrajectory, TrajectoryFilter } from '../../stores/eval-store';
+import { benchmarkFolder, loadResult, streamTrajectories } from '../../stores/eval-store';
+import type { Routes } from '../http/route';
+import * as answers from './answer-schemas';
+import type { RunAccess } from './run-access';
+
+const EvalPath = z.object({
+  evaluation: z
+    .string()
+    .refine(isPlace, 'is neither a name of an eval run nor RUN@STEP')
+    .describe('Name of an eval run, or RUN@STEP for what a training run was evaluated to'),
+});
+const BenchmarkPath = EvalPath.extend({
+  benchmark: z.string().refine(isValidName, 'is not a name of a benchmark'),
+});
+const PageQuery = z.strictObject({
+  offset: z.coerce.number().int().min(0).default(0),
+  limit: z.coerce.number().int().min(1).max(500).default(50),
+  only: z.enum(['correct', 'incorrect', 'errors', 'truncated']).optional(),
+  example: z.string().max(500).optional().describe('Id of an example'),
+});
+
+type Query = z.infer<typeof PageQuery>;
+
+/** Lines read before others get their turn. */
+const ROWS_A_TURN = 200;
+
+/** Eval runs, their results, and every example behind a score. */
+export function addEvalRoutes(routes: Routes, access: RunAccess): void {
+  const { root } = access.records;
+  routes.add(
+    {
+      method: 'GET',
+      path: '/api/v1/evals',
+      id: 'listEvals',
+      summary: 'Eval runs, the newest first',
+      tag: 'evals',
+      answers: {
+        200: {
+          description: 'The eval runs',
+          schema: z.object({ evals: z.array(answers.EvalSummary), temporal: answers.Temporal }),
+        },
+      },
+    },
+    async () => {
+      const { sources, temporal } = await access.current();
+      return { evals: await listEvals(sources.link, root), temporal };
+    },
+  );
+  routes.add(
+    {
+      method: 'GET',
+      path: '/api/v1/evals/{evaluation}',
+      id: 'getEval',
+      summary: 'Results by benchmark: scores, counts, and what they were made of',
+      tag: 'evals',
+      parameters: EvalPath,
+      answers: {
+        200: {
+          description: 'The results',
+          schema: z.object({
+            evaluation: z.string(),
+            benchmarks: z.array(answers.StoredResult),
+            unfinished: z.array(z.string()),
+          }),
+        },
+      },
+    },
+    async ({ parameters: { evaluation } }) => {
+      const folder = await folderOf(root, evaluation);
+      const { finished, unfinished } = await listBenchmarks(folder);
+      const results = await Promise.all(finished.map((name) => loadResult(folder, name)));
+      return { evaluation, benchmarks: results.filter((result) => result !== null), unfinished };
+    },
+  );
+  addTrajectoriesRoute(routes, root);
+}
+
+function addTrajectoriesRoute(routes: Routes, root: string): void {
+  routes.add(
+    {
+      method: 'GET',
+      path: '/api/v1/evals/{evaluation}/{benchmark}/trajectories',
+      id: 'listTrajectories',
+      summary: 'Examples as they went, a page at a time',
+      tag: 'evals',
+      parameters: BenchmarkPath,
+      query: PageQuery,
+      answers: {
+        200: {
+          description: 'A page',
+          schema: z.object({
+            evaluation: z.string(),
+            benchmark: z.string(),
+            offset: z.int(),
+            nextOffset: z.int().nullable().describe('Where the next page begins; null after the last one'),
+            trajectories: z.array(answers.Trajectory),
+          }),
+        },
+      },
+    },
+    async ({ parameters: { evaluation, benchmark }, query, signal }) => {
+      const folder = await folderOf(root, evaluation);
+      const { finished, unfinished } = await listBenchmarks(folder);
+      if (![...finished, ...unfinished].includes(benchmark)) {
+        const names = [...finished, ...unfinished].join(', ') || 'none';
+        throw new DomainError(
+          'unknown-run',
+          `"${evaluation}" has no benchmark "${benchmark}". It has: ${names}.`,
+        );
+      }
+      const page = await readPage(benchmarkFolder(folder, benchmark), query, signal);
+      return { evaluation, benchmark, offset: query.offset, ...page };
+    },
+  );
+}
+
+function isPlace(text: string): boolean {
+  const [name = '', step, ...rest] = text.split('@');
+  return isValidName(name) && rest.length === 0 && (step === undefined || /^\d{1,12}$/.test(step));
+}
+
+async function folderOf(root: string, evaluation: string): Promise<string> {
+  if (!evaluation.includes('@')) {
+    const store = new EvalStore(root);
+    const folder = store.runDir(evaluation);
+    // What was begun may have neither metadata nor a result yet.
+    const { finished, unfinished } = await listBenchmarks(folder);
+    if (finished.length + unfinished.length === 0) await store.readRun(evaluation);
+    return folder;
+  }
+  const { folder } = await locateResults(evaluation, root);
+  if (folder.startsWith(path.join(root, 'runs') + path.sep)) return folder;
+  throw new DomainError('unknown-run', `There is no run of "${evaluation}" in the store.`);
+}
+
+interface Page {
+  readonly trajectories: readonly StoredTrajectory[];
+  readonly nextOffset: number | null;
+}
+
+async function readPage(folder: string, query: Query, signal: AbortSignal): Promise<Page> {
+  const { offset, limit } = query;
+  const trajectories: StoredTrajectory[] = [];
+  let matchCount = 0;
+  for await (const trajectory of matching(folder, query)) {
+    if (signal.aborted) break;
+    if (trajectories.length === limit) return { trajectories, nextOffset: offset + limit };
+    if (matchCount++ >= offset) trajectories.push(trajectory);
+  }
+  return { trajectories, nextOffset: null };
+}
+
+/** Others get their turn now and then, also where few match. */
+async function* matching(folder: string, { only, example }: Query): AsyncGenerator<StoredTrajectory> {
+  const filter: TrajectoryFilter = only === undefined ? {} : { [`${only}Only`]: true };
+  let readCount = 0;
+  for (const trajectory of streamTrajectories(folder, filter)) {
+    if (++readCount % ROWS_A_TURN === 0) await new Promise((resolve) => setImmediate(resolve));
+    if (example === undefined || trajectory.example_id === example) yield trajectory;
+  }
+}

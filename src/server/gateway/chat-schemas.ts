@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { ignoredFields, neutralFields, samplingFields } from './sampling-schemas';
+
+/** The part of OpenAI's chat completions that a training service can answer. */
+
+const MOST_MESSAGES = 4096;
+
+const TextPart = z.strictObject({ type: z.literal('text'), text: z.string() });
+const Text = z.union([z.string(), z.array(TextPart)]);
+
+const ToolCall = z
+  .object({
+    id: z.string().optional(),
+    type: z.literal('function').default('function'),
+    function: z.object({ name: z.string().min(1), arguments: z.string() }),
+  })
+  .meta({ id: 'ToolCall' });
+
+const InstructionMessage = z.object({
+  role: z.enum(['system', 'developer']),
+  content: Text,
+  name: z.string().optional(),
+});
+const UserMessage = z.object({ role: z.literal('user'), content: Text, name: z.string().optional() });
+const AssistantMessage = z.object({
+  role: z.literal('assistant'),
+  content: Text.nullish(),
+  reasoning_content: z
+    .string()
+    .nullish()
+    .describe('What it thought before it spoke, for renderers that know reasoning'),
+  tool_calls: z.array(ToolCall).nullish(),
+  name: z.string().optional(),
+});
+const ToolMessage = z.object({
+  role: z.literal('tool'),
+  content: Text,
+  tool_call_id: z.string(),
+  name: z.string().optional(),
+});
+
+export const ChatMessage = z
+  .discriminatedUnion('role', [InstructionMessage, UserMessage, AssistantMessage, ToolMessage])
+  .meta({ id: 'ChatMessage' });
+export type ChatMessage = z.infer<typeof ChatMessage>;
+
+const Tool = z
+  .object({
+    type: z.literal('function'),
+    function: z.object({
+      name: z.string().min(1).max(200),
+      description: z.string().nullish(),
+      parameters: z.record(z.string(), z.unknown()).nullish(),
+      // Taken from clients that always ask for it; no grammar holds the model to the schema, as without it.
+      strict: z.boolean().nullish(),
+    }),
+  })
+  .meta({ id: 'Tool' });
+
+export const ChatBody = z
+  .strictObject({
+    ...samplingFields,
+    ...neutralFields,
+    ...ignoredFields,
+    messages: z.array(ChatMessage).min(1).max(MOST_MESSAGES),
+    max_completion_tokens: z.int().min(1).nullish(),
+    logprobs: z.boolean().nullish(),
+    top_logprobs: z.int().min(0).max(20).nullish(),
+    tools: z.array(Tool).max(256).nullish(),
+    tool_choice: z
+      .enum(['auto', 'none'])
+      .nullish()
+      .describe('A call cannot be forced: the weights alone decide'),
+    parallel_tool_calls: z.boolean().nullish(),
+    response_format: z.object({ type: z.literal('text') }).nullish(),
+    functions: z.array(z.never()).max(0).nullish(),
+    modalities: z.tuple([z.literal('text')]).nullish(),
+  })
+  .meta({ id: 'ChatCompletionRequest' });
+export type ChatBody = z.infer<typeof ChatBody>;
+
+const TokenLogprob = z.object({
+  token: z.string(),
+  logprob: z.number(),
+  bytes: z.array(z.int()).nullable().describe('UTF-8; null where the token is a part of a character'),
+});
+const ContentLogprob = TokenLogprob.extend({ top_logprobs: z.array(TokenLogprob) });
+export type ContentLogprob = z.infer<typeof ContentLogprob>;
+export type NamedLogprob = z.infer<typeof TokenLogprob>;
+
+const ChatLogprobs = z
+  .object({ content: z.array(ContentLogprob).nullable(), refusal: z.null() })
+  .meta({ id: 'ChatLogprobs' });
+
+export const Usage = z
+  .object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() })
+  .meta({ id: 'Usage' });
+export type Usage = z.infer<typeof Usage>;
+
+const AnsweredCall = z.object({
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
+
+export const AnsweredMessage = z.object({
+  role: z.literal('assistant'),
+  content: z.string().nullable(),
+  refusal: z.null(),
+  reasoning_content: z.string().optional(),
+  tool_calls: z.array(AnsweredCall).optional(),
+});
+export type AnsweredMessage = z.infer<typeof AnsweredMessage>;
+
+const FinishReason = z.enum(['stop', 'length', 'tool_calls']);
+export type FinishReason = z.infer<typeof FinishReason>;
+
+export const ChatAnswer = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        message: AnsweredMessage,
+        logprobs: ChatLogprobs.nullable(),
+        finish_reason: FinishReason,
+      }),
+    ),
+    usage: Usage,
+  })
+  .meta({ id: 'ChatCompletion' });
+export type ChatAnswer = z.infer<typeof ChatAnswer>;
+
+const DeltaCall = AnsweredCall.extend({ index: z.int() });
+
+export const ChatChunk = z
+  .object({
+    id: z.string(),
+    object: z.literal('chat.completion.chunk'),
+    created: z.int(),
+    model: z.string(),
+    choices: z.array(
+      z.object({
+        index: z.int(),
+        delta: AnsweredMessage.omit({ tool_calls: true })
+          .extend({ tool_calls: z.array(DeltaCall) })
+          .partial(),
+        logprobs: ChatLogprobs.nullable(),
+        finish_reason: FinishReason.nullable(),
+      }),
+    ),
+    usage: Usage.nullish(),
+  })
+  .meta({ id: 'ChatCompletionChunk' });
+export type ChatChunk = z.infer<typeof ChatChunk>;

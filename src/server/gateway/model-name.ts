@@ -1,0 +1,24 @@
+import { isValidName } from '../../core/names';
+import { RequestError } from '../http/request-error';
+
+/** What a client may mean by `model`. */
+export type ModelName =
+  | { readonly kind: 'path'; readonly path: string; readonly baseModel: string | null }
+  | { readonly kind: 'run'; readonly run: string; readonly step: number | 'best' }
+  /** A run's newest kept checkpoint, or a base model: which of them is known by who has it. */
+  | { readonly kind: 'name'; readonly name: string };
+
+export function readModelName(text: string): ModelName {
+  const path = /^(?:([^=]+)=)?(tinker:\/\/.+)$/.exec(text);
+  if (path?.[2] !== undefined) return { kind: 'path', path: path[2], baseModel: path[1] ?? null };
+  const at = text.lastIndexOf('@');
+  if (at < 0) return { kind: 'name', name: text };
+  const [run, step] = [text.slice(0, at), text.slice(at + 1)];
+  if (isValidName(run) && step === 'best') return { kind: 'run', run, step };
+  if (isValidName(run) && /^\d{1,12}$/.test(step)) return { kind: 'run', run, step: Number(step) };
+  throw new RequestError(404, {
+    message: `"${text.slice(0, 200)}" names no model. Write RUN@STEP, RUN, RUN@best, tinker://… or a base model; GET /v1/models lists them.`,
+    param: 'model',
+    code: 'model_not_found',
+  });
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+
+const MOST_CHOICES = 128;
+const MOST_STOPS = 16;
+const LARGEST_SEED = 2 ** 31 - 1;
+
+const stopText = z.string().min(1).max(1000);
+
+/** What both kinds of completion take. */
+export const samplingFields = {
+  model: z
+    .string()
+    .min(1)
+    .max(500)
+    .describe(
+      'RUN@STEP, RUN (its newest kept checkpoint), RUN@best, tinker://…, or a base model of the engine',
+    ),
+  n: z.int().min(1).max(MOST_CHOICES).nullish(),
+  temperature: z.number().min(0).max(2).nullish().describe('0 is greedy; default 1'),
+  top_p: z.number().gt(0).max(1).nullish(),
+  top_k: z.int().min(-1).nullish().describe('-1 switches it off, which is the default'),
+  max_tokens: z.int().min(0).nullish(),
+  stop: z.union([stopText, z.array(stopText).max(MOST_STOPS)]).nullish(),
+  seed: z.int().min(-LARGEST_SEED).max(LARGEST_SEED).nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z
+    .strictObject({ include_usage: z.boolean().nullish(), include_obfuscation: z.boolean().nullish() })
+    .nullish(),
+};
+
+/** What a training service cannot do; the value that does nothing is taken, because clients write it out. */
+export const neutralFields = {
+  presence_penalty: z.literal(0).nullish(),
+  frequency_penalty: z.literal(0).nullish(),
+  logit_bias: z.record(z.string(), z.never()).nullish(),
+};
+
+/** Says something to other services and changes no answer. */
+export const ignoredFields = {
+  user: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+};

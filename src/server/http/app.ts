@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify';
+import fastify from 'fastify';
+import type { Logger } from 'pino';
+import { failureOf } from './error-body';
+import type { GuardOptions } from './guard';
+import { guard } from './guard';
+import { RequestError } from './request-error';
+
+const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
+const REQUEST_TIMEOUT_MS = 60_000;
+const MOST_CONNECTIONS = 4096;
+
+/** An HTTP server without routes: its limits, who may ask, and how errors are told. */
+export function createApp(guarding: GuardOptions, logger: Logger): FastifyInstance {
+  const app = fastify({
+    bodyLimit: BODY_LIMIT_BYTES,
+    // Until a request has arrived whole; answers may take as long as models do.
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    forceCloseConnections: true,
+    routerOptions: { maxParamLength: 500 },
+  });
+  app.server.maxConnections = MOST_CONNECTIONS;
+  readJsonAlone(app);
+  // What a model wrote must never become a page, whatever it looks like.
+  app.addHook('onRequest', async (_request, reply) => {
+    void reply.header('x-content-type-options', 'nosniff');
+  });
+  answerErrors(app, logger);
+  guard(app, guarding);
+  return app;
+}
+
+/** A form of another site's page can send any other content type without asking first. */
+function readJsonAlone(app: FastifyInstance): void {
+  app.removeContentTypeParser('text/plain');
+}
+
+function answerErrors(app: FastifyInstance, logger: Logger): void {
+  app.setNotFoundHandler(() => {
+    throw new RequestError(404, {
+      message: 'There is nothing at this address; /openapi.json lists what there is.',
+    });
+  });
+  app.setErrorHandler((error, request, reply) => {
+    const { status, body, retryAfterSeconds, isUnexpected } = failureOf(error);
+    // Addresses hold names of runs and no secrets: tokens come in a header alone.
+    if (isUnexpected && !reply.raw.destroyed)
+      logger.error({ err: error, url: request.url }, 'request failed');
+    if (retryAfterSeconds !== null) void reply.header('retry-after', String(retryAfterSeconds));
+    void reply.code(status).send(body);
+  });
+}

@@ -1,0 +1,42 @@
+import type { z } from 'zod';
+import { RequestError } from './request-error';
+
+interface PartOptions {
+  readonly part: 'path' | 'query' | 'body';
+  /** Default 400. */
+  readonly status?: number;
+}
+
+/** zod's words for a value that none of several forms fits. */
+const UNEXPLAINED = 'Invalid input';
+
+/** Refuses what does not fit, naming the place that is wrong. */
+export function parsePart<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  { part, status = 400 }: PartOptions,
+): z.infer<Schema> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  if (!issue) throw new RequestError(status, { message: `The ${part} is not valid.` });
+  const place = issue.path.map(String).join('.');
+  const unknownKeys = issue.code === 'unrecognized_keys' ? issue.keys : [];
+  const param = place || unknownKeys[0] || null;
+  const where = place === '' ? `The ${part}` : `${place} (${part})`;
+  throw new RequestError(status, {
+    message: `${where}: ${reasonOf(issue).slice(0, 500)}.`,
+    param,
+    ...(unknownKeys.length > 0 && { code: 'unknown_parameter' }),
+  });
+}
+
+/** Of several forms that are taken, what is wrong with the one that was meant. */
+function reasonOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_union' || issue.message !== UNEXPLAINED) return issue.message;
+  const forms = issue.errors.flatMap(([first]) => first ?? []);
+  const meant = forms.find(({ code, path }) => path.length > 0 || code !== 'invalid_type');
+  if (!meant) return [...new Set(forms.map(({ message }) => message))].join('; ') || issue.message;
+  const place = meant.path.map(String).join('.');
+  return `${place === '' ? '' : `${place}: `}${reasonOf(meant)}`;
+}

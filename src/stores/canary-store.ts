@@ -1,0 +1,79 @@
+import { join } from 'node:path';
+import type { CanaryReport } from '../core/canary';
+import { canaryFolder } from '../core/canary';
+import { validateName } from '../core/names';
+import { openJournal } from './fenced-journal';
+import { readJsonLines } from './json-lines';
+import { readJson, writeJson } from './whole-file';
+
+/** The firing that others are held against, and what it measured. */
+export interface StoredPin {
+  readonly at: string;
+  readonly evalRun: string;
+  readonly dir: string;
+  /** Digest of what was asked: a schedule of the same name that asks something else pins anew. */
+  readonly asked: string;
+  readonly scores: Readonly<Record<string, { readonly score: number; readonly stderr: number | null }>>;
+}
+
+/**
+ * What the firings of a schedule came to.
+ *
+ * ```
+ * <store>/schedules/<name>/
+ *   firings.jsonl   a row a firing
+ *   alarms.jsonl    those that alarm
+ *   pin.json        the firing that others are held against
+ * ```
+ */
+export interface CanaryStore {
+  readonly folder: string;
+  readPin(): Promise<StoredPin | null>;
+  writePin(pin: StoredPin): Promise<void>;
+  /** Oldest first. */
+  readFirings(): Promise<CanaryReport[]>;
+  readAlarms(): Promise<CanaryReport[]>;
+  /** Writes a firing once, however often it is called. A later firing's epoch outranks an earlier one's. */
+  record(report: CanaryReport, epoch: number): Promise<void>;
+}
+
+export function createCanaryStore(store: string, name: string): CanaryStore {
+  return new FolderCanaryStore(canaryFolder({ store, name: validateName('Schedule', name) }));
+}
+
+class FolderCanaryStore implements CanaryStore {
+  constructor(readonly folder: string) {}
+
+  readPin(): Promise<StoredPin | null> {
+    return readJson<StoredPin>(join(this.folder, 'pin.json'));
+  }
+
+  async writePin(pin: StoredPin): Promise<void> {
+    await writeJson(join(this.folder, 'pin.json'), pin);
+  }
+
+  readFirings(): Promise<CanaryReport[]> {
+    return this.read('firings');
+  }
+
+  readAlarms(): Promise<CanaryReport[]> {
+    return this.read('alarms');
+  }
+
+  async record(report: CanaryReport, epoch: number): Promise<void> {
+    await this.append('firings', report, epoch);
+    if (report.alarm) await this.append('alarms', report, epoch);
+  }
+
+  private async read(name: 'firings' | 'alarms'): Promise<CanaryReport[]> {
+    const rows = await readJsonLines<CanaryReport>(join(this.folder, `${name}.jsonl`));
+    return rows.sort((left, right) => left.at.localeCompare(right.at));
+  }
+
+  private async append(name: 'firings' | 'alarms', report: CanaryReport, epoch: number): Promise<void> {
+    const path = join(this.folder, `${name}.jsonl`);
+    const journal = await openJournal<CanaryReport>({ path, epoch, keyOf: ({ evalRun }) => evalRun });
+    journal.append(report);
+    await journal.close();
+  }
+}

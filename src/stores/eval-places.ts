@@ -1,0 +1,210 @@
+import { readdir, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { DomainError } from '../core/errors';
+import { isValidName } from '../core/names';
+import { hasErrorCode } from './system-errors';
+import { readJson } from './whole-file';
+
+/** Where results lie that somebody named. */
+export interface EvalPlace {
+  /** The name they were asked for by. */
+  readonly label: string;
+  /** Holds `<benchmark>/result.json`. */
+  readonly folder: string;
+  /** The only benchmark meant, where the folder of one was named. */
+  readonly benchmark: string | null;
+}
+
+export interface BenchmarkFolders {
+  /** With a result. */
+  readonly finished: readonly string[];
+  /** With trajectories or a journal, but no result yet. */
+  readonly unfinished: readonly string[];
+}
+
+/**
+ * Finds results by what a person calls them: a folder; the name of an eval run; RUN@STEP, what a training run was
+ * evaluated to at a step, by itself or else by one eval run; or RUN, its last step with a benchmark's result.
+ *
+ * A text with a slash is a folder. Any other is looked up in the store first, and a name that means two things there is
+ * refused.
+ */
+export async function locateResults(text: string, store: string | null): Promise<EvalPlace> {
+  const place = isPath(text) ? null : await locateInStore(text, store);
+  return place ?? (await locateFolder(text)) ?? (await refuseUnknown(text, store));
+}
+
+/** Benchmarks of a folder by name. */
+export async function listBenchmarks(folder: string): Promise<BenchmarkFolders> {
+  const names = (await subfolders(folder)).filter((name) => !name.startsWith('.'));
+  const finished: string[] = [];
+  const unfinished: string[] = [];
+  for (const name of names.sort()) {
+    const has = (file: string) => exists(join(folder, name, file));
+    if (await has('result.json')) finished.push(name);
+    // A loss of a training run leaves a cell without trajectories: it is finished, and no benchmark.
+    else if (!(await has('cell.json')) && ((await has('trajectories.jsonl')) || (await has('journal'))))
+      unfinished.push(name);
+  }
+  return { finished, unfinished };
+}
+
+function isPath(text: string): boolean {
+  return text.includes('/') || text === '.' || text === '..';
+}
+
+async function locateInStore(text: string, store: string | null): Promise<EvalPlace | null> {
+  if (store === null || store.includes('://')) return null;
+  const [name, step] = splitStep(text);
+  // What is no name could leave the store, and names nothing in it.
+  if (!isValidName(name)) return null;
+  const runFolder = join(store, 'runs', name);
+  const isRun = await exists(runFolder);
+  if (step !== undefined) return locateStep(text, { name, runFolder: isRun ? runFolder : null, step, store });
+  const evalFolder = join(store, 'evals', name);
+  const isEvalRun = await exists(evalFolder);
+  if (isEvalRun && isRun) {
+    throw new DomainError(
+      'bad-config',
+      `"${text}" is an eval run and a training run in ${store}. Name the folder ${evalFolder}, or ${name}@STEP.`,
+    );
+  }
+  if (isEvalRun) return { label: text, folder: evalFolder, benchmark: null };
+  return isRun ? { label: text, folder: await lastEvaluated(name, runFolder), benchmark: null } : null;
+}
+
+function splitStep(text: string): [name: string, step?: string] {
+  const at = text.lastIndexOf('@');
+  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+interface StepOfRun {
+  readonly name: string;
+  /** null where the store has evaluations of it alone. */
+  readonly runFolder: string | null;
+  readonly step: string;
+  readonly store: string;
+}
+
+/** What the run itself was evaluated to, else what `everstep eval --checkpoint RUN@STEP` gave, where that is one eval run. */
+async function locateStep(label: string, step: StepOfRun): Promise<EvalPlace | null> {
+  const { name, runFolder } = step;
+  if (!/^\d{1,12}$/.test(step.step)) {
+    if (runFolder === null) return null;
+    throw new DomainError('bad-config', `"${label}" names no step. Write RUN@STEP, e.g. ${name}@100.`);
+  }
+  const own = await ownEvaluation(step);
+  if (own?.hasBenchmark) return { label, folder: own.folder, benchmark: null };
+  const folder = (await onlyEvalRun(label, step)) ?? own?.folder;
+  if (folder !== undefined) return { label, folder, benchmark: null };
+  if (runFolder !== null) await refuseStep(label, runFolder, step);
+  return null;
+}
+
+async function ownEvaluation({ runFolder, step }: StepOfRun) {
+  if (runFolder === null) return null;
+  const folder = join(runFolder, 'evals', String(Number(step)));
+  if (!(await exists(folder))) return null;
+  return { folder, hasBenchmark: (await listBenchmarks(folder)).finished.length > 0 };
+}
+
+async function onlyEvalRun(label: string, { name, step, store }: StepOfRun): Promise<string | undefined> {
+  const [only, ...others] = await evalRunsOf(store, `${name}@${Number(step)}`);
+  if (only === undefined || others.length === 0) return only;
+  const names = [only, ...others].map((folder) => basename(folder)).join(', ');
+  throw new DomainError(
+    'bad-config',
+    `"${label}" was evaluated in several eval runs: ${names}. Name one of them.`,
+  );
+}
+
+async function refuseStep(label: string, runFolder: string, { name, step }: StepOfRun): Promise<never> {
+  const known = await evaluatedSteps(runFolder);
+  const remedy =
+    known.length > 0 ? `Evaluated: ${known.join(', ')}.` : 'List the runs with: everstep runs list';
+  throw new DomainError(
+    'unknown-run',
+    `Run "${name}" has no evaluation at step ${step}. ${remedy} Evaluate it with: everstep eval NAME --checkpoint ${label}`,
+  );
+}
+
+/** Folders of eval runs of a checkpoint that have a result. */
+async function evalRunsOf(store: string, checkpoint: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of (await subfolders(join(store, 'evals'))).filter(isValidName).sort()) {
+    const folder = join(store, 'evals', name);
+    const metadata = await readJson<{ checkpoint_name?: unknown }>(join(folder, 'metadata.json'));
+    if (metadata?.checkpoint_name !== checkpoint) continue;
+    if ((await listBenchmarks(folder)).finished.length > 0) found.push(folder);
+  }
+  return found;
+}
+
+/** A step with no more than losses has nothing to compare by example. */
+async function lastEvaluated(name: string, runFolder: string): Promise<string> {
+  for (const step of (await evaluatedSteps(runFolder)).reverse()) {
+    const folder = join(runFolder, 'evals', String(step));
+    if ((await listBenchmarks(folder)).finished.length > 0) return folder;
+  }
+  throw new DomainError(
+    'unknown-run',
+    `Run "${name}" has no finished benchmark at any step. Add one to its evaluators, or wait for the first.`,
+  );
+}
+
+async function evaluatedSteps(runFolder: string): Promise<number[]> {
+  const names = (await subfolders(join(runFolder, 'evals'))).filter((name) => /^\d+$/.test(name));
+  return names.map(Number).sort((left, right) => left - right);
+}
+
+async function locateFolder(text: string): Promise<EvalPlace | null> {
+  const folder = resolve(text);
+  if (!(await isFolder(folder))) return null;
+  const isBenchmark =
+    (await exists(join(folder, 'result.json'))) || (await exists(join(folder, 'trajectories.jsonl')));
+  if (!isBenchmark) return { label: text, folder, benchmark: null };
+  return { label: text, folder: dirname(folder), benchmark: basename(folder) };
+}
+
+async function refuseUnknown(text: string, store: string | null): Promise<never> {
+  const where =
+    store === null
+      ? ''
+      : store.includes('://')
+        ? `; the store ${store} cannot be read from here`
+        : ` in ${store}`;
+  const isFile = await exists(resolve(text));
+  throw new DomainError(
+    'unknown-run',
+    isFile
+      ? `${text} is a file. Name the folder that holds <benchmark>/result.json.`
+      : `There is no folder ${text}, and no eval run or training run of that name${where}. List them with: everstep results list, everstep runs list`,
+  );
+}
+
+async function subfolders(folder: string): Promise<string[]> {
+  try {
+    const entries = await readdir(folder, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await statOf(path))?.isDirectory() ?? false;
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await statOf(path)) !== null;
+}
+
+async function statOf(path: string) {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,57 @@
+import { escapeControls } from '../core/escape-controls';
+import type { StoredTrajectory, StoredTurn } from './eval-store';
+
+interface TrajectoryTextOptions {
+  /** Of each turn, 500 unless told; the rest is counted. */
+  readonly maxCharacters?: number;
+}
+
+export interface PrintOptions extends TrajectoryTextOptions {
+  /** Receives each line without its line break; standard output unless told. */
+  readonly write?: (line: string) => void;
+}
+
+/** Prints one trajectory for a person. Control characters in it are escaped, so that no model can steer a terminal. */
+export function printTrajectory(trajectory: StoredTrajectory, options: PrintOptions = {}): void {
+  const { write = writeLine, ...textOptions } = options;
+  for (const line of trajectoryLines(trajectory, textOptions)) write(line);
+}
+
+function* trajectoryLines(
+  trajectory: StoredTrajectory,
+  { maxCharacters = 500 }: TrajectoryTextOptions,
+): Generator<string> {
+  yield headline(trajectory);
+  for (const turn of trajectory.turns) yield* turnLines(turn, maxCharacters);
+  if (trajectory.error !== null) yield* indented(`error: ${trajectory.error}`, maxCharacters);
+  yield* indented(entries('metrics', trajectory.metrics), maxCharacters);
+  yield* indented(entries('logs', trajectory.logs), maxCharacters);
+}
+
+function headline({ benchmark, example_id, sample_index, reward, time_seconds }: StoredTrajectory): string {
+  const sample = sample_index === undefined ? '' : ` sample ${sample_index}`;
+  return escapeControls(
+    `${benchmark} ${example_id}${sample}: reward ${reward}, ${time_seconds.toFixed(1)} s`,
+  );
+}
+
+function* turnLines({ role, content, token_count }: StoredTurn, maxCharacters: number): Generator<string> {
+  yield escapeControls(`  [${role}, ${token_count} tokens]`);
+  yield* indented(content, maxCharacters);
+}
+
+function* indented(text: string, maxCharacters: number): Generator<string> {
+  if (text === '') return;
+  const characters = Array.from(text);
+  const shown = characters.slice(0, maxCharacters).join('');
+  for (const line of shown.split(/\r?\n/)) yield `    ${escapeControls(line)}`;
+  if (characters.length > maxCharacters) yield `    … ${characters.length - maxCharacters} more characters`;
+}
+
+function entries(name: string, values: Readonly<Record<string, unknown>>): string {
+  return Object.keys(values).length === 0 ? '' : `${name}: ${JSON.stringify(values)}`;
+}
+
+function writeLine(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

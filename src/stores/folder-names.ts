@@ -1,0 +1,12 @@
+import { readdir } from 'node:fs/promises';
+import { hasErrorCode } from './system-errors';
+
+/** What lies in a folder; nothing where there is none. */
+export async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,245 @@
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import { parseJsonObject } from './json-lines';
+import { readLastRow } from './last-row';
+import { hasErrorCode } from './system-errors';
+
+interface StepRange {
+  readonly from?: number;
+  readonly to?: number;
+}
+
+/** Which rows of a long file are wanted. One of `last`, `every`, `points` and `steps` within the range. */
+export interface StepSelection extends StepRange {
+  /** The newest ones, so many. */
+  readonly last?: number;
+  /** Steps that are a multiple of this, the first and the last. */
+  readonly every?: number;
+  /** So many rows, evenly spread, the first and the last among them; rows as they were written, not means. */
+  readonly points?: number;
+  /** These steps alone. */
+  readonly steps?: readonly number[];
+}
+
+interface SteppedRow {
+  readonly step: number;
+}
+
+const CHUNK_BYTES = 256 * 1024;
+/** Enough for a row or two. */
+const GLANCE_BYTES = 8 * 1024;
+/** A range this short is read through rather than halved further. */
+const NEAR_BYTES = 64 * 1024;
+/** Where our writers put it. */
+const LEADING_STEP = /^\{"step":(\d{1,15})[,}]/;
+
+/**
+ * Rows of a JSONL file that ascends by step, without reading or parsing what is not wanted: the begin of a range is found by
+ * halving, and of the rows within it only those that are wanted are parsed.
+ */
+export async function readStepRows<Row extends SteppedRow>(
+  path: string,
+  selection: StepSelection = {},
+): Promise<Row[]> {
+  const file = await openIfThere(path);
+  if (!file) return [];
+  try {
+    const { size } = await file.stat();
+    const wanted = await wantedSteps(path, file, { size, selection });
+    return await scan<Row>(file, { size, ...wanted });
+  } finally {
+    await file.close();
+  }
+}
+
+/** Says of each step, in ascending order, whether its row is wanted. */
+type Chooser = (step: number) => boolean;
+
+interface Wanted {
+  readonly from: number;
+  readonly to: number;
+  readonly isWanted: Chooser;
+}
+
+interface Asked {
+  readonly size: number;
+  readonly selection: StepSelection;
+}
+
+const EVERY_ROW: Chooser = () => true;
+
+async function wantedSteps(path: string, file: FileHandle, asked: Asked): Promise<Wanted> {
+  const { from = 0, to = Infinity, last, steps } = asked.selection;
+  if (steps) return listed(steps.filter((step) => step >= from && step <= to));
+  const targets = await spacedSteps(path, file, asked);
+  if (targets) return { from, to, isWanted: nextTarget(targets) };
+  if (last === undefined) return { from, to, isWanted: EVERY_ROW };
+  const end = Math.min(to, await newestStep(path));
+  return { from: Math.max(from, end - last + 1), to, isWanted: EVERY_ROW };
+}
+
+function listed(steps: readonly number[]): Wanted {
+  const set = new Set(steps);
+  const from = steps.reduce((low, step) => Math.min(low, step), Infinity);
+  const to = steps.reduce((high, step) => Math.max(high, step), -1);
+  return { from, to, isWanted: (step) => set.has(step) };
+}
+
+/** null where rows are not thinned out. */
+async function spacedSteps(
+  path: string,
+  file: FileHandle,
+  { size, selection }: Asked,
+): Promise<Generator<number> | null> {
+  const { from = 0, to = Infinity, every, points } = selection;
+  if (every === undefined && points === undefined) return null;
+  const end = Math.min(to, await newestStep(path));
+  const begin = Math.max(from, (await firstStep(file, size)) ?? 0);
+  return every === undefined ? spread(begin, end, points ?? 1) : multiples(begin, end, every);
+}
+
+async function newestStep(path: string): Promise<number> {
+  return (await readLastRow<SteppedRow>(path))?.step ?? 0;
+}
+
+/** Without a list of them: a million steps by tens would be a long one. */
+function* multiples(begin: number, end: number, every: number): Generator<number> {
+  yield begin;
+  for (let step = (Math.floor(begin / every) + 1) * every; step < end; step += every) yield step;
+  yield end;
+}
+
+function* spread(begin: number, end: number, points: number): Generator<number> {
+  if (points === 1) {
+    yield end;
+    return;
+  }
+  for (let index = 0; index < points; index++) {
+    yield Math.round(begin + (index * (end - begin)) / (points - 1));
+  }
+}
+
+/** The first row at or after each target; targets ascend as rows do. */
+function nextTarget(targets: Iterator<number>): Chooser {
+  let target = targets.next();
+  return (step) => {
+    if (target.done || step < target.value) return false;
+    while (!target.done && target.value <= step) target = targets.next();
+    return true;
+  };
+}
+
+interface Scan extends Wanted {
+  readonly size: number;
+}
+
+async function scan<Row extends SteppedRow>(
+  file: FileHandle,
+  { size, from, to, isWanted }: Scan,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  const start = from > 0 ? await findBegin(file, size, from) : 0;
+  for await (const lines of linesFrom(file, start)) {
+    const { chosen, isPast } = chooseLines(lines, { from, to, isWanted });
+    rows.push(...chosen.flatMap((line) => parseJsonObject<Row>(line) ?? []));
+    if (isPast) break;
+  }
+  return rows;
+}
+
+/** `isPast`: the range ends within them. */
+function chooseLines(
+  lines: readonly string[],
+  { from, to, isWanted }: Wanted,
+): { readonly chosen: readonly string[]; readonly isPast: boolean } {
+  const chosen: string[] = [];
+  for (const line of lines) {
+    const step = stepOf(line);
+    if (step === null || step < from) continue;
+    if (step > to) return { chosen, isPast: true };
+    if (isWanted(step)) chosen.push(line);
+  }
+  return { chosen, isPast: false };
+}
+
+/** A place at or before the first row of this step, at the begin of a line. */
+async function findBegin(file: FileHandle, size: number, from: number): Promise<number> {
+  let [low, high] = [0, size];
+  while (high - low > NEAR_BYTES) {
+    const middle = Math.floor((low + high) / 2);
+    const found = await rowAfter(file, middle);
+    if (found === null || found.start >= high || found.step >= from) high = middle;
+    else low = found.start;
+  }
+  return low;
+}
+
+/** The first whole line that begins after an offset and has a step. */
+async function rowAfter(
+  file: FileHandle,
+  offset: number,
+): Promise<{ readonly start: number; readonly step: number } | null> {
+  let start = offset;
+  let isFirst = true;
+  for await (const lines of linesFrom(file, offset, GLANCE_BYTES)) {
+    for (const line of lines) {
+      const step = isFirst ? null : stepOf(line);
+      if (step !== null) return { start, step };
+      isFirst = false;
+      start += Buffer.byteLength(line) + 1;
+    }
+  }
+  return null;
+}
+
+async function firstStep(file: FileHandle, size: number): Promise<number | null> {
+  if (size === 0) return null;
+  for await (const lines of linesFrom(file, 0, GLANCE_BYTES)) {
+    for (const line of lines) {
+      const step = stepOf(line);
+      if (step !== null) return step;
+    }
+  }
+  return null;
+}
+
+/** Lines that end with a line break, some hundred at a time; a last one without is being written. */
+async function* linesFrom(
+  file: FileHandle,
+  offset: number,
+  chunkBytes = CHUNK_BYTES,
+): AsyncGenerator<string[]> {
+  let rest: Buffer = Buffer.alloc(0);
+  let position = offset;
+  for (;;) {
+    const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(chunkBytes), 0, chunkBytes, position);
+    if (bytesRead === 0) return;
+    position += bytesRead;
+    const chunk = buffer.subarray(0, bytesRead);
+    const end = chunk.lastIndexOf(0x0a);
+    if (end < 0) {
+      rest = Buffer.concat([rest, chunk]);
+      continue;
+    }
+    const text = Buffer.concat([rest, chunk.subarray(0, end)]).toString('utf8');
+    rest = Buffer.from(chunk.subarray(end + 1));
+    yield text.split('\n');
+  }
+}
+
+/** Read without parsing the row where our writers wrote it. */
+function stepOf(line: string): number | null {
+  const [, digits] = LEADING_STEP.exec(line) ?? [];
+  if (digits !== undefined) return Number(digits);
+  const step = parseJsonObject<SteppedRow>(line)?.step;
+  return typeof step === 'number' ? step : null;
+}
+
+async function openIfThere(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, 'r');
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,102 @@
+import type { Message } from '../../core/conversation';
+import { DomainError } from '../../core/errors';
+import type { Benchmark, HubRows } from '../../evaluation/benchmarks/benchmark';
+import type { ReadBenchmarkRows } from '../../evaluation/benchmarks/benchmark-rows';
+import { loadExamples } from '../../evaluation/benchmarks/load-examples';
+import type { Example } from '../../evaluation/example';
+import type { Score } from '../../evaluation/graders/grader';
+import type { EnvironmentDataset, EnvironmentGroup } from './environment-dataset';
+import { exampleGroup } from './example-group';
+import { FORMAT_PENALTY } from './problem-environment';
+import type { Problem } from './problem-environment';
+import { listedDataset, splitDataset } from './listed-dataset';
+
+export interface BenchmarkEnvironmentOptions {
+  readonly split: string;
+  readonly systemPrompt?: string | undefined;
+  readonly prefix?: readonly Message[] | undefined;
+  readonly limit?: number | undefined;
+  /** Problems kept apart where the benchmark has no other split. */
+  readonly testSize: number;
+  readonly formatPenalty?: number;
+  readonly checkFormat?: Problem['checkFormat'];
+  readonly rewardOf?: (score: Score) => number;
+}
+
+/**
+ * Any benchmark as problems to train on: its grader gives the reward, its environment where it has one the whole rollout.
+ *
+ * Of a dataset on the hub the split named is trained on, and the benchmark's own examples are the test set;
+ * `EVERSTEP_DATA_DIR/<benchmark>_<split>/data.jsonl` goes before the hub. Where there is no other split, some examples are
+ * kept apart, the same in every run.
+ */
+export async function benchmarkEnvironments(
+  benchmark: Benchmark,
+  options: BenchmarkEnvironmentOptions,
+  read: ReadBenchmarkRows,
+): Promise<EnvironmentDataset> {
+  refuseJudgedElsewhere(benchmark);
+  const groupOf = (example: Example) => groupOfExample(benchmark, example, options);
+  const { data } = benchmark;
+  if ('hub' in data && data.split !== options.split) {
+    const trained = await loadExamples(splitOf(benchmark, data, options.split), read);
+    const tested = await loadExamples(benchmark, read);
+    const isTested = new Set(tested.examples.map(questionOf));
+    const examples = trained.examples.filter((example) => !isTested.has(questionOf(example)));
+    const test = listedDataset(benchmark.name, tested.examples, { groupOf, test: null });
+    return listedDataset(benchmark.name, examples.slice(0, options.limit), { groupOf, test });
+  }
+  const { examples } = await loadExamples(benchmark, read);
+  const { testSize, limit } = options;
+  return splitDataset(benchmark.name, examples, { groupOf, testSize, limit });
+}
+
+/** Rewards are given where rollouts are played; what judges there needs no other model and no other worker. */
+function refuseJudgedElsewhere(benchmark: Benchmark): void {
+  const { name, grader } = benchmark;
+  if ('environment' in benchmark || (!grader.judging && !grader.python)) return;
+  const who = grader.judging ? 'another model' : 'a Python worker';
+  const remedy = grader.judging
+    ? 'Ask the model in an environment of a plug-in (type: plugin).'
+    : 'Make it an environment of that worker (type: python).';
+  throw new DomainError(
+    'bad-config',
+    `environment: answers of ${name} are judged by ${who}, which gives no rewards. ${remedy}`,
+  );
+}
+
+function groupOfExample(
+  benchmark: Pick<Benchmark, 'name' | 'grader' | 'systemPrompt' | 'environment'>,
+  example: Example,
+  options: Omit<BenchmarkEnvironmentOptions, 'split' | 'testSize' | 'limit'>,
+): EnvironmentGroup {
+  const { name, grader, environment } = benchmark;
+  const tags = [name];
+  if (environment) return { id: example.id, tags, make: () => environment(example) };
+  const { formatPenalty = FORMAT_PENALTY, checkFormat, rewardOf } = options;
+  return exampleGroup({
+    example,
+    grader,
+    tags,
+    prefix: prefixOf(benchmark.systemPrompt, options),
+    formatPenalty,
+    ...(checkFormat && { checkFormat }),
+    ...(rewardOf && { rewardOf }),
+  });
+}
+
+function prefixOf(
+  ownPrompt: string | undefined,
+  { systemPrompt = ownPrompt, prefix = [] }: Pick<BenchmarkEnvironmentOptions, 'systemPrompt' | 'prefix'>,
+): readonly Message[] {
+  return [...(systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }]), ...prefix];
+}
+
+/** The name decides the folder of local rows: those of the test split must not be read for another one. */
+function splitOf(benchmark: Benchmark, data: HubRows, split: string): Benchmark {
+  return { ...benchmark, name: `${benchmark.name}_${split}`, data: { ...data, split } };
+}
+
+function questionOf({ messages }: Example): string {
+  return JSON.stringify(messages);
+}

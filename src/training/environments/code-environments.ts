@@ -1,0 +1,137 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { DomainError } from '../../core/errors';
+import type { Benchmark } from '../../evaluation/benchmarks/benchmark';
+import { GENERATION } from '../../evaluation/benchmarks/benchmark';
+import type { ReadBenchmarkRows } from '../../evaluation/benchmarks/benchmark-rows';
+import { humanevalQuestion } from '../../evaluation/benchmarks/humaneval';
+import { mbppQuestion } from '../../evaluation/benchmarks/questions/mbpp-tasks';
+import { livecodebenchQuestion } from '../../evaluation/benchmarks/questions/livecodebench-tasks';
+import { fieldsOf } from '../../evaluation/benchmarks/questions/row-parts';
+import type { Example } from '../../evaluation/example';
+import { makeExampleId } from '../../evaluation/example';
+import { bareCodeTests, codeTests, testFormOf } from '../../evaluation/graders/code/code-tests';
+import { findCodeBlock } from '../../evaluation/graders/code/extract-code';
+import { fromRows } from '../../evaluation/graders/from-rows';
+import type { Grader, Score } from '../../evaluation/graders/grader';
+import { textField, textListField } from '../../evaluation/graders/row-fields';
+import type { Row } from '../../evaluation/graders/row-grader';
+import { processSandboxes } from '../../sandboxes/process-sandboxes';
+import type { BenchmarkEnvironmentOptions } from './benchmark-environments';
+import { benchmarkEnvironments } from './benchmark-environments';
+import type { EnvironmentDataset } from './environment-dataset';
+import { ownRowsOr } from './own-rows';
+
+export interface CodeOptions extends Omit<BenchmarkEnvironmentOptions, 'split'> {
+  /** Rows of one's own in place of the training tasks of MBPP. */
+  readonly path?: string | undefined;
+  /** `all`: 1 when every test passes. `fraction`: the share that passes, a reward for coming closer. */
+  readonly reward: 'all' | 'fraction';
+  /** Where it is optional, a reply without one is code as a whole. */
+  readonly codeBlock: 'required' | 'optional';
+}
+
+const ROW_FIELDS = [
+  ...['test_list', 'test_imports', 'test_setup_code'],
+  ...['prompt', 'entry_point', 'test'],
+  ...['public_test_cases', 'private_test_cases', 'input_output', 'metadata'],
+];
+const QUESTION = ['prompt', 'text', 'problem', 'question_content', 'question'];
+
+/**
+ * Programs that are run against tests in a sandbox. A reply without a code block is in the wrong form. Refused where there is no
+ * sandbox; one that is lost is tried again, and never judged.
+ */
+export async function codeEnvironments(
+  { path, reward, codeBlock, ...options }: CodeOptions,
+  read: ReadBenchmarkRows,
+): Promise<EnvironmentDataset> {
+  await processSandboxes.open();
+  const benchmark: Benchmark = {
+    name: path === undefined ? 'mbpp_train' : 'code',
+    version: 1,
+    description: 'Programs with tests to train on',
+    comparableWith: 'Nothing published.',
+    data: {
+      hub: 'google-research-datasets/mbpp',
+      revision: '4bb6404fdc6cacfda99d4ac4205087b89d32030c',
+      split: 'train',
+      configs: ['full'],
+    },
+    orderSeed: null,
+    toExample: codeExample,
+    generation: GENERATION,
+    grader: patient(fromRows(codeBlock === 'required' ? codeTests : bareCodeTests)),
+  };
+  const own = {
+    ...options,
+    split: 'train',
+    checkFormat: (completion: string) => codeBlock === 'optional' || findCodeBlock(completion) !== null,
+    ...(reward === 'fraction' && { rewardOf: passedFraction }),
+  };
+  return benchmarkEnvironments(benchmark, own, ownRowsOr(read, path));
+}
+
+const Conversation = z.array(z.object({ role: z.string(), content: z.string() })).min(1);
+
+/** A row's own conversation is asked as it is. */
+function codeExample(row: Row): Example {
+  testFormOf(row);
+  const own = Conversation.safeParse(row['messages']);
+  const messages = own.success ? own.data : [{ role: 'user', content: questionOf(row) }];
+  return {
+    id: makeExampleId('code', messages.map(({ content }) => content).join('\n')),
+    messages,
+    target: null,
+    row: fieldsOf(row, ROW_FIELDS),
+  };
+}
+
+/** Each form of tests is asked for as its benchmark does. */
+function questionOf(row: Row): string {
+  const task = textField(row, QUESTION);
+  switch (testFormOf(row)) {
+    case 'assertions':
+      return mbppQuestion(task, textListField(row, ['test_list']));
+    case 'function':
+      return humanevalQuestion(task);
+    case 'cases':
+      return livecodebenchQuestion(task, row);
+  }
+}
+
+function passedFraction({ value, metrics = {} }: Score): number {
+  return metrics['tests_passed'] ?? value;
+}
+
+const FIRST_WAIT_MS = 1000;
+const LONGEST_WAIT_MS = 30_000;
+const PATIENCE_MS = 600_000;
+
+/** Sandboxes that are lost one after another say something of the machine, which may recover, and nothing of a program. */
+function patient(grader: Grader): Grader {
+  return {
+    ...grader,
+    async grade(completion, example) {
+      const giveUpAt = performance.now() + PATIENCE_MS;
+      for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+        try {
+          return withLimit(await grader.grade(completion, example));
+        } catch (error) {
+          if (!isLost(error) || performance.now() + waitMs > giveUpAt) throw error;
+        }
+        await delay(waitMs);
+      }
+    },
+  };
+}
+
+function isLost(error: unknown): boolean {
+  return error instanceof DomainError && error.code === 'sandbox-lost';
+}
+
+/** How many programs exceed a limit is a metric; the explanation names it. */
+function withLimit(score: Score): Score {
+  const hasExceeded = score.details?.['limit'] !== undefined;
+  return { ...score, metrics: { ...score.metrics, limit_exceeded: Number(hasExceeded) } };
+}

@@ -1,0 +1,94 @@
+import type { ToolDeclaration } from '../../core/completion';
+import type { ActionFacts, EnvironmentStep, MessageEnvironment } from '../../core/environment';
+import type { Message } from '../../core/conversation';
+import type { RolloutRules } from '../../core/reinforcement/rollout-presets';
+import type { Rollout } from '../../core/reinforcement/rollout';
+import type { GroupOrder } from './group-order';
+
+/** What came of one action, and the reason where it was the last. */
+export interface TrainingStep extends EnvironmentStep {
+  /** Why a rollout is over, where `isDone`; default `completed`. */
+  readonly stopReason?: string;
+}
+
+/** A rollout that a limit ended before its environment did. */
+export interface EarlyEnd {
+  readonly stopReason: string;
+  /** What the grader may see: everything, or only what followed the prompt. */
+  readonly messages: readonly Message[];
+  readonly signal: AbortSignal;
+}
+
+export interface RolloutGrade {
+  readonly reward: number;
+  readonly metrics?: Readonly<Record<string, number>>;
+}
+
+/** Where a rollout stands before a turn. */
+export interface TurnStart {
+  readonly turn: number;
+  readonly messages: readonly Message[];
+}
+
+/**
+ * An environment as rollouts play it: any `MessageEnvironment`, with hooks that it may have.
+ *
+ * Whatever it throws, however long it takes and whatever it returns costs its own rollout only. Code that never gives the
+ * event loop back cannot be called off.
+ */
+export interface TrainingEnvironment extends MessageEnvironment {
+  step(action: Message, facts: ActionFacts): TrainingStep | Promise<TrainingStep>;
+  /** Steps also on replies that were cut off at their token limit. Without it such a reply ends the rollout with reward 0. */
+  readonly judgesCutReplies?: boolean;
+  /** `step` bounds its time itself: it may wait for a place to judge in, which is not the rollout's time. */
+  readonly boundsItself?: true;
+  /** Messages to put in before the model speaks, e.g. a warning that few turns are left. */
+  beforeTurn?(start: TurnStart): readonly Message[] | Promise<readonly Message[]>;
+  /** Judges a rollout that ended otherwise than by `step`. Without it such a rollout has the rewards of its turns. */
+  gradeEarlyEnd?(end: EarlyEnd): RolloutGrade | Promise<RolloutGrade>;
+  /** Another name for why the rollout ended, for metrics and the limits of the termination policy. */
+  nameStop?(stopReason: string): string;
+}
+
+/** What of a run's rules an environment with tools has to know. */
+export type EnvironmentBounds = Pick<RolloutRules, 'toolExecution'> & {
+  readonly maxToolCalls: number | null;
+  /** What is one for all rollouts of one piece of work, so that they can share what they ask of others. */
+  readonly work?: object;
+  /** Fires when the rollout is called off. */
+  readonly signal?: AbortSignal;
+};
+
+/** A rollout and the conversation that it was, tool declarations left out. */
+export interface PlayedRollout {
+  readonly rollout: Rollout;
+  readonly messages: readonly Message[];
+}
+
+/** Environments of one problem, played once for each member of a group. */
+export interface EnvironmentGroup {
+  /** Derived from the content: the same problem has the same id in every run. */
+  readonly id: string;
+  /** Names that metrics are split by. */
+  readonly tags: readonly string[];
+  /** What its prompt declares, where that is known before it is played. */
+  readonly tools?: readonly ToolDeclaration[];
+  /** A new environment at every call; one is played once. */
+  make(member: number, bounds?: EnvironmentBounds): TrainingEnvironment;
+  /** Judges the rollouts of a group together, e.g. against each other: one grade a rollout, on top of its turns' rewards. */
+  rewards?(
+    played: readonly PlayedRollout[],
+    options: { readonly signal: AbortSignal },
+  ): readonly RolloutGrade[] | Promise<readonly RolloutGrade[]>;
+}
+
+/** Problems to train on. Reading one twice gives the same. */
+export interface EnvironmentDataset {
+  readonly name: string;
+  readonly length: number;
+  groupAt(index: number): EnvironmentGroup;
+  /** Index of each group of a run, where it is not a shuffle a pass. */
+  orderOf?(seed: number): GroupOrder;
+  /** Problems kept apart from training. */
+  readonly test: EnvironmentDataset | null;
+}

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import type { Message } from '../../../core/conversation';
+import { DomainError } from '../../../core/errors';
+import { readRows } from '../../../datasets/read-rows';
+import { makeExampleId } from '../../../evaluation/example';
+import { messageText } from '../../../evaluation/runner/message-text';
+import type { EnvironmentDataset, EnvironmentGroup } from '../environment-dataset';
+import { splitDataset } from '../listed-dataset';
+import type { Tool } from '../tools/tool';
+import { defineTool } from '../tools/tool';
+import type { ToolGrade } from '../tools/tool-environment';
+import { createToolEnvironment } from '../tools/tool-environment';
+import type { Passage } from './passage-index';
+import { PassageIndex } from './passage-index';
+import { answerIn, isSameAnswer } from './text-answer';
+
+export interface SearchOptions {
+  readonly corpus: string;
+  readonly questions: string;
+  readonly resultCount: number;
+  readonly maxTurns: number;
+  readonly testSize: number;
+  readonly limit?: number | undefined;
+  readonly formatPenalty: number;
+}
+
+const INSTRUCTIONS = `You answer questions with the help of a search tool over a collection of documents.
+
+1. Think about what you need to know, then call the tool with one or more queries.
+2. Read what it finds. If something is missing, search again with better queries.
+3. When you know the answer, write it behind "Answer:", in one to five words.`;
+
+const text = z.string();
+const PassageRow = z.object({
+  id: z.union([text, z.number()]).optional(),
+  title: text.optional(),
+  text: text.min(1),
+});
+const answers = z.union([text.transform((each) => [each]), z.array(text).min(1)]);
+const QuestionRow = z.object({
+  question: text.min(1),
+  answer: answers.optional(),
+  golden_answers: answers.optional(),
+  data_source: text.optional(),
+});
+
+interface Question {
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly source: string;
+}
+
+/** Questions to be answered with a search tool over a corpus of one's own; right answers as in SQuAD and Search-R1. */
+export async function searchEnvironments(options: SearchOptions): Promise<EnvironmentDataset> {
+  const index = new PassageIndex(await passagesOf(options.corpus));
+  const questions = await questionsOf(options.questions);
+  const tool = searchTool(index, options.resultCount);
+  const { testSize, limit } = options;
+  const groupOf = (question: Question) => groupOfQuestion(question, tool, options);
+  return splitDataset('search', questions, { groupOf, testSize, limit });
+}
+
+/** Searches for several queries at once, as Search-R1's tool does. */
+export function searchTool(index: PassageIndex, resultCount: number): Tool {
+  return defineTool({
+    name: 'search',
+    description: 'Finds the documents of the collection that fit best to each query.',
+    parameters: z.object({
+      query_list: z
+        .array(z.string().min(1))
+        .min(1)
+        .max(10)
+        .describe('Queries, each a full phrase or question'),
+    }),
+    run: ({ query_list: queries }) =>
+      queries.map((query) => `Query: ${query}\n${findingsOf(index, query, resultCount)}`).join('\n\n'),
+  });
+}
+
+function findingsOf(index: PassageIndex, query: string, resultCount: number): string {
+  const found = index.search(query, resultCount);
+  if (found.length === 0) return 'No document found.';
+  return found
+    .map(({ passage }, position) => `Document ${position + 1}: ${passage.title}\n${passage.text}`)
+    .join('\n');
+}
+
+function groupOfQuestion(question: Question, tool: Tool, options: SearchOptions): EnvironmentGroup {
+  const { maxTurns, formatPenalty } = options;
+  return {
+    id: makeExampleId('search', question.question),
+    tags: [question.source],
+    tools: [tool.declaration],
+    make: (_member, bounds) =>
+      createToolEnvironment(
+        {
+          messages: [
+            { role: 'system', content: INSTRUCTIONS },
+            { role: 'user', content: question.question },
+          ],
+          tools: [tool],
+          maxTurns,
+          grade: (conversation) => gradeAnswer(conversation, question, formatPenalty),
+        },
+        bounds,
+      ),
+  };
+}
+
+function gradeAnswer(
+  conversation: readonly Message[],
+  { answers: expected }: Question,
+  formatPenalty: number,
+): ToolGrade {
+  const last = conversation.at(-1);
+  const answer = last?.role === 'assistant' ? answerIn(messageText(last)) : null;
+  const correct = Number(answer !== null && isSameAnswer(answer, expected));
+  const format = Number(answer !== null);
+  return { reward: correct - formatPenalty * (1 - format), metrics: { correct, format }, answer };
+}
+
+async function passagesOf(path: string): Promise<Passage[]> {
+  const { rows } = await readRows({ path, key: 'environment.corpus' });
+  return rows.map((row, index) => {
+    const { id = index, title = '', text: content } = requireRow(PassageRow, row, { path, index });
+    return { id: String(id), title, text: content };
+  });
+}
+
+async function questionsOf(path: string): Promise<Question[]> {
+  const { rows } = await readRows({ path, key: 'environment.questions' });
+  return rows.map((row, index) => {
+    const parsed = requireRow(QuestionRow, row, { path, index });
+    const expected = parsed.answer ?? parsed.golden_answers;
+    if (expected === undefined) throw badRow({ path, index }, 'answer: is missing');
+    return { question: parsed.question, answers: expected, source: parsed.data_source ?? 'search' };
+  });
+}
+
+interface RowPlace {
+  readonly path: string;
+  readonly index: number;
+}
+
+function requireRow<Shape extends z.ZodType>(shape: Shape, row: unknown, place: RowPlace): z.infer<Shape> {
+  const parsed = shape.safeParse(row);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw badRow(place, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not as expected'}`);
+}
+
+function badRow({ path, index }: RowPlace, problem: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${path} row ${index + 1}: ${problem}. A corpus has rows of title and text, questions rows of question and answer.`,
+  );
+}

@@ -1,0 +1,23 @@
+const ANSWER_LINE = /answer:\s*([^\n]*)/gi;
+const ARTICLES = /\b(?:a|an|the)\b/g;
+const PUNCTUATION = /[!-/:-@[-`{-~]/g;
+
+/** What stands behind the last "Answer:"; null without one. */
+export function answerIn(text: string): string | null {
+  const found = [...text.matchAll(ANSWER_LINE)].at(-1)?.[1]?.trim();
+  return found === undefined || found === '' ? null : found;
+}
+
+/** Equal but for case, punctuation, articles and spaces (the normalisation of SQuAD and Search-R1). */
+export function isSameAnswer(given: string, expected: readonly string[]): boolean {
+  const wanted = normalized(given);
+  return expected.some((each) => normalized(each) === wanted);
+}
+
+function normalized(text: string): string {
+  const bare = text.toLowerCase().replace(PUNCTUATION, '').replace(ARTICLES, ' ');
+  return bare
+    .split(/\s+/)
+    .filter((word) => word !== '')
+    .join(' ');
+}

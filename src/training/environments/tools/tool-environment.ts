@@ -1,0 +1,103 @@
+import type { Message } from '../../../core/conversation';
+import type { ActionFacts } from '../../../core/environment';
+import type {
+  EnvironmentBounds,
+  RolloutGrade,
+  TrainingEnvironment,
+  TrainingStep,
+} from '../environment-dataset';
+import type { Tool } from './tool';
+import { ToolCalls } from './tool-calls';
+
+export interface ToolGrade extends RolloutGrade {
+  readonly answer?: string | null;
+}
+
+export interface ToolProblem {
+  readonly messages: readonly Message[];
+  readonly tools: readonly Tool[];
+  /** Judges the conversation after the prompt, once, when it is over. */
+  readonly grade: (
+    conversation: readonly Message[],
+    context: { readonly stopReason: string; readonly signal: AbortSignal },
+  ) => ToolGrade | Promise<ToolGrade>;
+  /** Replies of the model. Default 5, the field's. */
+  readonly maxTurns?: number;
+  /** Reward of a reply without a proper end, or whose calls cannot be read. Default −0.1, the field's. */
+  readonly failedParseReward?: number;
+}
+
+const MAX_TURNS = 5;
+const FAILED_PARSE_REWARD = -0.1;
+
+/**
+ * A conversation in which the model calls tools until it answers without calling one.
+ *
+ * Calls of one reply are made at once, unless the run says in sequence. Where some calls of a reply can be read, those are
+ * made. The rollout is graded once: at the answer, when a tool ends it, or when a limit does.
+ */
+export function createToolEnvironment(problem: ToolProblem, bounds?: EnvironmentBounds): TrainingEnvironment {
+  const { messages, tools, grade, maxTurns = MAX_TURNS } = problem;
+  const calls = new ToolCalls(tools, bounds);
+  const conversation: Message[] = [];
+  let turnCount = 0;
+
+  const end = async (stopReason: string, signal: AbortSignal): Promise<TrainingStep> => {
+    const { reward, metrics, answer } = await grade(conversation, { stopReason, signal });
+    return {
+      reward,
+      isDone: true,
+      nextMessages: [],
+      stopReason,
+      ...(metrics && { metrics }),
+      ...(answer !== undefined && { answer }),
+    };
+  };
+
+  const takeTurn = async (action: Message, { signal }: ActionFacts): Promise<TrainingStep> => {
+    const { toolCalls = [] } = action;
+    if (toolCalls.length === 0) return end('completed', signal);
+    const turn = await calls.make(toolCalls, signal);
+    conversation.push(...turn.messages);
+    const stopReason = stopOf(turn, turnCount >= maxTurns);
+    if (stopReason === null) {
+      return { reward: 0, isDone: false, nextMessages: turn.messages, metrics: turn.metrics };
+    }
+    const step = await end(stopReason, signal);
+    return { ...step, metrics: { ...turn.metrics, ...step.metrics } };
+  };
+
+  return {
+    initialObservation: () => ({ messages, tools: tools.map(({ declaration }) => declaration) }),
+    async step(action, facts) {
+      // What was cut off may quote the answer on its way to another.
+      if (facts.stopReason === 'length') return CUT_OFF;
+      turnCount += 1;
+      conversation.push(action);
+      const isUnreadable = facts.isMalformed && (action.toolCalls?.length ?? 0) === 0;
+      return isUnreadable ? unreadable(problem) : takeTurn(action, facts);
+    },
+    gradeEarlyEnd: ({ stopReason, signal }) => grade(conversation, { stopReason, signal }),
+  };
+}
+
+const CUT_OFF: TrainingStep = { reward: 0, isDone: true, nextMessages: [], stopReason: 'max_tokens' };
+
+function stopOf(
+  turn: { readonly shouldStop: boolean; readonly isOverLimit: boolean },
+  isLastTurn: boolean,
+): string | null {
+  if (turn.shouldStop) return 'tool_stopped';
+  if (turn.isOverLimit) return 'max_tool_calls';
+  return isLastTurn ? 'max_turns' : null;
+}
+
+function unreadable({ failedParseReward = FAILED_PARSE_REWARD }: ToolProblem): TrainingStep {
+  return {
+    reward: failedParseReward,
+    isDone: true,
+    nextMessages: [],
+    stopReason: 'parse_error',
+    metrics: { parse_error: 1 },
+  };
+}

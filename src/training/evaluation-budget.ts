@@ -1,0 +1,102 @@
+import { DomainError } from '../core/errors';
+import type { Sampler, SampleRequest, SampleResult } from '../core/sampling';
+import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
+
+/** Dollars per million tokens. */
+export interface SamplingPrices {
+  readonly prefill: number;
+  readonly sampling: number;
+}
+
+/** Tokens of one or more requests. */
+interface Amount {
+  readonly prompt: number;
+  readonly sampled: number;
+}
+
+const NONE: Amount = { prompt: 0, sampled: 0 };
+
+/**
+ * Holds an evaluator to its tokens and dollars: what a request may take at most is reserved before it is sent, and settled
+ * when its answer is there. A request that does not fit waits for those under way; where there are none, the budget is used up
+ * and `signal` ends the evaluator with the reason. Answers of the journal cost nothing again and are not counted.
+ */
+export class EvaluationAllowance {
+  private readonly ending = new AbortController();
+  private spent = NONE;
+  private reserved = NONE;
+  private waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly budget: EvaluationBudget,
+    private readonly prices: SamplingPrices | null,
+  ) {}
+
+  get signal(): AbortSignal {
+    return this.ending.signal;
+  }
+
+  limit(sampler: Sampler): Sampler {
+    return { sample: (request, options) => this.sample(sampler, request, options) };
+  }
+
+  private async sample(
+    sampler: Sampler,
+    request: SampleRequest,
+    options?: { readonly signal?: AbortSignal },
+  ): Promise<SampleResult> {
+    const most = { prompt: request.prompt.length, sampled: request.numSamples * request.params.maxTokens };
+    await this.reserve(most);
+    try {
+      const result = await sampler.sample(request, options);
+      const sampled = result.sequences.reduce((sum, { tokens }) => sum + tokens.length, 0);
+      this.spent = plus(this.spent, { prompt: most.prompt, sampled });
+      return result;
+    } finally {
+      this.reserved = plus(this.reserved, { prompt: -most.prompt, sampled: -most.sampled });
+      for (const wake of this.waiting.splice(0)) wake();
+    }
+  }
+
+  private async reserve(most: Amount): Promise<void> {
+    while (!this.fits(plus(this.spent, plus(this.reserved, most)))) {
+      this.signal.throwIfAborted();
+      if (this.reserved.prompt === 0 && this.reserved.sampled === 0) this.end();
+      await new Promise<void>((resolve) => this.waiting.push(resolve));
+    }
+    this.signal.throwIfAborted();
+    this.reserved = plus(this.reserved, most);
+  }
+
+  private fits(amount: Amount): boolean {
+    const { tokens = Infinity, dollars = Infinity } = this.budget;
+    return amount.prompt + amount.sampled <= tokens && this.costOf(amount) <= dollars;
+  }
+
+  private costOf({ prompt, sampled }: Amount): number {
+    if (this.prices === null) return 0;
+    return (prompt * this.prices.prefill + sampled * this.prices.sampling) / 1e6;
+  }
+
+  private end(): never {
+    const { tokens, dollars } = this.budget;
+    const used = [
+      ...(tokens === undefined ? [] : [`${this.spent.prompt + this.spent.sampled} of ${tokens} tokens`]),
+      ...(dollars === undefined ? [] : [`$${shortDollars(this.costOf(this.spent))} of $${dollars}`]),
+    ];
+    const reason = new DomainError(
+      'over-budget',
+      `the next answer, of up to maxTokens, would not fit its budget: ${used.join(' and ')} used`,
+    );
+    this.ending.abort(reason);
+    throw reason;
+  }
+}
+
+function shortDollars(amount: number): string {
+  return amount < 1 ? String(Number(amount.toPrecision(3))) : amount.toFixed(2);
+}
+
+function plus(one: Amount, other: Amount): Amount {
+  return { prompt: one.prompt + other.prompt, sampled: one.sampled + other.sampled };
+}

@@ -1,0 +1,149 @@
+import type { EngineSource, ModelSource } from '../core/benchmark-run';
+import type { Tokenizer } from '../core/tokenizer';
+import type { OnWait } from '../engines/tinker/waiting';
+import { openEndpoint } from '../engines/openai/open-endpoint';
+import { ContextCap } from '../evaluation/completers/context-cap';
+import { TokenCompleter } from '../evaluation/completers/token-completer';
+import type { ModelAccess, OpenedModel, OpenModelOptions } from '../evaluation/runner/open-model';
+import { samplerInTurns } from '../evaluation/turns';
+import { findRenderer } from '../renderers/find-renderer';
+import type { EngineAccess } from './engine-access';
+import { rendererFor } from './model-checks';
+
+export interface ModelAccessDependencies {
+  readonly engines: EngineAccess;
+  readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
+  /** For endpoints; the key of the process that asks them. */
+  readonly openaiApiKey?: string;
+  /** Where processes that ask the same endpoint see each other. */
+  readonly sharedFolder?: string;
+}
+
+/** A model in use, closed with its last user. */
+interface SharedModel {
+  readonly opening: Promise<OpenedModel>;
+  userCount: number;
+}
+
+/** Opens models for evaluation. What asks the same weights in the same way shares one connection. */
+export function createModelAccess(dependencies: ModelAccessDependencies): ModelAccess {
+  const shared = new Map<string, SharedModel>();
+
+  function share(key: string, open: () => Promise<OpenedModel>): SharedModel {
+    const present = shared.get(key) ?? { opening: open(), userCount: 0 };
+    present.userCount += 1;
+    shared.set(key, present);
+    return present;
+  }
+
+  async function leave(key: string, model: SharedModel): Promise<void> {
+    model.userCount -= 1;
+    if (model.userCount > 0) return;
+    shared.delete(key);
+    const opened = await model.opening.catch(() => null);
+    await opened?.completer.close();
+  }
+
+  return {
+    promptFormat: (source) => (source.type === 'endpoint' ? source.api : rendererNameOf(source)),
+    async open(source, options) {
+      const key = JSON.stringify([source, options.concurrency, options.contextWindow, options.timeoutMs]);
+      const model = share(key, () => openAnew(dependencies, source, options));
+      try {
+        const { completer, ...others } = await model.opening;
+        let isOpen = true;
+        return {
+          ...others,
+          completer: {
+            complete: (request, completionOptions) => completer.complete(request, completionOptions),
+            async close() {
+              if (!isOpen) return;
+              isOpen = false;
+              await leave(key, model);
+            },
+          },
+        };
+      } catch (error) {
+        await leave(key, model);
+        throw error;
+      }
+    },
+  };
+}
+
+function openAnew(
+  dependencies: ModelAccessDependencies,
+  source: ModelSource,
+  options: OpenModelOptions,
+): Promise<OpenedModel> {
+  return source.type === 'endpoint'
+    ? Promise.resolve(openEndpointModel(dependencies, source, options))
+    : openEngineModel(dependencies, source, options);
+}
+
+function openEndpointModel(
+  { openaiApiKey, sharedFolder }: ModelAccessDependencies,
+  { url, model, api }: Extract<ModelSource, { type: 'endpoint' }>,
+  { concurrency, contextWindow, timeoutMs }: OpenModelOptions,
+): OpenedModel {
+  const completer = openEndpoint({
+    url,
+    apiKey: openaiApiKey,
+    model,
+    api,
+    concurrency,
+    sharedFolder,
+    timeoutMs,
+  });
+  return { completer: contextWindow === null ? completer : new ContextCap(completer, contextWindow) };
+}
+
+async function openEngineModel(
+  { engines, tokenizerOf }: ModelAccessDependencies,
+  source: EngineSource,
+  { contextWindow, signal, onWaiting }: OpenModelOptions,
+): Promise<OpenedModel> {
+  const { model, path, url, profile } = source;
+  const tokenizer = await tokenizerOf(model);
+  const renderer = findRenderer(rendererNameOf(source), tokenizer);
+  const config = { tags: [], ...(url !== undefined && { url }), ...(profile && { profile }) };
+  const onWait = onWaiting && tellWaiting(engines.urlOf(config), onWaiting);
+  const engine = await engines.connect(config, {
+    ...{ baseModel: model, ...(signal && { signal }) },
+    ...(onWait && { onWait, onProbeWait: onWait }),
+  });
+  const sampler = engine.client.createSampler(path === null ? { baseModel: model } : { modelPath: path });
+  const limits = [engine.profile.maxSequenceLength, contextWindow].filter((limit) => limit !== null);
+  const site = {
+    ...{ sampler: samplerInTurns(sampler), renderer, tokenizer },
+    contextLength: limits.length === 0 ? null : Math.min(...limits),
+  };
+  const completer = new TokenCompleter({
+    ...site,
+    async close() {
+      await sampler.close();
+      await engine.client.close();
+    },
+  });
+  return { completer, site, promptText: (messages) => completer.promptText(messages) };
+}
+
+/** Since when counts from the first of several waits that follow each other. */
+function tellWaiting(url: string, tell: (reason: string | null) => void): OnWait {
+  let since: string | null = null;
+  return (waiting) => {
+    // An answer that takes its time is nothing to wait for.
+    if (waiting === null || waiting.queueState === 'active') {
+      since = null;
+      tell(null);
+      return;
+    }
+    since ??= new Date().toISOString();
+    const state = waiting.queueState === undefined ? '' : ` (${waiting.queueState})`;
+    tell(`the training service ${url}: ${waiting.what}${state}, since ${since}`);
+  };
+}
+
+function rendererNameOf({ model, renderer }: EngineSource): string {
+  return rendererFor({ model, renderer });
+}

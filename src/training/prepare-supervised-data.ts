@@ -1,0 +1,115 @@
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { EvaluatorConfig } from '../config/evaluation-config';
+import type { SupervisedConfig } from '../config/supervised-config';
+import { untilAborted } from '../core/concurrency/until-aborted';
+import type { Tokenizer } from '../core/tokenizer';
+import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
+import { splitTrainTest } from '../datasets/split';
+import { findRenderer } from '../renderers/find-renderer';
+import type { ReadDataset } from './dataset-source';
+import { prepareExamples } from './prepare-examples';
+import { writePreparedData } from './prepared-data';
+import type { RunRecord } from './run-folder';
+import { testDataPath, trainDataPath } from './run-folder';
+
+export interface DataDependencies {
+  readonly readDataset: ReadDataset;
+  readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
+}
+
+/** Where the data goes, and what it is rendered for. */
+export interface DataPlace {
+  readonly folder: string;
+  readonly renderer: string;
+  readonly contextLength: number | null;
+  readonly onProgress: (what: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** What a run trains on, for its record, and the evaluator that its test split becomes unasked. */
+export interface PreparedSource {
+  readonly data: RunRecord['data'];
+  readonly testSet: EvaluatorConfig | null;
+}
+
+/** Freezes the training split as tokens in the run's folder. Safe to run again: files are written whole. */
+export async function prepareSupervisedData(
+  dependencies: DataDependencies,
+  config: SupervisedConfig,
+  place: DataPlace,
+): Promise<PreparedSource> {
+  const { folder, onProgress, signal } = place;
+  const waitFor = <Value>(work: Promise<Value>) => untilAborted(work, signal);
+  const dataset = await waitFor(dependencies.readDataset(config.dataset));
+  const { train, test } = await waitFor(splitRows(dependencies, config, dataset));
+  const tokenizer = await waitFor(dependencies.tokenizerOf(config.model));
+  const prepared = await prepareExamples(train, {
+    config,
+    renderer: findRenderer(place.renderer, tokenizer),
+    tokenizer,
+    contextLength: place.contextLength,
+    onProgress: (done) => {
+      onProgress(`${done} of ${train.length} examples rendered`);
+      signal.throwIfAborted();
+    },
+  });
+  const testSet = await writeTestSet(folder, test);
+  return {
+    testSet,
+    data: {
+      ...describeData(dataset),
+      preparedHash: await writeTrainSet(folder, prepared.examples),
+      trainCount: train.length,
+      testCount: test.length,
+      truncatedCount: prepared.truncatedCount,
+    },
+  };
+}
+
+function describeData({ source, contentHash, skipped }: LoadedDataset) {
+  return {
+    source: source.description,
+    revision: source.revision ?? null,
+    contentHash,
+    skippedCount: skipped.length,
+  };
+}
+
+async function splitRows(
+  { readDataset }: DataDependencies,
+  config: SupervisedConfig,
+  dataset: LoadedDataset,
+): Promise<{ train: readonly ConversationRow[]; test: readonly ConversationRow[] }> {
+  const { testPath, testSize } = config.dataset;
+  if (testPath !== undefined) {
+    const { onBadRow, split } = config.dataset;
+    const test = await readDataset({ path: testPath, onBadRow, split, testSize: 0 });
+    return { train: dataset.rows, test: test.rows };
+  }
+  return splitTrainTest(dataset.rows, { testSize, seed: config.seed });
+}
+
+async function writeTrainSet(
+  folder: string,
+  examples: Parameters<typeof writePreparedData>[1],
+): Promise<string> {
+  const path = trainDataPath(folder);
+  await mkdir(dirname(path), { recursive: true });
+  return writePreparedData(path, examples);
+}
+
+/** The test split becomes an `nll` evaluator unasked. */
+async function writeTestSet(
+  folder: string,
+  rows: readonly ConversationRow[],
+): Promise<EvaluatorConfig | null> {
+  if (rows.length === 0) return null;
+  const path = testDataPath(folder);
+  await mkdir(dirname(path), { recursive: true });
+  const temporary = `${path}.${process.pid}.tmp`;
+  await writeFile(temporary, rows.map(({ messages }) => `${JSON.stringify({ messages })}\n`).join(''));
+  await rename(temporary, path);
+  const dataset = { path, split: 'train', testSize: 0, onBadRow: 'error' as const };
+  return { type: 'nll', name: 'test', dataset, concurrency: 64 };
+}

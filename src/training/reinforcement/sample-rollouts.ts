@@ -1,0 +1,200 @@
+import type { ReinforcementConfig } from '../../config/reinforcement-config';
+import { DomainError } from '../../core/errors';
+import type { Sampler } from '../../core/sampling';
+import type { Tokenizer } from '../../core/tokenizer';
+import type { PolicySnapshot } from '../../core/training-plan';
+import { findRenderer } from '../../renderers/find-renderer';
+import type { RunStore } from '../../stores/run-store';
+import type { EngineAccess, EngineConnection } from '../engine-access';
+import { allOrAbort } from '../rollouts/all-or-abort';
+import type { RolloutSite } from '../rollouts/rollout-site';
+import { sampleGroup } from '../rollouts/sample-group';
+import { createSampleSeeds } from '../rollouts/sample-seeds';
+import type { AwaitedPolicy } from '../policy-note';
+import { PolicySampler } from './policy-sampler';
+import { referenceLogprobs } from './reference-logprobs';
+import type { EnvironmentAccess } from './open-environments';
+import { RolloutJournal } from './rollout-journal';
+import { contextLengthOf, rolloutRulesOf } from './rollout-site-of';
+import type { SamplingRun, SamplingRuns } from './sampling-runs';
+
+export interface SampleRolloutsDependencies extends EnvironmentAccess {
+  readonly store: RunStore;
+  readonly engines: EngineAccess;
+  readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
+  readonly sampling: SamplingRuns;
+}
+
+export interface SampleRolloutsInput {
+  readonly run: string;
+  /** The step that the groups are trained in. */
+  readonly step: number;
+  readonly firstGroup: number;
+  readonly groupCount: number;
+  /** The weights to sample from; null where they are still to come. */
+  readonly policy: PolicySnapshot | null;
+  /** Which weights are waited for, where they are still to come. */
+  readonly awaited?: AwaitedPolicy;
+  /** Weights that nothing is sampled from any more. */
+  readonly retired?: readonly string[];
+}
+
+export interface SampledShard {
+  /** Groups of which no rollout is used. */
+  readonly skippedGroupCount: number;
+  /** From the moment the weights were there. */
+  readonly seconds: number;
+  /** The weights it waited for did not come; nothing was sampled. */
+  readonly isInVain?: boolean;
+}
+
+export interface SampleRolloutsOptions {
+  readonly signal: AbortSignal;
+  readonly onProgress: (groupsDone: number) => void;
+}
+
+interface Sampling {
+  readonly site: RolloutSite;
+  readonly active: SamplingRun;
+  readonly journal: RolloutJournal;
+  readonly input: SampleRolloutsInput;
+  readonly policyVersion: number;
+  readonly reference: Sampler | null;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Samples the groups of a shard that are not journalled yet, and journals each when it is done. Where the weights are still
+ * to come it makes everything ready and waits for them, for a while.
+ *
+ * Repeated, it samples only what is missing; of two attempts at one group the first to finish counts.
+ */
+export async function sampleRollouts(
+  dependencies: SampleRolloutsDependencies,
+  input: SampleRolloutsInput,
+  options: SampleRolloutsOptions,
+): Promise<SampledShard> {
+  const { sampling, engines, store, tokenizerOf } = dependencies;
+  const { signal } = options;
+  const active = await sampling.open(input.run);
+  const { config } = active;
+  const tokenizer = await tokenizerOf(config.model);
+  const runFolder = store.runFolder(input.run);
+  const connect = () => engines.connect(config.engine, { baseModel: config.model, signal });
+  return sampling.connections.use(input.run, connect, async (engine) => {
+    const deleting = deleteRetired(engine, input.retired ?? []);
+    deleting.catch(() => undefined);
+    const shard = await sampleWithPolicy({ active, engine, tokenizer, runFolder }, input, options);
+    await deleting;
+    return shard;
+  });
+}
+
+/** What does not depend on the weights. */
+interface Ready {
+  readonly active: SamplingRun;
+  readonly engine: EngineConnection;
+  readonly tokenizer: Tokenizer;
+  readonly runFolder: string;
+}
+
+async function sampleWithPolicy(
+  ready: Ready,
+  input: SampleRolloutsInput,
+  { signal, onProgress }: SampleRolloutsOptions,
+): Promise<SampledShard> {
+  const { active, engine, runFolder } = ready;
+  const { klReference } = active.record;
+  const policy = new PolicySampler(engine.client, input, { runFolder, signal });
+  const reference = klReference
+    ? engine.client.createSampler(
+        klReference.path === null ? { baseModel: klReference.model } : { modelPath: klReference.path },
+      )
+    : null;
+  try {
+    if (isTimed(active.config)) await policy.arrived();
+    const sampling: Sampling = {
+      site: siteOf(ready, policy),
+      active,
+      journal: new RolloutJournal(runFolder, klReference !== undefined),
+      input,
+      policyVersion: policy.step,
+      reference,
+      signal: policy.signal,
+    };
+    const skippedGroupCount = await sampleShard(sampling, active.config, onProgress);
+    return { skippedGroupCount, seconds: policy.secondsSinceArrival() };
+  } catch (error) {
+    if (policy.isInVain && !signal.aborted) return { skippedGroupCount: 0, seconds: 0, isInVain: true };
+    throw error;
+  } finally {
+    await policy.close();
+    await reference?.close();
+  }
+}
+
+/** Rollouts whose time is limited do not begin before their weights are there; others have their prompts ready by then. */
+function isTimed({ limits }: ReinforcementConfig): boolean {
+  return limits.timeoutSeconds !== undefined || limits.samplingTimeoutSeconds !== undefined;
+}
+
+async function sampleShard(
+  sampling: Sampling,
+  { rolloutConcurrency, groupSize }: ReinforcementConfig,
+  onProgress: (groupsDone: number) => void,
+): Promise<number> {
+  const { firstGroup, groupCount } = sampling.input;
+  const groups = Array.from({ length: groupCount }, (_, index) => firstGroup + index);
+  const limit = Math.max(1, Math.floor(rolloutConcurrency / groupSize));
+  let doneCount = 0;
+  const areSkipped = await allOrAbort(groups, { signal: sampling.signal, limit }, async (group, signal) => {
+    const isSkipped = await sampleOne({ ...sampling, signal }, group);
+    doneCount += 1;
+    onProgress(doneCount);
+    return isSkipped;
+  });
+  return areSkipped.filter(Boolean).length;
+}
+
+/** Returns whether the group is of no use. */
+async function sampleOne(sampling: Sampling, group: number): Promise<boolean> {
+  const { active, input, journal, site, reference, policyVersion, signal } = sampling;
+  const { step } = input;
+  signal.throwIfAborted();
+  const place = { step, group };
+  const stored = await journal.files.readGroup(place);
+  const number = (step - 1) * active.config.groupsPerBatch + group;
+  const task = () => ({
+    group: active.dataset.groupAt(active.orderOf(number)),
+    groupSize: active.config.groupSize,
+    seeds: createSampleSeeds(active.config.seed, number),
+    policyVersion,
+  });
+  const sampled = stored ?? (await journal.files.write(place, await sampleGroup(site, task(), { signal })));
+  if (reference && (await journal.references.read(step, group)) === null) {
+    await journal.references.write(step, group, await referenceLogprobs(reference, sampled, signal));
+  }
+  return sampled.isSkipped;
+}
+
+function siteOf({ active, engine, tokenizer }: Ready, sampler: Sampler): RolloutSite {
+  const { config, record } = active;
+  return {
+    ...rolloutRulesOf(config),
+    sampler,
+    renderer: findRenderer(record.renderer, tokenizer),
+    contextLength: contextLengthOf(engine.profile),
+    now: () => performance.now(),
+  };
+}
+
+/** What cannot be deleted expires by itself. */
+async function deleteRetired({ client }: EngineConnection, paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    try {
+      await client.deleteCheckpoint(path);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+    }
+  }
+}

@@ -1,0 +1,135 @@
+import type { EvaluatorConfig } from '../../config/evaluation-config';
+import type { ReinforcementConfig } from '../../config/reinforcement-config';
+import { DomainError } from '../../core/errors';
+import { totalReward } from '../../core/reinforcement/rollout';
+import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
+import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
+import type { CellScore } from '../../core/run';
+import type { Sampler } from '../../core/sampling';
+import type { Tokenizer } from '../../core/tokenizer';
+import type { Renderer } from '../../renderers/renderer';
+import { evaluateEnvironments } from '../rollouts/evaluate-environments';
+import { openRolloutFiles } from '../rollouts/rollout-files';
+import type { SamplingRun } from './sampling-runs';
+import { deviationsOf, standardDeviation } from './test-deviations';
+import { rolloutRulesOf } from './rollout-site-of';
+
+export type TestSetConfig = Extract<EvaluatorConfig, { type: 'rlTestSet' }>;
+
+export interface TestSetWork {
+  readonly sampler: Sampler;
+  readonly renderer: Renderer;
+  readonly tokenizer: Tokenizer;
+  readonly contextLength: number;
+  /** The cell's; rollouts are kept in it, in `rollouts/0`. */
+  readonly folder: string;
+  /** Steps behind the weights that are measured. */
+  readonly step: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Scores the held-out environments of a run on one snapshot, by the field's names.
+ *
+ * Each problem's rollouts are kept when they are done: a repeated attempt samples what is missing.
+ */
+export async function evaluateTestSet(
+  { config, dataset }: Pick<SamplingRun, 'config' | 'dataset'>,
+  evaluator: TestSetConfig,
+  work: TestSetWork,
+): Promise<CellScore[]> {
+  if (dataset.test === null) {
+    throw new DomainError(
+      'bad-config',
+      `evaluators: "${evaluator.name}" has nothing to measure: ${dataset.name} keeps no problems apart.`,
+    );
+  }
+  const files = openRolloutFiles(work.folder);
+  const groups = new Map<number, RolloutGroup>();
+  const { totals } = await evaluateEnvironments(
+    { ...siteRules(config, evaluator), ...work, now: () => performance.now() },
+    {
+      dataset: dataset.test,
+      groupSize: evaluator.groupSize,
+      concurrency: evaluator.concurrency,
+      seed: config.seed,
+      policyVersion: work.step,
+      ...(evaluator.limit !== undefined && { limit: evaluator.limit }),
+    },
+    {
+      signal: work.signal,
+      stored: (group) => files.readGroup({ step: 0, group }),
+      onGroup: async (group, sampled) => {
+        groups.set(group, await files.write({ step: 0, group }, sampled));
+      },
+    },
+  );
+  const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
+  const scores = scoresOf(evaluator.name, inOrder, totals);
+  return evaluator.deviations ? [...scores, ...deviationsOf(inOrder)] : scores;
+}
+
+function siteRules(config: ReinforcementConfig, { temperature, maxTokens }: TestSetConfig) {
+  const rules = rolloutRulesOf(config);
+  return {
+    ...rules,
+    // A problem whose rollout fails is measured by what is left, and says so in its rollouts.
+    strategy: { type: 'min-viable', maxRetries: 3, minSuccessful: 1 } as const,
+    ...(temperature !== undefined && { temperature }),
+    ...(maxTokens !== undefined && { limits: { ...rules.limits, maxTurnTokens: maxTokens } }),
+  };
+}
+
+function scoresOf(
+  name: string,
+  groups: readonly RolloutGroup[],
+  { total_samples: n, accuracy }: { readonly total_samples: number; readonly accuracy: number },
+): CellScore[] {
+  const rollouts = groups.flatMap((group) => group.rollouts);
+  const spreads = new Map([
+    ['env/all/reward/total', standardError(rollouts.map(totalReward))],
+    ['env/all/correct', standardError(rollouts.flatMap(correctOf))],
+  ]);
+  const metrics = Object.entries(rolloutMetrics(groups)).filter(([key]) => isShown(key));
+  const scores = metrics.map(([key, value]): CellScore => ({
+    metric: key,
+    key: `test/${key}`,
+    value,
+    stderr: spreads.get(key) ?? null,
+    n: rolloutCountOf(key, groups),
+    higherIsBetter: spreads.has(key) ? true : null,
+  }));
+  if (rollouts.flatMap(correctOf).length === 0) return scores;
+  const stderr = Math.sqrt((accuracy * (1 - accuracy)) / Math.max(1, n));
+  const key = `test/${name}/accuracy`;
+  return [{ metric: 'accuracy', key, value: accuracy, stderr, n, higherIsBetter: true }, ...scores];
+}
+
+/** They say how much was measured, or repeat what is said already. */
+const COUNTS =
+  /^(total_|by_group\/|stop_frac\/completed|stop\/|max_tokens_reached|context_overflow|ob_tokens_per_turn)/;
+
+/** What all have in common, and the rewards of parts of them. */
+function isShown(key: string): boolean {
+  if (!key.startsWith('env/all/')) return key.endsWith('/reward/total');
+  return !COUNTS.test(key.slice('env/all/'.length));
+}
+
+const TAG_REWARD = /^env\/(.+)\/reward\/total$/;
+
+/** A row of a tag counts the rollouts of the groups with it. */
+function rolloutCountOf(key: string, groups: readonly RolloutGroup[]): number {
+  const tag = key.startsWith('env/all/') ? undefined : TAG_REWARD.exec(key)?.[1];
+  const counted = tag === undefined ? groups : groups.filter(({ tags }) => tags.includes(tag));
+  return counted.reduce((count, { rollouts }) => count + rollouts.length, 0);
+}
+
+function correctOf({ metrics, transitions }: Rollout): number[] {
+  const correct = metrics['correct'] ?? transitions.at(-1)?.metrics['correct'];
+  return correct === undefined ? [] : [correct];
+}
+
+function standardError(values: readonly number[]): number | null {
+  const deviation = standardDeviation(values);
+  return deviation === null ? null : deviation / Math.sqrt(values.length);
+}

@@ -1,0 +1,40 @@
+import { untilAborted } from '../../core/concurrency/until-aborted';
+import { linkedAbort } from './linked-abort';
+
+export interface WorkBound {
+  readonly signal: AbortSignal;
+  /** null waits as long as it takes. */
+  readonly timeoutMs: number | null;
+  /** What is thrown when it takes longer. */
+  readonly late: () => Error;
+}
+
+/** Not more than a timer can hold. */
+const LONGEST_TIMER_MS = 2_147_483_647;
+
+/**
+ * Waits for work until it is done, late, or called off, whether the work listens to its signal or not. What it comes to
+ * afterwards is nobody's concern.
+ */
+export async function boundedWork<Value>(
+  work: (signal: AbortSignal) => Value | Promise<Value>,
+  { signal, timeoutMs, late }: WorkBound,
+): Promise<Value> {
+  signal.throwIfAborted();
+  const callOff = linkedAbort(signal);
+  const timer =
+    timeoutMs === null
+      ? undefined
+      : setTimeout(
+          () => {
+            callOff.abort(late());
+          },
+          Math.min(timeoutMs, LONGEST_TIMER_MS),
+        );
+  try {
+    return await untilAborted(Promise.resolve(work(callOff.signal)), callOff.signal);
+  } finally {
+    clearTimeout(timer);
+    callOff.release();
+  }
+}

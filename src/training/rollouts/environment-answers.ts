@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import type { Message } from '../../core/conversation';
+import type { Observation } from '../../core/environment';
+import type { RolloutGrade, TrainingStep } from '../environments/environment-dataset';
+import { RolloutFailure } from './rollout-failure';
+
+const aMessage = z.looseObject({
+  role: z.string().min(1),
+  content: z.union([
+    z.string(),
+    z.array(
+      z.discriminatedUnion('type', [
+        z.looseObject({ type: z.literal('text'), text: z.string() }),
+        z.looseObject({ type: z.literal('thinking'), thinking: z.string() }),
+      ]),
+    ),
+  ]),
+});
+const Messages = z.array(aMessage);
+const numbers = z.record(z.string(), z.number());
+
+const ObservationShape = z.looseObject({
+  messages: Messages,
+  tools: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        description: z.string(),
+        parameters: z.record(z.string(), z.unknown()),
+      }),
+    )
+    .optional(),
+});
+
+const StepShape = z.looseObject({
+  reward: z.number(),
+  isDone: z.boolean(),
+  nextMessages: Messages,
+  metrics: numbers.optional(),
+  logs: z.record(z.string(), z.unknown()).optional(),
+  answer: z.string().nullable().optional(),
+  stopReason: z.string().optional(),
+});
+
+const GradeShape = z.looseObject({ reward: z.number(), metrics: numbers.optional() });
+
+/** What an environment answered, where it is what environments answer; else its rollout has failed. */
+export function checkedObservation(given: Observation): Observation {
+  requireShape(ObservationShape, given, 'initialObservation');
+  return given;
+}
+
+export function checkedStep(given: TrainingStep): TrainingStep {
+  requireShape(StepShape, given, 'step');
+  return given;
+}
+
+export function checkedMessages(given: readonly Message[]): readonly Message[] {
+  requireShape(Messages, given, 'beforeTurn');
+  return given;
+}
+
+export function checkedGrade(given: RolloutGrade): RolloutGrade {
+  requireShape(GradeShape, given, 'gradeEarlyEnd');
+  return given;
+}
+
+/** Grades of a group, one a rollout. */
+export function checkedGrades(given: readonly RolloutGrade[], count: number): readonly RolloutGrade[] {
+  requireShape(z.array(GradeShape).length(count), given, 'rewards');
+  return given;
+}
+
+/** Types say what plug-ins return, and plug-ins may return anything. zod's numbers are finite. */
+function requireShape(shape: z.ZodType, given: unknown, where: string): void {
+  const [issue] = shape.safeParse(given).error?.issues ?? [];
+  if (issue === undefined) return;
+  const place = [where, ...issue.path.map(String)].join('.');
+  throw new RolloutFailure('environment_garbage', new Error(`${place} of the environment: ${issue.message}`));
+}

@@ -1,0 +1,271 @@
+import type { Message } from '../../core/conversation';
+import type { RolloutProgress } from '../../core/reinforcement/limits';
+import {
+  budgetStop,
+  endRollout,
+  overflowsContext,
+  stopBeforeTurn,
+  turnBudget,
+} from '../../core/reinforcement/limits';
+import { DomainError } from '../../core/errors';
+import { answerParseError } from '../../core/reinforcement/parse-errors';
+import type { Rollout, Transition } from '../../core/reinforcement/rollout';
+import { shouldGrade } from '../../core/reinforcement/termination';
+import type { PlayedRollout, RolloutGrade, TrainingEnvironment } from '../environments/environment-dataset';
+import { boundedWork } from './bounded-work';
+import { EnvironmentCalls } from './environment-calls';
+import type { SampledTurn } from './prompt-tokens';
+import { nextPromptTokens } from './prompt-tokens';
+import { RolloutFailure } from './rollout-failure';
+import type { RolloutOptions, RolloutSite } from './rollout-site';
+import { CONTEXT_OVERFLOW_REWARD, ENVIRONMENT_TIMEOUT_SECONDS, graderTimeoutOf } from './rollout-site';
+import type { TurnOutcome } from './rollout-turns';
+import { outcomeOf, transitionOf } from './rollout-turns';
+import type { SampledAction } from './sample-action';
+import { sampleAction } from './sample-action';
+
+export interface RolloutTask {
+  readonly environment: TrainingEnvironment;
+  readonly member: number;
+  readonly policyVersion: number;
+  readonly seedOf: (turn: number) => number;
+}
+
+/** Why a rollout is over; `isEarly` where its environment did not say so. */
+interface Ending {
+  readonly reason: string;
+  readonly isEarly: boolean;
+}
+
+class RolloutDeadline extends Error {}
+
+/** The most turns of an environment that never ends and a run that sets no limit. */
+const MOST_TURNS = 200;
+
+/**
+ * Plays one environment to its end with the policy. Throws a `RolloutFailure` where the rollout came to nothing, and
+ * what is not the rollout's own fault, such as a lost service, as it is.
+ */
+export async function playRollout(
+  site: RolloutSite,
+  task: RolloutTask,
+  options: RolloutOptions,
+): Promise<PlayedRollout> {
+  const play = new RolloutPlay(site, task, options);
+  try {
+    return await play.run();
+  } finally {
+    await play.close();
+  }
+}
+
+class RolloutPlay {
+  private readonly environment: EnvironmentCalls;
+  private readonly startedAt: number;
+  private readonly transitions: Transition[] = [];
+  private readonly messages: Message[] = [];
+  /** Messages before the conversation, which declare tools. */
+  private declared: readonly Message[] = [];
+  private promptLength = 0;
+  private sampledTokenCount = 0;
+  private parseErrorCount = 0;
+  private lastTurn: SampledTurn | null = null;
+  private overflowReward: number | null = null;
+
+  constructor(
+    private readonly site: RolloutSite,
+    private readonly task: RolloutTask,
+    private readonly options: RolloutOptions,
+  ) {
+    const seconds = site.environmentTimeoutSeconds ?? ENVIRONMENT_TIMEOUT_SECONDS;
+    this.environment = new EnvironmentCalls(task.environment, seconds);
+    this.startedAt = site.now();
+  }
+
+  async run(): Promise<PlayedRollout> {
+    const { reason, isEarly } = await this.playToEnd();
+    const stopReason = this.environment.nameStop(reason);
+    const grade = isEarly ? await this.gradeEarlyEnd(stopReason) : null;
+    const ended = endRollout(this.transitions, stopReason, this.task.policyVersion);
+    return { rollout: this.withGrade(ended, grade), messages: [...this.messages] };
+  }
+
+  close(): Promise<void> {
+    return this.environment.close();
+  }
+
+  /** Turns that were done by the deadline are kept; the one under way is lost. */
+  private async playToEnd(): Promise<Ending> {
+    const { timeoutSeconds } = this.site.limits;
+    try {
+      return await boundedWork((signal) => this.takeTurns(signal), {
+        signal: this.options.signal,
+        timeoutMs: timeoutSeconds === null ? null : timeoutSeconds * 1000,
+        late: () => new RolloutDeadline(),
+      });
+    } catch (error) {
+      if (error instanceof RolloutDeadline) return { reason: 'rollout_timeout', isEarly: true };
+      throw error;
+    }
+  }
+
+  private async takeTurns(signal: AbortSignal): Promise<Ending> {
+    await this.begin(signal);
+    for (let turn = 0; turn < MOST_TURNS; turn++) {
+      const ending = await this.takeTurn(turn, signal);
+      if (ending !== null) return ending;
+    }
+    return early('max_turns');
+  }
+
+  private async begin(signal: AbortSignal): Promise<void> {
+    const { messages, tools = [] } = await this.environment.observe(signal);
+    const [first] = messages;
+    const system = first?.role === 'system' && typeof first.content === 'string' ? first.content : null;
+    if (tools.length > 0) {
+      this.declared = rendering(() => this.site.renderer.declareTools(tools, system ?? ''));
+    }
+    const isInDeclaration = tools.length > 0 && system !== null;
+    this.messages.push(...(isInDeclaration ? messages.slice(1) : messages));
+    this.promptLength = this.messages.length;
+  }
+
+  private async takeTurn(turn: number, signal: AbortSignal): Promise<Ending | null> {
+    const { limits, contextLength } = this.site;
+    const before = stopBeforeTurn(limits, this.progress(turn, 0));
+    if (before !== null) return early(before);
+    this.messages.push(...(await this.environment.beforeTurn({ turn, messages: this.messages }, signal)));
+    const prompt = this.nextPrompt();
+    const room = { observationTokenCount: prompt.length, reservedTokenCount: 1 };
+    if (overflowsContext({ maxRolloutTokens: contextLength }, room)) return this.overflow();
+    const progress = this.progress(turn, prompt.length);
+    const stop = budgetStop(limits, progress);
+    if (stop !== null) return early(stop);
+    const maxTokens = Math.min(turnBudget(limits, progress) ?? Infinity, contextLength - prompt.length);
+    const seed = this.task.seedOf(turn);
+    const action = await sampleAction(this.site, { prompt, maxTokens, seed }, signal);
+    this.sampledTokenCount += action.tokens.length;
+    const ending = await this.actUpon(action, turn, signal);
+    this.reportTurn(turn);
+    return ending;
+  }
+
+  private async actUpon(action: SampledAction, turn: number, signal: AbortSignal): Promise<Ending | null> {
+    const isCut = action.stopReason === 'length';
+    if (isCut && !this.environment.judgesCutReplies) {
+      this.record(action, { reward: 0, isDone: true, metrics: { max_tokens_reached: 1 } });
+      return early('max_tokens');
+    }
+    const problem = isCut ? null : problemOf(action);
+    const isPolicys = problem !== null && this.site.parseErrors != null && !hasCalls(action);
+    return isPolicys ? this.answerProblem(action, problem, turn) : this.stepOn(action, problem, signal);
+  }
+
+  private async stepOn(
+    action: SampledAction,
+    problem: ReplyProblem | null,
+    signal: AbortSignal,
+  ): Promise<Ending | null> {
+    this.parseErrorCount = 0;
+    const facts = { stopReason: action.stopReason, isMalformed: problem !== null, signal };
+    const step = await this.environment.step(action.reply.message, facts);
+    const outcome = outcomeOf(step, problem?.kind === 'content');
+    this.record(action, outcome, step.isDone ? [] : step.nextMessages);
+    return step.isDone ? { reason: step.stopReason ?? 'completed', isEarly: false } : null;
+  }
+
+  private answerProblem(action: SampledAction, problem: ReplyProblem, turn: number): Ending | null {
+    const { parseErrors, limits } = this.site;
+    if (!parseErrors) return null;
+    this.parseErrorCount += 1;
+    const { reward, metrics, retryMessage } = answerParseError(parseErrors, {
+      ...problem,
+      consecutiveCount: this.parseErrorCount,
+      isLastTurn: limits.maxTurns !== null && turn + 1 >= limits.maxTurns,
+    });
+    const next = retryMessage === null ? [] : [{ role: 'user', content: retryMessage }];
+    this.record(action, { reward, isDone: retryMessage === null, metrics }, next);
+    return retryMessage === null ? early('parse_error') : null;
+  }
+
+  private record(action: SampledAction, outcome: TurnOutcome, nextMessages: readonly Message[] = []): void {
+    this.transitions.push(transitionOf(action, outcome, this.task.policyVersion));
+    this.messages.push(action.reply.message);
+    this.lastTurn = {
+      tokens: [...action.prompt, ...action.tokens],
+      messages: [...this.declared, ...this.messages],
+      isEnded: action.reply.termination === 'stop_sequence',
+    };
+    this.messages.push(...nextMessages);
+  }
+
+  private nextPrompt(): readonly number[] {
+    const conversation = [...this.declared, ...this.messages];
+    return rendering(() => nextPromptTokens(this.site.renderer, conversation, this.lastTurn));
+  }
+
+  private progress(turnCount: number, observationTokenCount: number): RolloutProgress {
+    const elapsedSeconds = (this.site.now() - this.startedAt) / 1000;
+    return { turnCount, observationTokenCount, sampledTokenCount: this.sampledTokenCount, elapsedSeconds };
+  }
+
+  private overflow(): Ending {
+    this.overflowReward = this.site.contextOverflowReward ?? CONTEXT_OVERFLOW_REWARD;
+    return early('context_overflow');
+  }
+
+  private reportTurn(turn: number): void {
+    const { member } = this.task;
+    this.options.onTurn?.({ member, turn, sampledTokenCount: this.sampledTokenCount });
+  }
+
+  private async gradeEarlyEnd(stopReason: string): Promise<RolloutGrade | null> {
+    const { termination } = this.site;
+    if (termination && !shouldGrade(stopReason, termination)) return null;
+    const { signal } = this.options;
+    const messages = termination?.passAllMessagesToGrader
+      ? this.messages
+      : this.messages.slice(this.promptLength);
+    const end = { stopReason, messages: [...messages], signal };
+    return this.environment.gradeEarlyEnd(end, graderTimeoutOf(this.site));
+  }
+
+  private withGrade(rollout: Rollout, grade: RolloutGrade | null): Rollout {
+    const { overflowReward } = this;
+    return {
+      ...rollout,
+      finalReward: (grade?.reward ?? 0) + (overflowReward ?? 0),
+      metrics: { ...grade?.metrics, ...(overflowReward !== null && { context_overflow: 1 }) },
+    };
+  }
+}
+
+interface ReplyProblem {
+  readonly kind: 'structure' | 'content';
+  readonly details: string;
+}
+
+function problemOf({ reply }: SampledAction): ReplyProblem | null {
+  const { termination, unparsedToolCalls = [] } = reply;
+  if (termination === 'malformed') return { kind: 'structure', details: 'the message has no proper end' };
+  if (unparsedToolCalls.length === 0) return null;
+  return { kind: 'content', details: unparsedToolCalls.map(({ reason }) => reason).join('\n') };
+}
+
+function hasCalls({ reply }: SampledAction): boolean {
+  return (reply.message.toolCalls?.length ?? 0) > 0;
+}
+
+function early(reason: string): Ending {
+  return { reason, isEarly: true };
+}
+
+/** What an environment says may be more than a format can write. A format without tools is the config's mistake. */
+function rendering<Value>(render: () => Value): Value {
+  try {
+    return render();
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'bad-config') throw error;
+    throw new RolloutFailure('rendering_error', error);
+  }
+}

@@ -1,0 +1,42 @@
+import type { Message } from '../../core/conversation';
+import type { Renderer } from '../../renderers/renderer';
+
+/** A turn that was sampled: what the model read and wrote, and the conversation with its message at the end. */
+export interface SampledTurn {
+  readonly tokens: readonly number[];
+  readonly messages: readonly Message[];
+  /** False where the reply has no end of its own: writing it into a conversation gives it one. */
+  readonly isEnded: boolean;
+}
+
+/**
+ * Tokens of the next prompt of a conversation.
+ *
+ * What a model wrote, written anew, may come out otherwise: spelled in other tokens, a tool call respaced, one that could
+ * not be read left out. The model would then read what it never said, and a rollout would fall into a sequence a turn.
+ * So where the format keeps history, the sampled tokens stay, and only what follows them is written.
+ */
+export function nextPromptTokens(
+  renderer: Renderer,
+  messages: readonly Message[],
+  last: SampledTurn | null,
+): readonly number[] {
+  const rendered = renderer.buildGenerationPrompt(messages);
+  if (last === null || startsWith(rendered, last.tokens) || !last.isEnded) return rendered;
+  const written = writtenTokens(renderer, last.messages);
+  const keepsHistory = startsWith(rendered, written) && written.at(-1) === last.tokens.at(-1);
+  return keepsHistory ? [...last.tokens, ...rendered.slice(written.length)] : rendered;
+}
+
+/** The conversation up to the model's reply as the format writes it; nothing where it cannot. */
+function writtenTokens(renderer: Renderer, messages: readonly Message[]): readonly number[] {
+  try {
+    return renderer.buildSupervisedExample(messages, 'lastAssistantMessage').tokens;
+  } catch {
+    return [];
+  }
+}
+
+function startsWith(tokens: readonly number[], start: readonly number[]): boolean {
+  return start.length <= tokens.length && start.every((token, index) => token === tokens[index]);
+}

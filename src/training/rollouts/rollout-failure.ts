@@ -1,0 +1,49 @@
+import { DomainError } from '../../core/errors';
+import { asSentence } from '../../core/sentences';
+import { messageOf } from '../../evaluation/error-message';
+import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
+
+/** What failed; the word that `rollout_errors/<type>` counts. */
+export type RolloutFailureType =
+  | 'environment_error'
+  | 'environment_timeout'
+  | 'environment_garbage'
+  | 'rendering_error'
+  | 'sampling_error'
+  | 'sampling_timeout'
+  | 'grader_error'
+  | 'grader_timeout'
+  | 'group_rewards_error';
+
+/** A rollout that came to nothing. It says nothing of the others of its group. */
+export class RolloutFailure extends Error {
+  constructor(
+    readonly type: RolloutFailureType,
+    override readonly cause: unknown,
+  ) {
+    super(messageOf(cause));
+    this.name = 'RolloutFailure';
+  }
+
+  /** The same completions would fail again; what failed in passing is repeated with the same ones. */
+  get needsRedraw(): boolean {
+    return !['sampling_error', 'sampling_timeout', 'environment_timeout'].includes(this.type);
+  }
+}
+
+/** Failures of the service are not the rollout's: they pass through. An environment's are its own, whatever they say. */
+export function samplingFailure(error: unknown): unknown {
+  if (isOfWholeCell(error)) return error;
+  const isLate = error instanceof DomainError && error.code === 'timed-out';
+  return new RolloutFailure(isLate ? 'sampling_timeout' : 'sampling_error', error);
+}
+
+/** A failure that ends the work on its step, where the run tolerates none. */
+export function failedStep(groupId: string, member: number, failure: RolloutFailure): DomainError {
+  return new DomainError(
+    'request-failed',
+    `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(failure.message)} ` +
+      'Repair it, or tolerate failures with rolloutErrorTolerance: retry or min-viable.',
+    { cause: failure, retryable: !failure.needsRedraw },
+  );
+}

@@ -1,0 +1,201 @@
+import type { Message } from '../../core/conversation';
+import { decideGroup } from '../../core/reinforcement/group-tolerance';
+import type { RolloutGroup } from '../../core/reinforcement/rollout';
+import type { GroupOutcome } from '../../core/reinforcement/rollout-errors';
+import { clampRewardOnLimit } from '../../core/reinforcement/termination';
+import type {
+  EnvironmentBounds,
+  EnvironmentGroup,
+  PlayedRollout,
+  RolloutGrade,
+  TrainingEnvironment,
+} from '../environments/environment-dataset';
+import { allOrAbort } from './all-or-abort';
+import { boundedWork } from './bounded-work';
+import { checkedGrades } from './environment-answers';
+import { computeLogprobs } from './compute-logprobs';
+import { playRollout } from './play-rollout';
+import { failedStep, RolloutFailure, samplingFailure } from './rollout-failure';
+import type { RolloutOptions, RolloutSite } from './rollout-site';
+import { ENVIRONMENT_TIMEOUT_SECONDS, graderTimeoutOf } from './rollout-site';
+import type { SampleSeeds } from './sample-seeds';
+
+export interface GroupTask {
+  readonly group: EnvironmentGroup;
+  readonly groupSize: number;
+  readonly seeds: SampleSeeds;
+  readonly policyVersion: number;
+}
+
+/** A group as it was sampled. `rollouts` is empty where it was skipped. */
+export interface SampledGroup extends RolloutGroup, GroupOutcome {
+  /** The conversation of each rollout. */
+  readonly conversations: readonly (readonly Message[])[];
+}
+
+/** What a member of the group has come to. */
+interface Member {
+  readonly index: number;
+  readonly redraw: number;
+  readonly result: PlayedRollout | RolloutFailure | null;
+}
+
+/**
+ * Rolls out a group: its members at once, those that failed again or left out, as the strategy says, and then the rewards
+ * that the group gives as a whole.
+ *
+ * A function of the seeds, the weights and what the environments do. Throws where the strategy tolerates no failure, and
+ * what is no rollout's fault, such as a lost service.
+ */
+export async function sampleGroup(
+  site: RolloutSite,
+  task: GroupTask,
+  options: RolloutOptions,
+): Promise<SampledGroup> {
+  return new GroupPlay(site, task, options).run();
+}
+
+class GroupPlay {
+  private members: readonly Member[];
+  private readonly errorTypes: string[] = [];
+  private retriesUsed = 0;
+
+  constructor(
+    private readonly site: RolloutSite,
+    private readonly task: GroupTask,
+    private readonly options: RolloutOptions,
+  ) {
+    const { groupSize } = task;
+    this.members = Array.from({ length: groupSize }, (_, index) => ({ index, redraw: 0, result: null }));
+  }
+
+  async run(): Promise<SampledGroup> {
+    await this.playMembers(this.members);
+    for (;;) {
+      const failed = this.members.filter(isFailed);
+      const successCount = this.members.length - failed.length;
+      const decision = decideGroup(this.site.strategy, {
+        groupSize: this.members.length,
+        successCount,
+        failureCount: failed.length,
+        retriesUsed: this.retriesUsed,
+      });
+      if (decision.type === 'skip') return this.groupOf([]);
+      if (decision.type !== 'retry') return this.gradedTogether();
+      this.retriesUsed += decision.count;
+      await this.playMembers(failed.slice(0, decision.count));
+    }
+  }
+
+  private async playMembers(members: readonly Member[]): Promise<void> {
+    const played = await allOrAbort(members, { signal: this.options.signal }, (member, signal) =>
+      this.playMember(member, signal),
+    );
+    const byIndex = new Map(played.map((member) => [member.index, member]));
+    this.members = this.members.map((member) => byIndex.get(member.index) ?? member);
+    this.errorTypes.push(
+      ...played.flatMap(({ result }) => (result instanceof RolloutFailure ? [result.type] : [])),
+    );
+  }
+
+  private async playMember({ index, redraw }: Member, signal: AbortSignal): Promise<Member> {
+    try {
+      const { policyVersion, seeds } = this.task;
+      const seedOf = (turn: number) => seeds({ member: index, turn, redraw });
+      const rollout = {
+        environment: this.makeEnvironment(index, signal),
+        member: index,
+        policyVersion,
+        seedOf,
+      };
+      return { index, redraw, result: await playRollout(this.site, rollout, { ...this.options, signal }) };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof RolloutFailure)) throw error;
+      if (this.site.strategy.type === 'fail-fast') throw failedStep(this.task.group.id, index, error);
+      return { index, redraw: redraw + Number(error.needsRedraw), result: error };
+    }
+  }
+
+  private makeEnvironment(member: number, signal: AbortSignal): TrainingEnvironment {
+    const { limits, toolExecution = 'parallel' } = this.site;
+    const { maxToolCalls } = limits;
+    const bounds: EnvironmentBounds = { maxToolCalls, toolExecution, work: this.site, signal };
+    try {
+      return this.task.group.make(member, bounds);
+    } catch (error) {
+      throw new RolloutFailure('environment_error', error);
+    }
+  }
+
+  private async gradedTogether(): Promise<SampledGroup> {
+    const played = this.members.flatMap(({ result }) => (isPlayed(result) ? [result] : []));
+    try {
+      const grades = await this.gradesOf(played);
+      return await this.scored(this.groupOf(played.map((each, index) => this.settled(each, grades[index]))));
+    } catch (error) {
+      this.options.signal.throwIfAborted();
+      const failure =
+        error instanceof RolloutFailure ? error : new RolloutFailure('group_rewards_error', error);
+      if (this.site.strategy.type === 'fail-fast') throw failedStep(this.task.group.id, 0, failure);
+      this.errorTypes.push(failure.type);
+      return this.groupOf([]);
+    }
+  }
+
+  private async scored(group: SampledGroup): Promise<SampledGroup> {
+    const { computeLogprobs: isAsked, sampler } = this.site;
+    if (!isAsked) return group;
+    try {
+      return await computeLogprobs(sampler, group, this.options);
+    } catch (error) {
+      throw samplingFailure(error);
+    }
+  }
+
+  private async gradesOf(played: readonly PlayedRollout[]): Promise<readonly RolloutGrade[]> {
+    const { group } = this.task;
+    if (group.rewards === undefined) return [];
+    const seconds =
+      graderTimeoutOf(this.site) ?? this.site.environmentTimeoutSeconds ?? ENVIRONMENT_TIMEOUT_SECONDS;
+    const late = () => new RolloutFailure('grader_timeout', new Error(`no rewards within ${seconds} s`));
+    const { signal } = this.options;
+    try {
+      const judge = (inner: AbortSignal) => group.rewards?.(played, { signal: inner }) ?? [];
+      const grades = await boundedWork(judge, { signal, timeoutMs: seconds * 1000, late });
+      return checkedGrades(grades, played.length);
+    } catch (error) {
+      throw error instanceof RolloutFailure ? error : new RolloutFailure('group_rewards_error', error);
+    }
+  }
+
+  private settled({ rollout, messages }: PlayedRollout, grade: RolloutGrade | undefined): PlayedRollout {
+    const graded = {
+      ...rollout,
+      finalReward: rollout.finalReward + (grade?.reward ?? 0),
+      metrics: { ...rollout.metrics, ...grade?.metrics },
+    };
+    const { termination } = this.site;
+    return { rollout: termination ? clampRewardOnLimit(graded, termination) : graded, messages };
+  }
+
+  private groupOf(played: readonly PlayedRollout[]): SampledGroup {
+    const { id, tags } = this.task.group;
+    return {
+      id,
+      tags,
+      rollouts: played.map(({ rollout }) => rollout),
+      conversations: played.map(({ messages }) => messages),
+      errorTypes: [...this.errorTypes],
+      isSkipped: played.length === 0,
+    };
+  }
+}
+
+function isPlayed(result: Member['result']): result is PlayedRollout {
+  return result !== null && !(result instanceof RolloutFailure);
+}
+
+function isFailed({ result }: Member): boolean {
+  return !isPlayed(result);
+}

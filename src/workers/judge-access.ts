@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import type { Tokenizer } from '../core/tokenizer';
+import type { JudgeAccess } from '../evaluation/judges/judge-access';
+import type { EngineAccess } from '../training/engine-access';
+import { findCheckpointSource } from '../training/checkpoint-source';
+import { createModelAccess } from '../training/model-access';
+import type { RunStore } from '../stores/run-store';
+import type { RunWorkersOptions } from './worker-options';
+
+interface JudgeParts {
+  readonly engines: EngineAccess;
+  readonly tokenizer: (model: string) => Promise<Tokenizer>;
+  readonly runs: RunStore;
+  readonly permitsOf: JudgeAccess['permitsOf'];
+}
+
+/** Judges of all work of this process. What they say is kept in the store, for whoever asks the same. */
+export function createJudgeAccess(
+  options: Pick<RunWorkersOptions, 'store' | 'dataFolder' | 'openaiApiKey' | 'judgeApiKey'>,
+  { engines, tokenizer, runs, permitsOf }: JudgeParts,
+): JudgeAccess {
+  const apiKey = options.judgeApiKey ?? options.openaiApiKey;
+  return {
+    models: createModelAccess({
+      engines,
+      tokenizerOf: tokenizer,
+      sharedFolder: join(options.dataFolder, 'endpoints'),
+      ...(apiKey !== undefined && { openaiApiKey: apiKey }),
+    }),
+    permitsOf,
+    cacheFolder: options.store.includes('://') ? null : join(options.store, 'judgements'),
+    findCheckpoint: (checkpoint) => findCheckpointSource(runs, checkpoint),
+  };
+}

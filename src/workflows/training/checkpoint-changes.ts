@@ -1,0 +1,52 @@
+import { condition } from '@temporalio/workflow';
+import { refused } from '../../core/controls';
+import type { EvaluationRequest } from '../../core/controls/evaluation-request';
+import type { PromotionRequest } from '../../core/controls/promotion';
+import type { CheckpointRow } from '../../core/run';
+import { bookkeeping } from '../activities';
+import type { Resolve, ResolvedChange } from './changes';
+import { evaluationOf, evaluationOfNow } from './changes';
+import type { TrainingState } from './training-state';
+import { isPaused, lastStepOf, sentThroughOf } from './training-state';
+
+/** What an evaluation that was asked for measures. The last step is measured by its checkpoint, once that is there. */
+export async function evaluationTarget(
+  { checkpoint }: EvaluationRequest,
+  state: TrainingState,
+  isClosed: () => boolean,
+): Promise<Resolve<EvaluationRequest>> {
+  const isEnding = sentThroughOf(state) >= lastStepOf(state) && !isPaused(state);
+  if (checkpoint === null && !isEnding) return evaluationOfNow;
+  if (checkpoint === null) {
+    await condition(() => state.position.collectedThrough >= lastStepOf(state) || isClosed());
+  }
+  const step = checkpoint ?? lastStepOf(state);
+  const { sampler_path: samplerPath, lineage } = await requireCheckpoint(state, step);
+  return evaluationOf(step, { samplerPath: samplerPath ?? '', isCheckpoint: true, lineage });
+}
+
+/** Has the service keep a checkpoint for good, and notes it as the best. */
+export async function promotionChange(
+  { checkpoint: step, by, reason }: PromotionRequest,
+  state: TrainingState,
+): Promise<ResolvedChange> {
+  const { name, state_path, sampler_path } = await requireCheckpoint(state, step);
+  const at = new Date().toISOString();
+  const promotion = { step, name, state_path, sampler_path, at, by, reason };
+  const lack = await bookkeeping.promoteCheckpoint({ run: state.plan.run, promotion });
+  if (lack !== null) throw refused(`The checkpoint of step ${step} cannot be kept: ${lack}`);
+  return {
+    row: { control: 'promote', step, from: state.best?.step ?? null, to: step },
+    apply: () => {
+      state.best = { step, name };
+    },
+  };
+}
+
+async function requireCheckpoint({ plan }: TrainingState, step: number): Promise<CheckpointRow> {
+  const { checkpoint, keptSteps, otherCount = 0 } = await bookkeeping.findCheckpoint({ run: plan.run, step });
+  if (checkpoint) return checkpoint;
+  const others = otherCount === 0 ? '' : ` and ${otherCount} others before them`;
+  const known = keptSteps.length === 0 ? 'none yet' : `${keptSteps.join(', ')}${others}`;
+  throw refused(`The run keeps no checkpoint of step ${step}. It keeps: ${known}.`);
+}

@@ -1,0 +1,31 @@
+import type { PolicySnapshot, SampledStep } from '../../core/training-plan';
+
+/** Where the rollouts of a run stand. */
+export interface RolloutState {
+  /** The rollouts of all steps up to this one are journalled. */
+  sampledThrough: number;
+  /** The newest weights to sample from; null until they are saved. */
+  policy: PolicySnapshot | null;
+  /** Snapshots to be deleted when sampling goes on. */
+  retired: string[];
+  /** The newest steps that were sampled, the newest last. */
+  sampled?: SampledStep[];
+  /** Of the samplers that wait for weights: rises when one was called off, and with every life of the model. */
+  generation?: number;
+  /** A sampler did not see what was passed on to it, so none waits any more. */
+  isNoteUnseen?: boolean;
+  /** How often weights were saved once more because they had expired. */
+  saveCount: number;
+}
+
+export function firstRolloutState(): RolloutState {
+  return { sampledThrough: 0, policy: null, retired: [], saveCount: 0 };
+}
+
+/** Whether something is or will be sampled from these weights. */
+export function isPolicyInUse(
+  { rollouts, samplingFrom }: { readonly rollouts?: RolloutState; readonly samplingFrom?: string },
+  samplerPath: string,
+): boolean {
+  return rollouts?.policy?.samplerPath === samplerPath || samplingFrom === samplerPath;
+}

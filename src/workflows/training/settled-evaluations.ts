@@ -1,0 +1,51 @@
+import type { EvaluationCell, ScoreRow } from '../../core/run';
+import { CELL_OMISSIONS } from '../../core/run';
+import { isSameEvaluation } from '../../core/same-evaluation';
+import { RequestedEvaluations } from './requested-evaluations';
+import { isPolicyInUse } from './rollout-state';
+import type { PendingEvaluation, TrainingState } from './training-state';
+import { rememberEvent, rememberRemarks, schedulesOf } from './training-state';
+
+/** What the cells of an evaluation came to. */
+export function closedCells(
+  { step, evaluators, skipped = [], schedules }: PendingEvaluation,
+  rows: readonly ScoreRow[],
+): EvaluationCell[] {
+  return [...evaluators, ...skipped].map((evaluator) => {
+    const failed = rows.find(
+      (row) =>
+        row.step === step && row.evaluator === evaluator && row.error && schedules.includes(row.schedule),
+    );
+    const cell = { step, evaluator, schedules };
+    if (failed?.error === undefined) return { ...cell, status: 'done' };
+    const omission = CELL_OMISSIONS.find((known) => known === failed.metric);
+    return { ...cell, status: omission ?? 'failed', error: failed.error };
+  });
+}
+
+/** What is to be settled once scores are written. A snapshot that another evaluation still measures, or will, stays. */
+export function toSettle(
+  state: TrainingState,
+  evaluation: PendingEvaluation,
+  settled: readonly PendingEvaluation[],
+) {
+  const { pending, scheduleChanges } = state;
+  const { samplerPath, step } = evaluation;
+  const isUsed =
+    pending.some(
+      (other) => other.samplerPath === samplerPath && !settled.some((one) => isSameEvaluation(one, other)),
+    ) ||
+    new RequestedEvaluations(state).uses(samplerPath) ||
+    isPolicyInUse(state, samplerPath);
+  return {
+    ...evaluation,
+    ...(isUsed && { isCheckpoint: true }),
+    ...(scheduleChanges && { scheduledAs: schedulesOf(state, step) }),
+  };
+}
+
+/** In the status, and in the timeline. */
+export function raiseAlarm(state: TrainingState, text: string): void {
+  rememberRemarks(state, [text]);
+  rememberEvent(state, 'reward alarm', text);
+}

@@ -1,0 +1,218 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { sandboxKinds } from '../../src/sandboxes/choose-kind';
+import { Leases } from '../../src/sandboxes/leases/leases';
+import { processesNaming } from '../../src/sandboxes/leases/processes-naming';
+import { DomainError } from '../../src/core/errors';
+import type { Sandbox, SandboxKind } from '../../src/sandboxes/sandbox';
+import { SandboxPool } from '../../src/sandboxes/sandbox-pool';
+
+jest.setTimeout(180_000);
+
+let root: string;
+let leases: Leases;
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'sandbox-leases-'));
+  chmodSync(root, 0o711);
+  leases = new Leases(join(root, 'leases'));
+});
+
+afterEach(() => {
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function isAvailable(name: string): Promise<boolean> {
+  const kind = sandboxKinds(leases).find((each) => each.name === name);
+  return (await kind?.availability())?.isAvailable === true;
+}
+
+/** After it has said so many lines. */
+async function killAfter(child: ChildProcess, lineCount: number): Promise<number> {
+  if (child.stdout === null) throw new Error('no output to read');
+  let count = 0;
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', () => {
+    count += 1;
+    if (count === lineCount) child.kill('SIGKILL');
+  });
+  await new Promise((resolve) => child.once('close', resolve));
+  return count;
+}
+
+async function soon(isSo: () => boolean): Promise<boolean> {
+  for (let attempt = 0; attempt < 150 && !isSo(); attempt++) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return isSo();
+}
+
+test.each([
+  ['bubblewrap', 20],
+  ['pyodide', 3],
+])('workers with %s sandboxes killed in the middle of 100 executions leave nothing', async (name, done) => {
+  if (!(await isAvailable(name))) return;
+  const program = join(__dirname, 'sandbox-program.js');
+  const worker = spawn(process.execPath, [program, leases.root, name, '100'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+
+  const count = await killAfter(worker, done);
+  const left = await leases.list();
+  await leases.reap();
+
+  expect(count).toBeGreaterThanOrEqual(done);
+  expect(count).toBeLessThan(100);
+  expect(left.length).toBeGreaterThan(0);
+  expect(await leases.list()).toEqual([]);
+  expect(await soon(() => left.every((lease) => processesNaming(lease).length === 0))).toBe(true);
+});
+
+test('a lease of a living holder is left alone, and released by it', async () => {
+  const lease = await leases.open();
+  const other = new Leases(leases.root);
+
+  expect(await other.reap()).toBe(0);
+  expect(await other.list()).toEqual([lease.id]);
+  await lease.release();
+  expect(await other.list()).toEqual([]);
+});
+
+test('a holder that nobody can ask is dead when it has been silent', async () => {
+  mkdirSync(join(leases.root, 'lease-elsewhere'), { recursive: true });
+  const file = join(leases.root, 'lease-elsewhere', 'lease.json');
+  writeFileSync(file, JSON.stringify({ pid: 1, started: '1', place: 'another machine' }));
+
+  expect(await leases.reap()).toBe(0);
+  const longAgo = new Date(Date.now() - 60_000);
+  utimesSync(file, longAgo, longAgo);
+  expect(await leases.reap()).toBe(1);
+  expect(await leases.list()).toEqual([]);
+});
+
+test('work whose sandbox is lost is done again in another one, and in the end told as an error', async () => {
+  let openCount = 0;
+  const kind: SandboxKind = {
+    name: 'fragile',
+    isSlowToOpen: false,
+    availability: () => Promise.resolve({ isAvailable: true, found: 'here' }),
+    open() {
+      openCount += 1;
+      const number = openCount;
+      return Promise.resolve(fragileSandbox(() => number <= 2));
+    },
+  };
+  const pool = new SandboxPool({ kind, leases, size: 1 });
+
+  const result = await pool.use((sandbox) => sandbox.exec(['program']));
+  const failure = pool.use(() =>
+    Promise.reject(new DomainError('sandbox-lost', 'gone', { retryable: true })),
+  );
+
+  expect(result.exitCode).toBe(0);
+  expect(openCount).toBe(3);
+  await expect(failure).rejects.toMatchObject({ code: 'sandbox-lost', retryable: true });
+  await pool.close();
+});
+
+test('a place that can be made as new is used on, and one that cannot is closed and replaced', async () => {
+  let openCount = 0;
+  let closeCount = 0;
+  let canRenew = true;
+  const open = (): Promise<Sandbox> => {
+    openCount += 1;
+    return Promise.resolve(renewable());
+  };
+  const renewable = (): Sandbox => ({
+    ...fragileSandbox(() => false),
+    renew: () => Promise.resolve(canRenew ? renewable() : null),
+    close() {
+      closeCount += 1;
+      return Promise.resolve();
+    },
+  });
+  const kind: SandboxKind = {
+    name: 'renewable',
+    isSlowToOpen: true,
+    availability: () => Promise.resolve({ isAvailable: true, found: 'here' }),
+    open,
+  };
+  const pool = new SandboxPool({ kind, leases, size: 2 });
+  const use = () => pool.use((sandbox) => sandbox.exec(['program']));
+
+  await Promise.all([use(), use(), use(), use()]);
+  await use();
+  const openedForFive = openCount;
+  canRenew = false;
+  await use();
+  await use();
+  await pool.close();
+
+  expect(openedForFive).toBe(2);
+  expect(openCount).toBeGreaterThan(2);
+  expect(closeCount).toBe(openCount);
+});
+
+test('a sandbox whose process somebody kills is lost, not a program that failed', async () => {
+  if (!(await isAvailable('bubblewrap'))) return;
+  const kind = sandboxKinds(leases).find(({ name }) => name === 'bubblewrap');
+  const sandbox = await kind?.open();
+  const running = sandbox?.exec(['python3', '-c', 'import time; time.sleep(60)']);
+  const [lease = 'none'] = await leases.list();
+  await soon(() => processesNaming(lease).length > 0);
+  for (const pid of processesNaming(lease)) process.kill(pid, 'SIGKILL');
+
+  await expect(running).rejects.toMatchObject({ code: 'sandbox-lost', retryable: true });
+  await sandbox?.close();
+});
+
+test('no more sandboxes are in use than the pool has places', async () => {
+  let inUse = 0;
+  let most = 0;
+  const kind: SandboxKind = {
+    name: 'counted',
+    isSlowToOpen: false,
+    availability: () => Promise.resolve({ isAvailable: true, found: 'here' }),
+    open: () => Promise.resolve(fragileSandbox(() => false)),
+  };
+  const pool = new SandboxPool({ kind, leases, size: 3 });
+
+  await Promise.all(
+    Array.from({ length: 20 }, () =>
+      pool.use(async () => {
+        inUse += 1;
+        most = Math.max(most, inUse);
+        await new Promise((resolve) => setTimeout(resolve, 2));
+        inUse -= 1;
+      }),
+    ),
+  );
+
+  expect(most).toBe(3);
+  await pool.close();
+});
+
+function fragileSandbox(isLost: () => boolean): Sandbox {
+  return {
+    kind: 'fragile',
+    exec() {
+      if (isLost()) return Promise.reject(new DomainError('sandbox-lost', 'gone', { retryable: true }));
+      return Promise.resolve({
+        exitCode: 0,
+        stdout: '',
+        stderr: '',
+        isStdoutCut: false,
+        isStderrCut: false,
+        limit: null,
+        seconds: 0,
+      });
+    },
+    writeFile: () => Promise.resolve(),
+    readFile: () => Promise.resolve(new Uint8Array()),
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,54 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createCommand } from '../../../src/cli/commands/backfill';
+import type { RunState } from '../../../src/core/run';
+import { createRunStore } from '../../../src/stores/run-store';
+
+let folder: string;
+const home = () => join(folder, 'home');
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-backfill-'));
+  const run = join(folder, 'store', 'runs', 'mine');
+  mkdirSync(run, { recursive: true });
+  const config = { kind: 'sft', model: 'everstep/tiny', engine: { url: 'http://127.0.0.1:9' } };
+  writeFileSync(join(run, 'config.json'), JSON.stringify({ run: 'mine', config, evaluators: {} }));
+  // As much of a run's state as its name is found by.
+  await createRunStore(join(folder, 'store')).writeState('mine', { run: 'mine', startedAt: '' } as RunState);
+  const row = {
+    name: 'step-5',
+    batch: 5,
+    step: 5,
+    lineage: 0,
+    state_path: null,
+    sampler_path: 'tinker://a/b',
+  };
+  writeFileSync(join(run, 'checkpoints.jsonl'), `${JSON.stringify(row)}\n`);
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function backfill(...words: readonly string[]): Promise<unknown> {
+  const places = ['--store', join(folder, 'store'), '--data-dir', home()];
+  const asked = ['--runs', 'mine', '--benchmarks', 'arena_hard'];
+  return createCommand()
+    .exitOverride()
+    .parseAsync([...asked, ...words, ...places], { from: 'user' });
+}
+
+test('a judge where nobody listens is refused before anything is started', async () => {
+  await expect(backfill('--judge', 'j', '--judge-endpoint', 'http://127.0.0.1:1/v1')).rejects.toMatchObject({
+    code: 'refused',
+    message: expect.stringMatching(
+      /^judge: The endpoint at http:\/\/127\.0\.0\.1:1\/v1 cannot be reached .* Nothing was started/,
+    ) as string,
+  });
+  expect(existsSync(home())).toBe(false);
+});
+
+test('a benchmark that a model judges is refused without a judge', async () => {
+  await expect(backfill()).rejects.toThrow(/judge/);
+});

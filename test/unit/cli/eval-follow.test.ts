@@ -1,0 +1,143 @@
+import type { EvalHandle, EvalReport } from '../../../src/client/eval-handle';
+import { followEval } from '../../../src/cli/commands/eval-follow';
+import type { Session } from '../../../src/cli/connect';
+import { recordOutput } from './recording-output';
+
+const REPORT: EvalReport = { run: 'mine', dir: '/store/evals/mine', benchmarks: [], failures: [] };
+
+interface Faked {
+  readonly result: EvalHandle['result'];
+  readonly progress?: EvalHandle['progress'];
+  readonly waitingReasons?: EvalHandle['waitingReasons'];
+  readonly settings?: EvalHandle['settings'];
+}
+
+function handleOf({ result, progress, waitingReasons, settings }: Faked): EvalHandle {
+  const fake = {
+    ...{ run: 'mine', folder: '/store/evals/mine', storedNames: [], result },
+    progress: progress ?? (() => Promise.resolve([])),
+    settings: settings ?? (() => Promise.resolve([])),
+    waitingReasons: waitingReasons ?? (() => Promise.resolve([])),
+  };
+  return fake as unknown as EvalHandle;
+}
+
+const SESSION = { isEmbedded: false, everstep: { store: '/store' } } as unknown as Session;
+
+function after(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
+test('leaves only when its watchers have come back, whose connection is closed next', async () => {
+  let openCount = 0;
+  const ask = async <Value>(value: Value): Promise<Value> => {
+    openCount++;
+    await after(400);
+    openCount--;
+    return value;
+  };
+  const { output } = recordOutput({ terminal: true });
+  const interrupt = new AbortController();
+  const handle = handleOf({
+    progress: () => ask([]),
+    result: async () => {
+      while (openCount === 0) await after(10);
+      return null;
+    },
+  });
+
+  const code = await followEval(handle, { session: SESSION, output, signal: interrupt.signal });
+
+  expect(code).toBe(130);
+  expect(openCount).toBe(0);
+});
+
+test('says every few seconds in a log that data is being read, and what is waited for', async () => {
+  const { output, stderr } = recordOutput();
+  let askCount = 0;
+  const handle = handleOf({
+    waitingReasons: () => Promise.resolve(['the training service http://127.0.0.1:9, since 10:00']),
+    progress: () => {
+      askCount++;
+      return Promise.resolve([]);
+    },
+    result: async () => {
+      while (askCount < 2) await after(50);
+      return REPORT;
+    },
+  });
+  const startedAt = performance.now();
+
+  await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(performance.now() - startedAt).toBeLessThan(9000);
+  expect(stderr()).toContain('mine: the data is being read');
+  expect(stderr()).toContain('Waiting: the training service http://127.0.0.1:9, since 10:00');
+}, 15_000);
+
+const SUMMARY = {
+  ...{ name: 'gsm8k', score: 0.5, stderr: 0.1, interval: null, scoreCompleted: 0.5, passAtK: {} },
+  ...{ numExamples: 4, numCompleted: 4, numCorrect: 2, numErrors: 0, numTruncated: 0, timeSeconds: 1 },
+};
+const SETTINGS = {
+  ...{ name: 'gsm8k', temperature: 0.6, topP: 1, maxTokens: 512, numSamples: 1, concurrency: 64 },
+};
+
+test('says once what is asked with, and in the end where the wrong answers are', async () => {
+  const { output, stderr } = recordOutput();
+  const handle = handleOf({
+    settings: () => Promise.resolve([SETTINGS]),
+    result: () => Promise.resolve({ ...REPORT, benchmarks: [SUMMARY] }),
+  });
+
+  await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(stderr().split('gsm8k: temperature 0.6, at most 512 tokens, 64 requests in flight')).toHaveLength(2);
+  expect(stderr()).toContain('Next: npx everstep results trajectories mine --incorrect\n');
+});
+
+test('counts right answers only where answers are right or wrong', async () => {
+  const { output, stdout } = recordOutput();
+  const draws = {
+    ...SUMMARY,
+    name: 'arena_hard',
+    score: 0.5,
+    numExamples: 2,
+    numCompleted: 2,
+    numCorrect: 2,
+  };
+  const handle = handleOf({ result: () => Promise.resolve({ ...REPORT, benchmarks: [SUMMARY, draws] }) });
+
+  await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  const cellsOf = (name: string) =>
+    stdout()
+      .split('\n')
+      .find((line) => line.includes(name))
+      ?.trim()
+      .split(/\s{2,}/);
+  expect(cellsOf('gsm8k')?.[4]).toBe('2');
+  expect(cellsOf('arena_hard')?.[4]).toBe('–');
+});
+
+test('an evaluation that was called off did not fail', async () => {
+  const { output, stderr } = recordOutput();
+  const message = 'cancelled by 12@host. What was answered is kept: the same command goes on from there.';
+  const failures = [{ name: 'gsm8k', code: null, message, isCancelled: true as const }];
+  const handle = handleOf({ result: () => Promise.resolve({ ...REPORT, failures }) });
+
+  const code = await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(code).toBe(1);
+  expect(stderr()).toContain(`gsm8k was ${message}`);
+  expect(stderr()).not.toContain('failed');
+});
+
+test('says on leaving how the evaluation is called off', async () => {
+  const { output, stderr } = recordOutput();
+  const handle = handleOf({ result: () => Promise.resolve(null) });
+
+  await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(stderr()).toContain('`npx everstep results cancel mine` calls it off.');
+});

@@ -1,0 +1,267 @@
+import { createCommand } from '../../../src/cli/commands/runs';
+import { setOnRun } from '../../../src/cli/commands/runs-changes';
+import { parseSetting } from '../../../src/cli/commands/runs-settings';
+import { sparkline } from '../../../src/cli/sparkline';
+import { changeText } from '../../../src/client/control-text';
+import { mergeTimeline } from '../../../src/client/run-timeline';
+import type { RunHandle } from '../../../src/client/run-handle';
+import { recordOutput } from './recording-output';
+
+describe('settings', () => {
+  test.each([
+    ['learningRate=5e-4', { what: 'learningRate', options: { value: 5e-4 } }],
+    ['learningRate=x0.5', { what: 'learningRate', options: { multiplier: 0.5 } }],
+    ['evalEvery=20', { what: 'schedule', schedule: 'evaluators', options: { every: { steps: 20 } } }],
+    ['infrequentEvalEvery=0', { schedule: 'infrequentEvaluators', options: { every: 'never' } }],
+    ['schedules.a.b.every=1e5tokens', { schedule: 'a.b', options: { every: { tokens: 1e5 } } }],
+    ['schedules.a.every=1.5s', { schedule: 'a', options: { every: { seconds: 1.5 } } }],
+    ['schedules.a.at=5, 6', { schedule: 'a', options: { at: [5, 6] } }],
+    ['schedules.a.evaluators=+x,-y', { schedule: 'a', options: { add: ['x'], remove: ['y'] } }],
+    ['budget.tokens=1e9', { what: 'budget', options: { tokens: 1e9 } }],
+    ['budget.dollars=none', { what: 'budget', options: { dollars: null } }],
+  ])('%s', (text, setting) => {
+    expect(parseSetting(text)).toMatchObject(setting);
+  });
+
+  test.each([
+    'learningRate',
+    '=5',
+    'learningRate=fast',
+    'learningRate=',
+    'steps=5',
+    'schedules.a.at=1,x',
+    'schedules.a.evaluators=x',
+  ])('refuses %s', (text) => {
+    expect(() => parseSetting(text)).toThrow(/is no setting|cannot be/);
+  });
+
+  test.each([
+    ['evalEvery=-3', /^evalEvery cannot be "-3"\. Give a number of steps/],
+    ['learningRate=fast', /^learningRate cannot be "fast"\. Give a number, or x/],
+    ['budget.tokens=', /^budget\.tokens cannot be ""\. Give a number, or none/],
+    ['evalEvery', /^"evalEvery" is no setting\. Write KEY=VALUE/],
+    ['stepz=5', /^"stepz" cannot be changed while a run goes on/],
+  ])('%s is told what is wrong with it', (text, message) => {
+    expect(() => parseSetting(text)).toThrow(message);
+  });
+});
+
+test('a sparkline shows where values stand between the lowest and the highest', () => {
+  expect(sparkline([0, 1, 2, 3, 4, 5, 6, 7], 8)).toBe('▁▂▃▄▅▆▇█');
+  expect(sparkline([4, 4, 0, 0], 2)).toBe('█▁');
+  expect(sparkline([1], 8)).toBe('');
+  expect(sparkline([2, 2], 8)).toBe('▁▁');
+});
+
+test('the timeline merges what the store keeps apart, once and in order', () => {
+  const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
+  const event = { at: at(1), kind: 'opened' as const, step: 0, text: 'life 0' };
+  const score = {
+    step: 5,
+    evaluator: 'e',
+    metric: 'm',
+    key: 'k',
+    value: 1,
+    stderr: null,
+    n: 1,
+    higherIsBetter: true,
+  };
+
+  const entries = mergeTimeline({
+    report: {
+      startedAt: at(0),
+      closedAt: at(9),
+      status: 'stopped',
+      step: 6,
+      totalSteps: 10,
+      reason: 'enough',
+      model: 'x',
+    },
+    checkpoints: [
+      {
+        name: '000000',
+        step: 0,
+        batch: 0,
+        epoch: 0,
+        final: false,
+        state_path: 'a',
+        sampler_path: null,
+        elapsed_tokens: 0,
+        lineage: 0,
+        incarnation: 0,
+      },
+      {
+        name: '000005',
+        step: 5,
+        batch: 5,
+        epoch: 0,
+        final: false,
+        state_path: 'b',
+        sampler_path: 'c',
+        elapsed_tokens: 0,
+        lineage: 0,
+        incarnation: 0,
+      },
+    ],
+    scores: [
+      { ...score, schedule: 'one', at: at(4) },
+      { ...score, schedule: 'two', at: at(4) },
+    ],
+    controls: [{ at: at(5), by: 'me', reason: 'enough', step: 6, control: 'stop', from: 10, to: 6 }],
+    events: [event, { ...event }],
+    timing: [{ step: 5, at: at(3), 'time/step': 1 }],
+  });
+
+  expect(entries.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+    'started 10 steps of x',
+    'opened life 0',
+    'checkpoint 000000',
+    'checkpoint 000005',
+    'evaluation e: m 1',
+    'control stop 10 → 6, by me: enough',
+    'ended stopped: enough',
+  ]);
+});
+
+test('a change is told in words', () => {
+  expect(
+    changeText({
+      control: 'setEvalSchedule',
+      from: { schedule: 'a', when: { steps: 5 } },
+      to: { schedule: 'a', when: [1, 2] },
+    }),
+  ).toBe('setEvalSchedule schedule a, when steps 5 → schedule a, when 1,2');
+  expect(changeText({ control: 'pause', from: null, to: { step: 3, seconds: null, then: 'resume' } })).toBe(
+    'pause step 3, until resumed',
+  );
+  expect(changeText({ control: 'pause', from: null, to: { step: 3, seconds: 60, then: 'stop' } })).toBe(
+    'pause step 3, seconds 60, then stop',
+  );
+});
+
+test.each([
+  [{ tokens: 4000 }, { tokens: null }, 'setBudget tokens 4000 → none'],
+  [{}, { tokens: 10, dollarsPerMillionTokens: 0 }, 'setBudget tokens none → 10'],
+  [{}, { dollars: 5, dollarsPerMillionTokens: 0 }, 'setBudget dollars none → 5 (tokens are free here)'],
+  [{ tokens: 4 }, { tokens: 4 }, 'setBudget as it was'],
+])('a budget of %j that becomes %j is told in words', (from, to, text) => {
+  expect(changeText({ control: 'setBudget', from, to })).toBe(text);
+});
+
+test.each([
+  [['eval', 'mine@foo'], '"foo" is no step'],
+  [['eval', '@1.5'], 'the run is missing'],
+  [['eval', 'mine@'], 'the step is missing'],
+  [['promote', 'mine@1.5'], '"1.5" is no step'],
+  [['promote', 'mine'], 'mine@STEP'],
+])('%j says what is wrong with its target', async (words, message) => {
+  await expect(createCommand().parseAsync(words, { from: 'user' })).rejects.toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining(message) as string,
+  });
+});
+
+test('runs list refuses an unknown kind and names those there are', async () => {
+  const told = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  try {
+    await expect(createCommand().parseAsync(['list', '--kind', 'foo'], { from: 'user' })).rejects.toThrow();
+    expect(told.mock.calls.flat().join('')).toContain('Use one of sft, rl');
+  } finally {
+    told.mockRestore();
+  }
+});
+
+test.each([
+  ['foo=1', /What can: .*budget.tokens/],
+  ['tokens=1', /Did you mean "budget.tokens"/],
+  ['learningrate=1', /Did you mean "learningRate"/],
+  ['evalEvery=2.5', /Give a whole number of steps/],
+])('%s is refused with what would be right', (text, words) => {
+  expect(() => parseSetting(text)).toThrow(words);
+});
+
+describe('runs set', () => {
+  async function set(...settings: string[]): Promise<unknown[]> {
+    const asked: unknown[] = [];
+    const receipt = { control: 'setBudget', step: 5, from: null, to: null };
+    const taken = (control: string, ...request: unknown[]) => {
+      asked.push([control, ...request]);
+      return Promise.resolve(control === 'set' ? [receipt, receipt] : receipt);
+    };
+    const handle = {
+      name: 'mine',
+      set: (options: unknown) => taken('set', options),
+      setLearningRate: (options: unknown) => taken('rate', options),
+      setEvalSchedule: (name: string, options: unknown) => taken('schedule', name, options),
+      setBudget: (options: unknown) => taken('budget', options),
+    } as unknown as RunHandle;
+    await setOnRun(settings.map(parseSetting), { atStep: 7 })(handle, recordOutput().output);
+    return asked;
+  }
+
+  test('is one change, whatever it names', async () => {
+    const settings = [
+      ...['schedules.a.every=20', 'learningRate=1e-3', 'budget.tokens=5', 'schedules.a.evaluators=+x'],
+      ...['schedules.b.every=3', 'budget.seconds=none', 'schedules.a.evaluators=-y'],
+    ];
+
+    expect(await set(...settings)).toEqual([
+      [
+        'set',
+        {
+          atStep: 7,
+          budget: { tokens: 5, seconds: null },
+          learningRate: { value: 1e-3 },
+          schedules: {
+            a: { every: { steps: 20 }, add: ['x'], remove: ['y'] },
+            b: { every: { steps: 3 } },
+          },
+        },
+      ],
+    ]);
+  });
+
+  test.each([
+    [['schedules.a.every=20'], ['schedule', 'a', { atStep: 7, every: { steps: 20 } }]],
+    [['budget.tokens=5'], ['budget', { tokens: 5 }]],
+    [
+      ['learningRate=x0.5', 'learningRate=x0.5'],
+      ['rate', { atStep: 7, multiplier: 0.25 }],
+    ],
+    [
+      ['learningRate=1e-3', 'learningRate=x0.5'],
+      ['rate', { atStep: 7, value: 5e-4 }],
+    ],
+    [
+      ['learningRate=x0.5', 'learningRate=1e-3'],
+      ['rate', { atStep: 7, value: 1e-3 }],
+    ],
+  ])('asks for a single change by itself: %j', async (settings, change) => {
+    expect(await set(...settings)).toEqual([change]);
+  });
+});
+
+test('an evaluation that was left out has one row in the timeline', () => {
+  const at = '2026-01-01T00:00:00.000Z';
+  const omitted = (step: number, evaluator: string) => ({
+    ...{ step, evaluator, schedule: 's', metric: 'cancelled', key: 'k', value: null, stderr: null, n: 0 },
+    ...{ higherIsBetter: null, at, error: 'cancelled: the evaluation of step 20 took its place (overlap)' },
+  });
+  const entries = mergeTimeline({
+    report: { ...{ startedAt: at, closedAt: null, status: 'running', step: 20, totalSteps: 40 }, model: 'x' },
+    ...{ checkpoints: [], controls: [], timing: [] },
+    scores: [omitted(10, 'a'), omitted(10, 'c'), omitted(1, 'a')],
+    events: [
+      {
+        ...{ at, kind: 'evaluation', step: 20 },
+        text: 'step 10: a, b cancelled: the evaluation of step 20 took its place (overlap)',
+      },
+    ],
+  });
+
+  expect(entries.filter(({ kind }) => kind === 'evaluation').map(({ text }) => text)).toEqual([
+    'step 10: a, b cancelled: the evaluation of step 20 took its place (overlap)',
+    'c: cancelled: the evaluation of step 20 took its place (overlap)',
+    'a: cancelled: the evaluation of step 20 took its place (overlap)',
+  ]);
+});

@@ -1,0 +1,41 @@
+import { WorkflowFailedError } from '@temporalio/client';
+import { CancelledFailure, RetryState } from '@temporalio/common';
+import { awaitWorkflow } from '../../../src/client/eval-workflow';
+import type { ServerLink } from '../../../src/client/server-link';
+
+function cancelledWith(fetchHistory: () => Promise<object>): ServerLink {
+  const cause = new CancelledFailure('Workflow canceled');
+  const result = async () => {
+    throw new WorkflowFailedError('Workflow execution cancelled', cause, RetryState.RETRY_POLICY_NOT_SET);
+  };
+  const client = {
+    withDeadline: async (_: number, call: () => Promise<unknown>) => call(),
+    workflow: { getHandle: () => ({ result, fetchHistory }) },
+  };
+  return { find: async () => client } as unknown as ServerLink;
+}
+
+const WORKFLOW = { name: 'gsm8k', workflowId: 'bench/x/gsm8k' };
+
+test('a workflow that was called off says by whom, and that its answers are kept', async () => {
+  const events = [
+    { workflowExecutionStartedEventAttributes: { identity: 'starter@host' } },
+    { workflowExecutionCancelRequestedEventAttributes: { identity: '12@host' } },
+  ];
+  const link = cancelledWith(async () => ({ events }));
+
+  expect(await awaitWorkflow(link, WORKFLOW)).toEqual({
+    failure: {
+      ...{ name: 'gsm8k', code: null, isCancelled: true },
+      message: 'cancelled by 12@host. What was answered is kept: the same command goes on from there.',
+    },
+  });
+});
+
+test('says so too where the server does not tell by whom', async () => {
+  const link = cancelledWith(() => Promise.reject(new Error('away')));
+
+  expect(await awaitWorkflow(link, WORKFLOW)).toMatchObject({
+    failure: { isCancelled: true, message: expect.stringMatching(/^cancelled\. What/) as string },
+  });
+});

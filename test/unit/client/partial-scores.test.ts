@@ -1,0 +1,47 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { printPartialScores } from '../../../src/cli/score-tables';
+import { withPartialScore } from '../../../src/client/partial-scores';
+import type { EvaluationCell } from '../../../src/core/run';
+
+const folder = mkdtempSync(join(tmpdir(), 'everstep-partial-'));
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function cellWith(
+  evaluator: string,
+  status: EvaluationCell['status'],
+  rows: readonly object[],
+): EvaluationCell {
+  const journal = join(folder, 'evals', '8', evaluator, 'journal');
+  mkdirSync(journal, { recursive: true });
+  writeFileSync(join(journal, 'grades.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  return { step: 8, evaluator, schedules: ['often'], status };
+}
+
+const JUDGED = [
+  { key: 'a', value: 1 },
+  { key: 'b', value: 0 },
+  { key: 'c', value: 1 },
+  { key: 'd', value: 1 },
+  { key: 'e!1', value: 0, error: 'timeout' },
+];
+
+test('an evaluation under way is told with what it has so far, marked partial', async () => {
+  const cell = await withPartialScore(cellWith('sums', 'running', JUDGED), folder);
+  const lines: string[] = [];
+
+  printPartialScores({ line: (line: string) => lines.push(line) } as never, [cell]);
+
+  expect(cell.partial).toMatchObject({ isPartial: true, done: 4, value: 0.75 });
+  expect(lines.join()).toMatch(/step 8, sums 0\.75.*partial: 4 examples so far/);
+});
+
+test.each(['done', 'failed'] as const)('a cell that is %s has no partial score', async (status) => {
+  const cell = await withPartialScore(cellWith(`cell-${status}`, status, JUDGED), folder);
+
+  expect(cell.partial).toBeUndefined();
+});

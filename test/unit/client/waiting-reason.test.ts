@@ -1,0 +1,77 @@
+import { defaultPayloadConverter } from '@temporalio/common';
+import { findWaiting } from '../../../src/client/eval-waiting';
+import { waitingReason } from '../../../src/client/eval-workflow';
+import type { ServerLink } from '../../../src/client/server-link';
+
+const [SCHEDULED, RUNNING] = [1, 2];
+
+/** A server that describes every workflow so. */
+function describedAs(raw: object): ServerLink {
+  const client = {
+    withDeadline: async (_: number, call: () => Promise<unknown>) => call(),
+    workflow: { getHandle: () => ({ describe: async () => ({ raw }) }) },
+  };
+  return { description: '127.0.0.1:7233', find: async () => client } as unknown as ServerLink;
+}
+
+function activity(state: number, { told, failure }: { told?: unknown; failure?: string }): object {
+  return {
+    state,
+    ...(told !== undefined && { heartbeatDetails: { payloads: [defaultPayloadConverter.toPayload(told)] } }),
+    ...(failure !== undefined && { lastFailure: { message: failure } }),
+  };
+}
+
+function reasonOf(raw: object): Promise<string | null> {
+  return waitingReason(describedAs(raw), 'bench/run/gsm8k');
+}
+
+test('a shard that broke down on a programming error says so, whatever it told before', async () => {
+  const pendingActivities = [
+    activity(RUNNING, { told: { done: 3, total: 10 } }),
+    activity(SCHEDULED, { told: { waiting: 'the endpoint is full' }, failure: 'units is not defined' }),
+  ];
+
+  expect(await reasonOf({ pendingActivities })).toBe('units is not defined');
+});
+
+test('an attempt that runs tells what it waits for itself', async () => {
+  const told = { waiting: 'the judge is away' };
+
+  expect(await reasonOf({ pendingActivities: [activity(RUNNING, { told, failure: 'earlier' })] })).toBe(
+    'the judge is away',
+  );
+});
+
+test('a workflow whose own code fails is no silent wait', async () => {
+  expect(await reasonOf({ pendingWorkflowTask: { attempt: 5 }, pendingActivities: [] })).toBe(
+    'its workflow failed 4 times on the workers; their log says why',
+  );
+});
+
+test('nothing is waited for while all goes on', async () => {
+  const pendingActivities = [activity(RUNNING, { told: { done: 3, total: 10 } })];
+
+  expect(await reasonOf({ pendingWorkflowTask: { attempt: 1 }, pendingActivities })).toBeNull();
+});
+
+test('of an eval run it tells what each benchmark under way waits for, and nothing without a server', async () => {
+  const raw = { pendingActivities: [activity(RUNNING, { told: { waiting: 'the judge is away' } })] };
+  const workflowIds = ['bench/mine/gsm8k', 'bench/other/math'];
+  const client = {
+    withDeadline: async (_: number, call: () => Promise<unknown>) => call(),
+    workflow: {
+      getHandle: () => ({ describe: async () => ({ raw }) }),
+      async *list() {
+        yield* workflowIds.map((workflowId) => ({ workflowId, memo: {}, startTime: new Date(0) }));
+      },
+    },
+  };
+  const linkTo = (found: unknown) =>
+    ({ description: '127.0.0.1:7233', find: async () => found }) as unknown as ServerLink;
+
+  expect(await findWaiting(linkTo(client), 'mine')).toEqual([
+    { benchmark: 'gsm8k', reason: 'the judge is away' },
+  ]);
+  expect(await findWaiting(linkTo(null), 'mine')).toEqual([]);
+});

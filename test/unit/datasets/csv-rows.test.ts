@@ -1,0 +1,39 @@
+import { readCsvRows } from '../../../src/datasets/csv-rows';
+
+function read(text: string): unknown[] {
+  return readCsvRows('rows.csv', Buffer.from(text)).map((row) => ('value' in row ? row.value : row));
+}
+
+test.each([
+  [
+    'plain fields',
+    'a,b\n1,2\n3,4\n',
+    [
+      { a: '1', b: '2' },
+      { a: '3', b: '4' },
+    ],
+  ],
+  ['no newline at the end', 'a,b\n1,2', [{ a: '1', b: '2' }]],
+  ['an empty last field', 'a,b\n1,', [{ a: '1', b: '' }]],
+  ['line ends of Windows and a byte order mark', '\ufeffa,b\r\n1,2\r\n', [{ a: '1', b: '2' }]],
+  [
+    'commas, quotes and line breaks in quotes',
+    'a,b\n"1, ""one""\nof two",2\n',
+    [{ a: '1, "one"\nof two', b: '2' }],
+  ],
+  ['blank lines', 'a,b\n\n1,2\n\n', [{ a: '1', b: '2' }]],
+  ['names alone', 'a,b\n', []],
+])('reads %s', (_, text, rows) => {
+  expect(read(text)).toEqual(rows);
+});
+
+test('names a record with too few fields', () => {
+  expect(read('a,b\n1\n2,3\n')).toEqual([
+    { line: 2, problem: '1 fields under 2 names.' },
+    { a: '2', b: '3' },
+  ]);
+});
+
+test.each(['a,b\n1,"2', 'a,b\n1,2"3\n'])('refuses a stray quote', (text) => {
+  expect(() => read(text)).toThrow(/record 2 has a stray quote/);
+});

@@ -1,0 +1,208 @@
+import { readSafetensors } from '../../../../../src/engines/local/compute/safetensors';
+import type { Reply, TestEngine } from './engine-driver';
+import { containing, forwardBackwardBody, startTestEngine } from './engine-driver';
+
+let engine: TestEngine;
+let session: string;
+let model: string;
+
+beforeEach(async () => {
+  engine = await startTestEngine();
+  session = await engine.driver.openSession();
+  model = await engine.driver.createModel(session);
+});
+
+afterEach(() => engine.close());
+
+function save(route: string, sequence: number, more: object = {}): Promise<Reply> {
+  return engine.driver.finish(route, { model_id: model, seq_id: sequence, path: 'first', ...more });
+}
+
+async function trainOnce(): Promise<void> {
+  await engine.driver.train(model, 1, 3);
+  await engine.driver.retrieve((await engine.driver.step(model, 2, 1)).body.request_id);
+}
+
+async function lossAfterLoading(path: string): Promise<number> {
+  const loaded = await engine.driver.finish('load_weights', {
+    session_id: session,
+    path,
+    optimizer: true,
+  });
+  const body = forwardBackwardBody(loaded.body.model_id, 1, 3);
+  const { metrics } = (await engine.driver.finish('forward_backward', body)).body;
+  return metrics['loss:sum'] ?? Number.NaN;
+}
+
+describe('external weights', () => {
+  test('are fetched file by file, as other programs load them', async () => {
+    await trainOnce();
+    const saved = await save('save_weights_external', 3);
+    const folder = `training_runs/${model}/checkpoints/external_weights/first`;
+
+    const { urls } = (await engine.driver.get(`${folder}/external_weights_urls`)).body as unknown as {
+      urls: Record<string, string>;
+    };
+
+    expect(saved.body).toEqual({
+      path: `tinker://${model}/external_weights/first`,
+      type: 'save_weights_external',
+    });
+    expect(Object.keys(urls)).toEqual(['adapter_config.json', 'adapter_model.safetensors']);
+    const [config, weights] = await Promise.all(
+      Object.values(urls).map(async (url) => Buffer.from(await (await fetch(url)).arrayBuffer())),
+    );
+    expect(JSON.parse(String(config))).toMatchObject({ peft_type: 'LORA', r: 4 });
+    expect(readSafetensors(weights ?? Buffer.alloc(0)).length).toBeGreaterThan(0);
+    expect((await engine.driver.get(`${folder}/files/nope`)).body.detail).toContain('adapter_config.json');
+  });
+
+  test('are listed and deleted like any other, and are there after a restart', async () => {
+    await save('save_weights_external', 1, { ttl_seconds: 3600 });
+    await engine.restart();
+
+    const { checkpoints } = (await engine.driver.get('checkpoints')).body;
+
+    expect(checkpoints).toMatchObject([
+      { checkpoint_id: 'external_weights/first', checkpoint_type: 'external' },
+    ]);
+    const address = `training_runs/${model}/checkpoints/external_weights/first`;
+    expect((await engine.driver.call('DELETE', address)).status).toBe(204);
+    expect((await engine.driver.get(`${address}/external_weights_urls`)).status).toBe(404);
+  });
+
+  test.each<[string, (path: string) => Promise<Reply>]>([
+    ['trained on from', (path) => engine.driver.post('load_weights', { session_id: session, path })],
+    [
+      'sampled',
+      (path) => engine.driver.post('create_sampling_session', { session_id: session, model_path: path }),
+    ],
+    ['copied', (source) => engine.driver.post('copy_weights', { source_path: source })],
+  ])('are not %s', async (_, use) => {
+    const { path } = (await save('save_weights_external', 1)).body;
+
+    expect(await use(path)).toMatchObject({
+      status: 400,
+      body: { detail: containing('saved for other programs') },
+    });
+  });
+
+  test('need a name, and are not encrypted', async () => {
+    expect((await save('save_weights_external', 1, { path: null })).status).toBe(422);
+    expect(await save('save_weights_external', 2, { age_encryption_recipients: ['age1x'] })).toMatchObject({
+      status: 422,
+      body: { detail: containing('encrypts nothing') },
+    });
+    expect((await save('save_weights_external', 3, { age_encryption_recipients: [] })).status).toBe(200);
+  });
+});
+
+describe('a copy', () => {
+  test('holds what its source held, optimizer and all, and outlives it', async () => {
+    await trainOnce();
+    const source = (await save('save_weights', 3, { ttl_seconds: 3600 })).body.path;
+    const before = await lossAfterLoading(source);
+
+    const { body } = await engine.driver.post('copy_weights', { source_path: source });
+    const { tinker_path: copy } = body as unknown as { tinker_path: string };
+    await engine.driver.call('DELETE', `training_runs/${model}/checkpoints/weights/first`);
+
+    expect(copy).toMatch(/^tinker:\/\/[0-9a-f-]+:train:0\/weights\/first$/);
+    expect(await lossAfterLoading(copy)).toBe(before);
+    const { checkpoints } = (await engine.driver.get('checkpoints')).body;
+    expect(checkpoints).toMatchObject([{ checkpoint_id: 'weights/first', expires_at: null }]);
+  });
+
+  test('of sampler weights stays one, in the place that was asked for, with the life that was asked for', async () => {
+    const source = (await save('save_weights_for_sampler', 1)).body.path;
+    const asked = { source_path: source, session_id: session, model_seq_id: 5, ttl_seconds: 3600 };
+
+    const replies = [
+      await engine.driver.post('copy_weights', asked),
+      await engine.driver.post('copy_weights', asked),
+    ];
+
+    for (const { body } of replies)
+      expect(body).toEqual({ tinker_path: `tinker://${session}:train:5/sampler_weights/first` });
+    const { checkpoints } = (await engine.driver.get(`training_runs/${session}:train:5/checkpoints`)).body;
+    expect(checkpoints).toHaveLength(1);
+    expect(Date.parse(checkpoints[0]?.expires_at ?? '')).toBeGreaterThan(Date.now() + 3_500_000);
+  });
+
+  test('that is asked for again under the same key is the same copy', async () => {
+    const source = (await save('save_weights', 1)).body.path;
+    const ask = (key: string) =>
+      engine.driver.post(
+        'copy_weights',
+        { source_path: source, destination_project_id: 'p' },
+        { 'x-idempotency-key': key },
+      );
+
+    const [first, again, other] = [await ask('k'), await ask('k'), await ask('other')];
+
+    expect(again.body).toEqual(first.body);
+    expect(other.body).not.toEqual(first.body);
+  });
+
+  test.each<[string, (source: string) => object, number, string]>([
+    [
+      'of what is not there',
+      () => ({ source_path: `tinker://${model}/weights/nope` }),
+      404,
+      'Checkpoint not found',
+    ],
+    [
+      'with half a place',
+      (source) => ({ source_path: source, session_id: session }),
+      422,
+      'model_seq_id go together',
+    ],
+    [
+      'in the place of a model',
+      (source) => ({ source_path: source, session_id: session, model_seq_id: 0 }),
+      400,
+      'already used for a model',
+    ],
+    [
+      'into a session that is not there',
+      (source) => ({ source_path: source, session_id: 'nope', model_seq_id: 1 }),
+      404,
+      'Session "nope" not found',
+    ],
+  ])('%s is refused', async (_, asked, status, detail) => {
+    const source = (await save('save_weights', 1)).body.path;
+
+    const reply = await engine.driver.post('copy_weights', asked(source));
+
+    expect(reply).toMatchObject({ status, body: { detail: containing(detail) } });
+  });
+
+  test('does not take the place of one with other weights', async () => {
+    const asked = { session_id: session, model_seq_id: 5 };
+    const first = (await save('save_weights', 1)).body.path;
+    await engine.driver.post('copy_weights', { source_path: first, ...asked });
+    await engine.driver.train(model, 2, 3);
+    await engine.driver.retrieve((await engine.driver.step(model, 3, 1)).body.request_id);
+    const second = (await save('save_weights', 4, { overwrite: true })).body.path;
+
+    const reply = await engine.driver.post('copy_weights', { source_path: second, ...asked });
+
+    expect(reply).toMatchObject({ status: 400, body: { detail: containing('with other weights') } });
+  });
+});
+
+test.each([
+  ['GET', 'audit', 'no accounts'],
+  ['GET', 'auth/apikey/me', 'no accounts'],
+  ['GET', 'billing/usage/checkpoints/current', 'size_bytes'],
+  ['PUT', 'sessions/x/project', 'no accounts'],
+  ['POST', 'sessions/search', 'GET sessions'],
+  ['GET', 'sessions/x/trace_export', 'no traces'],
+  ['POST', 'create_custom_loss', 'compute the loss themselves'],
+  ['POST', 'join_sampling_session', 'seq_id'],
+  ['POST', 'retrieve_futures', 'retrieve_future for each'],
+])('%s %s is refused with a reason, and not to be tried again', async (method, route, reason) => {
+  const reply = await engine.driver.call(method, route, method === 'GET' ? undefined : {});
+
+  expect(reply).toMatchObject({ status: 400, body: { detail: containing(reason) } });
+});

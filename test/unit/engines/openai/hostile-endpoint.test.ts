@@ -1,0 +1,104 @@
+import type { Server, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openEndpoint } from '../../../../src/engines/openai/open-endpoint';
+
+type Behaviour = (response: ServerResponse) => void;
+
+const TIMEOUT_MS = 600;
+
+async function asked(behave: Behaviour): Promise<unknown> {
+  const server: Server = createServer((_, response) => {
+    behave(response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // A server that listens on a port of its own has such an address.
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}/v1`;
+  const completer = openEndpoint({ url, model: 'm', api: 'chat', concurrency: 1, patienceMs: 0 });
+  try {
+    return await completer
+      .complete(
+        { messages: [{ role: 'user', content: '2+2?' }], params: { maxTokens: 16, temperature: 0, topP: 1 } },
+        { timeoutMs: TIMEOUT_MS },
+      )
+      .catch((error: unknown) => error);
+  } finally {
+    await completer.close();
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+function sends(body: unknown, status = 200, headers: Record<string, string> = {}): Behaviour {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+}
+
+const choice = (message: unknown) => ({ choices: [{ message, finish_reason: 'stop' }] });
+
+const repeatedly =
+  (chunk: string, everyMs: number): Behaviour =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const timer = setInterval(() => response.write(chunk), everyMs);
+    response.once('close', () => {
+      clearInterval(timer);
+    });
+  };
+
+test.each<[string, Behaviour, object]>([
+  ['an answer that never ends', repeatedly(' '.repeat(1 << 18), 1), { code: 'request-failed' }],
+  ['events without end', repeatedly('data: {"choices":[]}\n\n'.repeat(9000), 1), { code: 'request-failed' }],
+  ['one byte at a time', repeatedly(' ', 50), { code: 'timed-out' }],
+  [
+    'headers and then nothing',
+    (response) => {
+      response.writeHead(200).flushHeaders();
+    },
+    { code: 'timed-out' },
+  ],
+  [
+    'an answer that is always broken off',
+    (response) => {
+      response.writeHead(200, { 'content-length': 999 });
+      response.write('{"choices":', () => response.destroy());
+    },
+    { code: 'request-failed', message: expect.stringContaining('while it answered others') as string },
+  ],
+  ['a list in place of an object', sends([]), { code: 'request-failed' }],
+  ['choices that are none', sends({ choices: 'x' }), { code: 'request-failed' }],
+  ['a message that is a number', sends(choice(7)), { code: 'request-failed' }],
+  ['nesting', sends(`${'['.repeat(200_000)}${']'.repeat(200_000)}`), { code: 'request-failed' }],
+  [
+    'a redirect',
+    sends('', 302, { location: 'http://127.0.0.1:1/other' }),
+    { code: 'request-failed', message: expect.stringContaining('sends on to') as string },
+  ],
+])('%s is an error in bounded time', async (_, behave, expected) => {
+  const error = await asked(behave);
+
+  expect(error).toMatchObject({ name: 'DomainError', ...expected });
+});
+
+test('no content is an empty answer', async () => {
+  await expect(asked(sends(choice({ content: null })))).resolves.toMatchObject({ rawText: '' });
+});
+
+test('NUL and lone surrogates are kept as text that can be written and read again', async () => {
+  const answer = await asked(
+    sends('{"choices":[{"message":{"content":"a\\u0000b\\ud800c"},"finish_reason":"stop"}]}'),
+  );
+
+  expect(JSON.parse(JSON.stringify(answer))).toMatchObject({ rawText: 'a\u0000b\ud800c' });
+});
+
+test('fifty thousand tool calls are read in bounded time', async () => {
+  const call = { function: { name: 'f', arguments: '{}' } };
+
+  const answer = await asked(sends(choice({ content: '', tool_calls: Array(50_000).fill(call) })));
+
+  expect(answer).toMatchObject({ message: { toolCalls: expect.anything() as unknown } });
+}, 10_000);

@@ -1,0 +1,172 @@
+import type { Completer, CompletionRequest } from '../../../../src/core/completion';
+import type { EndpointOptions } from '../../../../src/engines/openai/open-endpoint';
+import { openEndpoint } from '../../../../src/engines/openai/open-endpoint';
+import type { ServerAnswer, ServerRequest } from '../../../contract/completer-server';
+import { chatAnswer, startScriptedServer } from '../../../contract/completer-server';
+
+type Script = (request: ServerRequest) => ServerAnswer;
+
+const asking = (content: string): CompletionRequest => ({
+  messages: [{ role: 'user', content }],
+  params: { maxTokens: 16, temperature: 0, topP: 1 },
+});
+
+async function withEndpoint<Result>(
+  { script, ...options }: { readonly script: Script } & Partial<EndpointOptions>,
+  run: (completer: Completer) => Promise<Result>,
+): Promise<Result> {
+  const server = await startScriptedServer(script);
+  const completer = openEndpoint({ url: server.url, model: 'm', api: 'chat', concurrency: 4, ...options });
+  try {
+    return await run(completer);
+  } finally {
+    await completer.close();
+    await server.close();
+  }
+}
+
+function failureAt(body: unknown, options: Partial<EndpointOptions> = {}): Promise<unknown> {
+  return withEndpoint({ script: () => ({ body }), ...options }, (completer) =>
+    completer.complete(asking('2+2?')).then(
+      () => 'a completion',
+      (error: unknown) => error,
+    ),
+  );
+}
+
+const isPoison = ({ body }: ServerRequest): boolean => JSON.stringify(body).includes('poison');
+
+describe('one request that always fails', () => {
+  const failures: readonly [string, ServerAnswer, RegExp][] = [
+    ['gets a 500', { status: 500, body: { error: { message: 'CUDA said no' } } }, /500: CUDA said no/],
+    ['is cut off', { isBroken: true }, /while it answered others \(.+\)/],
+  ];
+
+  test.each(failures)('%s: is an error of its own where others are answered', async (_, failure, words) => {
+    const script: Script = (request) => (isPoison(request) ? failure : chatAnswer('4'));
+
+    const outcome = await withEndpoint({ script, patienceMs: 600 }, async (completer) => {
+      const over = new AbortController();
+      const poisoned = completer
+        .complete(asking('poison'))
+        .catch((error: unknown) => error)
+        .finally(() => {
+          over.abort();
+        });
+      while (!over.signal.aborted) await completer.complete(asking('2+2?'));
+      return poisoned;
+    });
+
+    expect(outcome).toMatchObject({ code: 'request-failed', category: 'server', retryable: false });
+    expect((outcome as Error).message).toMatch(words);
+  });
+
+  test('is an error of its own where it is the only one left', async () => {
+    const script: Script = (request) => (isPoison(request) ? { status: 500, body: 'no' } : chatAnswer('4'));
+
+    const outcome = await withEndpoint({ script, patienceMs: 300 }, (completer) =>
+      completer.complete(asking('poison')).catch((error: unknown) => error),
+    );
+
+    expect(outcome).toMatchObject({ code: 'request-failed', category: 'server', retryable: false });
+    expect((outcome as Error).message).toMatch(/failed this request for \d+ s while it answered others/);
+  });
+
+  test('does not hold up the others where all places are taken by such', async () => {
+    const script: Script = (request) => (isPoison(request) ? { status: 500, body: 'no' } : chatAnswer('4'));
+    const options = { script, patienceMs: 300, concurrency: 2 };
+
+    const outcomes = await withEndpoint(options, (completer) =>
+      Promise.allSettled(
+        ['poison 1', 'poison 2', 'poison 3', '2+2?'].map((text) => completer.complete(asking(text))),
+      ),
+    );
+
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected', 'fulfilled']);
+    for (const outcome of outcomes.slice(0, 3)) {
+      expect(outcome).toMatchObject({ reason: { code: 'request-failed' } });
+    }
+  });
+
+  test('is `unreachable` where nobody is answered, whatever was before', async () => {
+    let isAway = false;
+    const script: Script = () => (isAway ? { status: 500, body: 'no' } : chatAnswer('4'));
+
+    const outcome = await withEndpoint({ script, patienceMs: 300 }, async (completer) => {
+      await completer.complete(asking('2+2?'));
+      isAway = true;
+      return completer.complete(asking('poison')).catch((error: unknown) => error);
+    });
+
+    expect(outcome).toMatchObject({ code: 'unreachable', retryable: true });
+  });
+
+  test('is tried again where the endpoint comes back just when patience ends', async () => {
+    let count = 0;
+    // The first attempts and what is asked in between fail; the endpoint is back when its health is looked at.
+    const script: Script = (request) =>
+      JSON.stringify(request.body).includes('2+2') && ++count <= 2
+        ? { status: 500, body: 'no' }
+        : chatAnswer('4');
+
+    const outcome = await withEndpoint({ script, patienceMs: 1 }, (completer) =>
+      completer.complete(asking('2+2?')).catch((error: unknown) => error),
+    );
+
+    expect(outcome).toMatchObject({ rawText: '4' });
+  });
+});
+
+describe('a malformed choice is an error of the server, which names the field', () => {
+  test.each([
+    [{ message: { content: 42 }, finish_reason: 7 }, 'message.content'],
+    [{ message: { content: 'x' }, finish_reason: 7 }, 'finish_reason'],
+    [{ message: null }, 'message is no object'],
+    [{ finish_reason: 'stop' }, 'message is no object'],
+    [{ message: { content: { a: 1 } } }, 'message.content'],
+    [{ message: { content: [3] } }, 'message.content'],
+    [{ message: { content: [{ type: 'text', text: 3 }] } }, 'message.content'],
+  ])('%j', async (choice, words) => {
+    const failure = await failureAt({ choices: [choice] });
+
+    expect(failure).toMatchObject({ code: 'request-failed', category: 'server' });
+    expect((failure as Error).message).toContain(words);
+  });
+
+  test.each([{ text: 42 }, {}])('of the completions API: %j', async (choice) => {
+    const failure = await failureAt({ choices: [choice] }, { api: 'completions' });
+
+    expect(failure).toMatchObject({ code: 'request-failed', category: 'server' });
+    expect((failure as Error).message).toContain('text is no text');
+  });
+
+  test('no content is an empty answer', async () => {
+    const body = { choices: [{ message: { content: null }, finish_reason: 'stop' }] };
+
+    const completion = await withEndpoint({ script: () => ({ body }) }, (completer) =>
+      completer.complete(asking('2+2?')),
+    );
+
+    expect(completion).toMatchObject({ rawText: '', stopReason: 'stop', message: { content: '' } });
+    expect(completion.isMalformed).toBeUndefined();
+  });
+});
+
+describe('large answers', () => {
+  test('more than 4 MB is an error that says so', async () => {
+    const failure = await failureAt(chatAnswer('1 '.repeat(2 ** 21)).body);
+
+    expect(failure).toMatchObject({ code: 'request-failed', category: 'server' });
+    expect((failure as Error).message).toContain('more than 4 MB');
+  });
+
+  test('just below 4 MB is read', async () => {
+    const text = '1 '.repeat(2 ** 21 - 500);
+
+    const { rawText } = await withEndpoint({ script: () => chatAnswer(text) }, (completer) =>
+      completer.complete(asking('2+2?')),
+    );
+
+    expect(rawText).toBe(text);
+  });
+});

@@ -1,0 +1,221 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Completer } from '../../../../src/core/completion';
+import type { Message } from '../../../../src/core/conversation';
+import type { MessageEnvironment } from '../../../../src/core/environment';
+import { findBenchmark, registerBenchmark } from '../../../../src/evaluation/benchmarks';
+import { loadExamples } from '../../../../src/evaluation/benchmarks/load-examples';
+import { loadPlugins } from '../../../../src/evaluation/plugins';
+
+const EXAMPLE = resolve(__dirname, '../../../../examples/custom-benchmark/everstep.config.ts');
+const nothingToRead = () => Promise.reject(new Error('nothing is read from the hub'));
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-plugin-benchmarks-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => null,
+    (error: unknown) => error,
+  );
+}
+
+function pluginFile(source: string): string {
+  const path = join(folder, 'everstep.config.ts');
+  writeFileSync(path, source);
+  return path;
+}
+
+const ONE = `{ data: { rows: () => [{ q: '1+1=' }] }, toExample: ({ q }) => ({ prompt: q, target: '2' }), grader: (reply, { target }) => reply === target }`;
+
+/** A model that halves what is left of 1…100. */
+function halvingCompleter(): Completer {
+  return {
+    complete({ messages }) {
+      let [low, high] = [1, 100];
+      let guess = 50;
+      for (const { role, content } of messages.slice(1)) {
+        if (role === 'assistant') guess = Number(content);
+        if (content === 'Higher.') low = guess + 1;
+        if (content === 'Lower.') high = guess - 1;
+      }
+      const text = String(Math.floor((low + high) / 2));
+      return Promise.resolve({
+        message: { role: 'assistant', content: text },
+        rawText: text,
+        stopReason: 'stop',
+        promptTokenCount: null,
+        completionTokenCount: null,
+        seconds: 0,
+      });
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+async function play(environment: MessageEnvironment, completer: Completer): Promise<number> {
+  const messages: Message[] = [...(await environment.initialObservation()).messages];
+  const signal = new AbortController().signal;
+  for (let reward = 0; ;) {
+    const { message } = await completer.complete({
+      messages,
+      params: { maxTokens: 8, temperature: 0, topP: 1 },
+    });
+    const step = await environment.step(message, { stopReason: 'stop', isMalformed: false, signal });
+    reward += step.reward;
+    if (step.isDone) return reward;
+    messages.push(message, ...step.nextMessages);
+  }
+}
+
+describe('the example of the repository', () => {
+  test('asks the rows beside it and judges with its function', async () => {
+    const plugins = await loadPlugins(EXAMPLE);
+    const capitals = findBenchmark('capitals', plugins);
+
+    const { examples } = await loadExamples(capitals, nothingToRead);
+    const [france] = examples;
+
+    expect(examples).toHaveLength(5);
+    expect(france).toMatchObject({
+      messages: [{ role: 'user', content: 'What is the capital of France? Answer with its name alone.' }],
+      target: 'Paris',
+    });
+    expect(france && (await capitals.grader.grade('Paris.', france))).toMatchObject({ value: 1 });
+    expect(france && (await capitals.grader.grade('', france))).toMatchObject({ value: 0, answer: null });
+    expect(capitals.generation).toEqual({ maxTokens: 32, temperature: 0, topP: 1 });
+  });
+
+  test.each([
+    ['with enough turns', {}, 5],
+    ['with the turns of its options', { turns: 2 }, 0],
+  ])('plays several turns %s', async (_, options, found) => {
+    const guessNumber = findBenchmark('guess-number', await loadPlugins(EXAMPLE), options);
+    const { examples } = await loadExamples(guessNumber, nothingToRead);
+
+    const rewards = await Promise.all(
+      examples.map((example) => {
+        const environment = guessNumber.environment?.(example);
+        if (!environment) throw new Error('it has no environment');
+        return play(environment, halvingCompleter());
+      }),
+    );
+
+    expect(rewards.reduce((total, reward) => total + reward, 0)).toBe(found);
+  });
+});
+
+test('the version of its grader follows the plug-in file', async () => {
+  const first = findBenchmark(
+    'one',
+    await loadPlugins(pluginFile(`export const benchmarks = { one: ${ONE} };`)),
+  );
+  const second = findBenchmark(
+    'one',
+    await loadPlugins(pluginFile(`// changed\nexport const benchmarks = { one: ${ONE} };`)),
+  );
+
+  expect(first.grader.version).toMatch(/^one@[0-9a-f]{16}$/);
+  expect(second.grader.version).not.toBe(first.grader.version);
+});
+
+test.each([
+  [
+    'no data',
+    '{ toExample: () => null, grader: () => 1 }',
+    /benchmark "one" data: must be \{ rows: function/,
+  ],
+  ['no toExample', '{ data: { rows: () => [] }, grader: () => 1 }', /toExample: must be a function/],
+  ['no grader', '{ data: { rows: () => [] }, toExample: () => null }', /grader: is missing; give a grader/],
+  [
+    'a grader that is a word',
+    `{ data: { rows: () => [] }, toExample: () => null, grader: 'exact' }`,
+    /grader: must be a function/,
+  ],
+  [
+    'a wrong version',
+    `{ version: 0, data: { rows: () => [] }, toExample: () => null, grader: () => 1 }`,
+    /version: /,
+  ],
+  [
+    'a misspelt setting',
+    `{ data: { rows: () => [] }, toExample: () => null, grader: () => 1, generation: { max_tokens: 1 } }`,
+    /generation: .*max_tokens/,
+  ],
+  ['no object', '3', /must be an object/],
+])('refuses a benchmark with %s when the file is loaded', async (_, source, message) => {
+  const file = pluginFile(`export const benchmarks = { one: ${source} };`);
+
+  expect(await failureOf(loadPlugins(file))).toMatchObject({
+    code: 'bad-plugin',
+    message: expect.stringMatching(message) as string,
+  });
+});
+
+test.each([
+  ['a name of the catalogue', 'gsm8k', /has the name of one of the catalogue/],
+  ['a name that is no key', "'my bench'", /needs a name of letters, digits/],
+])('refuses %s', async (_, name, message) => {
+  const file = pluginFile(`export const benchmarks = { ${name}: ${ONE} };`);
+
+  expect(await failureOf(loadPlugins(file))).toMatchObject({
+    message: expect.stringMatching(message) as string,
+  });
+});
+
+test('checks what a function returns when it is called with its options', async () => {
+  const plugins = await loadPlugins(
+    pluginFile(`export const benchmarks = { one: ({ good }) => (good ? ${ONE} : { data: 1 }) };`),
+  );
+
+  expect(findBenchmark('one', plugins, { good: true }).name).toBe('one');
+  expect(() => findBenchmark('one', plugins)).toThrow(/benchmark "one" data: must be/);
+});
+
+test('refuses an example without a prompt', async () => {
+  const plugins = await loadPlugins(
+    pluginFile(`export const benchmarks = { one: { ...${ONE}, toExample: () => ({ question: 'x' }) } };`),
+  );
+
+  expect(await failureOf(loadExamples(findBenchmark('one', plugins), nothingToRead))).toMatchObject({
+    message: expect.stringContaining('must return { prompt, target }') as string,
+  });
+});
+
+test('an unknown name is answered with those of the plug-in file too', async () => {
+  const plugins = await loadPlugins(EXAMPLE);
+
+  expect(() => findBenchmark('capital', plugins)).toThrow(
+    /Unknown benchmark "capital"\. Known: .*capitals, guess_number\.$/,
+  );
+});
+
+describe('registerBenchmark', () => {
+  test('adds a benchmark for this process, and replaces it', () => {
+    const input = {
+      name: 'mine',
+      data: { rows: () => [{ q: 'x' }] },
+      toExample: () => ({ prompt: 'x', target: 'y' }),
+      grader: () => true,
+    };
+
+    registerBenchmark(input);
+    registerBenchmark({ ...input, version: 2 });
+
+    expect(findBenchmark('mine').version).toBe(2);
+  });
+
+  test('refuses a name of the catalogue', () => {
+    const input = { name: 'gsm8k', data: { rows: () => [] }, toExample: () => null, grader: () => 1 };
+
+    expect(() => registerBenchmark(input)).toThrow(/registerBenchmark: benchmark "gsm8k" has the name/);
+  });
+});

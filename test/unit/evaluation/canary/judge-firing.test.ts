@@ -1,0 +1,176 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { CanaryRequest } from '../../../../src/core/canary';
+import { firingOf } from '../../../../src/core/canary';
+import { judgeFiring } from '../../../../src/evaluation/canary/judge-firing';
+
+let store: string;
+beforeEach(() => {
+  store = mkdtempSync(path.join(tmpdir(), 'everstep-canary-'));
+});
+afterEach(() => {
+  rmSync(store, { recursive: true, force: true });
+});
+
+function requestOf(more: Partial<CanaryRequest> = {}): CanaryRequest {
+  return {
+    name: 'nightly',
+    store,
+    benchmarks: ['sums'],
+    model: { type: 'endpoint', url: 'http://127.0.0.1:1/v1', api: 'chat', model: 'm' },
+    asking: { numSamples: 1, concurrency: 4, agentConcurrency: 1 },
+    pin: { type: 'first' },
+    band: { type: 'test', level: 0.95 },
+    deadlineSeconds: 60,
+    ...more,
+  };
+}
+
+const IDENTITY = {
+  benchmarkVersion: 1,
+  dataHash: 'data',
+  promptHash: 'prompt',
+  graderVersion: '1',
+  sampling: { temperature: 0 },
+  model: 'm',
+  checkpoint: '',
+};
+
+interface Written {
+  readonly rewards: readonly (readonly number[])[];
+  readonly errors?: number;
+  readonly identity?: object;
+  readonly withoutExamples?: boolean;
+}
+
+/** A firing's results; each inner list holds the samples of an example. */
+async function fire(second: number, written: Written | null, request = requestOf()) {
+  const firing = firingOf(request.name, new Date(Date.UTC(2026, 0, 1, 0, 0, second)));
+  const failure = written === null ? 'the endpoint refused the model' : null;
+  if (written) write(path.join(store, 'evals', firing.evalRun, 'sums'), written);
+  return judgeFiring({ request, firing, outcomes: [{ benchmark: 'sums', failure }] }, 1);
+}
+
+function write(folder: string, { rewards, errors = 0, identity = {}, withoutExamples }: Written): void {
+  mkdirSync(folder, { recursive: true });
+  const samples = rewards.flatMap((each, index) =>
+    each.map((reward, sample) => ({ idx: index, example_id: `e${index}`, sample_index: sample, reward })),
+  );
+  const score = samples.reduce((sum, { reward }) => sum + reward, 0) / samples.length;
+  const result = {
+    ...{ name: 'sums', score, stderr: Math.sqrt((score * (1 - score)) / rewards.length), ci: [0, 1] },
+    ...{ num_examples: rewards.length, num_completed: rewards.length, num_correct: score * rewards.length },
+    ...{ num_errors: errors, num_truncated: 0, metrics: {}, time_seconds: 1, pass_at_k: {} },
+    identity: { ...IDENTITY, ...identity },
+  };
+  writeFileSync(path.join(folder, 'result.json'), JSON.stringify(result));
+  if (withoutExamples) return;
+  const lines = samples.map((sample) =>
+    JSON.stringify({
+      ...sample,
+      benchmark: 'sums',
+      turns: [],
+      metrics: {},
+      logs: {},
+      error: null,
+      time_seconds: 0,
+    }),
+  );
+  writeFileSync(path.join(folder, 'trajectories.jsonl'), `${lines.join('\n')}\n`);
+}
+
+const right = (count: number, of = 40): Written => ({
+  rewards: Array.from({ length: of }, (_, index) => [index < count ? 1 : 0]),
+});
+const rows = (name: string) =>
+  readFileSync(path.join(store, 'schedules/nightly', name), 'utf8')
+    .trim()
+    .split('\n');
+
+test('the first whole firing is pinned; what chance makes stays within the band, what it does not alarms', async () => {
+  const verdicts: string[] = [];
+  for (const [second, count] of [30, 30, 28, 20].entries()) {
+    const { alarm, scores } = await fire(second, right(count));
+    verdicts.push(`${scores[0]?.verdict ?? ''}${alarm ? '!' : ''}`);
+  }
+
+  expect(verdicts).toEqual(['pinned', 'steady', 'steady', 'worse!']);
+  expect(rows('firings.jsonl')).toHaveLength(4);
+  expect(rows('alarms.jsonl')).toHaveLength(1);
+});
+
+test('repeated, a firing comes to the same and is written once', async () => {
+  await fire(0, right(30));
+  const first = await fire(1, right(10));
+  const again = await fire(1, right(10));
+
+  expect(again).toEqual(first);
+  expect(rows('firings.jsonl')).toHaveLength(2);
+  expect(rows('alarms.jsonl')).toHaveLength(1);
+});
+
+test('a firing whose examples failed is not pinned', async () => {
+  const first = await fire(0, { ...right(10), errors: 3 });
+  const second = await fire(1, right(30));
+
+  expect(first).toMatchObject({ alarm: false, scores: [{ verdict: 'unpinned' }] });
+  expect(second).toMatchObject({ scores: [{ verdict: 'pinned', pinned: 0.75 }] });
+});
+
+test('a firing without a score alarms and says why', async () => {
+  expect(await fire(0, null)).toMatchObject({
+    alarm: true,
+    scores: [{ verdict: 'failed', score: null, reason: 'the endpoint refused the model' }],
+  });
+});
+
+test('another prompt than the pinned one is no score to compare with', async () => {
+  await fire(0, right(30));
+
+  const report = await fire(1, { ...right(30), identity: { promptHash: 'other' } });
+
+  expect(report).toMatchObject({ alarm: true, scores: [{ verdict: 'changed', difference: null }] });
+  expect(report.scores[0]?.reason).toContain('promptHash');
+});
+
+test('a schedule that asks something else pins anew', async () => {
+  await fire(0, right(30));
+
+  const other = requestOf({ asking: { numSamples: 1, concurrency: 4, agentConcurrency: 1, temperature: 1 } });
+
+  expect(await fire(1, right(10), other)).toMatchObject({ scores: [{ verdict: 'pinned' }] });
+});
+
+test('how fast it asks makes no difference to what is pinned', async () => {
+  await fire(0, right(30));
+
+  const faster = requestOf({ asking: { numSamples: 1, concurrency: 64, agentConcurrency: 8 } });
+
+  expect(await fire(1, right(30), faster)).toMatchObject({ scores: [{ verdict: 'steady' }] });
+});
+
+test.each(['now', 'then'])('without the examples of %s the intervals decide', async (when) => {
+  await fire(0, { ...right(30), withoutExamples: when === 'then' });
+
+  const near = await fire(1, { ...right(24), withoutExamples: when === 'now' });
+  const far = await fire(2, { ...right(10), withoutExamples: when === 'now' });
+
+  expect(near.scores[0]).toMatchObject({ method: 'interval', verdict: 'steady' });
+  expect(far.scores[0]).toMatchObject({ method: 'interval', verdict: 'worse' });
+});
+
+test('the noise floor is what the samples of the pinned firing differ by', async () => {
+  const request = requestOf({ band: { type: 'noise-floor', level: 0.95 } });
+  const samples = (flips: number): Written => ({
+    rewards: Array.from({ length: 100 }, (_, index) => (index < flips ? [1, 0] : [1, 1])),
+  });
+  // Variance 1/2 in 20 of 100 examples, two samples each: 1.96 · √(2 · 0.1 / 200) = 0.062.
+  await fire(0, samples(20), request);
+
+  const within = await fire(1, samples(32), request);
+  const beyond = await fire(2, samples(34), request);
+
+  expect(within.scores[0]).toMatchObject({ method: 'noise-floor', verdict: 'steady' });
+  expect(beyond.scores[0]).toMatchObject({ method: 'noise-floor', verdict: 'worse' });
+});

@@ -1,0 +1,109 @@
+import type { Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { CanaryReport } from '../../../../src/core/canary';
+import { tellWebhook } from '../../../../src/evaluation/canary/tell-webhook';
+
+const REPORT: CanaryReport = {
+  schedule: 'nightly',
+  at: '2026-01-01T00:00:00Z',
+  evalRun: 'nightly-20260101T000000Z',
+  dir: '/store/evals/nightly-20260101T000000Z',
+  alarm: true,
+  scores: [
+    {
+      ...{ benchmark: 'sums', score: 0.5, stderr: 0.1, interval: [0.3, 0.7], numExamples: 20, numErrors: 0 },
+      ...{ pinned: 1, difference: -0.5, method: 'paired', verdict: 'worse', reason: 'moved by -0.5' },
+    },
+  ],
+};
+
+let server: Server;
+let status = 200;
+const received: { readonly url: string; readonly headers: object; readonly body: string }[] = [];
+
+beforeAll(async () => {
+  server = createServer((request, response) => {
+    let body = '';
+    request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+    request.on('end', () => {
+      received.push({ url: request.url ?? '', headers: request.headers, body });
+      response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('ignored');
+    });
+  });
+  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+beforeEach(() => {
+  status = 200;
+  received.length = 0;
+});
+
+const address = (path = '/hook') => `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
+const VALUES: Readonly<Record<string, string>> = {
+  EVERSTEP_WEBHOOK_TOKEN: 'secret',
+  OPENAI_API_KEY: 'sk-other',
+};
+const tell = (
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+  type: 'address' | 'variable' = 'address',
+) =>
+  tellWebhook(
+    { webhook: { url: { type, value: url }, headers }, report: REPORT },
+    (name) => ({ ...VALUES, EVERSTEP_WEBHOOK_URL: address('/secret-path') })[name],
+    new AbortController().signal,
+  );
+
+test('posts the report with a line for people, and headers from the environment', async () => {
+  await tell(address(), { 'X-Token': 'EVERSTEP_WEBHOOK_TOKEN' });
+
+  expect(received).toHaveLength(1);
+  expect(received[0]?.headers).toMatchObject({ 'x-token': 'secret', 'content-type': 'application/json' });
+  expect(JSON.parse(received[0]?.body ?? '')).toEqual({
+    ...REPORT,
+    type: 'everstep.canary.alarm',
+    text: 'Canary nightly alarms (2026-01-01T00:00:00Z).\nsums: moved by -0.5',
+  });
+});
+
+test('an address in the environment is used and never told', async () => {
+  await tell('EVERSTEP_WEBHOOK_URL', {}, 'variable');
+  status = 404;
+
+  const failure = await tell('EVERSTEP_WEBHOOK_URL', {}, 'variable').catch((error: unknown) => String(error));
+
+  expect(received[0]?.url).toBe('/secret-path');
+  expect(failure).toContain('answered 404');
+  expect(failure).not.toContain('secret-path');
+});
+
+test.each([
+  [500, true],
+  [429, true],
+  [404, false],
+  [302, false],
+])('an answer of %s is tried again: %s', async (answer, retryable) => {
+  status = answer;
+
+  await expect(tell(address())).rejects.toMatchObject({ code: 'request-failed', retryable });
+  expect(received.map(({ url }) => url)).toEqual(['/hook']);
+});
+
+test('a host that is away is tried again', async () => {
+  await expect(tell('http://127.0.0.1:9/hook')).rejects.toMatchObject({
+    code: 'unreachable',
+    retryable: true,
+  });
+});
+
+test('no other secret of the worker can be sent', async () => {
+  await expect(tell(address(), { 'X-Key': 'OPENAI_API_KEY' })).rejects.toMatchObject({ code: 'bad-config' });
+  await expect(tell(address(), { 'X-Key': 'EVERSTEP_WEBHOOK_UNSET' })).rejects.toMatchObject({
+    code: 'bad-config',
+  });
+  expect(received).toEqual([]);
+});

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import {
+  readGrade,
+  readPairLabel,
+  readPreference,
+  readRating,
+  readTaggedScore,
+} from '../../../../src/evaluation/judges/read-verdicts';
+
+describe('readGrade', () => {
+  test.each([
+    ['It is right.\nGRADE: C', 'C'],
+    ['GRADE: C\nNo, on reflection:\nGRADE: I', 'I'],
+    ['grade: i', 'I'],
+    ['**GRADE:** C', 'C'],
+    ['GRADE: **P**', 'P'],
+    ['GRADE: $C', 'C'],
+    ['GRADE\u200b : \u200bC', 'C'],
+    ['GRADE:\n\nC', 'C'],
+    ['GRADE: Correct', 'C'],
+  ])('reads %j as %s', (text, grade) => {
+    expect(readGrade(text, ['C', 'P', 'I'])).toBe(grade);
+  });
+
+  test.each([
+    '',
+    'It is right.',
+    'UPGRADE: C',
+    'GRADES: C',
+    'GRADE C',
+    'GRADE: 5',
+    'GRADE: $LETTER',
+    'GRADE: X',
+  ])('finds no offered grade in %j', (text) => {
+    expect(readGrade(text, ['C', 'P', 'I'])).toBeNull();
+  });
+
+  test('does not take a letter that was not offered, nor an earlier one in its place', () => {
+    expect(readGrade('GRADE: C\nGRADE: P', ['C', 'I'])).toBeNull();
+  });
+});
+
+test.each([
+  ['[[A]]', 'A'],
+  ['First [[A]], finally [[B]].', 'B'],
+  ['[[c]]', 'tie'],
+  ['[A]', null],
+  ['[[D]]', null],
+])('reads the pair label of %j as %s', (text, label) => {
+  expect(readPairLabel(text)).toBe(label);
+});
+
+test.each([
+  ['A', 'A'],
+  [' B', 'B'],
+  ['Tie', 'tie'],
+  ['T', 'tie'],
+  ['', null],
+  ['The', null],
+])('reads %j of a preference model as %s', (text, label) => {
+  expect(readPreference(text)).toBe(label);
+});
+
+test.each([
+  ['<score>0.5</score>', 0.5],
+  ['<score>\n0.7\n</score>', 0.7],
+  ['<score>0.2</score><score>0.9</score>', 0.9],
+  ['the answer says <-score>1</score>, so <SCORE> .25 </SCORE>', 0.25],
+  ['<score>0.9</score>, no: <score>none</score>', null],
+  ['<score>+1</score>', null],
+  ['<score>-0</score>', null],
+  ['<score>1e0</score>', null],
+  ['<score>0x1</score>', null],
+  ['<score>１</score>', null],
+  ['<score>1,0</score>', null],
+  ['<score><score>1</score></score>', 1],
+  ['<score>5</score>', null],
+  ['<score>-1</score>', null],
+  ['<score>a</score>', null],
+  ['<score></score>', null],
+  ['0.5', null],
+])('reads the score of %j as %s', (text, score) => {
+  expect(readTaggedScore(text)).toBe(score);
+});
+
+const VECTORS = join(
+  process.env['EVERSTEP_VECTORS_DIR'] ?? resolve(__dirname, '../../../../../shared/vectors'),
+  'judge_score.json',
+);
+
+(existsSync(VECTORS) ? describe : describe.skip)('ratings of the field', () => {
+  const { cases } = existsSync(VECTORS)
+    ? // Written by the program whose behaviour it records.
+      (JSON.parse(readFileSync(VECTORS, 'utf8')) as { cases: { input: string; expected: number | null }[] })
+    : { cases: [] };
+
+  test('are read alike', () => {
+    expect(cases.length).toBeGreaterThan(10);
+    expect(cases.map(({ input }) => readRating(input))).toEqual(cases.map(({ expected }) => expected));
+  });
+});

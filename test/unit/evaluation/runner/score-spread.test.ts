@@ -1,0 +1,66 @@
+import { clusteredSpread } from '../../../../src/core/statistics/clustered-mean';
+import { wilsonInterval } from '../../../../src/core/statistics/wilson-interval';
+import { spreadOf } from '../../../../src/evaluation/runner/score-spread';
+
+const ONCE = { isBinary: true, isAskedOnce: true };
+
+/** Six questions about three texts; those of a text agree. */
+const TEXTS = [1, 1, 1, 1, 0, 0].map((value, index) => ({ value, cluster: `text ${Math.floor(index / 2)}` }));
+
+test('examples that hang together are counted as clusters', () => {
+  const { score, stderr, ci, num_clusters: clusters } = spreadOf(TEXTS, ONCE);
+  const apart = spreadOf(
+    TEXTS.map(({ value }) => ({ value, cluster: null })),
+    ONCE,
+  );
+
+  expect(score).toBeCloseTo(2 / 3, 12);
+  expect(clusters).toBe(3);
+  // Residuals by text: 2/3, 2/3, -4/3; √(24/9) ÷ 6 · √(3/2).
+  expect(stderr).toBeCloseTo(1 / 3, 12);
+  expect(ci?.[0]).toBeCloseTo(2 / 3 - 1.959964 / 3, 5);
+  expect(ci?.[1]).toBe(1);
+  expect(apart.stderr).toBeCloseTo(Math.sqrt(4 / 15 / 6), 12);
+  expect(apart).not.toHaveProperty('num_clusters');
+});
+
+test('an example without a cluster is its own, whatever it is called', () => {
+  const mixed = [...TEXTS, { value: 1, cluster: null }, { value: 0, cluster: 'example 6' }];
+
+  expect(clusteredSpread(mixed)?.clusterCount).toBe(5);
+});
+
+test('a cluster an example, and one cluster of all, are no clusters', () => {
+  const all = TEXTS.map(({ value }) => ({ value, cluster: 'one' }));
+  const each = TEXTS.map(({ value }, index) => ({ value, cluster: `${index}` }));
+
+  expect(clusteredSpread(all)).toBeNull();
+  expect(clusteredSpread(each)).toBeNull();
+  expect(spreadOf(each, ONCE)).toEqual(spreadOf(all, ONCE));
+});
+
+test('without clusters right or wrong has the interval of Wilson, a score in between that of its error', () => {
+  const partly = [0.5, 1, 0].map((value) => ({ value, cluster: null }));
+
+  expect(spreadOf([{ value: 1, cluster: null }], ONCE).ci?.[0]).toBeCloseTo(0.2065, 3);
+  expect(spreadOf(partly, { isBinary: false, isAskedOnce: true }).ci).toEqual([
+    expect.closeTo(0.5 - 1.959964 * (0.5 / Math.sqrt(3)), 5) as number,
+    expect.closeTo(0.5 + 1.959964 * (0.5 / Math.sqrt(3)), 5) as number,
+  ]);
+  expect(spreadOf([], ONCE)).toMatchObject({ score: 0, stderr: null });
+});
+
+test('none right in several samples of eight examples is not certain', () => {
+  const none = Array.from({ length: 8 }, () => ({ value: 0, cluster: null }));
+
+  const { score, stderr, ci } = spreadOf(none, { isBinary: true, isAskedOnce: false });
+
+  expect({ score, stderr }).toEqual({ score: 0, stderr: 0 });
+  expect(ci).toEqual(wilsonInterval(0, 8));
+});
+
+test('clusters that all agree are their own trials', () => {
+  const agreeing = TEXTS.map(({ cluster }) => ({ value: 1, cluster }));
+
+  expect(spreadOf(agreeing, ONCE)).toMatchObject({ num_clusters: 3, ci: wilsonInterval(3, 3) });
+});

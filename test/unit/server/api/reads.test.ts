@@ -1,0 +1,248 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import type { z } from 'zod';
+import { ErrorBody } from '../../../../src/server/http/error-body';
+import { writeBenchmark } from '../../../../src/stores/eval-store';
+import type { TestServer } from '../serving';
+import { startServer, writeRun } from '../serving';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+  const { store } = server;
+  await writeRun(store, 'done', { status: 'completed', step: 30, closedAt: '2026-01-02T04:00:00.000Z' });
+  await writeRun(store, 'open', { startedAt: '2026-01-03T00:00:00.000Z' });
+  const metrics = await store.openJournal('done', 'metrics', { epoch: 1 });
+  for (let step = 1; step <= 30; step++) metrics.append({ step, 'train/nll': 1 / step, 'optim/lr': 0.1 });
+  await metrics.close();
+  const scores = await store.openJournal('done', 'scores', { epoch: 1 });
+  scores.append({
+    ...{ step: 10, schedule: 'evaluators', evaluator: 'test', metric: 'nll', key: 'test/nll' },
+    ...{ value: 0.5, stderr: 0.1, n: 3, higherIsBetter: false, at: '2026-01-02T03:30:00.000Z' },
+  });
+  await scores.close();
+  const checkpoints = await store.openJournal('done', 'checkpoints', { epoch: 1 });
+  checkpoints.append({
+    ...{ name: '000010', step: 10, batch: 10, epoch: 0, final: false, elapsed_tokens: 5 },
+    ...{ state_path: 'tinker://m/weights/000010', sampler_path: 'tinker://m/sampler_weights/000010' },
+    ...{ lineage: 0, incarnation: 0 },
+  });
+  await checkpoints.close();
+  await writeEval(path.join(store.root, 'evals', 'scored'), 5);
+  await writeEval(path.join(store.root, 'runs', 'done', 'evals', '10'), 2);
+});
+
+afterAll(async () => {
+  await server.close();
+});
+
+async function writeEval(folder: string, count: number): Promise<void> {
+  const trajectories = Array.from({ length: count }, (_, idx) => ({
+    ...{ idx, benchmark: 'arithmetic', example_id: `e${idx}`, reward: idx % 2, metrics: {}, logs: {} },
+    turns: [
+      { role: 'assistant' as const, content: '<script>alert(1)</script>', token_count: 1, metadata: {} },
+    ],
+    ...{ error: idx === 4 ? 'sandbox died' : null, time_seconds: 0 },
+  }));
+  await writeBenchmark(
+    path.join(folder, 'arithmetic'),
+    {
+      ...{ name: 'arithmetic', score: 0.4, stderr: 0.1, ci: [0.2, 0.6], score_completed: 0.5 },
+      ...{ num_examples: count, num_completed: count, num_correct: 2, num_errors: 1, num_truncated: 0 },
+      ...{ metrics: {}, time_seconds: 1, pass_at_k: {} },
+      identity: {
+        ...{ benchmarkVersion: 1, dataHash: '', promptHash: '', graderVersion: '', sampling: {} },
+        ...{ model: 'everstep/tiny', checkpoint: '' },
+      },
+    },
+    trajectories,
+  );
+}
+
+/** The answer, checked against what the route promises. */
+async function get<Answer>(address: string): Promise<Answer> {
+  const reply = await fetch(`${server.url}${address}`);
+  const body: unknown = await reply.json();
+  expect({ status: reply.status, body }).toMatchObject({ status: 200 });
+  expect(schemaOf(address).safeParse(body)).toMatchObject({ success: true });
+  return body as Answer;
+}
+
+function schemaOf(address: string): z.ZodType {
+  const [pathname = ''] = address.split('?', 1);
+  const fitting = server.specs.filter(
+    ({ method, path: route }) =>
+      method === 'GET' && new RegExp(`^${route.replace(/\{\w+\}/g, '[^/]+')}$`).test(pathname),
+  );
+  const schema = fitting[0]?.answers[200]?.schema;
+  if (!schema) throw new Error(`no schema for ${address}`);
+  return schema;
+}
+
+async function refusal(address: string, init?: RequestInit) {
+  const reply = await fetch(`${server.url}${address}`, init);
+  return { status: reply.status, ...ErrorBody.parse(await reply.json()).error };
+}
+
+test('lists runs with what filters leave', async () => {
+  const all = await get<{ runs: { run: string }[]; temporal: object }>('/api/v1/runs');
+  const closed = await get<{ runs: { run: string }[] }>('/api/v1/runs?status=completed&kind=sft');
+  const newest = await get<{ runs: { run: string }[]; matchCount: number }>('/api/v1/runs?limit=1');
+
+  expect(all.runs.map(({ run }) => run)).toEqual(['open', 'done']);
+  expect(all.temporal).toMatchObject({ isReachable: false });
+  expect(closed.runs.map(({ run }) => run)).toEqual(['done']);
+  expect(newest).toMatchObject({ runs: [{ run: 'open' }], matchCount: 2 });
+});
+
+test('refuses a kind of run that there is not, and names those there are', async () => {
+  expect(await refusal('/api/v1/runs?kind=foo')).toMatchObject({
+    status: 400,
+    param: 'kind',
+    message: expect.stringMatching(/sft.*rl/) as string,
+  });
+});
+
+test('says where a run stands, and that the store alone said so', async () => {
+  const answer = await get('/api/v1/runs/open');
+
+  expect(answer).toMatchObject({
+    run: { run: 'open', status: 'running', source: 'store' },
+    latestMetrics: null,
+    best: null,
+    temporal: { isReachable: false, note: expect.stringContaining('npx everstep dev') as string },
+  });
+});
+
+test.each(['scores', 'checkpoints', 'evaluations', 'controls', 'timeline', 'metrics'])(
+  'gives the %s of a run as they are described',
+  async (what) => {
+    const answer = await get<Record<string, unknown[]>>(`/api/v1/runs/done/${what}`);
+
+    expect(answer['run']).toBe('done');
+    expect(Array.isArray(answer[what])).toBe(true);
+    if (what !== 'controls') expect(answer[what]?.length).toBeGreaterThan(0);
+  },
+);
+
+test.each(['__proto__', 'constructor', 'toString'])('%s is no metric', async (name) => {
+  const { metrics } = await get<{ metrics: object[] }>(`/api/v1/runs/done/metrics?last=1&metrics=${name}`);
+
+  expect(metrics).toEqual([{ step: 30 }]);
+});
+
+test('gives a range of metrics, thinned out, and only those that were named', async () => {
+  const { metrics } = await get<{ metrics: { step: number }[] }>(
+    '/api/v1/runs/done/metrics?from=11&to=30&points=3&metrics=train/nll',
+  );
+
+  expect(metrics).toHaveLength(3);
+  expect(metrics[0]).toEqual({ step: 11, 'train/nll': 1 / 11 });
+  expect(metrics.at(-1)?.step).toBe(30);
+});
+
+test('lists eval runs and shows the results of one, also of a run at a step', async () => {
+  const { evals } = await get<{ evals: { run: string }[] }>('/api/v1/evals');
+  const shown = await get<{ benchmarks: { score: number }[] }>('/api/v1/evals/scored');
+  const atStep = await get<{ benchmarks: object[] }>('/api/v1/evals/done@10');
+
+  expect(evals.map(({ run }) => run)).toEqual(['scored']);
+  expect(shown.benchmarks).toMatchObject([{ name: 'arithmetic', score: 0.4, num_examples: 5 }]);
+  expect(atStep.benchmarks).toHaveLength(1);
+});
+
+test('gives trajectories a page at a time, each once, and those that were asked for', async () => {
+  interface Page {
+    trajectories: { example_id: string }[];
+    nextOffset: number | null;
+  }
+  const base = '/api/v1/evals/scored/arithmetic/trajectories';
+  const seen: string[] = [];
+  for (let offset: number | null = 0; offset !== null;) {
+    const page: Page = await get<Page>(`${base}?limit=2&offset=${offset}`);
+    seen.push(...page.trajectories.map(({ example_id }) => example_id));
+    offset = page.nextOffset;
+  }
+
+  expect(seen).toEqual(['e0', 'e1', 'e2', 'e3', 'e4']);
+  const ids = async (query: string) =>
+    (await get<Page>(`${base}?${query}`)).trajectories.map((row) => row.example_id);
+  expect(await ids('only=errors')).toEqual(['e4']);
+  expect(await ids('only=correct')).toEqual(['e1', 'e3']);
+  expect(await ids('example=e2')).toEqual(['e2']);
+});
+
+test('what a model wrote travels as JSON, which no browser takes for a page', async () => {
+  const reply = await fetch(`${server.url}/api/v1/evals/scored/arithmetic/trajectories`);
+
+  expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
+});
+
+test.each([
+  ['/api/v1/runs/none', 404],
+  ['/api/v1/runs/none/scores', 404],
+  ['/api/v1/runs/none/events', 404],
+  ['/api/v1/evals/none', 404],
+  ['/api/v1/evals/done@99', 404],
+  ['/api/v1/evals/scored/none/trajectories', 404],
+  ['/api/v1/runs/..%2f..%2fetc', 400],
+  ['/api/v1/runs/%2e%2e', 404],
+  ['/api/v1/evals/..', 404],
+  ['/api/v1/evals/..%2f..', 400],
+  ['/api/v1/evals/src', 404],
+  ['/api/v1/evals/scored/..%2fsecret/trajectories', 400],
+  ['/api/v1/runs?status=wat', 400],
+  ['/api/v1/runs?limit=0', 400],
+  ['/api/v1/runs?wat=1', 400],
+  ['/api/v1/runs/done/metrics?from=x', 400],
+  ['/api/v1/runs/done/events?lastEventId=x', 400],
+  ['/nothing', 404],
+])('refuses %s with %i', async (address, status) => {
+  expect(await refusal(address)).toMatchObject({ status });
+});
+
+describe('changes', () => {
+  const post = (address: string, body: string) =>
+    refusal(address, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+
+  test.each(['pause', 'resume', 'stop', 'cancel', 'set', 'eval', 'promote', 'budget'])(
+    '%s needs the server, and says so when it is away',
+    async (change) => {
+      const body = { set: { learningRate: { value: 1 } }, promote: { checkpoint: 1 } };
+
+      const answer = await post(
+        `/api/v1/runs/open/${change}`,
+        JSON.stringify(change in body ? body[change as keyof typeof body] : {}),
+      );
+
+      expect(answer).toMatchObject({ status: 503, code: 'temporal-unavailable' });
+    },
+  );
+
+  test('the client is told when to come back', async () => {
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' };
+
+    const reply = await fetch(`${server.url}/api/v1/runs/open/stop`, init);
+
+    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['{"atStep": "soon"}', 422],
+    ['{"wat": 1}', 422],
+    ['[]', 422],
+    ['{"atStep": NaN}', 400],
+    ['', 400],
+  ])('%s is refused with %i', async (body, status) => {
+    expect(await post('/api/v1/runs/open/stop', body)).toMatchObject({ status });
+  });
+
+  test('a link that leaves the store is followed by nobody', async () => {
+    mkdirSync(path.join(server.store.root, 'secret'), { recursive: true });
+    writeFileSync(path.join(server.store.root, 'secret', 'result.json'), '{"score":1}');
+
+    expect(await refusal('/api/v1/evals/%2e%2e%2fsecret')).toMatchObject({ status: 400 });
+  });
+});

@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { listBenchmarks, locateResults } from '../../../src/stores/eval-places';
+
+let store: string;
+
+beforeEach(() => {
+  store = mkdtempSync(join(tmpdir(), 'everstep-places-'));
+});
+
+afterEach(() => {
+  rmSync(store, { recursive: true, force: true });
+});
+
+function put(...parts: readonly string[]): void {
+  const folder = join(store, ...parts);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'result.json'), '{}');
+}
+
+test('finds an eval run, a run at a step, and the last step with a result', async () => {
+  put('evals', 'base-eval', 'gsm8k');
+  put('runs', 'sft', 'evals', '0', 'gsm8k');
+  put('runs', 'sft', 'evals', '9', 'gsm8k');
+  put('runs', 'sft', 'evals', '10', 'gsm8k');
+  mkdirSync(join(store, 'runs', 'sft', 'evals', '20', 'test'), { recursive: true });
+
+  const folderOf = async (text: string) => (await locateResults(text, store)).folder;
+
+  expect(await folderOf('base-eval')).toBe(join(store, 'evals', 'base-eval'));
+  expect(await folderOf('sft@0')).toBe(join(store, 'runs', 'sft', 'evals', '0'));
+  expect(await folderOf('sft@009')).toBe(join(store, 'runs', 'sft', 'evals', '9'));
+  expect(await folderOf('sft')).toBe(join(store, 'runs', 'sft', 'evals', '10'));
+});
+
+test('finds folders, and the folder of one benchmark', async () => {
+  put('evals', 'x', 'gsm8k');
+  const folder = join(store, 'evals', 'x');
+
+  expect(await locateResults(folder, null)).toEqual({ label: folder, folder, benchmark: null });
+  expect(await locateResults(join(folder, 'gsm8k'), store)).toMatchObject({ folder, benchmark: 'gsm8k' });
+});
+
+test('refuses a name that means an eval run and a training run', async () => {
+  put('evals', 'x', 'gsm8k');
+  put('runs', 'x', 'evals', '0', 'gsm8k');
+
+  await expect(locateResults('x', store)).rejects.toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('x@STEP') as string,
+  });
+  expect((await locateResults('x@0', store)).folder).toBe(join(store, 'runs', 'x', 'evals', '0'));
+});
+
+test.each([
+  ['nope', /no folder nope, and no eval run or training run of that name/],
+  ['sft@7', /no evaluation at step 7\. Evaluated: 0, 10/],
+  ['sft@last', /names no step/],
+  ['fresh', /no finished benchmark at any step/],
+  ['a b', /no folder a b/],
+  ['..@1', /no folder/],
+])('refuses %s with a remedy', async (text, message) => {
+  put('runs', 'sft', 'evals', '0', 'gsm8k');
+  put('runs', 'sft', 'evals', '10', 'gsm8k');
+  mkdirSync(join(store, 'runs', 'fresh'));
+
+  await expect(locateResults(text, store)).rejects.toThrow(message);
+});
+
+test('says that a file is no folder, and that a bucket is not read', async () => {
+  writeFileSync(join(store, 'result.json'), '{}');
+
+  await expect(locateResults(join(store, 'result.json'), store)).rejects.toThrow(/is a file/);
+  await expect(locateResults('run', 's3://bucket/x')).rejects.toThrow(/s3:\/\/bucket\/x cannot be read/);
+});
+
+test('tells finished benchmarks from those under way, and both from other folders', async () => {
+  put('e', 'gsm8k');
+  put('e', 'arithmetic');
+  put('e', '.hidden');
+  mkdirSync(join(store, 'e', 'ifeval', 'journal'), { recursive: true });
+  mkdirSync(join(store, 'e', 'logs'));
+  mkdirSync(join(store, 'e', 'test', 'journal'), { recursive: true });
+  writeFileSync(join(store, 'e', 'test', 'cell.json'), '{}');
+
+  expect(await listBenchmarks(join(store, 'e'))).toEqual({
+    finished: ['arithmetic', 'gsm8k'],
+    unfinished: ['ifeval'],
+  });
+  expect(await listBenchmarks(join(store, 'nope'))).toEqual({ finished: [], unfinished: [] });
+});
+
+function putEval(name: string, checkpoint: string, { isFinished = true } = {}): string {
+  const folder = join(store, 'evals', name);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'metadata.json'), JSON.stringify({ run_id: name, checkpoint_name: checkpoint }));
+  if (isFinished) put('evals', name, 'gsm8k');
+  return folder;
+}
+
+test('finds what one eval run gave of a step that the run itself did not evaluate', async () => {
+  put('runs', 'sft', 'evals', '0', 'gsm8k');
+  const folder = putEval('sft-5-ab', 'sft@5');
+  putEval('sft-5-begun', 'sft@5', { isFinished: false });
+  putEval('sft-0-ab', 'sft@0');
+
+  expect(await locateResults('sft@5', store)).toEqual({ label: 'sft@5', folder, benchmark: null });
+  expect((await locateResults('sft@0', store)).folder).toBe(join(store, 'runs', 'sft', 'evals', '0'));
+});
+
+test('finds an eval run of a checkpoint whose run is gone, and refuses to choose among several', async () => {
+  const folder = putEval('one', 'gone@5');
+  expect((await locateResults('gone@5', store)).folder).toBe(folder);
+
+  putEval('two', 'gone@5');
+  await expect(locateResults('gone@5', store)).rejects.toThrow(
+    'several eval runs: one, two. Name one of them',
+  );
+});

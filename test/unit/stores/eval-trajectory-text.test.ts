@@ -1,0 +1,52 @@
+import type { StoredTrajectory } from '../../../src/stores/eval-store';
+import { printTrajectory } from '../../../src/stores/eval-trajectory-text';
+
+const TRAJECTORY: StoredTrajectory = {
+  idx: 0,
+  benchmark: 'gsm8k',
+  example_id: 'gsm8k_1',
+  sample_index: 2,
+  turns: [
+    { role: 'user', content: 'one\ntwo\u001b[2J', token_count: 3, metadata: {} },
+    { role: 'assistant', content: '🙂'.repeat(600), token_count: 9, metadata: {} },
+  ],
+  reward: 0,
+  metrics: {},
+  logs: { target: '4' },
+  error: 'timeout\u0007',
+  time_seconds: 1.25,
+};
+
+function printed(options: { maxCharacters?: number } = {}): string[] {
+  const lines: string[] = [];
+  printTrajectory(TRAJECTORY, { ...options, write: (line) => lines.push(line) });
+  return lines;
+}
+
+test('prints the first 500 characters of each turn and counts the rest', () => {
+  expect(printed()).toEqual([
+    'gsm8k gsm8k_1 sample 2: reward 0, 1.3 s',
+    '  [user, 3 tokens]',
+    '    one',
+    String.raw`    two\x1b[2J`,
+    '  [assistant, 9 tokens]',
+    `    ${'🙂'.repeat(500)}`,
+    '    … 100 more characters',
+    String.raw`    error: timeout\x07`,
+    '    logs: {"target":"4"}',
+  ]);
+});
+
+test('prints as much as asked', () => {
+  expect(printed({ maxCharacters: 1000 })).toContain(`    ${'🙂'.repeat(600)}`);
+  expect(printed({ maxCharacters: 2 })).toContain('    on');
+});
+
+test('prints to standard output unless told', () => {
+  const write = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
+
+  printTrajectory({ ...TRAJECTORY, turns: [] });
+
+  expect(write).toHaveBeenCalledWith('gsm8k gsm8k_1 sample 2: reward 0, 1.3 s\n');
+  write.mockRestore();
+});

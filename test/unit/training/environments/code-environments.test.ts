@@ -1,0 +1,177 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EnvironmentConfig } from '../../../../src/config/environment-config';
+import { DomainError } from '../../../../src/core/errors';
+import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
+import type * as sandboxModule from '../../../../src/sandboxes/process-sandboxes';
+import { processSandboxes } from '../../../../src/sandboxes/process-sandboxes';
+import { buildEnvironments } from '../../../../src/training/environments/build-environments';
+import type * as codeModule from '../../../../src/training/environments/code-environments';
+import type { TrainingStep } from '../../../../src/training/environments/environment-dataset';
+
+jest.setTimeout(60_000);
+
+const ROWS = [
+  { prompt: 'Add one.', test_list: ['assert f(1) == 2', 'assert f(5) == 6'] },
+  { prompt: 'def two():\n    """ 2 """\n', entry_point: 'two', test: 'def check(c):\n    assert c() == 2\n' },
+  { prompt: 'Echo.', input_output: JSON.stringify({ inputs: ['a\n', 'b\n'], outputs: ['a', 'b'] }) },
+];
+const { signal } = new AbortController();
+
+let folder: string;
+let path: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'code-environments-'));
+  path = join(folder, 'rows.jsonl');
+  writeFileSync(path, ROWS.map((row) => `${JSON.stringify(row)}\n`).join(''));
+});
+
+afterEach(async () => {
+  processSandboxes.choose('auto');
+  await processSandboxes.close();
+});
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function build(more: object = {}) {
+  const config = EnvironmentConfig.parse({ type: 'code', path, testSize: 0, ...more });
+  return buildEnvironments(config, {
+    plugins: NO_PLUGINS,
+    seed: 0,
+    readBenchmarkRows: () => Promise.reject(new Error('nothing is read from elsewhere')),
+  });
+}
+
+/** The reply to the problem whose question has a text in it. */
+async function reply(question: string, content: string, more: object = {}): Promise<TrainingStep> {
+  const dataset = await build(more);
+  for (let index = 0; index < dataset.length; index++) {
+    const environment = dataset.groupAt(index).make(0);
+    const { messages } = await environment.initialObservation();
+    if (!JSON.stringify(messages).includes(question)) continue;
+    return environment.step(
+      { role: 'assistant', content },
+      { stopReason: 'stop', isMalformed: false, signal },
+    );
+  }
+  throw new Error(`nothing asks for ${question}`);
+}
+
+const fenced = (code: string) => `Here:\n\`\`\`python\n${code}\n\`\`\``;
+
+test.each([
+  ['assertions', 'Add one', 'def f(n):\n    return n + 1'],
+  ['the check of a function', 'def two', 'def two():\n    return 2'],
+  ['inputs and outputs', 'Echo', 'print(input())'],
+])('a program that passes its tests, here %s, is worth 1', async (_, question, code) => {
+  expect(await reply(question, fenced(code))).toMatchObject({
+    reward: 1,
+    isDone: true,
+    metrics: { correct: 1, format: 1, tests_passed: 1, limit_exceeded: 0 },
+  });
+});
+
+test('passing some of the tests is worth nothing, or the share of them', async () => {
+  const half = fenced('def f(n):\n    return 2');
+
+  expect(await reply('Add one', half)).toMatchObject({ reward: 0, metrics: { tests_passed: 0.5 } });
+  expect(await reply('Add one', half, { reward: 'fraction' })).toMatchObject({ reward: 0.5 });
+});
+
+test('a reply without a code block costs the format penalty, and is not run', async () => {
+  expect(await reply('Add one', 'def f(n): return n + 1', { formatPenalty: 0.25 })).toMatchObject({
+    reward: -0.25,
+    metrics: { correct: 0, format: 0 },
+    answer: null,
+  });
+});
+
+test('where the code block is optional, a reply is code as a whole', async () => {
+  const step = await reply('Add one', 'def f(n):\n    return n + 1', { codeBlock: 'optional' });
+
+  expect(step).toMatchObject({ reward: 1, metrics: { format: 1 } });
+});
+
+test('a program that exceeds a limit is worth 0, with the limit named', async () => {
+  const step = await reply(
+    'Add one',
+    fenced('def f(n):\n    return len([b"x" * 10 ** 8] * 1 + [bytearray(10 ** 10)])'),
+  );
+
+  expect(step).toMatchObject({ reward: 0, metrics: { limit_exceeded: 1 } });
+  expect(step.logs?.['explanation']).toContain('memory');
+});
+
+test('a sandbox that is lost again and again is tried again, and no verdict', async () => {
+  let openCount = 0;
+  const lost = () => Promise.reject(new DomainError('sandbox-lost', 'gone', { retryable: true }));
+  const file = join(folder, 'fragile.js');
+  processSandboxes.bring({
+    file,
+    factory: () => {
+      openCount += 1;
+      const isLost = openCount <= 4;
+      let word = '';
+      return {
+        kind: 'fragile',
+        exec: (_, { stdin = '' } = {}) => {
+          word = stdin.trim();
+          if (isLost) return lost();
+          const stdout = `${word}${JSON.stringify({ passed: 2, failure: null })}`;
+          const result = { exitCode: 0, stdout, stderr: '', limit: null, seconds: 0 };
+          return Promise.resolve({ ...result, isStdoutCut: false, isStderrCut: false });
+        },
+        writeFile: () => Promise.resolve(),
+        readFile: () => Promise.resolve(new Uint8Array()),
+        close: () => Promise.resolve(),
+      };
+    },
+  });
+
+  const step = await reply('Add one', fenced('def f(n):\n    return n + 1'));
+
+  expect(step).toMatchObject({ reward: 1 });
+  expect(openCount).toBeGreaterThan(4);
+});
+
+test('a run is refused where the sandbox that is asked for is not there, with the remedy', async () => {
+  await jest.isolateModulesAsync(async () => {
+    // Modules of their own: a plug-in's sandboxes of this process go before all others.
+    const fresh = jest.requireActual<typeof sandboxModule>('../../../../src/sandboxes/process-sandboxes');
+    const own = jest.requireActual<typeof codeModule>(
+      '../../../../src/training/environments/code-environments',
+    );
+    fresh.processSandboxes.choose('docker');
+    const building = own.codeEnvironments({ path, reward: 'all', codeBlock: 'required', testSize: 0 }, () =>
+      Promise.reject(new Error('nothing is read')),
+    );
+
+    await expect(building).rejects.toThrow(
+      /EVERSTEP_SANDBOX=docker: no docker: .*(install|start|pull).*auto/,
+    );
+  });
+});
+
+test('a file that is not there is refused by its key', async () => {
+  await expect(build({ path: join(folder, 'nofile.jsonl') })).rejects.toMatchObject({
+    code: 'bad-dataset',
+    retryable: false,
+    message: expect.stringMatching(
+      /^environment\.path: file ".*nofile\.jsonl" cannot be read: it does not exist\. .*folder of the config file/,
+    ) as unknown,
+  });
+});
+
+test('rows that are neither here nor on the hub may be given as a file', async () => {
+  const away = new DomainError('unreachable', 'MBPP is away.', { retryable: true });
+  const config = EnvironmentConfig.parse({ type: 'code' });
+  const sources = { plugins: NO_PLUGINS, seed: 0, readBenchmarkRows: () => Promise.reject(away) };
+  await expect(buildEnvironments(config, sources)).rejects.toMatchObject({
+    ...{ code: 'unreachable', retryable: true },
+    message: 'MBPP is away. Or name a file of your own under environment.path.',
+  });
+});

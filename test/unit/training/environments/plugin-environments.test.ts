@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadPlugins, NO_PLUGINS } from '../../../../src/evaluation/plugins';
+import { totalReward } from '../../../../src/core/reinforcement/rollout';
+import { pluginEnvironments } from '../../../../src/training/environments/plugin-environments';
+import { sampleGroup } from '../../../../src/training/rollouts/sample-group';
+import { scriptedPolicy, siteWith } from '../rollouts/scripted-policy';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-plugin-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function plugins(source: string) {
+  const file = join(folder, 'everstep.config.ts');
+  writeFileSync(file, source);
+  return loadPlugins(file);
+}
+
+const ECHO = `
+export const environments = {
+  echo: ({ count = 4 }: { count?: number }) => ({
+    problems: () => Array.from({ length: count }, (_, index) => ({ word: 'w' + index })),
+    tags: ({ word }: { word: string }) => ['echo', word],
+    make: ({ word }: { word: string }) => ({
+      initialObservation: () => ({ messages: [{ role: 'user', content: 'say ' + word }] }),
+      step: ({ content }: { content: string }) => ({
+        reward: Number(content === word), isDone: true, nextMessages: [],
+      }),
+    }),
+    rewards: (played: readonly unknown[]) => played.map((_, index) => ({ reward: index })),
+  }),
+  broken: { problems: [1, 2] },
+  empty: { problems: [1], make: () => 7 },
+};`;
+
+const config = { environment: 'echo', options: { count: 6 }, testSize: 2 };
+
+test('an environment of a plug-in file in TypeScript is played, with its options, tags and group rewards', async () => {
+  const dataset = await pluginEnvironments(await plugins(ECHO), config);
+
+  expect([dataset.length, dataset.test?.length]).toEqual([4, 2]);
+  const group = dataset.groupAt(0);
+  const word = group.tags[1] ?? '';
+  const sampled = await sampleGroup(
+    siteWith(scriptedPolicy(() => `${word}<|end|>`)),
+    { group, groupSize: 3, seeds: () => 0, policyVersion: 0 },
+    { signal: new AbortController().signal },
+  );
+  expect(sampled.rollouts.map(totalReward)).toEqual([1, 2, 3]);
+  expect(sampled.id).toMatch(/^echo_[0-9a-f]{12}$/);
+});
+
+test.each([
+  ['nope', /unknown environment "nope"\. .*everstep\.config\.ts has: echo, broken, empty\./],
+  ['broken', /environment "broken" make: must be a function/],
+])('refuses %s, saying what is wrong', async (environment, message) => {
+  const registry = await plugins(ECHO);
+
+  await expect(pluginEnvironments(registry, { ...config, environment })).rejects.toThrow(message);
+});
+
+test('what a plug-in makes that is no environment is refused when it is made', async () => {
+  const dataset = await pluginEnvironments(await plugins(ECHO), { ...config, environment: 'empty' });
+
+  expect(() => dataset.groupAt(0).make(0)).toThrow('environment "empty" make: must return an object');
+});
+
+test('says that no plug-in file is loaded', async () => {
+  await expect(pluginEnvironments(NO_PLUGINS, config)).rejects.toThrow('No plug-in file is loaded');
+});
+
+test.each([
+  ['its function', `() => { throw new Error('no luck'); }`],
+  ['its problems', `{ problems: () => Promise.reject(new Error('no luck')), make: () => 1 }`],
+])('what %s throws ends the run', async (_, source) => {
+  const registry = await plugins(`export const environments = { unlucky: ${source} };`);
+  const asked = { environment: 'unlucky', options: {}, testSize: 0 };
+  await expect(pluginEnvironments(registry, asked)).rejects.toMatchObject({
+    ...{ code: 'bad-plugin', retryable: false },
+    message: expect.stringMatching(
+      /^plug-in environment "unlucky" of .*config\.ts failed: no luck\./,
+    ) as unknown,
+  });
+});
+
+test('what its tags throw ends the run', async () => {
+  const source = `{ problems: [1], make: () => 1, tags: () => { throw new Error('no luck'); } }`;
+  const registry = await plugins(`export const environments = { unlucky: ${source} };`);
+  const dataset = await pluginEnvironments(registry, { environment: 'unlucky', options: {}, testSize: 0 });
+  expect(() => dataset.groupAt(0)).toThrow('plug-in environment "unlucky"');
+});

@@ -1,0 +1,121 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassageIndex } from '../../../../src/training/environments/search/passage-index';
+import { searchEnvironments } from '../../../../src/training/environments/search/search-environments';
+import { answerIn, isSameAnswer } from '../../../../src/training/environments/search/text-answer';
+import { evaluateEnvironments } from '../../../../src/training/rollouts/evaluate-environments';
+import { scriptedPolicy, siteWith } from '../rollouts/scripted-policy';
+
+const CORPUS = [
+  {
+    id: 'a',
+    title: 'Aldora',
+    text: 'Aldora is a town on the river Mern. Its bridge was built by Ines Falk.',
+  },
+  { id: 'b', title: 'Brusk', text: 'Brusk is a harbour. The lighthouse of Brusk was built in 1834.' },
+  { id: 'c', title: 'Mern', text: 'The Mern is a river that flows into the Grey Sea.' },
+];
+const QUESTIONS = [
+  { question: 'Who built the bridge of Aldora?', answer: 'Ines Falk', data_source: 'people' },
+  { question: 'When was the lighthouse of Brusk built?', answer: ['1834', 'in 1834'], data_source: 'years' },
+  {
+    question: 'Into which sea does the river of Aldora flow?',
+    golden_answers: ['Grey Sea'],
+    data_source: 'places',
+  },
+];
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-search-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(name: string, rows: readonly object[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+  return path;
+}
+
+function environments(over: Partial<Parameters<typeof searchEnvironments>[0]> = {}) {
+  return searchEnvironments({
+    corpus: write('corpus.jsonl', CORPUS),
+    questions: write('questions.jsonl', QUESTIONS),
+    resultCount: 1,
+    maxTurns: 4,
+    testSize: 0,
+    formatPenalty: 0.1,
+    ...over,
+  });
+}
+
+test('finds passages by their rare words, best first and the same every time', () => {
+  const index = new PassageIndex(CORPUS);
+
+  const found = index.search('Where does the river Mern flow?', 3).map(({ passage }) => passage.id);
+
+  expect(found).toEqual(['c', 'a', 'b']);
+  expect(index.search('zebra', 3)).toEqual([]);
+  expect(new PassageIndex([]).search('river', 3)).toEqual([]);
+});
+
+test.each([
+  ['I think.\nAnswer: The Grey Sea!', 'The Grey Sea!', true],
+  ['Answer: Red Sea\nNo: Answer: grey  sea', 'grey  sea', true],
+  ['The Grey Sea', null, false],
+  ['Answer: Red Sea', 'Red Sea', false],
+])('reads %j', (text, answer, isRight) => {
+  expect(answerIn(text)).toBe(answer);
+  expect(answer !== null && isSameAnswer(answer, ['Grey Sea'])).toBe(isRight);
+});
+
+/** Searches for the question, for the sea a second time, and answers with what it knows to look for; of the bridge wrongly. */
+const policy = scriptedPolicy((prompt) => {
+  const turn = prompt.split('<tool_response>').length;
+  const question = /user\n([^<]*)<\|im_end\|>/.exec(prompt)?.[1] ?? '';
+  const search = (query: string) =>
+    `<tool_call>\n{"name": "search", "arguments": {"query_list": ["${query}"]}}\n</tool_call><|im_end|>`;
+  if (turn === 1) return search(question);
+  if (turn === 2 && question.includes('sea')) return search('river Mern flows');
+  const answer = ['1834', 'Grey Sea'].find((each) => prompt.includes(each)) ?? 'unknown';
+  return `Answer: ${answer}<|im_end|>`;
+});
+
+test('a model that searches finds the answers, in several turns, and the offline evaluation counts them', async () => {
+  const dataset = await environments();
+  const site = siteWith(policy, { rendererName: 'qwen3_instruct', temperature: 0, contextLength: 8192 });
+
+  const { totals, metrics } = await evaluateEnvironments(
+    site,
+    { dataset, seed: 0, policyVersion: 0 },
+    { signal: new AbortController().signal },
+  );
+
+  expect(totals).toEqual({ total_samples: 3, total_correct: 2, accuracy: 2 / 3 });
+  expect(metrics).toMatchObject({
+    'test/env/years/correct': 1,
+    'test/env/all/format': 1,
+    'test/env/all/tool_calls': 1,
+    'test/env/places/turns_per_episode': 3,
+  });
+});
+
+test('keeps questions apart, and refuses rows that are none, naming the place', async () => {
+  const dataset = await environments({ testSize: 1 });
+
+  expect([dataset.length, dataset.test?.length]).toEqual([2, 1]);
+  const questions = write('bad.jsonl', [{ question: 'Who?' }]);
+  await expect(environments({ questions })).rejects.toThrow('bad.jsonl row 1: answer: is missing');
+  await expect(environments({ corpus: write('c.jsonl', [{ title: 'x' }]) })).rejects.toThrow(
+    'c.jsonl row 1: text',
+  );
+});
+
+test.each(['corpus', 'questions'])('refuses %s of a file that is not there, by its key', async (key) => {
+  await expect(environments({ [key]: '/nowhere/nofile.jsonl' })).rejects.toThrow(
+    `environment.${key}: file "/nowhere/nofile.jsonl" cannot be read: it does not exist.`,
+  );
+});

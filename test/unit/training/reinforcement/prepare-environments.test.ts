@@ -1,0 +1,64 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReinforcementConfig } from '../../../../src/config/reinforcement-config';
+import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
+import { prepareEnvironments } from '../../../../src/training/reinforcement/prepare-environments';
+import { tokenizer } from '../rollouts/scripted-policy';
+
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-prepare-'));
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function write(name: string, rows: readonly object[]): string {
+  const path = join(folder, name);
+  writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+  return path;
+}
+
+function search(): object {
+  return {
+    type: 'search',
+    corpus: write('corpus.jsonl', [{ title: 'Brusk', text: 'Brusk is a harbour.' }]),
+    questions: write('questions.jsonl', [{ question: 'What is Brusk?', answer: 'a harbour' }]),
+    testSize: 0,
+  };
+}
+
+function prepare(environment: object, renderer: string) {
+  const config = ReinforcementConfig.parse({ kind: 'rl', model: 'everstep/tiny', environment });
+  const access = {
+    readBenchmarkRows: () => Promise.reject(new Error('no benchmark is read here')),
+    loadPlugins: () => Promise.resolve(NO_PLUGINS),
+    tokenizerOf: () => Promise.resolve(tokenizer),
+  };
+  return prepareEnvironments(access, config, { renderer });
+}
+
+test('refuses tools that the prompt format cannot declare, with the remedy', async () => {
+  const refused = prepare(search(), 'everstep');
+
+  await expect(refused).rejects.toThrow(
+    /^environment: search gives the model tools \(search\)\. Renderer "everstep" has no tools\. Use /,
+  );
+});
+
+test('refuses them in a mixture, wherever they stand', async () => {
+  const parts = [
+    { name: 'sums', weight: 1, environment: { type: 'arithmetic' } },
+    { name: 'looked-up', weight: 1, environment: search() },
+  ];
+
+  await expect(prepare({ type: 'mixture', parts }, 'everstep')).rejects.toMatchObject({ code: 'bad-config' });
+});
+
+test('takes them where the format has tools, and environments without any everywhere', async () => {
+  expect(await prepare(search(), 'qwen3')).toMatchObject({ data: { trainCount: 1 } });
+  expect(await prepare({ type: 'arithmetic' }, 'everstep')).toMatchObject({ data: { source: 'arithmetic' } });
+});

@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ReinforcementConfig } from '../../../../src/config/reinforcement-config';
+import { pluginEnvironments } from '../../../../src/training/environments/plugin-environments';
+import { evaluateTestSet } from '../../../../src/training/reinforcement/test-set';
+import { scriptedPolicy, siteWith, tokenizer } from '../rollouts/scripted-policy';
+
+const CONFIG = ReinforcementConfig.parse({
+  kind: 'rl',
+  model: 'everstep/tiny',
+  environment: { type: 'arithmetic' },
+});
+
+const tagged = {
+  problems: ['a', 'b', 'c'],
+  testProblems: ['a', 'b', 'c'],
+  tags: (problem: unknown) => ['all_of_them', problem === 'a' ? 'rare' : 'often'],
+  make: () => ({
+    initialObservation: () => ({ messages: [{ role: 'user', content: 'say x' }] }),
+    step: () => ({ reward: 1, isDone: true, nextMessages: [] }),
+  }),
+};
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-test-set-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+test('a row of a tag counts the rollouts of the tag, a row of all the rollouts of all', async () => {
+  const plugins = { file: 'everstep.config.ts', environments: new Map([['tagged', tagged]]) };
+  const asked = { environment: 'tagged', options: {}, testSize: 0 };
+  const dataset = await pluginEnvironments(plugins, asked);
+  const site = siteWith(scriptedPolicy(() => 'x<|end|>'));
+
+  const scores = await evaluateTestSet(
+    { config: CONFIG, dataset },
+    { type: 'rlTestSet', name: 'held_out', groupSize: 2, concurrency: 4 },
+    { ...site, tokenizer, folder, step: 0, signal: new AbortController().signal },
+  );
+
+  expect(Object.fromEntries(scores.map(({ metric, n }) => [metric, n]))).toMatchObject({
+    'env/rare/reward/total': 2,
+    'env/often/reward/total': 4,
+    'env/all_of_them/reward/total': 6,
+    'env/all/reward/total': 6,
+  });
+});

@@ -1,0 +1,303 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Everstep } from '../../src/client/everstep';
+import { TestPlugins } from './harness/plugins';
+import { reportOf, TestRuns, until, untilCell, untilStatus } from './harness/runs';
+import { TestStack } from './harness/stack';
+
+let stack: TestStack;
+let runs: TestRuns;
+let plugins: TestPlugins;
+let everstep: Everstep;
+
+beforeAll(async () => {
+  stack = await TestStack.start();
+  await stack.startWorkers();
+  runs = new TestRuns(stack);
+  plugins = new TestPlugins(stack.folder);
+  const { address, namespace } = stack;
+  everstep = await Everstep.connect({ address, namespace, store: `${stack.folder}/store` });
+}, 120_000);
+
+afterAll(async () => {
+  await everstep.close();
+  await stack.stop();
+});
+
+/** An evaluator that says of each step what a story wants it to say. */
+function said(name: string, values: Readonly<Record<number, number | 'fails'>>) {
+  writeFileSync(join(stack.folder, `said-${name}.json`), JSON.stringify(values));
+  return { type: 'plugin', name: 'said', evaluator: 'said', options: { name } };
+}
+
+interface Gated {
+  readonly gate: object;
+  readonly values: Readonly<Record<number, number | 'fails'>>;
+  readonly mode?: 'background' | 'blocking';
+  readonly more?: object;
+}
+
+function gatedRun(name: string, { gate, values, mode = 'blocking', more = {} }: Gated) {
+  return runs.config({
+    steps: 50,
+    batchSize: 64,
+    saveEvery: 25,
+    plugins: plugins.file,
+    schedules: [
+      {
+        name: 'quality',
+        every: { steps: 10 },
+        mode,
+        evaluators: [said(name, values)],
+        gate: { metric: 'test/said/quality', higherIsBetter: true, on: 'value', ...gate },
+      },
+    ],
+    ...more,
+  });
+}
+
+const controlsOf = async (run: string) =>
+  (await stack.store.readControls(run)).map(({ by, control, step, from, to }) => ({
+    by,
+    control,
+    step,
+    from,
+    to,
+  }));
+
+test('what passes and is better is promoted, although it is no step of the saves; what is not is held', async () => {
+  const values = { 0: 0.1, 10: 0.5, 20: 0.4, 30: 0.7, 40: 'fails' as const, 50: 0.2 };
+  const gate = { rule: { atLeast: 0.3 } };
+
+  await reportOf(await runs.start('prized', gatedRun('prized', { gate, values, mode: 'background' })));
+
+  expect(await controlsOf('prized')).toEqual([
+    { by: 'gate', control: 'promote', step: 10, from: null, to: 10 },
+    { by: 'gate', control: 'gate', step: 20, from: null, to: 'passed, not better than step 10' },
+    { by: 'gate', control: 'promote', step: 30, from: 10, to: 30 },
+    { by: 'gate', control: 'gate', step: 40, from: null, to: 'undecided, held' },
+    { by: 'gate', control: 'gate', step: 50, from: null, to: 'held' },
+  ]);
+  const best = await everstep.run('prized').best();
+  const row = (await stack.store.readCheckpoints('prized')).find(({ step }) => step === 30);
+  expect(row?.sampler_path).toMatch(/000030$/);
+  expect(best).toMatchObject({ step: 30, by: 'gate', sampler_path: row?.sampler_path });
+  const reasons = (await stack.store.readControls('prized')).map(({ reason }) => reason);
+  expect(reasons[3]).toBe('there is no score test/said/quality (gate of "quality")');
+  expect(reasons[4]).toBe('test/said/quality 0.2 is not at least 0.3 (gate of "quality")');
+  const timeline = (await everstep.run('prized').timeline()).map(({ kind, text }) => `${kind} ${text}`);
+  expect(timeline).toContainEqual(
+    expect.stringMatching(/^gate step 50 held: test\/said\/quality 0.2 is not/),
+  );
+}, 120_000);
+
+test('a first checkpoint that is only as good as the base is not promoted', async () => {
+  const values = { 0: 0.5, 10: 0.5, 20: 0.5, 30: 0.7, 40: 0.7, 50: 0.6 };
+  const gate = { rule: { notWorseThanBest: 0.95 } };
+
+  await reportOf(await runs.start('modest', gatedRun('modest', { gate, values, mode: 'background' })));
+
+  expect(await controlsOf('modest')).toEqual([
+    { by: 'gate', control: 'gate', step: 10, from: null, to: 'passed, not better than step 0' },
+    { by: 'gate', control: 'gate', step: 20, from: null, to: 'passed, not better than step 0' },
+    { by: 'gate', control: 'promote', step: 30, from: null, to: 30 },
+    { by: 'gate', control: 'gate', step: 40, from: null, to: 'passed, not better than step 30' },
+    expect.objectContaining({ control: 'gate', step: 50 }),
+  ]);
+}, 120_000);
+
+test('a gate lowers the learning rate from the next step on, the same whatever dies meanwhile', async () => {
+  const values = { 0: 0.5, 10: 0.6, 20: 0.4, 30: 0.3, 40: 0.7, 50: 0.7 };
+  const gate = { rule: { notWorseThanBest: 0.95 }, otherwise: { learningRate: 0.5 } };
+  const calm = gatedRun('calm', { gate, values, more: { steps: 50, saveEvery: 25 } });
+  await reportOf(await runs.start('calm', calm));
+
+  writeFileSync(join(stack.folder, 'said-rough.json'), '{}');
+  const rough = gatedRun('rough', { gate, values, more: { steps: 50, saveEvery: 25 } });
+  const file = join(stack.folder, 'said-rough.json');
+  const known = readFileSync(file, 'utf8');
+  writeFileSync(file, JSON.stringify({ ...(JSON.parse(known) as object), 20: 'waits' }));
+  const handle = await runs.start('rough', rough, { maxHistoryEvents: 60 });
+  await untilCell(handle, ({ step, status }) => step === 20 && status === 'running');
+  await stack.stopWorkers();
+  await stack.restartEngine();
+  writeFileSync(file, known);
+  await stack.startWorkers();
+  await reportOf(handle);
+
+  expect(await controlsOf('rough')).toEqual([
+    { by: 'gate', control: 'promote', step: 10, from: null, to: 10 },
+    { by: 'gate', control: 'setLearningRate', step: 21, from: 1e-3, to: 5e-4 },
+    { by: 'gate', control: 'setLearningRate', step: 31, from: 5e-4, to: 2.5e-4 },
+    { by: 'gate', control: 'promote', step: 40, from: 10, to: 40 },
+    { by: 'gate', control: 'gate', step: 50, from: null, to: 'passed, not better than step 40' },
+  ]);
+  expect(await controlsOf('calm')).toEqual(await controlsOf('rough'));
+  expect(await runs.outcome('rough')).toEqual(await runs.outcome('calm'));
+  expect((await stack.store.readState('rough'))?.rewinds).toBeGreaterThan(0);
+}, 180_000);
+
+test('a gate ends a run early: one more step is trained, saved and evaluated', async () => {
+  const values = { 0: 0.5, 10: 0.6, 20: 0.1, 21: 0.1 };
+  const gate = { rule: { improvesOnBase: 0.95 }, otherwise: 'stop' };
+
+  const report = await reportOf(await runs.start('ended', gatedRun('ended', { gate, values })));
+
+  expect(report).toMatchObject({ status: 'stopped', step: 21 });
+  expect(await controlsOf('ended')).toEqual([
+    { by: 'gate', control: 'promote', step: 10, from: null, to: 10 },
+    { by: 'gate', control: 'stop', step: 21, from: 50, to: 21 },
+    { by: 'gate', control: 'gate', step: 21, from: null, to: 'held' },
+  ]);
+  expect((await stack.store.readState('ended'))?.reason).toMatch(
+    /^test\/said\/quality 0.1 does not improve on 0.5 of the base model/,
+  );
+}, 120_000);
+
+test('a gate has the run wait for a person, and an evaluator that fails does nothing but hold', async () => {
+  const values = { 0: 0.5, 10: 'fails' as const, 20: 0.1, 30: 0.9, 40: 0.9, 50: 0.9 };
+  const gate = { rule: { atLeast: 0.4 }, otherwise: 'pause' };
+  const handle = await runs.start('asked', gatedRun('asked', { gate, values }));
+
+  const paused = await untilStatus(handle, ({ status }) => status === 'paused');
+  await everstep.run('asked').resume({ by: 'someone' });
+  await reportOf(handle);
+
+  expect(paused).toMatchObject({ step: 20, pause: { by: 'gate', step: 20 } });
+  expect(await controlsOf('asked')).toMatchObject([
+    { control: 'gate', step: 10, to: 'undecided, held' },
+    { by: 'gate', control: 'pause', step: 20 },
+    { by: 'someone', control: 'resume', step: 21 },
+    { control: 'promote', step: 30 },
+    { control: 'gate', step: 40, to: 'passed, not better than step 30' },
+    { control: 'gate', step: 50, to: 'passed, not better than step 30' },
+  ]);
+}, 120_000);
+
+test('checkpoints are compared on the examples of both', async () => {
+  const sums = { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 8 };
+  const gate = { metric: 'test/arithmetic/accuracy', rule: { notWorseThanBest: 0.95 } };
+  const schedules = [{ name: 'sums', at: [3, 6], evaluators: [sums], gate }];
+  await reportOf(await runs.start('paired', runs.config({ steps: 8, schedules })));
+
+  const rows = await stack.store.readControls('paired');
+
+  expect(rows.map(({ step }) => step)).toEqual([3, 6, 8]);
+  expect(rows.every(({ by }) => by === 'gate')).toBe(true);
+  expect(rows[0]?.reason).toMatch(
+    /^test\/arithmetic\/accuracy [\d.]+ \[.*\] is not worse than [\d.]+ of step 0/,
+  );
+}, 120_000);
+
+test('a schedule that is due too soon waits, is left out, or ends the older one, and says so', async () => {
+  const slow = (name: string) => ({
+    type: 'plugin',
+    name,
+    evaluator: 'gated',
+    options: { gate: name },
+  });
+  const schedule = (overlap: string) => ({
+    name: overlap,
+    every: { steps: 10 },
+    overlap,
+    evaluators: [slow(`slow-${overlap}`)],
+  });
+  const fast = {
+    ...schedule('queue'),
+    name: 'fast',
+    evaluators: [{ ...slow('fast'), options: { gate: 'fast' } }],
+  };
+  const schedules = [schedule('queue'), schedule('skip'), schedule('cancel-older'), fast];
+  plugins.open('fast');
+  const handle = await runs.start(
+    'busy',
+    runs.config({ steps: 40, batchSize: 64, plugins: plugins.file, schedules }),
+    { maxHistoryEvents: 50 },
+  );
+  await untilStatus(handle, ({ step, pendingEvaluations }) => step === 40 && pendingEvaluations > 0);
+  const fastDone = await until(async () => {
+    const cells = (await everstep.run('busy').evaluations()).filter(({ evaluator }) => evaluator === 'fast');
+    return cells.length === 5 && cells.every(({ status }) => status === 'done') ? cells : null;
+  });
+  expect(fastDone.map(({ step }) => step)).toEqual([0, 10, 20, 30, 40]);
+  // One that answers before it hears that it was called off has its score.
+  await until(async () => {
+    const { length } = (await everstep.run('busy').evaluations()).filter(
+      ({ status }) => status === 'cancelled',
+    );
+    return length === 3 ? length : null;
+  });
+  plugins.open('slow-queue');
+  plugins.open('slow-skip');
+  plugins.open('slow-cancel-older');
+  await reportOf(handle);
+
+  const cells = await everstep.run('busy').evaluations();
+  const statusOf = (evaluator: string) =>
+    cells.filter((cell) => cell.evaluator === evaluator).map(({ step, status }) => `${step} ${status}`);
+  expect(statusOf('slow-queue')).toEqual(['0 done', '10 done', '20 done', '30 done', '40 done']);
+  expect(statusOf('slow-skip')).toEqual(['0 done', '10 skipped', '20 skipped', '30 skipped', '40 done']);
+  expect(statusOf('slow-cancel-older')).toEqual([
+    '0 done',
+    '10 cancelled',
+    '20 cancelled',
+    '30 cancelled',
+    '40 done',
+  ]);
+  const timeline = (await everstep.run('busy').timeline()).filter(({ kind }) => kind === 'evaluation');
+  const texts = timeline.map(({ text }) => text).join('\n');
+  expect(texts).toMatch(/^step 10: slow-skip skipped/m);
+  expect(texts).toMatch(/^step 10: slow-cancel-older cancelled: .* step 20/m);
+  const modelId = (await stack.modelOf('busy')) ?? '';
+  expect((await stack.samplerPaths(modelId)).filter((path) => /0000[123]0$/.test(path)).length).toBeLessThan(
+    4,
+  );
+}, 120_000);
+
+test('training waits for the evaluators of blocking schedules alone, and their gates decide meanwhile', async () => {
+  const slow = { type: 'plugin', name: 'slow', evaluator: 'gated', options: { gate: 'late' } };
+  const config = gatedRun('alone', {
+    gate: { rule: { atLeast: 0.5 }, otherwise: { learningRate: 0.5 } },
+    values: { 0: 0.1, 10: 0.1, 20: 0.9 },
+    more: { steps: 20 },
+  });
+  const slowly = { name: 'slowly', every: { steps: 10 }, evaluators: [slow], atEnd: false };
+  const schedules = [...(config.schedules ?? []), slowly];
+  const handle = await runs.start('alone', runs.config({ ...config, schedules }));
+
+  const status = await untilStatus(handle, ({ step }) => step === 20);
+  const rates = await stack.store.readControls('alone');
+  plugins.open('late');
+  await reportOf(handle);
+
+  expect(status.pendingEvaluations).toBeGreaterThan(0);
+  expect(rates[0]).toMatchObject({ control: 'setLearningRate', step: 11, by: 'gate' });
+  const rows = (await stack.store.readScores('alone')).map(({ step, evaluator }) => `${step} ${evaluator}`);
+  expect(rows.sort()).toEqual(['0 said', '0 slow', '10 said', '10 slow', '20 said']);
+}, 120_000);
+
+test('an evaluator that uses up its budget is ended with a row that says so, and the run goes on', async () => {
+  const sums = { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 8 };
+  const slow = { type: 'plugin', name: 'slow', evaluator: 'gated', options: { gate: 'never' } };
+  const once = { atStart: false, atEnd: false, at: [4] };
+  const schedules = [
+    { ...once, name: 'thrifty', evaluators: [sums], budget: { tokens: 30 } },
+    { ...once, name: 'hasty', evaluators: [slow], budget: { seconds: 1 } },
+    {
+      ...once,
+      name: 'free',
+      evaluators: [{ ...sums, name: 'again' }],
+      budget: { tokens: 1e6, seconds: 600 },
+    },
+  ];
+
+  const report = await runs.train('limited', runs.config({ steps: 8, plugins: plugins.file, schedules }));
+
+  expect(report.status).toBe('completed');
+  const rows = await stack.store.readScores('limited');
+  expect(rows.map(({ schedule, metric, error }) => [schedule, metric, error]).sort()).toEqual([
+    ['free', 'accuracy', undefined],
+    ['hasty', 'error', 'it was not done within its budget of 1 seconds'],
+    ['thrifty', 'error', expect.stringMatching(/would not fit its budget: \d+ of 30 tokens used/)],
+  ]);
+}, 120_000);
