@@ -56,7 +56,9 @@ test('a run is paused, tuned, evaluated, resumed and stopped from the command li
   const bad = await place.run('runs', 'set', 'one', 'learningRate=-1', '--json');
   // Asked at rest: of a run that trains, a fast machine may have sent any number of steps by then.
   const last = atRest + 700;
-  expect(await place.run('runs', 'stop', 'one', '--at-step', String(last), '--yes')).toMatchObject({ code: 0 });
+  expect(await place.run('runs', 'stop', 'one', '--at-step', String(last), '--yes')).toMatchObject({
+    code: 0,
+  });
   const goesOnWith = await change('resume', 'one');
   killWorkers();
   expect((await place.run('runs', 'watch', 'one')).code).toBe(0);

@@ -5,7 +5,7 @@ import { kill, Place, until } from './harness/program';
  * A run whose every process is killed, one after the other and all at once, at moments drawn from a fixed seed,
  * must leave what its undisturbed twin leaves.
  */
-const STEPS = 150;
+const STEPS = 260;
 
 let place: Place;
 

@@ -155,7 +155,7 @@ describe('with workers', () => {
       run: 'twice',
       endpoint: slow.url,
       model: 'canned',
-      dataFolder: dataOf(12),
+      dataFolder: dataOf(32),
       concurrency: 4,
     };
     const first = await everstep.evaluate('gsm8k', options);
@@ -169,7 +169,7 @@ describe('with workers', () => {
     const after = await everstep.evaluate('gsm8k', { ...options, temperature: 0.1 });
     const [failure] = (await after.result())?.failures ?? [];
 
-    expect(slow.stats.requestCount).toBe(12);
+    expect(slow.stats.requestCount).toBe(32);
     expect(failure).toMatchObject({ code: 'refused' });
     expect(failure?.message).toContain('begun with --temperature 0.6, and 0.1 is asked for');
   }, 60_000);

@@ -5,6 +5,7 @@ import { DomainError } from '../../../src/core/errors';
 import { PolicyPasser } from '../../../src/training/policy-passer';
 import type { PolicyNote } from '../../../src/training/policy-note';
 import { awaitPolicyNote, removePolicyNote, writePolicyNote } from '../../../src/training/policy-note';
+import { StoreNews } from '../../../src/training/store-news';
 
 let folder: string;
 
@@ -24,7 +25,7 @@ const note: PolicyNote = {
 };
 
 function patience(patienceMs: number) {
-  return { signal: new AbortController().signal, patienceMs };
+  return { news: new StoreNews(), signal: new AbortController().signal, patienceMs };
 }
 
 test('gives the weights to whoever waits for them, before and after they are there', async () => {
@@ -47,7 +48,7 @@ test('stops waiting when it is called off', async () => {
   const waiting = awaitPolicyNote(
     folder,
     { step: 3, generation: 1 },
-    { signal: calledOff.signal, patienceMs: 60_000 },
+    { ...patience(60_000), signal: calledOff.signal },
   );
   calledOff.abort(new Error('off'));
 
