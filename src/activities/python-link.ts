@@ -46,15 +46,14 @@ async function askOnce(client: Client, work: PythonAsk, options: AskOptions): Pr
   const watch = new WorkerWatch(client, { handle, taskQueue: work.taskQueue, ...options });
   const { signal } = options;
   const callOff = () => void cancel(client, handle, signal?.reason);
-  signal?.addEventListener('abort', callOff, { once: true });
+  const aborted = whenAborted(signal, callOff);
   try {
-    if (signal?.aborted) callOff();
-    return await Promise.race([handle.result(), watch.impatience, fires(signal)]);
+    return await Promise.race([handle.result(), watch.impatience, aborted.promise]);
   } catch (error) {
     if (options.isForThisAskerOnly && error instanceof DomainError) callOff();
     throw error;
   } finally {
-    signal?.removeEventListener('abort', callOff);
+    aborted.stop();
     watch.stop();
   }
 }
@@ -67,16 +66,22 @@ async function cancel(client: Client, handle: WorkflowHandle, reason: unknown): 
   await client.withAbortSignal(ownSignal, () => handle.cancel()).catch(() => undefined);
 }
 
-function fires(signal: AbortSignal | undefined): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal?.addEventListener(
-      'abort',
-      () => {
-        reject(signal.reason instanceof Error ? signal.reason : new Error('called off'));
-      },
-      { once: true },
-    );
+/** `promise` rejects when the signal fires, which `stop` ceases to listen to: one signal sees thousands of pieces of work. */
+function whenAborted(signal: AbortSignal | undefined, callOff: () => void) {
+  let stop = () => {};
+  const promise = new Promise<never>((_resolve, reject) => {
+    if (!signal) return;
+    const onAbort = () => {
+      callOff();
+      reject(signal.reason instanceof Error ? signal.reason : new Error('called off'));
+    };
+    stop = () => {
+      signal.removeEventListener('abort', onAbort);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
   });
+  return { promise, stop };
 }
 
 function failureOf(error: WorkflowFailedError): Error {

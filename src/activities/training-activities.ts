@@ -14,12 +14,15 @@ import { openModel } from '../training/open-model';
 import { releaseModel } from '../training/release-model';
 import type { ReleaseModelInput } from '../training/release-model';
 import { readRunRecord } from '../training/run-folder';
+import type { StoreNews } from '../training/store-news';
 import { epochOf, withHeartbeat } from './activity-context';
 
 export interface TrainingDependencies {
   readonly store: RunStore;
   readonly engines: EngineAccess;
   readonly runs: ActiveRuns;
+  /** Shared with the samplers of this process. */
+  readonly news: StoreNews;
   /** Fires when this worker is asked to stop. */
   readonly stopping: AbortSignal;
 }
@@ -28,7 +31,7 @@ const SESSION_HEARTBEAT_MS = 10_000;
 
 /** What only a worker with the role `training` does: it moves the model. */
 export function createTrainingActivities(dependencies: TrainingDependencies) {
-  const { store, engines, runs, stopping } = dependencies;
+  const { store, engines, runs, news, stopping } = dependencies;
   return {
     /** Opens the run's model at the training service. A repeated attempt opens another one. */
     async openModel(input: OpenModelInput): Promise<OpenedModel> {
@@ -45,7 +48,7 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
      */
     async runSegment(input: SegmentInput): Promise<SegmentResult> {
       return withHeartbeat(({ signal, attempt, progress }) =>
-        advanceRun({ runs, store }, input, {
+        advanceRun({ runs, store, news }, input, {
           attempt,
           epoch: epochOf(input.segment, attempt),
           signal: AbortSignal.any([signal, stopping]),

@@ -163,9 +163,11 @@ export class BackfillHandle {
   }
 }
 
-function memoOf({ benchmarks, asking, checkpoints }: BackfillRequest): z.infer<typeof Memo> {
+function memoOf(request: BackfillRequest): z.infer<typeof Memo> {
+  const { benchmarks, inspectTasks, asking, checkpoints } = request;
+  const asked = [benchmarks, decisiveOf(asking), ...(inspectTasks ? [inspectTasks] : [])];
   return {
-    asked: digestOfText(JSON.stringify([benchmarks, decisiveOf(asking)])),
+    asked: digestOfText(JSON.stringify(asked)),
     checkpoints: digestOfText(JSON.stringify(checkpoints.map(({ model }) => model))),
   };
 }

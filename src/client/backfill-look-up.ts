@@ -14,11 +14,12 @@ export async function lookUpMatrix(
   request: BackfillRequest,
   environment: Environment,
 ): Promise<MatrixCell[]> {
-  const { name, store, asking, checkpoints, benchmarks } = request;
+  const { name, store, asking, inspectTasks, checkpoints, benchmarks } = request;
   const dependencies = lookUpDependencies(environment);
   const columns = await Promise.all(
     benchmarks.map(async (benchmark, column) => {
-      const findings = await findCells(dependencies, { store, asking, checkpoints, benchmark });
+      const wanted = { store, asking, checkpoints, benchmark, ...(inspectTasks && { inspectTasks }) };
+      const findings = await findCells(dependencies, wanted);
       return findings.map((finding, row) => applyFinding({ row, column, status: 'unknown' }, finding));
     }),
   );
@@ -30,7 +31,7 @@ export async function lookUpMatrix(
 }
 
 function lookUpDependencies(environment: Environment) {
-  const { dataFolder, huggingFaceToken, huggingFaceUrl, benchmarkDataFolder } = environment;
+  const { dataFolder, huggingFaceToken, huggingFaceUrl, benchmarkDataFolder, cacheFolder } = environment;
   const hub = {
     cacheFolder: join(dataFolder, 'cache'),
     ...(huggingFaceToken !== null && { token: huggingFaceToken }),
@@ -41,6 +42,7 @@ function lookUpDependencies(environment: Environment) {
       createBenchmarkRowReader({ hub, ...(folder !== undefined && { dataFolder: folder }) }),
     loadPlugins: pluginsOf,
     models: { promptFormat },
+    inspect: { cacheFolder },
   };
 }
 

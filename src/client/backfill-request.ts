@@ -5,6 +5,7 @@ import { parseBenchmarkConfig } from '../config/benchmark-config';
 import { readEnvironment } from '../config/environment';
 import { parseJudges } from '../config/judge-config';
 import type { BackfillCheckpoint, BackfillRequest } from '../core/backfill';
+import type { BenchmarkRequest } from '../core/benchmark-run';
 import { mapWithLimit } from '../core/concurrency/map-with-limit';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
@@ -59,13 +60,15 @@ export async function backfillRequest(
   );
   const [first] = asked;
   if (!first) throw new DomainError('bad-config', 'Name the benchmarks: --benchmarks gsm8k,arithmetic.');
-  const { names } = first;
+  const { names, inspectTasks } = first;
   const asking = askingOf({ config, ...judges }, places.dataFolder);
+  const decisive = [runs, choice, decisiveOf(asking), ...(inspectTasks ? [inspectTasks] : [])];
   return {
-    name: validateName('Backfill', name ?? defaultName(names, [runs, choice, decisiveOf(asking)])),
+    name: validateName('Backfill', name ?? defaultName(names, decisive)),
     store: path.resolve(store),
     checkpoints: asked.map(({ checkpoint }) => checkpoint),
     benchmarks: names,
+    ...(inspectTasks && { inspectTasks }),
     asking,
     parallel: checkParallel(parallel),
   };
@@ -109,7 +112,19 @@ async function askCheckpoint(
   const [request] = requests;
   if (!request || model.type === 'endpoint') throw new TypeError('A checkpoint is asked through its engine.');
   const checkpoint: BackfillCheckpoint = { run, step, lineage, model, paths, evalRun: request.run };
-  return { checkpoint, names: requests.map(({ benchmark }) => benchmark) };
+  return {
+    checkpoint,
+    names: requests.map(({ benchmark: name }) => name),
+    inspectTasks: inspectTasksOf(requests),
+  };
+}
+
+/** null where Inspect AI runs none of them. */
+function inspectTasksOf(requests: readonly BenchmarkRequest[]): BackfillRequest['inspectTasks'] | null {
+  const tasks = requests.flatMap(({ benchmark, inspectTask }) =>
+    inspectTask ? [[benchmark, inspectTask] as const] : [],
+  );
+  return tasks.length > 0 ? Object.fromEntries(tasks) : null;
 }
 
 function defaultName(benchmarks: readonly string[], asked: readonly unknown[]): string {

@@ -1,17 +1,17 @@
 import { DomainError } from '../core/errors';
+import { rolloutPage } from '../evaluation/pages/rollout-page';
+import type { ShownGroup } from '../evaluation/pages/shown-group';
 import type { EvaluationGroups, EvaluationPlace } from '../training/reinforcement/evaluation-groups';
 import { listEvaluationPlaces, readEvaluationGroups } from '../training/reinforcement/evaluation-groups';
 import { evaluationPage } from '../training/reinforcement/evaluation-page';
 import type { ReplayedStep } from '../training/reinforcement/replay-step';
 import { readStep, replayStep, sampledSteps } from '../training/reinforcement/replay-step';
-import { rolloutPage } from '../training/reinforcement/rollout-page';
-import type { ShownGroup } from '../training/reinforcement/shown-group';
 import { shownGroup } from '../training/reinforcement/shown-group';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
 
-export { meanReward } from '../training/reinforcement/shown-group';
-export type { ShownGroup, ShownRollout } from '../training/reinforcement/shown-group';
+export { meanReward } from '../evaluation/pages/shown-group';
+export type { ShownGroup, ShownRollout } from '../evaluation/pages/shown-group';
 
 /** How many answers of an evaluation were right, by the field's names. */
 export interface EvaluationTotals {
@@ -89,7 +89,7 @@ export class RunRollouts {
       title: `${this.run}, step ${step}`,
       groups: shown.map(({ group: sampled }, group) => shownGroup(group, sampled)),
       hiddenCount: all.length - shown.length,
-      command: `everstep runs rollouts ${this.run} --step ${step}`,
+      command: `everstep runs rollouts ${this.run} --step ${step} --groups ${all.length}`,
     });
   }
 

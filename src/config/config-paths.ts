@@ -23,6 +23,7 @@ export function resolveConfigPaths(config: Record<string, unknown>, folder: stri
 function resolveEnvironment(environment: unknown, folder: string): void {
   if (!isPlainObject(environment)) return;
   for (const key of ENVIRONMENT_PATHS) resolveKey(environment, key, folder);
+  resolveDataset(environment['dataset'], folder);
   const { parts } = environment;
   if (!Array.isArray(parts)) return;
   for (const part of parts) if (isPlainObject(part)) resolveEnvironment(part['environment'], folder);

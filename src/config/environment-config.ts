@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { DatasetConfig } from './dataset-config';
+import { ComparisonEvaluatorParts, JudgesConfig, ModelGradedEvaluatorParts } from './judge-config';
 import { taskQueueKey } from './python-config';
 
 const formatPenalty = z
@@ -34,6 +36,10 @@ const Benchmark = z.strictObject({
   type: z.literal('benchmark').describe('Any single-turn benchmark, or one with an environment of its own'),
   benchmark: z.string().min(1).describe('Name from `everstep benchmarks list`'),
   options: z.record(z.string(), z.unknown()).default({}).describe('For the benchmark of a plug-in'),
+  judge: JudgesConfig.optional().meta({
+    description: 'For benchmarks whose answers a model judges',
+    oneOrMany: true,
+  }),
   split: z.string().min(1).default('train').describe('Split of the hub’s dataset to train on'),
   ...prompt,
   ...split,
@@ -48,6 +54,35 @@ const Kind = z.strictObject({
   ...prompt,
   ...split,
   formatPenalty,
+});
+
+const conversations = DatasetConfig.refine(({ testSize }) => testSize === 0, {
+  path: ['testSize'],
+  message: 'give "testSize" of the environment, beside "dataset"',
+}).describe('Conversations whose last reply is what answers are judged by; `testPath` is the test set');
+
+const judged = {
+  dataset: conversations,
+  ...prompt,
+  ...split,
+  formatPenalty: formatPenalty.describe('Taken off the reward where the reply has no end'),
+};
+
+const ModelGraded = z
+  .strictObject({
+    type: z.literal('modelGraded').describe('Conversations whose replies a model judges, one by one'),
+    ...ModelGradedEvaluatorParts,
+    ...judged,
+  })
+  .refine(({ method, rubric }) => method !== 'rubric' || rubric !== undefined, {
+    path: ['rubric'],
+    message: 'method "rubric" needs its items here',
+  });
+
+const Comparison = z.strictObject({
+  type: z.literal('comparison').describe('Conversations whose replies a model compares with others'),
+  ...ComparisonEvaluatorParts,
+  ...judged,
 });
 
 const Gsm8k = z.strictObject({
@@ -145,6 +180,8 @@ const SingleEnvironment = z.discriminatedUnion('type', [
   Arithmetic,
   Benchmark,
   Kind,
+  ModelGraded,
+  Comparison,
   Gsm8k,
   MathProblems,
   Code,

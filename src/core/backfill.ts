@@ -1,4 +1,4 @@
-import type { BenchmarkRequest, BenchmarkSummary, EngineSource } from './benchmark-run';
+import type { BenchmarkRequest, BenchmarkSummary, EngineSource, InspectTask } from './benchmark-run';
 
 /** A matrix of checkpoints × benchmarks, and where each cell stands. Plain JSON: it travels through workflow history. */
 
@@ -15,7 +15,7 @@ export interface BackfillCheckpoint {
 }
 
 /** How every cell is asked; see `BenchmarkRequest`. */
-type BackfillAsking = Omit<BenchmarkRequest, 'run' | 'folder' | 'benchmark' | 'model'>;
+type BackfillAsking = Omit<BenchmarkRequest, 'run' | 'folder' | 'benchmark' | 'inspectTask' | 'model'>;
 
 export interface BackfillRequest {
   readonly name: string;
@@ -23,6 +23,8 @@ export interface BackfillRequest {
   readonly store: string;
   readonly checkpoints: readonly BackfillCheckpoint[];
   readonly benchmarks: readonly string[];
+  /** Those of the benchmarks that Inspect AI runs, by their name there. */
+  readonly inspectTasks?: Readonly<Record<string, InspectTask>>;
   readonly asking: BackfillAsking;
   /** Cells under way at a time. */
   readonly parallel: number;
@@ -86,12 +88,13 @@ export function applyFinding(cell: BackfillCell, finding: CellFinding): Backfill
   return { row, column, status: 'present', place, scores };
 }
 
-export function scoredCell(cell: BackfillCell, summary: BenchmarkSummary): BackfillCell {
+/** `isFinal`: examples that failed are not tried again. */
+export function scoredCell(cell: BackfillCell, summary: BenchmarkSummary, isFinal = false): BackfillCell {
   const { row, column, evalRun = '' } = cell;
   return {
     row,
     column,
-    status: summary.numErrors > 0 ? 'partial' : 'done',
+    status: summary.numErrors > 0 && !isFinal ? 'partial' : 'done',
     evalRun,
     place: `evals/${evalRun}/${summary.name}`,
     scores: scoresOf(summary),
@@ -104,11 +107,16 @@ export function scoresOf({ score, stderr, interval, numExamples, numErrors }: Be
 
 /** What `runBenchmark` is asked for one checkpoint. */
 export function benchmarkRequestOf(
-  { store, asking }: Pick<BackfillRequest, 'store' | 'asking'>,
+  { store, asking, inspectTasks = {} }: Pick<BackfillRequest, 'store' | 'asking' | 'inspectTasks'>,
   { model }: BackfillCheckpoint,
   { evalRun, benchmark }: { readonly evalRun: string; readonly benchmark: string },
 ): BenchmarkRequest {
-  return { ...asking, run: evalRun, folder: `${store}/evals/${evalRun}`, benchmark, model };
+  const inspectTask = inspectTasks[benchmark];
+  return {
+    ...asking,
+    ...{ run: evalRun, folder: `${store}/evals/${evalRun}`, benchmark, model },
+    ...(inspectTask && { inspectTask }),
+  };
 }
 
 export function checkpointLabel({ run, step }: Pick<BackfillCheckpoint, 'run' | 'step'>): string {

@@ -29,7 +29,8 @@ class ProcessSandboxes {
   bring(plugin: FactoryOfFile): void {
     if (plugin.file === this.plugin?.file) return;
     this.plugin = plugin;
-    void this.close();
+    // What a spare one leaves is the reaper's.
+    void this.close().catch(() => undefined);
   }
 
   open(): Promise<SandboxPool> {

@@ -76,8 +76,8 @@ export function createActiveRuns(
       const entry = enter(run);
       entry.users += 1;
       try {
-        await makeRoom();
-        return await work(await entry.loading);
+        const [active] = await Promise.all([entry.loading, makeRoom()]);
+        return await work(active);
       } catch (error) {
         if (entries.get(run) === entry && (await isBroken(entry))) entries.delete(run);
         throw error;

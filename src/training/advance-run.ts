@@ -8,10 +8,13 @@ import { recordEvents } from './record-events';
 import { runSegment } from './segment';
 import type { SegmentOptions } from './segment-contract';
 import { createStepJournals } from './step-journals';
+import type { StoreNews } from './store-news';
 
 export interface AdvanceDependencies {
   readonly runs: ActiveRuns;
   readonly store: RunStore;
+  /** Shared with the samplers of this process. */
+  readonly news: StoreNews;
 }
 
 export type AdvanceOptions = Omit<SegmentOptions, 'waiting'> & { readonly epoch: number };
@@ -21,14 +24,14 @@ const HANDED_OVER: readonly string[] = ['unreachable', 'session-lost', 'store-fu
 
 /** Runs one segment with what this worker keeps of the run, and lets go of a service that did not answer. */
 export async function advanceRun(
-  { runs, store }: AdvanceDependencies,
+  { runs, store, news }: AdvanceDependencies,
   input: SegmentInput,
   options: AdvanceOptions,
 ): Promise<SegmentResult> {
   const { run } = input.plan;
   try {
     await recordEvents(store, { run, events: input.events, epoch: options.epoch });
-    const result = await runs.use(run, (active) => advance({ active, store }, input, options));
+    const result = await runs.use(run, (active) => advance({ active, store, news }, input, options));
     if (result.lost !== null) await runs.forget(run);
     return result;
   } catch (error) {
@@ -46,7 +49,7 @@ export async function advanceRun(
 }
 
 async function advance(
-  { active, store }: { readonly active: ActiveRun; readonly store: RunStore },
+  { active, store, news }: Omit<AdvanceDependencies, 'runs'> & { readonly active: ActiveRun },
   input: SegmentInput,
   options: AdvanceOptions,
 ): Promise<SegmentResult> {
@@ -64,8 +67,12 @@ async function advance(
             ...(input.sampled && { sampled: input.sampled }),
           }),
           ...(input.passing && {
-            passPolicy: (note: PolicyNote) => writePolicyNote(store.runFolder(plan.run), note),
+            passPolicy: async (note: PolicyNote) => {
+              await writePolicyNote(store.runFolder(plan.run), note);
+              news.tell();
+            },
           }),
+          news,
           now: () => performance.now(),
         },
         input,

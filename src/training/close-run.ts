@@ -60,7 +60,7 @@ export async function closeRun(
     step: await lastStep(store, input),
     totalSteps: plan.totalSteps,
     closedAt: now().toISOString(),
-    lineage: input.model?.lineage ?? 0,
+    lineage: input.model?.lineage ?? before.lineage,
     rewinds: input.rewinds,
     stepsReplayed: input.stepsReplayed,
     ...(input.remarks && { remarks: input.remarks }),

@@ -213,7 +213,7 @@ function identityOf({ run, step, lineage }: EvaluateSnapshotInput): string {
 }
 
 function testSetOf(
-  { sampling, tokenizerOf }: EvaluateSnapshotDependencies,
+  { sampling, tokenizerOf, judges }: EvaluateSnapshotDependencies,
   { run, step }: EvaluateSnapshotInput,
   { profile }: EngineConnection,
 ): NonNullable<EvaluationDependencies['evaluateTestSet']> {
@@ -221,7 +221,7 @@ function testSetOf(
     const active = await sampling.open(run);
     const tokenizer = await tokenizerOf(active.config.model);
     return evaluateTestSet(active, evaluator, {
-      ...{ sampler, tokenizer, folder, signal, step },
+      ...{ sampler, tokenizer, folder, signal, step, judges },
       renderer: findRenderer(active.record.renderer, tokenizer),
       contextLength: contextLengthOf(profile),
     });

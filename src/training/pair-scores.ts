@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import { DomainError } from '../core/errors';
 import type { PairedDifference } from '../core/statistics/paired-difference';
-import { pairedDifference } from '../core/statistics/paired-difference';
+import { compareScores } from '../evaluation/compare/compare-scores';
 import { readExampleScores } from '../evaluation/compare/example-scores';
 import type { RunStore } from '../stores/run-store';
 import { requireRun } from './run-folder';
@@ -20,24 +20,21 @@ const ROUNDING = 1e-9;
 
 export type PairedScores = Pick<PairedDifference, 'difference' | 'standardError' | 'n'>;
 
-/** The difference of an evaluator's scores at two steps, on the examples of both; null where it keeps no examples. */
+/**
+ * The difference of an evaluator's scores at two steps, on the examples of both, with the error that comparing them has;
+ * null where it keeps no examples.
+ */
 export async function pairScores(
   store: RunStore,
   { run, evaluator, step, otherStep, difference }: PairScoresInput,
 ): Promise<PairedScores | null> {
   await requireRun(store, run);
   try {
-    const [scores, others] = await Promise.all(
-      [step, otherStep].map(async (each) => {
-        const folder = dirname(store.cellFolder(run, each, evaluator));
-        return (await readExampleScores(folder, evaluator, { completedOnly: false })).scores;
-      }),
-    );
-    const pairs = [...(scores ?? [])].flatMap(([example, score]): [number, number][] => {
-      const other = others?.get(example);
-      return other === undefined ? [] : [[score, other]];
-    });
-    const paired = pairedDifference(pairs);
+    const readAt = (each: number) =>
+      readExampleScores(dirname(store.cellFolder(run, each, evaluator)), evaluator, { completedOnly: false });
+    const [now, before] = await Promise.all([readAt(step), readAt(otherStep)]);
+    const clusters = new Map([...before.clusters, ...now.clusters]);
+    const paired = compareScores(now.scores, before.scores, { clusters });
     if (paired === null || Math.abs(paired.difference - difference) > ROUNDING) return null;
     return { difference: paired.difference, standardError: paired.standardError, n: paired.n };
   } catch (error) {

@@ -9,11 +9,7 @@ export const UNPAID = 'billing: the balance of the account is used up (402); add
  * which shows it in its status.
  */
 export class Patience {
-  private watched: {
-    readonly controller: AbortController;
-    timer: NodeJS.Timeout | null;
-    reason: string | null;
-  } | null = null;
+  private watched: Watched | null = null;
 
   constructor(private readonly limitMs: number) {}
 
@@ -21,8 +17,7 @@ export class Patience {
   readonly onWait = (waiting: Waiting | null): void => {
     const { watched } = this;
     if (!watched) return;
-    if (watched.timer) clearTimeout(watched.timer);
-    watched.timer = null;
+    stopTimer(watched);
     if (waiting === null) return;
     watched.timer = setTimeout(() => {
       watched.reason = describe(waiting);
@@ -30,23 +25,31 @@ export class Patience {
     }, this.limitMs);
   };
 
-  /** Watches until the returned `stop` is called; one watch at a time. */
+  /** Watches until the returned `stop` is called. The newest watch is told; an attempt before it ends without it. */
   watch(): PatientSignal & { stop(): void } {
-    const watched = { controller: new AbortController(), timer: null, reason: null };
+    const watched: Watched = { controller: new AbortController(), timer: undefined, reason: null };
+    if (this.watched) stopTimer(this.watched);
     this.watched = watched;
     return {
       signal: watched.controller.signal,
-      reason: () => this.reasonOf(watched),
+      reason: () => watched.reason,
       stop: () => {
-        this.onWait(null);
-        this.watched = null;
+        stopTimer(watched);
+        if (this.watched === watched) this.watched = null;
       },
     };
   }
+}
 
-  private reasonOf(watched: { readonly reason: string | null }): string | null {
-    return watched.reason;
-  }
+interface Watched {
+  readonly controller: AbortController;
+  timer: NodeJS.Timeout | undefined;
+  reason: string | null;
+}
+
+function stopTimer(watched: Watched): void {
+  clearTimeout(watched.timer);
+  watched.timer = undefined;
 }
 
 function describe({ what, queueState }: Waiting): string {

@@ -1,8 +1,8 @@
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { asStoreError } from '../stores/system-errors';
 import { readJson, temporaryName } from '../stores/whole-file';
+import type { StoreNews } from './store-news';
 
 /**
  * The newest weights that a segment passed on to the samplers of the next step, which wait for them:
@@ -44,25 +44,27 @@ export async function removePolicyNote(runFolder: string): Promise<void> {
 }
 
 interface Patience {
+  /** Of this process, told of once a note is written. */
+  readonly news: StoreNews;
   readonly signal: AbortSignal;
   readonly patienceMs: number;
 }
 
-/** Resolves with the weights once they are there, with null when that takes too long; throws when the signal fires. */
+/** Looks at least once. Resolves with the weights once they are there, with null when that takes too long; throws when the signal fires. */
 export async function awaitPolicyNote(
   runFolder: string,
   { step, generation }: AwaitedPolicy,
-  { signal, patienceMs }: Patience,
+  { news, signal, patienceMs }: Patience,
 ): Promise<PolicyNote | null> {
   const path = pathOf(runFolder);
   const givesUpAt = performance.now() + patienceMs;
-  while (performance.now() < givesUpAt) {
-    signal.throwIfAborted();
+  for (;;) {
+    const { toldCount } = news;
     const note = await readJson<PolicyNote>(path);
     if (note?.step === step && note.generation === generation) return note;
-    await setTimeout(LOOK_EVERY_MS, undefined, { signal });
+    if (performance.now() >= givesUpAt) return null;
+    await news.wait(toldCount, LOOK_EVERY_MS, signal);
   }
-  return null;
 }
 
 function pathOf(runFolder: string): string {

@@ -66,7 +66,7 @@ export async function prepareRun(
 
   const rendererName = rendererFor(config);
   const initialPath = await resolveInitialCheckpoint(store, config);
-  const engine = await waitFor(openEngine(dependencies.engines, config));
+  const engine = await waitFor(lookUpEngine(dependencies.engines, config));
   const folder = store.runFolder(run);
   const source = await prepareData(dependencies, config, {
     renderer: rendererName,
@@ -115,10 +115,18 @@ function prepareData(
     : untilAborted(prepareEnvironments(dependencies, config, place), place.signal);
 }
 
-async function openEngine(engines: EngineAccess, config: TrainingConfig): Promise<EngineConnection> {
+/** The service that is to train the model, refused where it does not offer it. */
+async function lookUpEngine(
+  engines: EngineAccess,
+  config: TrainingConfig,
+): Promise<Pick<EngineConnection, 'url' | 'profile'>> {
   try {
     const engine = await engines.connect(config.engine, { baseModel: config.model });
-    requireOffered(config.model, await engine.client.capabilities(), engine);
+    try {
+      requireOffered(config.model, await engine.client.capabilities(), engine);
+    } finally {
+      await engine.client.close();
+    }
     return engine;
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== 'unreachable') throw error;

@@ -24,7 +24,7 @@ type LoadedModel = Pick<RestoredModel, 'modelId' | 'nextSeqId'>;
 interface Source {
   readonly path: string;
   readonly optimizer: boolean;
-  /** The how manyeth model of the session. */
+  /** Which model of the session it is, from 0. */
   readonly attempt: number;
 }
 

@@ -3,6 +3,7 @@ import type { TinkerClient } from '../engines/tinker/client';
 import type { PolicyNote } from './policy-note';
 import type { BatchSource } from './step-batch';
 import type { StepJournals } from './step-journals';
+import type { StoreNews } from './store-news';
 
 export interface SegmentDependencies {
   readonly client: TinkerClient;
@@ -11,6 +12,8 @@ export interface SegmentDependencies {
   readonly journals: StepJournals;
   /** Tells samplers that wait for weights that they are there; absent where nobody waits. */
   readonly passPolicy?: (note: PolicyNote) => Promise<void>;
+  /** Of rollouts that this process samples. */
+  readonly news: StoreNews;
   /** Milliseconds of a clock that only measures durations. */
   readonly now: () => number;
 }

@@ -22,7 +22,7 @@ const WAITED_FOR: readonly string[] = ['unreachable', 'store-full'];
 
 /** A new snapshot is handed over this soon, so that its evaluation does not wait for the segment's end. */
 const SNAPSHOT_HANDOVER_MS = 1500;
-/** How often rollouts that are nearly done are looked for. */
+/** How often rollouts that are nearly done are looked for where another process samples them. */
 const AWAIT_EVERY_MS = 5;
 /** How often rollouts that are done are looked for while a step is trained. */
 const FEED_EVERY_MS = 50;
@@ -132,9 +132,12 @@ class Segment {
   /** For as long as a segment may take: what takes longer is the run's to wait for. */
   private async awaitRollouts(): Promise<void> {
     const { feeder } = this;
-    while (feeder.queue.length === 0 && !this.isTimeUp() && !this.collector.signal.aborted) {
-      await after(AWAIT_EVERY_MS);
+    const { news } = this.dependencies;
+    while (!this.isTimeUp() && !this.collector.signal.aborted) {
+      const { toldCount } = news;
       await feeder.refill();
+      if (feeder.queue.length > 0) return;
+      await news.wait(toldCount, AWAIT_EVERY_MS);
     }
   }
 

@@ -40,7 +40,9 @@ export interface StepBatch {
   /** Something to look at, written when the step is collected. */
   report?(): Promise<void>;
   /** For `timing.jsonl`. */
-  readonly timing?: Readonly<Record<string, number | string>>;
+  timing?(): Readonly<Record<string, number | string>>;
+  /** Works out what does not depend on the service's answers, while the service works on them. */
+  prepare?(): void;
 }
 
 /** The batches of a run: a function of the step, whoever asks and whenever. */

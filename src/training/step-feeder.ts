@@ -77,6 +77,7 @@ export class StepFeeder {
     this.isSubmitting = !sent;
     this.queue.push(sent ? adoptStep(planned, sent) : await submitStep(this.parts.sender, planned, early));
     this.isSubmitting = false;
+    planned.batch?.prepare?.();
     this.isBlocked = planned.isBlocking;
     this.next = {
       step: planned.step + 1,

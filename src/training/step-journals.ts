@@ -171,7 +171,7 @@ export function createStepJournals(borrowed: BorrowedJournals, options: StepJour
         at: at.toISOString(),
         'time/step': (at.getTime() - lastAt) / 1000,
         ...samplingTime(options, planned.step),
-        ...planned.batch.timing,
+        ...planned.batch.timing?.(),
       });
       lastAt = at.getTime();
       metrics.append(stepMetrics(options.plan, planned, answers));

@@ -23,6 +23,7 @@ import { pluginsOf } from '../training/plugin-file';
 import type { EvaluateSnapshotDependencies } from '../training/evaluate-snapshot';
 import type { SampleRolloutsDependencies } from '../training/reinforcement/sample-rollouts';
 import { createSamplingRuns } from '../training/reinforcement/sampling-runs';
+import { StoreNews } from '../training/store-news';
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { createInspectAccess } from './inspect-access';
 import { createJudgeAccess } from './judge-access';
@@ -45,7 +46,7 @@ const EVALUATION_PATIENCE_MS = 60_000;
 /** Wires what activities need. One set a process, shared by its roles. */
 export function createDependencies(
   options: Omit<RunWorkersOptions, 'connection' | 'roles' | 'concurrency' | 'logger'> &
-    Partial<Pick<RunWorkersOptions, 'logger'>>,
+    Partial<Pick<RunWorkersOptions, 'concurrency' | 'logger'>>,
   stopping: AbortSignal,
 ): WorkerDependencies {
   mkdirSync(options.store, { recursive: true });
@@ -67,15 +68,15 @@ export function createDependencies(
     createBenchmarkRowReader({ hub, ...(folder !== undefined && { dataFolder: folder }) });
   const loadPlugins = (file: string | undefined) => pluginsOf(file ?? options.plugins);
   const runs = createActiveRuns(store, engines, loadPlugins);
-  const environments = {
-    readBenchmarkRows: readBenchmarkRows(),
-    loadPlugins,
-    pythonEnvironments: { link: python, folder: join(options.store, 'python') },
-  };
-  const sampling = createSamplingRuns(store, environments);
   const permitsOf = createPermitPool();
   const asking = { engines: patientEngines, tokenizer, python, permitsOf, now };
   const judges = createJudgeAccess(options, { ...asking, runs: store });
+  const environments = {
+    ...{ readBenchmarkRows: readBenchmarkRows(), readDataset, loadPlugins, judges },
+    pythonEnvironments: { link: python, folder: join(options.store, 'python') },
+  };
+  const sampling = createSamplingRuns(store, environments);
+  const news = new StoreNews();
   const inspect = createInspectAccess(options);
   return {
     description: { everstepVersion: EVERSTEP_VERSION, node: process.version },
@@ -85,7 +86,7 @@ export function createDependencies(
       ...environments,
       now,
     },
-    training: { store, engines, runs, stopping },
+    training: { store, engines, runs, news, stopping },
     evaluation: {
       ...{ store, engines: patientEngines, readDataset, tokenizerOf: tokenizer, sampling },
       ...{ python, judges, inspect, now },
@@ -93,7 +94,10 @@ export function createDependencies(
       ...(options.plugins !== undefined && { plugins: options.plugins }),
     },
     benchmarks: benchmarkDependencies(options, { ...asking, readBenchmarkRows, judges, inspect }),
-    rollouts: { ...environments, store, engines, tokenizerOf: tokenizer, sampling },
+    rollouts: {
+      ...{ ...environments, store, engines, tokenizerOf: tokenizer, sampling, news },
+      mayWait: options.concurrency?.['sampling'] !== 1,
+    },
   };
 }
 

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { Tokenizer } from '../core/tokenizer';
 import type { JudgeAccess } from '../evaluation/judges/judge-access';
 import type { EngineAccess } from '../training/engine-access';
+import { checkJudgeEndpoint, checkJudgeWeights } from '../training/check-judge';
 import { findCheckpointSource } from '../training/checkpoint-source';
 import { createModelAccess } from '../training/model-access';
 import type { RunStore } from '../stores/run-store';
@@ -20,15 +21,18 @@ export function createJudgeAccess(
   { engines, tokenizer, runs, permitsOf }: JudgeParts,
 ): JudgeAccess {
   const apiKey = options.judgeApiKey ?? options.openaiApiKey;
+  const models = createModelAccess({
+    engines,
+    tokenizerOf: tokenizer,
+    sharedFolder: join(options.dataFolder, 'endpoints'),
+    ...(apiKey !== undefined && { openaiApiKey: apiKey }),
+  });
   return {
-    models: createModelAccess({
-      engines,
-      tokenizerOf: tokenizer,
-      sharedFolder: join(options.dataFolder, 'endpoints'),
-      ...(apiKey !== undefined && { openaiApiKey: apiKey }),
-    }),
+    models,
     permitsOf,
     cacheFolder: options.store.includes('://') ? null : join(options.store, 'judgements'),
     findCheckpoint: (checkpoint) => findCheckpointSource(runs, checkpoint),
+    check: (model, signal) =>
+      model.type === 'endpoint' ? checkJudgeEndpoint(model, apiKey) : checkJudgeWeights(models, model, signal),
   };
 }

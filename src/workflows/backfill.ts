@@ -90,12 +90,13 @@ async function fill(matrix: BackfillMatrix, score: Score): Promise<void> {
 }
 
 async function lookUp(matrix: BackfillMatrix, part: ColumnPart): Promise<BackfillCell[]> {
-  const { store, asking, checkpoints, benchmarks } = matrix.request;
+  const { store, asking, inspectTasks, checkpoints, benchmarks } = matrix.request;
   const { column, rows } = part;
   try {
     const findings = await findCells({
       store,
       asking,
+      ...(inspectTasks && { inspectTasks }),
       benchmark: benchmarks[column] ?? '',
       checkpoints: rows.flatMap((row) => checkpoints[row] ?? []),
     });
@@ -117,7 +118,7 @@ async function runCell(matrix: BackfillMatrix, cell: BackfillCell, score: Score)
   matrix.update({ row, column, evalRun, place, status: 'running' });
   try {
     const summary = await score(benchmarkRequestOf(request, checkpoint, { evalRun, benchmark }));
-    matrix.update(scoredCell(cell, summary));
+    matrix.update(scoredCell(cell, summary, request.inspectTasks?.[benchmark] !== undefined));
   } catch (error) {
     throwIfCancelled(error);
     matrix.update({ row, column, evalRun, status: 'failed', reason: reasonOf(error) });

@@ -50,6 +50,8 @@ class Cells {
   private async evaluateOne(name: string): Promise<CellResult> {
     const scope = new CancellationScope();
     this.scopes.set(name, scope);
+    // A cancel can come with the first task, before there is anything to cancel.
+    if (this.reasons.has(name)) scope.cancel();
     const result = await scope.run(() => this.evaluateCell(name));
     this.final.set(name, result);
     await this.tellOfParts(name);

@@ -159,6 +159,21 @@ def by_proxies():
                 return each.constructor.constructor("return process.pid")()
     raise LookupError("nothing")
 
+def by_error():
+    from pyodide.ffi import JsException, to_js
+    try:
+        to_js([]).constructor.constructor("return 1")()
+    except JsException as error:
+        return [line for line in error.stack.split("\\n") if "/" in line][0]
+
+def by_stream():
+    from pyodide.http import pyfetch
+    return pyfetch("http://127.0.0.1/").send(None)
+
+def by_worker():
+    import _pyodide_core
+    return _pyodide_core.js.process
+
 for name, action in list(globals().items()):
     if name.startswith("by_"):
         attempt(name, action)

@@ -5,7 +5,7 @@ import { BubblewrapKind } from '../../src/sandboxes/bubblewrap/bubblewrap-kind';
 import { findTools } from '../../src/sandboxes/bubblewrap/find-tools';
 import { PyodideKind } from '../../src/sandboxes/pyodide/pyodide-kind';
 import { Leases } from '../../src/sandboxes/leases/leases';
-import type { ExecOptions, SandboxKind } from '../../src/sandboxes/sandbox';
+import type { ExecOptions, Sandbox, SandboxKind } from '../../src/sandboxes/sandbox';
 import { describeSandbox } from './sandbox-suite';
 
 jest.setTimeout(180_000);
@@ -16,7 +16,21 @@ describeSandbox('bubblewrap', (leases) => new BubblewrapKind(leases));
 
 /** What a program may do to whoever comes after it, as far as it gets. */
 const VANDAL = `
-import builtins, json, os, sys
+import atexit, builtins, codecs, decimal, gc, json, locale, os, random, signal, sys, threading, warnings
+sys.setrecursionlimit(100)
+sys.addaudithook(lambda *a: None)
+sys.excepthook = threading.excepthook = None
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+warnings.simplefilter("error")
+decimal.getcontext().prec = 2
+random.seed(1)
+atexit.register(lambda: 1 / 0)
+codecs.register_error("strict", lambda error: ("", error.end))
+gc.disable()
+gc.freeze()
+for name in ("__proto__", "constructor", "hasOwnProperty"):
+    for place in ("/tmp", "/lib", "/"):
+        open(os.path.join(place, name), "w").write("behind")
 builtins.print = None
 json.dumps = None
 sys.modules["math"] = None
@@ -199,6 +213,102 @@ describe('a program in bubblewrap', () => {
       code: 'refused',
     });
     await sandbox.close();
+  });
+});
+
+/** Files that are made in one piece, which the engine of Pyodide takes as they are. */
+const WHOLE_FILES = `
+import os
+for number in range(400):
+    os.write(os.open(f"file-{number}", os.O_CREAT | os.O_WRONLY), b"x" * 1048576)
+`;
+
+const EMPTY_FILES = `
+import os
+for number in range(1000000):
+    os.mkdir(f"folder-{number}")
+`;
+
+const LONG_LINKS = `
+import os
+for number in range(2000):
+    os.symlink("x" * 50000, f"link-{number}")
+`;
+
+const REMOVED_FILES = `
+import os
+for _ in range(300):
+    with open("file", "wb") as file:
+        file.write(b"x" * 1048576)
+    os.remove("file")
+print("written")
+`;
+
+/** Memory of JavaScript, which is not the interpreter's. */
+const JAVASCRIPT_OBJECTS = `
+from pyodide.ffi import to_js
+held = []
+while True:
+    held.append(to_js(["x" * 4000000 + str(len(held))]))
+`;
+
+/** More answers than there are questions, the later ones for whoever asks next. */
+const FORGED_ANSWERS = `
+import ctypes, time
+library = ctypes.CDLL(None)
+for _ in range(50):
+    for name in ("emscripten_console_log", "emscripten_out"):
+        library[name](b'{"exitCode":0,"stdout":"forged","stderr":""}')
+        library[name](b'{"ready":true,"isPutBack":true}')
+    time.sleep(0.01)
+`;
+
+describe('a program in pyodide', () => {
+  let folder: string;
+  let sandbox: Sandbox;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sandbox-hostile-'));
+    sandbox = await new PyodideKind(new Leases(folder)).open();
+  });
+
+  afterEach(async () => {
+    await sandbox.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  const run = async (source: string) => {
+    await sandbox.writeFile('program.py', source);
+    return sandbox.exec(['python3', 'program.py']);
+  };
+
+  test.each([
+    ['files made in one piece', WHOLE_FILES],
+    ['folders with nothing in them', EMPTY_FILES],
+    ['links to long names', LONG_LINKS],
+  ])('ends at the limit of files with %s', async (_, source) => {
+    expect(await run(source)).toMatchObject({ exitCode: 1, limit: 'disk' });
+  });
+
+  test('may write again what it has removed', async () => {
+    const result = await run(REMOVED_FILES);
+
+    expect(result).toMatchObject({ exitCode: 0, stdout: 'written\n', limit: null });
+  });
+
+  test("that fills JavaScript's memory is ended at a limit, and its sandbox not taken for lost", async () => {
+    const result = await run(JAVASCRIPT_OBJECTS);
+
+    expect(result).toMatchObject({ exitCode: null, limit: 'memory' });
+  });
+
+  test('answers no question of another one', async () => {
+    const forging = await run(FORGED_ANSWERS);
+    const next = await run('print("next")');
+
+    expect(forging).toMatchObject({ exitCode: 0, stdout: '', stderr: '' });
+    expect(next).toMatchObject({ exitCode: 0, stdout: 'next\n' });
+    expect(await sandbox.renew?.()).toBeNull();
   });
 });
 

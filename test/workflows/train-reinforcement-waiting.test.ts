@@ -272,6 +272,38 @@ test(
   LIMIT_MS,
 );
 
+describe('with one place to sample in', () => {
+  beforeAll(async () => {
+    await stack.stopWorkers();
+    await stack.startWorkers({}, { concurrency: { sampling: 1 } });
+  }, LIMIT_MS);
+
+  afterAll(async () => {
+    await stack.stopWorkers();
+    await stack.startWorkers();
+  }, LIMIT_MS);
+
+  test(
+    'no sampler keeps another run from sampling while its own is trained',
+    async () => {
+      const before = await runs.tokensSampled();
+      training.holdAfter(HELD - 1);
+      const first = await runs.start('first-of-two', config());
+      await training.held();
+      const second = await runs.start('second-of-two', config());
+      const sampled = join(stack.store.runFolder('second-of-two'), 'rollouts', '1');
+      await until(() => (existsSync(sampled) ? true : null));
+      training.letGo();
+      await Promise.all([reportOf(first), reportOf(second)]);
+
+      expect(await runs.outcome('first-of-two')).toEqual(calm.outcome);
+      expect(await runs.outcome('second-of-two')).toEqual(calm.outcome);
+      expect((await runs.tokensSampled()) - before).toBe(2 * calm.tokens);
+    },
+    LIMIT_MS,
+  );
+});
+
 describe('with workers in processes of their own', () => {
   beforeAll(() => stack.stopWorkers(), LIMIT_MS);
 

@@ -32,7 +32,7 @@ export function createCommand(): Command {
   const command = new Command('backfill')
     .description('Score checkpoints of runs on benchmarks; only cells that are missing run')
     .requiredOption('--runs <names>', 'runs by name or pattern, e.g. base,"sft-*"')
-    .requiredOption('--benchmarks <names>', 'e.g. gsm8k,arithmetic')
+    .requiredOption('--benchmarks <names>', 'e.g. gsm8k,arithmetic,inspect:PACKAGE/TASK')
     .option('--steps <steps>', 'all, last, every:N, or steps such as 100,200 (all kept checkpoints)')
     .option('--parallel <n>', 'cells under way at a time (2)', parseCount)
     .option('--name <name>', 'name of the backfill (the benchmarks, and a digest of what is asked)')
@@ -82,7 +82,7 @@ function backfillOptions(flags: BackfillFlags): BackfillOptions {
       'A backfill asks checkpoints of runs: name them with --runs and --steps.',
     );
   }
-  const names = [...new Set(wordsOf(benchmarks).map(canonicalName(flags)))];
+  const names = [...new Set(benchmarksOf(benchmarks).map(canonicalName(flags)))];
   refuseUnjudged(names, asking);
   return {
     ...asking,
@@ -138,8 +138,14 @@ async function lookUp(
 }
 
 function wordsOf(text: string): string[] {
-  return text
-    .split(',')
-    .map((word) => word.trim())
-    .filter((word) => word !== '');
+  return trimmed(text.split(','));
+}
+
+/** Arguments of a task of Inspect AI may be lists and mappings, whose commas separate no benchmarks. */
+function benchmarksOf(text: string): string[] {
+  return trimmed(text.match(/(?:[^,[{]|\[[^\]]*\]|\{[^}]*\}|[[{])+/g) ?? []);
+}
+
+function trimmed(words: readonly string[]): string[] {
+  return words.map((word) => word.trim()).filter((word) => word !== '');
 }

@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
+import path from 'node:path';
 import { DomainError } from '../../core/errors';
 import { readExampleScores } from '../../evaluation/compare/example-scores';
+import { resultPage } from '../../evaluation/pages/result-page';
 import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import type { StoredTrajectory } from '../../stores/eval-store';
 import { benchmarkFolder, streamTrajectories } from '../../stores/eval-store';
@@ -15,6 +18,7 @@ export interface TrajectoryFlags {
   readonly id?: string;
   readonly limit?: number;
   readonly characters?: number;
+  readonly html?: string;
 }
 
 export interface TrajectoryRequest {
@@ -32,12 +36,14 @@ interface Chosen {
 type Accepts = (trajectory: StoredTrajectory) => boolean;
 
 const SHOWN_TO_PEOPLE = 20;
+const SHOWN_ON_A_PAGE = 4;
 
 /** Trajectories as they are read: any number of them fits in memory. */
 export async function showTrajectories(output: Output, request: TrajectoryRequest): Promise<void> {
   const { flags } = request;
   const chosen = await chooseBenchmark(request);
   const accepts = await acceptance(chosen, request);
+  if (flags.html !== undefined) return writePage(output, chosen, { flags, accepts, html: flags.html });
   const limit = flags.limit ?? (output.isJson ? Infinity : SHOWN_TO_PEOPLE);
   const select = () => selectTrajectories(chosen, { flags, accepts });
   const found = limit === Infinity ? select() : differentFirst(select);
@@ -119,6 +125,25 @@ function* firstsOf(trajectories: Iterable<StoredTrajectory>): Generator<StoredTr
     seen.add(trajectory.example_id);
     yield trajectory;
   }
+}
+
+interface PageRequest {
+  readonly flags: TrajectoryFlags;
+  readonly accepts: Accepts;
+  readonly html: string;
+}
+
+async function writePage(output: Output, chosen: Chosen, { html, ...asked }: PageRequest): Promise<void> {
+  const { folder, benchmark } = chosen;
+  const file = path.resolve(html);
+  const page = resultPage({
+    title: `${path.basename(folder)}, ${benchmark}`,
+    trajectories: selectTrajectories(chosen, asked),
+    limit: asked.flags.limit ?? SHOWN_ON_A_PAGE,
+  });
+  await writeFile(file, page);
+  output.document({ dir: folder, benchmark, file });
+  output.line(`Written: ${file}`);
 }
 
 interface PrintLimits {

@@ -89,8 +89,9 @@ function trajectoriesCommand(): Command {
     .option('--truncated', 'only examples cut at a limit')
     .option('--flipped <results>', 'only examples that other results score differently')
     .option('--id <example>', 'only this example')
-    .option('--limit <n>', 'at most n (20 unless --json)', parseCount)
+    .option('--limit <n>', 'at most n (20 unless --json); with --html so many examples (4)', parseCount)
     .option('--characters <n>', 'of each turn (500)', parseCount)
+    .option('--html <file>', 'write them as a page for a browser instead')
     .action((results: string, benchmark: string | undefined, flags: ResultsFlags & TrajectoryFlags) =>
       perform(flags, (output, store) => showTrajectories(output, { store, results, benchmark, flags })),
     );

@@ -1,5 +1,6 @@
 /**
- * Map with at most `limit` calls in flight. Results keep the input order.
+ * Map with at most `limit` calls in flight. Results keep the input order. After a call that failed no other is begun; those
+ * in flight are left to end by themselves.
  *
  * Uses promises only — no timers, no clock — so workflows may call it.
  */
@@ -10,10 +11,17 @@ export async function mapWithLimit<Item, Result>(
 ): Promise<Result[]> {
   const results: Result[] = [];
   const queue = items.entries();
+  let hasFailed = false;
 
   async function drain(): Promise<void> {
     for (const [index, item] of queue) {
-      results[index] = await run(item, index);
+      try {
+        results[index] = await run(item, index);
+      } catch (error) {
+        hasFailed = true;
+        throw error;
+      }
+      if (hasFailed) return;
     }
   }
 

@@ -1,6 +1,6 @@
 import { REINFORCEMENT_METRIC_KEYS } from './reinforcement-metric-keys';
 
-/** Failed rollouts since the run began; plain JSON, to be carried across continue-as-new. */
+/** Failed rollouts of the groups that were counted: of a step, or of a whole run. Plain JSON. */
 export interface RolloutErrorCounts {
   readonly byType: Readonly<Record<string, number>>;
   readonly skippedGroupCount: number;
@@ -24,7 +24,7 @@ export function countRolloutErrors(counts: RolloutErrorCounts, outcome: GroupOut
   };
 }
 
-/** Cumulative; nothing where nothing failed. tinker-cookbook, `RolloutErrorCounter`. */
+/** Nothing where nothing failed. tinker-cookbook's `RolloutErrorCounter`, which counts from the beginning of a run. */
 export function rolloutErrorMetrics({
   byType,
   skippedGroupCount,

@@ -7,8 +7,9 @@ const GOOD_REWARD = 0.5;
 
 /**
  * What the rollouts of a step, or of a test set, were like: `env/all/…`, and `env/<tag>/…` as soon as any tag names
- * some of the groups and not all. Names and meanings are tinker-cookbook's (`compute_trajectory_metrics`), except
- * `stop_frac/<reason>`: the share of rollouts that ended so.
+ * some of the groups and not all. Names are tinker-cookbook's (`compute_trajectory_metrics`), and so are the values, but
+ * for what is noted only where it happened (`stop/<reason>`, `parse_error`): its mean over those that have it would always
+ * be 1, so it is told as a share of all.
  */
 export function rolloutMetrics(groups: readonly RolloutGroup[]): Record<string, number> {
   const rolledOut = groups.filter(({ rollouts }) => rollouts.length > 0);
@@ -20,6 +21,21 @@ export function rolloutMetrics(groups: readonly RolloutGroup[]): Record<string, 
       [...metricsOf(tagged)].map(([key, value]) => [`env/${tag}/${key}`, value] as const),
     ),
   );
+}
+
+/** Noted where it happened: the sum over all rollouts is a share of them, or how many there are in one. */
+const OF_ROLLOUTS = new RegExp(
+  `^(${[
+    ...['stop/.+', 'max_tokens_reached', 'context_overflow', 'zero_reward_on_limit'],
+    ...['num_truncations_max_turn_tokens', 'tool_calls', 'tool_errors', 'tool_error/.+'],
+  ].join('|')})$`,
+);
+/** Noted in the turns in which it happened: their share of all turns. */
+const OF_TURNS = /^parse_error(_masked)?$/;
+
+/** Whether a key is noted only where it happened, so that a missing one is a zero. */
+export function isEventKey(key: string): boolean {
+  return OF_ROLLOUTS.test(key) || OF_TURNS.test(key);
 }
 
 /** Mean of each key over the records that have it: a key that is missing is not a zero. */
@@ -64,7 +80,7 @@ function metricsOf(groups: readonly RolloutGroup[]): Map<string, number> {
   const actionTokens = sum(turns.map((turn) => turn.actionTokens.length));
   const observationTokens = sum(turns.map((turn) => turn.observationTokens.length));
   // One mean over turns and rollouts, because an environment may report a key in either place.
-  const metrics = meanByKey([...turns, ...rollouts].map((source) => source.metrics));
+  const records = [...turns, ...rollouts].map((source) => source.metrics);
   const counted = {
     ac_tokens_per_turn: ratio(actionTokens, turns.length),
     ob_tokens_per_turn: ratio(observationTokens, turns.length),
@@ -76,15 +92,24 @@ function metricsOf(groups: readonly RolloutGroup[]): Map<string, number> {
     'reward/total': ratio(sum(groups.flatMap(groupRewards)), rollouts.length),
     ...groupFractions(groups),
   };
-  return new Map([...metrics, ...Object.entries(counted), ...stopFractions(rollouts)]);
+  return new Map([
+    ...meanByKey(records),
+    ...eventRates(records, { rolloutCount: rollouts.length, turnCount: turns.length }),
+    ...Object.entries(counted),
+  ]);
 }
 
-function stopFractions(rollouts: RolloutGroup['rollouts']): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { stopReason } of rollouts) {
-    if (stopReason !== null) counts.set(stopReason, (counts.get(stopReason) ?? 0) + 1);
+function eventRates(
+  records: readonly Readonly<Record<string, number>>[],
+  { rolloutCount, turnCount }: { readonly rolloutCount: number; readonly turnCount: number },
+): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const [key, value] of records.flatMap((record) => Object.entries(record))) {
+    if (isEventKey(key)) sums.set(key, (sums.get(key) ?? 0) + value);
   }
-  return new Map([...counts].map(([reason, count]) => [`stop_frac/${reason}`, count / rollouts.length]));
+  return new Map(
+    [...sums].map(([key, total]) => [key, ratio(total, OF_TURNS.test(key) ? turnCount : rolloutCount)]),
+  );
 }
 
 function ratio(numerator: number, denominator: number): number {

@@ -25,7 +25,7 @@ export interface Transition {
   readonly logprobs: readonly number[];
   readonly reward: number;
   readonly isDone: boolean;
-  /** Averaged over the turns that have the key. */
+  /** Averaged over the turns that have the key; events are noted where they happen, and told as shares of all. */
   readonly metrics: Readonly<Record<string, number>>;
   /** Shown, not averaged. */
   readonly logs: Readonly<Record<string, string | number>>;

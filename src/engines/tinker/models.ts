@@ -20,7 +20,7 @@ interface LoraConfig {
 
 interface ModelSpec {
   readonly sessionId: string;
-  /** The how manyeth model of its session; the same again means the same model. */
+  /** Which model of its session it is, from 0; the same again means the same model. */
   readonly modelSeqId: number;
   readonly baseModel: string;
   /** null trains all weights. */

@@ -6,20 +6,23 @@ import type { SessionCalls } from './sessions';
 import type { LentWeights, SnapshotCalls } from './snapshot-model';
 
 export type SamplerSpec = SamplingSource & {
-  /** Opens one of its own where none is given, or once that one is lost. */
+  /** Opened for it, and ended with it; it opens one itself where none is given, or once that one is lost. */
   readonly sessionId?: string | undefined;
   /** Its samples are for whoever waits for them: a signal that fires ends the drawing too, where the service can. */
   readonly isCancelledWithSignal?: boolean;
 };
 
-/** A sampler that looks after its session. `close` ends the session where it is its own. */
-export type TinkerSampler = Sampler & { close(): Promise<void> };
+/** A sampler that looks after its session, which `close` ends. */
+export interface TinkerSampler extends Sampler {
+  /** Opens its sampling session, which the first sample does otherwise. */
+  open(): Promise<void>;
+  close(): Promise<void>;
+}
 
 interface OpenSession {
   readonly samplingSessionId: string;
   readonly weights: LentWeights;
-  /** null where the session belongs to somebody else. */
-  readonly ownSessionId: string | null;
+  readonly sessionId: string;
 }
 
 type Calls = SessionCalls & SamplingCalls & SnapshotCalls;
@@ -34,12 +37,12 @@ const LARGEST_SEQ_ID = 2 ** 31 - 1;
  */
 export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSampler {
   let opening: Promise<OpenSession> | null = null;
-  let givenSessionId = spec.sessionId;
+  let preparedSessionId = spec.sessionId;
   const { isCancelledWithSignal = false } = spec;
 
   /** One opening is shared by all samples that wait for it; a failed one is forgotten. */
   function current(): Promise<OpenSession> {
-    opening ??= openSession(calls, spec, givenSessionId).catch((error: unknown) => {
+    opening ??= openSession(calls, spec, preparedSessionId).catch((error: unknown) => {
       opening = null;
       throw error;
     });
@@ -47,9 +50,7 @@ export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSamp
   }
 
   function forget(lost: Promise<OpenSession>): void {
-    if (opening !== lost) return;
-    opening = null;
-    givenSessionId = undefined;
+    if (opening === lost) opening = null;
   }
 
   async function withSession<Result>(use: (session: OpenSession) => Promise<Result>): Promise<Result> {
@@ -60,7 +61,7 @@ export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSamp
       } catch (error) {
         if (!isLost(error) || attemptCount > REOPEN_LIMIT) throw error;
         forget(session);
-        givenSessionId = undefined;
+        preparedSessionId = undefined;
       }
     }
   }
@@ -68,7 +69,7 @@ export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSamp
   const heart = createHeart(async () => {
     const session = await opening?.catch(() => null);
     // A lost session shows in the next sample, which opens another.
-    if (session?.ownSessionId) await calls.heartbeat(session.ownSessionId).catch(() => undefined);
+    if (session) await calls.heartbeat(session.sessionId).catch(() => undefined);
   });
 
   return {
@@ -83,12 +84,17 @@ export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSamp
       }
     },
 
+    async open() {
+      await withSession(() => Promise.resolve());
+    },
+
     async close() {
       const closing = opening;
       opening = null;
       const session = await closing?.catch(() => null);
       await session?.weights.release();
-      if (session?.ownSessionId) await calls.finishSession(session.ownSessionId, 'success');
+      const sessionId = session?.sessionId ?? preparedSessionId;
+      if (sessionId !== undefined) await calls.finishSession(sessionId, 'success');
     },
   };
 }
@@ -96,16 +102,16 @@ export function createTinkerSampler(calls: Calls, spec: SamplerSpec): TinkerSamp
 async function openSession(
   calls: Calls,
   source: SamplingSource,
-  givenSessionId: string | undefined,
+  preparedSessionId: string | undefined,
 ): Promise<OpenSession> {
-  const sessionId = givenSessionId ?? (await calls.createSession({ tags: ['sampler'] }));
+  const sessionId = preparedSessionId ?? (await calls.createSession({ tags: ['sampler'] }));
   const weights = await calls.lendWeights({ source, sessionId });
   try {
     // Samplers of several processes may share a session; a number of its own keeps their requests apart.
     const samplingSessionSeqId = randomInt(LARGEST_SEQ_ID);
     const spec = { ...weights.source, sessionId, samplingSessionSeqId };
     const samplingSessionId = await calls.createSamplingSession(spec);
-    return { samplingSessionId, weights, ownSessionId: givenSessionId === undefined ? sessionId : null };
+    return { samplingSessionId, weights, sessionId };
   } catch (error) {
     await weights.release();
     throw error;

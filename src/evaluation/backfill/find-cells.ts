@@ -1,5 +1,5 @@
 import { readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { BackfillCheckpoint, BackfillRequest, CellFinding } from '../../core/backfill';
 import { benchmarkRequestOf, checkpointLabel, scoresOf } from '../../core/backfill';
 import { DomainError } from '../../core/errors';
@@ -11,17 +11,18 @@ import { identityDifferences } from '../compare/identity-differences';
 import { digestOf } from '../digest';
 import type { BenchmarkPlan } from '../runner/benchmark-plan';
 import { findPlan } from '../runner/benchmark-plan';
-import type { PlanDependencies } from '../runner/plan-benchmark';
+import type { IdentifyDependencies } from '../runner/plan-benchmark';
 import { identifyBenchmark } from '../runner/plan-benchmark';
 import { summaryOf } from '../runner/summary-of';
 import { readStoredCell } from '../stored-cell';
 
 /** One benchmark of some checkpoints. */
-export interface ColumnRequest extends Pick<BackfillRequest, 'store' | 'asking' | 'checkpoints'> {
+export interface ColumnRequest extends Pick<
+  BackfillRequest,
+  'store' | 'asking' | 'inspectTasks' | 'checkpoints'
+> {
   readonly benchmark: string;
 }
-
-type Dependencies = Omit<PlanDependencies, 'now'>;
 
 /** What was begun in an eval run. */
 interface BegunCell {
@@ -38,9 +39,13 @@ const NAME_LENGTH = 60;
  * Looks for the cells of a column: results made of the same weights, data, prompt, sampling, grader and benchmark, in any
  * eval run of the store or among the training run's own evaluations.
  *
- * A result with errors is not there yet. It is completed where it lies, as is one that was begun: nothing is paid twice.
+ * A result with errors is not there yet, but for one of Inspect AI. It is completed where it lies, as is one that was begun:
+ * nothing is paid twice.
  */
-export async function findCells(dependencies: Dependencies, column: ColumnRequest): Promise<CellFinding[]> {
+export async function findCells(
+  dependencies: IdentifyDependencies,
+  column: ColumnRequest,
+): Promise<CellFinding[]> {
   await requireStore(column.store);
   const identify = identifier(dependencies, column);
   const findings: CellFinding[] = [];
@@ -54,7 +59,7 @@ export async function findCells(dependencies: Dependencies, column: ColumnReques
 }
 
 async function requireStore(store: string): Promise<void> {
-  if (await isThere(join(store, 'runs'))) return;
+  if (await exists(join(store, 'runs'))) return;
   throw new DomainError(
     'unreachable',
     `This worker sees no runs in ${store}. Start it on the machine and with the --store of the runs.`,
@@ -64,22 +69,25 @@ async function requireStore(store: string): Promise<void> {
 
 interface Wanted {
   readonly benchmark: string;
+  /** A result stands as it is: Inspect AI tries again what failed by its own rules, or not at all. */
+  readonly isFinal: boolean;
   readonly identity: ResultIdentity;
 }
 
 /** Data is read once for all checkpoints of a model. */
-function identifier(dependencies: Dependencies, column: ColumnRequest) {
-  const known = new Map<string, Promise<Wanted>>();
+function identifier(dependencies: IdentifyDependencies, column: ColumnRequest) {
+  const known = new Map<string, Promise<Omit<Wanted, 'isFinal'>>>();
   return async (checkpoint: BackfillCheckpoint): Promise<Wanted> => {
     const { model, evalRun } = checkpoint;
     const key = JSON.stringify([model.model, dependencies.models.promptFormat(model)]);
-    const { benchmark } = column;
+    const { benchmark, inspectTasks = {} } = column;
+    const isFinal = inspectTasks[benchmark] !== undefined;
     const wanted =
       known.get(key) ??
       identifyBenchmark(dependencies, benchmarkRequestOf(column, checkpoint, { evalRun, benchmark }));
     known.set(key, wanted);
     const { identity, ...others } = await wanted;
-    return { ...others, identity: { ...identity, checkpoint: checkpointLabel(checkpoint) } };
+    return { ...others, isFinal, identity: { ...identity, checkpoint: checkpointLabel(checkpoint) } };
   };
 }
 
@@ -103,7 +111,7 @@ interface LookedFor extends Wanted {
 async function findCell(store: string, wanted: LookedFor): Promise<CellFinding> {
   const { checkpoint, begun, benchmark, identity } = wanted;
   const same = begun.filter((cell) => isSameCell(cell, wanted));
-  const finished = same.find(({ result }) => result?.num_errors === 0);
+  const finished = same.find(({ result }) => isThere(result, wanted));
   if (finished?.result) return present(`evals/${finished.evalRun}/${benchmark}`, finished.result);
   const own = await findOwnEvaluation(store, wanted);
   if (own) return own;
@@ -133,21 +141,31 @@ function nameByIdentity({ checkpoint: { run, step, model }, identity }: LookedFo
 }
 
 /** A run's own evaluation at the step, under whatever name the run gave it. */
-async function findOwnEvaluation(
-  store: string,
-  { checkpoint: { run, step, model, paths }, identity }: LookedFor,
-): Promise<CellFinding | null> {
+async function findOwnEvaluation(store: string, wanted: LookedFor): Promise<CellFinding | null> {
+  const { run, step, model, paths } = wanted.checkpoint;
   const place = `runs/${run}/evals/${step}`;
   for (const evaluator of (await subfolders(join(store, place))).filter(isValidName)) {
     const folder = join(store, place, evaluator);
     const measured = (await readStoredCell(folder))?.model;
     if (!measured || (measured.identity !== model.identity && !paths.includes(measured.path))) continue;
-    const result = await loadResult(join(store, place), evaluator);
-    if (result?.num_errors === 0 && isSameQuestion(result.identity, identity)) {
-      return present(`${place}/${evaluator}`, result);
+    for (const part of await resultPlaces(store, place, evaluator)) {
+      const result = await loadResult(join(store, dirname(part)), basename(part));
+      if (result && isThere(result, wanted) && isSameQuestion(result.identity, wanted.identity))
+        return present(part, result);
     }
   }
   return null;
+}
+
+/** Where an evaluator of Inspect AI has several tasks, each has a folder in its cell. */
+async function resultPlaces(store: string, place: string, evaluator: string): Promise<string[]> {
+  const cell = `${place}/${evaluator}`;
+  const tasks = (await subfolders(join(store, cell))).filter(isValidName);
+  return [cell, ...tasks.map((task) => `${cell}/${task}`)];
+}
+
+function isThere(result: StoredResult | null, { isFinal }: Wanted): boolean {
+  return result !== null && (isFinal || result.num_errors === 0);
 }
 
 function isSameQuestion(one: ResultIdentity, other: ResultIdentity): boolean {
@@ -164,7 +182,7 @@ function present(place: string, result: StoredResult): CellFinding {
   return { isPresent: true, place, scores: scoresOf(summaryOf(result)) };
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   try {
     await stat(path);
     return true;

@@ -8,6 +8,7 @@ import type { StoredResult } from '../../stores/eval-store';
 import { benchmarkFolder, loadResult, streamTrajectories } from '../../stores/eval-store';
 import { hasErrorCode } from '../../stores/system-errors';
 import { compareScores } from '../compare/compare-scores';
+import type { ExampleScores } from '../compare/example-scores';
 import { readExampleScores } from '../compare/example-scores';
 import { hasIdentity, identityDifferences } from '../compare/identity-differences';
 
@@ -57,7 +58,9 @@ async function judgeExamples(
   higherIsBetter: boolean,
 ): Promise<Judgement | null> {
   const [now, before] = [await examplesOf(dir, result.name), await examplesOf(pinnedDir, result.name)];
-  const compared = now && before && compareScores(now, before, { higherIsBetter });
+  if (!now || !before) return null;
+  const clusters = new Map([...before.clusters, ...now.clusters]);
+  const compared = compareScores(now.scores, before.scores, { higherIsBetter, clusters });
   if (!compared) return null;
   const { difference, wins, losses, decisionPValue: pValue } = compared;
   const floor = band.type === 'noise-floor' ? floorOf(pinnedDir, result.name, band.level) : null;
@@ -66,9 +69,9 @@ async function judgeExamples(
 }
 
 /** null where a file is torn: the scores themselves can still be compared. */
-async function examplesOf(dir: string, benchmark: string): Promise<ReadonlyMap<string, number> | null> {
+async function examplesOf(dir: string, benchmark: string): Promise<ExampleScores | null> {
   try {
-    return (await readExampleScores(dir, benchmark, { completedOnly: false })).scores;
+    return await readExampleScores(dir, benchmark, { completedOnly: false });
   } catch (error) {
     if (error instanceof DomainError && error.code === 'bad-dataset') return null;
     throw error;

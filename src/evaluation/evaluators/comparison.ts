@@ -1,14 +1,12 @@
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { EngineSource, JudgeSource } from '../../core/benchmark-run';
-import type { Message } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { CellScore } from '../../core/run';
 import type { GenerationDefaults } from '../benchmarks/benchmark';
 import { GENERATION } from '../benchmarks/benchmark';
-import { digestOf } from '../digest';
-import { BASELINE_STAGE } from '../judges/baseline-stage';
 import { requireJudges } from '../judges/find-judge';
-import { judgedGrader, judgeIdentity } from '../judges/judged-grader';
+import { judgedGrader } from '../judges/judged-grader';
+import { sampledOpponent, targetOpponent } from '../judges/methods/opponents';
 import type { Opponent } from '../judges/methods/pairwise';
 import { pairwise } from '../judges/methods/pairwise';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
@@ -48,7 +46,7 @@ async function opponentOf(
   { config, generation, work }: OpponentParts,
 ): Promise<Opponent> {
   const { baseline, systemPrompt, concurrency } = config;
-  if (baseline === 'target') return TARGET;
+  if (baseline === 'target') return targetOpponent;
   const source: JudgeSource = {
     model: await baselineModel(dependencies, baseline, work),
     ...generation,
@@ -59,33 +57,6 @@ async function opponentOf(
 }
 
 const TIMEOUT_MS = 300_000;
-
-/** The replies that the dataset holds. */
-const TARGET: Opponent = {
-  stamp: 'target',
-  answerFor(_desk, { id, target }) {
-    if (target !== null) return Promise.resolve(target);
-    throw new DomainError(
-      'bad-dataset',
-      `Example "${id}" has no reply to compare with. End each conversation with one, or set baseline: base.`,
-      { category: 'user' },
-    );
-  },
-};
-
-/** A model, asked as the one that is measured; its answers are kept for the next step's comparison. */
-function sampledOpponent(source: JudgeSource, systemPrompt: string | undefined): Opponent {
-  const system: Message[] = systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
-  return {
-    stamp: digestOf([judgeIdentity(source), systemPrompt ?? null]).slice(0, 12),
-    answerFor: (desk, { messages }) =>
-      desk.askModel(source, {
-        stage: BASELINE_STAGE,
-        messages: [...system, ...messages],
-        maxTokens: source.maxTokens ?? GENERATION.maxTokens,
-      }),
-  };
-}
 
 async function baselineModel(
   { judges, renderer, engineUrl }: EvaluationDependencies,

@@ -10,6 +10,10 @@ import { singleScore } from '../judges/methods/single-score';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { datasetExamples, generationOf, scoreCell, subjectOf } from './graded-cell';
 
+type MethodConfig = Pick<
+  ModelGradedConfig,
+  'method' | 'partialCredit' | 'template' | 'instructions' | 'scale' | 'rubric'
+>;
 type ModelGradedConfig = Extract<EvaluatorConfig, { type: 'modelGraded' }>;
 
 /** Scores completions of a dataset by what judges say of them; the last reply of each conversation is the criterion. */
@@ -40,7 +44,8 @@ export function modelGradedMetric(method: ModelGradedConfig['method']): string {
   return method === 'qa' || method === 'fact' ? 'accuracy' : 'score';
 }
 
-function methodOf(config: ModelGradedConfig): JudgeMethod {
+/** How a config asks judges. */
+export function methodOf(config: MethodConfig): JudgeMethod {
   const { method, partialCredit, template, instructions, scale, rubric: items } = config;
   switch (method) {
     case 'qa':

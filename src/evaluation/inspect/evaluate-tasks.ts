@@ -86,7 +86,7 @@ type ServedOptions = TasksOptions & { readonly server: Awaited<ReturnType<Inspec
 
 async function evaluateTask(
   { task, name }: { readonly task: InspectTask; readonly name: string },
-  { access, server, settings, model, place, signal, onSamples }: ServedOptions,
+  { site, access, server, settings, model, place, signal, onSamples }: ServedOptions,
   verify: () => void,
 ): Promise<NamedLog> {
   const log = await runTask(task, {
@@ -99,7 +99,8 @@ async function evaluateTask(
   try {
     const where = place.resultOf(name);
     const version = await packageVersionOf(access.cacheFolder, task.task);
-    const identity = identityOfTask({ task, version }, settings, model);
+    const asked = { task, version, promptFormat: site.renderer.name };
+    const identity = identityOfTask(asked, settings, model);
     await writeLogResults(log, { identity, ...where, verify });
     return { name, header: log.header };
   } finally {
@@ -107,9 +108,17 @@ async function evaluateTask(
   }
 }
 
+interface TaskFacts {
+  readonly task: InspectTask;
+  /** Of its package. */
+  readonly version: string | null;
+  /** How conversations become tokens: the name of the renderer. */
+  readonly promptFormat: string;
+}
+
 /** Of a task that Inspect runs: its data are its own, and what it does is told by its code, or by the version of its package. */
 export function identityOfTask(
-  { task: asked, version }: { readonly task: InspectTask; readonly version: string | null },
+  { task: asked, version, promptFormat }: TaskFacts,
   settings: InspectSettings,
   model: TasksOptions['model'],
 ): ResultIdentity {
@@ -118,7 +127,7 @@ export function identityOfTask(
   return {
     benchmarkVersion: 1,
     dataHash: digestOf([task, args, limit ?? null, source ?? null]),
-    promptHash: digestOf(['inspect']),
+    promptHash: digestOf([promptFormat]),
     graderVersion: `inspect:${task}${version === null ? '' : ` ${version}`}`,
     sampling: {
       ...{ maxTokens, temperature, topP, numSamples: epochs ?? 1 },

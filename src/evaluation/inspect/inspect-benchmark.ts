@@ -31,6 +31,10 @@ interface InspectPlanDependencies {
   readonly now: () => Date;
 }
 
+type InspectFacts = Omit<InspectPlanDependencies, 'inspect'> & {
+  readonly inspect?: Pick<InspectAccess, 'cacheFolder'>;
+};
+
 interface InspectShardDependencies extends Pick<InspectPlanDependencies, 'now'> {
   readonly models: Pick<ModelAccess, 'open'>;
   readonly inspect?: InspectAccess;
@@ -68,7 +72,7 @@ export async function planInspect(
 
 /** What a result of this request would be made of. Asks neither the model nor Inspect. */
 export async function identifyInspect(
-  dependencies: Omit<InspectPlanDependencies, 'now'>,
+  dependencies: Pick<InspectFacts, 'models' | 'inspect'>,
   task: InspectTask,
   request: BenchmarkRequest,
 ): Promise<Pick<BenchmarkPlan, 'benchmark' | 'identity'>> {
@@ -78,7 +82,7 @@ export async function identifyInspect(
 }
 
 async function describeInspect(
-  { models, inspect, now }: InspectPlanDependencies,
+  { models, inspect, now }: InspectFacts,
   task: InspectTask,
   request: BenchmarkRequest,
 ): Promise<BenchmarkPlan> {
@@ -88,17 +92,13 @@ async function describeInspect(
   const settings = settingsOf(request);
   const checkpoint = model.type === 'engine' ? (model.label ?? model.path ?? '') : '';
   const version = inspect ? await packageVersionOf(inspect.cacheFolder, task.task) : null;
-  const identity = identityOfTask({ task, version }, settings, {
-    name: model.model,
-    checkpoint,
-    identity: '',
-  });
-  const promptHash = digestOf([models.promptFormat(model)]);
+  const asked = { task, version, promptFormat: models.promptFormat(model) };
+  const identity = identityOfTask(asked, settings, { name: model.model, checkpoint, identity: '' });
   const weights = model.type === 'engine' ? (model.identity ?? model.path ?? '') : '';
   return {
     benchmark,
     request,
-    identity: { ...identity, promptHash },
+    identity,
     generation: { ...GENERATION, maxTokens: settings.maxTokens, temperature: settings.temperature },
     contextWindow: request.contextWindow ?? null,
     timeoutSeconds: settings.timeoutSeconds,
@@ -107,7 +107,7 @@ async function describeInspect(
     source: `Inspect AI: ${task.task}`,
     exampleCount: 0,
     shards: [{ exampleCount: 0, offset: 0, bytes: 0 }],
-    base: digestOf([weights, model.model, promptHash]),
+    base: digestOf([weights, model.model, identity.promptHash]),
     starts: 1,
     startedAt: now().toISOString(),
     secondsBefore: 0,

@@ -1,5 +1,5 @@
 import type { JudgeConfig } from '../../config/judge-config';
-import type { CellRejudging, JudgeSource, ModelSource } from '../../core/benchmark-run';
+import type { CellRejudging, EngineSource, JudgeSource, ModelSource } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
 import type { Grader } from '../graders/grader';
 import type { JudgeAccess } from './judge-access';
@@ -20,8 +20,66 @@ export async function requireJudges(
   if (!grader.judging) return undefined;
   if (rejudging) return rejudging.judges;
   if (!configs || !access) throw needsJudge(grader.name);
+  return sourcesOf(configs, (config) => {
+    checkJudges({ name: config.model ?? '', judge: [config] });
+    return findModel(config, access);
+  });
+}
+
+/** The model that a run trains, at its training service. */
+export type OwnModel = Pick<EngineSource, 'model' | 'url' | 'profile' | 'renderer'>;
+
+/** How a judge is called that is the run's own model, as it was before training. */
+const BASE = 'base';
+
+/**
+ * Judges of what a run is trained on: the same as long as it trains, so that a checkpoint has its step. Without a place a judge
+ * is a base model of the run's own training service; `base` is the one that the run trains.
+ */
+export async function findRewardJudges(
+  configs: readonly JudgeConfig[],
+  access: JudgeAccess,
+  own: OwnModel,
+): Promise<readonly JudgeSource[]> {
+  return sourcesOf(configs, async (config) => {
+    const { model, renderer, checkpoint } = config;
+    if (placesOf(config).length === 0 && model !== undefined) return ownService(own, { model, renderer });
+    const problem = problemOf(config);
+    if (problem !== null) throw new DomainError('bad-config', `environment.judge: ${problem}`);
+    const found = await findModel(config, access);
+    if (checkpoint !== undefined) requireStep(checkpoint, found, 'environment.judge.checkpoint');
+    return found;
+  });
+}
+
+/** Refuses the newest checkpoint of a run: what rewards are made with may not change while another trains. */
+export function requireStep(checkpoint: string, found: ModelSource, key: string): void {
+  if (checkpoint.includes('://') || checkpoint.includes('@')) return;
+  const newest = found.type === 'engine' && found.label !== null ? ` Give ${found.label}, its newest.` : '';
+  throw new DomainError(
+    'bad-config',
+    `${key}: "${checkpoint}" has no step, and what rewards are made with may not change while a run trains.${newest}`,
+  );
+}
+
+function ownService(
+  { model: ownModel, renderer: ownRenderer, ...service }: OwnModel,
+  asked: { readonly model: string; readonly renderer: string | undefined },
+): EngineSource {
+  const model = asked.model === BASE ? ownModel : asked.model;
+  const renderer = asked.renderer ?? (model === ownModel ? ownRenderer : undefined);
+  return {
+    ...{ type: 'engine', model, path: null, label: null, ...service },
+    ...(renderer !== undefined && { renderer }),
+  };
+}
+
+async function sourcesOf(
+  configs: readonly JudgeConfig[],
+  find: (config: JudgeConfig) => Promise<ModelSource>,
+): Promise<readonly JudgeSource[]> {
   const judges = await Promise.all(
-    configs.map(async (config) => judgeSourcesOf(config, await findModel(config, access))),
+    configs.map(async (config) => judgeSourcesOf(config, await find(config))),
   );
   return judges.flat();
 }
@@ -40,8 +98,13 @@ export function checkJudges({
   }
 }
 
-function problemOf({ endpoint, checkpoint, engine, model }: JudgeConfig): string | null {
-  const placeCount = [endpoint, checkpoint, engine].filter((place) => place !== undefined).length;
+function placesOf({ endpoint, checkpoint, engine }: JudgeConfig): string[] {
+  return [endpoint, checkpoint, engine].filter((place) => place !== undefined);
+}
+
+function problemOf(config: JudgeConfig): string | null {
+  const { endpoint, checkpoint, model } = config;
+  const placeCount = placesOf(config).length;
   if (endpoint !== undefined && placeCount > 1) return 'give an endpoint, or a checkpoint of an engine.';
   if (placeCount === 0) return 'nothing says where it is. Give endpoint, checkpoint or engine.';
   const isNamed = model !== undefined || (checkpoint !== undefined && !checkpoint.includes('://'));
@@ -50,7 +113,6 @@ function problemOf({ endpoint, checkpoint, engine, model }: JudgeConfig): string
 
 async function findModel(config: JudgeConfig, access: JudgeAccess): Promise<ModelSource> {
   const { model = '', endpoint, api, checkpoint, engine, renderer } = config;
-  checkJudges({ name: model, judge: [config] });
   if (endpoint !== undefined) return { type: 'endpoint', url: endpoint, api, model };
   const choices = {
     ...(engine !== undefined && { url: engine.replace(/\/+$/, '') }),

@@ -23,4 +23,6 @@ export interface JudgeAccess {
   readonly cacheFolder: string | null;
   /** RUN@STEP, or RUN for its newest checkpoint. */
   readonly findCheckpoint: (checkpoint: string) => Promise<EngineSource>;
+  /** Throws where a judge is not there, or would not answer; one that is only slow passes. */
+  readonly check: (model: ModelSource, signal?: AbortSignal) => Promise<void>;
 }

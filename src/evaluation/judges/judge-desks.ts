@@ -1,32 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JudgeSource } from '../../core/benchmark-run';
-import type { Completer, Completion, CompletionRequest } from '../../core/completion';
+import type { Completion, CompletionRequest } from '../../core/completion';
 import { GivenUpError } from '../../engines/openai/given-up';
 import { digestOf, seedOf } from '../digest';
 import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
 import type { Example } from '../example';
 import type { JudgeDesk, JudgeQuestion } from '../graders/grader';
 import { messageText } from '../runner/message-text';
-import type { Permits } from '../runner/permits';
-import type { JudgeAccess } from './judge-access';
-import type { Judgement, Judgements } from './judgements';
 import { JudgeFailedError } from './judge-failure';
+import type { JudgePool, OpenedJudge } from './judge-pool';
+import type { Judgement, JudgementStore } from './judgements';
 import { judgeIdentity } from './judged-grader';
 
 export interface DeskSite {
-  readonly access: JudgeAccess;
-  readonly judgements: Judgements;
+  readonly pool: JudgePool;
+  readonly judgements: JudgementStore;
   readonly signal: AbortSignal;
   /** Place among shards that ask the same judge; lower ones go first. */
   readonly rank: number;
-}
-
-/** A model that is ready to judge. */
-interface OpenedJudge {
-  readonly source: JudgeSource;
-  readonly completer: Completer;
-  readonly permits: Permits;
-  readonly promptFormat: string;
 }
 
 interface Asking {
@@ -34,9 +25,8 @@ interface Asking {
   readonly question: JudgeQuestion;
 }
 
-/** The judges of one shard. Each is opened when it is first asked. */
+/** The ways to judges, for examples whose judgements are kept in one place. */
 export class JudgeDesks {
-  private readonly opened = new Map<string, Promise<OpenedJudge>>();
   /** Two completions with the same words need one judgement. */
   private readonly underWay = new Map<string, Promise<Judgement>>();
 
@@ -49,18 +39,11 @@ export class JudgeDesks {
     return { ask: (question) => say(judge, question), askModel: say };
   }
 
-  async close(): Promise<void> {
-    for (const opening of this.opened.values()) {
-      const judge = await opening.catch(() => null);
-      await judge?.completer.close();
-    }
-  }
-
   private async judgementOf(source: JudgeSource, asking: Asking): Promise<Judgement> {
-    const judge = await this.open(source);
+    const judge = await this.site.pool.open(source);
     const request = requestOf(judge, asking.question);
     const key = digestOf([judgeIdentity(source), judge.promptFormat, request]);
-    const known = this.site.judgements.find(key);
+    const known = await this.site.judgements.find(key);
     if (known) return known;
     const present = this.underWay.get(key);
     if (present) return present;
@@ -129,34 +112,6 @@ export class JudgeDesks {
       await delay(waitBefore(attempt), undefined, { signal });
     }
   }
-
-  private open(source: JudgeSource): Promise<OpenedJudge> {
-    const id = JSON.stringify(source);
-    const known = this.opened.get(id);
-    if (known) return known;
-    const opening = this.openAnew(source);
-    this.opened.set(id, opening);
-    // Nobody keeps a judge that could not be reached from being tried again.
-    opening.catch(() => this.opened.delete(id));
-    return opening;
-  }
-
-  private async openAnew(source: JudgeSource): Promise<OpenedJudge> {
-    const { access, signal } = this.site;
-    const { model, concurrency, timeoutSeconds } = source;
-    const { completer } = await access.models.open(model, {
-      concurrency,
-      contextWindow: null,
-      timeoutMs: timeoutSeconds * 1000,
-      signal,
-    });
-    return {
-      source,
-      completer,
-      permits: access.permitsOf(permitName(source), concurrency),
-      promptFormat: access.models.promptFormat(model),
-    };
-  }
 }
 
 /** The seed follows from what is asked, so that a repeated request is the same request. */
@@ -164,11 +119,6 @@ function requestOf({ source }: OpenedJudge, { messages, maxTokens }: JudgeQuesti
   const { temperature, topP, vote } = source;
   const seed = seedOf(JSON.stringify(vote === undefined ? messages : [messages, vote]));
   return { messages, params: { maxTokens: source.maxTokens ?? maxTokens, temperature, topP, seed } };
-}
-
-function permitName({ model }: JudgeSource): string {
-  const where = model.type === 'endpoint' ? model.url : (model.url ?? 'engine');
-  return `judge ${where} ${model.model}`;
 }
 
 function isWorthAnother(error: unknown): boolean {

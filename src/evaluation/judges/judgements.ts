@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { CompletionStop } from '../../core/completion';
 import type { Journal } from '../../stores/fenced-journal';
 import { openJournal } from '../../stores/fenced-journal';
-import { readJson, writeJson } from '../../stores/whole-file';
 import { RowWriter } from '../runner/row-writer';
+import { SharedJudgements } from './shared-judgements';
 
 /** What a judge said to one request; a row of `journal/…/judgements.jsonl`. */
 export interface Judgement {
@@ -22,6 +22,17 @@ export interface Judgement {
   readonly is_cached?: true;
 }
 
+/** Where it is kept what judges said, so that nobody is asked twice. */
+export interface JudgementStore {
+  find(key: string): Judgement | undefined | Promise<Judgement | undefined>;
+  /** Of any run; what is found there becomes part of this one. */
+  findElsewhere(key: string, facts: Pick<Judgement, 'example_id' | 'stage'>): Promise<Judgement | null>;
+  /** Settles when it is kept, so that nothing is made of a judgement that could be lost. */
+  keep(row: Judgement, mayBeShared: boolean): Promise<void>;
+  /** Waits where judgements could not be kept; throws where nobody would read them. */
+  mayAsk(): Promise<void>;
+}
+
 export interface JudgementPlaces {
   /** Of the shard: holds `judgements.jsonl` beside its completions. */
   readonly folder: string;
@@ -36,12 +47,12 @@ export interface JudgementPlaces {
  * Judgements of one shard, in a journal of their own: those that are there are not asked for again, whatever became of the
  * score they led to. Beside it they are kept by their content, for other runs that ask the same.
  */
-export class Judgements {
+export class Judgements implements JudgementStore {
   private readonly writer: RowWriter<Judgement>;
 
   private constructor(
     private readonly journal: Journal<Judgement>,
-    private readonly cacheFolder: string | null,
+    private readonly shared: SharedJudgements,
     { signal, onFailure }: JudgementPlaces,
   ) {
     this.writer = new RowWriter(journal, { signal, onFailure });
@@ -50,7 +61,7 @@ export class Judgements {
   static async open(places: JudgementPlaces): Promise<Judgements> {
     const path = join(places.folder, 'judgements.jsonl');
     const journal = await openJournal<Judgement>({ path, epoch: places.epoch, keyOf: ({ key }) => key });
-    return new Judgements(journal, places.cacheFolder, places);
+    return new Judgements(journal, new SharedJudgements(places.cacheFolder), places);
   }
 
   /** Of this shard. */
@@ -58,28 +69,20 @@ export class Judgements {
     return this.journal.get(key);
   }
 
-  /** Of any run; what is found there becomes part of this one. */
   async findElsewhere(
     key: string,
     facts: Pick<Judgement, 'example_id' | 'stage'>,
   ): Promise<Judgement | null> {
-    const path = this.cachePath(key);
-    const found = path === null ? null : await readJson<Judgement>(path);
-    if (found?.key !== key) return null;
-    const row: Judgement = { ...found, ...facts, is_cached: true };
-    await this.write(row);
+    const row = await this.shared.find(key, facts);
+    if (row) await this.write(row);
     return row;
   }
 
-  /** Settles when it is in the journal, so that no score is written whose judgement is not. */
   async keep(row: Judgement, mayBeShared: boolean): Promise<void> {
     await this.write(row);
-    const path = this.cachePath(row.key);
-    // A convenience for other runs: this one has its own.
-    if (path !== null && mayBeShared) await writeJson(path, row).catch(() => undefined);
+    if (mayBeShared) await this.shared.keep(row);
   }
 
-  /** Waits where judgements could not be kept; throws where nobody would read them. */
   async mayAsk(): Promise<void> {
     this.writer.verify();
     await this.writer.whenRoom();
@@ -93,9 +96,5 @@ export class Judgements {
   private async write(row: Judgement): Promise<void> {
     this.writer.add(row);
     await this.writer.flush();
-  }
-
-  private cachePath(key: string): string | null {
-    return this.cacheFolder === null ? null : join(this.cacheFolder, key.slice(0, 2), `${key}.json`);
   }
 }

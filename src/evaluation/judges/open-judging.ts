@@ -4,6 +4,7 @@ import type { Example } from '../example';
 import type { Grader, JudgeMethod, Score } from '../graders/grader';
 import type { JudgeAccess } from './judge-access';
 import { JudgeDesks } from './judge-desks';
+import { JudgePool } from './judge-pool';
 import { needsJudge } from './judged-grader';
 import { Judgements } from './judgements';
 import { majorityOf } from './panel';
@@ -41,28 +42,27 @@ export async function openJudging(grader: Grader, site: JudgingSite): Promise<Op
       stop.abort(error);
     },
   });
-  const desks = new JudgeDesks({ access, judgements, signal, rank });
+  const pool = new JudgePool(access, signal);
+  const desks = new JudgeDesks({ pool, judgements, signal, rank });
   return {
-    grader: {
-      ...grader,
-      grade: (completion, example) => judge({ judging, judges, desks }, completion, example),
-    },
+    grader: { ...grader, grade: (...asked) => judgeAt({ judging, judges, desks }, ...asked) },
     async close() {
       stop.abort(new Error('no longer needed'));
-      await desks.close();
+      await pool.close();
       await judgements.close();
     },
   };
 }
 
-interface Bench {
+/** Who judges, and how they are asked. */
+export interface JudgeBench {
   readonly judging: JudgeMethod;
   readonly judges: readonly JudgeSource[];
   readonly desks: JudgeDesks;
 }
 
-async function judge(
-  { judging, judges, desks }: Bench,
+export async function judgeAt(
+  { judging, judges, desks }: JudgeBench,
   completion: string,
   example: Example,
 ): Promise<Score> {

@@ -23,7 +23,7 @@ export interface ShardPart {
  * `plan.json`: what one benchmark of an eval run is, fixed when it is first started.
  *
  * ```
- * <folder>/<benchmark>/result.json, trajectories.jsonl
+ * <folder>/<benchmark>/result.json, trajectories.jsonl, rollouts.html
  * <folder>/<benchmark>/journal/plan.json
  * <folder>/<benchmark>/journal/examples.jsonl              the examples as they were then
  * <folder>/<benchmark>/journal/shard-<n>/samples.jsonl     completions, as they arrive

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BenchmarkPlace, BenchmarkSummary } from '../../core/benchmark-run';
 import { findBenchmark } from '../benchmarks';
+import { writeResultPage } from '../pages/result-page';
 import type { BenchmarkPlan } from './benchmark-plan';
 import { examplesPath, readPlan, resultFolder, shardFolder } from './benchmark-plan';
 import type { ShardDependencies } from './benchmark-shard';
@@ -23,8 +24,9 @@ export async function finishBenchmark(
 ): Promise<BenchmarkSummary> {
   const plan = await readPlan(place);
   if (plan.isKind || plan.request.inspectTask) {
-    await summarizeEvalRun(place.folder);
-    return finishedKind(place);
+    const summary = await finishedKind(place);
+    await finishFolder(place, plan);
+    return summary;
   }
   const benchmark = findBenchmark(plan.benchmark, await dependencies.loadPlugins(plan.request.plugins));
   const fence = new JournalFence(join(resultFolder(place), 'journal', 'result'), epoch);
@@ -43,7 +45,7 @@ export async function finishBenchmark(
       },
       ...(opened?.promptText && { promptText: opened.promptText }),
     });
-    await summarizeEvalRun(place.folder);
+    await finishFolder(place, plan);
     return summaryOf(result);
   } catch (error) {
     // The next start takes a shard that says nothing of itself for one that is not done.
@@ -52,6 +54,11 @@ export async function finishBenchmark(
   } finally {
     await opened?.completer.close();
   }
+}
+
+async function finishFolder(place: BenchmarkPlace, { exampleCount }: BenchmarkPlan): Promise<void> {
+  await writeResultPage(place, exampleCount);
+  await summarizeEvalRun(place.folder);
 }
 
 /** Only prompts that are made here are told as the model reads them. */

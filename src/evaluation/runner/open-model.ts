@@ -6,9 +6,9 @@ import type { KindDependencies } from '../kinds/evaluate-kind';
 /** A model that is ready to be asked. */
 export interface OpenedModel {
   readonly completer: Completer;
-  /** Prompts as the model reads them, where they are made here. */
   /** For tasks that read tokens and likelihoods; absent where a model speaks text alone. */
   readonly site?: KindDependencies;
+  /** A prompt as the model reads it; absent where it is made elsewhere. */
   readonly promptText?: (messages: readonly Message[]) => string;
 }
 

@@ -45,6 +45,11 @@ export interface PlanDependencies {
   readonly now: () => Date;
 }
 
+/** What it takes to know what a result would be made of. */
+export interface IdentifyDependencies extends Omit<PlanDependencies, 'now' | 'inspect'> {
+  readonly inspect?: Pick<InspectAccess, 'cacheFolder'>;
+}
+
 /** Everything a plan says but how often it was started. */
 type PlannedWork = Omit<BenchmarkPlan, 'shards' | 'starts' | 'startedAt' | 'secondsBefore'>;
 
@@ -116,7 +121,7 @@ function makingOf(before: BenchmarkPlan | null, result: StoredResult | null): Ma
 
 /** What a result of this request would be made of, and under which name. Reads the data and asks no model. */
 export async function identifyBenchmark(
-  dependencies: Omit<PlanDependencies, 'now'>,
+  dependencies: IdentifyDependencies,
   request: BenchmarkRequest,
 ): Promise<Pick<BenchmarkPlan, 'benchmark' | 'identity'>> {
   const { inspectTask: task } = request;

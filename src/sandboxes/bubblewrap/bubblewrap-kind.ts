@@ -26,9 +26,14 @@ export class BubblewrapKind implements SandboxKind {
     const tools = await this.findTools();
     if (typeof tools === 'string') throw new DomainError('bad-config', `bubblewrap: ${tools}.`);
     const lease = await this.leases.open();
-    const workspace = new Workspace(path.join(lease.folder, 'work'));
-    await workspace.create();
-    return new BubblewrapSandbox({ tools, lease, workspace });
+    try {
+      const workspace = new Workspace(path.join(lease.folder, 'work'));
+      await workspace.create();
+      return new BubblewrapSandbox({ tools, lease, workspace });
+    } catch (error) {
+      await lease.release();
+      throw error;
+    }
   }
 
   private findTools(): Promise<BubblewrapTools | string> {

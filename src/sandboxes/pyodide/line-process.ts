@@ -11,6 +11,8 @@ export interface LineCommand {
   readonly environment: Readonly<Record<string, string>>;
 }
 
+const ABORTS: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGTRAP', 'SIGILL'];
+
 /**
  * A child process that prints one line when it is ready and then answers every line with one line.
  *
@@ -25,6 +27,8 @@ export class LineProcess {
   private wasKilled = false;
   /** Somebody else ended it, for instance a system that had no memory left. */
   killedFromOutside = false;
+  /** It ended itself because it could not go on, as JavaScript does where its memory is full. */
+  hasAborted = false;
   /** The first line; null when the process ended before. */
   readonly ready: Promise<string | null>;
 
@@ -45,6 +49,7 @@ export class LineProcess {
     this.child.on('error', end);
     this.child.on('close', (_code, signal) => {
       this.killedFromOutside = signal === 'SIGKILL' && !this.wasKilled;
+      this.hasAborted = signal !== null && ABORTS.includes(signal);
       end();
     });
     // A process that died between two questions shows as a closed pipe; `close` reports it.

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { Lease } from '../leases/leases';
 import type { SandboxLimits } from '../sandbox';
@@ -27,6 +28,13 @@ const RENEWALS: ReadonlyMap<string, Renewal> = new Map([
   ['{"ready":true,"isPutBack":true}', 'put-back'],
   ['{"ready":true,"isPutBack":false}', 'new'],
 ]);
+
+const WORD_BYTES = 8;
+/** The process's watch ends it with one of these, and knows of no question. */
+const LIMIT_ANSWERS = ['{"limit":"cpu"}', '{"limit":"memory"}'];
+/** JavaScript aborts a process whose own memory is full. */
+const OUT_OF_MEMORY = '{"limit":"memory"}';
+const STRANGE_ANSWER = '{"ended":null,"why":"The program wrote into the answers of its interpreter."}';
 
 const WARM_UP_SOURCE = `import collections, copy, os, functools, heapq, itertools, math, re, string, sys, types, typing
 word = sys.stdin.readline()
@@ -74,7 +82,7 @@ export class PyodideInterpreter {
 
   /**
    * Null where the question outlasted its time, and the interpreter with it. Time in which the machine was busy with others does not
-   * count; where it stays busy the sandbox is lost.
+   * count; where it stays busy the sandbox is lost. A process that aborts has its program to thank for it, which is an answer.
    */
   async ask({ text, timeoutMs, signal }: InterpreterQuestion): Promise<string | null> {
     signal?.throwIfAborted();
@@ -92,12 +100,24 @@ export class PyodideInterpreter {
       onStarved: kill('starved'),
     });
     signal?.addEventListener('abort', onAbort, { once: true });
-    const line = await this.process.ask(text);
+    const answer = await this.answerTo(text);
     stopWatching();
     signal?.removeEventListener('abort', onAbort);
     signal?.throwIfAborted();
-    if (line !== null || end.why === 'time') return line;
-    throw sandboxLost('pyodide', end.why ? STARVED : 'its process was killed from outside');
+    if (answer !== null || end.why === 'time') return answer;
+    if (end.why) throw sandboxLost('pyodide', STARVED);
+    if (this.process.hasAborted) return OUT_OF_MEMORY;
+    throw sandboxLost('pyodide', 'its process was killed from outside');
+  }
+
+  /** What is not an answer to this very question is of a program that found a way to standard output. */
+  private async answerTo(text: string): Promise<string | null> {
+    const word = randomBytes(WORD_BYTES).toString('hex');
+    const line = await this.process.ask(`${word} ${text}`);
+    if (line === null || LIMIT_ANSWERS.includes(line)) return line;
+    if (line.startsWith(`${word} `)) return line.slice(word.length + 1);
+    this.kill();
+    return STRANGE_ANSWER;
   }
 
   /** Tells the time since now in which the interpreter ran or waited of its own accord. */
@@ -108,10 +128,16 @@ export class PyodideInterpreter {
     return () => performance.now() - start - (starvedMs() - before);
   }
 
-  /** How the process came by an interpreter that knows of no program; null where it did not. */
+  /** How the process came by an interpreter that knows of no program; null where it did not, and has ended. */
   async renew(): Promise<Renewal | null> {
-    const question = { text: '{"renew":true}', timeoutMs: START_LIMIT_MS, signal: undefined };
-    return RENEWALS.get((await this.ask(question)) ?? '') ?? null;
+    const timer = setTimeout(() => {
+      this.kill();
+    }, START_LIMIT_MS);
+    const answer = await this.answerTo('{"renew":true}');
+    clearTimeout(timer);
+    const renewal = RENEWALS.get(answer ?? '') ?? null;
+    if (renewal === null) this.kill();
+    return renewal;
   }
 
   kill(): void {

@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path';
 import { isValidName } from '../../core/names';
 import { RequestError } from '../http/request-error';
 
@@ -9,16 +10,28 @@ export type ModelName =
   | { readonly kind: 'name'; readonly name: string };
 
 export function readModelName(text: string): ModelName {
-  const path = /^(?:([^=]+)=)?(tinker:\/\/.+)$/.exec(text);
-  if (path?.[2] !== undefined) return { kind: 'path', path: path[2], baseModel: path[1] ?? null };
+  const [, baseModel = null, path] = /^(?:([^=]+)=)?(tinker:\/\/.+)$/.exec(text) ?? [];
+  if (path !== undefined) {
+    if (baseModel !== null && namesFolder(baseModel)) throw unknownName(text);
+    return { kind: 'path', path, baseModel };
+  }
   const at = text.lastIndexOf('@');
   if (at < 0) return { kind: 'name', name: text };
   const [run, step] = [text.slice(0, at), text.slice(at + 1)];
   if (isValidName(run) && step === 'best') return { kind: 'run', run, step };
   if (isValidName(run) && /^\d{1,12}$/.test(step)) return { kind: 'run', run, step: Number(step) };
-  throw new RequestError(404, {
+  throw unknownName(text);
+}
+
+function unknownName(text: string): RequestError {
+  return new RequestError(404, {
     message: `"${text.slice(0, 200)}" names no model. Write RUN@STEP, RUN, RUN@best, tinker://… or a base model; GET /v1/models lists them.`,
     param: 'model',
     code: 'model_not_found',
   });
+}
+
+/** Tokenizers are read from folders, too, and which folder of this machine is read is not a client's to say. */
+export function namesFolder(model: string): boolean {
+  return isAbsolute(model) || model.split(/[\\/]/).includes('..');
 }

@@ -10,6 +10,7 @@ import { recommendedRendererFor } from '../../renderers/recommended-renderer';
 import type { Renderer } from '../../renderers/renderer';
 import { askBaseModel } from './ask-base-model';
 import type { FoundWeights } from './find-weights';
+import { namesFolder } from './model-name';
 
 /** Weights that are ready to be sampled. */
 export interface GatewayModel {
@@ -64,7 +65,7 @@ export class OpenedModels {
     } finally {
       entry.userCount -= 1;
       entry.usedAt = performance.now();
-      await this.closeIdle();
+      this.closeIdle();
     }
   }
 
@@ -113,7 +114,7 @@ export class OpenedModels {
     this.opened.set(key, entry);
     opening.catch(() => {
       if (this.opened.get(key) === entry) this.opened.delete(key);
-      void close();
+      void close().catch(() => undefined);
     });
     return entry;
   }
@@ -148,13 +149,14 @@ export class OpenedModels {
     };
   }
 
-  private async closeIdle(): Promise<void> {
+  /** Whoever was answered does not wait for a service that may be away. */
+  private closeIdle(): void {
     const idle = [...this.opened].filter(([, { userCount }]) => userCount === 0);
     if (idle.length <= MOST_IDLE) return;
     const [oldest] = idle.sort(([, left], [, right]) => left.usedAt - right.usedAt);
     if (!oldest) return;
     this.opened.delete(oldest[0]);
-    await oldest[1].close();
+    void oldest[1].close().catch(() => undefined);
   }
 }
 
@@ -180,11 +182,11 @@ function endTextsOf(tokenizer: Tokenizer, renderer: () => Renderer): string[] {
 /** A service that lists its models knows best; a name it does not list is not looked for on the hub. */
 async function requireModel(client: TinkerClient, name: string, signal: AbortSignal): Promise<void> {
   const known = (await client.capabilities({ signal })).filter(({ isSampleable }) => isSampleable);
-  if (known.length === 0 || known.some((model) => model.name === name)) return;
+  if (known.length === 0 ? !namesFolder(name) : known.some((model) => model.name === name)) return;
   const names = known.slice(0, 20).map((model) => model.name);
   throw new DomainError(
     'unknown-model',
-    `There is no run and no base model "${name.slice(0, 200)}". The training service has ${names.join(', ')}; GET /v1/models lists runs too.`,
+    `There is no run and no base model "${name.slice(0, 200)}". The training service has ${names.join(', ') || 'no list'}; GET /v1/models lists runs too.`,
   );
 }
 

@@ -1,3 +1,4 @@
+import type { JudgeSource } from '../../core/benchmark-run';
 import type { Message } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { Benchmark, HubRows } from '../../evaluation/benchmarks/benchmark';
@@ -21,6 +22,8 @@ export interface BenchmarkEnvironmentOptions {
   readonly formatPenalty?: number;
   readonly checkFormat?: Problem['checkFormat'];
   readonly rewardOf?: (score: Score) => number;
+  /** Who judges, where the benchmark's grader asks models. */
+  readonly judges?: readonly JudgeSource[] | undefined;
 }
 
 /**
@@ -35,7 +38,7 @@ export async function benchmarkEnvironments(
   options: BenchmarkEnvironmentOptions,
   read: ReadBenchmarkRows,
 ): Promise<EnvironmentDataset> {
-  refuseJudgedElsewhere(benchmark);
+  refuseJudgedElsewhere(benchmark, options);
   const groupOf = (example: Example) => groupOfExample(benchmark, example, options);
   const { data } = benchmark;
   if ('hub' in data && data.split !== options.split) {
@@ -51,18 +54,29 @@ export async function benchmarkEnvironments(
   return splitDataset(benchmark.name, examples, { groupOf, testSize, limit });
 }
 
-/** Rewards are given where rollouts are played; what judges there needs no other model and no other worker. */
-function refuseJudgedElsewhere(benchmark: Benchmark): void {
-  const { name, grader } = benchmark;
-  if ('environment' in benchmark || (!grader.judging && !grader.python)) return;
-  const who = grader.judging ? 'another model' : 'a Python worker';
-  const remedy = grader.judging
-    ? 'Ask the model in an environment of a plug-in (type: plugin).'
-    : 'Make it an environment of that worker (type: python).';
+/** Rewards are given where rollouts are played, by that process or by judges that it asks. */
+function refuseJudgedElsewhere(
+  { name, grader, environment }: Benchmark,
+  { judges }: BenchmarkEnvironmentOptions,
+): void {
+  const isJudged = grader.judging !== undefined && !environment;
+  const problem = isJudged ? judgeMissing(name, judges) : judgeUnused(name, judges);
+  if (problem !== null) throw new DomainError('bad-config', problem);
+  if (environment || !grader.python) return;
   throw new DomainError(
     'bad-config',
-    `environment: answers of ${name} are judged by ${who}, which gives no rewards. ${remedy}`,
+    `environment: answers of ${name} are judged by a Python worker, which gives no rewards. ` +
+      'Make it an environment of that worker (type: python).',
   );
+}
+
+function judgeMissing(name: string, judges: readonly JudgeSource[] | undefined): string | null {
+  if (judges?.length) return null;
+  return `environment: answers of ${name} are judged by a model, and none is named. Give "judge", a model with its endpoint.`;
+}
+
+function judgeUnused(name: string, judges: readonly JudgeSource[] | undefined): string | null {
+  return judges ? `environment.judge: no model judges answers of ${name}. Remove it.` : null;
 }
 
 function groupOfExample(
@@ -73,7 +87,7 @@ function groupOfExample(
   const { name, grader, environment } = benchmark;
   const tags = [name];
   if (environment) return { id: example.id, tags, make: () => environment(example) };
-  const { formatPenalty = FORMAT_PENALTY, checkFormat, rewardOf } = options;
+  const { formatPenalty = FORMAT_PENALTY, checkFormat, rewardOf, judges } = options;
   return exampleGroup({
     example,
     grader,
@@ -81,7 +95,10 @@ function groupOfExample(
     prefix: prefixOf(benchmark.systemPrompt, options),
     formatPenalty,
     ...(checkFormat && { checkFormat }),
+    // Whether a verdict can be read says nothing of the form of the reply.
+    ...(judges && { checkFormat: () => true }),
     ...(rewardOf && { rewardOf }),
+    judges,
   });
 }
 

@@ -16,6 +16,8 @@ import { createModelPlayer } from './games/answering-player';
 import { twentyQuestions } from './games/twenty-questions';
 import { instructionEnvironments } from './instruction-environments';
 import { mathEnvironments } from './math-environments';
+import type { JudgingSources } from './judged/judged-environments';
+import { benchmarkJudges, judgedEnvironments } from './judged/judged-environments';
 import type { MixturePart } from './mixture';
 import { mixedEnvironments } from './mixture';
 import type { PluginEnvironments } from './plugin-environments';
@@ -30,6 +32,8 @@ export interface EnvironmentSources {
   readonly plugins: PluginBenchmarks & PluginEnvironments & Partial<PluginKinds>;
   /** Absent where there is no way to Python workers. */
   readonly python?: PythonAccess;
+  /** Absent where there is no way to models that judge. */
+  readonly judging?: JudgingSources;
   /** The run's; the built-in environments draw nothing themselves. */
   readonly seed: number;
   /** The other player of games, in place of the built-in one. */
@@ -58,20 +62,28 @@ function datasetOf(
   if (config.type === 'python') return pythonEnvironments(config, python);
   if (config.type === 'verifiers') return verifiersEnvironments(config, python);
   if (config.type === 'mixture') return mixtureOf(config, sources);
+  if (config.type === 'modelGraded' || config.type === 'comparison')
+    return judgedEnvironments(config, sources.judging);
   if (config.type === 'benchmark' || config.type === 'kind') return namedEnvironments(config, sources);
   return builtInEnvironments(config, sources);
 }
 
 type Named = Extract<EnvironmentConfig, { type: 'benchmark' | 'kind' }>;
-type BuiltIn = Exclude<EnvironmentConfig, Named | { type: 'plugin' | 'python' | 'verifiers' | 'mixture' }>;
+type BuiltIn = Exclude<
+  EnvironmentConfig,
+  Named | { type: 'plugin' | 'python' | 'verifiers' | 'mixture' | 'modelGraded' | 'comparison' }
+>;
 
 /** What also measures, by the name it is measured under. */
-function namedEnvironments(
+async function namedEnvironments(
   config: Named,
-  { readBenchmarkRows: read, plugins }: EnvironmentSources,
+  { readBenchmarkRows: read, plugins, judging }: EnvironmentSources,
 ): Promise<EnvironmentDataset> {
   if (config.type === 'benchmark') {
-    return benchmarkEnvironments(findBenchmark(config.benchmark, plugins, config.options), config, read);
+    const benchmark = findBenchmark(config.benchmark, plugins, config.options);
+    const judges = await benchmarkJudges(config.judge, judging);
+    const dataset = await benchmarkEnvironments(benchmark, { ...config, judges }, read);
+    return judges ? { ...dataset, judges } : dataset;
   }
   const kinds = { kinds: plugins.kinds ?? new Map<string, never>() };
   return taskEnvironments(findKind(config.task, kinds, config.options), config, read);

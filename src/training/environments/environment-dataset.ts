@@ -1,8 +1,10 @@
+import type { JudgeSource } from '../../core/benchmark-run';
 import type { ToolDeclaration } from '../../core/completion';
 import type { ActionFacts, EnvironmentStep, MessageEnvironment } from '../../core/environment';
 import type { Message } from '../../core/conversation';
 import type { RolloutRules } from '../../core/reinforcement/rollout-presets';
 import type { Rollout } from '../../core/reinforcement/rollout';
+import type { Grader } from '../../evaluation/graders/grader';
 import type { GroupOrder } from './group-order';
 
 /** What came of one action, and the reason where it was the last. */
@@ -57,7 +59,12 @@ export type EnvironmentBounds = Pick<RolloutRules, 'toolExecution'> & {
   readonly work?: object;
   /** Fires when the rollout is called off. */
   readonly signal?: AbortSignal;
+  /** Opens a grader that asks judges; absent where there is no way to any. */
+  readonly askJudges?: AskJudges;
 };
+
+/** A grader as these judges make it. What they say is kept with the group. */
+export type AskJudges = (grader: Grader, judges: readonly JudgeSource[]) => Grader;
 
 /** A rollout and the conversation that it was, tool declarations left out. */
 export interface PlayedRollout {
@@ -73,6 +80,8 @@ export interface EnvironmentGroup {
   readonly tags: readonly string[];
   /** What its prompt declares, where that is known before it is played. */
   readonly tools?: readonly ToolDeclaration[];
+  /** Models judge it: what is drawn for it and what they say is kept as it comes. */
+  readonly isJudged?: true;
   /** A new environment at every call; one is played once. */
   make(member: number, bounds?: EnvironmentBounds): TrainingEnvironment;
   /** Judges the rollouts of a group together, e.g. against each other: one grade a rollout, on top of its turns' rewards. */
@@ -89,6 +98,8 @@ export interface EnvironmentDataset {
   groupAt(index: number): EnvironmentGroup;
   /** Index of each group of a run, where it is not a shuffle a pass. */
   orderOf?(seed: number): GroupOrder;
+  /** Models that give rewards. */
+  readonly judges?: readonly JudgeSource[];
   /** Problems kept apart from training. */
   readonly test: EnvironmentDataset | null;
 }

@@ -37,6 +37,7 @@ export function mixedEnvironments(given: readonly MixturePart[]): EnvironmentDat
       const part = starts.findLastIndex((start) => start <= index);
       return groupOf(parts[part], index - (starts[part] ?? 0));
     },
+    judges: parts.flatMap(({ dataset }) => dataset.judges ?? []),
     orderOf: (seed) => mixedOrder(parts, starts, seed),
     test: test.length > 0 ? test : null,
   };

@@ -22,6 +22,8 @@ export interface Problem {
   readonly checkFormat?: (completion: string, judged: JudgedAnswer) => boolean;
   /** Judging bounds its time itself, and waiting for a place to judge in is nobody's time. */
   readonly boundsItself?: true;
+  /** How `correct` is called where it is no share of right answers. */
+  readonly valueName?: string;
   /** Taken off where the form is wrong or the reply has no proper end. */
   readonly formatPenalty: number;
 }
@@ -44,7 +46,7 @@ export function createProblemEnvironment(problem: Problem): TrainingEnvironment 
       return stepOf(problem, judged, hasFormat(problem, completion, { judged, facts }));
     },
     // A question that was never answered, e.g. for want of room, counts among those that were answered wrong.
-    gradeEarlyEnd: () => ({ reward: 0, metrics: { correct: 0, format: 0 } }),
+    gradeEarlyEnd: () => ({ reward: 0, metrics: { [valueNameOf(problem)]: 0, format: 0 } }),
   };
 }
 
@@ -64,7 +66,11 @@ function stepOf(problem: Problem, judged: JudgedAnswer, isFormatted: boolean): T
     isDone: true,
     nextMessages: [],
     answer,
-    metrics: { ...metrics, correct, format: Number(isFormatted) },
+    metrics: { ...metrics, [valueNameOf(problem)]: correct, format: Number(isFormatted) },
     ...(logs && { logs }),
   };
+}
+
+function valueNameOf({ valueName = 'correct' }: Problem): string {
+  return valueName;
 }

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
+import { rolloutPage } from '../../evaluation/pages/rollout-page';
 import { writeWholeFile } from '../../stores/whole-file';
 import { readEvaluationGroups } from './evaluation-groups';
-import { rolloutPage } from './rollout-page';
 
 export interface EvaluationPageRequest {
   readonly run: string;
@@ -21,7 +21,7 @@ export async function evaluationPage(request: EvaluationPageRequest): Promise<st
     title: `${run}, step ${step}, ${evaluator}`,
     groups,
     hiddenCount: total - groups.length,
-    command: `everstep runs rollouts ${run} --step ${step} --evaluation ${evaluator}`,
+    command: `everstep runs rollouts ${run} --step ${step} --evaluation ${evaluator} --groups ${total}`,
   });
 }
 

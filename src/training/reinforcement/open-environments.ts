@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import type { ReadBenchmarkRows } from '../../evaluation/benchmarks/benchmark-rows';
+import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { PluginRegistry } from '../../evaluation/plugins';
+import type { ReadDataset } from '../dataset-source';
 import { buildEnvironments } from '../environments/build-environments';
 import type { EnvironmentDataset } from '../environments/environment-dataset';
+import type { JudgingSources } from '../environments/judged/judged-environments';
 import type { PythonAccess } from '../environments/python/python-environments';
 
 export interface EnvironmentAccess {
@@ -11,16 +14,37 @@ export interface EnvironmentAccess {
   readonly loadPlugins: (file: string | undefined) => Promise<PluginRegistry>;
   /** Absent where there is no way to Python workers. */
   readonly pythonEnvironments?: PythonAccess;
+  /** Absent where there is no way to models that judge. */
+  readonly judges?: JudgeAccess;
+  readonly readDataset?: ReadDataset;
 }
 
 export async function openEnvironments(
-  { readBenchmarkRows, loadPlugins, pythonEnvironments: python }: EnvironmentAccess,
-  { environment, plugins, seed }: ReinforcementConfig,
+  access: EnvironmentAccess,
+  config: ReinforcementConfig,
 ): Promise<EnvironmentDataset> {
+  const { readBenchmarkRows, loadPlugins, pythonEnvironments: python } = access;
+  const { environment, plugins, seed } = config;
+  const judging = judgingOf(access, config);
   return buildEnvironments(environment, {
     ...{ readBenchmarkRows, plugins: await loadPlugins(plugins), seed },
     ...(python && { python }),
+    ...(judging && { judging }),
   });
+}
+
+function judgingOf(
+  { judges, readDataset }: EnvironmentAccess,
+  { model, renderer, engine: { url, profile }, maxTokens, temperature }: ReinforcementConfig,
+): JudgingSources | undefined {
+  if (!judges || !readDataset) return undefined;
+  const own = {
+    model,
+    ...(renderer !== undefined && { renderer }),
+    ...(url !== undefined && { url }),
+    ...(profile && { profile }),
+  };
+  return { access: judges, readDataset, own, generation: { maxTokens, temperature } };
 }
 
 /** SHA-256 of the problems' ids in order: workers that read other problems would train another run. */

@@ -5,6 +5,7 @@ import type { TinkerSampler } from '../../engines/tinker/sampler';
 import { samplerInTurns } from '../../evaluation/turns';
 import type { AwaitedPolicy } from '../policy-note';
 import { awaitPolicyNote } from '../policy-note';
+import type { StoreNews } from '../store-news';
 import type { LinkedAbort } from '../rollouts/linked-abort';
 import { linkedAbort } from '../rollouts/linked-abort';
 
@@ -12,16 +13,14 @@ import { linkedAbort } from '../rollouts/linked-abort';
 interface PolicyChoice {
   readonly policy: PolicySnapshot | null;
   readonly awaited?: AwaitedPolicy;
+  /** Where there is nobody else's place to hold, one waits. */
+  readonly mayWait: boolean;
 }
 
 interface Place {
   readonly runFolder: string;
+  readonly news: StoreNews;
   readonly signal: AbortSignal;
-}
-
-interface Arrived {
-  readonly own: TinkerSampler;
-  readonly inTurns: Sampler;
 }
 
 /** It holds a place of its worker. */
@@ -36,7 +35,9 @@ export class PolicySampler implements Sampler {
   isInVain = false;
   private arrivedAt: number | null = null;
   private readonly callOff: LinkedAbort;
-  private readonly arrival: Promise<Arrived>;
+  private readonly arrival: Promise<Sampler>;
+  private session: Promise<string | undefined> | undefined;
+  private own: TinkerSampler | null = null;
 
   constructor(
     private readonly client: TinkerClient,
@@ -66,23 +67,27 @@ export class PolicySampler implements Sampler {
   }
 
   async sample(...[request, options]: Parameters<Sampler['sample']>): ReturnType<Sampler['sample']> {
-    const { inTurns } = await this.arrival;
+    const inTurns = await this.arrival;
     return inTurns.sample(request, options);
   }
 
   async close(): Promise<void> {
     this.callOff.abort(new Error('Sampling is over.'));
     this.callOff.release();
-    const arrived = await this.arrival.catch(() => null);
-    await arrived?.own.close();
+    await this.arrival.catch(() => null);
+    await (this.own?.close() ?? this.endSession());
   }
 
-  private async arrive({ policy, awaited }: PolicyChoice): Promise<Arrived> {
+  private async arrive({ policy, awaited, mayWait }: PolicyChoice): Promise<Sampler> {
     try {
-      const { samplerPath } = policy ?? (await this.wait(awaited));
+      if (policy === null && mayWait) this.session = this.prepareSession();
+      const { samplerPath } = policy ?? (await this.wait(awaited, mayWait ? PATIENCE_MS : 0));
       this.arrivedAt = performance.now();
-      const own = this.client.createSampler({ modelPath: samplerPath });
-      return { own, inTurns: samplerInTurns(own) };
+      const own = this.client.createSampler({ modelPath: samplerPath, sessionId: await this.session });
+      this.own = own;
+      // Before the rollouts take turns: the first is then drawn while the last are still to be asked for.
+      await own.open();
+      return samplerInTurns(own);
     } catch (error) {
       // No rollout is at fault, so none may fail of it.
       this.callOff.abort(error);
@@ -90,9 +95,22 @@ export class PolicySampler implements Sampler {
     }
   }
 
-  private async wait(awaited: AwaitedPolicy | undefined): Promise<PolicySnapshot> {
-    const { runFolder } = this.place;
-    const patience = { signal: this.callOff.signal, patienceMs: PATIENCE_MS };
+  /** While there is nothing else to do; what stands in its way is met again when it is needed. */
+  private async prepareSession(): Promise<string | undefined> {
+    const { signal } = this.callOff;
+    return this.client.createSession({ tags: ['sampler'] }, { signal }).catch(() => undefined);
+  }
+
+  /** One that nothing was sampled in. Left open, it would end by itself. */
+  private async endSession(): Promise<void> {
+    const sessionId = await this.session;
+    if (sessionId === undefined) return;
+    await this.client.finishSession(sessionId, 'interrupted').catch(() => undefined);
+  }
+
+  private async wait(awaited: AwaitedPolicy | undefined, patienceMs: number): Promise<PolicySnapshot> {
+    const { runFolder, news } = this.place;
+    const patience = { news, signal: this.callOff.signal, patienceMs };
     const note = awaited ? await awaitPolicyNote(runFolder, awaited, patience) : null;
     if (note !== null) return note;
     this.isInVain = true;

@@ -22,6 +22,7 @@ export async function prepareEnvironments(
 ): Promise<PreparedSource> {
   pluginLossOf(config, await access.loadPlugins(config.plugins));
   const dataset = await openEnvironments(access, config);
+  await refuseUselessJudges(access, dataset);
   await refuseUnknownTools(access, dataset, { renderer, model: config.model });
   const test = dataset.test;
   return {
@@ -37,6 +38,15 @@ export async function prepareEnvironments(
       truncatedCount: 0,
     },
   };
+}
+
+/** A judge that is not there would be met with the first rollouts drawn. */
+async function refuseUselessJudges(
+  { judges: access }: EnvironmentAccess,
+  { judges = [] }: EnvironmentDataset,
+): Promise<void> {
+  const models = new Map(judges.map(({ model }) => [JSON.stringify(model), model]));
+  for (const model of models.values()) await access?.check(model);
 }
 
 /** A format without tools would fail at the first prompt, with the run begun. */

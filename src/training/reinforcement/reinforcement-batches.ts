@@ -1,31 +1,19 @@
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import type { Datum } from '../../core/datum';
 import { DomainError } from '../../core/errors';
-import { METRIC_KEYS } from '../../core/metrics/metric-keys';
-import { meanKl } from '../../core/reinforcement/kl-penalty';
 import { policyLoss, policyLossSettings } from '../../core/reinforcement/policy-losses';
-import { prePostMetrics, sampleTrainMetrics } from '../../core/reinforcement/policy-metrics';
-import { REINFORCEMENT_METRIC_KEYS } from '../../core/reinforcement/reinforcement-metric-keys';
-import type { RolloutGroup } from '../../core/reinforcement/rollout';
 import type { PolicyDatum } from '../../core/reinforcement/rollout-datums';
-import {
-  countRolloutErrors,
-  NO_ROLLOUT_ERRORS,
-  rolloutErrorMetrics,
-} from '../../core/reinforcement/rollout-errors';
-import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import { minibatchPlace, planMinibatches, splitIntoSubsteps } from '../../core/reinforcement/substeps';
+import { rolloutPage } from '../../evaluation/pages/rollout-page';
 import type { SampledGroup } from '../rollouts/sample-group';
 import type { BatchPart, BatchSource, BatchUpdate, StepBatch } from '../step-batch';
+import { BatchMetrics, datumsOf } from './batch-metrics';
 import type { SequenceLoss } from './derived-loss';
 import { derivedLossOf } from './derived-loss';
 import type { JournalledGroup, LearnedPart } from './learning';
 import { learnFrom } from './learning';
-import { lossInputsDigest } from './loss-inputs-digest';
 import type { GroupRange, RolloutJournal } from './rollout-journal';
-import { rolloutPage } from './rollout-page';
 import { shownGroup } from './shown-group';
-import { policyAges } from './policy-ages';
 
 export interface ReinforcementBatchOptions {
   readonly run: string;
@@ -49,20 +37,17 @@ export function createReinforcementBatches(options: ReinforcementBatchOptions): 
       const journalled = await readGroups(journal, { step, first: 0, count: config.groupsPerBatch });
       const parts = cut.map(({ first, count }) => learnFrom(config, journalled.slice(first, first + count)));
       const updates = isStreamed ? updatesOfParts(config, cut, parts) : updatesOf(options, parts);
+      const metrics = new BatchMetrics({ step, groups: journalled.map(({ group }) => group), parts, updates });
       return {
         updates,
         tokenCount: datumsOf(parts).reduce((sum, { datum }) => sum + datum.tokens.length, 0),
         epoch: Math.floor(((step - 1) * config.groupsPerBatch) / problemCount),
         ...(config.computePostKl && { remeasured: datumsOf(parts).map(({ datum }) => datum) }),
-        metrics: (logprobs, newLogprobs) => ({
-          ...outcomeMetrics(
-            journalled.map(({ group }) => group),
-            step,
-          ),
-          ...learningMetrics(parts, logprobs),
-          ...(newLogprobs.length > 0 && prePostMetrics(datumsOf(parts), newLogprobs)),
-        }),
-        timing: { loss_inputs: lossInputsDigest(updates) },
+        metrics: (logprobs, newLogprobs) => metrics.of(logprobs, newLogprobs),
+        timing: () => ({ loss_inputs: metrics.lossInputs }),
+        prepare: () => {
+          metrics.prepare();
+        },
         ...(config.numGroupsToLog > 0 && { report: () => writePage(options, step, journalled) }),
       };
     },
@@ -183,39 +168,9 @@ async function writePage(
     title: `${run}, step ${step}`,
     groups: shown.map(({ group: sampled }, group) => shownGroup(group, sampled)),
     hiddenCount: journalled.length - shown.length,
-    command: `everstep runs rollouts ${run} --step ${step}`,
+    command: `everstep runs rollouts ${run} --step ${step} --groups ${journalled.length}`,
   });
   await journal.writePage(step, page);
-}
-
-function datumsOf(parts: readonly LearnedPart[]): PolicyDatum[] {
-  return parts.flatMap(({ datums }) => datums);
-}
-
-/** What the step's rollouts were like, those that are not trained on included. */
-function outcomeMetrics(groups: readonly SampledGroup[], step: number): Record<string, number> {
-  const errors = groups.reduce(countRolloutErrors, NO_ROLLOUT_ERRORS);
-  return {
-    ...rolloutMetrics(groups satisfies readonly RolloutGroup[]),
-    ...rolloutErrorMetrics(errors),
-    ...policyAges(groups, step),
-  };
-}
-
-function learningMetrics(
-  parts: readonly LearnedPart[],
-  logprobs: readonly Float32Array[],
-): Record<string, number> {
-  const datums = datumsOf(parts);
-  const references = parts.flatMap((part) => part.references ?? []);
-  return {
-    [METRIC_KEYS.tokens]: datums.reduce((sum, { datum }) => sum + datum.tokens.length, 0),
-    [METRIC_KEYS.sequences]: datums.length,
-    ...sampleTrainMetrics(datums, logprobs),
-    ...(references.length > 0 && {
-      [REINFORCEMENT_METRIC_KEYS.klPolicyBase]: meanKl(datums, references),
-    }),
-  };
 }
 
 function missingGroup(step: number, group: number): DomainError {

@@ -2,15 +2,20 @@ import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import { DomainError } from '../../core/errors';
 import type { Sampler } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
+import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { PolicySnapshot } from '../../core/training-plan';
 import { findRenderer } from '../../renderers/find-renderer';
 import type { RunStore } from '../../stores/run-store';
 import type { EngineAccess, EngineConnection } from '../engine-access';
 import { allOrAbort } from '../rollouts/all-or-abort';
 import type { RolloutSite } from '../rollouts/rollout-site';
+import { JudgedGroups } from '../rollouts/judged-groups';
+import type { GroupPlace } from '../rollouts/rollout-rows';
+import type { SampledGroup } from '../rollouts/sample-group';
 import { sampleGroup } from '../rollouts/sample-group';
 import { createSampleSeeds } from '../rollouts/sample-seeds';
 import type { AwaitedPolicy } from '../policy-note';
+import type { StoreNews } from '../store-news';
 import { PolicySampler } from './policy-sampler';
 import { referenceLogprobs } from './reference-logprobs';
 import type { EnvironmentAccess } from './open-environments';
@@ -23,6 +28,10 @@ export interface SampleRolloutsDependencies extends EnvironmentAccess {
   readonly engines: EngineAccess;
   readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
   readonly sampling: SamplingRuns;
+  /** Shared with the segments of this process. */
+  readonly news: StoreNews;
+  /** Whether a shard may wait for its weights: where there is one place, it would keep everyone else from sampling. */
+  readonly mayWait: boolean;
 }
 
 export interface SampleRolloutsInput {
@@ -60,6 +69,8 @@ interface Sampling {
   readonly input: SampleRolloutsInput;
   readonly policyVersion: number;
   readonly reference: Sampler | null;
+  readonly judged: JudgedGroups;
+  readonly news: StoreNews;
   readonly signal: AbortSignal;
 }
 
@@ -74,7 +85,7 @@ export async function sampleRollouts(
   input: SampleRolloutsInput,
   options: SampleRolloutsOptions,
 ): Promise<SampledShard> {
-  const { sampling, engines, store, tokenizerOf } = dependencies;
+  const { sampling, engines, store, tokenizerOf, news, judges, mayWait } = dependencies;
   const { signal } = options;
   const active = await sampling.open(input.run);
   const { config } = active;
@@ -84,7 +95,8 @@ export async function sampleRollouts(
   return sampling.connections.use(input.run, connect, async (engine) => {
     const deleting = deleteRetired(engine, input.retired ?? []);
     deleting.catch(() => undefined);
-    const shard = await sampleWithPolicy({ active, engine, tokenizer, runFolder }, input, options);
+    const ready = { active, engine, tokenizer, runFolder, news, judges, mayWait };
+    const shard = await sampleWithPolicy(ready, input, options);
     await deleting;
     return shard;
   });
@@ -96,6 +108,9 @@ interface Ready {
   readonly engine: EngineConnection;
   readonly tokenizer: Tokenizer;
   readonly runFolder: string;
+  readonly news: StoreNews;
+  readonly judges: JudgeAccess | undefined;
+  readonly mayWait: boolean;
 }
 
 async function sampleWithPolicy(
@@ -103,16 +118,17 @@ async function sampleWithPolicy(
   input: SampleRolloutsInput,
   { signal, onProgress }: SampleRolloutsOptions,
 ): Promise<SampledShard> {
-  const { active, engine, runFolder } = ready;
+  const { active, engine, runFolder, news, judges, mayWait } = ready;
   const { klReference } = active.record;
-  const policy = new PolicySampler(engine.client, input, { runFolder, signal });
+  const policy = new PolicySampler(engine.client, { ...input, mayWait }, { runFolder, news, signal });
+  const judged = new JudgedGroups(judges, runFolder, policy.signal);
   const reference = klReference
     ? engine.client.createSampler(
         klReference.path === null ? { baseModel: klReference.model } : { modelPath: klReference.path },
       )
     : null;
   try {
-    if (isTimed(active.config)) await policy.arrived();
+    if (!mayWait || isTimed(active.config)) await policy.arrived();
     const sampling: Sampling = {
       site: siteOf(ready, policy),
       active,
@@ -120,6 +136,8 @@ async function sampleWithPolicy(
       input,
       policyVersion: policy.step,
       reference,
+      judged,
+      news,
       signal: policy.signal,
     };
     const skippedGroupCount = await sampleShard(sampling, active.config, onProgress);
@@ -130,6 +148,7 @@ async function sampleWithPolicy(
   } finally {
     await policy.close();
     await reference?.close();
+    await judged.close();
   }
 }
 
@@ -158,23 +177,34 @@ async function sampleShard(
 
 /** Returns whether the group is of no use. */
 async function sampleOne(sampling: Sampling, group: number): Promise<boolean> {
-  const { active, input, journal, site, reference, policyVersion, signal } = sampling;
+  const { input, journal, reference, news, signal } = sampling;
   const { step } = input;
   signal.throwIfAborted();
-  const place = { step, group };
-  const stored = await journal.files.readGroup(place);
-  const number = (step - 1) * active.config.groupsPerBatch + group;
-  const task = () => ({
-    group: active.dataset.groupAt(active.orderOf(number)),
-    groupSize: active.config.groupSize,
-    seeds: createSampleSeeds(active.config.seed, number),
-    policyVersion,
-  });
-  const sampled = stored ?? (await journal.files.write(place, await sampleGroup(site, task(), { signal })));
+  const sampled = await obtainGroup(sampling, { step, group });
   if (reference && (await journal.references.read(step, group)) === null) {
     await journal.references.write(step, group, await referenceLogprobs(reference, sampled, signal));
   }
+  news.tell();
   return sampled.isSkipped;
+}
+
+/** The group as it is journalled; sampled and journalled where it is not yet. */
+async function obtainGroup(sampling: Sampling, place: GroupPlace): Promise<SampledGroup> {
+  const { active, journal, site, judged, policyVersion, signal } = sampling;
+  const { config, dataset, orderOf } = active;
+  const number = (place.step - 1) * config.groupsPerBatch + place.group;
+  const problem = dataset.groupAt(orderOf(number));
+  const play = judged.play(problem, { place, signal });
+  const stored = await journal.files.readGroup(place);
+  const task = {
+    ...{ group: problem, groupSize: config.groupSize, policyVersion, judged: play },
+    seeds: createSampleSeeds(config.seed, number),
+  };
+  const sampled = stored ?? (await sampleGroup(site, task, { signal }));
+  if (!stored) await play?.settle();
+  const written = stored ?? (await journal.files.write(place, sampled));
+  await play?.discard();
+  return written;
 }
 
 function siteOf({ active, engine, tokenizer }: Ready, sampler: Sampler): RolloutSite {

@@ -1,35 +1,10 @@
 import { totalReward } from '../../core/reinforcement/rollout';
 import type { Rollout } from '../../core/reinforcement/rollout';
+import type { ShownGroup } from '../../evaluation/pages/shown-group';
 import type { SampledGroup } from '../rollouts/sample-group';
 import { messageText } from './message-text';
 
-interface ShownMessage {
-  readonly role: string;
-  readonly text: string;
-}
-
-export interface ShownRollout {
-  readonly reward: number;
-  readonly stopReason: string | null;
-  readonly turns: number;
-  readonly tokens: number;
-  /** Of the last turn, and of the end. */
-  readonly metrics: Readonly<Record<string, number>>;
-  /** What the environment or the grader noted; by turn where there were several. */
-  readonly logs: Readonly<Record<string, string | number>>;
-  readonly messages: readonly ShownMessage[];
-}
-
-/** Answers to one problem as people read them, whether they were trained on or measured. */
-export interface ShownGroup {
-  readonly group: number;
-  readonly id: string;
-  readonly tags: readonly string[];
-  /** What attempts at rollouts failed with. */
-  readonly errors: readonly string[];
-  readonly rollouts: readonly ShownRollout[];
-}
-
+/** A group that was sampled, as people read it. */
 export function shownGroup(group: number, sampled: SampledGroup): ShownGroup {
   const { id, tags, errorTypes, rollouts, conversations } = sampled;
   return {
@@ -57,9 +32,4 @@ function logsOf({ transitions }: Rollout): Record<string, string | number> {
     ]),
   );
   return Object.fromEntries(entries);
-}
-
-/** 0 where there is no rollout. */
-export function meanReward({ rollouts }: ShownGroup): number {
-  return rollouts.reduce((sum, { reward }) => sum + reward, 0) / Math.max(1, rollouts.length);
 }

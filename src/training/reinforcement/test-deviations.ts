@@ -1,4 +1,5 @@
 import { totalReward } from '../../core/reinforcement/rollout';
+import { isEventKey } from '../../core/reinforcement/rollout-metrics';
 import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
 import type { CellScore } from '../../core/run';
 
@@ -7,7 +8,7 @@ export function deviationsOf(groups: readonly RolloutGroup[]): CellScore[] {
   const rollouts = groups.flatMap((group) => group.rollouts);
   const columns = new Map([['reward/total', rollouts.map(totalReward)]]);
   for (const [key, value] of rollouts.flatMap(endMetrics)) {
-    if (!key.startsWith('stop/')) columns.set(key, [...(columns.get(key) ?? []), value]);
+    if (!isEventKey(key)) columns.set(key, [...(columns.get(key) ?? []), value]);
   }
   return [...columns].flatMap(([key, values]) => {
     const value = standardDeviation(values);

@@ -7,8 +7,10 @@ import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import type { CellScore } from '../../core/run';
 import type { Sampler } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
+import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { Renderer } from '../../renderers/renderer';
 import { evaluateEnvironments } from '../rollouts/evaluate-environments';
+import { JudgedGroups } from '../rollouts/judged-groups';
 import { openRolloutFiles } from '../rollouts/rollout-files';
 import type { SamplingRun } from './sampling-runs';
 import { deviationsOf, standardDeviation } from './test-deviations';
@@ -25,6 +27,8 @@ export interface TestSetWork {
   readonly folder: string;
   /** Steps behind the weights that are measured. */
   readonly step: number;
+  /** The way to models that judge. */
+  readonly judges?: JudgeAccess | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -46,6 +50,7 @@ export async function evaluateTestSet(
   }
   const files = openRolloutFiles(work.folder);
   const groups = new Map<number, RolloutGroup>();
+  const judged = new JudgedGroups(work.judges, work.folder, work.signal);
   const { totals } = await evaluateEnvironments(
     { ...siteRules(config, evaluator), ...work, now: () => performance.now() },
     {
@@ -62,8 +67,9 @@ export async function evaluateTestSet(
       onGroup: async (group, sampled) => {
         groups.set(group, await files.write({ step: 0, group }, sampled));
       },
+      playJudged: (group, played, signal) => judged.play(played, { place: { step: 0, group }, signal }),
     },
-  );
+  ).finally(() => judged.close());
   const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
   const scores = scoresOf(evaluator.name, inOrder, totals);
   return evaluator.deviations ? [...scores, ...deviationsOf(inOrder)] : scores;
@@ -107,7 +113,7 @@ function scoresOf(
 
 /** They say how much was measured, or repeat what is said already. */
 const COUNTS =
-  /^(total_|by_group\/|stop_frac\/completed|stop\/|max_tokens_reached|context_overflow|ob_tokens_per_turn)/;
+  /^(total_|by_group\/|stop\/completed|max_tokens_reached|context_overflow|ob_tokens_per_turn)/;
 
 /** What all have in common, and the rewards of parts of them. */
 function isShown(key: string): boolean {

@@ -1,7 +1,8 @@
 import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
 import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
-import type { EnvironmentDataset } from '../environments/environment-dataset';
+import type { EnvironmentDataset, EnvironmentGroup } from '../environments/environment-dataset';
 import { allOrAbort } from './all-or-abort';
+import type { JudgedPlay } from './judged-groups';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import type { SampledGroup } from './sample-group';
 import { sampleGroup } from './sample-group';
@@ -38,6 +39,8 @@ interface CorrectTotals {
 export interface EvaluationOptions extends Pick<RolloutOptions, 'signal'> {
   /** Rollouts of a problem that are there already, so that they are not sampled again. */
   readonly stored?: (index: number) => Promise<SampledGroup | null>;
+  /** How problems are played that models judge. */
+  readonly playJudged?: (index: number, group: EnvironmentGroup, signal: AbortSignal) => JudgedPlay | null;
   /** Hears of each problem as it is done, e.g. to keep its rollouts. */
   readonly onGroup?: (index: number, sampled: SampledGroup) => void | Promise<void>;
 }
@@ -49,19 +52,19 @@ export interface EvaluationOptions extends Pick<RolloutOptions, 'signal'> {
 export async function evaluateEnvironments(
   site: RolloutSite,
   evaluation: EnvironmentEvaluation,
-  { signal, onGroup, stored }: EvaluationOptions,
+  { signal, onGroup, stored, playJudged }: EvaluationOptions,
 ): Promise<EvaluatedEnvironments> {
   const { dataset, limit = Infinity, groupSize = 1, concurrency = 32, seed, policyVersion } = evaluation;
   const indices = Array.from({ length: Math.min(limit, dataset.length) }, (_, index) => index);
   const groups = await allOrAbort(indices, { signal, limit: concurrency }, async (index, inner) => {
-    const task = {
-      group: dataset.groupAt(index),
-      groupSize,
-      seeds: createSampleSeeds(seed, index),
-      policyVersion,
-    };
-    const sampled = (await stored?.(index)) ?? (await sampleGroup(site, task, { signal: inner }));
+    const group = dataset.groupAt(index);
+    const judged = playJudged?.(index, group, inner) ?? null;
+    const task = { group, groupSize, judged, seeds: createSampleSeeds(seed, index), policyVersion };
+    const present = await stored?.(index);
+    const sampled = present ?? (await sampleGroup(site, task, { signal: inner }));
+    if (!present) await judged?.settle();
     await onGroup?.(index, sampled);
+    await judged?.discard();
     return sampled;
   });
   return {

@@ -13,6 +13,7 @@ export type RolloutFailureType =
   | 'sampling_timeout'
   | 'grader_error'
   | 'grader_timeout'
+  | 'judge_error'
   | 'group_rewards_error';
 
 /** A rollout that came to nothing. It says nothing of the others of its group. */
@@ -27,6 +28,7 @@ export class RolloutFailure extends Error {
 
   /** The same completions would fail again; what failed in passing is repeated with the same ones. */
   get needsRedraw(): boolean {
+    if (this.type === 'judge_error') return !(this.cause instanceof DomainError && this.cause.retryable);
     return !['sampling_error', 'sampling_timeout', 'environment_timeout'].includes(this.type);
   }
 }

@@ -30,9 +30,8 @@ const TurnRow = z.object({
 });
 type TurnRow = z.infer<typeof TurnRow>;
 
-const MessageRow = z.custom<Message>(
-  (value) => z.looseObject({ role: z.string(), content: z.unknown() }).safeParse(value).success,
-);
+const AnyMessage = z.looseObject({ role: z.string(), content: z.unknown() });
+const MessageRow = z.custom<Message>((value) => AnyMessage.safeParse(value).success);
 
 const RolloutRow = z.object({
   version,

@@ -14,6 +14,7 @@ import { allOrAbort } from './all-or-abort';
 import { boundedWork } from './bounded-work';
 import { checkedGrades } from './environment-answers';
 import { computeLogprobs } from './compute-logprobs';
+import type { JudgedPlay } from './judged-groups';
 import { playRollout } from './play-rollout';
 import { failedStep, RolloutFailure, samplingFailure } from './rollout-failure';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
@@ -25,6 +26,8 @@ export interface GroupTask {
   readonly groupSize: number;
   readonly seeds: SampleSeeds;
   readonly policyVersion: number;
+  /** Where models judge the group. */
+  readonly judged?: JudgedPlay | null;
 }
 
 /** A group as it was sampled. `rollouts` is empty where it was skipped. */
@@ -59,13 +62,16 @@ class GroupPlay {
   private members: readonly Member[];
   private readonly errorTypes: string[] = [];
   private retriesUsed = 0;
+  /** The site as completions are drawn at it. */
+  private readonly drawing: RolloutSite;
 
   constructor(
     private readonly site: RolloutSite,
     private readonly task: GroupTask,
     private readonly options: RolloutOptions,
   ) {
-    const { groupSize } = task;
+    const { groupSize, judged, policyVersion } = task;
+    this.drawing = judged ? { ...site, sampler: judged.samplerOver(site.sampler, policyVersion) } : site;
     this.members = Array.from({ length: groupSize }, (_, index) => ({ index, redraw: 0, result: null }));
   }
 
@@ -108,7 +114,7 @@ class GroupPlay {
         policyVersion,
         seedOf,
       };
-      return { index, redraw, result: await playRollout(this.site, rollout, { ...this.options, signal }) };
+      return { index, redraw, result: await playRollout(this.drawing, rollout, { ...this.options, signal }) };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof RolloutFailure)) throw error;
@@ -120,7 +126,11 @@ class GroupPlay {
   private makeEnvironment(member: number, signal: AbortSignal): TrainingEnvironment {
     const { limits, toolExecution = 'parallel' } = this.site;
     const { maxToolCalls } = limits;
-    const bounds: EnvironmentBounds = { maxToolCalls, toolExecution, work: this.site, signal };
+    const { askJudges } = this.task.judged ?? {};
+    const bounds: EnvironmentBounds = {
+      ...{ maxToolCalls, toolExecution, work: this.site, signal },
+      ...(askJudges && { askJudges }),
+    };
     try {
       return this.task.group.make(member, bounds);
     } catch (error) {

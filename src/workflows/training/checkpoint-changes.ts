@@ -9,20 +9,28 @@ import { evaluationOf, evaluationOfNow } from './changes';
 import type { TrainingState } from './training-state';
 import { isPaused, lastStepOf, sentThroughOf } from './training-state';
 
-/** What an evaluation that was asked for measures. The last step is measured by its checkpoint, once that is there. */
+/**
+ * What an evaluation that was asked for measures. The last step is measured by its checkpoint, once that is there; who asked
+ * waits for it until `mustAnswer`.
+ */
 export async function evaluationTarget(
   { checkpoint }: EvaluationRequest,
   state: TrainingState,
-  isClosed: () => boolean,
+  mustAnswer: () => boolean,
 ): Promise<Resolve<EvaluationRequest>> {
   const isEnding = sentThroughOf(state) >= lastStepOf(state) && !isPaused(state);
   if (checkpoint === null && !isEnding) return evaluationOfNow;
-  if (checkpoint === null) {
-    await condition(() => state.position.collectedThrough >= lastStepOf(state) || isClosed());
-  }
-  const step = checkpoint ?? lastStepOf(state);
+  const step = checkpoint ?? (await lastStepOnceTrained(state, mustAnswer));
   const { sampler_path: samplerPath, lineage } = await requireCheckpoint(state, step);
   return evaluationOf(step, { samplerPath: samplerPath ?? '', isCheckpoint: true, lineage });
+}
+
+async function lastStepOnceTrained(state: TrainingState, mustAnswer: () => boolean): Promise<number> {
+  const isTrained = () => state.position.collectedThrough >= lastStepOf(state);
+  await condition(() => isTrained() || mustAnswer());
+  const step = lastStepOf(state);
+  if (isTrained()) return step;
+  throw refused(`Step ${step}, the last one, is not trained. Ask again when it is.`);
 }
 
 /** Has the service keep a checkpoint for good, and notes it as the best. */

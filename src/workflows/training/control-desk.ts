@@ -51,6 +51,7 @@ export class ControlDesk {
   private readonly waiting: Pick<WaitingChange<ResolvedChange>, 'make' | 'refuse'>[] = [];
   private isWriting = false;
   private isClosed = false;
+  private isHandingOver = false;
 
   constructor(
     private readonly input: TrainingInput,
@@ -96,6 +97,11 @@ export class ControlDesk {
     this.isClosed = true;
     this.makeChanges();
     await condition(allHandlersFinished, '1 minute');
+  }
+
+  /** A new execution waits until everybody has an answer; those who wait for the last step would hold it up. */
+  handOver(): void {
+    this.isHandingOver = true;
   }
 
   /** A pause has lasted as long as it was meant to. */
@@ -172,7 +178,7 @@ export class ControlDesk {
   private async runEvaluation(request: EvaluationRequest): Promise<ControlReceipt> {
     const state = await this.prepared();
     try {
-      const resolve = await evaluationTarget(request, state, () => this.isClosed);
+      const resolve = await evaluationTarget(request, state, () => this.isClosed || this.isHandingOver);
       return await this.perform(request, resolve);
     } catch (error) {
       throw asFailure(error);
@@ -254,12 +260,13 @@ export class ControlDesk {
     { by, reason }: ControlRequest,
     changed: Changed,
   ): Promise<ControlReceipt> {
-    const row = { at: new Date().toISOString(), by, reason, ...changed };
-    rememberControl(state, row);
     // Several who wait are woken together, and one of them goes first.
     do await condition(() => !this.isWriting);
     while (this.isWriting);
     this.isWriting = true;
+    // Rows are told apart by their time, so that two that came together must not have the same.
+    const row = { at: new Date().toISOString(), by, reason, ...changed };
+    rememberControl(state, row);
     state.controlWrites = (state.controlWrites ?? 0) + 1;
     try {
       await bookkeeping.recordControl({ run: this.input.run, write: state.controlWrites, row });

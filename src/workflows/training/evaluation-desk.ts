@@ -2,7 +2,7 @@ import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
 import { isSameEvaluation } from '../../core/same-evaluation';
 import type { Snapshot } from '../../core/training-plan';
 import { bookkeeping } from '../activities';
-import type { EvaluationFinished, TrainingInput } from '../contracts';
+import type { TrainingInput } from '../contracts';
 import { evaluationFinishedSignal } from '../contracts';
 import {
   cancelEvaluations,
@@ -13,25 +13,23 @@ import {
   termsOf,
 } from './evaluation-children';
 import * as queue from './evaluation-queue';
-import { closedCells, raiseAlarm, toSettle } from './settled-evaluations';
-import type { GateDesk } from './gate-desk';
+import { mustGoOnAnew } from './long-history';
 import { RequestedEvaluations } from './requested-evaluations';
+import type { ScoreDesk } from './score-desk';
 import type { PendingEvaluation, TrainingState } from './training-state';
-import { rememberCells, rememberScores, schedulesOf } from './training-state';
+import { rememberCells, schedulesOf } from './training-state';
 
 const RECONCILE_EVERY = '30 seconds';
 
 /**
- * Starts evaluations of snapshots, hears of their results and has the scores written.
+ * Starts evaluations of snapshots and hears of their results.
  *
  * Children outlive the run's executions (parent-close policy ABANDON) and tell by signal; a child that was
  * terminated never tells, so what is pending is reconciled with the server and the store from time to time.
  */
 export class EvaluationDesk {
-  private readonly inbox: EvaluationFinished[] = [];
   /** Snapshots of a run that is being cancelled: nobody will measure them. */
   private readonly declined: Snapshot[] = [];
-  private isWriting = false;
   private startingCount = 0;
   private isAbandoned = false;
   private isReconciling = false;
@@ -40,17 +38,17 @@ export class EvaluationDesk {
   constructor(
     private readonly input: TrainingInput,
     private readonly current: { readonly state: TrainingState | null },
-    private readonly gates: GateDesk,
+    private readonly scores: ScoreDesk,
   ) {
     setHandler(evaluationFinishedSignal, (finished) => {
-      this.inbox.push(finished);
+      this.scores.take(finished);
     });
   }
 
   /** Begins to write scores as they come in, and asks about what an earlier execution left pending. */
   open(): void {
     // What evaluations of a cancelled run have to tell is heard as well.
-    void CancellationScope.nonCancellable(() => this.writeScores());
+    void CancellationScope.nonCancellable(() => this.guard(() => this.scores.write(() => this.state)));
     void CancellationScope.nonCancellable(() => this.startRequests());
     void CancellationScope.nonCancellable(() => this.startQueued());
     void CancellationScope.nonCancellable(() => this.watchQueue());
@@ -75,25 +73,30 @@ export class EvaluationDesk {
     this.declined.push(...snapshots);
   }
 
-  /** Holds training until the evaluations of blocking schedules are final. */
+  /** Holds training until the evaluations of blocking schedules are final, or until a new execution has to hold it. */
   async waitForBlocking(): Promise<void> {
-    await this.until(() => !this.state.pending.some(({ isBlocking }) => isBlocking));
+    await this.until(() => !this.isHoldingTraining);
   }
 
-  /** Waits until every evaluation is final and every score is written. */
-  async finish(): Promise<void> {
-    await this.until(() => this.state.pending.length === 0 && this.requests.isEmpty && this.isSettled());
+  get isHoldingTraining(): boolean {
+    return this.state.pending.some(({ isBlocking }) => isBlocking);
   }
 
-  /** Waits until what has come in is written, so that nothing is lost when the history is cut. */
-  async settle(): Promise<void> {
-    await condition(() => this.isSettled() || this.broken !== null);
+  /** Waits until every evaluation is final and every score is written; false when a new execution has to wait on. */
+  async finish(): Promise<boolean> {
+    return this.until(() => this.state.pending.length === 0 && this.requests.isEmpty && this.isSettled());
+  }
+
+  /** Waits until what has come in is written and others are done too, so that nothing is lost when the history is cut. */
+  async settle(areOthersDone: () => boolean): Promise<void> {
+    await condition(() => (this.isSettled() && areOthersDone()) || this.broken !== null);
     this.throwIfBroken();
   }
 
   /** Cancels what is pending, gives it a moment to end, and lets go of snapshots nobody will measure. */
   async abandon(): Promise<void> {
     this.isAbandoned = true;
+    this.scores.silenceGates();
     this.decline(this.requests.snapshots());
     this.declineQueued();
     await cancelEvaluations(this.current.state?.pending ?? []);
@@ -129,8 +132,7 @@ export class EvaluationDesk {
 
   private isSettled(): boolean {
     return (
-      this.inbox.length === 0 &&
-      !this.isWriting &&
+      this.scores.isIdle &&
       this.startingCount === 0 &&
       !this.requests.canStart &&
       queue.nextQueued(this.state) === null
@@ -141,11 +143,14 @@ export class EvaluationDesk {
     return new RequestedEvaluations(this.current.state);
   }
 
-  private async until(isReached: () => boolean): Promise<void> {
+  /** False when the run has to go on in a new execution before it is reached. */
+  private async until(isReached: () => boolean): Promise<boolean> {
     while (!(await condition(() => isReached() || this.broken !== null, RECONCILE_EVERY))) {
       await this.reconcile();
+      if (mustGoOnAnew(this.input)) return false;
     }
     this.throwIfBroken();
+    return true;
   }
 
   private async startOne(snapshot: Snapshot): Promise<void> {
@@ -158,7 +163,7 @@ export class EvaluationDesk {
     }
     await queue.makeRoom(state, snapshot.step, cancels);
     for (const part of parts) {
-      if (part.evaluators.length === 0) this.inbox.push({ step: part.step, cells: [] });
+      if (part.evaluators.length === 0) this.scores.take({ step: part.step, cells: [] });
       else if (!part.isQueued) await this.startChild(part, lineage);
     }
   }
@@ -166,8 +171,11 @@ export class EvaluationDesk {
   private async startChild(pending: PendingEvaluation, lineage: number): Promise<void> {
     const terms = pending.request === undefined ? termsOf(pending, this.schedulesIn(pending)) : {};
     this.startingCount += 1;
-    await startEvaluation(this.input.run, pending, { lineage, terms });
-    this.startingCount -= 1;
+    try {
+      await startEvaluation(this.input.run, pending, { lineage, terms });
+    } finally {
+      this.startingCount -= 1;
+    }
   }
 
   private schedulesIn({ step, schedules }: PendingEvaluation) {
@@ -224,55 +232,6 @@ export class EvaluationDesk {
     return this.state.model?.lineage ?? this.state.lost?.lineage ?? 0;
   }
 
-  private async writeScores(): Promise<void> {
-    await this.guard(async () => {
-      for (;;) {
-        await condition(() => this.inbox.length > 0);
-        this.isWriting = true;
-        await this.write(this.inbox.splice(0));
-        this.isWriting = false;
-      }
-    });
-  }
-
-  private async write(told: readonly EvaluationFinished[]): Promise<void> {
-    const { state } = this;
-    for (const one of told) {
-      const part = queue.partOf(state, one);
-      if (!part) continue;
-      await this.record([one], [part]);
-      queue.closePart(state, part);
-    }
-    const finished = told.filter(({ part }) => part === undefined);
-    if (finished.length === 0) return;
-    const settled = state.pending.filter((pending) => finished.some((one) => isSameEvaluation(one, pending)));
-    await this.record(
-      finished.map((one) => queue.withSkipped(one, state.pending)),
-      settled.map((one) => queue.untold(state, one)),
-    );
-    state.pending = state.pending.filter((one) => !settled.some((other) => isSameEvaluation(one, other)));
-  }
-
-  /** Writes what evaluations came to, and has their gates decide. */
-  private async record(
-    finished: readonly EvaluationFinished[],
-    settled: readonly PendingEvaluation[],
-  ): Promise<void> {
-    const { state } = this;
-    state.scoreWrites += 1;
-    const rows = await bookkeeping.recordScores({
-      run: this.input.run,
-      write: state.scoreWrites,
-      finished,
-      schedules: state.plan.evaluations,
-      evaluations: settled.map((evaluation) => toSettle(state, evaluation, settled)),
-    });
-    rememberScores(state, rows);
-    for (const { remark } of rows) if (remark !== undefined) raiseAlarm(state, remark);
-    if (!this.isAbandoned) for (const evaluation of settled) await this.gates.judge(state, evaluation, rows);
-    for (const evaluation of settled) rememberCells(state, closedCells(evaluation, rows));
-  }
-
   /** Asks the server which pending evaluations still run, and takes finished ones from the store. */
   private async reconcile(): Promise<void> {
     if (this.isReconciling) return;
@@ -280,7 +239,7 @@ export class EvaluationDesk {
     const pending = this.state.pending.filter(({ isQueued }) => !isQueued);
     const outcomes = await bookkeeping.reconcileEvaluations({ run: this.input.run, pending });
     for (const outcome of outcomes) {
-      if (outcome.finished) this.inbox.push(outcome.finished);
+      if (outcome.finished) this.scores.take(outcome.finished);
       else if (outcome.isGone) await this.startAgain(outcome);
     }
     this.isReconciling = false;

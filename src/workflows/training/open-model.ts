@@ -1,7 +1,9 @@
 import { CancellationScope, isCancellation, log, sleep } from '@temporalio/workflow';
 import type { ModelIncarnation, OpenedModel } from '../../core/training-plan';
 import { keeper, trainer } from '../activities';
+import type { TrainingInput } from '../contracts';
 import { failureCode, failureMessage } from './failures';
+import { mustGoOnAnew } from './long-history';
 import type { TrainingState } from './training-state';
 import { rememberEvent, rememberLife, rememberRemarks } from './training-state';
 
@@ -15,10 +17,16 @@ export const WAITED_FOR: readonly string[] = ['unreachable', 'engine-busy', 'sto
 export class OpenModel {
   private keeping: CancellationScope | null = null;
 
-  constructor(private readonly state: TrainingState) {}
+  constructor(
+    private readonly state: TrainingState,
+    private readonly input: Pick<TrainingInput, 'maxHistoryEvents'>,
+  ) {}
 
-  /** The open model; opens it if the run has none. An unreachable service is waited for and shown in the status. */
-  async current(): Promise<ModelIncarnation> {
+  /**
+   * The open model; opens it if the run has none. An unreachable service is waited for and shown in the status; null when
+   * the run has to go on in a new execution before it answered.
+   */
+  async current(): Promise<ModelIncarnation | null> {
     const { state } = this;
     for (let wait = 1; ; wait = Math.min(15, wait * 2)) {
       const { model } = state;
@@ -27,6 +35,7 @@ export class OpenModel {
         return model;
       }
       await this.tryToOpen(wait);
+      if (state.model === null && mustGoOnAnew(this.input)) return null;
     }
   }
 

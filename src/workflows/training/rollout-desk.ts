@@ -8,6 +8,7 @@ import type {
 } from '../../core/training-plan';
 import { EarlySampling } from './early-sampling';
 import { failureCode, failureMessage } from './failures';
+import { mustGoOnAnew } from './long-history';
 import type { OpenModel } from './open-model';
 import { WAITED_FOR } from './open-model';
 import { RequestedEvaluations } from './requested-evaluations';
@@ -171,7 +172,17 @@ export class RolloutDesk {
         return;
       }
       await this.outlast(failure, policy, wait);
+      if (mustGoOnAnew(this.loop.input)) {
+        this.giveWay();
+        return;
+      }
     }
+  }
+
+  /** A new execution goes on with the step that is being waited for. A streamed segment would wait for it without end. */
+  private giveWay(): void {
+    this.isDraining = true;
+    this.loop.controls.segments.interrupt();
   }
 
   private noteSampled(sampled: SampledStep): void {

@@ -1,8 +1,8 @@
 import { condition, sleep } from '@temporalio/workflow';
 import type { SaveHere, SegmentResult } from '../../core/training-plan';
 import { bookkeeping } from '../activities';
-import { isLong } from './continue-run';
 import { failureCode } from './failures';
+import { isLong } from './long-history';
 import type { OpenModel } from './open-model';
 import { WAITED_FOR } from './open-model';
 import { RequestedEvaluations } from './requested-evaluations';
@@ -121,7 +121,7 @@ async function takeAskedSnapshot(loop: TrainingLoop, model: OpenModel): Promise<
     requests.take({ step, samplerPath: checkpoint.sampler_path, isCheckpoint: true }, checkpoint.lineage);
     return true;
   }
-  await model.current();
+  if ((await model.current()) === null) return true;
   // Its checkpoint was gone: the step is trained again, and its snapshot taken then.
   if (state.position.collectedThrough < step) return true;
   const result = await saveHere(loop, model, `asked-${request}`);
@@ -134,13 +134,15 @@ function holdAnew({ state }: TrainingLoop): void {
   if (state.pause) state.pause = { ...state.pause, heldSince: Date.now() };
 }
 
-/** Null when the model is gone, or nobody can tell what it was sent. */
+/** Null when the model is gone or not to be had yet, or nobody can tell what it was sent. */
 export async function saveHere(
   { state, controls }: TrainingLoop,
   model: OpenModel,
   what: SaveHere,
 ): Promise<SegmentResult | null> {
-  let input = savingSegment(state, await model.current(), what);
+  const open = await model.current();
+  if (open === null) return null;
+  let input = savingSegment(state, open, what);
   for (let count = 1; count <= MAX_TRIES; count += 1) {
     const result = await controls.segments.save(state, input);
     if (result.lost !== null) {

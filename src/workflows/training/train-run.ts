@@ -1,11 +1,13 @@
 import { CancellationScope, ContinueAsNew, isCancellation } from '@temporalio/workflow';
 import { preparation } from '../activities';
 import type { TrainingInput, TrainReport } from '../contracts';
+import { continueIfLong } from './continue-run';
 import { closeCancelled, closeFailed, closeTrained, saveReached } from './close-run';
 import { ControlDesk } from './control-desk';
 import { EvaluationDesk } from './evaluation-desk';
 import { GateDesk } from './gate-desk';
 import { answerQueries } from './queries';
+import { ScoreDesk } from './score-desk';
 import { trainSteps } from './train-steps';
 import type { TrainingState } from './training-state';
 import { initialState } from './training-state';
@@ -21,13 +23,14 @@ export async function trainRun(input: TrainingInput, carried?: TrainingState): P
   answerQueries(input.run, current);
   const controls = new ControlDesk(input, current);
   const gates = new GateDesk(input, (...change) => controls.record(...change));
-  const evaluations = new EvaluationDesk(input, current, gates);
+  const evaluations = new EvaluationDesk(input, current, new ScoreDesk(input, gates));
 
   try {
     current.state ??= initialState(await preparation.prepareRun(input));
     evaluations.open();
-    await trainSteps({ input, state: current.state, evaluations, controls });
-    await evaluations.finish();
+    const loop = { input, state: current.state, evaluations, controls };
+    await trainSteps(loop);
+    while (!(await evaluations.finish())) await continueIfLong(loop);
     await controls.close();
     const { state } = current;
     // A cancel that comes now is too late: the run has ended, and says so everywhere.

@@ -1,7 +1,8 @@
 import { sleep } from '@temporalio/workflow';
 import type { SegmentInput, SegmentResult } from '../../core/training-plan';
 import { watchBudget } from './budget-watch';
-import { continueIfLong, isLong } from './continue-run';
+import { continueIfLong } from './continue-run';
+import { isLong } from './long-history';
 import { standStill } from './stand-still';
 import { OpenModel } from './open-model';
 import { RolloutDesk } from './rollout-desk';
@@ -20,10 +21,11 @@ const MAX_WAIT_SECONDS = 15;
  */
 export async function trainSteps(loop: TrainingLoop): Promise<void> {
   const { state, evaluations, controls, input } = loop;
-  const model = new OpenModel(state);
+  const model = new OpenModel(state, input);
   const rollouts = openRollouts(loop, model);
   let waits = 0;
 
+  if (evaluations.isHoldingTraining) await evaluations.waitForBlocking();
   while (state.position.collectedThrough < lastStepOf(state)) {
     evaluations.throwIfBroken();
     if (rollouts && isLong(input)) await rollouts.drain();
@@ -55,7 +57,7 @@ async function whatIsNext(
   const { state } = loop;
   if (await standStill(loop, model)) return null;
   const open = await model.current();
-  if (isPaused(state)) return null;
+  if (open === null || isPaused(state)) return null;
   const readyThrough = rollouts ? await rollouts.ready() : Infinity;
   if (readyThrough === null || state.model !== open) return null;
   return nextSegment(state, open, readyThrough);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createCommand as createCompare } from '../../../src/cli/commands/compare';
@@ -298,6 +298,17 @@ test('shows different examples before further samples of one', async () => {
     [...text.matchAll(/gsm8k (e\d) sample (\d)/g)].map(([, id, n]) => `${id}.${n}`);
   expect(shown(two)).toEqual(['e0.0', 'e1.0']);
   expect(shown(all)).toEqual(['e0.0', 'e1.0', 'e0.1', 'e1.1']);
+});
+
+test('writes the chosen examples as a page for a browser', async () => {
+  const file = join(store, 'page.html');
+
+  const text = await results('trajectories', 'old', '--incorrect', '--html', file);
+
+  expect(text).toBe(`Written: ${file}\n`);
+  const page = readFileSync(file, 'utf8');
+  expect(page).toContain('<title>old, gsm8k</title>');
+  expect(page.match(/<h2>Group \d: e\d/g)).toEqual(['<h2>Group 0: e1', '<h2>Group 1: e2']);
 });
 
 test('of results that are not finished it says what is to be done', async () => {

@@ -14,6 +14,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  jest.useRealTimers();
   rmSync(folder, { recursive: true });
 });
 
@@ -34,6 +35,19 @@ test('gives the weights to whoever waits for them, before and after they are the
 
   expect(await waiting).toEqual(note);
   expect(await awaitPolicyNote(folder, { step: 3, generation: 1 }, patience(10_000))).toEqual(note);
+});
+
+test('wakes whoever waits in the same process', async () => {
+  const waiting = patience(10_000);
+  const looked = jest.spyOn(waiting.news, 'wait');
+  // Nobody looks again by himself.
+  jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask', 'setImmediate', 'clearImmediate'] });
+  const found = awaitPolicyNote(folder, { step: 3, generation: 1 }, waiting);
+  while (looked.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+  await writePolicyNote(folder, note);
+  waiting.news.tell();
+
+  expect(await found).toEqual(note);
 });
 
 test('keeps them from samplers of another step and from those that were called off', async () => {

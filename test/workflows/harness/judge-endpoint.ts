@@ -7,8 +7,8 @@ interface AskedBody {
   readonly messages: readonly { readonly role: string; readonly content: string }[];
 }
 
-/** What a model of this name says to the last message. */
-type Say = (model: string, prompt: string) => string;
+/** What a model of this name says to the last message; null where it refuses it. */
+type Say = (model: string, prompt: string) => string | null;
 
 /** An OpenAI-compatible endpoint of several models that knows how often each was asked what. */
 export class JudgeEndpoint {
@@ -25,10 +25,10 @@ export class JudgeEndpoint {
     private readonly say: Say,
   ) {}
 
-  static async start(say: Say): Promise<JudgeEndpoint> {
+  static async start(say: Say, port = 0): Promise<JudgeEndpoint> {
     const server = createServer((request, response) => void endpoint.serve(request, response));
     const endpoint = new JudgeEndpoint(server, say);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
     return endpoint;
   }
 
@@ -71,12 +71,13 @@ export class JudgeEndpoint {
     const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as AskedBody;
     const prompt = messages.at(-1)?.content ?? '';
     this.asked.push({ model, prompt, key: request.headers.authorization });
-    if (this.broken.has(model)) {
+    const content = this.say(model, prompt);
+    if (this.broken.has(model) || content === null) {
       reply(response, 400, { error: { message: 'cannot judge this' } });
       return;
     }
     const answer = () => {
-      const message = { role: 'assistant', content: this.say(model, prompt) };
+      const message = { role: 'assistant', content };
       const usage = { prompt_tokens: 3, completion_tokens: 2 };
       reply(response, 200, { choices: [{ index: 0, message, finish_reason: 'stop' }], usage });
     };

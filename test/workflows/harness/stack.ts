@@ -13,6 +13,7 @@ import { createRunStore } from '../../../src/stores/run-store';
 import { installTemporalRuntime } from '../../../src/workers/logging';
 import type { RunningWorkers } from '../../../src/workers/worker';
 import { runWorkers } from '../../../src/workers/worker';
+import type { RunWorkersOptions } from '../../../src/workers/worker-options';
 
 const logger = pino({ level: process.env['EVERSTEP_TEST_LOG'] ?? 'silent' }, pino.destination(2));
 
@@ -79,7 +80,7 @@ export class TestStack {
   /** `engine`: what a worker knows of the engine besides its address. */
   async startWorkers(
     engine: { readonly apiKey?: string } = {},
-    more: { readonly huggingFaceUrl?: string } = {},
+    more: Partial<Pick<RunWorkersOptions, 'huggingFaceUrl' | 'concurrency'>> = {},
   ): Promise<void> {
     this.workers = await runWorkers({
       connection: {
@@ -103,9 +104,10 @@ export class TestStack {
   }
 
   /** As if the engine had died and been started again: its models are gone, its checkpoints are not. */
-  async restartEngine(): Promise<void> {
+  async restartEngine(whileAway: () => Promise<void> = () => Promise.resolve()): Promise<void> {
     const port = Number(new URL(this.engine.url).port);
     await this.engine.close();
+    await whileAway();
     this.engine = await startLocalEngine({
       port,
       dataFolder: join(this.folder, 'engine'),

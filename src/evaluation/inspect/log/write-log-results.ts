@@ -4,6 +4,7 @@ import { passCounts } from '../../../core/benchmark-run';
 import { meanOf } from '../../../core/statistics/mean';
 import { meanInterval } from '../../../core/statistics/mean-interval';
 import { passAtK } from '../../../core/statistics/pass-at-k';
+import { passHatK } from '../../../core/statistics/pass-hat-k';
 import { Z_95, wilsonInterval } from '../../../core/statistics/wilson-interval';
 import type { ResultIdentity, StoredResult, StoredTrajectory } from '../../../stores/eval-store';
 import { asStoreError } from '../../../stores/system-errors';
@@ -63,14 +64,14 @@ class Counts {
   }
 
   /** Unbiased, over the examples of which so many draws were scored; empty where scores are not right or wrong. */
-  passRates(epochs: number): Record<string, number> {
-    if (epochs <= 1 || !this.isBinary) return {};
+  passRates(rateOf: typeof passAtK, epochs: number): (readonly [k: string, rate: number])[] {
+    if (epochs <= 1 || !this.isBinary) return [];
     const examples = [...this.draws.values()];
-    const rates = passCounts(epochs).map((k) => {
-      const values = examples.map(({ count, correct }) => passAtK(count, correct, k));
-      return [String(k), meanOf(values.filter((value) => value !== null))?.mean ?? null] as const;
+    return passCounts(epochs).flatMap((k) => {
+      const values = examples.map(({ count, correct }) => rateOf(count, correct, k));
+      const mean = meanOf(values.filter((value) => value !== null));
+      return mean ? [[String(k), mean.mean] as const] : [];
     });
-    return Object.fromEntries(rates.flatMap(([k, rate]) => (rate === null ? [] : [[k, rate] as const])));
   }
 
   add(trajectory: StoredTrajectory): void {
@@ -135,6 +136,10 @@ function resultOf(header: LogHeader, counts: Counts, { name, identity }: LogResu
   const { results } = header;
   const { value: score = null, stderr = null } = mainMetricOf(results) ?? {};
   const unscored = mainScoreOf(results)?.unscored_samples ?? 0;
+  const epochs = header.eval.config.epochs ?? 1;
+  const allCorrect = counts
+    .passRates(passHatK, epochs)
+    .map(([k, rate]) => [`pass_hat_k/${k}`, rate] as const);
   return {
     name,
     score: score ?? 0,
@@ -146,9 +151,13 @@ function resultOf(header: LogHeader, counts: Counts, { name, identity }: LogResu
     num_correct: counts.correct,
     num_errors: counts.errors,
     num_truncated: counts.truncated,
-    metrics: { ...metricsOf(header), ...(unscored > 0 && { unscored }) },
+    metrics: {
+      ...metricsOf(header),
+      ...Object.fromEntries(allCorrect),
+      ...(unscored > 0 && { unscored }),
+    },
     time_seconds: secondsOf(header),
-    pass_at_k: counts.passRates(header.eval.config.epochs ?? 1),
+    pass_at_k: Object.fromEntries(counts.passRates(passAtK, epochs)),
     identity,
   };
 }

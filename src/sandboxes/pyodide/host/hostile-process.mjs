@@ -3,6 +3,8 @@ import { Worker } from 'node:worker_threads';
 
 /** No space left on device, as Emscripten numbers it. */
 const NO_SPACE = 51;
+/** What a file, folder or link takes beside its content. */
+const NODE_BYTES = 1024;
 const usualUmask = () => 0o022;
 const NETWORK = ['fetch', 'WebSocket', 'XMLHttpRequest', 'EventSource', 'Request', 'navigator'];
 const PROCESS_POWERS = [
@@ -13,6 +15,9 @@ const PROCESS_POWERS = [
   '_debugProcess',
   '_startProfilerIdleNotifier',
   'mainModule',
+  'stdin',
+  'stdout',
+  'stderr',
 ];
 
 /**
@@ -33,21 +38,68 @@ del importhook, name
   Object.defineProperty(process, 'umask', { value: usualUmask });
 }
 
+/**
+ * Before Pyodide is loaded, which keeps the console's functions: standard output is for answers alone, and a program that can call
+ * Emscripten's own functions would write some. What an error tells of its origin are places of this machine.
+ */
+export function silence() {
+  for (const name of Object.keys(console)) console[name] = () => {};
+  Object.defineProperty(Error, 'prepareStackTrace', { value: (error) => String(error) });
+}
+
 /** Files lie in JavaScript's memory, beside the interpreter's. The count lies where an image of the files finds it. */
 function boundFiles(FS, diskBytes) {
   const { MEMFS } = FS.filesystems;
-  const files = { bytes: 0 };
+  const files = { bytes: takenBytes(FS) };
+  const most = files.bytes + diskBytes;
   FS.takenOfDisk = files;
+  const take = (bytes) => {
+    // What was removed since is free again.
+    if (files.bytes + bytes > most) files.bytes = takenBytes(FS);
+    if (files.bytes + bytes > most) throw new FS.ErrnoError(NO_SPACE);
+    files.bytes += bytes;
+  };
+  const lengthOf = (node) => node.contents?.length ?? 0;
   for (const name of ['expandFileStorage', 'resizeFileStorage']) {
     const change = MEMFS[name];
     MEMFS[name] = (node, size) => {
-      const before = node.contents?.length ?? 0;
-      if (files.bytes + size - before > diskBytes) throw new FS.ErrnoError(NO_SPACE);
+      const before = lengthOf(node);
+      const wanted = Math.max(0, size - before);
+      take(wanted);
       const result = change.call(MEMFS, node, size);
-      files.bytes += (node.contents?.length ?? 0) - before;
+      files.bytes += lengthOf(node) - before - wanted;
       return result;
     };
   }
+  const { file, dir } = MEMFS.ops_table;
+  const { write } = file.stream;
+  file.stream.write = (stream, buffer, offset, length, position, ...rest) => {
+    // The first bytes of a file are not asked for by the ways above.
+    if (stream.node.usedBytes === 0 && position === 0) take(Math.max(0, length - lengthOf(stream.node)));
+    return write(stream, buffer, offset, length, position, ...rest);
+  };
+  const { symlink } = dir.node;
+  dir.node.symlink = (parent, name, target) => {
+    take(target.length);
+    return symlink(parent, name, target);
+  };
+  const { createNode } = MEMFS;
+  MEMFS.createNode = (parent, name, ...rest) => {
+    take(NODE_BYTES + name.length);
+    return createNode(parent, name, ...rest);
+  };
+}
+
+/** Of all files that have a name or are open. */
+function takenBytes(FS) {
+  const nodes = new Set(FS.streams.filter(Boolean).map(({ node }) => node));
+  for (const first of FS.nameTable) for (let node = first; node; node = node.name_next) nodes.add(node);
+  let bytes = 0;
+  for (const { contents, name, link } of nodes) {
+    if (ArrayBuffer.isView(contents)) bytes += contents.length;
+    bytes += NODE_BYTES + name.length + (link?.length ?? 0);
+  }
+  return bytes;
 }
 
 /** Ends this process when it has lost its parent, or a question takes more than it may. Runs beside the interpreter. */

@@ -1,12 +1,17 @@
 /**
  * An interpreter as it is before any program, to which it can be put back: its memory, its references to JavaScript and its files.
  *
- * Putting it back copies the memory and takes some milliseconds; another interpreter takes some hundreds, most of them for
- * linking.
+ * Putting it back takes some milliseconds; another interpreter takes some hundreds, most of them for linking. A program changes
+ * a fifteenth of the memory, so all of it is compared and only what differs is written: processors share the way to memory, and writing
+ * takes it up three times as long as reading.
  */
 
 /** A program that took more memory leaves more to clear than another interpreter costs. */
 const MOST_GROWTH_BYTES = 64 * 1024 * 1024;
+/** What is compared at once. Memories are multiples of 64 KiB. */
+const PIECE_BYTES = 32 * 1024;
+/** Half of the memory is empty, and compared with this; what a processor has at hand need not be read. */
+const EMPTY = Buffer.alloc(PIECE_BYTES);
 
 /** Only for an interpreter that has asked nothing of JavaScript since but what leaves its traces here. */
 export function imageOf(pyodide) {
@@ -15,20 +20,42 @@ export function imageOf(pyodide) {
   const immortalCount = referencesOf(module.__hiwire_immortal_get).length;
   const restoreFiles = photograph(pyodide.FS);
   const stack = module._emscripten_stack_get_current();
-  const memory = module.HEAPU8.slice();
+  const length = module.HEAPU8.length;
+  const restoreMemory = photographMemory(module.HEAPU8);
   return {
     /** Whether it is as it was. */
     restore() {
-      if (module.HEAPU8.length > memory.length + MOST_GROWTH_BYTES) return false;
+      if (module.HEAPU8.length > length + MOST_GROWTH_BYTES) return false;
       if (referencesOf(module.__hiwire_immortal_get).length !== immortalCount) return false;
       const isSame = restoreReferences(module, references);
       restoreFiles();
-      module.HEAPU8.set(memory);
-      module.HEAPU8.fill(0, memory.length);
+      restoreMemory(module.HEAPU8);
       module.__emscripten_stack_restore(stack);
       return isSame;
     },
   };
+}
+
+/** A call puts the memory back, where it has grown as well. */
+function photographMemory(bytes) {
+  const memory = bufferOver(bytes);
+  const pieces = [];
+  for (let at = 0; at < memory.length; at += PIECE_BYTES) {
+    const piece = memory.subarray(at, at + PIECE_BYTES);
+    pieces.push(piece.equals(EMPTY) ? EMPTY : Buffer.from(piece));
+  }
+  return (bytesNow) => {
+    const now = bufferOver(bytesNow);
+    for (let at = 0, index = 0; at < now.length; at += PIECE_BYTES, index++) {
+      const piece = pieces[index] ?? EMPTY;
+      const isSame = now.compare(piece, 0, PIECE_BYTES, at, at + PIECE_BYTES) === 0;
+      if (!isSame) piece.copy(now, at);
+    }
+  };
+}
+
+function bufferOver({ buffer, byteOffset, byteLength }) {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function referencesOf(get) {
@@ -55,27 +82,34 @@ function restoreReferences(module, references) {
 
 /** Everything that can be reached from an object, functions left out; a call puts it back. */
 function photograph(root) {
-  const seen = new Map();
+  const bytes = new Map();
+  const objects = new Map();
   const waiting = [root];
   while (waiting.length > 0) {
     const each = waiting.pop();
-    if (typeof each !== 'object' || each === null || seen.has(each)) continue;
-    if (each instanceof Uint8Array) seen.set(each, new Uint8Array(each));
+    if (typeof each !== 'object' || each === null || bytes.has(each) || objects.has(each)) continue;
+    if (ArrayBuffer.isView(each)) bytes.set(each, Buffer.from(bufferOver(each)));
     else {
-      seen.set(each, { entries: Object.entries(each), length: each.length });
+      objects.set(each, propertiesOf(each));
       waiting.push(...Object.values(each));
     }
   }
   return () => {
-    for (const [each, before] of seen) {
-      if (each instanceof Uint8Array) each.set(before);
-      else restoreProperties(each, before);
-    }
+    for (const [each, before] of bytes) if (!before.equals(bufferOver(each))) before.copy(bufferOver(each));
+    for (const [each, before] of objects) restoreProperties(each, before);
   };
 }
 
-/** An array may have gaps and a length of its own. */
-function restoreProperties(object, { entries, length }) {
+function propertiesOf(object) {
+  // What these hold is no property, so that it could not be put back.
+  if (object instanceof Map || object instanceof Set)
+    throw new Error('The files of this Pyodide are kept in a Map or Set, which an image does not know.');
+  return { entries: Object.entries(object), length: object.length, prototype: Object.getPrototypeOf(object) };
+}
+
+/** An array may have gaps and a length of its own; a file called `__proto__` becomes the prototype of its folder. */
+function restoreProperties(object, { entries, length, prototype }) {
+  if (Object.getPrototypeOf(object) !== prototype) Object.setPrototypeOf(object, prototype);
   const names = Object.keys(object);
   const hasOthers = names.length !== entries.length || entries.some(([name], index) => name !== names[index]);
   if (hasOthers) for (const name of names) delete object[name];

@@ -10,28 +10,30 @@
  * The program defines `answer(text) -> text`.
  *
  * "hostile": {"processBytes","diskBytes","answerBytes"} where the program runs what nobody trusts: this process then gives up what it can
- * do besides computing, bounds its files and its size, and ends with whoever started it. A question may say "cpuMs"; one that
- * takes more, or more memory, is answered by {"limit": "cpu" | "memory"} and the end of the process, and one
+ * do besides computing, bounds its files and its size, and ends with whoever started it. A question is a word, a space, and JSON; its
+ * answer begins with the same word, which no program gets to know. A question may say "cpuMs"; one that takes more, or more
+ * memory, is answered by {"limit": "cpu" | "memory"} without a word and the end of the process, and one
  * that ended the interpreter by {"ended": exit code or null, "why": text}. {"renew": true} makes the interpreter as it was before any program, by
  * putting it back where that is possible and by starting another one in this process otherwise, and is answered by {"ready":true,
- * "isPutBack": which of both}; where something of the program before could still run, by the end of the process.
+ * "isPutBack": which of both}; where something of the program before may be left elsewhere in this process, by {"ready":false} and its end.
  */
 import { createHash } from 'node:crypto';
-import { constants, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { constants, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import { giveUpPowers, pendingWork, watchHostile } from './hostile-process.mjs';
+import { giveUpPowers, pendingWork, silence, watchHostile } from './hostile-process.mjs';
 import { watchImports } from './import-watch.mjs';
 import { imageOf } from './interpreter-image.mjs';
 
 const PAGE = 65536;
 const WATCH_EVERY_MS = 250;
 const WATCH_STARTS_MS = 50;
+const LINE_END = 10;
 
 const [mode, settingsText] = process.argv.slice(2);
 const settings = JSON.parse(settingsText);
-const print = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+const print = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
 
 // Refused under Node's permission model; Emscripten asks it for the flags of open() only.
 Object.defineProperty(process, 'binding', { value: () => ({ fs: constants }) });
@@ -39,15 +41,15 @@ Object.defineProperty(process, 'binding', { value: () => ({ fs: constants }) });
 const instantiate = WebAssembly.instantiate;
 const INTERPRETER_BYTES = 1_000_000;
 let interpreterModule = null;
-/** What was asked of JavaScript since it was last forgotten that an image does not put back. */
-let leftTraces = null;
+/** Whether something was asked of JavaScript since the interpreter started whose traces an image does not put back. */
+let hasLeftTraces = false;
 
 /** The interpreter is compiled once, however often it is started in this process. */
 async function instantiateOnce(source, imports) {
   if (!(source.byteLength > INTERPRETER_BYTES)) return instantiate.call(WebAssembly, source, imports);
   interpreterModule ??= await WebAssembly.compile(source);
-  const watched = watchImports(interpreterModule, imports, (name) => {
-    leftTraces = name;
+  const watched = watchImports(interpreterModule, imports, () => {
+    hasLeftTraces = true;
   });
   const instance = await instantiate.call(WebAssembly, interpreterModule, watched);
   return { instance, module: interpreterModule };
@@ -147,6 +149,7 @@ class Forgetful {
 /** An interpreter for one program after another, each of which finds it as the first one did. */
 class HostilePlace {
   startCount = 0;
+  hasEnded = false;
 
   async start() {
     this.pyodide = null;
@@ -155,13 +158,14 @@ class HostilePlace {
     giveUpPowers(this.pyodide, settings.hostile.diskBytes);
     this.answer = this.pyodide.globals.get('answer');
     for (const question of settings.warmUp) this.answer(question);
-    leftTraces = null;
+    this.hasEnded = false;
+    hasLeftTraces = false;
     this.image = imageOf(this.pyodide);
   }
 
   /** Whether the interpreter is the same one. */
   async renew() {
-    if (leftTraces === null && this.image.restore()) return true;
+    if (!this.hasEnded && this.image.restore()) return true;
     await this.start();
     return false;
   }
@@ -171,7 +175,7 @@ class HostilePlace {
     try {
       return String(this.answer(question)).slice(0, settings.hostile.answerBytes);
     } catch (error) {
-      leftTraces = 'its end';
+      this.hasEnded = true;
       const status = typeof error?.status === 'number' ? error.status : null;
       return JSON.stringify({ ended: status, why: String(error?.message ?? error).slice(0, 2000) });
     }
@@ -179,6 +183,7 @@ class HostilePlace {
 }
 
 async function serveHostile() {
+  silence();
   globalThis.FinalizationRegistry = Forgetful;
   const expectCpu = watchHostile(settings.hostile.processBytes);
   // The watch thread starts with the powers this process still has.
@@ -187,19 +192,40 @@ async function serveHostile() {
   await place.start();
   print({ ready: true });
   const pending = pendingWork();
-  for await (const line of createInterface({ input: process.stdin })) {
-    const question = JSON.parse(line);
-    if (question.renew) {
-      if (pendingWork() !== pending) break;
-      const isPutBack = await place.renew();
-      writeSync(1, `${JSON.stringify({ ready: true, isPutBack })}\n`);
-      continue;
+  for (let line = nextLine(); line !== null; line = nextLine()) {
+    const [word, text] = splitOnce(line);
+    const answer = (json) => writeSync(1, `${word} ${json}\n`);
+    const question = JSON.parse(text);
+    if (!question.renew) {
+      expectCpu(question.cpuMs ?? 0);
+      const result = place.ask(text);
+      expectCpu(0);
+      answer(result);
+    } else if (hasLeftTraces || pendingWork() !== pending) {
+      answer('{"ready":false}');
+      break;
+    } else {
+      answer(JSON.stringify({ ready: true, isPutBack: await place.renew() }));
     }
-    expectCpu(question.cpuMs ?? 0);
-    const answer = place.ask(line);
-    expectCpu(0);
-    writeSync(1, `${answer}\n`);
   }
+}
+
+const INPUT = Buffer.alloc(PAGE);
+
+/** Waited for with the whole thread, so that nothing of a program runs between two questions. Whoever asks waits for the answer. */
+function nextLine() {
+  const parts = [];
+  for (;;) {
+    const length = readSync(0, INPUT);
+    if (length === 0) return null;
+    parts.push(Buffer.from(INPUT.subarray(0, length)));
+    if (INPUT[length - 1] === LINE_END) return Buffer.concat(parts).toString();
+  }
+}
+
+function splitOnce(line) {
+  const at = line.indexOf(' ');
+  return [line.slice(0, at), line.slice(at + 1)];
 }
 
 /** Ends this process when a question runs on although nobody is left to kill it. */

@@ -37,7 +37,7 @@ const FAILED_PARSE_REWARD = -0.1;
  * made. The rollout is graded once: at the answer, when a tool ends it, or when a limit does.
  */
 export function createToolEnvironment(problem: ToolProblem, bounds?: EnvironmentBounds): TrainingEnvironment {
-  const { messages, tools, grade, maxTurns = MAX_TURNS } = problem;
+  const { messages, tools, grade, maxTurns = MAX_TURNS, failedParseReward = FAILED_PARSE_REWARD } = problem;
   const calls = new ToolCalls(tools, bounds);
   const conversation: Message[] = [];
   let turnCount = 0;
@@ -52,6 +52,12 @@ export function createToolEnvironment(problem: ToolProblem, bounds?: Environment
       ...(metrics && { metrics }),
       ...(answer !== undefined && { answer }),
     };
+  };
+
+  /** What it said before is measured, as where a limit ends a rollout, so that it counts among those that answered. */
+  const unreadable = async (signal: AbortSignal): Promise<TrainingStep> => {
+    const step = await end('parse_error', signal);
+    return { ...step, reward: failedParseReward, metrics: { ...step.metrics, parse_error: 1 } };
   };
 
   const takeTurn = async (action: Message, { signal }: ActionFacts): Promise<TrainingStep> => {
@@ -73,9 +79,9 @@ export function createToolEnvironment(problem: ToolProblem, bounds?: Environment
       // What was cut off may quote the answer on its way to another.
       if (facts.stopReason === 'length') return CUT_OFF;
       turnCount += 1;
+      if (facts.isMalformed && (action.toolCalls?.length ?? 0) === 0) return unreadable(facts.signal);
       conversation.push(action);
-      const isUnreadable = facts.isMalformed && (action.toolCalls?.length ?? 0) === 0;
-      return isUnreadable ? unreadable(problem) : takeTurn(action, facts);
+      return takeTurn(action, facts);
     },
     gradeEarlyEnd: ({ stopReason, signal }) => grade(conversation, { stopReason, signal }),
   };
@@ -90,14 +96,4 @@ function stopOf(
   if (turn.shouldStop) return 'tool_stopped';
   if (turn.isOverLimit) return 'max_tool_calls';
   return isLastTurn ? 'max_turns' : null;
-}
-
-function unreadable({ failedParseReward = FAILED_PARSE_REWARD }: ToolProblem): TrainingStep {
-  return {
-    reward: failedParseReward,
-    isDone: true,
-    nextMessages: [],
-    stopReason: 'parse_error',
-    metrics: { parse_error: 1 },
-  };
 }

@@ -1,3 +1,5 @@
+import { endRollout } from '../../../../src/core/reinforcement/limits';
+import type { Transition } from '../../../../src/core/reinforcement/rollout';
 import {
   countRolloutErrors,
   NO_ROLLOUT_ERRORS,
@@ -32,8 +34,32 @@ test('counts tokens a turn, turns a rollout, and averages what turns and rollout
     'env/all/by_group/frac_mixed': 1,
     'env/all/by_group/frac_all_good': 0,
     'env/all/by_group/frac_all_bad': 0,
-    'env/all/stop_frac/completed': 0.5,
-    'env/all/stop_frac/max_turns': 0.5,
+  });
+});
+
+test('what is noted only where it happened is a share of all rollouts or turns, and not the mean of ones', () => {
+  const ended = (transitions: Transition[], reason: string) => endRollout(transitions, reason, 0);
+  const cut = turn([1], [2], { metrics: { max_tokens_reached: 1 }, stopReason: 'length' });
+  const bad = turn([1], [2], { metrics: { parse_error: 1, tool_calls: 2, 'tool_error/validation_failed': 1 } });
+  const rollouts = [
+    ended([cut], 'max_tokens'),
+    ended([bad, turn([1, 2], [3], { metrics: { correct: 1 } })], 'completed'),
+    ended([turn([1], [2], { metrics: { correct: 0 } })], 'completed'),
+    { ...ended([], 'context_overflow'), metrics: { context_overflow: 1 } },
+  ];
+
+  expect(rolloutMetrics([groupOf([], { rollouts })])).toMatchObject({
+    'env/all/total_episodes': 4,
+    'env/all/total_turns': 5,
+    'env/all/stop/completed': 0.5,
+    'env/all/stop/max_tokens': 0.25,
+    'env/all/stop/context_overflow': 0.25,
+    'env/all/max_tokens_reached': 0.25,
+    'env/all/context_overflow': 0.25,
+    'env/all/parse_error': 0.2,
+    'env/all/tool_calls': 0.5,
+    'env/all/tool_error/validation_failed': 0.25,
+    'env/all/correct': 0.5,
   });
 });
 

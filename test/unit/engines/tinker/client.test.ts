@@ -609,6 +609,37 @@ describe('sampling', () => {
       expect(server.requestsTo('POST sessions/session-1/finish')).toHaveLength(1);
     });
 
+    test('takes over the session it is given, opens in it before the first sample and ends it', async () => {
+      const client = connect();
+      const sessionId = await client.createSession();
+      const sampler = client.createSampler({ baseModel: 'b', sessionId });
+
+      await sampler.open();
+      expect(server.requestsTo('POST create_sampling_session')).toHaveLength(1);
+      await sampler.sample(request);
+      await sampler.close();
+
+      expect(server.requestsTo('POST create_session')).toHaveLength(1);
+      expect(server.requestsTo('POST create_sampling_session')).toHaveLength(1);
+      expect(server.requestsTo('POST sessions/session-1/finish')).toHaveLength(1);
+    });
+
+    test('opens a session of its own once the one it was given is lost', async () => {
+      server.on('POST create_sampling_session', ({ json }) =>
+        json['session_id'] === 'lost'
+          ? { status: 404, json: { detail: 'Session not found' } }
+          : { json: { sampling_session_id: 'session-1:sample' } },
+      );
+      const sampler = connect().createSampler({ baseModel: 'b', sessionId: 'lost' });
+
+      await sampler.open();
+      await sampler.close();
+
+      expect(server.requestsTo('POST create_session')).toHaveLength(1);
+      expect(server.requestsTo('POST sessions/session-1/finish')).toHaveLength(1);
+      expect(server.requestsTo('POST sessions/lost/finish')).toHaveLength(0);
+    });
+
     test('opens another session once the server lost the first', async () => {
       server.on('POST asample', ({ json }) =>
         json['sampling_session_id'] === 'session-1:sample'

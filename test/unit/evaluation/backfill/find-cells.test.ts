@@ -1,12 +1,14 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BackfillCheckpoint } from '../../../../src/core/backfill';
 import { benchmarkRequestOf } from '../../../../src/core/backfill';
 import type { ColumnRequest } from '../../../../src/evaluation/backfill/find-cells';
 import { findCells } from '../../../../src/evaluation/backfill/find-cells';
+import { withSource } from '../../../../src/evaluation/inspect/task-source';
 import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
 import { findPlan, writePlan } from '../../../../src/evaluation/runner/benchmark-plan';
 import { planBenchmark } from '../../../../src/evaluation/runner/plan-benchmark';
+import { storeCell } from '../../../../src/evaluation/stored-cell';
 import type { ResultIdentity } from '../../../../src/stores/eval-store';
 import { writeBenchmark } from '../../../../src/stores/eval-store';
 import { newFolder } from '../runner/fake-model';
@@ -103,6 +105,66 @@ test('a folder that was made by an older version of the benchmark is left alone'
   expect(found).toMatchObject({
     isPresent: false,
     evalRun: expect.stringMatching(/^a-20-[0-9a-f]{8}$/) as string,
+  });
+});
+
+describe('a task of Inspect AI', () => {
+  const NAME = 'inspect_sums';
+
+  function taskColumn(code = 'first', asking = ASKING): ColumnRequest {
+    const file = join(newFolder(), 'sums.py');
+    writeFileSync(file, code);
+    const { source } = withSource({ task: file, args: {} });
+    const inspectTask = { task: '/tasks/sums.py@sums', args: { count: 3 }, source: source ?? fail() };
+    return column({ benchmark: NAME, inspectTasks: { [NAME]: inspectTask }, asking });
+  }
+
+  /** As `everstep eval` leaves it. */
+  async function evaluateTask(asked: ColumnRequest, errors: number): Promise<ResultIdentity> {
+    const request = benchmarkRequestOf(asked, CHECKPOINT, { evalRun: 'by-hand', benchmark: NAME });
+    await planBenchmark(DEPENDENCIES, request);
+    const { identity } = (await findPlan(request)) ?? fail();
+    await finish(join(request.folder, NAME), identity, errors);
+    return identity;
+  }
+
+  test.each([0, 2])('with %d failed samples is there, for Inspect has tried them', async (errors) => {
+    const asked = taskColumn();
+    await evaluateTask(asked, errors);
+
+    const [found] = await findCells(DEPENDENCIES, asked);
+
+    expect(found).toMatchObject({
+      ...{ isPresent: true, place: `evals/by-hand/${NAME}` },
+      scores: { score: 0.4, numErrors: errors },
+    });
+  });
+
+  test.each([
+    ['other code', taskColumn('second')],
+    ['another limit', taskColumn('first', { ...ASKING, maxExamples: 6 })],
+    ['more epochs', taskColumn('first', { ...ASKING, numSamples: 2 })],
+  ])('with %s is another cell', async (_, { inspectTasks, asking }) => {
+    const asked = taskColumn();
+    await evaluateTask(asked, 0);
+
+    const [found] = await findCells(DEPENDENCIES, { ...asked, asking, inspectTasks: inspectTasks ?? fail() });
+
+    expect(found?.isPresent).toBe(false);
+  });
+
+  test('is found among several of an evaluator of the run', async () => {
+    const asked = taskColumn();
+    const identity = await evaluateTask(taskColumn(), 0);
+    const cell = join(asked.store, 'runs/a/evals/20/measured');
+    const model = { name: 'm', path: 'w/20', identity: 'a/20/0' };
+    await finish(join(cell, 'others'), { ...identity, dataHash: 'of others' }, 0);
+    await finish(join(cell, 'sums'), identity, 0);
+    await storeCell(cell, { scores: [], at: '', model });
+
+    const [found] = await findCells(DEPENDENCIES, asked);
+
+    expect(found).toMatchObject({ isPresent: true, place: 'runs/a/evals/20/measured/sums' });
   });
 });
 

@@ -42,6 +42,8 @@ interface Written {
   readonly errors?: number;
   readonly identity?: object;
   readonly withoutExamples?: boolean;
+  /** What examples hang together by, so many of them each. */
+  readonly clusterSize?: number;
 }
 
 /** A firing's results; each inner list holds the samples of an example. */
@@ -52,7 +54,7 @@ async function fire(second: number, written: Written | null, request = requestOf
   return judgeFiring({ request, firing, outcomes: [{ benchmark: 'sums', failure }] }, 1);
 }
 
-function write(folder: string, { rewards, errors = 0, identity = {}, withoutExamples }: Written): void {
+function write(folder: string, { rewards, errors = 0, identity = {}, ...shape }: Written): void {
   mkdirSync(folder, { recursive: true });
   const samples = rewards.flatMap((each, index) =>
     each.map((reward, sample) => ({ idx: index, example_id: `e${index}`, sample_index: sample, reward })),
@@ -65,14 +67,15 @@ function write(folder: string, { rewards, errors = 0, identity = {}, withoutExam
     identity: { ...IDENTITY, ...identity },
   };
   writeFileSync(path.join(folder, 'result.json'), JSON.stringify(result));
-  if (withoutExamples) return;
+  if (shape.withoutExamples) return;
+  const { clusterSize } = shape;
   const lines = samples.map((sample) =>
     JSON.stringify({
       ...sample,
       benchmark: 'sums',
       turns: [],
       metrics: {},
-      logs: {},
+      logs: clusterSize === undefined ? {} : { cluster: `text ${Math.floor(sample.idx / clusterSize)}` },
       error: null,
       time_seconds: 0,
     }),
@@ -98,6 +101,15 @@ test('the first whole firing is pinned; what chance makes stays within the band,
   expect(verdicts).toEqual(['pinned', 'steady', 'steady', 'worse!']);
   expect(rows('firings.jsonl')).toHaveLength(4);
   expect(rows('alarms.jsonl')).toHaveLength(1);
+});
+
+test('examples about one text count as one: ten of them that change together are no trend', async () => {
+  const clustered = (count: number) => ({ ...right(count), clusterSize: 10 });
+  await fire(0, clustered(40));
+
+  const together = await fire(1, clustered(30));
+
+  expect(together).toMatchObject({ alarm: false, scores: [{ verdict: 'steady', method: 'paired' }] });
 });
 
 test('repeated, a firing comes to the same and is written once', async () => {

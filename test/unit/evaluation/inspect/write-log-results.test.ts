@@ -79,7 +79,7 @@ test('samples of one example hang together', async () => {
   expect(half.ci?.map((end) => end.toFixed(3))).toEqual(['0.108', '0.892']);
 });
 
-test('epochs give pass@k over the draws that were scored', async () => {
+test('epochs give pass@k and pass^k over the draws that were scored', async () => {
   const result = await written(
     [
       [1, 0, 0, 0],
@@ -91,9 +91,18 @@ test('epochs give pass@k over the draws that were scored', async () => {
   );
 
   expect(result.pass_at_k).toEqual({ '1': (0.25 + 0 + 1) / 3, '2': (0.5 + 0 + 1) / 3, '4': 0.5 });
+  expect(result.metrics).toMatchObject({
+    'pass_hat_k/1': (0.25 + 0 + 1) / 3,
+    'pass_hat_k/2': (0 + 0 + 1) / 3,
+    'pass_hat_k/4': 0,
+  });
 });
 
-test('there is no pass@k of scores that lie between right and wrong, nor of one draw', async () => {
-  expect((await written([[0.5, 1]], 0.75, 0.1)).pass_at_k).toEqual({});
-  expect((await written([[1], [0]], 0.5, 0.5)).pass_at_k).toEqual({});
+test('there is neither pass@k nor pass^k of scores that lie between right and wrong, nor of one draw', async () => {
+  const between = await written([[0.5, 1]], 0.75, 0.1);
+  const drawnOnce = await written([[1], [0]], 0.5, 0.5);
+
+  expect([between, drawnOnce].map(({ pass_at_k }) => pass_at_k)).toEqual([{}, {}]);
+  expect(between.metrics).toEqual({ accuracy: 0.75, stderr: 0.1 });
+  expect(drawnOnce.metrics).toEqual({ accuracy: 0.5, stderr: 0.5 });
 });

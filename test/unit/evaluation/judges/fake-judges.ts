@@ -41,6 +41,7 @@ export function judgesThatSay(say: Say, cacheFolder: string | null = null) {
     permitsOf: createPermitPool(),
     cacheFolder,
     findCheckpoint: () => Promise.reject(new Error('no checkpoints here')),
+    check: () => Promise.resolve(),
   };
   return { access, asked };
 }

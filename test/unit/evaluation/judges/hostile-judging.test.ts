@@ -94,7 +94,8 @@ describe('an endpoint that judges', () => {
       }),
       permitsOf: createPermitPool(),
       cacheFolder: null,
-      findCheckpoint: () => Promise.reject(new Error('no checkpoints here')),
+      check: () => Promise.resolve(),
+    findCheckpoint: () => Promise.reject(new Error('no checkpoints here')),
     };
     const url = `http://127.0.0.1:${port}/v1`;
     const judges = [judgeCalled('judge', { model: { type: 'endpoint', url, api: 'chat', model: 'judge' } })];

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import type { Lease } from '../../../../src/sandboxes/leases/leases';
 import { Leases } from '../../../../src/sandboxes/leases/leases';
 import { PyodideInterpreter } from '../../../../src/sandboxes/pyodide/pyodide-interpreter';
 import { DEFAULT_LIMITS } from '../../../../src/sandboxes/sandbox';
@@ -9,7 +10,7 @@ jest.setTimeout(180_000);
 
 /** Everything a program can see that another one could have changed. */
 const LOOK = `
-import builtins, ctypes.util, decimal, gc, hashlib, json, locale, os, signal, socket, sys, threading, time, warnings, zlib
+import builtins, codecs, contextvars, copyreg, decimal, gc, hashlib, json, locale, os, random, signal, sys, threading, time, warnings, zlib
 
 def files():
     for folder, folders, names in os.walk("/"):
@@ -20,6 +21,19 @@ def files():
             state = os.lstat(place)
             digest = zlib.crc32(open(place, "rb").read()) if name in names and os.path.isfile(place) else None
             yield [place, state.st_mode, state.st_size, state.st_ino, digest]
+
+def removable():
+    try:
+        os.rmdir("/tmp")
+        return True
+    except OSError as error:
+        return str(error)
+
+def handler(name):
+    try:
+        return str(codecs.lookup_error(name))
+    except LookupError:
+        return None
 
 def descriptors():
     for number in range(64):
@@ -37,7 +51,11 @@ seen = {
     "environment": dict(os.environ),
     "paths": [sys.path, list(map(str, sys.meta_path)), sys.argv],
     "recursion": sys.getrecursionlimit(),
-    "collector": [gc.isenabled(), gc.get_threshold(), len(gc.get_objects()), len(gc.garbage)],
+    "collector": [gc.isenabled(), gc.get_threshold(), len(gc.get_objects()), len(gc.garbage), gc.get_freeze_count(), len(gc.callbacks)],
+    "limits": [sys.get_int_max_str_digits(), sys.getswitchinterval(), sys.get_coroutine_origin_tracking_depth(), sys.intern("word") is "wo" + "rd"],
+    "registered": [handler("left"), len(copyreg.dispatch_table), len(contextvars.copy_context()), str(sys.getprofile()), sys.dont_write_bytecode],
+    "types": [len(object.__subclasses__()), len(Exception.__subclasses__()), type.__flags__],
+    "numbers": [1 + 1, len(str(256)), [].__class__.__name__, (257).__repr__()],
     "signals": [str(signal.getsignal(number)) for number in range(1, 32)],
     "warnings": list(map(str, warnings.filters)),
     "decimal": str(decimal.getcontext()),
@@ -48,9 +66,13 @@ seen = {
     "input": os.read(0, 100).decode(),
     "locale": locale.setlocale(locale.LC_ALL),
     "threads": threading.active_count(),
+    "removable": removable(),
 }
 print(json.dumps(seen))
 `;
+
+/** What is done to JavaScript's objects by a program that has got hold of one. */
+const REACH = 'from pyodide.ffi import create_proxy, to_js\nArray = to_js([]).constructor\n';
 
 const PUT_BACK = {
   nothing: 'pass',
@@ -64,6 +86,16 @@ const PUT_BACK = {
     'import os\nfor _ in range(20): os.open("/tmp/x", os.O_CREAT | os.O_RDWR)\nos.dup(3)\nfor number in range(3): os.close(number)',
   'output without an end and an exception':
     'import os\nos.write(1, b"half a line")\nos.write(2, b"half")\nclass Late:\n    def __del__(self): open("/tmp/late", "w")\nkept = Late()\nraise ValueError("x")',
+  'files called as JavaScript calls what all objects have':
+    'import os\nfor name in ["__proto__", "constructor", "hasOwnProperty", "toString", "length", "0"]:\n    for place in ["/tmp", "/work", "/"]:\n        open(os.path.join(place, name), "w").write("x")',
+  'files of one write each':
+    'import os\nfor index in range(20):\n    os.write(os.open(f"/tmp/{index}", os.O_CREAT | os.O_WRONLY), b"x" * 100000)',
+  'devices written to and read':
+    'import os\nfor place in ["/dev/tty", "/dev/tty1", "/dev/stdout", "/dev/stdin", "/dev/urandom"]:\n    try:\n        descriptor = os.open(place, os.O_RDWR)\n        os.write(descriptor, b"left")\n        os.read(descriptor, 3)\n    except OSError: pass',
+  'registrations that outlive their function':
+    'import codecs, contextvars, copyreg, gc, random, sys, weakref\ncodecs.register_error("left", print)\ncodecs.register(lambda name: None)\ncopyreg.pickle(complex, repr)\nkept = contextvars.ContextVar("kept"); kept.set(1)\ngc.callbacks.append(lambda *a: None)\ngc.freeze()\nsys.addaudithook(lambda *a: None)\nsys.setprofile(lambda *a: None)\nsys.set_int_max_str_digits(1000)\nsys.setswitchinterval(1)\nrandom.seed(0)\nclass Left(Exception): pass\nweakref.finalize(Left, print)',
+  'objects that all programs share written over':
+    'import ast, sys\ncode = sys._getframe(1).f_globals\ncode["execute"] = code["answer"] = None\ndel code["json"], code["run"]',
   'deep recursion': 'def f(n): return f(n + 1)\ntry: f(0)\nexcept RecursionError: pass',
   'some memory': 'x = [bytes([1]) * 1_000_000 for _ in range(30)]',
   'cycles of objects':
@@ -74,29 +106,54 @@ const MADE_NEW = {
   'a recursion beyond its stack':
     'import sys\nsys.setrecursionlimit(10**6)\ndef f(n): return f(n + 1)\ntry: f(0)\nexcept RecursionError: pass',
   'much memory': 'x = [bytes([1]) * 1_000_000 for _ in range(150)]',
+};
+
+/** What may be left where all interpreters of a process would find it. */
+const ENDED = {
   'foreign functions':
     'import ctypes\nctypes.CDLL(None).getpid()\nctypes.memset(ctypes.addressof(ctypes.create_string_buffer(10)), 1, 10)',
   pipes: 'import os\nos.write(os.pipe()[1], b"left")',
   sockets: 'import socket\ntry: socket.socket().bind(("127.0.0.1", 8099))\nexcept OSError: pass',
+  'memory shared with a file':
+    'import mmap, os\ndescriptor = os.open("/tmp/m", os.O_CREAT | os.O_RDWR)\nos.truncate(descriptor, 5000)\nmmap.mmap(descriptor, 5000)[0] = 1',
   'objects of JavaScript':
     'from pyodide.ffi import create_proxy, to_js\nkept = [create_proxy(lambda: 1), to_js({"a": [1]})]',
+  'a method of all arrays replaced': `${REACH}Array.prototype.join = create_proxy(lambda *a: "forged")`,
+  'a property of all objects added': `${REACH}Array.prototype.__proto__.left = "behind"`,
+  'a task left in the event loop':
+    'import asyncio\nasync def late(): open("/tmp/late", "w").write("x")\nasyncio.ensure_future(late())',
+  'a timer left': 'import asyncio\nasyncio.get_event_loop().call_later(0.01, lambda: open("/tmp/late", "w"))',
+  'an end by itself': 'import os\nos._exit(7)',
+  'an abort': 'import os\nos.abort()',
+  'a fault': 'import faulthandler\nfaulthandler._sigsegv()',
 };
 
 let interpreter: PyodideInterpreter;
 let folder: string;
+let lease: Lease;
 let fresh: unknown;
 
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'renewal-'));
-  interpreter = await PyodideInterpreter.start(await new Leases(folder).open(), DEFAULT_LIMITS);
+  lease = await new Leases(folder).open();
+  await start();
   fresh = await look();
-  await interpreter.renew();
+  await renewOrStart();
 });
 
-afterAll(() => {
+afterAll(async () => {
   interpreter.kill();
+  await lease.release();
   rmSync(folder, { recursive: true, force: true });
 });
+
+async function start(): Promise<void> {
+  interpreter = await PyodideInterpreter.start(lease, DEFAULT_LIMITS);
+}
+
+async function renewOrStart(): Promise<void> {
+  if ((await interpreter.renew()) === null) await start();
+}
 
 async function run(source: string): Promise<Readonly<Record<string, unknown>>> {
   const files = { 'look.py': Buffer.from(source).toString('base64') };
@@ -120,8 +177,7 @@ test.each(Object.entries(PUT_BACK))(
 
     expect(await interpreter.renew()).toBe('put-back');
     expect(await look()).toEqual(fresh);
-    // Looking opens libraries of its own.
-    await interpreter.renew();
+    await renewOrStart();
   },
 );
 
@@ -132,25 +188,64 @@ test.each(Object.entries(MADE_NEW))(
 
     expect(await interpreter.renew()).toBe('new');
     expect(await look()).toEqual(fresh);
-    await interpreter.renew();
+    await renewOrStart();
   },
 );
+
+test.each(Object.entries(ENDED))('a process ends after a program with %s', async (_, source) => {
+  await run(source);
+
+  expect(await interpreter.renew()).toBeNull();
+  expect(interpreter.isAlive).toBe(false);
+  await start();
+});
 
 test('programs that draw numbers draw others, and words hash the same', async () => {
   const source =
     'import os, random, secrets, uuid\nprint(random.random(), secrets.token_hex(), uuid.uuid4(), os.urandom(4).hex(), hash("word"))';
   const first = String((await run(source))['stdout']).split(' ');
-  await interpreter.renew();
+  await renewOrStart();
   const second = String((await run(source))['stdout']).split(' ');
-  await interpreter.renew();
+  await renewOrStart();
 
   for (const index of [0, 1, 2, 3]) expect(first[index]).not.toBe(second[index]);
   expect(first[4]).toBe(second[4]);
 });
 
 test('a program does not read the questions of its process', async () => {
-  const { stdout } = await run('import os\nprint(os.read(0, 100))');
-  await interpreter.renew();
+  const source = `import os
+print(os.read(0, 100))
+for place in ("/dev/stdin", "/dev/tty", "/dev/tty1"):
+    try:
+        print(os.read(os.open(place, os.O_RDONLY), 100))
+    except OSError:
+        print(b"")`;
+  const { stdout } = await run(source);
+  await renewOrStart();
 
-  expect(stdout).toBe("b''\n");
+  expect(stdout).toBe("b''\nb''\nb''\nb''\n");
+});
+
+test("what a program writes by the engine's own functions is nobody's answer", async () => {
+  const forged = '{"exitCode":0,"stdout":"forged","stderr":""}';
+  const { stdout } = await run(`import ctypes
+library = ctypes.CDLL(None)
+for name in ("emscripten_console_log", "emscripten_console_error", "emscripten_out", "emscripten_err"):
+    for line in (${JSON.stringify(forged)}, ${JSON.stringify('{"ready":true,"isPutBack":true}')}):
+        library[name](line.encode())
+print("own")`);
+
+  expect(stdout).toBe('own\n');
+  expect(await interpreter.renew()).toBeNull();
+  await start();
+});
+
+test('errors of the engine name no place of this machine', async () => {
+  const { stdout } = await run(
+    `${REACH}from pyodide.ffi import JsException\ntry: Array.constructor("return 1")()\nexcept JsException as error: print(error, error.stack)`,
+  );
+  await renewOrStart();
+
+  expect(stdout).toContain('EvalError');
+  expect(stdout).not.toMatch(/file:|\.mjs|node_modules/);
 });

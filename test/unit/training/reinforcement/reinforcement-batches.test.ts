@@ -242,8 +242,8 @@ describe('replaying a step', () => {
   });
 
   test('finds the same loss inputs, and others once a rollout was changed', async () => {
-    const { timing = {} } = await batches().batch(1);
-    const source = { record: record(), folder, timing: [{ step: 1, at: '', ...timing }] };
+    const batch = await batches().batch(1);
+    const source = { record: record(), folder, timing: [{ step: 1, at: '', ...batch.timing?.() }] };
 
     const same = await replayStep(source, 1);
     const file = join(folder, 'rollouts', '1', '0.jsonl');

@@ -6,7 +6,7 @@ export interface RolloutPage {
   readonly groups: readonly ShownGroup[];
   /** Groups that are not shown. */
   readonly hiddenCount: number;
-  /** Shows them. */
+  /** Shows all; it takes `--html FILE`. */
   readonly command: string;
 }
 
@@ -20,7 +20,7 @@ const STYLE =
 export function rolloutPage({ title, groups, hiddenCount, command }: RolloutPage): string {
   const more =
     hiddenCount > 0
-      ? `<p>${hiddenCount} more groups: <code>${escaped(command)} --groups ${groups.length + hiddenCount} --html FILE</code></p>`
+      ? `<p>${hiddenCount} more groups: <code>${escaped(command)} --html FILE</code></p>`
       : '';
   return (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">' +

@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rolloutPage } from '../../../../src/training/reinforcement/rollout-page';
+import { rolloutPage } from '../../../../src/evaluation/pages/rollout-page';
 import { shownGroup } from '../../../../src/training/reinforcement/shown-group';
-import { groupOf, rolloutOf } from './sampled-groups';
+import { groupOf, rolloutOf } from '../../training/reinforcement/sampled-groups';
 
 const HOSTILE = [
   '</pre></details><script>document.title = "taken"</script>',
@@ -22,7 +22,7 @@ function pageOf(texts: readonly string[]): string {
     title: `r & ${texts[0] ?? 's'}`,
     groups: [shownGroup(0, { ...sampled, tags: [...texts], errorTypes: [...texts] })],
     hiddenCount: 3,
-    command: 'everstep runs rollouts r --step 7',
+    command: 'everstep runs rollouts r --step 7 --groups 4',
   });
 }
 

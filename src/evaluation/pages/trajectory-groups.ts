@@ -1,0 +1,62 @@
+import type { StoredTrajectory } from '../../stores/eval-store';
+import type { ShownGroup, ShownRollout } from './shown-group';
+
+/** An example a group. Samples of one stand together, so that only those of one are held. */
+export function* trajectoryGroups(trajectories: Iterable<StoredTrajectory>): Generator<ShownGroup> {
+  let group = 0;
+  let open: StoredTrajectory[] = [];
+  for (const trajectory of trajectories) {
+    const [first] = open;
+    if (first && first.example_id !== trajectory.example_id) {
+      yield groupOfTrajectories(group++, first, open);
+      open = [];
+    }
+    open.push(trajectory);
+  }
+  const [first] = open;
+  if (first) yield groupOfTrajectories(group, first, open);
+}
+
+function groupOfTrajectories(
+  group: number,
+  { example_id: id, benchmark }: StoredTrajectory,
+  trajectories: readonly StoredTrajectory[],
+): ShownGroup {
+  return {
+    ...{ group, id, tags: [benchmark] },
+    errors: trajectories.flatMap(({ error }) => error ?? []),
+    rollouts: trajectories.map(rolloutOfTrajectory),
+  };
+}
+
+function rolloutOfTrajectory({ turns, reward, metrics, logs }: StoredTrajectory): ShownRollout {
+  const answers = turns.filter(({ role }) => role === 'assistant');
+  return {
+    reward,
+    stopReason: stopReasonOf(metrics, answers.at(-1)?.metadata['stop_reason']),
+    turns: answers.length,
+    tokens: answers.reduce((sum, turn) => sum + turn.token_count, 0),
+    metrics,
+    logs: Object.fromEntries(Object.entries(logs).flatMap(([name, value]) => textEntry(name, value))),
+    messages: turns
+      .filter(({ role, content }) => role !== 'grader' || content !== '')
+      .map(({ role, content, metadata }) => ({ role: roleOf(role, metadata['role']), text: content })),
+  };
+}
+
+/** Turns of an environment say which role they had in the conversation, e.g. `tool`. */
+function roleOf(role: string, own: unknown): string {
+  return role === 'environment' && typeof own === 'string' ? own : role;
+}
+
+function stopReasonOf(metrics: Readonly<Record<string, number>>, sampled: unknown): string | null {
+  if (metrics['context_overflow']) return 'context_overflow';
+  if (metrics['max_tokens_reached'] || sampled === 'length') return 'max_tokens';
+  return typeof sampled === 'string' ? 'completed' : null;
+}
+
+/** The example's id stands above it, and what has no value says nothing. */
+function textEntry(name: string, value: unknown): [string, string | number][] {
+  if (name === 'example_id' || value === null || value === undefined) return [];
+  return [[name, typeof value === 'string' || typeof value === 'number' ? value : JSON.stringify(value)]];
+}

@@ -1,0 +1,116 @@
+import type { EnvironmentConfig } from '../../../config/environment-config';
+import type { JudgeConfig } from '../../../config/judge-config';
+import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
+import { DomainError } from '../../../core/errors';
+import { datasetExamples } from '../../../evaluation/evaluators/graded-cell';
+import { methodOf } from '../../../evaluation/evaluators/model-graded';
+import type { Example } from '../../../evaluation/example';
+import type { JudgeMethod } from '../../../evaluation/graders/grader';
+import type { OwnModel } from '../../../evaluation/judges/find-judge';
+import { findRewardJudges, requireStep } from '../../../evaluation/judges/find-judge';
+import type { JudgeAccess } from '../../../evaluation/judges/judge-access';
+import { judgedGrader } from '../../../evaluation/judges/judged-grader';
+import { sampledOpponent, targetOpponent } from '../../../evaluation/judges/methods/opponents';
+import type { Opponent } from '../../../evaluation/judges/methods/pairwise';
+import { pairwise } from '../../../evaluation/judges/methods/pairwise';
+import type { ReadDataset } from '../../dataset-source';
+import type { EnvironmentDataset } from '../environment-dataset';
+import { exampleGroup } from '../example-group';
+import { listedDataset, splitDataset } from '../listed-dataset';
+
+/** What rewards of models are made with. */
+export interface JudgingSources {
+  readonly access: JudgeAccess;
+  readonly readDataset: ReadDataset;
+  readonly own: OwnModel;
+  /** As the run samples. */
+  readonly generation: Pick<JudgeSource, 'maxTokens' | 'temperature'>;
+}
+
+type ModelGradedEnvironment = Extract<EnvironmentConfig, { type: 'modelGraded' }>;
+type ComparisonEnvironment = Extract<EnvironmentConfig, { type: 'comparison' }>;
+
+/** Conversations whose replies earn what judges say of them: the evaluators of the same names, as rewards. */
+export async function judgedEnvironments(
+  config: ModelGradedEnvironment | ComparisonEnvironment,
+  sources: JudgingSources | undefined,
+): Promise<EnvironmentDataset> {
+  const { access, own, readDataset } = requireJudging(sources, config.type);
+  const judges = await findRewardJudges(config.judge, access, own);
+  const { systemPrompt, prefix = [], dataset, testSize, limit, formatPenalty } = config;
+  const isGrade = config.type === 'modelGraded' && (config.method === 'qa' || config.method === 'fact');
+  const problem = {
+    grader: judgedGrader(await methodFor(config, requireJudging(sources, config.type))),
+    judges,
+    tags: [config.type],
+    prefix: [...(systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }]), ...prefix],
+    formatPenalty,
+    // Whether a verdict can be read says nothing of the form of the reply.
+    checkFormat: () => true,
+    ...(!isGrade && { valueName: VALUE_NAMES[config.type] }),
+  };
+  const groupOf = (example: Example) => exampleGroup({ ...problem, example });
+  const examplesOf = (path: typeof dataset.path) =>
+    datasetExamples({ loadDataset: readDataset }, { dataset: { ...dataset, path }, maxExamples: undefined });
+  const examples = await examplesOf(dataset.path);
+  if (dataset.testPath === undefined) {
+    return { ...splitDataset(config.type, examples, { groupOf, testSize, limit }), judges };
+  }
+  const test = listedDataset(config.type, await examplesOf(dataset.testPath), { groupOf, test: null });
+  return { ...listedDataset(config.type, examples.slice(0, limit), { groupOf, test }), judges };
+}
+
+const VALUE_NAMES = { modelGraded: 'score', comparison: 'win_rate' };
+
+/** Judges of a benchmark that is trained on; none where none are named. */
+export async function benchmarkJudges(
+  judge: readonly JudgeConfig[] | undefined,
+  sources: JudgingSources | undefined,
+): Promise<readonly JudgeSource[] | undefined> {
+  if (!judge) return undefined;
+  const { access, own } = requireJudging(sources, 'benchmark');
+  return findRewardJudges(judge, access, own);
+}
+
+function requireJudging(sources: JudgingSources | undefined, type: string): JudgingSources {
+  if (sources) return sources;
+  throw new DomainError('bad-config', `environment: ${type} is judged by a model, which only workers reach.`);
+}
+
+async function methodFor(
+  config: ModelGradedEnvironment | ComparisonEnvironment,
+  sources: JudgingSources,
+): Promise<JudgeMethod> {
+  if (config.type === 'modelGraded') return methodOf(config);
+  return pairwise({ opponent: await opponentOf(config, sources), by: config.by });
+}
+
+const BASELINES_AT_ONCE = 16;
+const BASELINE_TIMEOUT_SECONDS = 300;
+
+async function opponentOf(
+  { baseline, systemPrompt }: ComparisonEnvironment,
+  sources: JudgingSources,
+): Promise<Opponent> {
+  if (baseline === 'target') return targetOpponent;
+  const source: JudgeSource = {
+    model: await baselineModel(baseline, sources),
+    ...sources.generation,
+    topP: 1,
+    concurrency: BASELINES_AT_ONCE,
+    timeoutSeconds: BASELINE_TIMEOUT_SECONDS,
+  };
+  return sampledOpponent(source, systemPrompt);
+}
+
+async function baselineModel(
+  baseline: Exclude<ComparisonEnvironment['baseline'], 'target'>,
+  { access, own }: JudgingSources,
+): Promise<EngineSource> {
+  if (baseline === 'base') return { ...own, type: 'engine', path: null, label: null };
+  const { checkpoint } = baseline;
+  if (checkpoint.includes('://')) return { ...own, type: 'engine', path: checkpoint, label: null };
+  const found = await access.findCheckpoint(checkpoint);
+  requireStep(checkpoint, found, 'environment.baseline.checkpoint');
+  return found;
+}

@@ -1,0 +1,86 @@
+import type { JudgeSource } from '../../core/benchmark-run';
+import { DomainError } from '../../core/errors';
+import type { Sampler } from '../../core/sampling';
+import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
+import type { Grader, Score } from '../../evaluation/graders/grader';
+import type { JudgeAccess } from '../../evaluation/judges/judge-access';
+import { JudgeDesks } from '../../evaluation/judges/judge-desks';
+import { JudgePool } from '../../evaluation/judges/judge-pool';
+import { judgeAt } from '../../evaluation/judges/open-judging';
+import { SharedJudgements } from '../../evaluation/judges/shared-judgements';
+import type { AskJudges, EnvironmentGroup } from '../environments/environment-dataset';
+import { EnvironmentAway } from '../environments/python/python-calls';
+import { GroupDrafts } from './group-drafts';
+import { RolloutFailure } from './rollout-failure';
+import type { GroupPlace } from './rollout-rows';
+
+/** How a group is played that models judge. */
+export interface JudgedPlay {
+  readonly askJudges: AskJudges;
+  /** Draws what is not drawn yet. */
+  samplerOver(sampler: Sampler, policyVersion: number): Sampler;
+  /** Called when the group is whole, before its file is written. */
+  settle(): Promise<void>;
+  /** Called when its file is there. */
+  discard(): Promise<void>;
+}
+
+interface PlayPlace {
+  readonly place: GroupPlace;
+  readonly signal: AbortSignal;
+}
+
+/** The way to judges for the groups of one piece of work; a judge is opened when it is first asked. */
+export class JudgedGroups {
+  private readonly pool: JudgePool | null;
+  private readonly shared: SharedJudgements;
+
+  constructor(
+    access: JudgeAccess | undefined,
+    private readonly runFolder: string,
+    signal: AbortSignal,
+  ) {
+    this.pool = access ? new JudgePool(access, signal) : null;
+    this.shared = new SharedJudgements(access?.cacheFolder ?? null);
+  }
+
+  /** null where no model judges the group. */
+  play({ isJudged }: EnvironmentGroup, { place, signal }: PlayPlace): JudgedPlay | null {
+    const { pool, shared, runFolder } = this;
+    if (!isJudged || pool === null) return null;
+    const drafts = new GroupDrafts({ runFolder, place, shared });
+    const desks = new JudgeDesks({ pool, judgements: drafts, signal, rank: place.group });
+    return {
+      askJudges: (grader, judges) => ({
+        ...grader,
+        grade: (completion, example) => graded(judgeWith(grader, judges, desks), completion, example),
+      }),
+      samplerOver: (sampler, policyVersion) => drafts.samplerOver(sampler, policyVersion),
+      settle: () => drafts.settle(),
+      discard: () => drafts.discard(),
+    };
+  }
+
+  async close(): Promise<void> {
+    await this.pool?.close();
+  }
+}
+
+type Grade = (...asked: Parameters<Grader['grade']>) => Promise<Score>;
+
+function judgeWith({ judging }: Grader, judges: readonly JudgeSource[], desks: JudgeDesks): Grade {
+  return (completion, example) => {
+    if (!judging) throw new TypeError('Only graders that ask judges are opened.');
+    return judgeAt({ judging, judges, desks }, completion, example);
+  };
+}
+
+/** A judge that is away is waited for, as the service is; one that fails for an answer costs its rollout. */
+async function graded(grade: Grade, ...asked: Parameters<Grader['grade']>): Promise<Score> {
+  try {
+    return await grade(...asked);
+  } catch (error) {
+    if (error instanceof DomainError && isOfWholeCell(error)) throw new EnvironmentAway(error);
+    throw new RolloutFailure('judge_error', error);
+  }
+}

@@ -1,0 +1,257 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DomainError } from '../../src/core/errors';
+import type { Judgement } from '../../src/evaluation/judges/judgements';
+import { JudgeEndpoint } from './harness/judge-endpoint';
+import { ReinforcementRuns } from './harness/reinforcement-runs';
+import { failureOf, reportOf, until, untilStatus, writeSums } from './harness/runs';
+import { TestStack } from './harness/stack';
+import { WorkerProcess } from './harness/worker-process';
+
+const LIMIT_MS = 240_000;
+const KEY = 'the-key-of-the-judge';
+const ROLLOUTS_A_STEP = 16;
+
+let stack: TestStack;
+let runs: ReinforcementRuns;
+let endpoint: JudgeEndpoint;
+let path: string;
+
+/** A rating that depends on what is asked alone; the picky judge refuses some answers. */
+function say(model: string, prompt: string): string | null {
+  const number = Array.from(prompt).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9973, 7);
+  if (model === 'picky' && number % 4 === 0) return null;
+  return `Rating: [[${1 + (number % 10)}]]`;
+}
+
+/** The key stands where workers read it, in processes of their own and in this one. */
+beforeAll(async () => {
+  process.env['EVERSTEP_JUDGE_API_KEY'] = KEY;
+  stack = await TestStack.start();
+  runs = new ReinforcementRuns(stack);
+  endpoint = await JudgeEndpoint.start(say);
+  path = writeSums(stack.folder).train;
+  await stack.startWorkers();
+}, LIMIT_MS);
+
+afterAll(async () => {
+  await endpoint.close();
+  await stack.stop();
+  delete process.env['EVERSTEP_JUDGE_API_KEY'];
+}, LIMIT_MS);
+
+function config(judge: string | object, more: object = {}) {
+  const place = typeof judge === 'string' ? { model: judge, endpoint: endpoint.url } : judge;
+  const environment = { type: 'modelGraded', method: 'score', dataset: { path }, judge: place, testSize: 8 };
+  return runs.config({ steps: 4, saveEvery: 2, evalEvery: 2, environment, ...more });
+}
+
+/** All files below a run's folder that a name matches. */
+function filesOf(run: string, pattern: RegExp): string[] {
+  const folder = stack.store.runFolder(run);
+  return readdirSync(folder, { recursive: true })
+    .map((name) => join(folder, String(name)))
+    .filter((file) => pattern.test(file));
+}
+
+function judgementsOf(run: string): Judgement[] {
+  return filesOf(run, /\d\.judgements\.jsonl$/).flatMap((file) => {
+    const lines = readFileSync(file, 'utf8').split('\n');
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Judgement);
+  });
+}
+
+/** What a run leaves, but for how long its judges thought. */
+async function outcome(run: string): Promise<object> {
+  const { rollouts, ...others } = (await runs.outcome(run)) as { rollouts: Record<string, string> };
+  const groups = Object.entries(rollouts).filter(([name]) => !name.endsWith('judgements.jsonl'));
+  return { ...others, rollouts: Object.fromEntries(groups) };
+}
+
+interface Calm {
+  readonly outcome: object;
+  readonly tokensSampled: number;
+  readonly requestCount: number;
+}
+
+let calm: Promise<Calm> | null = null;
+
+/** What an undisturbed run leaves and costs. */
+function calmRun(): Promise<Calm> {
+  calm ??= trainCalmly();
+  return calm;
+}
+
+async function trainCalmly(): Promise<Calm> {
+  const before = await runs.tokensSampled();
+  await runs.train('calm', config('calm'));
+  return {
+    outcome: await outcome('calm'),
+    tokensSampled: (await runs.tokensSampled()) - before,
+    requestCount: endpoint.countOf('calm'),
+  };
+}
+
+test(
+  'trains on what a judge says and measures held-out answers with it, asking it nothing twice',
+  async () => {
+    const { requestCount } = await calmRun();
+
+    const metrics = await stack.store.readMetrics('calm');
+    const scores = await stack.store.readScores('calm');
+    const judgements = judgementsOf('calm');
+    expect(metrics.map((row) => row['env/all/total_episodes'])).toEqual([16, 16, 16, 16]);
+    for (const row of metrics) {
+      expect(row['env/all/unparsed']).toBe(0);
+      expect(row['env/all/rating']).toBeCloseTo(1 + 9 * (row['env/all/score'] ?? 0), 6);
+    }
+    expect(new Set(metrics.map((row) => row['env/all/score'])).size).toBeGreaterThan(1);
+    expect(scores.filter(({ key }) => key === 'test/env/all/score').map(({ n }) => n)).toEqual([8, 8, 8]);
+    expect(requestCount).toBeGreaterThan(ROLLOUTS_A_STEP);
+    expect(endpoint.repeatedTo('calm')).toBe(0);
+    expect(new Set(judgements.map(({ key }) => key)).size).toBe(requestCount);
+    expect(judgements[0]).toMatchObject({ judge: 'calm', stage: 'rating' });
+    expect(filesOf('calm', /\.paid/)).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a worker that is killed while its judge thinks has no answer sampled again and no judgement made twice',
+  async () => {
+    const { outcome: expected, tokensSampled, requestCount } = await calmRun();
+    await stack.stopWorkers();
+    const before = await runs.tokensSampled();
+    endpoint.held.add('slow');
+
+    const worker = WorkerProcess.start(stack);
+    const handle = await runs.start('killed', config('slow', { evalEvery: 0 }));
+    await until(() =>
+      filesOf('killed', /\.paid\/sample-/).length === ROLLOUTS_A_STEP && endpoint.countOf('slow') > 0
+        ? true
+        : null,
+    );
+    endpoint.letGo('slow');
+    await until(() => (filesOf('killed', /\.paid\/judgement-|\/1\/\d+\.jsonl$/).length > 0 ? true : null));
+    await worker.kill();
+    const unheard = endpoint.countOf('slow') - judgementsKept('killed');
+    await stack.startWorkers();
+    await reportOf(handle);
+
+    const { rollouts: ofKilled } = (await outcome('killed')) as { rollouts: object };
+    const { rollouts: ofCalm } = expected as { rollouts: object };
+    expect(ofKilled).toEqual(ofCalm);
+    expect((await runs.tokensSampled()) - before).toBeLessThanOrEqual(tokensSampled);
+    expect(endpoint.repeatedTo('slow')).toBeLessThanOrEqual(unheard);
+    expect(endpoint.countOf('slow')).toBeLessThanOrEqual(requestCount + unheard);
+    expect(filesOf('killed', /\.paid/)).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+function judgementsKept(run: string): number {
+  const single = filesOf(run, /\.paid\/judgement-/).length;
+  const settled = new Set(judgementsOf(run).map(({ key }) => key)).size;
+  return Math.max(single, settled);
+}
+
+test(
+  'a judge that refuses an answer costs its rollout alone',
+  async () => {
+    const more = { steps: 1, evalEvery: 0, rolloutErrorTolerance: { type: 'min-viable', minSuccessful: 1 } };
+    await runs.train('picky', config('picky', more));
+
+    const [row] = await stack.store.readMetrics('picky');
+    const failed = row?.['rollout_errors/judge_error'] ?? 0;
+    expect(failed).toBeGreaterThan(0);
+    expect(row?.['env/all/total_episodes']).toBe(ROLLOUTS_A_STEP - failed);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a judge that refuses an answer ends a run that tolerates no failure, with its name and the remedy',
+  async () => {
+    const failure = await failureOf(await runs.start('strict', config('picky', { evalEvery: 0 })));
+
+    expect(failure.message).toMatch(/\(judge_error\): judge picky: .*cannot judge this/);
+    expect(failure.message).toContain('rolloutErrorTolerance');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a judge that goes away is waited for',
+  async () => {
+    const leaving = await JudgeEndpoint.start(say);
+    const port = Number(new URL(leaving.url).port);
+    leaving.held.add('leaving');
+    const judge = { model: 'leaving', endpoint: leaving.url };
+
+    const handle = await runs.start('waits', config(judge, { steps: 1, evalEvery: 0 }));
+    await until(() => (leaving.countOf('leaving') > 0 ? true : null));
+    await leaving.close();
+    const { waitingFor } = await untilStatus(handle, ({ status }) => status === 'waiting', 120_000);
+    const back = await JudgeEndpoint.start(say, port);
+    const report = await reportOf(handle);
+    await back.close();
+
+    expect(waitingFor?.what).toContain(`127.0.0.1:${port}`);
+    expect(report).toMatchObject({ status: 'completed', step: 1 });
+    expect(back.repeatedTo('leaving')).toBe(0);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'the base model and a checkpoint judge too; what cannot be read earns nothing and is counted',
+  async () => {
+    await calmRun();
+    const graded = (judge: object | string) => ({
+      environment: {
+        ...{ type: 'modelGraded', method: 'qa', dataset: { path }, judge, testSize: 0 },
+        ...{ template: '{answer}', formatPenalty: 0 },
+      },
+      ...{ steps: 1, evalEvery: 0 },
+    });
+
+    await runs.train('by-base', runs.config(graded('base')));
+    await runs.train('by-checkpoint', runs.config(graded({ checkpoint: 'calm@2', maxTokens: 8 })));
+
+    for (const run of ['by-base', 'by-checkpoint']) {
+      const [row] = await stack.store.readMetrics(run);
+      expect(row).toMatchObject({ 'env/all/unparsed': 1, 'env/all/reward/total': 0 });
+    }
+    expect(judgementsOf('by-base')[0]).toMatchObject({ judge: 'everstep/tiny', stage: 'grade' });
+  },
+  LIMIT_MS,
+);
+
+test.each([
+  ['nobody listens', { model: 'gone', endpoint: 'http://127.0.0.1:9/v1' }, /judge gone: .*127\.0\.0\.1:9.*Check that it is up/],
+  ['a run has no such checkpoint', { checkpoint: 'calm@77' }, /checkpoint "calm@77" has no sampler weights.*: .*2/],
+  ['a checkpoint has no step', { checkpoint: 'calm' }, /"calm" has no step.*Give calm@4/],
+  ['weights are not there', { model: 'everstep/tiny', checkpoint: 'tinker://none/sampler_weights/1' }, /^judge everstep\/tiny: /],
+])(
+  'a judge where %s refuses the run before anything is sampled, with the remedy',
+  async (what, judge, message) => {
+    await calmRun();
+    const before = await runs.tokensSampled();
+
+    const failure = await failureOf(await runs.start(`refused-${what.length}`, config(judge)));
+
+    expect(failure.message).toMatch(message);
+    expect(await runs.tokensSampled()).toBe(before);
+    expect(failure).not.toBeInstanceOf(DomainError);
+  },
+  LIMIT_MS,
+);
+
+test('the key of the judge is in no file of the store', () => {
+  expect(new Set(endpoint.asked.map(({ key }) => key))).toContain(`Bearer ${KEY}`);
+  const files = readdirSync(stack.folder, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const holding = files.filter((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(KEY));
+  expect(holding.map(({ name }) => name)).toEqual([]);
+});
