@@ -18,19 +18,54 @@ const AT_ONCE = 16;
 const ROUNDS = 12;
 /** Uses of each place before it counts: what runs often is compiled better meanwhile. */
 const WARM_UP_USES = 16;
+/** A prompt with its docstring, a solution and tests, in the form in which `humaneval` runs them. */
 const PROGRAM = `
-from typing import List
+from typing import List, Tuple
 
-def close_pairs(numbers: List[float], threshold: float) -> bool:
-    ordered = sorted(numbers)
-    return any(right - left < threshold for left, right in zip(ordered, ordered[1:]))
+
+def longest_valley(heights: List[int]) -> Tuple[int, int]:
+    """ Find the longest run of positions in which heights first fall strictly and then rise strictly.
+    Return its first and last position, the first such run where several are as long, and (-1, -1) where there is none.
+    >>> longest_valley([5, 3, 1, 2, 6, 6])
+    (0, 4)
+    >>> longest_valley([1, 2, 3])
+    (-1, -1)
+    >>> longest_valley([9, 4, 7, 3, 5, 8])
+    (2, 5)
+    """
+    best = (-1, -1)
+    position = 0
+    while position + 1 < len(heights):
+        start = position
+        while position + 1 < len(heights) and heights[position + 1] < heights[position]:
+            position += 1
+        bottom = position
+        while position + 1 < len(heights) and heights[position + 1] > heights[position]:
+            position += 1
+        is_valley = start < bottom < position
+        if is_valley and position - start > best[1] - best[0]:
+            best = (start, position)
+        if position == start:
+            position += 1
+    return best
+
+
+METADATA = {"author": "bench", "dataset": "test"}
+
 
 def check(candidate):
-    assert candidate([1.0, 2.0, 3.9, 4.0, 5.0, 2.2], 0.3) is True
-    assert candidate([1.0, 2.0, 3.9, 4.0, 5.0, 2.2], 0.05) is False
-    assert candidate([1.0, 2.0, 5.9, 4.0, 5.0], 0.95) is True
+    assert candidate([5, 3, 1, 2, 6, 6]) == (0, 4)
+    assert candidate([1, 2, 3]) == (-1, -1)
+    assert candidate([9, 4, 7, 3, 5, 8]) == (2, 5)
+    assert candidate([]) == (-1, -1)
+    assert candidate([4]) == (-1, -1)
+    assert candidate([2, 1, 2, 1, 2]) == (0, 2)
+    assert candidate([3, 3, 3, 3]) == (-1, -1)
+    assert candidate(list(range(100, 0, -1)) + list(range(2, 50))) == (0, 147), "a long one"
+    assert candidate([0, -5, -9, -3, -4, -5, -6, 7]) == (3, 7)
 
-check(close_pairs)
+
+check(longest_valley)
 print("passed")
 `;
 

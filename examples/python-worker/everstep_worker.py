@@ -363,7 +363,8 @@ def _find(registry: dict[str, Any], kind: str, name: str) -> Any:
     if name in registry:
         return registry[name]
     known = ", ".join(sorted(registry)) or "none"
-    message = f'The Python worker has no {kind} "{name}". It has: {known}.'
+    remedy = "Workers that have other names need a queue of their own: --task-queue, and taskQueue in the config."
+    message = f'The Python worker has no {kind} "{name}". It has: {known}. {remedy}'
     raise ApplicationError(message, type="unknown-python-name", non_retryable=True)
 
 

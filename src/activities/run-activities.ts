@@ -38,7 +38,7 @@ export function createRunActivities(dependencies: RunDependencies) {
   const { store, runs, now } = dependencies;
   return {
     /** Makes the run's folder; see `prepareRun`. A service or a hub that stays away refuses the run: nothing was begun yet. */
-    async prepareRun(input: Pick<PrepareInput, 'run' | 'config' | 'provenance'>): Promise<TrainingPlan> {
+    async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
       return withHeartbeat(({ progress, attempt, signal }) =>

@@ -1,3 +1,4 @@
+import { shellWord } from '../core/shell-word';
 import type { PlaceFlags } from './service-options';
 
 /** Commands that look at the data folder or the store, where a text suggests one in backticks. */
@@ -16,12 +17,8 @@ export function withPlaces(text: string, flags: PlaceFlags): string {
 
 function placeWords({ dataDir, store }: PlaceFlags): string {
   const words = [
-    ...(dataDir === undefined ? [] : ['--data-dir', quoted(dataDir)]),
-    ...(store === undefined ? [] : ['--store', quoted(store)]),
+    ...(dataDir === undefined ? [] : ['--data-dir', shellWord(dataDir)]),
+    ...(store === undefined ? [] : ['--store', shellWord(store)]),
   ];
   return words.map((word) => ` ${word}`).join('');
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,5 +1,6 @@
 import type { Client, WorkflowStartOptions } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { readEnvironment } from '../config/environment';
 import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
@@ -22,6 +23,8 @@ export interface StartOptions {
   readonly forceNew?: boolean;
   /** Base of the default name instead of kind and model. */
   readonly nameBase?: string;
+  /** Folder of benchmark data that goes before the hub, which workers have to see; default EVERSTEP_DATA_DIR. */
+  readonly dataFolder?: string;
   /** The command that was given, for the record. */
   readonly command?: readonly string[];
   /** Events of its workflow's history after which the run goes on in a new execution; default 2000. */
@@ -128,9 +131,10 @@ async function tryStart(
 ): Promise<boolean> {
   const useSearchAttributes = await ensureSearchAttributes(client);
   const provenance = await collectProvenance(options.command ?? [], process.cwd());
-  const { maxHistoryEvents } = options;
+  const { maxHistoryEvents, dataFolder = readEnvironment().benchmarkDataFolder } = options;
   const input: TrainingInput = {
     ...{ run, config, useSearchAttributes, provenance },
+    ...(dataFolder !== null && { dataFolder }),
     ...(maxHistoryEvents !== undefined && { maxHistoryEvents }),
   };
   const memo: RunMemo = { kind: config.kind, model: config.model, engine: config.engine.url ?? 'local' };

@@ -171,7 +171,7 @@ class FolderRunStore implements RunStore {
     if (config !== null) return config;
     throw new DomainError(
       'unknown-run',
-      `Run "${run}" has no readable config.json in ${this.root}. List the runs there are with: everstep runs list`,
+      `Run "${run}" has no readable config.json in ${this.root}: it is not there, or ended before it was prepared. List the runs there are with: everstep runs list`,
     );
   }
 

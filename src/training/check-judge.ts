@@ -26,8 +26,9 @@ const QUESTION = { role: 'user', content: '?' };
 export async function checkJudgeWeights(
   models: JudgeAccess['models'],
   source: EngineSource,
-  signal = new AbortController().signal,
+  given?: AbortSignal,
 ): Promise<void> {
+  const signal = given ?? new AbortController().signal;
   try {
     const limits = { concurrency: 1, contextWindow: null, timeoutMs: PATIENCE_MS, signal };
     const { completer } = await models.open(source, limits);

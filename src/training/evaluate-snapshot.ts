@@ -34,7 +34,7 @@ export interface EvaluateSnapshotDependencies {
   readonly store: RunStore;
   readonly engines: EngineAccess;
   readonly readDataset: ReadDataset;
-  readonly readBenchmarkRows: ReadBenchmarkRows;
+  readonly readBenchmarkRows: (dataFolder: string | undefined) => ReadBenchmarkRows;
   readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
   readonly sampling: SamplingRuns;
   readonly now: () => Date;
@@ -126,7 +126,7 @@ async function scoreCell(
         renderer: findRenderer(record.renderer, tokenizer),
         ...snapshot,
         loadDataset: readDataset,
-        readBenchmarkRows: dependencies.readBenchmarkRows,
+        readBenchmarkRows: dependencies.readBenchmarkRows(record.dataFolder),
         python: dependencies.python,
         judges: dependencies.judges,
         inspect: dependencies.inspect,

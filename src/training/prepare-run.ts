@@ -38,6 +38,8 @@ export interface PrepareInput {
   readonly run: string;
   readonly config: TrainingConfig;
   readonly provenance: { readonly codeDiff?: string | null };
+  /** Of benchmark data that goes before the hub; default: the worker's own. */
+  readonly dataFolder?: string | undefined;
   readonly workflowId: string;
   readonly firstRunId: string;
 }
@@ -72,6 +74,7 @@ export async function prepareRun(
     renderer: rendererName,
     contextLength: engine.profile.maxSequenceLength,
     folder,
+    dataFolder: input.dataFolder,
     onProgress,
     signal,
   });
@@ -93,6 +96,7 @@ export async function prepareRun(
     renderer: rendererName,
     engineUrl: engine.url,
     initialPath,
+    ...(input.dataFolder !== undefined && { dataFolder: input.dataFolder }),
     data: source.data,
     ...(klReference && { klReference }),
     provenance,
@@ -108,7 +112,7 @@ export async function prepareRun(
 function prepareData(
   dependencies: PrepareDependencies,
   config: TrainingConfig,
-  place: DataPlace,
+  place: DataPlace & Pick<PrepareInput, 'dataFolder'>,
 ): Promise<PreparedSource> {
   return config.kind === 'sft'
     ? prepareSupervisedData(dependencies, config, place)

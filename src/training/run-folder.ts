@@ -22,6 +22,8 @@ export interface RunRecord {
   readonly engineUrl: string;
   /** Where the weights come from; null for the base model. */
   readonly initialPath: string | null;
+  /** Of benchmark data that goes before the hub; absent where each worker has its own, or none. */
+  readonly dataFolder?: string;
   readonly data: {
     readonly source: string;
     readonly revision: string | null;

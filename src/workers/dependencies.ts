@@ -64,7 +64,7 @@ export function createDependencies(
   });
   const tokenizer = (model: string) => tokenizerOf(model, hub);
   const now = () => new Date();
-  const readBenchmarkRows = (folder = options.benchmarkDataFolder) =>
+  const readBenchmarkRows = (folder: string | undefined = options.benchmarkDataFolder) =>
     createBenchmarkRowReader({ hub, ...(folder !== undefined && { dataFolder: folder }) });
   const loadPlugins = (file: string | undefined) => pluginsOf(file ?? options.plugins);
   const runs = createActiveRuns(store, engines, loadPlugins);
@@ -72,7 +72,7 @@ export function createDependencies(
   const asking = { engines: patientEngines, tokenizer, python, permitsOf, now };
   const judges = createJudgeAccess(options, { ...asking, runs: store });
   const environments = {
-    ...{ readBenchmarkRows: readBenchmarkRows(), readDataset, loadPlugins, judges },
+    ...{ readBenchmarkRows, readDataset, loadPlugins, judges },
     pythonEnvironments: { link: python, folder: join(options.store, 'python') },
   };
   const sampling = createSamplingRuns(store, environments);
@@ -90,7 +90,7 @@ export function createDependencies(
     evaluation: {
       ...{ store, engines: patientEngines, readDataset, tokenizerOf: tokenizer, sampling },
       ...{ python, judges, inspect, now },
-      readBenchmarkRows: readBenchmarkRows(),
+      readBenchmarkRows,
       ...(options.plugins !== undefined && { plugins: options.plugins }),
     },
     benchmarks: benchmarkDependencies(options, { ...asking, readBenchmarkRows, judges, inspect }),

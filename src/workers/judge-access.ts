@@ -33,6 +33,8 @@ export function createJudgeAccess(
     cacheFolder: options.store.includes('://') ? null : join(options.store, 'judgements'),
     findCheckpoint: (checkpoint) => findCheckpointSource(runs, checkpoint),
     check: (model, signal) =>
-      model.type === 'endpoint' ? checkJudgeEndpoint(model, apiKey) : checkJudgeWeights(models, model, signal),
+      model.type === 'endpoint'
+        ? checkJudgeEndpoint(model, apiKey)
+        : checkJudgeWeights(models, model, signal),
   };
 }

@@ -23,6 +23,8 @@ export interface TrainingInput<Config extends TrainingConfig = TrainingConfig> {
   readonly useSearchAttributes: boolean;
   /** Who started it from what: recorded in config.json. */
   readonly provenance: RunProvenance;
+  /** Folder of benchmark data that goes before the hub (EVERSTEP_DATA_DIR); default: the worker's own. */
+  readonly dataFolder?: string;
   /** Events after which the run goes on in a new execution; default 2000. */
   readonly maxHistoryEvents?: number;
   /** A pause longer than this lets go of the model; default 60 seconds. */

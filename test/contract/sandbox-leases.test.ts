@@ -1,6 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -31,14 +40,16 @@ async function isAvailable(name: string): Promise<boolean> {
   return (await kind?.availability())?.isAvailable === true;
 }
 
-/** After it has said so many lines. */
-async function killAfter(child: ChildProcess, lineCount: number): Promise<number> {
+/** After it has said so many lines; `onKill` is called just before. */
+async function killAfter(child: ChildProcess, lineCount: number, onKill: () => void): Promise<number> {
   if (child.stdout === null) throw new Error('no output to read');
   let count = 0;
   const lines = createInterface({ input: child.stdout });
   lines.on('line', () => {
     count += 1;
-    if (count === lineCount) child.kill('SIGKILL');
+    if (count !== lineCount) return;
+    onKill();
+    child.kill('SIGKILL');
   });
   await new Promise((resolve) => child.once('close', resolve));
   return count;
@@ -52,25 +63,67 @@ async function soon(isSo: () => boolean): Promise<boolean> {
 }
 
 test.each([
-  ['bubblewrap', 20],
-  ['pyodide', 3],
-])('workers with %s sandboxes killed in the middle of 100 executions leave nothing', async (name, done) => {
-  if (!(await isAvailable(name))) return;
+  ['bubblewrap', [20, 45]],
+  ['pyodide', [3, 20]],
+])(
+  'workers with %s sandboxes killed in the middle of 100 executions leave nothing',
+  async (name, moments) => {
+    if (!(await isAvailable(name))) return;
+    const left = new Set<string>();
+
+    // The second one finds what the first one left.
+    for (const done of moments) {
+      const worker = startWorker(name);
+      const programs = new Set<number>();
+      const count = await killAfter(worker, done, () => {
+        for (const pid of descendantsOf(worker.pid ?? 0)) programs.add(pid);
+      });
+      for (const lease of await leases.list()) left.add(lease);
+
+      expect(count).toBeGreaterThanOrEqual(done);
+      expect(count).toBeLessThan(100);
+      expect(programs.size).toBeGreaterThan(0);
+      expect(await soon(() => [...programs].every((pid) => !isRunning(pid)))).toBe(true);
+    }
+    await leases.reap();
+
+    expect(left.size).toBeGreaterThan(0);
+    expect(readdirSync(leases.root)).toEqual([]);
+    expect(await soon(() => [...left].every((lease) => processesNaming(lease).length === 0))).toBe(true);
+  },
+);
+
+function startWorker(kind: string): ChildProcess {
   const program = join(__dirname, 'sandbox-program.js');
-  const worker = spawn(process.execPath, [program, leases.root, name, '100'], {
+  return spawn(process.execPath, [program, leases.root, kind, '100'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+}
 
-  const count = await killAfter(worker, done);
-  const left = await leases.list();
-  await leases.reap();
+/** Children of a process and theirs, as far as this machine shows them. */
+function descendantsOf(pid: number): number[] {
+  const children = childrenOf(pid);
+  return [...children, ...children.flatMap(descendantsOf)];
+}
 
-  expect(count).toBeGreaterThanOrEqual(done);
-  expect(count).toBeLessThan(100);
-  expect(left.length).toBeGreaterThan(0);
-  expect(await leases.list()).toEqual([]);
-  expect(await soon(() => left.every((lease) => processesNaming(lease).length === 0))).toBe(true);
-});
+function childrenOf(pid: number): number[] {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`);
+    const lists = threads.map((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8'));
+    return lists.flatMap((list) => list.split(' ').filter(Boolean).map(Number));
+  } catch {
+    return [];
+  }
+}
+
+/** One that has ended and is waited for by nobody runs no more. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
 
 test('a lease of a living holder is left alone, and released by it', async () => {
   const lease = await leases.open();

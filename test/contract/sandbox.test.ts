@@ -230,9 +230,12 @@ for number in range(1000000):
 `;
 
 const LONG_LINKS = `
-import os
-for number in range(2000):
-    os.symlink("x" * 50000, f"link-{number}")
+import os, sys
+try:
+    for number in range(2000):
+        os.symlink("x" * 50000, f"link-{number}")
+except OSError as error:
+    sys.exit(f"[Errno {error.errno}]")
 `;
 
 const REMOVED_FILES = `

@@ -81,7 +81,7 @@ interface Row {
   readonly example_id: string;
 }
 
-function journalOf<T>(folder: string, benchmark: string, kind: string): Promise<T[]> {
+function journalOf<T extends object>(folder: string, benchmark: string, kind: string): Promise<T[]> {
   return readJsonLines<T>(join(folder, benchmark, 'journal/shard-0', `${kind}.jsonl`));
 }
 

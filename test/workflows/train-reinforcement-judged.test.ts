@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DomainError } from '../../src/core/errors';
 import type { Judgement } from '../../src/evaluation/judges/judgements';
 import { JudgeEndpoint } from './harness/judge-endpoint';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
@@ -31,7 +30,7 @@ beforeAll(async () => {
   runs = new ReinforcementRuns(stack);
   endpoint = await JudgeEndpoint.start(say);
   path = writeSums(stack.folder).train;
-  await stack.startWorkers();
+  await stack.startWorkers({}, { judgeApiKey: KEY });
 }, LIMIT_MS);
 
 afterAll(async () => {
@@ -49,6 +48,7 @@ function config(judge: string | object, more: object = {}) {
 /** All files below a run's folder that a name matches. */
 function filesOf(run: string, pattern: RegExp): string[] {
   const folder = stack.store.runFolder(run);
+  if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true })
     .map((name) => join(folder, String(name)))
     .filter((file) => pattern.test(file));
@@ -126,16 +126,18 @@ test(
 
     const worker = WorkerProcess.start(stack);
     const handle = await runs.start('killed', config('slow', { evalEvery: 0 }));
-    await until(() =>
-      filesOf('killed', /\.paid\/sample-/).length === ROLLOUTS_A_STEP && endpoint.countOf('slow') > 0
-        ? true
-        : null,
-    );
-    endpoint.letGo('slow');
-    await until(() => (filesOf('killed', /\.paid\/judgement-|\/1\/\d+\.jsonl$/).length > 0 ? true : null));
-    await worker.kill();
+    try {
+      await until(() => {
+        const isDrawn = filesOf('killed', /\.paid\/sample-/).length === ROLLOUTS_A_STEP;
+        return isDrawn && endpoint.countOf('slow') > 0 ? true : null;
+      });
+      endpoint.letGo('slow');
+      await until(() => (filesOf('killed', /\.paid\/judgement-|\/1\/\d+\.jsonl$/).length > 0 ? true : null));
+    } finally {
+      await worker.kill();
+    }
     const unheard = endpoint.countOf('slow') - judgementsKept('killed');
-    await stack.startWorkers();
+    await stack.startWorkers({}, { judgeApiKey: KEY });
     await reportOf(handle);
 
     const { rollouts: ofKilled } = (await outcome('killed')) as { rollouts: object };
@@ -191,7 +193,7 @@ test(
     const handle = await runs.start('waits', config(judge, { steps: 1, evalEvery: 0 }));
     await until(() => (leaving.countOf('leaving') > 0 ? true : null));
     await leaving.close();
-    const { waitingFor } = await untilStatus(handle, ({ status }) => status === 'waiting', 120_000);
+    const { waitingFor } = await untilStatus(handle, ({ status }) => status === 'waiting');
     const back = await JudgeEndpoint.start(say, port);
     const report = await reportOf(handle);
     await back.close();
@@ -228,10 +230,22 @@ test(
 );
 
 test.each([
-  ['nobody listens', { model: 'gone', endpoint: 'http://127.0.0.1:9/v1' }, /judge gone: .*127\.0\.0\.1:9.*Check that it is up/],
-  ['a run has no such checkpoint', { checkpoint: 'calm@77' }, /checkpoint "calm@77" has no sampler weights.*: .*2/],
+  [
+    'nobody listens',
+    { model: 'gone', endpoint: 'http://127.0.0.1:9/v1' },
+    /judge gone: .*127\.0\.0\.1:9.*Check that it is up/,
+  ],
+  [
+    'a run has no such checkpoint',
+    { checkpoint: 'calm@77' },
+    /checkpoint "calm@77" has no sampler weights.*: .*2/,
+  ],
   ['a checkpoint has no step', { checkpoint: 'calm' }, /"calm" has no step.*Give calm@4/],
-  ['weights are not there', { model: 'everstep/tiny', checkpoint: 'tinker://none/sampler_weights/1' }, /^judge everstep\/tiny: /],
+  [
+    'weights are not there',
+    { model: 'everstep/tiny', checkpoint: 'tinker://none/sampler_weights/1' },
+    /^judge everstep\/tiny: /,
+  ],
 ])(
   'a judge where %s refuses the run before anything is sampled, with the remedy',
   async (what, judge, message) => {
@@ -242,7 +256,6 @@ test.each([
 
     expect(failure.message).toMatch(message);
     expect(await runs.tokensSampled()).toBe(before);
-    expect(failure).not.toBeInstanceOf(DomainError);
   },
   LIMIT_MS,
 );

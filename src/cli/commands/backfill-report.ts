@@ -1,6 +1,7 @@
 import { basename, dirname, sep } from 'node:path';
 import type { BackfillState, MatrixCell } from '../../core/backfill';
 import { checkpointLabel, countCells } from '../../core/backfill';
+import { shellWord } from '../../core/shell-word';
 import { escapeControls } from '../escape-controls';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
@@ -57,12 +58,8 @@ function suggestComparison(cells: readonly MatrixCell[], output: Output): void {
   const [first] = cells.filter(({ score }) => score !== null);
   const last = cells.findLast(({ score, benchmark }) => score !== null && benchmark === first?.benchmark);
   if (!first?.dir || !last?.dir || first === last) return;
-  const words = `compare ${quoted(resultName(first.dir))} ${quoted(resultName(last.dir))}`;
+  const words = `compare ${shellWord(resultName(first.dir))} ${shellWord(resultName(last.dir))}`;
   output.note(`Better, or chance? ${output.hint(words)}`);
-}
-
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** An eval run by its name; what lies in a training run by its folder. */

@@ -3,6 +3,7 @@ import type { BackfillHandle } from '../../client/backfill-handle';
 import type { Everstep } from '../../client/everstep';
 import type { BackfillOptions } from '../../client/backfill-request';
 import { DomainError } from '../../core/errors';
+import { shellWord } from '../../core/shell-word';
 import type { MatrixCell } from '../../core/backfill';
 import type { Session } from '../connect';
 import { openForReading, openForWork } from '../connect';
@@ -82,7 +83,7 @@ function backfillOptions(flags: BackfillFlags): BackfillOptions {
       'A backfill asks checkpoints of runs: name them with --runs and --steps.',
     );
   }
-  const names = [...new Set(benchmarksOf(benchmarks).map(canonicalName(flags)))];
+  const names = [...new Set(benchmarksOf(benchmarks).map(columnName(flags)))];
   refuseUnjudged(names, asking);
   return {
     ...asking,
@@ -91,6 +92,20 @@ function backfillOptions(flags: BackfillFlags): BackfillOptions {
     steps,
     parallel,
     name,
+  };
+}
+
+/** The evaluators of the runs, such as those that a model judges, are no benchmarks. */
+function columnName(flags: BackfillFlags): (name: string) => string {
+  const nameOf = canonicalName(flags);
+  return (name) => {
+    try {
+      return nameOf(name);
+    } catch (error) {
+      if (!(error instanceof DomainError) || error.code !== 'unknown-benchmark') throw error;
+      const remedy = `An evaluator of a run scores a checkpoint with: everstep eval --evaluator ${shellWord(name)} --checkpoint RUN@STEP`;
+      throw new DomainError(error.code, `${error.message} ${remedy}`);
+    }
   };
 }
 

@@ -2,7 +2,9 @@ import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { readEnvironment } from '../../config/environment';
+import { shellWord } from '../../core/shell-word';
 import { exportInspectLogs } from '../../evaluation/inspect/export/export-logs';
+import { inspectProgram } from '../../evaluation/inspect/run/inspect-program';
 import { locateResults } from '../../stores/eval-places';
 import { exportForCookbook } from '../../stores/export-cookbook';
 import { openOutput } from '../output';
@@ -64,13 +66,15 @@ function inspectCommand(): Command {
 
 async function exportInspect(results: string, flags: ExportFlags): Promise<void> {
   const output = openOutput(flags);
-  const { store } = readEnvironment(flags);
+  const { store, cacheFolder } = readEnvironment(flags);
   const written = await exportInspectLogs(await locateResults(results, store), resolve(flags.output));
   output.document(written);
   for (const { benchmark, path, sampleCount } of written.logs)
     output.line(`${benchmark}: ${sampleCount} samples in ${path}`);
+  const viewer = `${shellWord(await inspectProgram(cacheFolder))} view --log-dir`;
+  output.note(`Look at them: ${viewer} ${shellWord(written.output)}`);
   for (const { name, folder } of written.ranByInspect)
-    output.note(`${name} was run by Inspect, whose own logs say more: inspect view --log-dir ${folder}`);
+    output.note(`${name} was run by Inspect, whose own logs say more: ${viewer} ${shellWord(folder)}`);
   if (written.unfinished.length > 0)
     output.note(`Not finished yet, left out: ${written.unfinished.join(', ')}.`);
   const malformedCount = written.logs.reduce((sum, log) => sum + log.malformedCount, 0);

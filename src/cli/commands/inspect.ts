@@ -1,6 +1,8 @@
 import path from 'node:path';
 import { Command } from 'commander';
 import { childVariables, readEnvironment } from '../../config/environment';
+import { shellWord } from '../../core/shell-word';
+import { inspectProgram } from '../../evaluation/inspect/run/inspect-program';
 import { setUpInspect } from '../../evaluation/inspect/run/python-environment';
 import { importInspectLog } from '../../evaluation/inspect/import-log';
 import { EXIT } from '../exit-codes';
@@ -48,8 +50,9 @@ async function setUp(flags: SetupFlags): Promise<number> {
   const output = openOutput(flags);
   const interrupts = catchInterrupts(output);
   try {
+    const { cacheFolder } = readEnvironment();
     const report = await setUpInspect({
-      cacheFolder: readEnvironment().cacheFolder,
+      cacheFolder,
       variables: childVariables({}),
       extraPackages: flags.with ?? [],
       onProgress: (text) => {
@@ -63,6 +66,7 @@ async function setUp(flags: SetupFlags): Promise<number> {
     output.line(
       `Inspect AI ${report.inspectVersion}, run by ${report.python}${report.isNew ? '' : ' (was there)'}`,
     );
+    output.line(`Its viewer: ${shellWord(await inspectProgram(cacheFolder))} view --log-dir FOLDER`);
     if (report.variables.length > 0)
       output.line(`Tasks get these variables of the worker that runs them: ${report.variables.join(', ')}`);
     return EXIT.done;

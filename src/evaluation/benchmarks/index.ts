@@ -80,7 +80,10 @@ export function findBenchmark(
   const benchmark = known.find((each) => each.name === wanted) ?? plugins.benchmarks.get(wanted)?.(options);
   if (benchmark) return benchmark;
   const names = [...known.map((each) => each.name), ...plugins.benchmarks.keys()].join(', ');
-  const remedy = plugins.file === null ? ' One of a plug-in file needs --plugins FILE.' : '';
+  const remedy =
+    plugins.file === null
+      ? ' One of a plug-in file needs that file: --plugins FILE, or "plugins" in a config.'
+      : '';
   throw new DomainError('unknown-benchmark', `Unknown benchmark "${name}". Known: ${names}.${remedy}`);
 }
 

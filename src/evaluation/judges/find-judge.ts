@@ -78,9 +78,7 @@ async function sourcesOf(
   configs: readonly JudgeConfig[],
   find: (config: JudgeConfig) => Promise<ModelSource>,
 ): Promise<readonly JudgeSource[]> {
-  const judges = await Promise.all(
-    configs.map(async (config) => judgeSourcesOf(config, await find(config))),
-  );
+  const judges = await Promise.all(configs.map(async (config) => judgeSourcesOf(config, await find(config))));
   return judges.flat();
 }
 

@@ -52,7 +52,7 @@ export class Judgements implements JudgementStore {
 
   private constructor(
     private readonly journal: Journal<Judgement>,
-    private readonly shared: SharedJudgements,
+    private readonly shared: SharedJudgements<Judgement>,
     { signal, onFailure }: JudgementPlaces,
   ) {
     this.writer = new RowWriter(journal, { signal, onFailure });
@@ -61,7 +61,7 @@ export class Judgements implements JudgementStore {
   static async open(places: JudgementPlaces): Promise<Judgements> {
     const path = join(places.folder, 'judgements.jsonl');
     const journal = await openJournal<Judgement>({ path, epoch: places.epoch, keyOf: ({ key }) => key });
-    return new Judgements(journal, new SharedJudgements(places.cacheFolder), places);
+    return new Judgements(journal, new SharedJudgements<Judgement>(places.cacheFolder), places);
   }
 
   /** Of this shard. */

@@ -1,13 +1,17 @@
 import { join } from 'node:path';
 import { readJson, writeJson } from '../../stores/whole-file';
-import type { Judgement } from './judgements';
+
+interface Keyed {
+  readonly key: string;
+  readonly is_cached?: true;
+}
 
 /** Judgements of all runs by their keys: `<first two digits>/<key>.json`. Without a folder none are kept. */
-export class SharedJudgements {
+export class SharedJudgements<Judgement extends Keyed> {
   constructor(private readonly folder: string | null) {}
 
   /** As part of what asks now. */
-  async find(key: string, facts: Pick<Judgement, 'example_id' | 'stage'>): Promise<Judgement | null> {
+  async find(key: string, facts: Partial<Judgement>): Promise<Judgement | null> {
     const path = this.pathOf(key);
     const found = path === null ? null : await readJson<Judgement>(path);
     return found?.key === key ? { ...found, ...facts, is_cached: true } : null;

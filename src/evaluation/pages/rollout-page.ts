@@ -19,9 +19,7 @@ const STYLE =
 /** Rollouts to look at in a browser. Whatever a model wrote is text there and nothing else. */
 export function rolloutPage({ title, groups, hiddenCount, command }: RolloutPage): string {
   const more =
-    hiddenCount > 0
-      ? `<p>${hiddenCount} more groups: <code>${escaped(command)} --html FILE</code></p>`
-      : '';
+    hiddenCount > 0 ? `<p>${hiddenCount} more groups: <code>${escaped(command)} --html FILE</code></p>` : '';
   return (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">' +
     '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; style-src \'unsafe-inline\'">' +

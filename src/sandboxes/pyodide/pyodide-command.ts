@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { LineCommand } from './line-process';
@@ -13,6 +13,8 @@ const PYODIDE = path.dirname(require.resolve('pyodide/package.json'));
 /** A program that reaches JavaScript cannot make code there. */
 const HOSTILE_FLAGS = ['--disallow-code-generation-from-strings', '--max-old-space-size=256', '--expose-gc'];
 const SNAPSHOT_ENDING = '.snapshot';
+/** Writing one takes seconds. */
+const ABANDONED_MS = 600_000;
 /** One at a time in this process, so that two graders do not make the same file twice. */
 const snapshots = new Map<string, Promise<string | null>>();
 
@@ -127,14 +129,19 @@ async function keepingAlive<T>(promise: Promise<T>): Promise<T> {
   });
 }
 
-/** Snapshots of other versions of the same program. */
+/** Snapshots of other versions of the same program, and what killed processes left of any. */
 function removeOthers(file: string): void {
   const name = path.basename(file).split('-')[0] ?? '';
   for (const entry of readdirSync(path.dirname(file))) {
-    const isOther =
-      entry.startsWith(`${name}-`) && entry.endsWith(SNAPSHOT_ENDING) && entry !== path.basename(file);
-    if (isOther) rmSync(path.join(path.dirname(file), entry), { force: true });
+    if (!entry.startsWith(`${name}-`) || entry === path.basename(file)) continue;
+    const other = path.join(path.dirname(file), entry);
+    if (entry.endsWith(SNAPSHOT_ENDING) || isAbandoned(other)) rmSync(other, { force: true });
   }
+}
+
+function isAbandoned(unfinished: string): boolean {
+  const changedAt = statSync(unfinished, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+  return Date.now() - changedAt > ABANDONED_MS;
 }
 
 /** Of everything that goes into the interpreter's memory. */

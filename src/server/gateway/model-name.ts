@@ -15,8 +15,11 @@ export function readModelName(text: string): ModelName {
     if (baseModel !== null && namesFolder(baseModel)) throw unknownName(text);
     return { kind: 'path', path, baseModel };
   }
+  return text.includes('@') ? readRunName(text) : { kind: 'name', name: text };
+}
+
+function readRunName(text: string): Extract<ModelName, { kind: 'run' }> {
   const at = text.lastIndexOf('@');
-  if (at < 0) return { kind: 'name', name: text };
   const [run, step] = [text.slice(0, at), text.slice(at + 1)];
   if (isValidName(run) && step === 'best') return { kind: 'run', run, step };
   if (isValidName(run) && /^\d{1,12}$/.test(step)) return { kind: 'run', run, step: Number(step) };

@@ -55,14 +55,13 @@ export async function benchmarkEnvironments(
 }
 
 /** Rewards are given where rollouts are played, by that process or by judges that it asks. */
-function refuseJudgedElsewhere(
-  { name, grader, environment }: Benchmark,
-  { judges }: BenchmarkEnvironmentOptions,
-): void {
-  const isJudged = grader.judging !== undefined && !environment;
+function refuseJudgedElsewhere(benchmark: Benchmark, { judges }: BenchmarkEnvironmentOptions): void {
+  const { name, grader } = benchmark;
+  const isPlayed = 'environment' in benchmark;
+  const isJudged = grader.judging !== undefined && !isPlayed;
   const problem = isJudged ? judgeMissing(name, judges) : judgeUnused(name, judges);
   if (problem !== null) throw new DomainError('bad-config', problem);
-  if (environment || !grader.python) return;
+  if (isPlayed || !grader.python) return;
   throw new DomainError(
     'bad-config',
     `environment: answers of ${name} are judged by a Python worker, which gives no rewards. ` +

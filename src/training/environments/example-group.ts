@@ -40,7 +40,10 @@ export function exampleGroup(problem: ExampleProblem): EnvironmentGroup {
   };
 }
 
-function openedGrader({ grader, judges = [] }: ExampleProblem, bounds: EnvironmentBounds | undefined): Grader {
+function openedGrader(
+  { grader, judges = [] }: ExampleProblem,
+  bounds: EnvironmentBounds | undefined,
+): Grader {
   if (!grader.judging) return grader;
   if (bounds?.askJudges) return bounds.askJudges(grader, judges);
   throw new DomainError('bad-config', `${grader.name} is judged by a model, which only workers reach.`);

@@ -63,13 +63,21 @@ export async function mathEnvironments(
   return benchmarkEnvironments(benchmark, { ...options, checkFormat, split: 'train' }, ownRowsOr(read, path));
 }
 
-/** null for a problem whose reference answer is nowhere to be found. */
+/** null for a problem whose solution boxes no answer. */
 function mathExample(row: Row): Example | null {
   const problem = textOf(row, ['problem', 'question']);
   if (problem === null) {
     throw new DomainError('bad-dataset', 'A row of mathematics needs "problem" or "question", a text.');
   }
-  const target = textOf(row, ['answer', 'final_answer']) ?? boxedIn(textOf(row, ['solution']));
+  const answer = textOf(row, ['answer', 'final_answer']);
+  const solution = textOf(row, ['solution']);
+  if (answer === null && solution === null) {
+    throw new DomainError(
+      'bad-dataset',
+      'A row of mathematics needs "answer", or "solution" with the answer in \\boxed{}, a text.',
+    );
+  }
+  const target = answer ?? boxedIn(solution);
   if (target === null) return null;
   return { id: makeExampleId('math', problem), messages: [{ role: 'user', content: problem }], target };
 }

@@ -10,7 +10,7 @@ import type { JudgingSources } from '../environments/judged/judged-environments'
 import type { PythonAccess } from '../environments/python/python-environments';
 
 export interface EnvironmentAccess {
-  readonly readBenchmarkRows: ReadBenchmarkRows;
+  readonly readBenchmarkRows: (dataFolder: string | undefined) => ReadBenchmarkRows;
   readonly loadPlugins: (file: string | undefined) => Promise<PluginRegistry>;
   /** Absent where there is no way to Python workers. */
   readonly pythonEnvironments?: PythonAccess;
@@ -22,12 +22,13 @@ export interface EnvironmentAccess {
 export async function openEnvironments(
   access: EnvironmentAccess,
   config: ReinforcementConfig,
+  dataFolder: string | undefined,
 ): Promise<EnvironmentDataset> {
   const { readBenchmarkRows, loadPlugins, pythonEnvironments: python } = access;
   const { environment, plugins, seed } = config;
   const judging = judgingOf(access, config);
   return buildEnvironments(environment, {
-    ...{ readBenchmarkRows, plugins: await loadPlugins(plugins), seed },
+    ...{ readBenchmarkRows: readBenchmarkRows(dataFolder), plugins: await loadPlugins(plugins), seed },
     ...(python && { python }),
     ...(judging && { judging }),
   });

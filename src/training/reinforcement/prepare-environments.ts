@@ -18,10 +18,10 @@ interface PrepareAccess extends EnvironmentAccess {
 export async function prepareEnvironments(
   access: PrepareAccess,
   config: ReinforcementConfig,
-  { renderer }: { readonly renderer: string },
+  { renderer, dataFolder }: { readonly renderer: string; readonly dataFolder?: string | undefined },
 ): Promise<PreparedSource> {
   pluginLossOf(config, await access.loadPlugins(config.plugins));
-  const dataset = await openEnvironments(access, config);
+  const dataset = await openEnvironments(access, config, dataFolder);
   await refuseUselessJudges(access, dataset);
   await refuseUnknownTools(access, dataset, { renderer, model: config.model });
   const test = dataset.test;

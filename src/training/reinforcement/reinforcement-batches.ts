@@ -37,7 +37,12 @@ export function createReinforcementBatches(options: ReinforcementBatchOptions): 
       const journalled = await readGroups(journal, { step, first: 0, count: config.groupsPerBatch });
       const parts = cut.map(({ first, count }) => learnFrom(config, journalled.slice(first, first + count)));
       const updates = isStreamed ? updatesOfParts(config, cut, parts) : updatesOf(options, parts);
-      const metrics = new BatchMetrics({ step, groups: journalled.map(({ group }) => group), parts, updates });
+      const metrics = new BatchMetrics({
+        step,
+        groups: journalled.map(({ group }) => group),
+        parts,
+        updates,
+      });
       return {
         updates,
         tokenCount: datumsOf(parts).reduce((sum, { datum }) => sum + datum.tokens.length, 0),

@@ -51,7 +51,7 @@ async function load(store: RunStore, access: EnvironmentAccess, run: string): Pr
   const record = await readRunRecord(store, run);
   const { config, data } = record;
   if (config.kind !== 'rl') throw new TypeError(`Run ${run} is of kind ${config.kind} and samples nothing.`);
-  const dataset = await openEnvironments(access, config);
+  const dataset = await openEnvironments(access, config, record.dataFolder);
   if (problemsHash(dataset) !== data.contentHash) {
     throw new DomainError(
       'bad-dataset',

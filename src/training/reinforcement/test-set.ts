@@ -6,9 +6,11 @@ import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
 import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import type { CellScore } from '../../core/run';
 import type { Sampler } from '../../core/sampling';
+import { clusteredStandardError } from '../../core/statistics/clustered-standard-error';
 import type { Tokenizer } from '../../core/tokenizer';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { Renderer } from '../../renderers/renderer';
+import type { CorrectTotals } from '../rollouts/evaluate-environments';
 import { evaluateEnvironments } from '../rollouts/evaluate-environments';
 import { JudgedGroups } from '../rollouts/judged-groups';
 import { openRolloutFiles } from '../rollouts/rollout-files';
@@ -71,7 +73,7 @@ export async function evaluateTestSet(
     },
   ).finally(() => judged.close());
   const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
-  const scores = scoresOf(evaluator.name, inOrder, totals);
+  const scores = scoresOf(evaluator.name, inOrder, { ...totals, groupSize: evaluator.groupSize });
   return evaluator.deviations ? [...scores, ...deviationsOf(inOrder)] : scores;
 }
 
@@ -89,12 +91,12 @@ function siteRules(config: ReinforcementConfig, { temperature, maxTokens }: Test
 function scoresOf(
   name: string,
   groups: readonly RolloutGroup[],
-  { total_samples: n, accuracy }: { readonly total_samples: number; readonly accuracy: number },
+  { total_samples: n, accuracy, groupSize }: CorrectTotals & { readonly groupSize: number },
 ): CellScore[] {
-  const rollouts = groups.flatMap((group) => group.rollouts);
+  const correct = groups.map(({ rollouts }) => rollouts.flatMap(correctOf));
   const spreads = new Map([
-    ['env/all/reward/total', standardError(rollouts.map(totalReward))],
-    ['env/all/correct', standardError(rollouts.flatMap(correctOf))],
+    ['env/all/reward/total', spreadOfMean(groups.map(({ rollouts }) => rollouts.map(totalReward)))],
+    ['env/all/correct', spreadOfMean(correct)],
   ]);
   const metrics = Object.entries(rolloutMetrics(groups)).filter(([key]) => isShown(key));
   const scores = metrics.map(([key, value]): CellScore => ({
@@ -105,15 +107,17 @@ function scoresOf(
     n: rolloutCountOf(key, groups),
     higherIsBetter: spreads.has(key) ? true : null,
   }));
-  if (rollouts.flatMap(correctOf).length === 0) return scores;
-  const stderr = Math.sqrt((accuracy * (1 - accuracy)) / Math.max(1, n));
+  if (correct.flat().length === 0) return scores;
+  // A rollout that failed counts as wrong.
+  const padded = correct.map((values) => [...values, ...Array<number>(groupSize - values.length).fill(0)]);
+  const stderr =
+    groupSize > 1 ? spreadOfMean(padded) : Math.sqrt((accuracy * (1 - accuracy)) / Math.max(1, n));
   const key = `test/${name}/accuracy`;
   return [{ metric: 'accuracy', key, value: accuracy, stderr, n, higherIsBetter: true }, ...scores];
 }
 
 /** They say how much was measured, or repeat what is said already. */
-const COUNTS =
-  /^(total_|by_group\/|stop\/completed|max_tokens_reached|context_overflow|ob_tokens_per_turn)/;
+const COUNTS = /^(total_|by_group\/|stop\/completed|max_tokens_reached|context_overflow|ob_tokens_per_turn)/;
 
 /** What all have in common, and the rewards of parts of them. */
 function isShown(key: string): boolean {
@@ -135,7 +139,18 @@ function correctOf({ metrics, transitions }: Rollout): number[] {
   return correct === undefined ? [] : [correct];
 }
 
-function standardError(values: readonly number[]): number | null {
+/**
+ * Standard error of a mean over rollouts, given by problem. Several rollouts of a problem tell less than as many problems would:
+ * they vary together. null where nothing can be said.
+ */
+function spreadOfMean(byProblem: readonly (readonly number[])[]): number | null {
+  const values = byProblem.flat();
+  if (byProblem.some(({ length }) => length > 1)) {
+    const clustered = byProblem.flatMap((own, problem) =>
+      own.map((value) => ({ value, cluster: String(problem) })),
+    );
+    return clusteredStandardError(clustered, { correctForFewClusters: true });
+  }
   const deviation = standardDeviation(values);
   return deviation === null ? null : deviation / Math.sqrt(values.length);
 }

@@ -2,7 +2,7 @@ import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
 import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import type { EnvironmentDataset, EnvironmentGroup } from '../environments/environment-dataset';
 import { allOrAbort } from './all-or-abort';
-import type { JudgedPlay } from './judged-groups';
+import type { JudgedPlay } from './judged-play';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import type { SampledGroup } from './sample-group';
 import { sampleGroup } from './sample-group';
@@ -30,7 +30,7 @@ export interface EvaluatedEnvironments {
 }
 
 /** How many answers were right, by the field's names; a rollout that failed is not. Of environments that say `correct`. */
-interface CorrectTotals {
+export interface CorrectTotals {
   readonly total_samples: number;
   readonly total_correct: number;
   readonly accuracy: number;

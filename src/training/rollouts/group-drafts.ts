@@ -13,7 +13,7 @@ export interface DraftPlaces {
   readonly runFolder: string;
   readonly place: GroupPlace;
   /** Judgements of all runs. */
-  readonly shared: SharedJudgements;
+  readonly shared: SharedJudgements<Judgement>;
 }
 
 const SAMPLE = 'sample-';
@@ -31,7 +31,7 @@ const JUDGEMENT = 'judgement-';
 export class GroupDrafts implements JudgementStore {
   private readonly base: string;
   private readonly folder: string;
-  private readonly shared: SharedJudgements;
+  private readonly shared: SharedJudgements<Judgement>;
 
   constructor({ runFolder, place: { step, group }, shared }: DraftPlaces) {
     this.base = join(runFolder, 'rollouts', String(step), String(group));

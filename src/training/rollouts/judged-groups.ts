@@ -1,29 +1,19 @@
 import type { JudgeSource } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
-import type { Sampler } from '../../core/sampling';
 import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
 import type { Grader, Score } from '../../evaluation/graders/grader';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import { JudgeDesks } from '../../evaluation/judges/judge-desks';
 import { JudgePool } from '../../evaluation/judges/judge-pool';
 import { judgeAt } from '../../evaluation/judges/open-judging';
+import type { Judgement } from '../../evaluation/judges/judgements';
 import { SharedJudgements } from '../../evaluation/judges/shared-judgements';
-import type { AskJudges, EnvironmentGroup } from '../environments/environment-dataset';
+import type { EnvironmentGroup } from '../environments/environment-dataset';
 import { EnvironmentAway } from '../environments/python/python-calls';
 import { GroupDrafts } from './group-drafts';
+import type { JudgedPlay } from './judged-play';
 import { RolloutFailure } from './rollout-failure';
 import type { GroupPlace } from './rollout-rows';
-
-/** How a group is played that models judge. */
-export interface JudgedPlay {
-  readonly askJudges: AskJudges;
-  /** Draws what is not drawn yet. */
-  samplerOver(sampler: Sampler, policyVersion: number): Sampler;
-  /** Called when the group is whole, before its file is written. */
-  settle(): Promise<void>;
-  /** Called when its file is there. */
-  discard(): Promise<void>;
-}
 
 interface PlayPlace {
   readonly place: GroupPlace;
@@ -33,7 +23,7 @@ interface PlayPlace {
 /** The way to judges for the groups of one piece of work; a judge is opened when it is first asked. */
 export class JudgedGroups {
   private readonly pool: JudgePool | null;
-  private readonly shared: SharedJudgements;
+  private readonly shared: SharedJudgements<Judgement>;
 
   constructor(
     access: JudgeAccess | undefined,

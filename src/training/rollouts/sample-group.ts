@@ -14,7 +14,7 @@ import { allOrAbort } from './all-or-abort';
 import { boundedWork } from './bounded-work';
 import { checkedGrades } from './environment-answers';
 import { computeLogprobs } from './compute-logprobs';
-import type { JudgedPlay } from './judged-groups';
+import type { JudgedPlay } from './judged-play';
 import { playRollout } from './play-rollout';
 import { failedStep, RolloutFailure, samplingFailure } from './rollout-failure';
 import type { RolloutOptions, RolloutSite } from './rollout-site';

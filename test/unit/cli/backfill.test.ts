@@ -49,6 +49,40 @@ test('a judge where nobody listens is refused before anything is started', async
   expect(existsSync(home())).toBe(false);
 });
 
+test('a task of Inspect AI is a column, and commas in its arguments separate nothing', async () => {
+  const file = join(folder, 'sums.py');
+  writeFileSync(file, '# tasks');
+  const task = `inspect:${file}@sums?counts=[1,2]&model-role=grader={model: m, temperature: 0}`;
+  const written: string[] = [];
+  const write = jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    written.push(String(text));
+    return true;
+  });
+
+  await backfill('--benchmarks', `arithmetic,${task}`, '--max-examples', '3', '--dry-run', '--json');
+  write.mockRestore();
+
+  const cell = { run: 'mine', step: 5, status: 'missing', reason: null };
+  expect(JSON.parse(written.join(''))).toMatchObject({
+    cells: [
+      { ...cell, benchmark: 'arithmetic' },
+      { ...cell, benchmark: 'inspect_sums' },
+    ],
+  });
+});
+
+test('a task whose file is not there is refused', async () => {
+  await expect(backfill('--benchmarks', 'inspect:/nowhere/sums.py@sums', '--dry-run')).rejects.toThrow(
+    'there is no file /nowhere/sums.py',
+  );
+});
+
+test('an evaluator of a run is no benchmark, and the refusal names the command that runs it', async () => {
+  await expect(backfill('--benchmarks', 'facts', '--dry-run')).rejects.toThrow(
+    'everstep eval --evaluator facts --checkpoint RUN@STEP',
+  );
+});
+
 test('a benchmark that a model judges is refused without a judge', async () => {
   await expect(backfill()).rejects.toThrow(/judge/);
 });

@@ -72,6 +72,14 @@ test('starts the workflow under the name of the run, with config and provenance'
   expect(server.started[0]?.options).not.toHaveProperty('typedSearchAttributes');
 });
 
+test('the folder of benchmark data that the command was given goes along with the run', async () => {
+  const server = new FakeServer();
+
+  await startRun({ link: server.link, records }, CONFIG, { dataFolder: '/data/mine' });
+
+  expect(server.started).toMatchObject([{ options: { args: [{ dataFolder: '/data/mine' }] } }]);
+});
+
 test.each([
   ['knows them', ALL_ATTRIBUTES, false, true],
   ['lets us add them', {}, true, true],

@@ -22,6 +22,17 @@ test('the schema takes the short forms', () => {
   });
 });
 
+const examples = readdirSync(path.join(ROOT, 'examples'), { recursive: true, encoding: 'utf8' }).filter(
+  (name) => name.endsWith('.yaml') && !name.includes('.venv'),
+);
+
+test.each(examples)('examples/%s is valid and begins with the command that uses it', async (name) => {
+  const file = path.join(ROOT, 'examples', name);
+
+  await expect(loadTrainingConfig({ file })).resolves.toMatchObject({ model: expect.any(String) as unknown });
+  expect(readFileSync(file, 'utf8')).toMatch(new RegExp(`^# (npx )?everstep \\w+ examples/${name}( |\\n)`));
+});
+
 const configs = readdirSync(path.join(ROOT, 'configs')).filter((name) => /\.(yaml|json|ts)$/.test(name));
 
 test.each(configs)('configs/%s is valid and begins with the command that uses it', async (name) => {

@@ -80,7 +80,7 @@ export class TestStack {
   /** `engine`: what a worker knows of the engine besides its address. */
   async startWorkers(
     engine: { readonly apiKey?: string } = {},
-    more: Partial<Pick<RunWorkersOptions, 'huggingFaceUrl' | 'concurrency'>> = {},
+    more: Partial<Pick<RunWorkersOptions, 'huggingFaceUrl' | 'concurrency' | 'judgeApiKey'>> = {},
   ): Promise<void> {
     this.workers = await runWorkers({
       connection: {

@@ -18,6 +18,20 @@ import type { Workspace } from './workspace';
  * a quantum runs changes nothing but speed.
  */
 
+/** What others want of a thread that draws. */
+export const URGENCY = {
+  none: 0,
+  /** A thread has nothing to do and could draw for some of the sequences. One quantum that ends for it sets `none`. */
+  idleThread: 1,
+  /** Somebody waits for a thread. */
+  waiting: 2,
+} as const;
+
+/** A thread is not given fewer while others wait for their turn. */
+export const FEWEST_SEQUENCES = 4;
+/** With fewer tokens to go, handing sequences over takes as long as drawing them. */
+const FEWEST_TOKENS_TO_SHARE = 8;
+
 /** A stretch of a prompt whose keys and values are to be cached. */
 export interface PromptStretch {
   readonly cache: Pointer;
@@ -58,7 +72,7 @@ export interface DecodeInput {
   readonly quantumMs: number;
   /** A quantum that nobody waits for, and that has nothing to tell yet, goes on for so long. */
   readonly longestQuantumMs: number;
-  /** A shared int32, not 0 while somebody waits for a thread. */
+  /** A shared int32, one of `URGENCY`. */
   readonly urgency: Pointer;
   /** Rows of prompts to run at a time. */
   readonly mostPromptRows: number;
@@ -136,10 +150,20 @@ class Quantum {
   }
 
   /** Whether a quantum whose time is over may have some more. */
-  private get isUnhurried(): boolean {
-    const { longestQuantumMs, urgency } = this.input;
-    if (performance.now() - this.start >= longestQuantumMs) return false;
-    return Atomics.load(this.space.integers, urgency / 4) === 0;
+  private mayGoOn(states: readonly SequenceState[]): boolean {
+    if (performance.now() - this.start >= this.input.longestQuantumMs) return false;
+    const urgency = Atomics.load(this.space.integers, this.input.urgency / 4);
+    return urgency === URGENCY.idleThread ? !this.shares(states) : urgency === URGENCY.none;
+  }
+
+  /** Whether the sequences are worth sharing with an idle thread, and no other quantum has ended for it. */
+  private shares(states: readonly SequenceState[]): boolean {
+    const tokensLeft = Math.max(...states.map(({ left }) => left));
+    if (states.length < 2 * FEWEST_SEQUENCES || tokensLeft < FEWEST_TOKENS_TO_SHARE) return false;
+    const { idleThread, none } = URGENCY;
+    return (
+      Atomics.compareExchange(this.space.integers, this.input.urgency / 4, idleThread, none) === idleThread
+    );
   }
 
   /** Puts prompts into their caches while there is time, the first of them in any case. Returns the sequences to draw from. */
@@ -168,7 +192,7 @@ class Quantum {
         this.drawOne(states, rows, temperatures);
       });
       if (states.some(({ isDone }) => isDone)) return;
-    } while (this.hasTime || (mayRunOn && this.isUnhurried));
+    } while (this.hasTime || (mayRunOn && this.mayGoOn(states)));
   }
 
   /** Draws a token for each state, and makes it the one that is next in the state's row. */
@@ -218,7 +242,12 @@ class SequenceState {
   }
 
   get isDone(): boolean {
-    return this.isStopped || this.tokens.length >= this.input.remaining;
+    return this.isStopped || this.left <= 0;
+  }
+
+  /** Tokens to draw, unless it stops before. */
+  get left(): number {
+    return this.input.remaining - this.tokens.length;
   }
 
   get row(): Row {

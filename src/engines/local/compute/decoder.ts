@@ -25,7 +25,9 @@ export interface DecoderInput {
 }
 
 interface ProjectOptions {
+  /** By an operation after this one. */
   readonly isReadAgain?: boolean;
+  /** Where the output's gradient will be; room of the layer's own by default. */
   readonly outputGradient?: Pointer;
 }
 
@@ -37,11 +39,14 @@ const READ_AGAIN: ProjectOptions = { isReadAgain: true };
  * and `backward` plays the tape in reverse.
  *
  * The residual stream is a fresh buffer per addition, because the norms need its values again; its gradient is
- * one buffer, accumulated in place. Sampling runs the same operations in one kernel, `forwardRows`.
+ * one buffer, accumulated in place. Other gradients are done with when their layer is, so that layers share room for
+ * them. Sampling runs the same operations in one kernel, `forwardRows`.
  */
 export class Decoder {
   private readonly tape: (() => void)[] = [];
   private readonly streamGradient: Pointer;
+  private readonly gradients: Pointer[] = [];
+  private gradientCount = 0;
 
   constructor(
     private readonly space: Workspace,
@@ -56,6 +61,7 @@ export class Decoder {
   run(attention: Attention): Activation {
     let stream = this.embed();
     for (const [index, layer] of this.network.layers.entries()) {
+      this.gradientCount = 0;
       stream = this.attend(stream, layer, (heads) => attention.forward(index, heads));
       stream = this.feedForward(stream, layer);
     }
@@ -128,7 +134,14 @@ export class Decoder {
 
   private activation(count: number): Activation {
     const value = this.space.allocate(count);
-    return { value, gradient: this.options.isTraining ? this.space.allocate(count) : 0 };
+    return { value, gradient: this.gradient(count) };
+  }
+
+  /** The n-th of a layer is where the n-th of the other layers is: they ask for the same in the same order. */
+  private gradient(count: number): Pointer {
+    if (!this.options.isTraining) return 0;
+    const index = this.gradientCount++;
+    return (this.gradients[index] ??= this.space.allocate(count));
   }
 
   private project(input: Activation, linear: Linear, options: ProjectOptions = READ_LAST): Activation {
@@ -136,8 +149,8 @@ export class Decoder {
       value: input.value,
       gradient: input.gradient,
       rows: this.options.rows,
-      isReadAgain: options.isReadAgain,
-      outputGradient: options.outputGradient,
+      isReadAgain: options.isReadAgain ?? false,
+      outputGradient: options.outputGradient ?? this.gradient(this.options.rows * linear.outputs),
     });
     if (backward !== null) this.tape.push(backward);
     return output;

@@ -63,18 +63,7 @@ export class Forward {
     const { weight, inputs, outputs } = this.head;
     const hidden = this.run(rows, { isRemembered: false });
     const logits = this.space.allocate(rows.count * outputs);
-    this.space.kernels.matrixProduct(
-      rows.count,
-      outputs,
-      inputs,
-      hidden,
-      inputs,
-      1,
-      weight,
-      logits,
-      outputs,
-      0,
-    );
+    this.space.kernels.matrixProduct(rows.count, outputs, inputs, hidden, inputs, weight, logits, outputs, 0);
     return logits;
   }
 

@@ -13,6 +13,7 @@ export interface Kernels {
   packRows(inner: number, outer: number, matrix: Pointer, rowStride: number, packed: Pointer): void;
   packColumns(inner: number, outer: number, matrix: Pointer, rowStride: number, packed: Pointer): void;
   matrixProduct(...parameters: readonly number[]): void;
+  sumOfRowProducts(...parameters: readonly number[]): void;
   zero(count: number, target: Pointer): void;
   copy(count: number, target: Pointer, source: Pointer): void;
   add(count: number, target: Pointer, source: Pointer): void;

@@ -8,8 +8,10 @@ export interface Activation {
   readonly gradient: Pointer;
 }
 
-/** Rows taken at a time when a weight's gradient is summed over them. */
-export const ROWS_PER_PANEL = 256;
+/** What `sumOfRowProducts` packs at a time, in floats. */
+export function rowProductsScratchFloats(columns: number): number {
+  return 256 * (columns + 16);
+}
 
 interface Product {
   readonly rows: number;
@@ -31,7 +33,6 @@ function multiplyByTranspose(space: Workspace, product: Product, weight: MatrixV
       weight.columns,
       product.input,
       weight.columns,
-      1,
       panels,
       product.output,
       weight.rows,
@@ -52,7 +53,6 @@ function multiply(space: Workspace, product: Product, weight: MatrixView): void 
       weight.rows,
       product.input,
       weight.rows,
-      1,
       panels,
       product.output,
       weight.columns,
@@ -67,31 +67,17 @@ function multiplyRows(
   { rows, input, output }: Pick<Product, 'rows' | 'input' | 'output'>,
   gradient: MatrixView,
 ): void {
-  const { kernels } = space;
   space.scratch(() => {
-    const panels = space.allocate(ROWS_PER_PANEL * gradient.columns);
-    for (let first = 0; first < rows; first += ROWS_PER_PANEL) {
-      const count = Math.min(ROWS_PER_PANEL, rows - first);
-      kernels.packRows(
-        count,
-        gradient.columns,
-        input + first * gradient.columns * 4,
-        gradient.columns,
-        panels,
-      );
-      kernels.matrixProduct(
-        gradient.rows,
-        gradient.columns,
-        count,
-        output + first * gradient.rows * 4,
-        1,
-        gradient.rows,
-        panels,
-        gradient.pointer,
-        gradient.columns,
-        first === 0 ? 0 : 1,
-      );
-    }
+    const scratch = space.allocate(rowProductsScratchFloats(gradient.columns));
+    space.kernels.sumOfRowProducts(
+      rows,
+      gradient.rows,
+      gradient.columns,
+      output,
+      input,
+      gradient.pointer,
+      scratch,
+    );
   });
 }
 
@@ -112,9 +98,9 @@ function views(linear: Linear, { rank, a, b }: AdapterMatrices): { a: MatrixView
 interface LinearInput extends Activation {
   readonly rows: number;
   /** By an operation after this one: its gradient is there first, and this one's is added to it. */
-  readonly isReadAgain?: boolean | undefined;
-  /** Where the output's gradient will be; a buffer of its own by default. */
-  readonly outputGradient?: Pointer | undefined;
+  readonly isReadAgain: boolean;
+  /** Where the output's gradient will be; 0 when nothing is trained. */
+  readonly outputGradient: Pointer;
 }
 
 /**
@@ -126,7 +112,7 @@ export function applyLinear(
   linear: Linear,
   input: LinearInput,
 ): { readonly output: Activation; readonly backward: (() => void) | null } {
-  const { rows, isReadAgain = false } = input;
+  const { rows, isReadAgain, outputGradient: gradient } = input;
   const value = space.allocate(rows * linear.outputs);
   const weight = {
     pointer: linear.weight,
@@ -143,8 +129,7 @@ export function applyLinear(
           { ...views(linear, linear.adapter), adapter: linear.adapter },
           { rows, input: input.value, output: value },
         );
-  if (input.gradient === 0) return { output: { value, gradient: 0 }, backward: null };
-  const gradient = input.outputGradient ?? space.allocate(rows * linear.outputs);
+  if (gradient === 0) return { output: { value, gradient }, backward: null };
   const backward = (): void => {
     multiply(space, { rows, input: gradient, output: input.gradient, isAdded: isReadAgain }, weight);
     if (linear.gradient !== 0) {

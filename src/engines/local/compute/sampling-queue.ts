@@ -1,12 +1,13 @@
 import { DomainError } from '../../../core/errors';
 import { userError } from './check-request';
+import { FEWEST_SEQUENCES, URGENCY } from './decode';
 import { floatsForSampling } from './working-memory';
 import type { DecodeOutput, DecodingSequence, PrefillOutput } from './decode';
 import type { StretchScores } from './sampling-scores';
 import type { Pointer } from './kernels';
 import type { PackedSampler, SamplingSequence, SamplingTask } from './sampling-task';
 import type { SharedHeap } from './shared-heap';
-import type { BackgroundWork, JobRequest } from './thread-pool';
+import type { BackgroundWork, Demand, JobRequest } from './thread-pool';
 import type { JobReply } from './compute-worker';
 
 /** How long a thread draws before it looks for training work again. */
@@ -15,7 +16,6 @@ const QUANTUM_MS = 4;
 const LONGEST_QUANTUM_MS = 32;
 const MOST_PROMPT_ROWS = 128;
 const MOST_SEQUENCES = 64;
-const FEWEST_SEQUENCES = 4;
 /** Of all memory: the rest stays free for training. */
 const CACHE_SHARE = 0.5;
 
@@ -31,7 +31,7 @@ export class SamplingQueue implements BackgroundWork {
   private cacheFloatsInUse = 0;
   /** Sequences that threads are drawing for now, so that a thread leaves the others their share and no more. */
   private readonly decoding = new Map<PackedSampler, number>();
-  /** A shared int32, not 0 while somebody waits for a thread. */
+  /** A shared int32, one of `URGENCY`. */
   private readonly urgency: Pointer;
 
   constructor(
@@ -39,7 +39,7 @@ export class SamplingQueue implements BackgroundWork {
     private readonly threadCount: number,
   ) {
     this.urgency = heap.allocate(1, 'the queue of samples');
-    this.hurry(false);
+    this.setUrgency(URGENCY.none);
   }
 
   add(task: SamplingTask): void {
@@ -53,7 +53,7 @@ export class SamplingQueue implements BackgroundWork {
     if (index !== -1) this.waiting.splice(index, 1);
     this.prompts = this.prompts.filter((other) => other !== task);
     this.ready = this.ready.filter((sequence) => sequence.task !== task);
-    if (task.inFlight > 0) this.hurry(true);
+    if (task.inFlight > 0) this.setUrgency(URGENCY.waiting);
     this.releaseIfIdle(task);
   }
 
@@ -74,9 +74,14 @@ export class SamplingQueue implements BackgroundWork {
     return this.nextPrefill() ?? this.nextDecode();
   }
 
-  hurry(isWaitedFor: boolean): void {
-    const isUrgent = isWaitedFor || this.waiting.length + this.prompts.length + this.ready.length > 0;
-    Atomics.store(this.heap.integers, this.urgency / 4, isUrgent ? 1 : 0);
+  hurry({ waitingJobs, idleThreads }: Demand): void {
+    const waiting = waitingJobs + this.waiting.length + this.prompts.length + this.ready.length;
+    if (waiting > 0) this.setUrgency(URGENCY.waiting);
+    else this.setUrgency(idleThreads > 0 ? URGENCY.idleThread : URGENCY.none);
+  }
+
+  private setUrgency(urgency: number): void {
+    Atomics.store(this.heap.integers, this.urgency / 4, urgency);
   }
 
   private admit(): void {

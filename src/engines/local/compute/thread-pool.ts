@@ -14,11 +14,17 @@ export interface JobRequest<Kind extends JobKind = JobKind> {
   readonly arenaFloats: number;
 }
 
+/** Foreground jobs that wait for a thread, and threads that have nothing to do. */
+export interface Demand {
+  readonly waitingJobs: number;
+  readonly idleThreads: number;
+}
+
 /** Work that fills idle threads. It is asked again whenever a thread is free, and takes its own results. */
 export interface BackgroundWork {
   next(): { readonly request: JobRequest; readonly settle: (reply: JobReply) => void } | null;
-  /** Says, whenever work was given out, whether foreground jobs wait for a thread: a quantum that could go on ends then. */
-  hurry(isWaitedFor: boolean): void;
+  /** Told whenever work was given out: a quantum that could go on may end for the sake of jobs, or of idle threads. */
+  hurry(demand: Demand): void;
 }
 
 interface Task {
@@ -104,7 +110,10 @@ export class ThreadPool {
   private dispatch(): void {
     if (this.failure !== null) return;
     for (const thread of this.threads) this.occupy(thread);
-    this.background.hurry(this.foreground.length > 0);
+    this.background.hurry({
+      waitingJobs: this.foreground.length,
+      idleThreads: this.threads.filter(({ task }) => task === null).length,
+    });
   }
 
   private occupy(thread: ComputeThread): void {

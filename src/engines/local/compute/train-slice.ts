@@ -135,6 +135,8 @@ function evaluateLoss(
 /** Causal attention within each of several sequences laid end to end. */
 class PackedAttention implements Attention {
   private readonly scratch: Pointer;
+  /** One for all layers: each is done with it when the next one comes. */
+  private readonly gradient: Pointer;
   private readonly starts: readonly { readonly start: number; readonly length: number }[];
 
   constructor(
@@ -153,13 +155,12 @@ class PackedAttention implements Attention {
       return { start, length };
     });
     this.scratch = space.allocate(attentionScratchFloats(network.shape, Math.max(0, ...options.lengths)));
+    this.gradient = options.isTraining ? space.allocate(options.rows * network.shape.width) : 0;
   }
 
   forward(_layer: number, heads: Heads): ReturnType<Attention['forward']> {
-    const { rows, isTraining } = this.options;
-    const { width } = this.network.shape;
-    const value = this.space.allocate(rows * width);
-    const gradient = isTraining ? this.space.allocate(rows * width) : 0;
+    const { gradient } = this;
+    const value = this.space.allocate(this.options.rows * this.network.shape.width);
     const probabilities = this.starts.map((sequence) => this.attend(sequence, heads, value));
     const backward = (): void => {
       for (const [index, sequence] of this.starts.entries()) {

@@ -1,6 +1,6 @@
 import { paddedRank } from './layout';
 import { keyWidth } from './model-shape';
-import { ROWS_PER_PANEL } from './linear-map';
+import { rowProductsScratchFloats } from './linear-map';
 import type { ModelShape } from './model-shape';
 import type { NetworkDescription } from './network';
 
@@ -21,10 +21,11 @@ export function floatsForPass(
   const { width, feedForward, vocabSize, layers } = network.shape;
   const rank = adapterRank(network);
   const activations = 7 * width + 2 * keyWidth(network.shape) + 4 * feedForward;
-  const perLayer = activations * (isTraining ? 2 : 1) + 2 * width + 7 * rank + 2;
-  const ends = 4 * width + 3 * vocabSize + rank + 16;
+  const perLayer = activations + 2 * width + 7 * rank + 2;
+  const gradients = isTraining ? activations : 0;
+  const ends = gradients + 4 * width + 3 * vocabSize + rank + 16;
   const widest = Math.max(feedForward, width, vocabSize);
-  const panels = width * widest + ROWS_PER_PANEL * (widest + rank) + (rows + widest) * rank;
+  const panels = width * widest + rowProductsScratchFloats(widest) + (rows + widest) * rank;
   return rows * (layers * perLayer + ends) + panels + PER_ALLOCATION * 40 * (layers + 1);
 }
 

@@ -41,7 +41,7 @@ class Layer {
 // @ts-ignore: decorator
 @inline
 function multiply(R: i32, inputs: i32, outputs: i32, X: usize, W: i32, Y: usize, add: i32): void {
-  matrixProduct(R, outputs, inputs, X, inputs, 1, <usize>W, Y, outputs, add);
+  matrixProduct(R, outputs, inputs, X, inputs, <usize>W, Y, outputs, add);
 }
 
 // Returns where the final hidden states are, or 0 if rows are only to be remembered: then the last layer stores its keys and

@@ -13,7 +13,7 @@ export { attentionBackward, attentionForward } from './attention';
 export { attendCache, storeInCache } from './cache-attention';
 export { drawTokens } from './drawing';
 export { forwardRows } from './forward';
-export { matrixProduct, packColumns, packRows } from './matrix-product';
+export { matrixProduct, packColumns, packRows, sumOfRowProducts } from './matrix-product';
 export {
   gatherRows,
   normBackward,

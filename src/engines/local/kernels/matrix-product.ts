@@ -1,17 +1,33 @@
 import { FLOAT, VECTOR, multiplyAdd } from './simd';
 
-// Packs B[k][n] (n contiguous) into panels of 8 columns: panel, then k, then column.
+// Packs B[k][n] (n contiguous) into panels of 8 columns: panel, then k, then column. Two panels at a time take whole cache
+// lines: those of rows that are a power of two apart would be gone before the next panel came for the other half.
 export function packRows(K: i32, N: i32, B: usize, rowStride: i32, P: usize): void {
   const step = <usize>rowStride * FLOAT;
-  let p = P;
-  for (let n = 0; n < N; n += 8) {
+  const panelStep = <usize>K * 32;
+  let panel = P;
+  let n = 0;
+  for (; n + 16 <= N; n += 16) {
     let b = B + <usize>n * FLOAT;
-    for (let k = 0; k < K; k++) {
+    const end = panel + panelStep;
+    let next = end;
+    for (let p = panel; p < end; p += 32) {
       v128.store(p, v128.load(b));
       v128.store(p, v128.load(b, 16), 16);
+      v128.store(next, v128.load(b, 32));
+      v128.store(next, v128.load(b, 48), 16);
       b += step;
-      p += 32;
+      next += 32;
     }
+    panel = next;
+  }
+  if (n == N) return;
+  let b = B + <usize>n * FLOAT;
+  const end = panel + panelStep;
+  for (let p = panel; p < end; p += 32) {
+    v128.store(p, v128.load(b));
+    v128.store(p, v128.load(b, 16), 16);
+    b += step;
   }
 }
 
@@ -129,7 +145,6 @@ function storeRow(C: usize, c0: v128, c1: v128, add: i32): void {
 function oneWideRow(
   K: i32,
   A: usize,
-  columns: usize,
   P: usize,
   panelStep: usize,
   C: usize,
@@ -159,7 +174,7 @@ function oneWideRow(
     c5 = multiplyAdd(value, v128.load(p2, 16), c5);
     c6 = multiplyAdd(value, v128.load(p3), c6);
     c7 = multiplyAdd(value, v128.load(p3, 16), c7);
-    a += columns;
+    a += FLOAT;
     p0 += 32;
     p1 += 32;
     p2 += 32;
@@ -175,7 +190,7 @@ function oneWideRow(
     c5 = multiplyAdd(value, v128.load(p2, 16), c5);
     c6 = multiplyAdd(value, v128.load(p3), c6);
     c7 = multiplyAdd(value, v128.load(p3, 16), c7);
-    a += columns;
+    a += FLOAT;
     value = v128.load32_splat(a);
     c0 = multiplyAdd(value, v128.load(p0, 32), c0);
     c1 = multiplyAdd(value, v128.load(p0, 48), c1);
@@ -185,7 +200,7 @@ function oneWideRow(
     c5 = multiplyAdd(value, v128.load(p2, 48), c5);
     c6 = multiplyAdd(value, v128.load(p3, 32), c6);
     c7 = multiplyAdd(value, v128.load(p3, 48), c7);
-    a += columns;
+    a += FLOAT;
     p0 += 64;
     p1 += 64;
     p2 += 64;
@@ -197,22 +212,19 @@ function oneWideRow(
   storeRow(C + 96, c6, c7, add);
 }
 
-// C[m][n] = (add ? C : 0) + sum over k of A[m][k] B[k][n]; B is packed. A is addressed by two strides, so
-// that its transpose costs nothing. The order of the sum over k is the same for every row.
+// C[m][n] = (add ? C : 0) + sum over k of A[m][k] B[k][n]; B is packed. The order of the sum over k is the same for every row.
 export function matrixProduct(
   M: i32,
   N: i32,
   K: i32,
   A: usize,
   rowStride: i32,
-  columnStride: i32,
   P: usize,
   C: usize,
   ldc: i32,
   add: i32,
 ): void {
   const rows = <usize>rowStride * FLOAT;
-  const columns = <usize>columnStride * FLOAT;
   const lineC = <usize>ldc * FLOAT;
   const panelStep = <usize>K * 32;
   const whole = M & ~3;
@@ -224,7 +236,7 @@ export function matrixProduct(
     for (let n = 0; n < N; n += 8) {
       const c = C + <usize>n * FLOAT;
       for (let m = first; m < last; m += 4) {
-        fourRows(K, A + <usize>m * rows, rows, columns, panel, c + <usize>m * lineC, lineC, add);
+        fourRows(K, A + <usize>m * rows, rows, FLOAT, panel, c + <usize>m * lineC, lineC, add);
       }
       panel += panelStep;
     }
@@ -235,14 +247,50 @@ export function matrixProduct(
     let panel = P;
     let n = 0;
     for (; n + 32 <= N; n += 32) {
-      oneWideRow(K, a, columns, panel, panelStep, c, add);
+      oneWideRow(K, a, panel, panelStep, c, add);
       panel += panelStep * 4;
       c += 128;
     }
     for (; n < N; n += 8) {
-      oneRow(K, a, columns, panel, c, add);
+      oneRow(K, a, FLOAT, panel, c, add);
       panel += panelStep;
       c += 32;
+    }
+  }
+}
+
+// Rows taken at a time, and columns of A: their panels and one of B fit the first-level cache together.
+const DEPTH: i32 = 256;
+const BREADTH: i32 = 16;
+
+// C[m][n] = sum over k of A[k][m] B[k][n]: how the gradient of a weight is summed over rows. Both are packed on the way, as
+// columns of A lie too far apart to be read where they are. SCRATCH has room for 256 (N + 16) floats.
+export function sumOfRowProducts(K: i32, M: i32, N: i32, A: usize, B: usize, C: usize, SCRATCH: usize): void {
+  const lineC = <usize>N * FLOAT;
+  const lineA = <usize>M * FLOAT;
+  const columns = SCRATCH;
+  const panels = SCRATCH + <usize>(DEPTH * BREADTH) * FLOAT;
+  for (let first = 0; first < K; first += DEPTH) {
+    const count = min(DEPTH, K - first);
+    const panelStep = <usize>count * 32;
+    packRows(count, N, B + <usize>first * lineC, N, panels);
+    for (let m = 0; m < M; m += BREADTH) {
+      const breadth = min(BREADTH, M - m);
+      packRows(count, breadth, A + <usize>first * lineA + <usize>m * FLOAT, M, columns);
+      let panel = panels;
+      let corner = C + <usize>m * lineC;
+      for (let n = 0; n < N; n += 8) {
+        let a = columns;
+        let c = corner;
+        for (let r = 0; r < breadth; r += 8) {
+          fourRows(count, a, FLOAT, 32, panel, c, lineC, first);
+          fourRows(count, a + VECTOR, FLOAT, 32, panel, c + 4 * lineC, lineC, first);
+          a += panelStep;
+          c += 8 * lineC;
+        }
+        panel += panelStep;
+        corner += 32;
+      }
     }
   }
 }

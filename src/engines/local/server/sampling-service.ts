@@ -56,10 +56,13 @@ export class SamplingService {
     this.sessions = new SamplingSessions(context, dataFolder);
   }
 
-  /** Brings the weights to memory at once: what reads them would else come behind the first requests of many. */
-  open(body: CreateSamplingSessionBody): string {
+  /** Resolves with the weights in memory: what reads them would else wait behind each of the first requests of many. */
+  async open(body: CreateSamplingSessionBody): Promise<string> {
     const id = this.sessions.open(body);
-    this.track(this.samplers.use(this.sessions.require(id).source, () => Promise.resolve()));
+    const loading = this.samplers.use(this.sessions.require(id).source, () => Promise.resolve());
+    this.track(loading);
+    // What stands in their way is told to whoever samples.
+    await loading.catch(() => null);
     return id;
   }
 

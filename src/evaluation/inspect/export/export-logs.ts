@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DomainError } from '../../../core/errors';
+import { shellWord } from '../../../core/shell-word';
 import { listBenchmarks } from '../../../stores/eval-places';
 import type { EvalRunMetadata } from '../../../stores/eval-run-store';
 import type { StoredResult } from '../../../stores/eval-store';
@@ -57,7 +58,7 @@ export async function exportInspectLogs(place: ExportPlace, output: string): Pro
     throw new DomainError(
       'bad-config',
       own
-        ? `${place.folder} holds what Inspect ran itself, whose own logs are there already: inspect view --log-dir ${own.folder}`
+        ? `${place.folder} holds what Inspect ran itself, whose own logs are there already: inspect view --log-dir ${shellWord(own.folder)}`
         : `${place.folder} has no finished benchmark. Name an eval run, RUN@STEP, or a folder that holds <benchmark>/result.json.`,
     );
   }

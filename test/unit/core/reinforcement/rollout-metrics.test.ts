@@ -40,7 +40,9 @@ test('counts tokens a turn, turns a rollout, and averages what turns and rollout
 test('what is noted only where it happened is a share of all rollouts or turns, and not the mean of ones', () => {
   const ended = (transitions: Transition[], reason: string) => endRollout(transitions, reason, 0);
   const cut = turn([1], [2], { metrics: { max_tokens_reached: 1 }, stopReason: 'length' });
-  const bad = turn([1], [2], { metrics: { parse_error: 1, tool_calls: 2, 'tool_error/validation_failed': 1 } });
+  const bad = turn([1], [2], {
+    metrics: { parse_error: 1, tool_calls: 2, 'tool_error/validation_failed': 1 },
+  });
   const rollouts = [
     ended([cut], 'max_tokens'),
     ended([bad, turn([1, 2], [3], { metrics: { correct: 1 } })], 'completed'),

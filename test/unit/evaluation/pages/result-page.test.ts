@@ -7,7 +7,15 @@ import { modelThatSays } from '../runner/fake-model';
 
 function trajectoryOf(example: string, reply: string): StoredTrajectory {
   return {
-    ...{ idx: 0, benchmark: 'guess', example_id: example, reward: 0, metrics: {}, error: null, time_seconds: 1 },
+    ...{
+      idx: 0,
+      benchmark: 'guess',
+      example_id: example,
+      reward: 0,
+      metrics: {},
+      error: null,
+      time_seconds: 1,
+    },
     turns: [
       { role: 'user', content: 'A digit?', token_count: 3, metadata: {} },
       { role: 'assistant', content: reply, token_count: 2, metadata: { stop_reason: 'stop' } },

@@ -264,6 +264,16 @@ describe('mathematics', () => {
     const steps = await Promise.all(rewards.map((completion) => answer(half, completion)));
     expect(steps.map(({ reward }) => reward)).toEqual([1, 1, 0, -0.1]);
   });
+
+  test.each([
+    [{ problem: 'Half of one?', anser: '1/2' }, /line 1: A row of mathematics needs "answer", or "solution"/],
+    [{ probem: 'Half of one?', answer: '1/2' }, /line 1: A row of mathematics needs "problem" or "question"/],
+  ])('refuses a row without what it needs: %j', async (row, words) => {
+    const path = join(folder, 'misspelt.jsonl');
+    writeFileSync(path, JSON.stringify(row));
+
+    await expect(build({ type: 'math', path, testSize: 0 })).rejects.toThrow(words);
+  });
 });
 
 describe('twenty questions', () => {

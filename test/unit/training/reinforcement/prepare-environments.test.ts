@@ -34,7 +34,7 @@ function search(): object {
 function prepare(environment: object, renderer: string) {
   const config = ReinforcementConfig.parse({ kind: 'rl', model: 'everstep/tiny', environment });
   const access = {
-    readBenchmarkRows: () => Promise.reject(new Error('no benchmark is read here')),
+    readBenchmarkRows: () => () => Promise.reject(new Error('no benchmark is read here')),
     loadPlugins: () => Promise.resolve(NO_PLUGINS),
     tokenizerOf: () => Promise.resolve(tokenizer),
   };

@@ -49,3 +49,32 @@ test('a row of a tag counts the rollouts of the tag, a row of all the rollouts o
     'env/all/reward/total': 6,
   });
 });
+
+test('several rollouts of one problem tell no more than the problem: their standard error is of problems', async () => {
+  const known = {
+    problems: ['a', 'b'],
+    testProblems: ['easy', 'hard'],
+    make: (problem: unknown) => ({
+      initialObservation: () => ({ messages: [{ role: 'user', content: String(problem) }] }),
+      step: () => {
+        const reward = Number(problem === 'easy');
+        return { reward, isDone: true, nextMessages: [], metrics: { correct: reward } };
+      },
+    }),
+  };
+  const plugins = { file: 'everstep.config.ts', environments: new Map([['known', known]]) };
+  const dataset = await pluginEnvironments(plugins, { environment: 'known', options: {}, testSize: 0 });
+  const site = siteWith(scriptedPolicy(() => 'x<|end|>'));
+
+  const scores = await evaluateTestSet(
+    { config: CONFIG, dataset },
+    { type: 'rlTestSet', name: 'held_out', groupSize: 8, concurrency: 4 },
+    { ...site, tokenizer, folder, step: 0, signal: new AbortController().signal },
+  );
+
+  for (const metric of ['accuracy', 'env/all/correct', 'env/all/reward/total']) {
+    // Of two problems with means 1 and 0: their deviation √½ over √2. Sixteen independent rollouts would have 0.125.
+    const { value, stderr, n } = scores.find((score) => score.metric === metric) ?? {};
+    expect({ value, stderr: stderr?.toFixed(9), n }).toEqual({ value: 0.5, stderr: '0.500000000', n: 16 });
+  }
+});

@@ -7,8 +7,8 @@ import type { EngineService } from '../engine-service';
 import { ProtocolError } from '../protocol-error';
 
 export function addSamplingRoutes(app: FastifyInstance, { sampling }: EngineService): void {
-  app.post('/create_sampling_session', ({ body }) => ({
-    sampling_session_id: sampling.open(parseBody(CreateSamplingSessionBody, body)),
+  app.post('/create_sampling_session', async ({ body }) => ({
+    sampling_session_id: await sampling.open(parseBody(CreateSamplingSessionBody, body)),
     type: 'create_sampling_session',
   }));
   app.get<{ Params: { id: string } }>('/samplers/:id', ({ params }) => {

@@ -1,5 +1,5 @@
 import { findModels, loadModel } from '../../../../../src/engines/local/compute/base-model';
-import { decode } from '../../../../../src/engines/local/compute/decode';
+import { decode, FEWEST_SEQUENCES, URGENCY } from '../../../../../src/engines/local/compute/decode';
 import { cacheFloatsPerPosition } from '../../../../../src/engines/local/compute/forward';
 import { JOB_HANDLERS } from '../../../../../src/engines/local/compute/jobs';
 import { loadKernels } from '../../../../../src/engines/local/compute/kernels';
@@ -59,8 +59,12 @@ function quantum(
     .sequences;
 }
 
-function setUrgency(isUrgent: boolean): void {
-  Atomics.store(heap.integers, urgency / 4, isUrgent ? 1 : 0);
+function setUrgency(value: number): void {
+  Atomics.store(heap.integers, urgency / 4, value);
+}
+
+function manySequences(count: number, remaining: number): DecodingSequence[] {
+  return Array.from({ length: count }, (_, index) => ({ ...sequenceOf([1, 2, 3], index), remaining }));
 }
 
 beforeAll(() => {
@@ -90,7 +94,7 @@ describe('a quantum whose time is over', () => {
   const limits = { quantumMs: 0, longestQuantumMs: 60_000, mostPromptRows: 128 };
 
   afterEach(() => {
-    setUrgency(false);
+    setUrgency(URGENCY.none);
   });
 
   test('goes on until a sequence is done when nobody waits', () => {
@@ -102,11 +106,35 @@ describe('a quantum whose time is over', () => {
   });
 
   test('ends at once when somebody waits for the thread', () => {
-    setUrgency(true);
+    setUrgency(URGENCY.waiting);
 
     const decoded = quantum([sequenceOf([1, 2, 3], 0), sequenceOf([4, 5], 1)], limits);
 
     expect(decoded.map(({ tokens }) => tokens.length)).toEqual([1, 1]);
+  });
+
+  test('ends for an idle thread when there is enough to share, and no other ends for it too', () => {
+    setUrgency(URGENCY.idleThread);
+    const enough = 2 * FEWEST_SEQUENCES;
+
+    const first = quantum(manySequences(enough, 12), limits);
+    const second = quantum(manySequences(enough, 12), limits);
+
+    expect(first.map(({ tokens }) => tokens.length)).toEqual(Array.from({ length: enough }, () => 1));
+    expect(second.map(({ tokens }) => tokens.length)).toEqual(Array.from({ length: enough }, () => 12));
+  });
+
+  test.each([
+    ['few sequences', 2 * FEWEST_SEQUENCES - 1, 12],
+    ['few tokens', 2 * FEWEST_SEQUENCES, 5],
+  ])('goes on beside an idle thread with %s to share', (_, count, remaining) => {
+    setUrgency(URGENCY.idleThread);
+
+    const decoded = quantum(manySequences(count, remaining), limits);
+
+    expect(decoded.map(({ tokens }) => tokens.length)).toEqual(
+      Array.from({ length: count }, () => remaining),
+    );
   });
 
   test('ends at once while prompts wait for their turn', () => {

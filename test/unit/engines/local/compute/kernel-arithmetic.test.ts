@@ -3,6 +3,7 @@ import { drawFromAll } from '../../../../../src/engines/local/compute/choose-tok
 import { loadKernels } from '../../../../../src/engines/local/compute/kernels';
 import type { KernelChoice, Kernels } from '../../../../../src/engines/local/compute/kernels';
 import { SharedHeap } from '../../../../../src/engines/local/compute/shared-heap';
+import { rowProductsScratchFloats } from '../../../../../src/engines/local/compute/linear-map';
 import {
   attentionScratchFloats,
   cacheScratchFloats,
@@ -184,12 +185,35 @@ describe.each(CHOICES)('the %s kernels', (choice) => {
     });
     const output = bench.room(rows * columns);
 
-    bench.kernels.matrixProduct(rows, columns, inner, a.at, inner, 1, packed, output, columns, 0);
-    bench.kernels.matrixProduct(rows, columns, inner, a.at, inner, 1, packed, before.at, columns, 1);
+    bench.kernels.matrixProduct(rows, columns, inner, a.at, inner, packed, output, columns, 0);
+    bench.kernels.matrixProduct(rows, columns, inner, a.at, inner, packed, before.at, columns, 1);
 
     expectClose(bench.read(output, rows * columns), product);
     const sums = product.map((value, index) => value + at(before.values, index));
     expectClose(bench.read(before.at, rows * columns), sums);
+  });
+
+  test.each([
+    [1, 8, 8],
+    [9, 24, 40],
+    [256, 40, 8],
+    [515, 16, 24],
+  ])('sum the products of %i rows, %i columns by %i', (rows, left, right) => {
+    const bench = new Bench(choice);
+    const a = bench.draw(rows * left);
+    const b = bench.draw(rows * right);
+    const product = Float64Array.from({ length: left * right }, (_, index) => {
+      const [row, column] = [Math.floor(index / right), index % right];
+      let sum = 0;
+      for (let k = 0; k < rows; k++) sum += at(a.values, k * left + row) * at(b.values, k * right + column);
+      return sum;
+    });
+    const output = bench.room(left * right);
+    const scratch = bench.room(rowProductsScratchFloats(right));
+
+    bench.kernels.sumOfRowProducts(rows, left, right, a.at, b.at, output, scratch);
+
+    expectClose(bench.read(output, left * right), product);
   });
 
   test.each([1, 2, 3, 4, 5, 7])('draw the tokens of %i rows as is done one by one', (rows) => {
@@ -234,7 +258,7 @@ describe.each(CHOICES)('the %s kernels', (choice) => {
     const multiply = (first: number, count: number): Float32Array => {
       const output = bench.room(count * columns);
       const start = a.at + first * inner * 4;
-      bench.kernels.matrixProduct(count, columns, inner, start, inner, 1, packed, output, columns, 0);
+      bench.kernels.matrixProduct(count, columns, inner, start, inner, packed, output, columns, 0);
       return bench.read(output, count * columns);
     };
 

@@ -1,4 +1,5 @@
 import { findModels, loadModel } from '../../../../../src/engines/local/compute/base-model';
+import { URGENCY } from '../../../../../src/engines/local/compute/decode';
 import { SamplingQueue } from '../../../../../src/engines/local/compute/sampling-queue';
 import { SamplingTask } from '../../../../../src/engines/local/compute/sampling-task';
 import { SharedHeap } from '../../../../../src/engines/local/compute/shared-heap';
@@ -45,8 +46,10 @@ function nextDecode(queue: SamplingQueue): {
   };
 }
 
-function isUrgent({ input }: ReturnType<typeof nextDecode>): boolean {
-  return Atomics.load(heap.integers, input.urgency / 4) !== 0;
+const NOBODY = { waitingJobs: 0, idleThreads: 0 };
+
+function urgencyOf({ input }: ReturnType<typeof nextDecode>): number {
+  return Atomics.load(heap.integers, input.urgency / 4);
 }
 
 test('a cancelled call that is being drawn ends its quantum, and the next quanta are not hurried', () => {
@@ -55,15 +58,15 @@ test('a cancelled call that is being drawn ends its quantum, and the next quanta
   const task = taskOf([1, 2, 3], (error) => errors.push(error));
   queue.add(task);
   const quantum = nextDecode(queue);
-  queue.hurry(false);
-  const before = isUrgent(quantum);
+  queue.hurry(NOBODY);
+  const before = urgencyOf(quantum);
 
   queue.cancel(task, 'no longer wanted');
-  const after = isUrgent(quantum);
+  const after = urgencyOf(quantum);
   quantum.fail();
-  queue.hurry(false);
+  queue.hurry(NOBODY);
 
-  expect([before, after, isUrgent(quantum)]).toEqual([false, true, false]);
+  expect([before, after, urgencyOf(quantum)]).toEqual([URGENCY.none, URGENCY.waiting, URGENCY.none]);
   expect(errors).toEqual(['no longer wanted']);
 });
 
@@ -75,8 +78,25 @@ test('a cancelled call that waits for its turn leaves the quantum of others alon
   queue.add(waiting);
 
   queue.cancel(waiting, 'no longer wanted');
-  queue.hurry(false);
+  queue.hurry(NOBODY);
 
-  expect(isUrgent(quantum)).toBe(false);
+  expect(urgencyOf(quantum)).toBe(URGENCY.none);
   expect(queue.next()).toBeNull();
+});
+
+test('an idle thread asks for a share of what others draw, and a job that waits goes before it', () => {
+  const queue = new SamplingQueue(heap, 2);
+  queue.add(taskOf([1, 2, 3]));
+  const quantum = nextDecode(queue);
+
+  const urgencies = [
+    { waitingJobs: 0, idleThreads: 1 },
+    { waitingJobs: 1, idleThreads: 1 },
+    { waitingJobs: 0, idleThreads: 0 },
+  ].map((demand) => {
+    queue.hurry(demand);
+    return urgencyOf(quantum);
+  });
+
+  expect(urgencies).toEqual([URGENCY.idleThread, URGENCY.waiting, URGENCY.none]);
 });

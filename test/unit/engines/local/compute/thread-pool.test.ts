@@ -1,8 +1,13 @@
 import { SharedHeap } from '../../../../../src/engines/local/compute/shared-heap';
 import { ThreadPool } from '../../../../../src/engines/local/compute/thread-pool';
-import type { BackgroundWork, JobRequest } from '../../../../../src/engines/local/compute/thread-pool';
+import type {
+  BackgroundWork,
+  Demand,
+  JobRequest,
+} from '../../../../../src/engines/local/compute/thread-pool';
 
 const FLOATS = 1 << 16;
+const NO_DEMAND: Demand = { waitingJobs: 0, idleThreads: 0 };
 
 interface Fixture {
   readonly heap: SharedHeap;
@@ -10,7 +15,7 @@ interface Fixture {
   readonly job: JobRequest<'addRange'>;
   readonly order: string[];
   /** What the background work was told last. */
-  isHurried: boolean;
+  demand: Demand;
   quantaLeft: number;
 }
 
@@ -31,8 +36,8 @@ function openPool(threads: number): Fixture {
       order.push('quantum');
       return { request: job, settle: () => undefined };
     },
-    hurry: (isWaitedFor) => {
-      fixture.isHurried = isWaitedFor;
+    hurry: (demand) => {
+      fixture.demand = demand;
     },
   };
   const fixture: Fixture = {
@@ -40,7 +45,7 @@ function openPool(threads: number): Fixture {
     pool: new ThreadPool(heap, background, { threads, kernels: 'auto' }),
     job,
     order,
-    isHurried: false,
+    demand: NO_DEMAND,
     quantaLeft: 0,
   };
   return fixture;
@@ -65,23 +70,26 @@ test('training goes before background work, which gets what is left', async () =
   expect(quantaMeanwhile).toBeLessThanOrEqual(1);
 });
 
-test('background work is told when jobs wait for a thread, and when none does any more', async () => {
-  const fixture = openPool(1);
+test('background work is told how many jobs wait for a thread, and how many threads are idle', async () => {
+  const fixture = openPool(2);
   const { pool, job } = fixture;
 
-  const first = pool.run(job);
-  const whileOneRuns = fixture.isHurried;
-  const second = pool.run(job);
-  const whileOneWaits = fixture.isHurried;
-  await Promise.all([first, second]);
-  const atTheEnd = fixture.isHurried;
+  const demands: Demand[] = [];
+  const runs = Array.from({ length: 3 }, async () => {
+    const run = pool.run(job);
+    demands.push(fixture.demand);
+    return run;
+  });
+  await Promise.all(runs);
+  demands.push(fixture.demand);
   await pool.close();
 
-  expect({ whileOneRuns, whileOneWaits, atTheEnd }).toEqual({
-    whileOneRuns: false,
-    whileOneWaits: true,
-    atTheEnd: false,
-  });
+  expect(demands).toEqual([
+    { waitingJobs: 0, idleThreads: 1 },
+    { waitingJobs: 0, idleThreads: 0 },
+    { waitingJobs: 1, idleThreads: 0 },
+    { waitingJobs: 0, idleThreads: 2 },
+  ]);
 });
 
 test('a job that does not fit is refused, and the thread goes on', async () => {
