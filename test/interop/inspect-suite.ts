@@ -39,6 +39,7 @@ const ScoreRow = z.object({
   value: z.number().nullable(),
   error: z.string().optional(),
 });
+const Matrix = z.object({ cells: z.array(z.object({ status: z.string() })) });
 const ReadLog = z.object({
   status: z.string(),
   task: z.string(),
@@ -77,6 +78,7 @@ export async function checkInspect(site: Site): Promise<ClientResult> {
 function runChecks(site: Site, place: Workplace): Promise<CheckResult[]> {
   return tryInTurn(site, [
     ['a task is an infrequent evaluator of a training run', () => evaluatesWhileTraining(place)],
+    ['checkpoints of a run that has ended get a task by backfill, once', () => backfills(place)],
     ['a task that cannot be made is an error and training goes on', () => reportsBroken(place)],
     ['a task by itself, and its result as a log in its own reader', () => exportsLogs(place)],
     ['parts of a score, a judge of its own, two tasks of one name', () => evaluatesEveryKind(place)],
@@ -98,6 +100,34 @@ async function evaluatesWhileTraining(place: Workplace): Promise<string> {
   if (keys.join() !== wanted.sort().join())
     throw new Error(`scores: ${rows.map(({ key, error }) => error ?? key).join(', ')}`);
   return `${found.length} scores`;
+}
+
+/** Step 8 has the run's own evaluation, asked of four sums; the one of five nobody asked. */
+async function backfills(place: Workplace): Promise<string> {
+  const fill = (task: string) => {
+    const matrix = [
+      'backfill',
+      '--runs',
+      'measured',
+      '--steps',
+      '8',
+      '--benchmarks',
+      `inspect:${TASKS}@${task}`,
+    ];
+    return sampledBy(place, () =>
+      everstepJson([...matrix, '--max-tokens', '8', ...placeFlags(place), '--json']),
+    );
+  };
+  const statusOf = (answer: unknown) =>
+    Matrix.parse(answer)
+      .cells.map(({ status }) => status)
+      .join();
+  const [own, first, again] = [await fill('sums'), await fill('sums?count=5'), await fill('sums?count=5')];
+  const found = [own, first, again].map(({ answer }) => statusOf(answer)).join(' ');
+  if (found !== 'present done present') throw new Error(found);
+  if (own.tokens !== 0 || first.tokens === 0 || again.tokens !== 0)
+    throw new Error(`${own.tokens}, ${first.tokens} and ${again.tokens} tokens`);
+  return `${first.tokens} tokens sampled once`;
 }
 
 async function reportsBroken(place: Workplace): Promise<string> {

@@ -47,7 +47,7 @@ beforeAll(async () => {
   data = join(stack.folder, 'benchmarks');
   mkdirSync(join(data, 'arena_hard'), { recursive: true });
   write(join(data, 'arena_hard/data.jsonl'), (index) => ({
-    ...{ question_id: `q${index}`, category: 'arena-hard-v0.1', turns: [{ content: `${index}+1=` }] },
+    ...{ question_id: `q${index}`, category: 'arena-hard-v0.1', turns: [{ content: `${index}+${index}=` }] },
     baseline_answer: `baseline ${index}`,
   }));
   const path = write(join(stack.folder, 'questions.jsonl'), (index) => ({
@@ -98,7 +98,7 @@ async function costOf<T>(work: () => Promise<T>) {
 
 async function fill(): Promise<readonly MatrixCell[]> {
   const handle = await everstep.backfill({
-    ...{ runs: ['ended'], benchmarks: ['arena_hard'], dataFolder: data, maxTokens: 8, steps: '2,4' },
+    ...{ runs: ['ended'], benchmarks: ['arena_hard'], dataFolder: data, maxTokens: 64, steps: '2,4' },
     judge: [{ model: 'referee', endpoint: endpoint.url }],
   });
   const outcome = await handle.result();
@@ -116,7 +116,7 @@ test('a judged column is sampled and judged once for each checkpoint, and then i
   expect(first.value).toMatchObject(STEPS.map((step) => ({ ...cell, step, status: 'done' })));
   expect(again.value).toMatchObject(STEPS.map((step) => ({ ...cell, step, status: 'present' })));
   expect(first.tokens).toBeGreaterThan(0);
-  expect(first.judgements).toBeLessThanOrEqual(STEPS.length * 2 * QUESTIONS);
+  expect(first.judgements).toBe(STEPS.length * 2 * QUESTIONS);
   expect([again.tokens, again.judgements]).toEqual([0, 0]);
   const judged = await loadResult(join(first.value[0]?.dir ?? '', '..'), 'arena_hard');
   expect(judged?.identity.judges).toMatchObject([{ model: 'referee', at: endpoint.url }]);
@@ -138,7 +138,7 @@ test.each([
 
     expect(scheduled).toEqual([]);
     expect(first.value).toMatchObject({ value: { evaluator, scores: [{ key, value, n: QUESTIONS }] } });
-    expect(again.value).toEqual(first.value);
+    expect(again.value).toMatchObject({ value: { scores: [{ key, value, n: QUESTIONS }] } });
     expect(first.judgements).toBe(judgements);
     expect(first.tokens).toBeGreaterThan(0);
     expect([again.tokens, again.judgements]).toEqual([0, 0]);

@@ -23,6 +23,8 @@ interface Episode {
 
 /** What happened in an episode up to its end. */
 interface Course {
+  /** What the environment began with, where the example's messages do not say it. */
+  asked?: readonly Message[];
   readonly samples: string[];
   readonly said: (readonly Message[])[];
   readonly metrics: Record<string, number>;
@@ -85,7 +87,7 @@ async function playUntilJudged(episode: Episode): Promise<GradeRow> {
 async function play(episode: Episode, course: Course): Promise<Ending> {
   const environment = openEnvironment(episode);
   try {
-    let turn = await firstTurn(episode, environment);
+    let turn = await firstTurn(episode, environment, course);
     for (let count = 0; count < MOST_TURNS; count++) {
       const sampled = await sampleTurn(episode, turn);
       if (!('row' in sampled)) return sampled;
@@ -116,10 +118,17 @@ function openEnvironment({ site, unit }: Episode): MessageEnvironment {
   }
 }
 
-async function firstTurn({ site, unit }: Episode, environment: MessageEnvironment): Promise<Turn> {
+async function firstTurn(
+  { site, unit }: Episode,
+  environment: MessageEnvironment,
+  course: Course,
+): Promise<Turn> {
   const { subject } = site.task;
   const system = subject.systemPrompt === undefined ? [] : [systemMessage(subject.systemPrompt)];
   const { messages, tools } = await observe(environment);
+  if (subject.environment && JSON.stringify(messages) !== JSON.stringify(unit.example.messages)) {
+    course.asked = messages;
+  }
   const { sample } = unit.keys;
   // Where the example decides the prompt its digest says all; an environment may say more.
   const key = subject.environment ? textDigest(`${sample}\n${JSON.stringify([messages, tools])}`) : sample;
@@ -205,8 +214,9 @@ function settle({ site, unit }: Episode, course: Course, { truncation, error }: 
   };
 }
 
-function factsOf({ said, metrics, logs, answer }: Course): Partial<GradeRow> {
+function factsOf({ asked, said, metrics, logs, answer }: Course): Partial<GradeRow> {
   return {
+    ...(asked && { asked }),
     ...(answer !== undefined && { answer }),
     ...(hasEntries(metrics) && { metrics }),
     ...(hasEntries(logs) && { logs }),

@@ -41,6 +41,8 @@ export interface GradeRow {
   readonly answer?: string | null;
   readonly metrics?: Readonly<Record<string, number>>;
   readonly logs?: Readonly<Record<string, unknown>>;
+  /** What the environment began with, where the example's own messages do not say it. */
+  readonly asked?: readonly Message[];
   /** What the environment said after each completion but the last. */
   readonly environment?: readonly (readonly Message[])[];
   readonly truncation?: Truncation;

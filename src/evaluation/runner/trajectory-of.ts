@@ -48,7 +48,8 @@ export function trajectoryOf(
 function turnsOf({ unit, grade, samples }: JournalledUnit, context: TrajectoryContext): StoredTurn[] {
   const [first] = samples;
   if (!first) return [];
-  const turns: StoredTurn[] = [askedTurn(unit, first, context)];
+  const { asked = unit.example.messages } = grade;
+  const turns: StoredTurn[] = [askedTurn(asked, first, context)];
   for (const [index, sample] of samples.entries()) {
     turns.push(answeredTurn(sample));
     for (const message of grade.environment?.[index] ?? []) turns.push(environmentTurn(message));
@@ -61,10 +62,10 @@ function isJudged({ truncation, error }: GradeRow): boolean {
   return truncation === undefined && error === undefined;
 }
 
-function askedTurn({ example }: ExampleUnit, sample: SampleRow, context: TrajectoryContext): StoredTurn {
+function askedTurn(asked: readonly Message[], sample: SampleRow, context: TrajectoryContext): StoredTurn {
   const system: Message[] =
     context.systemPrompt === undefined ? [] : [{ role: 'system', content: context.systemPrompt }];
-  const messages = [...system, ...example.messages];
+  const messages = [...system, ...asked];
   const content = context.promptText?.(messages) ?? messages.map(messageText).join('\n\n');
   return { role: 'user', content, token_count: sample.prompt_tokens ?? 0, metadata: {} };
 }

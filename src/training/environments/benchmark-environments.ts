@@ -85,7 +85,7 @@ function groupOfExample(
 ): EnvironmentGroup {
   const { name, grader, environment } = benchmark;
   const tags = [name];
-  if (environment) return { id: example.id, tags, make: () => environment(example) };
+  if (environment) return { id: example.id, tags, hasHiddenTools: true, make: () => environment(example) };
   const { formatPenalty = FORMAT_PENALTY, checkFormat, rewardOf, judges } = options;
   return exampleGroup({
     example,

@@ -80,6 +80,8 @@ export interface EnvironmentGroup {
   readonly tags: readonly string[];
   /** What its prompt declares, where that is known before it is played. */
   readonly tools?: readonly ToolDeclaration[];
+  /** It may declare tools that its environment alone knows, once it is opened. */
+  readonly hasHiddenTools?: true;
   /** Models judge it: what is drawn for it and what they say is kept as it comes. */
   readonly isJudged?: true;
   /** A new environment at every call; one is played once. */

@@ -106,6 +106,7 @@ function groupOfProblem(
   }));
   return {
     ...described,
+    hasHiddenTools: true,
     make(member, bounds) {
       const made: unknown = declared.make(problem, member, bounds);
       if (isEnvironment(made)) return made;

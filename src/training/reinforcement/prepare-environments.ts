@@ -3,8 +3,11 @@ import type { ToolDeclaration } from '../../core/completion';
 import { DomainError } from '../../core/errors';
 import type { Tokenizer } from '../../core/tokenizer';
 import { findRenderer } from '../../renderers/find-renderer';
-import type { EnvironmentDataset } from '../environments/environment-dataset';
+import type { Renderer } from '../../renderers/renderer';
+import type { EnvironmentDataset, EnvironmentGroup } from '../environments/environment-dataset';
 import type { PreparedSource } from '../prepare-supervised-data';
+import { boundedWork } from '../rollouts/bounded-work';
+import { EnvironmentCalls } from '../rollouts/environment-calls';
 import { pluginLossOf } from './derived-loss';
 import type { EnvironmentAccess } from './open-environments';
 import { openEnvironments, problemsHash } from './open-environments';
@@ -55,25 +58,61 @@ async function refuseUnknownTools(
   dataset: EnvironmentDataset,
   { renderer, model }: { readonly renderer: string; readonly model: string },
 ): Promise<void> {
-  const tools = firstTools(dataset);
-  if (tools.length === 0) return;
-  const found = findRenderer(renderer, await tokenizerOf(model));
-  try {
-    found.declareTools(tools, '');
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
+  const groups = groupsWithTools(dataset);
+  if (groups.length === 0) return;
+  const refusal = refusalOfTools(findRenderer(renderer, await tokenizerOf(model)));
+  if (refusal === null) return;
+  for (const group of groups) {
+    const tools = group.tools ?? (await toolsOnOpening(group));
+    if (tools.length === 0) continue;
     const names = tools.map(({ name }) => name).join(', ');
-    const what = `environment: ${dataset.name} gives the model tools (${names}). ${error.message}`;
-    throw new DomainError(error.code, what, { cause: error });
+    const what = `environment: ${dataset.name} gives the model tools (${names}). ${refusal.message}`;
+    throw new DomainError(refusal.code, what, { cause: refusal });
   }
 }
 
-function firstTools(dataset: EnvironmentDataset): readonly ToolDeclaration[] {
-  for (let index = 0; index < dataset.length; index += 1) {
-    const { tools = [] } = dataset.groupAt(index);
-    if (tools.length > 0) return tools;
+/** Declared to the format alone: no model ever reads it. */
+const ANY_TOOL = { name: 'any', description: 'Any', parameters: { type: 'object', properties: {} } };
+
+function refusalOfTools(renderer: Renderer): DomainError | null {
+  try {
+    renderer.declareTools([ANY_TOOL], '');
+    return null;
+  } catch (error) {
+    if (error instanceof DomainError) return error;
+    throw error;
   }
-  return [];
+}
+
+const MOST_KINDS = 16;
+
+/** One problem of each kind that has tools, or may have some that its environment alone knows. */
+function groupsWithTools(dataset: EnvironmentDataset): EnvironmentGroup[] {
+  const kinds = new Map<string, EnvironmentGroup>();
+  for (const part of [dataset, ...(dataset.test ? [dataset.test] : [])]) {
+    for (let index = 0; index < part.length && kinds.size < MOST_KINDS; index += 1) {
+      const group = part.groupAt(index);
+      const kind = group.tags.join('\n');
+      if ((group.tools || group.hasHiddenTools) && !kinds.has(kind)) kinds.set(kind, group);
+    }
+  }
+  return [...kinds.values()];
+}
+
+const OPENING_MS = 30_000;
+
+/** What goes wrong on the way is met again by the rollout that it costs. */
+async function toolsOnOpening(group: EnvironmentGroup): Promise<readonly ToolDeclaration[]> {
+  const { signal } = new AbortController();
+  const late = () => new Error('late');
+  const open = async (inner: AbortSignal) => {
+    const bounds = { maxToolCalls: null, toolExecution: 'parallel', signal: inner } as const;
+    const environment = group.make(0, bounds);
+    const calls = new EnvironmentCalls(environment, OPENING_MS / 1000);
+    return calls.observe(inner).finally(() => calls.close());
+  };
+  const observed = await boundedWork(open, { signal, timeoutMs: OPENING_MS, late }).catch(() => null);
+  return observed?.tools ?? [];
 }
 
 /** What is measured unasked, an environment of `verifiers` as its package measures it. */

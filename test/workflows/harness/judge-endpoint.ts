@@ -47,6 +47,12 @@ export class JudgeEndpoint {
     return prompts.length - new Set(prompts).size;
   }
 
+  /** Answers one request that is held back, and no other. */
+  answerOne(model: string): void {
+    const index = this.waiting.findIndex((each) => each.model === model);
+    for (const each of this.waiting.splice(index, 1)) each.answer();
+  }
+
   letGo(model: string): void {
     this.held.delete(model);
     for (const each of this.waiting.splice(0)) {

@@ -81,6 +81,7 @@ function groupOfRow({ problem, tags }: Row, environment: string, callsOf: CallsO
   return {
     id: makeExampleId(environment, JSON.stringify(problem)),
     tags: tags ?? [environment],
+    hasHiddenTools: true,
     make(member, bounds) {
       const signal = bounds?.signal ?? new AbortController().signal;
       return new PythonEnvironment(callsOf(bounds), { problem, member }, signal);

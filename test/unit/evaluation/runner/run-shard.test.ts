@@ -299,6 +299,8 @@ test('plays episodes of several turns, and repeats them from what was said befor
   expect(trajectory?.turns.map(({ role }) => role)).toEqual([
     ...['user', 'assistant', 'environment', 'assistant', 'environment', 'assistant', 'grader'],
   ]);
+  // What was asked is what the environment began with, not what its example says.
+  expect(trajectory?.turns[0]?.content).toBe('q_0 begins');
 });
 
 test('does not score 0 where nothing could be asked', async () => {

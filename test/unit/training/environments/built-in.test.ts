@@ -392,7 +392,7 @@ describe('a task that measures sample by sample', () => {
   });
 });
 
-test('a benchmark that another model judges is refused with a way out', async () => {
+test('a benchmark that another model judges is refused where none is named', async () => {
   const benchmark = {
     ...arithmeticBenchmark,
     name: 'judged',
@@ -412,7 +412,7 @@ test('a benchmark that another model judges is refused with a way out', async ()
       seed: 0,
       readBenchmarkRows: () => Promise.reject(new Error('reads nothing')),
     }),
-  ).rejects.toThrow(/judged by another model.*type: plugin/);
+  ).rejects.toThrow(/answers of judged are judged by a model, and none is named. Give "judge"/);
 });
 
 test.each([{ type: 'arithmetic' }, { type: 'twenty_questions' }])(

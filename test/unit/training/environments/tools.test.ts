@@ -203,6 +203,10 @@ describe('an environment with tools', () => {
     });
 
     expect(cut).toMatchObject({ reward: 0, isDone: true, stopReason: 'max_tokens' });
-    expect(unreadable).toMatchObject({ reward: -0.1, isDone: true, stopReason: 'parse_error' });
+    expect(unreadable).toMatchObject({
+      ...{ reward: -0.1, isDone: true, stopReason: 'parse_error' },
+      // Graded by what came before, so that its metrics count among all.
+      metrics: { parse_error: 1, graded: 1 },
+    });
   });
 });

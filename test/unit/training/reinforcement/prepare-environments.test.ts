@@ -31,11 +31,11 @@ function search(): object {
   };
 }
 
-function prepare(environment: object, renderer: string) {
+function prepare(environment: object, renderer: string, environments = new Map<string, unknown>()) {
   const config = ReinforcementConfig.parse({ kind: 'rl', model: 'everstep/tiny', environment });
   const access = {
     readBenchmarkRows: () => () => Promise.reject(new Error('no benchmark is read here')),
-    loadPlugins: () => Promise.resolve(NO_PLUGINS),
+    loadPlugins: () => Promise.resolve({ ...NO_PLUGINS, file: 'everstep.config.js', environments }),
     tokenizerOf: () => Promise.resolve(tokenizer),
   };
   return prepareEnvironments(access, config, { renderer });
@@ -61,4 +61,56 @@ test('refuses them in a mixture, wherever they stand', async () => {
 test('takes them where the format has tools, and environments without any everywhere', async () => {
   expect(await prepare(search(), 'qwen3')).toMatchObject({ data: { trainCount: 1 } });
   expect(await prepare({ type: 'arithmetic' }, 'everstep')).toMatchObject({ data: { source: 'arithmetic' } });
+});
+
+/** What a plug-in's environment declares is known when it is opened. */
+function pluginThat(open: () => object, closed: string[] = []): Map<string, unknown> {
+  const make = (problem: number) => ({
+    initialObservation: () => ({ messages: [{ role: 'user', content: `${problem}` }], ...open() }),
+    step: () => ({ reward: 0, isDone: true, nextMessages: [] }),
+    close: () => closed.push('closed'),
+  });
+  return new Map([['own', { problems: [1, 2, 3], make }]]);
+}
+
+describe('tools of a plug-in', () => {
+  const own = { type: 'plugin', environment: 'own', testSize: 0 };
+  const tool = { name: 'look_up', description: 'Looks up', parameters: { type: 'object', properties: {} } };
+
+  test('are refused where the prompt format has none, by the environment that declares them', async () => {
+    const closed: string[] = [];
+    const refused = prepare(
+      own,
+      'everstep',
+      pluginThat(() => ({ tools: [tool] }), closed),
+    );
+
+    await expect(refused).rejects.toThrow(
+      /own gives the model tools \(look_up\)\. Renderer "everstep" has no/,
+    );
+    expect(closed).toEqual(['closed']);
+  });
+
+  test('are not asked for where the format has them', async () => {
+    const opened = pluginThat(() => {
+      throw new Error('opened');
+    });
+
+    expect(await prepare(own, 'qwen3', opened)).toMatchObject({ data: { trainCount: 3 } });
+  });
+
+  test('say nothing where there are none, or where opening fails, which costs its rollout', async () => {
+    const broken = pluginThat(() => {
+      throw new Error('no simulator');
+    });
+
+    expect(
+      await prepare(
+        own,
+        'everstep',
+        pluginThat(() => ({})),
+      ),
+    ).toMatchObject({ data: { trainCount: 3 } });
+    expect(await prepare(own, 'everstep', broken)).toMatchObject({ data: { trainCount: 3 } });
+  });
 });
