@@ -64,7 +64,9 @@ beforeAll(async () => {
     dataFolder: stack.folder,
   });
   await stack.startWorkers();
-  const shared = { dataset: { path }, maxTokens: 8, judge: { model: 'referee', endpoint: endpoint.url } };
+  // What the judge said of the same answers at other steps is not used, so that every judgement is counted.
+  const judge = { model: 'referee', endpoint: endpoint.url, cache: false };
+  const shared = { dataset: { path }, maxTokens: 8, judge };
   const evaluators = [
     { type: 'modelGraded', name: 'graded', method: 'fact', ...shared },
     { type: 'comparison', name: 'versus', baseline: 'target', ...shared },
