@@ -64,9 +64,7 @@ beforeAll(async () => {
     dataFolder: stack.folder,
   });
   await stack.startWorkers();
-  // What the judge said of the same answers at other steps is not used, so that every judgement is counted.
-  const judge = { model: 'referee', endpoint: endpoint.url, cache: false };
-  const shared = { dataset: { path }, maxTokens: 8, judge };
+  const shared = { dataset: { path }, maxTokens: 8, judge: judge() };
   const evaluators = [
     { type: 'modelGraded', name: 'graded', method: 'fact', ...shared },
     { type: 'comparison', name: 'versus', baseline: 'target', ...shared },
@@ -81,6 +79,11 @@ afterAll(async () => {
   await everstep.close();
   await stack.stop();
 }, 60_000);
+
+/** What it said of the same answers at other steps is not used, so that every judgement is counted. */
+function judge() {
+  return { model: 'referee', endpoint: endpoint.url, cache: false };
+}
 
 async function sampledTokens(): Promise<number> {
   const text = await (await fetch(`${stack.engine.url}/metrics`)).text();
@@ -101,7 +104,7 @@ async function costOf<T>(work: () => Promise<T>) {
 async function fill(): Promise<readonly MatrixCell[]> {
   const handle = await everstep.backfill({
     ...{ runs: ['ended'], benchmarks: ['arena_hard'], dataFolder: data, maxTokens: 64, steps: '2,4' },
-    judge: [{ model: 'referee', endpoint: endpoint.url }],
+    judge: [judge()],
   });
   const outcome = await handle.result();
   if (outcome && 'value' in outcome) return outcome.value.cells;
