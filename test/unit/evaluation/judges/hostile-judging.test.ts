@@ -95,7 +95,7 @@ describe('an endpoint that judges', () => {
       permitsOf: createPermitPool(),
       cacheFolder: null,
       check: () => Promise.resolve(),
-    findCheckpoint: () => Promise.reject(new Error('no checkpoints here')),
+      findCheckpoint: () => Promise.reject(new Error('no checkpoints here')),
     };
     const url = `http://127.0.0.1:${port}/v1`;
     const judges = [judgeCalled('judge', { model: { type: 'endpoint', url, api: 'chat', model: 'judge' } })];
