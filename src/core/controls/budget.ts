@@ -117,10 +117,12 @@ export function exhaustedLimit(usage: Usage, budget: Budget): string | null {
 
 function exhaustedTokens(usage: Usage, budget: Budget, isOut: boolean): string | null {
   if (budget.tokens === null) return null;
-  const { tokens } = spendingOf(usage, budget);
+  const { tokens, tokensReserved } = spendingOf(usage, budget);
   const isReached = tokens >= budget.tokens;
   if (!isReached && !isTighter(budget, isOut)) return null;
-  return wordsFor(isReached, `${tokens} of ${budget.tokens} tokens`);
+  // What is under way will be used: without it, there would seem to be room for the next step.
+  const taken = isReached ? tokens : tokens + Math.round(tokensReserved);
+  return wordsFor(isReached, `${taken} of ${budget.tokens} tokens`);
 }
 
 function exhaustedDollars(usage: Usage, budget: Budget, isOut: boolean): string | null {
