@@ -204,7 +204,7 @@ describe('budget', () => {
 
   test.each([
     [{ tokens: 1200 }, null],
-    [{ tokens: 1150 }, 'the next step would not fit the budget: 1000 of 1150 tokens used'],
+    [{ tokens: 1150 }, 'the next step would not fit the budget: 1100 of 1150 tokens used'],
     [{ seconds: 60 }, 'the budget is used up: 60 of 60 seconds'],
     [{ seconds: 61 }, null],
     [{ dollars: 0.001, dollarsPerMillionTokens: 1 }, 'the budget is used up: $0.001 of $0.001'],
