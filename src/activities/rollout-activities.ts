@@ -11,8 +11,8 @@ export function createRolloutActivities(dependencies: SampleRolloutsDependencies
   return {
     /** Samples and journals a shard of a step's groups. A repeated attempt samples what is missing. */
     async sampleRollouts(input: SampleRolloutsInput): Promise<SampledShard> {
-      return withHeartbeat(({ signal, progress }) =>
-        sampleRollouts(dependencies, input, { signal, onProgress: progress }),
+      return withHeartbeat(({ signal, attempt, progress }) =>
+        sampleRollouts(dependencies, input, { signal, attempt, onProgress: progress }),
       );
     },
   };

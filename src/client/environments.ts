@@ -8,11 +8,14 @@ export type {
   EnvironmentGroup,
   PlayedRollout,
   RolloutGrade,
+  TokenPrompt,
   TrainingEnvironment,
+  TrainingObservation,
   TrainingStep,
   TurnStart,
 } from '../training/environments/environment-dataset';
 export type { PluginEnvironment } from '../training/environments/plugin-environments';
+export type { RewardShaping } from '../training/environments/reward-shaping';
 export { createProblemEnvironment } from '../training/environments/problem-environment';
 export type { JudgedAnswer, Problem } from '../training/environments/problem-environment';
 export { PassageIndex } from '../training/environments/search/passage-index';

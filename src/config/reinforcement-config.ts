@@ -111,6 +111,13 @@ export const ReinforcementConfig = z.strictObject({
     .record(z.string(), z.number())
     .default({})
     .describe('Its settings, e.g. clip_low_threshold and clip_high_threshold'),
+  rewardShaping: z
+    .strictObject({
+      plugin: z.string().min(1).describe('Name among the `rewardShaping` of the plug-in file'),
+      options: z.record(z.string(), z.unknown()).default({}),
+    })
+    .optional()
+    .describe('Rewards on top of what the environment gives, in training alone'),
   advantages: AdvantageConfig.prefault({}),
   removeConstantRewardGroups: z
     .boolean()

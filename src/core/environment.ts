@@ -10,6 +10,8 @@ export interface Observation {
 export interface ActionFacts {
   readonly stopReason: CompletionStop;
   readonly isMalformed: boolean;
+  /** What the model wrote, the end token included; absent where a service gives text alone. */
+  readonly tokens?: readonly number[];
   readonly signal: AbortSignal;
 }
 

@@ -37,7 +37,11 @@ export interface ScoreRow {
   readonly value: number | null;
   readonly stderr: number | null;
   readonly n: number;
+  /** Independent parts of `n`, where several hang together, e.g. problems of which each has several rollouts. */
+  readonly clusters?: number;
   readonly higherIsBetter: boolean | null;
+  /** 95 % interval, where whoever measured it knows more of it than its standard error says. */
+  readonly ci?: readonly [low: number, high: number];
   /** ISO time at which the result was final. */
   readonly at: string;
   /** What went wrong, where the evaluator failed; `metric` is then `error` and `value` null. */
@@ -107,7 +111,11 @@ export interface CellScore {
   readonly value: number | null;
   readonly stderr: number | null;
   readonly n: number;
+  /** Independent parts of `n`, where several hang together, e.g. problems of which each has several rollouts. */
+  readonly clusters?: number;
   readonly higherIsBetter: boolean | null;
+  /** 95 % interval, where whoever measured it knows more of it than its standard error says. */
+  readonly ci?: readonly [low: number, high: number];
 }
 
 /** A pause somebody asked for. */

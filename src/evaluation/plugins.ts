@@ -63,6 +63,8 @@ export interface Plugins {
   readonly environments?: Readonly<Record<string, unknown>>;
   /** Losses of reinforcement learning: `(inputs, settings) => { loss, slopes }`. */
   readonly losses?: Readonly<Record<string, unknown>>;
+  /** Rewards on top of an environment's own: `(played, { options, signal }) => grades`, one for each rollout of a problem. */
+  readonly rewardShaping?: Readonly<Record<string, unknown>>;
   /** Makes the sandboxes of workers with this file, in place of ours. */
   readonly sandboxFactory?: SandboxFactory;
 }
@@ -79,6 +81,7 @@ export interface PluginRegistry extends PluginBenchmarks {
   readonly kinds: ReadonlyMap<string, KindBuilder>;
   readonly environments: ReadonlyMap<string, unknown>;
   readonly losses?: ReadonlyMap<string, unknown>;
+  readonly rewardShaping?: ReadonlyMap<string, unknown>;
   readonly sandboxFactory?: SandboxFactory;
 }
 
@@ -102,7 +105,7 @@ export async function loadPlugins(file: string): Promise<PluginRegistry> {
   const problem = (what: string) =>
     new DomainError(
       'bad-plugin',
-      `plugins: ${file} ${what}. Export { graders: { name: function }, evaluators: { name: evaluator }, benchmarks: { name: benchmark }, environments: { name: environment }, sandboxFactory: function }.`,
+      `plugins: ${file} ${what}. Export { graders: { name: function }, evaluators: { name: evaluator }, benchmarks: { name: benchmark }, environments: { name: environment }, kinds: { name: task }, losses: { name: function }, rewardShaping: { name: function }, sandboxFactory: function }.`,
     );
 
   const graders = new Map<string, PluginGrader>();
@@ -120,16 +123,19 @@ export async function loadPlugins(file: string): Promise<PluginRegistry> {
   const benchmarks = benchmarksOf(entriesOf(exported, 'benchmarks', problem), { file, hash });
   const environments = new Map(entriesOf(exported, 'environments', problem));
   const losses = new Map(entriesOf(exported, 'losses', problem));
+  const rewardShaping = new Map(entriesOf(exported, 'rewardShaping', problem));
   const kinds = kindsOf(entriesOf(exported, 'kinds', problem), file);
   const sandboxFactory = sandboxFactoryOf(exported, problem);
   if (
-    [graders, evaluators, benchmarks, environments, losses, kinds].every(({ size }) => size === 0) &&
+    [graders, evaluators, benchmarks, environments, losses, rewardShaping, kinds].every(
+      ({ size }) => size === 0,
+    ) &&
     !sandboxFactory
   ) {
-    throw problem('exports neither graders nor evaluators nor benchmarks nor environments nor kinds');
+    throw problem('exports nothing that is known');
   }
   return {
-    ...{ file, hash, graders, evaluators, benchmarks, environments, losses, kinds },
+    ...{ file, hash, graders, evaluators, benchmarks, environments, losses, rewardShaping, kinds },
     ...(sandboxFactory && { sandboxFactory }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Environment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
+import { endWhenStuck } from '../workers/end-when-stuck';
 import { collectEarly } from '../workers/heap-growth';
 import { runWorkers } from '../workers/worker';
 import { installTemporalRuntime } from '../workers/logging';
@@ -32,6 +33,7 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   const logger = createServiceLogger({ service: 'worker', level: environment.logLevel });
   installTemporalRuntime(logger);
   collectEarly(options.roles);
+  endWhenStuck();
   // A promise that code of a plug-in forgot must not end everybody's work; what throws outside of promises does.
   process.on('unhandledRejection', (reason) => {
     logger.error({ error: String(reason) }, 'a promise nobody waits for was rejected');

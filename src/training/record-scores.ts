@@ -71,8 +71,10 @@ async function rewardAlarms(store: RunStore, run: string, rows: readonly ScoreRo
   return rows.flatMap((row): ScoreRow[] => {
     const alarm = watchReward(row, earlier, metrics);
     if (alarm === null) return [];
-    const about = { metric: `${REWARD_ALARM}/${row.metric}`, key: `${REWARD_ALARM}/${row.key}` };
-    return [{ ...row, ...about, value: 1, stderr: null, higherIsBetter: false, remark: alarm.text }];
+    const { step, schedule, evaluator, metric, key, n, at } = row;
+    const about = { metric: `${REWARD_ALARM}/${metric}`, key: `${REWARD_ALARM}/${key}` };
+    const base = { step, schedule, evaluator, n, at };
+    return [{ ...base, ...about, value: 1, stderr: null, higherIsBetter: false, remark: alarm.text }];
   });
 }
 

@@ -82,7 +82,7 @@ export function createDependencies(
     description: { everstepVersion: EVERSTEP_VERSION, node: process.version },
     runs: {
       ...{ store, engines, runs, readDataset, tokenizerOf: tokenizer },
-      checkEvaluators: checkEvaluators(options.plugins, python),
+      checkEvaluators: checkEvaluators(options.plugins, { python, inspect }),
       ...environments,
       now,
     },

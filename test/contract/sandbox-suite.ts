@@ -176,15 +176,18 @@ export function describeSandbox(name: string, makeKind: (leases: Leases) => Sand
     test('signals reach nobody outside', async () => {
       const bystander = spawn(process.execPath, ['-e', 'setInterval(() => 0, 1000)'], { stdio: 'ignore' });
       const ended = new Promise((resolve) => bystander.once('exit', resolve));
+      let ends: object = {};
 
-      await run(programs.signal(bystander.pid ?? 0));
-      const next = await sandbox.exec(['python3', '-c', 'print("well")']);
+      const next = await run(programs.signal(bystander.pid ?? 0))
+        .then(() => sandbox.exec(['python3', '-c', 'print("well")']))
+        .finally(async () => {
+          ends = { exitCode: bystander.exitCode, signalCode: bystander.signalCode };
+          bystander.kill('SIGKILL');
+          await ended;
+        });
 
-      expect(bystander.exitCode).toBeNull();
-      expect(bystander.signalCode).toBeNull();
+      expect(ends).toEqual({ exitCode: null, signalCode: null });
       expect(next.stdout).toBe('well\n');
-      bystander.kill('SIGKILL');
-      await ended;
     });
 
     test('a link to elsewhere is not followed, neither for reading nor for writing', async () => {

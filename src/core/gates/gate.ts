@@ -32,6 +32,8 @@ export interface GateScore {
   readonly value: number;
   readonly stderr: number | null;
   readonly n: number;
+  /** Independent parts of `n`, where several hang together. */
+  readonly clusters?: number;
 }
 
 /** What a gate compares with; it travels with the run. */

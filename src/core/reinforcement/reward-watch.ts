@@ -1,3 +1,4 @@
+import { differenceInterval } from '../gates/score-interval';
 import type { MetricsRow, ScoreRow } from '../run';
 
 /** A held-out score that fell while the reward trained on rose. */
@@ -9,7 +10,7 @@ export interface RewardAlarm {
   readonly text: string;
 }
 
-type Measured = Pick<ScoreRow, 'step' | 'key' | 'value' | 'stderr' | 'higherIsBetter'>;
+type Measured = Pick<ScoreRow, 'step' | 'key' | 'value' | 'stderr' | 'n' | 'clusters' | 'higherIsBetter'>;
 
 /** The area of the metric that says so. */
 export const REWARD_ALARM = 'reward_alarm';
@@ -17,7 +18,7 @@ export const REWARD_ALARM = 'reward_alarm';
 const REWARD = 'env/all/reward/total';
 /** Steps over which the reward trained on is averaged before an evaluation. */
 const WINDOW = 10;
-const NORMAL_95 = 1.96;
+const LEVEL = 0.95;
 
 /**
  * Compares a new score with the best one before it: an alarm where it lies below by more than both 95 % intervals allow,
@@ -45,12 +46,9 @@ export function watchReward(
 
 /** Below the best by more than both intervals allow. */
 function hasFallen(score: Measured, best: Measured): boolean {
-  const margin = NORMAL_95 * Math.hypot(score.stderr ?? 0, best.stderr ?? 0);
-  return isComparable(score) && isComparable(best) && (score.value ?? 0) < (best.value ?? 0) - margin;
-}
-
-function isComparable({ value, stderr, higherIsBetter }: Measured): boolean {
-  return value !== null && stderr !== null && higherIsBetter === true;
+  if (score.value === null || best.value === null || score.higherIsBetter !== true) return false;
+  const fall = differenceInterval({ ...best, value: best.value }, { ...score, value: score.value }, LEVEL);
+  return fall !== null && fall[0] > 0;
 }
 
 function bestBefore({ step, key }: Measured, earlier: readonly Measured[]): Measured | null {

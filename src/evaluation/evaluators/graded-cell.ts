@@ -151,6 +151,7 @@ export async function scoreCell(
       stderr: result.stderr,
       n: result.num_examples / subject.numSamples,
       higherIsBetter: true,
+      ...(result.ci && { ci: result.ci }),
     },
   ];
 }

@@ -43,7 +43,7 @@ export async function evaluateInspect(
 }
 
 /** The same task with the same arguments is one. */
-function askedTasks({ tasks, args, modelRoles }: InspectConfig): AskedTask[] {
+export function askedTasks({ tasks, args, modelRoles }: InspectConfig): AskedTask[] {
   const roles = Object.keys(modelRoles).length > 0 && { roles: modelRoles };
   const asked = tasks.map((given): AskedTask => {
     if (typeof given === 'string') return { task: { task: given, args, ...roles }, name: null };

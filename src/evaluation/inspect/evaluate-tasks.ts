@@ -101,8 +101,8 @@ async function evaluateTask(
     const version = await packageVersionOf(access.cacheFolder, task.task);
     const asked = { task, version, promptFormat: site.renderer.name };
     const identity = identityOfTask(asked, settings, model);
-    await writeLogResults(log, { identity, ...where, verify });
-    return { name, header: log.header };
+    const { ci } = await writeLogResults(log, { identity, ...where, verify });
+    return { name, header: log.header, ci };
   } finally {
     log.close();
   }

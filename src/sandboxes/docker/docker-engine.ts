@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import type { TogetherLimits } from './container-options';
 
 /** What is used of dockerode. It is not needed by anybody without Docker, and loaded when it is asked for. */
 export interface DockerEngine {
@@ -25,6 +26,7 @@ interface DockerListing {
 export interface DockerContainer {
   readonly id: string;
   start(): Promise<unknown>;
+  update(limits: TogetherLimits): Promise<unknown>;
   remove(options: { readonly force: boolean; readonly v: boolean }): Promise<unknown>;
   exec(options: Readonly<Record<string, unknown>>): Promise<DockerExec>;
   inspect(): Promise<{ readonly State: { readonly Running: boolean; readonly OOMKilled: boolean } }>;

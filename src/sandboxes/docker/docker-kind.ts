@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { DomainError } from '../../core/errors';
 import type { Lease, Leases } from '../leases/leases';
 import type { Availability, Sandbox, SandboxKind } from '../sandbox';
-import { DEFAULT_LIMITS, sandboxLost } from '../sandbox';
+import { sandboxLost } from '../sandbox';
 import { containerOptions, SANDBOX_IMAGE, LEASE_LABEL, PLACE_LABEL } from './container-options';
 import { answerInTime, ANSWER_LIMIT_MS } from './answer-in-time';
 import type { DockerContainer, DockerEngine } from './docker-engine';
@@ -56,7 +56,7 @@ export class DockerKind implements SandboxKind {
     docker: DockerEngine,
     labels: { readonly lease: string; readonly place: string },
   ): Promise<DockerContainer> {
-    const options = containerOptions(DEFAULT_LIMITS, labels);
+    const options = containerOptions(labels);
     const container = await this.answer(docker.createContainer(options)).catch((cause: unknown) => {
       throw isMissing(cause) ? noImage(cause) : cause;
     });

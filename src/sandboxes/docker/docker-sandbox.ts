@@ -6,6 +6,8 @@ import { checkedPath, checkReadSize, DEFAULT_LIMITS, DEFAULT_TIMEOUT_MS, sandbox
 import { toldLimit } from '../told-limit';
 import { answerInTime, ANSWER_LIMIT_MS } from './answer-in-time';
 import { attendProgram } from './attended-program';
+import type { TogetherLimits } from './container-options';
+import { togetherLimits } from './container-options';
 import type { DockerContainer, DockerEngine } from './docker-engine';
 
 interface DockerParts {
@@ -46,12 +48,16 @@ const READ = 'test -f "./$1" && test ! -L "./$1" && base64 -w 0 "./$1"';
 export class DockerSandbox implements Sandbox {
   readonly kind = 'docker';
   private isOver = false;
+  /** What the container's processes may take together at present. */
+  private held = togetherLimits(DEFAULT_LIMITS);
 
   constructor(private readonly parts: DockerParts) {}
 
   async exec(argv: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    options.signal?.throwIfAborted();
     const start = performance.now();
+    await this.holdTo(togetherLimits(limits));
     const outcome = await this.run({
       argv: ['sh', '-c', limitScript(limits), 'sh', ...argv],
       stdin: options.stdin ?? '',
@@ -90,6 +96,17 @@ export class DockerSandbox implements Sandbox {
   async close(): Promise<void> {
     await this.removeContainer();
     await this.parts.lease.release();
+  }
+
+  private async holdTo(wanted: TogetherLimits): Promise<void> {
+    const isHeld = wanted.Memory === this.held.Memory && wanted.PidsLimit === this.held.PidsLimit;
+    if (isHeld || this.isOver) return;
+    try {
+      await this.answer(this.parts.container.update(wanted));
+    } catch (cause) {
+      throw sandboxLost('docker', String(cause), cause);
+    }
+    this.held = wanted;
   }
 
   /**

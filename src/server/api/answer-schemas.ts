@@ -60,6 +60,7 @@ export const ScoreRow = z
     stderr: z.number().nullable(),
     n: z.number(),
     higherIsBetter: z.boolean().nullable(),
+    ci: z.array(z.number()).length(2).optional().describe('95 % interval, where the evaluator told one'),
     at: time,
     error: z.string().optional(),
   })

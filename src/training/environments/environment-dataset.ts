@@ -1,14 +1,29 @@
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { ToolDeclaration } from '../../core/completion';
-import type { ActionFacts, EnvironmentStep, MessageEnvironment } from '../../core/environment';
+import type { ActionFacts, EnvironmentStep, MessageEnvironment, Observation } from '../../core/environment';
 import type { Message } from '../../core/conversation';
 import type { RolloutRules } from '../../core/reinforcement/rollout-presets';
 import type { Rollout } from '../../core/reinforcement/rollout';
+import type { Tokenizer } from '../../core/tokenizer';
 import type { Grader } from '../../evaluation/graders/grader';
 import type { GroupOrder } from './group-order';
 
+/** What the model reads next as tokens, all of them, in place of what its prompt format writes of a conversation. */
+export interface TokenPrompt {
+  readonly tokens: readonly number[];
+  /** Tokens or texts that end the completion; default: what ends a message. */
+  readonly stop?: readonly number[] | readonly string[];
+}
+
+/** What the model is shown first; an environment of tokens gives `prompt` and may leave `messages` empty. */
+export interface TrainingObservation extends Observation {
+  readonly prompt?: TokenPrompt;
+}
+
 /** What came of one action, and the reason where it was the last. */
 export interface TrainingStep extends EnvironmentStep {
+  /** In an environment of tokens, with every step that does not end the rollout. */
+  readonly nextPrompt?: TokenPrompt;
   /** Why a rollout is over, where `isDone`; default `completed`. */
   readonly stopReason?: string;
 }
@@ -39,12 +54,13 @@ export interface TurnStart {
  * event loop back cannot be called off.
  */
 export interface TrainingEnvironment extends MessageEnvironment {
+  initialObservation(): TrainingObservation | Promise<TrainingObservation>;
   step(action: Message, facts: ActionFacts): TrainingStep | Promise<TrainingStep>;
   /** Steps also on replies that were cut off at their token limit. Without it such a reply ends the rollout with reward 0. */
   readonly judgesCutReplies?: boolean;
   /** `step` bounds its time itself: it may wait for a place to judge in, which is not the rollout's time. */
   readonly boundsItself?: true;
-  /** Messages to put in before the model speaks, e.g. a warning that few turns are left. */
+  /** Messages to put in before the model speaks, e.g. a warning that few turns are left. Not in an environment of tokens. */
   beforeTurn?(start: TurnStart): readonly Message[] | Promise<readonly Message[]>;
   /** Judges a rollout that ended otherwise than by `step`. Without it such a rollout has the rewards of its turns. */
   gradeEarlyEnd?(end: EarlyEnd): RolloutGrade | Promise<RolloutGrade>;
@@ -61,6 +77,8 @@ export type EnvironmentBounds = Pick<RolloutRules, 'toolExecution'> & {
   readonly signal?: AbortSignal;
   /** Opens a grader that asks judges; absent where there is no way to any. */
   readonly askJudges?: AskJudges;
+  /** The model's, for environments of tokens. */
+  readonly tokenizer?: Tokenizer;
 };
 
 /** A grader as these judges make it. What they say is kept with the group. */

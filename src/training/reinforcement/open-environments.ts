@@ -8,6 +8,7 @@ import { buildEnvironments } from '../environments/build-environments';
 import type { EnvironmentDataset } from '../environments/environment-dataset';
 import type { JudgingSources } from '../environments/judged/judged-environments';
 import type { PythonAccess } from '../environments/python/python-environments';
+import { rewardShapingOf, shapedEnvironments } from '../environments/reward-shaping';
 
 export interface EnvironmentAccess {
   readonly readBenchmarkRows: (dataFolder: string | undefined) => ReadBenchmarkRows;
@@ -27,11 +28,14 @@ export async function openEnvironments(
   const { readBenchmarkRows, loadPlugins, pythonEnvironments: python } = access;
   const { environment, plugins, seed } = config;
   const judging = judgingOf(access, config);
-  return buildEnvironments(environment, {
-    ...{ readBenchmarkRows: readBenchmarkRows(dataFolder), plugins: await loadPlugins(plugins), seed },
+  const registry = await loadPlugins(plugins);
+  const shape = config.rewardShaping ? rewardShapingOf(config.rewardShaping, registry) : null;
+  const dataset = await buildEnvironments(environment, {
+    ...{ readBenchmarkRows: readBenchmarkRows(dataFolder), plugins: registry, seed },
     ...(python && { python }),
     ...(judging && { judging }),
   });
+  return shape === null ? dataset : shapedEnvironments(dataset, shape);
 }
 
 function judgingOf(

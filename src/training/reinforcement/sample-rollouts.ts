@@ -12,7 +12,7 @@ import type { RolloutSite } from '../rollouts/rollout-site';
 import { JudgedGroups } from '../rollouts/judged-groups';
 import type { GroupPlace } from '../rollouts/rollout-rows';
 import type { SampledGroup } from '../rollouts/sample-group';
-import { sampleGroup } from '../rollouts/sample-group';
+import { givenUp, sampleGroup } from '../rollouts/sample-group';
 import { createSampleSeeds } from '../rollouts/sample-seeds';
 import type { AwaitedPolicy } from '../policy-note';
 import type { StoreNews } from '../store-news';
@@ -22,6 +22,8 @@ import type { EnvironmentAccess } from './open-environments';
 import { RolloutJournal } from './rollout-journal';
 import { contextLengthOf, rolloutRulesOf } from './rollout-site-of';
 import type { SamplingRun, SamplingRuns } from './sampling-runs';
+import type { ShardGuard } from './shard-guard';
+import { openShardGuard } from './shard-guard';
 
 export interface SampleRolloutsDependencies extends EnvironmentAccess {
   readonly store: RunStore;
@@ -59,6 +61,8 @@ export interface SampledShard {
 
 export interface SampleRolloutsOptions {
   readonly signal: AbortSignal;
+  /** From 1. */
+  readonly attempt: number;
   readonly onProgress: (groupsDone: number) => void;
 }
 
@@ -71,6 +75,7 @@ interface Sampling {
   readonly reference: Sampler | null;
   readonly judged: JudgedGroups;
   readonly news: StoreNews;
+  readonly guard: ShardGuard | null;
   readonly signal: AbortSignal;
 }
 
@@ -116,7 +121,7 @@ interface Ready {
 async function sampleWithPolicy(
   ready: Ready,
   input: SampleRolloutsInput,
-  { signal, onProgress }: SampleRolloutsOptions,
+  { signal, attempt, onProgress }: SampleRolloutsOptions,
 ): Promise<SampledShard> {
   const { active, engine, runFolder, news, judges, mayWait } = ready;
   const { klReference } = active.record;
@@ -129,10 +134,10 @@ async function sampleWithPolicy(
     : null;
   try {
     if (!mayWait || isTimed(active.config)) await policy.arrived();
+    const journal = new RolloutJournal(runFolder, klReference !== undefined);
+    const guard = await guardOf(runFolder, journal, { ...input, attempt });
     const sampling: Sampling = {
-      site: siteOf(ready, policy),
-      active,
-      journal: new RolloutJournal(runFolder, klReference !== undefined),
+      ...{ site: siteOf(ready, policy), active, journal, guard },
       input,
       policyVersion: policy.step,
       reference,
@@ -140,7 +145,9 @@ async function sampleWithPolicy(
       news,
       signal: policy.signal,
     };
-    const skippedGroupCount = await sampleShard(sampling, active.config, onProgress);
+    const skippedGroupCount = await sampleShard(sampling, active.config, onProgress).finally(() =>
+      guard?.close(),
+    );
     return { skippedGroupCount, seconds: policy.secondsSinceArrival() };
   } catch (error) {
     if (policy.isInVain && !signal.aborted) return { skippedGroupCount: 0, seconds: 0, isInVain: true };
@@ -162,9 +169,10 @@ async function sampleShard(
   { rolloutConcurrency, groupSize }: ReinforcementConfig,
   onProgress: (groupsDone: number) => void,
 ): Promise<number> {
-  const { firstGroup, groupCount } = sampling.input;
+  const { guard, input } = sampling;
+  const { firstGroup, groupCount } = input;
   const groups = Array.from({ length: groupCount }, (_, index) => firstGroup + index);
-  const limit = Math.max(1, Math.floor(rolloutConcurrency / groupSize));
+  const limit = guard?.isCareful === true ? 1 : Math.max(1, Math.floor(rolloutConcurrency / groupSize));
   let doneCount = 0;
   const areSkipped = await allOrAbort(groups, { signal: sampling.signal, limit }, async (group, signal) => {
     const isSkipped = await sampleOne({ ...sampling, signal }, group);
@@ -190,7 +198,7 @@ async function sampleOne(sampling: Sampling, group: number): Promise<boolean> {
 
 /** The group as it is journalled; sampled and journalled where it is not yet. */
 async function obtainGroup(sampling: Sampling, place: GroupPlace): Promise<SampledGroup> {
-  const { active, journal, site, judged, policyVersion, signal } = sampling;
+  const { active, journal, site, judged, guard, policyVersion, signal } = sampling;
   const { config, dataset, orderOf } = active;
   const number = (place.step - 1) * config.groupsPerBatch + place.group;
   const problem = dataset.groupAt(orderOf(number));
@@ -200,11 +208,25 @@ async function obtainGroup(sampling: Sampling, place: GroupPlace): Promise<Sampl
     ...{ group: problem, groupSize: config.groupSize, policyVersion, judged: play },
     seeds: createSampleSeeds(config.seed, number),
   };
-  const sampled = stored ?? (await sampleGroup(site, task, { signal }));
+  const deaths = stored ? 0 : ((await guard?.deathsOf(place.group)) ?? 0);
+  const sampled =
+    stored ?? (deaths > 0 ? givenUp(site, problem, deaths) : await sampleGroup(site, task, { signal }));
   if (!stored) await play?.settle();
   const written = stored ?? (await journal.files.write(place, sampled));
   await play?.discard();
   return written;
+}
+
+async function guardOf(
+  folder: string,
+  { files }: RolloutJournal,
+  { step, firstGroup, groupCount, attempt }: SampleRolloutsInput & { readonly attempt: number },
+): Promise<ShardGuard | null> {
+  const groups = attempt > 1 ? await files.listGroups(step) : [];
+  const journalledCount = groups.filter(
+    (group) => group >= firstGroup && group < firstGroup + groupCount,
+  ).length;
+  return openShardGuard({ folder, step, firstGroup, journalledCount, attempt });
 }
 
 function siteOf({ active, engine, tokenizer }: Ready, sampler: Sampler): RolloutSite {
@@ -212,6 +234,7 @@ function siteOf({ active, engine, tokenizer }: Ready, sampler: Sampler): Rollout
   return {
     ...rolloutRulesOf(config),
     sampler,
+    tokenizer,
     renderer: findRenderer(record.renderer, tokenizer),
     contextLength: contextLengthOf(engine.profile),
     now: () => performance.now(),

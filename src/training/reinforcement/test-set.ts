@@ -99,12 +99,15 @@ function scoresOf(
     ['env/all/correct', spreadOfMean(correct)],
   ]);
   const metrics = Object.entries(rolloutMetrics(groups)).filter(([key]) => isShown(key));
+  const clustered =
+    groupSize > 1 ? { clusters: groups.filter(({ rollouts }) => rollouts.length > 0).length } : {};
   const scores = metrics.map(([key, value]): CellScore => ({
     metric: key,
     key: `test/${key}`,
     value,
     stderr: spreads.get(key) ?? null,
     n: rolloutCountOf(key, groups),
+    ...(spreads.has(key) && clustered),
     higherIsBetter: spreads.has(key) ? true : null,
   }));
   if (correct.flat().length === 0) return scores;
@@ -113,7 +116,9 @@ function scoresOf(
   const stderr =
     groupSize > 1 ? spreadOfMean(padded) : Math.sqrt((accuracy * (1 - accuracy)) / Math.max(1, n));
   const key = `test/${name}/accuracy`;
-  return [{ metric: 'accuracy', key, value: accuracy, stderr, n, higherIsBetter: true }, ...scores];
+  // All problems that were asked, those of which every rollout failed included.
+  const asked = groupSize > 1 ? { clusters: groups.length } : {};
+  return [{ metric: 'accuracy', key, value: accuracy, stderr, n, ...asked, higherIsBetter: true }, ...scores];
 }
 
 /** They say how much was measured, or repeat what is said already. */

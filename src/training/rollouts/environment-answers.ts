@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../../core/conversation';
-import type { Observation } from '../../core/environment';
-import type { RolloutGrade, TrainingStep } from '../environments/environment-dataset';
+import type { RolloutGrade, TrainingObservation, TrainingStep } from '../environments/environment-dataset';
 import { RolloutFailure } from './rollout-failure';
 
 const aMessage = z.looseObject({
@@ -18,9 +17,17 @@ const aMessage = z.looseObject({
 });
 const Messages = z.array(aMessage);
 const numbers = z.record(z.string(), z.number());
+/** Rewards of a rollout are added up, and advantages are float32: more than this would become infinite. */
+const LARGEST_REWARD = 1e30;
+const aReward = z.number().min(-LARGEST_REWARD).max(LARGEST_REWARD);
+const aPrompt = z.looseObject({
+  tokens: z.array(z.int().min(0)).min(1),
+  stop: z.union([z.array(z.int().min(0)), z.array(z.string())]).optional(),
+});
 
 const ObservationShape = z.looseObject({
   messages: Messages,
+  prompt: aPrompt.optional(),
   tools: z
     .array(
       z.looseObject({
@@ -33,19 +40,20 @@ const ObservationShape = z.looseObject({
 });
 
 const StepShape = z.looseObject({
-  reward: z.number(),
+  reward: aReward,
   isDone: z.boolean(),
   nextMessages: Messages,
+  nextPrompt: aPrompt.optional(),
   metrics: numbers.optional(),
   logs: z.record(z.string(), z.unknown()).optional(),
   answer: z.string().nullable().optional(),
   stopReason: z.string().optional(),
 });
 
-const GradeShape = z.looseObject({ reward: z.number(), metrics: numbers.optional() });
+const GradeShape = z.looseObject({ reward: aReward, metrics: numbers.optional() });
 
 /** What an environment answered, where it is what environments answer; else its rollout has failed. */
-export function checkedObservation(given: Observation): Observation {
+export function checkedObservation(given: TrainingObservation): TrainingObservation {
   requireShape(ObservationShape, given, 'initialObservation');
   return given;
 }

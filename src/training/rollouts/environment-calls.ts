@@ -1,9 +1,10 @@
 import type { Message } from '../../core/conversation';
-import type { ActionFacts, Observation } from '../../core/environment';
+import type { ActionFacts } from '../../core/environment';
 import type {
   EarlyEnd,
   RolloutGrade,
   TrainingEnvironment,
+  TrainingObservation,
   TrainingStep,
   TurnStart,
 } from '../environments/environment-dataset';
@@ -37,7 +38,7 @@ export class EnvironmentCalls {
     return this.environment.judgesCutReplies === true;
   }
 
-  async observe(signal: AbortSignal): Promise<Observation> {
+  async observe(signal: AbortSignal): Promise<TrainingObservation> {
     return checkedObservation(
       await this.call(() => this.environment.initialObservation(), this.within(signal)),
     );

@@ -11,11 +11,19 @@ import { DomainError } from '../../core/errors';
 import { answerParseError } from '../../core/reinforcement/parse-errors';
 import type { Rollout, Transition } from '../../core/reinforcement/rollout';
 import { shouldGrade } from '../../core/reinforcement/termination';
-import type { PlayedRollout, RolloutGrade, TrainingEnvironment } from '../environments/environment-dataset';
+import type {
+  PlayedRollout,
+  RolloutGrade,
+  TokenPrompt,
+  TrainingEnvironment,
+  TrainingStep,
+} from '../environments/environment-dataset';
 import { boundedWork } from './bounded-work';
 import { EnvironmentCalls } from './environment-calls';
 import type { SampledTurn } from './prompt-tokens';
-import { nextPromptTokens } from './prompt-tokens';
+import { isBeyondContext, nextPromptTokens } from './prompt-tokens';
+import type { ReplyProblem } from './reply-problem';
+import { hasCalls, problemOf } from './reply-problem';
 import { RolloutFailure } from './rollout-failure';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import { CONTEXT_OVERFLOW_REWARD, ENVIRONMENT_TIMEOUT_SECONDS, graderTimeoutOf } from './rollout-site';
@@ -23,6 +31,7 @@ import type { TurnOutcome } from './rollout-turns';
 import { outcomeOf, transitionOf } from './rollout-turns';
 import type { SampledAction } from './sample-action';
 import { sampleAction } from './sample-action';
+import { nextTokenPrompt, shownPrompt } from './token-prompts';
 
 export interface RolloutTask {
   readonly environment: TrainingEnvironment;
@@ -66,6 +75,8 @@ class RolloutPlay {
   private readonly messages: Message[] = [];
   /** Messages before the conversation, which declare tools. */
   private declared: readonly Message[] = [];
+  /** In an environment of tokens. */
+  private given: TokenPrompt | null = null;
   private promptLength = 0;
   private sampledTokenCount = 0;
   private parseErrorCount = 0;
@@ -119,7 +130,11 @@ class RolloutPlay {
   }
 
   private async begin(signal: AbortSignal): Promise<void> {
-    const { messages, tools = [] } = await this.environment.observe(signal);
+    const { messages, tools = [], prompt = null } = await this.environment.observe(signal);
+    if (prompt !== null) {
+      this.beginWith(prompt, messages);
+      return;
+    }
     const [first] = messages;
     const system = first?.role === 'system' && typeof first.content === 'string' ? first.content : null;
     if (tools.length > 0) {
@@ -130,20 +145,27 @@ class RolloutPlay {
     this.promptLength = this.messages.length;
   }
 
+  private beginWith(prompt: TokenPrompt, messages: readonly Message[]): void {
+    this.given = prompt;
+    this.messages.push(...(messages.length > 0 ? messages : shownPrompt(prompt, [], this.site.tokenizer)));
+    this.promptLength = this.messages.length;
+  }
+
   private async takeTurn(turn: number, signal: AbortSignal): Promise<Ending | null> {
     const { limits, contextLength } = this.site;
     const before = stopBeforeTurn(limits, this.progress(turn, 0));
     if (before !== null) return early(before);
-    this.messages.push(...(await this.environment.beforeTurn({ turn, messages: this.messages }, signal)));
-    const prompt = this.nextPrompt();
-    const room = { observationTokenCount: prompt.length, reservedTokenCount: 1 };
-    if (overflowsContext({ maxRolloutTokens: contextLength }, room)) return this.overflow();
+    const prompt = await this.nextPrompt(turn, signal);
+    const room = { observationTokenCount: prompt?.length ?? 0, reservedTokenCount: 1 };
+    if (prompt === null || overflowsContext({ maxRolloutTokens: contextLength }, room))
+      return this.overflow();
     const progress = this.progress(turn, prompt.length);
     const stop = budgetStop(limits, progress);
     if (stop !== null) return early(stop);
     const maxTokens = Math.min(turnBudget(limits, progress) ?? Infinity, contextLength - prompt.length);
     const seed = this.task.seedOf(turn);
-    const action = await sampleAction(this.site, { prompt, maxTokens, seed }, signal);
+    const request = { prompt, maxTokens, seed, stop: this.given?.stop };
+    const action = await sampleAction(this.site, request, signal);
     this.sampledTokenCount += action.tokens.length;
     const ending = await this.actUpon(action, turn, signal);
     this.reportTurn(turn);
@@ -156,7 +178,8 @@ class RolloutPlay {
       this.record(action, { reward: 0, isDone: true, metrics: { max_tokens_reached: 1 } });
       return early('max_tokens');
     }
-    const problem = isCut ? null : problemOf(action);
+    // What ends a completion, and what it says, is for an environment of tokens to tell.
+    const problem = isCut || this.given !== null ? null : problemOf(action);
     const isPolicys = problem !== null && this.site.parseErrors != null && !hasCalls(action);
     return isPolicys ? this.answerProblem(action, problem, turn) : this.stepOn(action, problem, signal);
   }
@@ -167,10 +190,11 @@ class RolloutPlay {
     signal: AbortSignal,
   ): Promise<Ending | null> {
     this.parseErrorCount = 0;
-    const facts = { stopReason: action.stopReason, isMalformed: problem !== null, signal };
+    const { stopReason, tokens } = action;
+    const facts = { stopReason, isMalformed: problem !== null, tokens, signal };
     const step = await this.environment.step(action.reply.message, facts);
     const outcome = outcomeOf(step, problem?.kind === 'content');
-    this.record(action, outcome, step.isDone ? [] : step.nextMessages);
+    this.record(action, outcome, step.isDone ? [] : this.nextMessages(action, step));
     return step.isDone ? { reason: step.stopReason ?? 'completed', isEarly: false } : null;
   }
 
@@ -199,8 +223,19 @@ class RolloutPlay {
     this.messages.push(...nextMessages);
   }
 
-  private nextPrompt(): readonly number[] {
+  private nextMessages(action: SampledAction, step: TrainingStep): readonly Message[] {
+    const { nextMessages } = step;
+    this.given = nextTokenPrompt(this.given, step);
+    if (this.given === null || nextMessages.length > 0) return nextMessages;
+    return shownPrompt(this.given, [...action.prompt, ...action.tokens], this.site.tokenizer);
+  }
+
+  /** null where it cannot have room. */
+  private async nextPrompt(turn: number, signal: AbortSignal): Promise<readonly number[] | null> {
+    if (this.given !== null) return this.given.tokens;
+    this.messages.push(...(await this.environment.beforeTurn({ turn, messages: this.messages }, signal)));
     const conversation = [...this.declared, ...this.messages];
+    if (isBeyondContext(conversation, this.site.contextLength)) return null;
     return rendering(() => nextPromptTokens(this.site.renderer, conversation, this.lastTurn));
   }
 
@@ -238,22 +273,6 @@ class RolloutPlay {
       metrics: { ...grade?.metrics, ...(overflowReward !== null && { context_overflow: 1 }) },
     };
   }
-}
-
-interface ReplyProblem {
-  readonly kind: 'structure' | 'content';
-  readonly details: string;
-}
-
-function problemOf({ reply }: SampledAction): ReplyProblem | null {
-  const { termination, unparsedToolCalls = [] } = reply;
-  if (termination === 'malformed') return { kind: 'structure', details: 'the message has no proper end' };
-  if (unparsedToolCalls.length === 0) return null;
-  return { kind: 'content', details: unparsedToolCalls.map(({ reason }) => reason).join('\n') };
-}
-
-function hasCalls({ reply }: SampledAction): boolean {
-  return (reply.message.toolCalls?.length ?? 0) > 0;
 }
 
 function early(reason: string): Ending {

@@ -9,6 +9,20 @@ export interface SampledTurn {
   readonly isEnded: boolean;
 }
 
+/** No text of a whole conversation has more, on average. */
+const MOST_CHARACTERS_A_TOKEN = 12;
+
+/** Whether a conversation is so long that it need not be turned into tokens, which takes seconds a million characters. */
+export function isBeyondContext(messages: readonly Message[], contextLength: number): boolean {
+  const characters = messages.reduce((sum, { content }) => sum + lengthOf(content), 0);
+  return characters > MOST_CHARACTERS_A_TOKEN * contextLength;
+}
+
+function lengthOf(content: Message['content']): number {
+  if (typeof content === 'string') return content.length;
+  return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text : part.thinking).length, 0);
+}
+
 /**
  * Tokens of the next prompt of a conversation.
  *

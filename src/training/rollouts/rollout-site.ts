@@ -2,12 +2,15 @@ import type { RolloutLimits } from '../../core/reinforcement/limits';
 import type { GroupTolerance } from '../../core/reinforcement/group-tolerance';
 import type { RolloutRules } from '../../core/reinforcement/rollout-presets';
 import type { Sampler } from '../../core/sampling';
+import type { Tokenizer } from '../../core/tokenizer';
 import type { Renderer } from '../../renderers/renderer';
 
 /** What rollouts of a run have in common: the policy, its prompt format, and the rules. */
 export interface RolloutSite {
   readonly sampler: Sampler;
   readonly renderer: Renderer;
+  /** For environments of tokens, and for showing people what these prompt. */
+  readonly tokenizer?: Tokenizer;
   /** Tokens the model reads and writes together. */
   readonly contextLength: number;
   readonly limits: RolloutLimits;

@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors';
 import type { SampledSequence } from '../../core/sampling';
 import type { ParsedReply } from '../../renderers/renderer';
+import type { TokenPrompt } from '../environments/environment-dataset';
 import { boundedWork } from './bounded-work';
 import { RolloutFailure, samplingFailure } from './rollout-failure';
 import type { RolloutSite } from './rollout-site';
@@ -19,15 +20,17 @@ export interface ActionRequest {
   readonly prompt: readonly number[];
   readonly maxTokens: number;
   readonly seed: number;
+  /** Default: what ends a message. */
+  readonly stop?: TokenPrompt['stop'];
 }
 
 export async function sampleAction(
   site: RolloutSite,
-  { prompt, maxTokens, seed }: ActionRequest,
+  { prompt, maxTokens, seed, stop = site.renderer.stopSequences() }: ActionRequest,
   signal: AbortSignal,
 ): Promise<SampledAction> {
   const { temperature, renderer, limits } = site;
-  const params = { maxTokens, temperature, topK: -1, topP: 1, seed, stop: renderer.stopSequences() };
+  const params = { maxTokens, temperature, topK: -1, topP: 1, seed, stop };
   const sequence = await drawSequence(
     (inner) => site.sampler.sample({ prompt, numSamples: 1, params }, { signal: inner }),
     { signal, timeoutSeconds: limits.samplingTimeoutSeconds },

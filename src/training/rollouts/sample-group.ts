@@ -58,6 +58,21 @@ export async function sampleGroup(
   return new GroupPlay(site, task, options).run();
 }
 
+/** A group with which the process that played it died each time: as one whose rollouts all fail. */
+export function givenUp(
+  { strategy }: Pick<RolloutSite, 'strategy'>,
+  { id, tags }: EnvironmentGroup,
+  deaths: number,
+): SampledGroup {
+  const cause = new Error(
+    `the worker's process died ${deaths} times in a row while this group alone was played. ` +
+      'Look for loops without an end, uncaught errors in timers, process.exit, or too much memory in its environment',
+  );
+  const failure = new RolloutFailure('environment_error', cause);
+  if (strategy.type === 'fail-fast') throw failedStep(id, 0, failure);
+  return { id, tags, rollouts: [], conversations: [], errorTypes: [failure.type], isSkipped: true };
+}
+
 class GroupPlay {
   private members: readonly Member[];
   private readonly errorTypes: string[] = [];
@@ -124,12 +139,13 @@ class GroupPlay {
   }
 
   private makeEnvironment(member: number, signal: AbortSignal): TrainingEnvironment {
-    const { limits, toolExecution = 'parallel' } = this.site;
+    const { limits, toolExecution = 'parallel', tokenizer } = this.site;
     const { maxToolCalls } = limits;
     const { askJudges } = this.task.judged ?? {};
     const bounds: EnvironmentBounds = {
       ...{ maxToolCalls, toolExecution, work: this.site, signal },
       ...(askJudges && { askJudges }),
+      ...(tokenizer && { tokenizer }),
     };
     try {
       return this.task.group.make(member, bounds);

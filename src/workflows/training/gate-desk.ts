@@ -157,7 +157,7 @@ function scoreOf(
       one.error === undefined,
   );
   if (!row || row.value === null) return null;
-  return { step, value: row.value, stderr: row.stderr, n: row.n };
+  return gateScore(row, row.value);
 }
 
 /** What somebody promoted meanwhile is the best, where its score is known. */
@@ -172,7 +172,11 @@ function memoryOf(
     ({ step, key, value }) => step === best.step && key === gate.metric && value !== null,
   );
   if (!row || row.value === null) return memory;
-  return { ...memory, best: { step: row.step, value: row.value, stderr: row.stderr, n: row.n } };
+  return { ...memory, best: gateScore(row, row.value) };
+}
+
+function gateScore({ step, stderr, n, clusters }: ScoreRow, value: number): GateScore {
+  return { step, value, stderr, n, ...(clusters !== undefined && { clusters }) };
 }
 
 function remember(state: TrainingState, schedule: string, known: Partial<GateMemory>): void {

@@ -21,6 +21,14 @@ test('scores of evaluators have intervals, as those of benchmarks have', () => {
   expect(stdout()).toMatch(/test\/mine +0 +2\n/);
 });
 
+test('an interval that the evaluator knows better is taken as it is', () => {
+  const { output, stdout } = recordOutput();
+
+  printCellScores(output, [{ ...SCORE, value: 0.01, stderr: 0.01, n: 50, ci: [0, 0.0296] }]);
+
+  expect(stdout()).toMatch(/test\/graded\/accuracy +0\.01 +\[0, 0\.0296\] +50\n/);
+});
+
 test('what cells wait for while they are judged again is said once', async () => {
   const { output, stderr } = recordOutput();
   const handle = {

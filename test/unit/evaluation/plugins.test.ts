@@ -127,7 +127,7 @@ describe('loading', () => {
     ['no such file', null, /cannot be read/],
     ['code that fails', 'throw new Error("boom");', /fails when loaded: boom/],
     ['code that is none', 'export const = ;', /fails when loaded/],
-    ['nothing', 'export const other = 1;', /exports neither graders nor evaluators/],
+    ['nothing', 'export const other = 1;', /exports nothing that is known/],
     [
       'a grader that is no function',
       'export const graders = { bad: 1 };',

@@ -1,4 +1,5 @@
 import type { CellScore } from '../../../core/run';
+import type { StoredResult } from '../../../stores/eval-store';
 import type { LoggedScore, LogHeader } from './log-schema';
 
 /** Say how sure a score is, and are none themselves. */
@@ -9,6 +10,8 @@ const MEANS = ['accuracy', 'mean'];
 export interface NamedLog {
   readonly name: string;
   readonly header: LogHeader;
+  /** 95 % interval of the main metric, where there is one. */
+  readonly ci?: StoredResult['ci'];
 }
 
 /** What a log gives a name to: its dataset, or its task where the dataset has none. */
@@ -22,20 +25,24 @@ function datasetNameOf({ eval: spec }: LogHeader): string {
  * one dataset are told apart by their tasks.
  */
 export function scoresOfLogs(logs: readonly NamedLog[]): CellScore[] {
-  return logs.flatMap(({ header, name }) => {
+  return logs.flatMap((log) => {
+    const { header, name } = log;
     const dataset = datasetNameOf(header);
     const fellows = logs.filter((other) => datasetNameOf(other.header) === dataset);
-    if (fellows.length === 1) return scoresOfLog(header, dataset);
+    if (fellows.length === 1) return scoresOfLog(log, dataset);
     const task = plainName(header.eval.task);
     const isAlone = fellows.filter((other) => plainName(other.header.eval.task) === task).length === 1;
-    return scoresOfLog(header, `${dataset}/${isAlone ? task : name}`);
+    return scoresOfLog(log, `${dataset}/${isAlone ? task : name}`);
   });
 }
 
-function scoresOfLog({ results }: LogHeader, name: string): CellScore[] {
-  return labelledScores(results).flatMap(({ score, label }) =>
-    scoresOfScorer(score, label === null ? name : `${name}/${plainName(label)}`),
-  );
+function scoresOfLog({ header: { results }, ci }: NamedLog, name: string): CellScore[] {
+  const metric = `${name}/${plainName(mainMetricOf(results)?.name ?? '')}`;
+  return labelledScores(results)
+    .flatMap(({ score, label }) =>
+      scoresOfScorer(score, label === null ? name : `${name}/${plainName(label)}`),
+    )
+    .map((score) => (ci && score.metric === metric ? { ...score, ci } : score));
 }
 
 /** Each scorer by its name, and its reducer where that is not the usual one; null for the main one. */

@@ -49,6 +49,8 @@ class Counts {
   errors = 0;
   truncated = 0;
   scored = 0;
+  /** Every sample lies from 0 to 1. */
+  isWithinUnit = true;
   private isBinary = true;
   /** By example, where each was drawn several times. */
   private readonly draws = new Map<string, ExampleDraws>();
@@ -80,6 +82,7 @@ class Counts {
     this.correct += metrics['correct'] ?? 0;
     this.scored += Number(metrics['correct'] !== undefined);
     this.isBinary &&= reward === 0 || reward === 1;
+    this.isWithinUnit &&= reward >= 0 && reward <= 1;
     this.addDraw(trajectory);
     this.errors += Number(error !== null);
   }
@@ -178,7 +181,10 @@ function intervalOf(score: number | null, stderr: number | null, counts: Counts)
     const { exampleCount: clusterCount } = counts;
     return meanInterval({ mean: score, standardError: stderr, clusterCount, isBinary: true });
   }
-  return [score - Z_95 * stderr, score + Z_95 * stderr];
+  const [low, high] = [score - Z_95 * stderr, score + Z_95 * stderr];
+  // A metric of the task's own may count otherwise, e.g. in percent.
+  const isShare = counts.isWithinUnit && score >= 0 && score <= 1;
+  return isShare ? [Math.max(0, low), Math.min(1, high)] : [low, high];
 }
 
 /** By its own name after the main scorer, `scorer/metric` after any other. */

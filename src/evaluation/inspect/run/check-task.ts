@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { InspectTask } from '../../../core/benchmark-run';
 import { DomainError } from '../../../core/errors';
+import { taskFileOf } from '../task-source';
 import type { InspectAccess } from './inspect-access';
 import { refusalIn, runInspect } from './inspect-process';
 import { withoutSecrets } from './passed-variables';
@@ -11,11 +12,11 @@ import { findInspectEnvironment, inspectHome } from './python-environment';
 const LIMIT_MS = 120_000;
 
 /**
- * Refuses arguments that the task does not have, before a result is begun that they would be part of. What else may be wrong with a task
- * is told when it runs.
+ * Refuses a task that its file does not have, and arguments that the task does not have, before anything is begun that they would be
+ * part of. What else may be wrong with a task is told when it runs.
  */
 export async function checkTask(access: InspectAccess, { task, args }: InspectTask): Promise<void> {
-  if (Object.keys(args).length === 0) return;
+  if (Object.keys(args).length === 0 && taskFileOf(task) === null) return;
   const { python, variables } = await findInspectEnvironment(access.cacheFolder);
   const passed = access.readVariables(variables);
   const home = inspectHome(access.cacheFolder);

@@ -1,6 +1,6 @@
 """
 Runs `inspect`, and ends with whoever holds the other end of standard input: a worker that is killed leaves nothing behind.
-`--check CONFIG TASK` in place of its words says whether the task takes the arguments in that file, and runs nothing.
+`--check CONFIG TASK` in place of its words says whether the task is there and takes the arguments in that file, and runs nothing.
 """
 
 import difflib
@@ -58,6 +58,22 @@ def require_one(task):
         refuse(f"{task} holds no function that is marked @task.")
     if len(names) > 1:
         refuse(f"{task} holds several tasks: {', '.join(names)}. Name one, e.g. {task}@{names[0]}")
+
+
+def require_task(task):
+    """A file that Inspect can read holds the task, or nothing is begun; what is wrong with another file Inspect says itself."""
+    file, _, name = task.partition("@")
+    if not name or not is_file_task(task):
+        return
+    try:
+        folder_of_task, base = os.path.split(os.path.abspath(file))
+        names = [info.name for info in list_tasks(base, root_dir=Path(folder_of_task))]
+    except Exception:
+        return
+    if names and name not in names and find_factory(task) is None:
+        near = difflib.get_close_matches(name, names, 1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        refuse(f"{file} has no task {name}.{meant} It has: {', '.join(names)}.")
 
 
 def find_factory(task):
@@ -153,6 +169,8 @@ try:
     from inspect_ai._cli.main import main
 
     if sys.argv[1] == "--check":
+        require_one(sys.argv[3])
+        require_task(sys.argv[3])
         require_arguments(sys.argv[3], read_arguments(sys.argv[2]))
     else:
         require_one(sys.argv[-1])

@@ -3,7 +3,7 @@ import { watchReward } from '../../../../src/core/reinforcement/reward-watch';
 const KEY = 'test/environments/accuracy';
 
 function score(step: number, value: number | null, stderr: number | null = 0.03) {
-  return { step, key: KEY, value, stderr, higherIsBetter: true };
+  return { step, key: KEY, value, stderr, n: 200, higherIsBetter: true };
 }
 
 /** Rewards that rise, or fall, evenly over forty steps. */
@@ -29,6 +29,12 @@ test.each([
   ['nobody knows how sure it is', score(40, 0.5, null), [score(20, 0.8)], metrics(0.4, 0.9)],
   ['the evaluator failed', score(40, null), [score(20, 0.8)], metrics(0.4, 0.9)],
   ['nothing was trained', score(40, 0.5), [score(20, 0.8)], []],
+  [
+    'a few problems were all solved before, and nearly all are',
+    { ...score(40, 0.9, 0.05), clusters: 8 },
+    [{ ...score(20, 1, 0), clusters: 8 }],
+    metrics(0.4, 0.9),
+  ],
 ])('stays quiet where %s', (_, latest, earlier, rows) => {
   expect(watchReward(latest, earlier, rows)).toBeNull();
 });

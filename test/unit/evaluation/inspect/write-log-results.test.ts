@@ -79,6 +79,37 @@ test('samples of one example hang together', async () => {
   expect(half.ci?.map((end) => end.toFixed(3))).toEqual(['0.108', '0.892']);
 });
 
+test.each([
+  [
+    'right or wrong, some draws lost',
+    [
+      [1, null],
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ],
+    0.25,
+    0.25,
+  ],
+  ['right in part', [[0.5], [0], [0], [0]], 0.125, 0.125],
+])('an interval of values from 0 to 1 ends there: %s', async (_, examples, score, stderr) => {
+  const low = await written(examples, score, stderr);
+  const high = await written(
+    examples.map((values) => values.map((value) => (value === null ? null : 1 - value))),
+    1 - score,
+    stderr,
+  );
+
+  expect(low.ci?.[0]).toBe(0);
+  expect(high.ci?.[1]).toBe(1);
+});
+
+test('an interval of values beyond 0 and 1 is not cut', async () => {
+  const { ci } = await written([[-3], [3]], 0, 3);
+
+  expect(ci?.map((end) => end.toFixed(2))).toEqual(['-5.88', '5.88']);
+});
+
 test('epochs give pass@k and pass^k over the draws that were scored', async () => {
   const result = await written(
     [

@@ -67,6 +67,34 @@ describe('a container', () => {
     expect(await leases.list()).toEqual([]);
   });
 
+  test('is held to the limits of each program, and told only where they change', async () => {
+    says({ exitCode: 0 });
+    const sandbox = await kind().open();
+
+    await sandbox.exec(['program']);
+    await sandbox.exec(['program'], { limits: { processCount: 20 } });
+    await sandbox.exec(['program'], { limits: { processCount: 20 } });
+    await sandbox.exec(['program']);
+
+    const [container] = engine.containers.values();
+    expect(container?.updates).toMatchObject([
+      { PidsLimit: 24 },
+      { PidsLimit: DEFAULT_LIMITS.processCount + 4 },
+    ]);
+    await sandbox.close();
+  });
+
+  test('that cannot be held to the limits of a program is lost, and runs nothing', async () => {
+    const sandbox = await kind().open();
+    engine.refusal = { path: /update/, status: 500, message: 'cannot update' };
+
+    const running = sandbox.exec(['program'], { limits: { processCount: 20 } });
+
+    await expect(running).rejects.toMatchObject({ code: 'sandbox-lost' });
+    expect(engine.started).toEqual([]);
+    await sandbox.close();
+  });
+
   test('of a lease that is gone is removed by the next one', async () => {
     const left = await kind().open();
     const [lease = ''] = await leases.list();

@@ -47,6 +47,7 @@ export class StandInClient implements DockerEngine {
     return {
       id,
       start: () => ask({ method: 'POST', path: `${at}/start?` }),
+      update: (limits) => ask({ method: 'POST', path: `${at}/update`, body: limits }),
       remove: ({ force, v }) => ask({ method: 'DELETE', path: `${at}?force=${force}&v=${v}` }),
       inspect: () => ask({ method: 'GET', path: `${at}/json?` }),
       async exec(options) {

@@ -24,6 +24,8 @@ export interface ToldProgram {
 export interface StandInContainer {
   readonly id: string;
   readonly options: Readonly<Record<string, unknown>>;
+  /** What it was told to hold its processes to after it was made, oldest first. */
+  readonly updates: Readonly<Record<string, unknown>>[];
   state: { Running: boolean; OOMKilled: boolean };
 }
 
@@ -136,6 +138,10 @@ export class StandInEngine {
       container.state.Running = true;
       return { status: 204 };
     }
+    if (request.endsWith('/update')) {
+      container.updates.push(parse(body));
+      return { status: 200, body: { Warnings: [] } };
+    }
     if (request.endsWith('/exec')) return this.createExec(container, body);
     return { status: 200, body: { State: container.state } };
   }
@@ -144,7 +150,7 @@ export class StandInEngine {
     if (!this.hasImage) return NO_IMAGE;
     const id = `container-${++this.count}`;
     const options = parse(body);
-    this.containers.set(id, { id, options, state: { Running: false, OOMKilled: false } });
+    this.containers.set(id, { id, options, updates: [], state: { Running: false, OOMKilled: false } });
     return { status: 201, body: { Id: id, Warnings: [] } };
   }
 

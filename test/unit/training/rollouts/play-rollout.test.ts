@@ -201,6 +201,21 @@ describe('limits', () => {
     expect(rolloutDatums(rollout, 1)).toHaveLength(0);
   });
 
+  test('a conversation that no context holds is not turned into tokens', async () => {
+    const encode = jest.spyOn(tokenizer, 'encode');
+    const flood = 'x'.repeat(5_000_000);
+    const environment = asking({
+      initialObservation: () => ({ messages: [{ role: 'user', content: flood }] }),
+    });
+
+    const { rollout } = await play(talking(), environment);
+
+    expect(rollout.stopReason).toBe('context_overflow');
+    const longest = Math.max(0, ...encode.mock.calls.map(([text]) => text.length));
+    encode.mockRestore();
+    expect(longest).toBeLessThan(1000);
+  });
+
   test('at the deadline turns that are done are kept, whatever hangs', async () => {
     const hanging = speaking(
       (prompt) => (prompt.includes('more') ? new Promise(() => undefined) : `word${END}`),
@@ -410,4 +425,72 @@ test('a format without tools is the config’s mistake', async () => {
   });
 
   await expect(play(talking(), environment)).rejects.toMatchObject({ code: 'bad-config' });
+});
+
+describe('environments of tokens', () => {
+  const written = (text: string) => tokenizer.encode(text, { allowSpecial: true });
+
+  /** Prompts with bare text, goes on from what was written, and ends completions at a character of its own. */
+  function counting(over: Partial<TrainingEnvironment> = {}): TrainingEnvironment {
+    const stop = written('.');
+    let read = written('one ');
+    let turnCount = 0;
+    return {
+      initialObservation: () => ({ messages: [], prompt: { tokens: read, stop } }),
+      step(_action, { tokens = [], isMalformed }) {
+        turnCount += 1;
+        expect(isMalformed).toBe(false);
+        read = [...read, ...tokens, ...written(' and ')];
+        return {
+          reward: tokens.length,
+          isDone: turnCount === 2,
+          nextMessages: [],
+          nextPrompt: { tokens: read, stop },
+        };
+      },
+      ...over,
+    };
+  }
+
+  test('read and write tokens, whatever the prompt format is', async () => {
+    const policy = scriptedPolicy((prompt) => (prompt === 'one ' ? 'two.' : 'three.'));
+
+    const { rollout, messages } = await play(siteWith(policy, { tokenizer }), counting());
+
+    expect(policy.requests.map(({ prompt }) => tokenizer.decode(prompt))).toEqual(['one ', 'one two. and ']);
+    expect(policy.requests.map(({ params }) => params.stop)).toEqual([written('.'), written('.')]);
+    expect(totalReward(rollout)).toBe('two.'.length + 'three.'.length);
+    expect(rolloutDatums(rollout, 1)).toHaveLength(1);
+    expect(messages.map(({ role, content }) => [role, content])).toEqual([
+      ['user', 'one '],
+      ['assistant', 'two.'],
+      ['user', ' and '],
+      ['assistant', 'three.'],
+    ]);
+  });
+
+  test('are not corrected by the policy for replies that cannot be read', async () => {
+    const site = speaking(() => 'two.', { tokenizer, parseErrors: DEFAULT_PARSE_ERRORS });
+
+    const { rollout } = await play(site, counting());
+
+    expect(rollout.stopReason).toBe('completed');
+    expect(rollout.transitions).toHaveLength(2);
+  });
+
+  test.each([
+    ['leaves out the next prompt', { step: () => ({ reward: 0, isDone: false, nextMessages: [] }) }],
+    ['prompts with nothing', { initialObservation: () => ({ messages: [], prompt: { tokens: [] } }) }],
+    [
+      'prompts with what is no token',
+      { initialObservation: () => ({ messages: [], prompt: { tokens: [0.5] } }) },
+    ],
+  ])('fail a rollout in which one %s', async (_what, over) => {
+    const played = play(
+      speaking(() => 'two.', { tokenizer }),
+      counting(over),
+    );
+
+    await expect(played).rejects.toMatchObject({ type: 'environment_garbage' });
+  });
 });
