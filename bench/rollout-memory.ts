@@ -15,7 +15,7 @@ import type { Renderer } from '../src/renderers/renderer';
 import { loadTokenizer } from '../src/renderers/tokenizers/load-tokenizer';
 import { defineTool } from '../src/training/environments/tools/tool';
 import { createToolEnvironment } from '../src/training/environments/tools/tool-environment';
-import { allOrAbort } from '../src/training/rollouts/all-or-abort';
+import { allOrAbort } from '../src/evaluation/all-or-abort';
 import { openRolloutFiles } from '../src/training/rollouts/rollout-files';
 import type { RolloutSite } from '../src/training/rollouts/rollout-site';
 import { sampleGroup } from '../src/training/rollouts/sample-group';

@@ -3,6 +3,7 @@ import type { EvaluationCell } from '../core/run';
 import { meanOf } from '../core/statistics/mean';
 import type { Interval } from '../core/statistics/wilson-interval';
 import { wilsonInterval, Z_95 } from '../core/statistics/wilson-interval';
+import { UNPARSED } from '../evaluation/judges/parsed-total';
 import { readJsonLines } from '../stores/json-lines';
 
 /** What an evaluation under way has so far. It is of the examples that are done, which may be the easy ones. */
@@ -26,6 +27,7 @@ interface JournalledRow {
   readonly key: string;
   readonly value?: number;
   readonly error?: string;
+  readonly metrics?: Readonly<Record<string, number>>;
 }
 
 /** Stages of evaluators whose result is made of all rows together. */
@@ -45,19 +47,24 @@ export async function withPartialScore(cell: EvaluationCell, runFolder: string):
   return done === 0 ? cell : { ...cell, partial: { ...NOTHING, done } };
 }
 
-/** A sample that failed in an attempt is asked again: it counts once it is judged. */
+/**
+ * A sample that failed in an attempt is asked again: it counts once it is judged. One whose verdict cannot be read is done and in no
+ * score, as in the result.
+ */
 function scoreOf(rows: readonly JournalledRow[]): PartialScore {
-  const judged = new Map<string, number>();
-  for (const { key, value, error } of rows) {
-    if (error === undefined && typeof value === 'number') judged.set(key, value);
+  const judged = new Map<string, number | null>();
+  for (const { key, value, error, metrics } of rows) {
+    if (error === undefined && typeof value === 'number')
+      judged.set(key, metrics?.[UNPARSED] === 1 ? null : value);
   }
-  const values = [...judged.values()];
+  const values = [...judged.values()].filter((value) => value !== null);
+  const done = judged.size;
   const mean = meanOf(values);
-  if (!mean) return NOTHING;
+  if (!mean) return { ...NOTHING, done };
   const stderr = mean.standardError;
   return {
     isPartial: true,
-    done: values.length,
+    done,
     value: mean.mean,
     stderr,
     interval: intervalOf(values, stderr),

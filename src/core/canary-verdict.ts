@@ -1,7 +1,7 @@
 import type { CanaryScore, CanaryVerdict } from './canary';
-import { normalQuantile, normalTwoSided } from './statistics/normal-distribution';
+import { scoreInterval } from './gates/score-interval';
+import { normalTwoSided } from './statistics/normal-distribution';
 import type { Interval } from './statistics/wilson-interval';
-import { wilsonInterval } from './statistics/wilson-interval';
 
 type Judgement = Pick<CanaryScore, 'difference' | 'method' | 'verdict' | 'reason'>;
 
@@ -74,34 +74,21 @@ function isOutside(
   pinned: { readonly score: number; readonly stderr: number | null },
   level: number,
 ): boolean | null {
-  const z = normalQuantile((1 + level) / 2);
   const difference = now.score - pinned.score;
   if (Math.abs(difference) < 1e-12) return false;
   if (pinned.stderr === null) {
-    const interval = intervalOf(now, z);
+    const interval = bandOf(now, level);
     return interval && !contains(interval, pinned.score);
   }
   if (now.stderr === null) return null;
   const spread = Math.sqrt(now.stderr ** 2 + pinned.stderr ** 2);
   if (spread > 0) return normalTwoSided(difference / spread) < 1 - level;
-  const interval = intervalOf(now, z);
+  const interval = bandOf(now, level);
   return interval && !contains(interval, pinned.score);
 }
 
-/** Wilson's for a proportion, which is right also where all or none succeeded. */
-function intervalOf({ score, stderr, numExamples }: JudgedScore, z: number): Interval | null {
-  if (stderr === null || numExamples < 1) return null;
-  const successes = Math.round(score * numExamples);
-  const variance = (score * (1 - score)) / numExamples;
-  const isProportion =
-    score >= 0 &&
-    score <= 1 &&
-    Math.abs(score * numExamples - successes) < 1e-6 &&
-    [variance, (variance * numExamples) / (numExamples - 1)].some(
-      (each) => Math.abs(stderr ** 2 - each) < 1e-9,
-    );
-  if (isProportion) return wilsonInterval(successes, numExamples, z);
-  return [score - z * stderr, score + z * stderr];
+function bandOf({ score, stderr, numExamples }: JudgedScore, level: number): Interval | null {
+  return scoreInterval({ value: score, stderr, n: numExamples }, level);
 }
 
 function contains([low, high]: Interval, value: number): boolean {

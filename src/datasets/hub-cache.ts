@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, normalize, sep } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -98,18 +98,33 @@ async function resolveCommit(
     ...(revision ? { revision } : {}),
     ...credentials,
   });
-  return info.sha;
+  // It becomes the name of a folder, and `hubUrl` may be anybody's.
+  if (COMMIT.test(info.sha)) return info.sha;
+  throw new DomainError(
+    'unreachable',
+    `The hub names ${JSON.stringify(info.sha.slice(0, 100))} as the commit of "${name}", which is none. Correct HF_ENDPOINT.`,
+  );
 }
 
-/** A whole file or none: written beside its place and renamed. */
+/** A whole file or none, also after a power loss: what is there is not fetched again. */
 async function writeWhole(target: string, write: (partial: string) => Promise<void>): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
   const partial = `${target}.${randomUUID()}.partial`;
   try {
     await write(partial);
+    await sync(partial);
     await rename(partial, target);
   } finally {
     await rm(partial, { force: true });
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  const file = await open(path, 'r+');
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

@@ -9,7 +9,8 @@ import type { ActiveRuns } from './active-runs';
 import type { EngineConnection } from './engine-access';
 import { removePolicyNote } from './policy-note';
 import { recordEvents } from './record-events';
-import { requireRun } from './run-folder';
+import { nothingLearnt } from './reinforcement/nothing-learnt';
+import { readRunRecord, requireRun } from './run-folder';
 import { sweepCheckpoints } from './sweep-checkpoints';
 
 export interface CloseRunInput {
@@ -54,6 +55,7 @@ export async function closeRun(
   if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
   await recordEvents(store, { run: plan.run, events: input.events, epoch: dependencies.epoch });
   const finalWeightsDigest = await release(dependencies, input);
+  const remarks = [...(input.remarks ?? []), ...(await rewardRemarks(store, input.plan))];
   const state: RunState = {
     ...before,
     status: input.status,
@@ -63,13 +65,19 @@ export async function closeRun(
     lineage: input.model?.lineage ?? before.lineage,
     rewinds: input.rewinds,
     stepsReplayed: input.stepsReplayed,
-    ...(input.remarks && { remarks: input.remarks }),
+    ...(remarks.length > 0 && { remarks }),
     finalWeightsDigest,
     ...(input.reason !== undefined && { reason: input.reason }),
   };
   await store.writeState(plan.run, state);
   if (plan.rollouts) await removePolicyNote(store.runFolder(plan.run));
   return finalWeightsDigest;
+}
+
+async function rewardRemarks(store: RunStore, { run, rollouts }: TrainingPlan): Promise<string[]> {
+  if (!rollouts) return [];
+  const remark = nothingLearnt(await readRunRecord(store, run), await store.readMetrics(run));
+  return remark === null ? [] : [remark];
 }
 
 /** A segment cut short has journalled steps that its workflow never heard of. */

@@ -117,8 +117,15 @@ async function scoreCell(
   const evaluator = evaluatorOf(record, input.evaluator);
   const tokenizer = await dependencies.tokenizerOf(config.model);
   const { sampler, close, ...snapshot } = await openSnapshot(dependencies, record, input);
-  const allowance = input.budget ? new EvaluationAllowance(input.budget, samplingPrices(config)) : null;
+  const folder = folderOf(dependencies, input);
+  let allowance: EvaluationAllowance | null = null;
   try {
+    if (input.budget)
+      allowance = await EvaluationAllowance.open(
+        { folder, epoch: options.epoch },
+        input.budget,
+        samplingPrices(config),
+      );
     const scores = await evaluateCell(
       {
         sampler: allowance?.limit(sampler) ?? sampler,
@@ -136,7 +143,7 @@ async function scoreCell(
       {
         evaluator,
         name: input.evaluator,
-        folder: folderOf(dependencies, input),
+        folder,
         epoch: options.epoch,
         model: { name: config.model, path: input.samplerPath, identity: identityOf(input) },
         signal: allowance ? AbortSignal.any([options.signal, allowance.signal]) : options.signal,
@@ -144,11 +151,11 @@ async function scoreCell(
       },
     );
     if (config.kind === 'rl' && config.numGroupsToLog > 0) {
-      const folder = folderOf(dependencies, input);
       await writeEvaluationPage({ ...input, folder, groupCount: config.numGroupsToLog });
     }
     return scores;
   } finally {
+    await allowance?.close();
     await close();
   }
 }

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
 import { DomainError } from '../core/errors';
 import type { Sampler, SampleRequest, SampleResult } from '../core/sampling';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
+import type { Journal } from '../stores/fenced-journal';
+import { openJournal } from '../stores/fenced-journal';
 
 /** Dollars per million tokens. */
 export interface SamplingPrices {
@@ -14,23 +17,50 @@ interface Amount {
   readonly sampled: number;
 }
 
+/** What one answer took; a row of `journal/spent.jsonl` of a cell. */
+interface SpentRow extends Amount {
+  /** Counts the answers of all attempts, from 1. */
+  readonly answer: number;
+}
+
 const NONE: Amount = { prompt: 0, sampled: 0 };
 
 /**
  * Holds an evaluator to its tokens and dollars: what a request may take at most is reserved before it is sent, and settled
  * when its answer is there. A request that does not fit waits for those under way; where there are none, the budget is used up
- * and `signal` ends the evaluator with the reason. Answers of the journal cost nothing again and are not counted.
+ * and `signal` ends the evaluator with the reason. What earlier attempts spent is counted; answers of their journals cost nothing again.
  */
 export class EvaluationAllowance {
   private readonly ending = new AbortController();
-  private spent = NONE;
+  private spent: Amount;
+  private answerCount: number;
   private reserved = NONE;
   private waiting: (() => void)[] = [];
 
-  constructor(
+  private constructor(
     private readonly budget: EvaluationBudget,
     private readonly prices: SamplingPrices | null,
-  ) {}
+    /** Of the cell, for all attempts. */
+    private readonly journal: Journal<SpentRow>,
+  ) {
+    const rows = journal.rows();
+    this.spent = rows.reduce(plus, NONE);
+    this.answerCount = rows.length;
+  }
+
+  static async open(
+    { folder, epoch }: { readonly folder: string; readonly epoch: number },
+    budget: EvaluationBudget,
+    prices: SamplingPrices | null,
+  ): Promise<EvaluationAllowance> {
+    const path = join(folder, 'journal', 'spent.jsonl');
+    const journal = await openJournal<SpentRow>({ path, epoch, keyOf: ({ answer }) => answer });
+    return new EvaluationAllowance(budget, prices, journal);
+  }
+
+  close(): Promise<void> {
+    return this.journal.close();
+  }
 
   get signal(): AbortSignal {
     return this.ending.signal;
@@ -50,7 +80,9 @@ export class EvaluationAllowance {
     try {
       const result = await sampler.sample(request, options);
       const sampled = result.sequences.reduce((sum, { tokens }) => sum + tokens.length, 0);
-      this.spent = plus(this.spent, { prompt: most.prompt, sampled });
+      const amount = { prompt: most.prompt, sampled };
+      this.spent = plus(this.spent, amount);
+      await this.journal.appendWhenRoom({ answer: ++this.answerCount, ...amount }, options);
       return result;
     } finally {
       this.reserved = plus(this.reserved, { prompt: -most.prompt, sampled: -most.sampled });

@@ -24,6 +24,16 @@ for _ in range(256):
 print("unstopped", len(blocks))
 `;
 
+/** Three hundred megabytes in files that are memory. */
+export const MEMORY_FILES = `
+import os, time
+held = [os.memfd_create("m") for _ in range(6)]
+for file in held:
+    for _ in range(50):
+        os.write(file, b"x" * (1024 * 1024))
+time.sleep(10)
+`;
+
 /** 400 megabytes in forty files, removed at the end. */
 export const DISK = `
 import os

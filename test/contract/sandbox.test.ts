@@ -6,6 +6,7 @@ import { findTools } from '../../src/sandboxes/bubblewrap/find-tools';
 import { PyodideKind } from '../../src/sandboxes/pyodide/pyodide-kind';
 import { Leases } from '../../src/sandboxes/leases/leases';
 import type { ExecOptions, Sandbox, SandboxKind } from '../../src/sandboxes/sandbox';
+import { MEMORY_FILES } from './sandbox-programs';
 import { describeSandbox } from './sandbox-suite';
 
 jest.setTimeout(180_000);
@@ -101,15 +102,6 @@ for _ in range(6):
     for at in range(0, len(memory), 4096):
         memory[at] = 1
     held.append(memory)
-time.sleep(10)
-`;
-
-const MEMORY_FILES = `
-import os, time
-held = [os.memfd_create("m") for _ in range(6)]
-for file in held:
-    for _ in range(50):
-        os.write(file, b"x" * (1024 * 1024))
 time.sleep(10)
 `;
 

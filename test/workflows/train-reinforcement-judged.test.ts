@@ -20,6 +20,7 @@ let path: string;
 function say(model: string, prompt: string): string | null {
   const number = Array.from(prompt).reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 9973, 7);
   if (model === 'picky' && number % 4 === 0) return null;
+  if (model === 'choosy') return ['[[A]]', '[[B]]', '[[C]]'][number % 3] ?? null;
   return `Rating: [[${1 + (number % 10)}]]`;
 }
 
@@ -189,6 +190,51 @@ test(
     expect(waitingFor?.what).toContain(`127.0.0.1:${port}`);
     expect(report).toMatchObject({ status: 'completed', step: 1 });
     expect(back.repeatedTo('leaving')).toBe(0);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a judge that takes the key no more is waited for, and no completion is drawn again',
+  async () => {
+    const before = await runs.tokensSampled();
+    endpoint.held.add('revoked');
+
+    const handle = await runs.start('revoked', config('revoked', { steps: 1, evalEvery: 0 }));
+    await until(() => (endpoint.countOf('revoked') > 0 ? true : null));
+    endpoint.locked.add('revoked');
+    endpoint.letGo('revoked');
+    const { waitingFor } = await untilStatus(handle, ({ status }) => status === 'waiting');
+    endpoint.locked.delete('revoked');
+    const report = await reportOf(handle);
+
+    expect(waitingFor?.what).toMatch(/^A judge refuses to answer: .*this key was revoked/);
+    expect(report).toMatchObject({ status: 'completed', step: 1 });
+    expect((await runs.tokensSampled()) - before).toBe(runs.tokensJournalled('revoked'));
+  },
+  LIMIT_MS,
+);
+
+test(
+  'answers earn how often a judge prefers them to the targets, shown in both orders',
+  async () => {
+    const judge = { model: 'choosy', endpoint: endpoint.url };
+    const environment = { type: 'comparison', dataset: { path }, judge, testSize: 8 };
+
+    await runs.train('compared', runs.config({ steps: 2, evalEvery: 2, environment }));
+
+    const [metrics, scores] = await Promise.all([
+      stack.store.readMetrics('compared'),
+      stack.store.readScores('compared'),
+    ]);
+    for (const row of metrics) {
+      // What has no end costs 0.1 (`formatPenalty`).
+      const penalty = 0.1 * (1 - (row['env/all/format'] ?? NaN));
+      expect(row['env/all/reward/total']).toBeCloseTo((row['env/all/win_rate'] ?? NaN) - penalty, 9);
+    }
+    expect(scores.filter(({ key }) => key === 'test/env/all/win_rate').map(({ n }) => n)).toEqual([8, 8]);
+    const orders = new Set(judgementsOf('compared').map(({ stage }) => stage));
+    expect(orders.size).toBe(2);
   },
   LIMIT_MS,
 );

@@ -153,7 +153,7 @@ interface GradeIntoInput {
 }
 
 async function gradeInto({ grader, input, file, output }: GradeIntoInput): Promise<GradingSummary> {
-  const totals = new GradingTotals();
+  const totals = new GradingTotals(grader);
   const chunks = readInput(input);
   const handle = await open(file, 'w');
   let waiting = '';
@@ -177,7 +177,7 @@ async function gradeInto({ grader, input, file, output }: GradeIntoInput): Promi
     output.status(null);
     await handle.close();
   }
-  return totals.summary(grader);
+  return totals.summary();
 }
 
 async function* readInput(file: string): AsyncGenerator<Buffer> {

@@ -54,6 +54,7 @@ export function printEnd(report: RunReport, scores: readonly ScoreRow[], output:
   const replayed = rewinds > 0 ? ` Rewinds: ${rewinds}, steps trained again: ${stepsReplayed}.` : '';
   const text = `${asSentence(`Run ${run} ${status} at step ${step} of ${totalSteps}${because}`)}${replayed}`;
   output.line(status === 'completed' ? output.colors.green(text) : output.colors.yellow(text));
+  for (const remark of report.remarks ?? []) output.note(escapeControls(remark));
 }
 
 /** Stopping early on request is a run that did what it was told. */

@@ -1,4 +1,4 @@
-export interface MeasuredMean {
+interface MeasuredMean {
   readonly value: number;
   readonly stderr: number;
   readonly n: number;
@@ -6,7 +6,7 @@ export interface MeasuredMean {
   readonly clusters?: number | undefined;
 }
 
-export interface Share {
+interface Share {
   readonly successes: number;
   readonly trials: number;
 }

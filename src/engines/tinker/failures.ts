@@ -17,6 +17,8 @@ const UNKNOWN_MODEL = /(unknown|unsupported|invalid) (base )?model|base model .*
 const NAMES_SESSION = /^(model|session|sampling session|future|request)\b/i;
 const NO_CHECKPOINT =
   /(checkpoint|weights|path)\b.*(not found|missing|does not exist|no such)|(no such|unknown) checkpoint/i;
+/** A request that is itself at fault may lack a field `weights` or a `path`. */
+const NAMES_CHECKPOINT = /checkpoint|tinker:\/\//i;
 
 /** The words of the usual web frameworks. */
 const NO_ROUTE = /^(not found(:.*)?|status 404|route .* not found)$/i;
@@ -34,8 +36,8 @@ export function requestFailed(
   detail: string,
   category: NonNullable<DomainErrorOptions['category']>,
 ): DomainError {
-  if (LOST.test(detail) || NO_CHECKPOINT.test(detail))
-    return missing({ ...subject, missing: 'session-lost' }, detail);
+  const isCheckpoint = NO_CHECKPOINT.test(detail) && (category !== 'user' || NAMES_CHECKPOINT.test(detail));
+  if (LOST.test(detail) || isCheckpoint) return missing({ ...subject, missing: 'session-lost' }, detail);
   if (UNKNOWN_MODEL.test(detail)) {
     return new DomainError('unknown-model', `The training service refuses ${subject.what}: ${detail}`);
   }

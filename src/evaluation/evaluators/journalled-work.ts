@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { mapWithLimit } from '../../core/concurrency/map-with-limit';
 import type { Journal } from '../../stores/fenced-journal';
 import { openJournal } from '../../stores/fenced-journal';
+import { allOrAbort } from '../all-or-abort';
 import { Turns } from '../turns';
 import type { CellWork } from './evaluation-context';
 
@@ -28,36 +28,16 @@ export async function withJournal<Row extends KeyedRow, Result>(
   }
 }
 
-export interface LimitedWork {
-  readonly limit: number;
-  readonly signal: AbortSignal;
-}
-
-/**
- * Maps with a limit; when one call fails, the others are aborted and waited for before its error is thrown, so that
- * nothing writes to a journal that is closed.
- */
-export async function mapUntilFailure<Item, Result>(
+/** As `allOrAbort`, so that nothing writes to a journal that is closed; items are begun in turns with what else there is to do. */
+export function allInTurns<Item, Result>(
   items: readonly Item[],
-  { limit, signal }: LimitedWork,
+  options: { readonly limit: number; readonly signal: AbortSignal },
   run: (item: Item, signal: AbortSignal, index: number) => Promise<Result>,
 ): Promise<Result[]> {
-  const stop = new AbortController();
-  const both = AbortSignal.any([signal, stop.signal]);
-  const failures: unknown[] = [];
   const turns = new Turns();
-  const results = await mapWithLimit(items, limit, async (item, index) => {
+  return allOrAbort(items, options, async (item, signal, index) => {
     await turns.next();
-    if (both.aborted) return [];
-    try {
-      return [await run(item, both, index)];
-    } catch (error) {
-      failures.push(error);
-      stop.abort(error);
-      return [];
-    }
+    signal.throwIfAborted();
+    return run(item, signal, index);
   });
-  signal.throwIfAborted();
-  if (failures.length > 0) throw failures[0];
-  return results.flat();
 }

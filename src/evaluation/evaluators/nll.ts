@@ -14,7 +14,7 @@ import { digestOf } from '../digest';
 import type { CellWork, EvaluationDependencies, Supervision } from './evaluation-context';
 import { identityOf } from './evaluation-context';
 import type { KeyedRow } from './journalled-work';
-import { mapUntilFailure, withJournal } from './journalled-work';
+import { allInTurns, withJournal } from './journalled-work';
 
 type NllConfig = Extract<EvaluatorConfig, { type: 'nll' }>;
 
@@ -39,23 +39,19 @@ export async function evaluateNll(
   const chosen = choose(rows, config.maxExamples);
   const sums = await withJournal<LikelihoodRow, LikelihoodRow[]>(work, 'likelihoods', (journal) => {
     let done = 0;
-    return mapUntilFailure(
-      chosen,
-      { limit: config.concurrency, signal: work.signal },
-      async (row, signal) => {
-        const sequence = prepare(dependencies, row);
-        const key = digestOf([identityOf(work.model), sequence.tokens, [...sequence.weights]]);
-        const known = journal.get(key) ?? {
-          key,
-          example_id: row.id,
-          ...(await measure(dependencies, sequence, signal)),
-        };
-        await journal.appendWhenRoom(known, { signal });
-        work.onProgress({ done: ++done, total: chosen.length });
-        journal.verify();
-        return known;
-      },
-    );
+    return allInTurns(chosen, { limit: config.concurrency, signal: work.signal }, async (row, signal) => {
+      const sequence = prepare(dependencies, row);
+      const key = digestOf([identityOf(work.model), sequence.tokens, [...sequence.weights]]);
+      const known = journal.get(key) ?? {
+        key,
+        example_id: row.id,
+        ...(await measure(dependencies, sequence, signal)),
+      };
+      await journal.appendWhenRoom(known, { signal });
+      work.onProgress({ done: ++done, total: chosen.length });
+      journal.verify();
+      return known;
+    });
   });
   return [
     scoreOf(

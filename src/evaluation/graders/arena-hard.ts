@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors';
 import { textField } from './row-fields';
+import { ArenaGames } from './arena-hard-games';
 import type { Score } from './grader';
 import type { Row, RowGrader } from './row-grader';
 
@@ -53,12 +54,12 @@ export const arenaHardRows: RowGrader = {
   description:
     'question_id (or uid) and game (1: the evaluated model is B, 2: it is A); the response is the judge’s text. The score is the evaluated model’s',
   grade(judgement, row) {
-    textField(row, ['question_id', 'uid']);
-    return scoreOf(readArenaVerdict(judgement), gameOf(row));
+    const question_id = textField(row, ['question_id', 'uid']);
+    const game = gameOf(row);
+    return { ...scoreOf(readArenaVerdict(judgement), game), details: { question_id, game } };
   },
-  summarize({ points = 0, weight = 0, ...others }) {
-    return { ...others, ...(weight > 0 && { win_rate: points / weight }) };
-  },
+  summarize: ({ unparsed = 0 }) => ({ unparsed }),
+  startTotal: () => new ArenaGames(),
 };
 
 function scoreOf(verdict: Verdict | null, game: Game): Score {

@@ -41,6 +41,8 @@ export interface Grader {
 /** One completion among those that a benchmark is summed up from. */
 export interface TotalledUnit {
   readonly exampleId: string;
+  /** What several examples hang together by; null where this one stands alone. */
+  readonly cluster: string | null;
   /** 0 where there was an error, or the completion was cut off. */
   readonly value: number;
   readonly metrics: Readonly<Record<string, number>>;
@@ -50,7 +52,10 @@ export interface TotalledUnit {
 
 /** In place of what a result says else; metrics are added to the others. */
 export type GraderTotal = Partial<
-  Pick<StoredResult, 'score' | 'stderr' | 'ci' | 'score_completed' | 'num_completed' | 'metrics'>
+  Pick<
+    StoredResult,
+    'score' | 'stderr' | 'ci' | 'num_clusters' | 'score_completed' | 'num_completed' | 'metrics'
+  >
 >;
 
 /** One judge's verdict of one completion. */

@@ -1,5 +1,5 @@
 import type { GradedResponse, ResultLine } from './grade-responses';
-import type { RowGrader } from './row-grader';
+import type { RowGrader, RowTotal } from './row-grader';
 
 export interface GradingSummary {
   readonly grader: string;
@@ -28,14 +28,19 @@ export class GradingTotals {
   private limitCount = 0;
   private unansweredCount = 0;
   private readonly sums = new Map<string, number>();
+  private readonly total: RowTotal | undefined;
+
+  constructor(private readonly grader: RowGrader) {
+    this.total = grader.startTotal?.();
+  }
 
   add(line: ResultLine): void {
     if (line.score === null) this.errorCount++;
     else this.addScore(line);
   }
 
-  summary(grader: RowGrader): GradingSummary {
-    const { count } = this;
+  summary(): GradingSummary {
+    const { count, grader } = this;
     const means = [...this.sums].map(([name, sum]): [string, number] => [name, sum / Math.max(1, count)]);
     const metrics = Object.fromEntries(means);
     return {
@@ -47,12 +52,13 @@ export class GradingTotals {
       score: count === 0 ? null : this.mean,
       standardError: count < 2 ? null : Math.sqrt(this.squares / (count - 1) / count),
       unansweredCount: this.unansweredCount,
-      metrics: grader.summarize?.(metrics) ?? metrics,
+      metrics: { ...(grader.summarize?.(metrics) ?? metrics), ...this.total?.metrics() },
     };
   }
 
   private addScore({ score, answer, metrics, details }: GradedResponse): void {
     this.count++;
+    this.total?.add({ metrics, details });
     const before = score - this.mean;
     this.mean += before / this.count;
     this.squares += before * (score - this.mean);

@@ -3,6 +3,12 @@ import type { Score } from './grader';
 /** A row of a benchmark as its publisher names the fields. */
 export type Row = Readonly<Record<string, unknown>>;
 
+/** What stored responses come to that belong together in other ways than all alike. */
+export interface RowTotal {
+  add(score: Pick<Score, 'metrics' | 'details'>): void;
+  metrics(): Readonly<Record<string, number>>;
+}
+
 /**
  * Judges a completion against a row in its publisher's field names. A completion that cannot be read scores 0 with
  * `answer: null`; a row that lacks what the grader needs is refused with a DomainError.
@@ -26,4 +32,6 @@ export interface RowGrader {
   grade(completion: string, row: Row): Score | Promise<Score>;
   /** Metrics of many responses from the mean of each metric; the means themselves where absent. */
   summarize?(means: Readonly<Record<string, number>>): Readonly<Record<string, number>>;
+  /** For metrics of stored responses beside these, which no mean of lines gives. */
+  startTotal?(): RowTotal;
 }

@@ -1,9 +1,9 @@
+import type { MaybeClustered } from '../../core/statistics/clustered-mean';
 import { meanOf } from '../../core/statistics/mean';
-import { meanInterval } from '../../core/statistics/mean-interval';
 import type { Interval } from '../../core/statistics/wilson-interval';
-import { wilsonInterval } from '../../core/statistics/wilson-interval';
 import { DomainError } from '../../core/errors';
 import type { GraderTotal, TotalledUnit } from '../graders/grader';
+import { spreadOf } from '../runner/score-spread';
 
 /** The metric of a unit of which no judge gave a verdict that can be read: 1. */
 export const UNPARSED = 'unparsed';
@@ -19,17 +19,16 @@ export function isUnparsed({ metrics }: Pick<TotalledUnit, 'metrics'>): boolean 
 export function totalOfParsed(units: readonly TotalledUnit[]): GraderTotal {
   const parsed = units.filter((unit) => !isUnparsed(unit));
   refuseNone(units, parsed);
-  const means = exampleMeans(parsed);
-  const score = meanOf(means);
+  const examples = examplesOf(parsed);
   const completed = parsed.filter(({ isComplete }) => isComplete);
-  const isProportion = means.length === parsed.length && means.every((mean) => mean === 0 || mean === 1);
+  const spread = spreadOf(examples, {
+    isBinary: parsed.every(isRightOrWrong),
+    isAskedOnce: examples.length === parsed.length,
+  });
   return {
-    score: score?.mean ?? 0,
-    stderr: score?.standardError ?? null,
-    ci: isProportion
-      ? wilsonInterval(means.filter((mean) => mean === 1).length, means.length)
-      : clipped(score, { exampleCount: means.length, isBinary: parsed.every(isRightOrWrong) }),
-    score_completed: meanOf(exampleMeans(completed))?.mean ?? null,
+    ...spread,
+    ci: spread.ci && clipped(spread.ci),
+    score_completed: meanOf(examplesOf(completed).map(({ value }) => value))?.mean ?? null,
     num_completed: completed.length,
     metrics: { num_unparsed: units.length - parsed.length },
   };
@@ -45,23 +44,19 @@ export function refuseNone(units: readonly TotalledUnit[], parsed: readonly Tota
 }
 
 /** Samples of one example are not independent of one another. */
-function exampleMeans(units: readonly TotalledUnit[]): number[] {
-  const examples = new Map<string, number[]>();
-  for (const { exampleId, value } of units)
-    examples.set(exampleId, [...(examples.get(exampleId) ?? []), value]);
-  return [...examples.values()].map((values) => meanOf(values)?.mean ?? 0);
+function examplesOf(units: readonly TotalledUnit[]): MaybeClustered[] {
+  const examples = new Map<string, TotalledUnit[]>();
+  for (const unit of units) examples.set(unit.exampleId, [...(examples.get(unit.exampleId) ?? []), unit]);
+  return [...examples.values()].map((samples) => ({
+    value: meanOf(samples.map(({ value }) => value))?.mean ?? 0,
+    cluster: samples[0]?.cluster ?? null,
+  }));
 }
 
 function isRightOrWrong({ value }: TotalledUnit): boolean {
   return value === 0 || value === 1;
 }
 
-function clipped(
-  score: ReturnType<typeof meanOf>,
-  { exampleCount, isBinary }: { readonly exampleCount: number; readonly isBinary: boolean },
-): Interval | null {
-  if (score?.standardError == null) return null;
-  const { mean, standardError } = score;
-  const [low, high] = meanInterval({ mean, standardError, clusterCount: exampleCount, isBinary });
+function clipped([low, high]: Interval): Interval {
   return [Math.max(0, low), Math.min(1, high)];
 }

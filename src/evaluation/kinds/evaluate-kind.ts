@@ -4,7 +4,7 @@ import type { Sampler } from '../../core/sampling';
 import type { Journal } from '../../stores/fenced-journal';
 import { digestOf, seedOf } from '../digest';
 import { namingRow } from '../benchmarks/example-of-row';
-import { mapUntilFailure } from '../evaluators/journalled-work';
+import { allInTurns } from '../evaluators/journalled-work';
 import type { Row } from '../graders/row-grader';
 import { askProbe } from './ask-probe';
 import type { JudgedSample, Kind, KindSite, PreparedExample, Probe, ScoredSequence } from './kind';
@@ -110,7 +110,7 @@ async function askAll(
   { signal, journal, identity = '', concurrency = 64 }: KindOptions,
 ): Promise<ScoredSequence[][]> {
   const probes = examples.flatMap((example) => example.probes);
-  const answers = await mapUntilFailure(probes, { limit: concurrency, signal }, async (probe, stop) => {
+  const answers = await allInTurns(probes, { limit: concurrency, signal }, async (probe, stop) => {
     const key = digestOf([identity, probe]);
     const known = journal?.get(key);
     if (known && 'tokens' in known) return known;

@@ -54,8 +54,14 @@ export class ScoreTotals {
     const isComplete = error === null && !isTruncated;
     if (isComplete) this.completed.push(reward);
     if (this.keepsUnits) {
-      const { id } = unit.unit.example;
-      this.kept.push({ exampleId: id, value: reward, metrics: unit.grade.metrics ?? {}, isComplete });
+      const { id, cluster } = unit.unit.example;
+      this.kept.push({
+        exampleId: id,
+        cluster: this.clusterName(cluster),
+        value: reward,
+        metrics: unit.grade.metrics ?? {},
+        isComplete,
+      });
     }
     this.addToExample(reward, unit.unit.example.cluster);
     this.addNumbers(unit);

@@ -13,8 +13,8 @@ export const LEASE_LABEL = 'everstep.lease';
 export const PLACE_LABEL = 'everstep.place';
 
 const NOBODY = 65534;
-/** The container's own processes, and what starts a program. */
-const OWN_PROCESSES = 4;
+/** The container's first process, and the one that it waits for. */
+const OWN_PROCESSES = 2;
 
 /** The first process waits for the others' ends, so that nothing dead counts against the limit. */
 const FIRST_PROCESS = ['sh', '-c', 'while :; do sleep 3600 & wait; done'];

@@ -44,10 +44,14 @@ const CANNOT_START = 126;
 const WRITE = 'mkdir -p "$(dirname "./$1")" && rm -f "./$1" && cat > "./$1"';
 const READ = 'test -f "./$1" && test ! -L "./$1" && base64 -w 0 "./$1"';
 
+/** Counted by the kernel, in the second or first version of control groups. */
+const MEMORY_EVENTS = 'cd /sys/fs/cgroup && cat memory.events memory/memory.oom_control 2>/dev/null';
+
 /** One container, for one program after another. */
 export class DockerSandbox implements Sandbox {
   readonly kind = 'docker';
   private isOver = false;
+  private outOfMemoryCount = 0;
   /** What the container's processes may take together at present. */
   private held = togetherLimits(DEFAULT_LIMITS);
 
@@ -173,6 +177,16 @@ export class DockerSandbox implements Sandbox {
     return { stdout, stderr, exitCode: limit === null ? ExitCode : null, limit };
   }
 
+  /** Whether the kernel has ended a process for memory since it was last asked: engines may tell it of a container's first process alone. */
+  private async ranOutOfMemory(): Promise<boolean> {
+    const asking = { ...FILE_COMMAND, argv: ['sh', '-c', MEMORY_EVENTS], stdin: '' };
+    const { stdout } = await this.run(asking);
+    const count = Number(/^oom_kill (\d+)$/m.exec(stdout.text)?.[1] ?? 0);
+    if (count <= this.outOfMemoryCount) return false;
+    this.outOfMemoryCount = count;
+    return true;
+  }
+
   private async resultOf({ stdout, stderr, exitCode, limit }: Outcome): Promise<Omit<ExecResult, 'seconds'>> {
     const output = {
       stdout: stdout.text,
@@ -185,7 +199,8 @@ export class DockerSandbox implements Sandbox {
     if (!State.Running) throw sandboxLost('docker', 'its container ended');
     if (exitCode === null) throw sandboxLost('docker', 'the engine does not say how the program ended');
     if (exitCode === CPU_SIGNAL_EXIT) return { ...output, exitCode: null, limit: 'cpu' };
-    if (exitCode === KILLED_EXIT && State.OOMKilled) return { ...output, exitCode: null, limit: 'memory' };
+    if (exitCode === KILLED_EXIT && (State.OOMKilled || (await this.ranOutOfMemory())))
+      return { ...output, exitCode: null, limit: 'memory' };
     return { ...output, exitCode, limit: toldLimit(exitCode, output.stderr) };
   }
 }

@@ -59,6 +59,7 @@ export const ScoreRow = z
     value: z.number().nullable(),
     stderr: z.number().nullable(),
     n: z.number(),
+    clusters: z.int().optional().describe('Independent parts of n, where several hang together'),
     higherIsBetter: z.boolean().nullable(),
     ci: z.array(z.number()).length(2).optional().describe('95 % interval, where the evaluator told one'),
     at: time,

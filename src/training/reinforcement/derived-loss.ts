@@ -23,7 +23,10 @@ export function derivedLossOf(
 ): DerivedLoss {
   return (logprobs) => {
     const found = datums.map(({ logprobs: sampledLogprobs, advantages, mask }, index) =>
-      checked(lossOf({ logprobs: logprobs[index] ?? [], sampledLogprobs, advantages, mask }, settings), mask),
+      requireFinite(
+        lossOf({ logprobs: logprobs[index] ?? [], sampledLogprobs, advantages, mask }, settings),
+        mask,
+      ),
     );
     return {
       loss: found.reduce((sum, { loss }) => sum + loss, 0),
@@ -35,14 +38,19 @@ export function derivedLossOf(
   };
 }
 
-function checked(found: ReturnType<SequenceLoss>, { length }: Float32Array): ReturnType<SequenceLoss> {
-  const { loss, slopes } = found;
+function requireFinite(
+  found: ReturnType<SequenceLoss>,
+  { length }: ArrayLike<number>,
+): ReturnType<SequenceLoss> {
+  const problem = problemOf(found, length);
+  if (problem === null) return found;
+  throw new DomainError('bad-plugin', `The loss is no loss: ${problem}.`);
+}
+
+function problemOf({ loss, slopes }: ReturnType<SequenceLoss>, length: number): string | null {
   const isWhole = slopes.length === length && Array.from(slopes).every(Number.isFinite);
-  if (isWhole && Number.isFinite(loss)) return found;
-  throw new DomainError(
-    'bad-plugin',
-    `The loss gave ${slopes.length} slopes for ${length} tokens, loss ${loss}. Return a finite loss and a finite slope for each token.`,
-  );
+  if (isWhole && Number.isFinite(loss)) return null;
+  return `it gave ${slopes.length} slopes for ${length} tokens and the loss ${loss}, and has to give a finite loss and a finite slope for each token`;
 }
 
 interface PluginLosses {
@@ -59,7 +67,7 @@ export function pluginLossOf(
   const found = losses?.get(lossFunction.plugin);
   if (isLoss(found)) {
     const part = { subject: `loss "${lossFunction.plugin}"`, file };
-    return (inputs, settings) => callPlugin(part, () => requireAnswer(found(inputs, settings)));
+    return (inputs, settings) => callPlugin(part, () => answerOf(found, inputs, settings));
   }
   const known = [...(losses?.keys() ?? [])].join(', ') || 'none';
   throw new DomainError(
@@ -68,11 +76,18 @@ export function pluginLossOf(
   );
 }
 
-function requireAnswer(answer: ReturnType<SequenceLoss>): ReturnType<SequenceLoss> {
+function answerOf(
+  loss: SequenceLoss,
+  inputs: Required<PolicyLossInputs>,
+  settings: PolicyLossSettings,
+): ReturnType<SequenceLoss> {
+  const answer = loss(inputs, settings);
   const given: unknown = answer;
   const slopes: unknown = typeof given === 'object' && given !== null ? Reflect.get(given, 'slopes') : null;
-  if (Array.isArray(slopes) || ArrayBuffer.isView(slopes)) return answer;
-  throw new Error('it has to return { loss, slopes } at once, with a list of slopes');
+  const isList = Array.isArray(slopes) || ArrayBuffer.isView(slopes);
+  const problem = isList ? problemOf(answer, inputs.mask.length) : null;
+  if (isList && problem === null) return answer;
+  throw new Error(problem ?? 'it has to return { loss, slopes } at once, with a list of slopes');
 }
 
 function isLoss(value: unknown): value is SequenceLoss {

@@ -6,8 +6,8 @@ import { samplerInTurns } from '../../evaluation/turns';
 import type { AwaitedPolicy } from '../policy-note';
 import { awaitPolicyNote } from '../policy-note';
 import type { StoreNews } from '../store-news';
-import type { LinkedAbort } from '../rollouts/linked-abort';
-import { linkedAbort } from '../rollouts/linked-abort';
+import type { LinkedAbort } from '../../evaluation/linked-abort';
+import { linkedAbort } from '../../evaluation/linked-abort';
 
 /** The weights to sample from, or those that are waited for. */
 interface PolicyChoice {

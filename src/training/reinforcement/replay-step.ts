@@ -74,16 +74,14 @@ export async function readStep(
   const found: JournalledGroup<SampledGroup>[] = [];
   for (let group = 0; group < groupsPerBatch; group++) {
     const journalled = await journal.read(step, group);
-    if (journalled === null) {
-      const steps = stepsText(await sampledSteps(source));
-      throw new DomainError(
-        'bad-dataset',
-        `Run "${source.record.run}" has ${found.length} of ${groupsPerBatch} groups of step ${step}. Give a step that was sampled: ${steps}.`,
-      );
-    }
-    found.push(journalled);
+    if (journalled !== null) found.push(journalled);
   }
-  return found;
+  if (found.length === groupsPerBatch) return found;
+  const steps = stepsText(await sampledSteps(source));
+  throw new DomainError(
+    'bad-dataset',
+    `Run "${source.record.run}" has ${found.length} of ${groupsPerBatch} groups of step ${step}. Give a step that was sampled: ${steps}.`,
+  );
 }
 
 /** Steps whose groups are all journalled, the earliest first. */

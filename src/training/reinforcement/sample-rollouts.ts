@@ -7,7 +7,7 @@ import type { PolicySnapshot } from '../../core/training-plan';
 import { findRenderer } from '../../renderers/find-renderer';
 import type { RunStore } from '../../stores/run-store';
 import type { EngineAccess, EngineConnection } from '../engine-access';
-import { allOrAbort } from '../rollouts/all-or-abort';
+import { allOrAbort } from '../../evaluation/all-or-abort';
 import type { RolloutSite } from '../rollouts/rollout-site';
 import { JudgedGroups } from '../rollouts/judged-groups';
 import type { GroupPlace } from '../rollouts/rollout-rows';

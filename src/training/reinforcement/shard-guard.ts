@@ -11,7 +11,7 @@ interface ShardMark {
   readonly alone: { readonly group: number; readonly deaths: number } | null;
 }
 
-export interface GuardedShard {
+interface GuardedShard {
   /** Of the run. */
   readonly folder: string;
   readonly step: number;
@@ -24,7 +24,7 @@ export interface GuardedShard {
 
 /** Then groups are played one by one, so that it shows which one it is. */
 const DEATHS_TOGETHER = 2;
-const DEATHS_ALONE = 3;
+const DEATHS_ALONE = 5;
 
 /**
  * Finds the group whose environment takes the worker's process down with it, as an uncaught error in a timer or too much

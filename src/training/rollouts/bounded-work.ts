@@ -1,5 +1,5 @@
 import { untilAborted } from '../../core/concurrency/until-aborted';
-import { linkedAbort } from './linked-abort';
+import { linkedAbort } from '../../evaluation/linked-abort';
 
 export interface WorkBound {
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
 import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import type { EnvironmentDataset, EnvironmentGroup } from '../environments/environment-dataset';
-import { allOrAbort } from './all-or-abort';
+import { allOrAbort } from '../../evaluation/all-or-abort';
 import type { JudgedPlay } from './judged-play';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import type { SampledGroup } from './sample-group';

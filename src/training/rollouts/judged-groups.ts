@@ -1,5 +1,6 @@
 import type { JudgeSource } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
+import { asSentence } from '../../core/sentences';
 import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
 import type { Grader, Score } from '../../evaluation/graders/grader';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
@@ -70,7 +71,22 @@ async function graded(grade: Grade, ...asked: Parameters<Grader['grade']>): Prom
   try {
     return await grade(...asked);
   } catch (error) {
-    if (error instanceof DomainError && isOfWholeCell(error)) throw new EnvironmentAway(error);
+    if (error instanceof DomainError && isOfWholeCell(error)) throw new EnvironmentAway(asJudges(error));
     throw new RolloutFailure('judge_error', error);
   }
+}
+
+/** What a run can only wait for: somebody pays, or gives the workers another key, and every completion is kept meanwhile. */
+const REFUSALS = ['unauthorized', 'payment-required'];
+
+/** What it says of the judge must not be taken for the training service's own words. */
+function asJudges(error: DomainError): DomainError {
+  const { code, message, category } = error;
+  const cause = { cause: error, ...(category && { category }) };
+  if (REFUSALS.includes(code)) {
+    const told = `A judge refuses to answer: ${asSentence(message)} The run goes on when it answers.`;
+    return new DomainError('unreachable', told, { ...cause, retryable: true });
+  }
+  if (code !== 'checkpoint-missing') return error;
+  return new DomainError('bad-config', `The weights of a judge are gone: ${asSentence(message)}`, cause);
 }

@@ -10,7 +10,7 @@ import type {
   RolloutGrade,
   TrainingEnvironment,
 } from '../environments/environment-dataset';
-import { allOrAbort } from './all-or-abort';
+import { allOrAbort } from '../../evaluation/all-or-abort';
 import { boundedWork } from './bounded-work';
 import { checkedGrades } from './environment-answers';
 import { computeLogprobs } from './compute-logprobs';

@@ -40,6 +40,15 @@ test('an evaluation under way is told with what it has so far, marked partial', 
   expect(lines.join()).toMatch(/step 8, sums 0\.75.*partial: 4 examples so far/);
 });
 
+test('verdicts that cannot be read are done and in no score, as in the result', async () => {
+  const unread = { key: 'f', value: 0, answer: null, metrics: { unparsed: 1 } };
+  const some = await withPartialScore(cellWith('some', 'running', [...JUDGED, unread]), folder);
+  const none = await withPartialScore(cellWith('none', 'running', [unread]), folder);
+
+  expect(some.partial).toMatchObject({ done: 5, value: 0.75 });
+  expect(none.partial).toMatchObject({ done: 1, value: null, interval: null });
+});
+
 test.each(['done', 'failed'] as const)('a cell that is %s has no partial score', async (status) => {
   const cell = await withPartialScore(cellWith(`cell-${status}`, status, JUDGED), folder);
 

@@ -89,6 +89,17 @@ test('keeps no file whose bytes are not those of the commit', async () => {
   expect(kept).toEqual([]);
 });
 
+test('a hub whose commit is no commit names no folder with it', async () => {
+  const spec = await serve({ commit: '../../outside' });
+
+  await expect(loadDataset({ ...spec, config: 'main', split: 'train' })).rejects.toMatchObject({
+    code: 'unreachable',
+    message: expect.stringContaining('HF_ENDPOINT') as string,
+  });
+
+  expect(await readdir(cacheFolder)).toEqual([]);
+});
+
 test('a gated dataset names HF_TOKEN, and the token opens it', async () => {
   const spec = await serve({ token: 'hf_secret' });
   const wanted = { ...spec, config: 'main', split: 'train' };

@@ -18,6 +18,8 @@ export interface HubServerOptions {
   readonly token?: string;
   /** Bytes sent instead of the listed file. */
   readonly damaged?: string;
+  /** What it calls the commit of a revision. */
+  readonly commit?: string;
   /** Files begin to come, and no more of them does. */
   readonly stalls?: boolean;
 }
@@ -66,7 +68,7 @@ function answer(options: HubServerOptions, path: string, authorization?: string,
   if (path.startsWith(`${api}/revision/`)) {
     const isKnown = ['HEAD', 'main', 'v1', COMMIT].includes(path.split('/').at(-1) ?? '');
     return isKnown
-      ? json(200, { _id: '1', id: 'org/name', sha: COMMIT })
+      ? json(200, { _id: '1', id: 'org/name', sha: options.commit ?? COMMIT })
       : json(404, { error: 'Revision not found' });
   }
   if (path.startsWith(`${api}/tree/${COMMIT}`)) return json(200, Object.entries(options.files).map(listed));

@@ -1,4 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EvaluationBudget } from '../../../src/core/schedules/evaluation-schedule';
 import type { Sampler } from '../../../src/core/sampling';
+import type { SamplingPrices } from '../../../src/training/evaluation-budget';
 import { EvaluationAllowance } from '../../../src/training/evaluation-budget';
 
 /** Draws two tokens for each request, one request at a time when it is told to. */
@@ -21,6 +26,27 @@ class SlowSampler implements Sampler {
   }
 }
 
+let folder: string;
+const opened: EvaluationAllowance[] = [];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-budget-'));
+});
+
+afterEach(async () => {
+  for (const allowance of opened.splice(0)) await allowance.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function open(
+  budget: EvaluationBudget,
+  { prices = null, epoch = 1 }: { prices?: SamplingPrices | null; epoch?: number } = {},
+): Promise<EvaluationAllowance> {
+  const allowance = await EvaluationAllowance.open({ folder, epoch }, budget, prices);
+  opened.push(allowance);
+  return allowance;
+}
+
 const request = (maxTokens: number) => ({
   prompt: [1, 2, 3],
   numSamples: 1,
@@ -29,7 +55,7 @@ const request = (maxTokens: number) => ({
 
 test('what may be needed is reserved, and what was not is given back', async () => {
   const inner = new SlowSampler();
-  const allowance = new EvaluationAllowance({ tokens: 30 }, null);
+  const allowance = await open({ tokens: 30 });
   const sampler = allowance.limit(inner);
 
   // 3 + 20 tokens at most, in truth 5: two do not fit side by side, and do one after the other.
@@ -47,7 +73,7 @@ test('what may be needed is reserved, and what was not is given back', async () 
 
 test('a request that never fits ends the evaluator with the reason', async () => {
   const inner = new SlowSampler();
-  const allowance = new EvaluationAllowance({ tokens: 30 }, null);
+  const allowance = await open({ tokens: 30 });
   const sampler = allowance.limit(inner);
   const first = sampler.sample(request(20));
   await new Promise((resolve) => setImmediate(resolve));
@@ -63,7 +89,7 @@ test('a request that never fits ends the evaluator with the reason', async () =>
 test('dollars are counted at the prices of prompts and of what is drawn', async () => {
   const prices = { prefill: 1e6, sampling: 2e6 };
   const inner = new SlowSampler();
-  const sampler = new EvaluationAllowance({ dollars: 8 }, prices).limit(inner);
+  const sampler = (await open({ dollars: 8 }, { prices })).limit(inner);
   const first = sampler.sample(request(2));
   await new Promise((resolve) => setImmediate(resolve));
   await inner.release();
@@ -71,4 +97,17 @@ test('dollars are counted at the prices of prompts and of what is drawn', async 
 
   // 3·1 + 2·2 = 7 dollars are spent; any other prompt costs 3.
   await expect(sampler.sample(request(1))).rejects.toThrow(/would not fit its budget: \$\S+ of \$8 used/);
+});
+
+test('what an attempt spent that died is spent for the next one too', async () => {
+  const inner = new SlowSampler();
+  const first = (await open({ tokens: 12 })).limit(inner).sample(request(2));
+  await new Promise((resolve) => setImmediate(resolve));
+  await inner.release();
+  await first;
+
+  const next = await open({ tokens: 12 }, { epoch: 2 });
+
+  // 5 of 12 are spent: 3 + 5 do not fit any more.
+  await expect(next.limit(inner).sample(request(5))).rejects.toThrow(/5 of 12 tokens used/);
 });

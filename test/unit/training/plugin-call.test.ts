@@ -47,6 +47,19 @@ test.each([
   });
 });
 
+test.each([
+  ['a loss that is no number', { loss: NaN, slopes: [0] }],
+  ['an infinite slope', { loss: 0, slopes: [Infinity] }],
+  ['too many slopes', { loss: 0, slopes: [0, 0] }],
+])('a loss that returns %s is named with its file', (_, answer) => {
+  expect(failure(() => lossOf(() => answer)?.(inputs, {}))).toMatchObject({
+    code: 'bad-plugin',
+    message: expect.stringMatching(
+      /^plug-in loss "mine" of \/a\/everstep\.config\.ts failed: it gave \d slopes for 1 tokens/,
+    ) as unknown,
+  });
+});
+
 test('a loss that answers is used as it is', () => {
   expect(lossOf(() => ({ loss: 2, slopes: new Float32Array([3]) }))?.(inputs, {})).toEqual({
     loss: 2,

@@ -16,6 +16,8 @@ export class JudgeEndpoint {
   readonly held = new Set<string>();
   /** Models that refuse for the moment. */
   readonly broken = new Set<string>();
+  /** Models that take no key for the moment. */
+  readonly locked = new Set<string>();
   readonly asked: { readonly model: string; readonly prompt: string; readonly key: string | undefined }[] =
     [];
   private readonly waiting: { readonly model: string; readonly answer: () => void }[] = [];
@@ -77,6 +79,10 @@ export class JudgeEndpoint {
     const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as AskedBody;
     const prompt = messages.at(-1)?.content ?? '';
     this.asked.push({ model, prompt, key: request.headers.authorization });
+    if (this.locked.has(model)) {
+      reply(response, 401, { error: { message: 'this key was revoked' } });
+      return;
+    }
     const content = this.say(model, prompt);
     if (this.broken.has(model) || content === null) {
       reply(response, 400, { error: { message: 'cannot judge this' } });

@@ -28,6 +28,7 @@ interface StackParts {
 
 /** A real server, a real engine over the real wire, and the production worker, with a store of its own. */
 export class TestStack {
+  private static hasRuntime = false;
   private workers: RunningWorkers | null = null;
 
   private constructor(
@@ -56,7 +57,6 @@ export class TestStack {
     const address = process.env['EVERSTEP_TEST_TEMPORAL_ADDRESS'];
     if (address === undefined)
       throw new Error('No Temporal server: run through jest without EVERSTEP_TEST_NO_SERVER.');
-    installTemporalRuntime(logger);
     const folder = mkdtempSync(join(tmpdir(), 'everstep-workflows-'));
     const runtime = await createModelRuntime({ threads: 2 });
     const engine = await startLocalEngine({
@@ -82,6 +82,9 @@ export class TestStack {
     engine: { readonly apiKey?: string } = {},
     more: Partial<Pick<RunWorkersOptions, 'huggingFaceUrl' | 'concurrency' | 'judgeApiKey'>> = {},
   ): Promise<void> {
+    // The native runtime keeps the process alive until its last worker has ended; tests whose workers are processes of their own need none.
+    if (!TestStack.hasRuntime) installTemporalRuntime(logger);
+    TestStack.hasRuntime = true;
     this.workers = await runWorkers({
       connection: {
         address: this.address,

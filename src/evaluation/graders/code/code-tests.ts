@@ -22,7 +22,7 @@ const INPUT_FIELDS = ['public_test_cases', 'private_test_cases', 'input_output']
  */
 export const codeTests: RowGrader = {
   name: 'code_tests',
-  version: 'code_tests@1',
+  version: 'code_tests@2',
   description:
     'test_list, or test and entry_point, or input_output; the code block is run against every test in a sandbox',
   boundsItself: true,
@@ -35,7 +35,7 @@ export const codeTests: RowGrader = {
 export const bareCodeTests: RowGrader = {
   ...codeTests,
   name: 'bare_code_tests',
-  version: 'bare_code_tests@1',
+  version: 'bare_code_tests@2',
   grade: (completion, row) => gradeCode(extractCode(completion), completion, row),
 };
 

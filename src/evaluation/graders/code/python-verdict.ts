@@ -18,14 +18,18 @@ const TIMEOUT_MS = 60_000;
 
 /**
  * Runs the program as a module of its own and then says the word it was given, so that a program that ends itself early has not passed.
- * Its output goes to standard error. `exit` and `quit` are those of an interpreter with its module `site`.
+ * Its output goes to standard error, and the file that its tests stand in is gone before it starts. `exit` and `quit` are those of an interpreter with its module `site`.
  */
-const HARNESS = `import builtins, sys, types
+const HARNESS = `import builtins, os, sys, types
 builtins.exit = builtins.quit = sys.exit
 word = sys.stdin.readline().strip()
 out, sys.stdout = sys.stdout, sys.stderr
 with open("program.py", encoding="utf-8") as file:
     source = file.read()
+try:
+    os.remove("program.py")
+except OSError:
+    pass
 module = sys.modules["program"] = types.ModuleType("program")
 exec(compile(source, "program.py", "exec"), module.__dict__)
 out.write(word)

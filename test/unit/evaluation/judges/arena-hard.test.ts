@@ -6,6 +6,7 @@ import { loadExamples } from '../../../../src/evaluation/benchmarks/load-example
 import type { Example } from '../../../../src/evaluation/example';
 import { arenaHardRows, readArenaVerdict } from '../../../../src/evaluation/graders/arena-hard';
 import { totalOfBattles } from '../../../../src/evaluation/graders/arena-hard-total';
+import { GradingTotals } from '../../../../src/evaluation/graders/grading-summary';
 import type { TotalledUnit } from '../../../../src/evaluation/graders/grader';
 import { arenaHardMethod } from '../../../../src/evaluation/judges/methods/arena-hard';
 import { messageText } from '../../../../src/evaluation/runner/message-text';
@@ -46,6 +47,37 @@ test.each([
   ['', 1, 0, null],
 ])('a stored judgement %s of game %i is %d for the model', async (text, game, value, answer) => {
   expect(await arenaHardRows.grade(text, { question_id: 'abc', game })).toMatchObject({ value, answer });
+});
+
+test('stored judgements are added up by question, as the official script does', async () => {
+  const totals = new GradingTotals(arenaHardRows);
+  const judgements = [
+    ['a', 1, '[[B>>A]]'],
+    ['a', 2, '[[A=B]]'],
+    ['b', 1, '[[A>B]]'],
+    // Of the same question, so that its other game does not count either.
+    ['b', 2, 'I cannot decide.'],
+    ['c', 2, '[[B>A]]'],
+    ['c', 1, '[[A=B]]'],
+    ['d', 1, ''],
+    ['d', 2, ''],
+  ] as const;
+  for (const [question_id, game, text] of judgements) {
+    const {
+      value: score,
+      answer,
+      metrics = {},
+      details = {},
+    } = await arenaHardRows.grade(text, { question_id, game });
+    totals.add({ score, answer, metrics, details });
+  }
+
+  // Three battles won and a tie; one lost and a tie.
+  expect(totals.summary()).toMatchObject({
+    count: 8,
+    unansweredCount: 3,
+    metrics: { win_rate: (3 + 0.5 + 0 + 0.5) / 6, num_unparsed: 2, unparsed: 3 / 8 },
+  });
 });
 
 test.each([{ question_id: 'abc' }, { question_id: 'abc', game: 3 }, { game: 1 }])(
@@ -111,7 +143,7 @@ async function unitOf(exampleId: string, [first, second]: readonly [string, stri
   const { grader, close } = await openWith(findBenchmark('arena_hard').grader, access);
   const { value, metrics = {} } = await grader.grade('mine', QUESTION);
   await close();
-  return { exampleId, value, metrics, isComplete: true };
+  return { exampleId, cluster: null, value, metrics, isComplete: true };
 }
 
 describe('the score', () => {
@@ -143,7 +175,13 @@ describe('the score', () => {
 
   test('of answers that failed or were cut off loses both games', async () => {
     const won = await unitOf('a', ['[[B>A]]', '[[A>B]]']);
-    const failed: TotalledUnit = { exampleId: 'b', value: 0, metrics: {}, isComplete: false };
+    const failed: TotalledUnit = {
+      exampleId: 'b',
+      cluster: null,
+      value: 0,
+      metrics: {},
+      isComplete: false,
+    };
 
     expect(totalOfBattles([won, failed])).toMatchObject({ score: 0.5, score_completed: 1, num_completed: 1 });
   });

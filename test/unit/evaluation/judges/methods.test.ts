@@ -168,7 +168,7 @@ describe('several judges', () => {
 
 describe('the total', () => {
   const unit = (exampleId: string, value: number, changes = {}) => ({
-    ...{ exampleId, value, metrics: { unparsed: 0 }, isComplete: true },
+    ...{ exampleId, cluster: null, value, metrics: { unparsed: 0 }, isComplete: true },
     ...changes,
   });
 
@@ -187,6 +187,18 @@ describe('the total', () => {
       metrics: { num_unparsed: 1 },
     });
     expect(total.ci?.[0]).toBeGreaterThanOrEqual(0);
+  });
+
+  test('of examples that hang together is as unsure as their clusters are', () => {
+    const values = [1, 1, 1, 0, 0, 0];
+    const alone = totalOfParsed(values.map((value, index) => unit(`e${index}`, value)));
+    const together = totalOfParsed(
+      values.map((value, index) => unit(`e${index}`, value, { cluster: `text ${Math.floor(index / 3)}` })),
+    );
+
+    expect(together).toMatchObject({ score: 0.5, num_clusters: 2 });
+    expect(alone).not.toHaveProperty('num_clusters');
+    expect(together.stderr).toBeGreaterThan((alone.stderr ?? 1) * 1.5);
   });
 
   test('refuses to call a score what no verdict was read of', () => {

@@ -55,7 +55,7 @@ describe('a container', () => {
         ReadonlyRootfs: true,
         Memory: memoryBytes + 2 * diskBytes,
         MemorySwap: memoryBytes + 2 * diskBytes,
-        PidsLimit: processCount + 4,
+        PidsLimit: processCount + 2,
         CapDrop: ['ALL'],
         SecurityOpt: ['no-new-privileges'],
       },
@@ -78,8 +78,8 @@ describe('a container', () => {
 
     const [container] = engine.containers.values();
     expect(container?.updates).toMatchObject([
-      { PidsLimit: 24 },
-      { PidsLimit: DEFAULT_LIMITS.processCount + 4 },
+      { PidsLimit: 22 },
+      { PidsLimit: DEFAULT_LIMITS.processCount + 2 },
     ]);
     await sandbox.close();
   });
@@ -185,6 +185,22 @@ describe('a program', () => {
     const sandbox = await kind().open();
 
     expect((await sandbox.exec(['program'])).limit).toBe(limit);
+    await sandbox.close();
+  });
+
+  test('that the kernel ended for memory exceeded it, although the engine does not say so, and the one after did not', async () => {
+    says(({ argv }) =>
+      argv.some((word) => word.includes('memory.events'))
+        ? { stdout: 'low 0\noom_kill 1\n' }
+        : { exitCode: 137 },
+    );
+    const sandbox = await kind().open();
+
+    const first = await sandbox.exec(['program']);
+    const second = await sandbox.exec(['program']);
+
+    expect(first).toMatchObject({ exitCode: null, limit: 'memory' });
+    expect(second).toMatchObject({ exitCode: 137, limit: null });
     await sandbox.close();
   });
 

@@ -8,7 +8,7 @@ import type {
 } from '../../../../src/training/environments/environment-dataset';
 import { defineTool } from '../../../../src/training/environments/tools/tool';
 import { createToolEnvironment } from '../../../../src/training/environments/tools/tool-environment';
-import { allOrAbort } from '../../../../src/training/rollouts/all-or-abort';
+import { allOrAbort } from '../../../../src/evaluation/all-or-abort';
 import { openRolloutFiles } from '../../../../src/training/rollouts/rollout-files';
 import { sampleGroup } from '../../../../src/training/rollouts/sample-group';
 import { createSampleSeeds } from '../../../../src/training/rollouts/sample-seeds';

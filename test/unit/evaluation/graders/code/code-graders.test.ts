@@ -35,6 +35,15 @@ describe('humaneval', () => {
     expect(await humaneval.grade(reply, TASK)).toMatchObject({ value: 1, explanation: 'passed' });
   });
 
+  test('the file with the tests is not there to be read', async () => {
+    const reply = block('def halves(numbers):\n    raise ValueError(open("program.py").read())');
+
+    expect(await humaneval.grade(reply, TASK)).toMatchObject({
+      value: 0,
+      explanation: expect.stringContaining('FileNotFoundError') as string,
+    });
+  });
+
   test.each([
     ['a wrong function', block('def halves(numbers):\n    return numbers'), 'AssertionError'],
     ['prose', 'I am not sure.', 'SyntaxError'],

@@ -97,6 +97,21 @@ describe('programs on standard input', () => {
     expect({ value: score.value, why: score.explanation }).toMatchObject({ value });
   });
 
+  test('the tests are not there to be read', async () => {
+    const code = [
+      'import io, json',
+      'given = input()',
+      'for name in ("tests.json", "solution.py"):',
+      '    tests = json.load(io.open(name))',
+      '    print(tests["outputs"][tests["inputs"].index(given + "\\n")])',
+    ];
+
+    const score = await livecodebench.grade(fenced(code.join('\n')), SUM);
+
+    expect(score.value).toBe(0);
+    expect(score.explanation).toContain('FileNotFoundError');
+  });
+
   test.each([
     ['wrong syntax', 'def (:', 'compile'],
     ['an error', 'print(1 // 0)', 'error: ZeroDivisionError'],
@@ -127,6 +142,51 @@ describe('functions', () => {
     ['def other(values, by):\n    return []', 0],
   ])('%j scores %d', async (code, value) => {
     expect(await livecodebench.grade(fenced(code), SHIFT)).toMatchObject({ value });
+  });
+
+  const always = 'def __eq__(self, other): return True\n    def __ne__(self, other): return False';
+  test.each([
+    ['an object that equals everything', `class Any:\n    ${always}\ndef shift(values, by): return Any()`, 0],
+    ['such a list', `class Any(list):\n    ${always}\ndef shift(values, by): return Any()`, 0],
+    [
+      'a list of such numbers',
+      `class Any(int):\n    ${always}\ndef shift(values, by): return [Any(0) for _ in values]`,
+      0,
+    ],
+    [
+      'what derives from a list',
+      'class Own(list): pass\ndef shift(values, by): return Own(v + by for v in values)',
+      1,
+    ],
+    ['floats for whole numbers', 'def shift(values, by): return [float(v + by) for v in values]', 1],
+    [
+      'fractions',
+      'from fractions import Fraction\ndef shift(values, by): return [Fraction(v + by) for v in values]',
+      1,
+    ],
+    ['texts for numbers', 'def shift(values, by): return [str(v + by) for v in values]', 0],
+    ['a deque', 'def shift(values, by): return deque(v + by for v in values)', 0],
+  ])('results are compared as what they are: %s', async (_, code, value) => {
+    expect(await livecodebench.grade(fenced(code), SHIFT)).toMatchObject({ value });
+  });
+
+  test.each([
+    [
+      '{"a": [1, null], "b": {"c": true}}',
+      'collections.OrderedDict([("b", {"c": 1}), ("a", [1.0, None])])',
+      1,
+    ],
+    ['{"a": [1, null]}', '{"a": [1, 0]}', 0],
+    ['{"a": 1}', '{"a": 1, "b": 2}', 0],
+    ['"text"', '"text"', 1],
+    ['"1"', '1', 0],
+    ['[[1, 2]]', '[(1, 2)]', 0],
+    ['null', '0', 0],
+    ['0.3', '0.1 + 0.2', 0],
+  ])('%s is given by %s: %d', async (wanted, expression, value) => {
+    const row = { input_output: JSON.stringify({ inputs: ['0'], outputs: [wanted], fn_name: 'f' }) };
+
+    expect(await livecodebench.grade(fenced(`def f(x): return ${expression}`), row)).toMatchObject({ value });
   });
 });
 

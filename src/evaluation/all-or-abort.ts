@@ -1,4 +1,4 @@
-import { mapWithLimit } from '../../core/concurrency/map-with-limit';
+import { mapWithLimit } from '../core/concurrency/map-with-limit';
 import { linkedAbort } from './linked-abort';
 
 /**
@@ -8,15 +8,15 @@ import { linkedAbort } from './linked-abort';
 export async function allOrAbort<Item, Result>(
   items: readonly Item[],
   { signal, limit = Infinity }: { readonly signal: AbortSignal; readonly limit?: number },
-  run: (item: Item, signal: AbortSignal) => Promise<Result>,
+  run: (item: Item, signal: AbortSignal, index: number) => Promise<Result>,
 ): Promise<Result[]> {
   signal.throwIfAborted();
   const callOff = linkedAbort(signal);
   const failures: unknown[] = [];
-  const results = await mapWithLimit(items, limit, async (item) => {
+  const results = await mapWithLimit(items, limit, async (item, index) => {
     if (callOff.signal.aborted) return [];
     try {
-      return [await run(item, callOff.signal)];
+      return [await run(item, callOff.signal, index)];
     } catch (error) {
       failures.push(error);
       callOff.abort(error);
