@@ -14,6 +14,7 @@ import {
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import type { BenchmarkRequest } from '../core/benchmark-run';
+import { untilAborted } from '../core/concurrency/until-aborted';
 import { DomainError } from '../core/errors';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import type { RunBenchmarkInput } from '../workflows/benchmark-contracts';
@@ -103,7 +104,7 @@ export async function awaitWorkflow<Value>(
   signal?: AbortSignal,
 ): Promise<WorkflowOutcome<Value> | null> {
   for (;;) {
-    const outcome = await Promise.race([askForEnd<Value>(link, workflow, signal), fired(signal)]);
+    const outcome = await unlessFired(askForEnd<Value>(link, workflow, signal), signal);
     if (outcome !== 'away') return outcome;
     await pause(AWAY_PAUSE_MS, signal);
     if (signal?.aborted) return null;
@@ -169,17 +170,15 @@ function toldReason({ heartbeatDetails }: PendingActivity): string | null {
   return told?.data?.waiting ?? null;
 }
 
-async function fired(signal?: AbortSignal): Promise<null> {
-  return new Promise((resolve) => {
-    signal?.addEventListener(
-      'abort',
-      () => {
-        resolve(null);
-      },
-      { once: true },
-    );
-    if (signal?.aborted) resolve(null);
-  });
+/** null when `signal` fires first. */
+async function unlessFired<Value>(work: Promise<Value>, signal?: AbortSignal): Promise<Value | null> {
+  if (!signal) return work;
+  try {
+    return await untilAborted(work, signal);
+  } catch (error) {
+    if (signal.aborted) return null;
+    throw error;
+  }
 }
 
 function failureIn(name: string, error: WorkflowFailedError): BenchmarkFailure {

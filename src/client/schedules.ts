@@ -5,6 +5,7 @@ import type { CanaryReport, CanaryRequest } from '../core/canary';
 import { mapWithLimit } from '../core/concurrency/map-with-limit';
 import { durationText } from '../core/duration';
 import { DomainError } from '../core/errors';
+import { isValidName } from '../core/names';
 import { asSentence } from '../core/sentences';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import { createCanaryStore } from '../stores/canary-store';
@@ -83,7 +84,8 @@ export class CanarySchedules {
     const client = await this.link.require();
     const ids: string[] = [];
     for await (const { scheduleId } of client.schedule.list()) {
-      if (scheduleId.startsWith(PREFIX)) ids.push(scheduleId);
+      // A namespace may be shared with schedules that were not made here.
+      if (scheduleId.startsWith(PREFIX) && isValidName(scheduleId.slice(PREFIX.length))) ids.push(scheduleId);
     }
     const entries = await mapWithLimit(ids, CONCURRENT_QUESTIONS, (id) => this.entryOf(client, id));
     return entries

@@ -149,7 +149,8 @@ export async function scoreCell(
       key: `test/${work.name}/${metric}`,
       value: result.score,
       stderr: result.stderr,
-      n: result.num_examples / subject.numSamples,
+      // Those without a readable verdict are in no score.
+      n: Math.ceil((result.num_examples - (result.metrics['num_unparsed'] ?? 0)) / subject.numSamples),
       higherIsBetter: true,
       ...(result.ci && { ci: result.ci }),
     },

@@ -43,31 +43,14 @@ export interface JudgementPlaces {
   readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * Judgements of one shard, in a journal of their own: those that are there are not asked for again, whatever became of the
- * score they led to. Beside it they are kept by their content, for other runs that ask the same.
- */
-export class Judgements implements JudgementStore {
-  private readonly writer: RowWriter<Judgement>;
+/** Keeps what judges said here and, by its content, for other runs that ask the same. */
+export abstract class KeptJudgements implements JudgementStore {
+  protected constructor(private readonly shared: SharedJudgements<Judgement>) {}
 
-  private constructor(
-    private readonly journal: Journal<Judgement>,
-    private readonly shared: SharedJudgements<Judgement>,
-    { signal, onFailure }: JudgementPlaces,
-  ) {
-    this.writer = new RowWriter(journal, { signal, onFailure });
-  }
-
-  static async open(places: JudgementPlaces): Promise<Judgements> {
-    const path = join(places.folder, 'judgements.jsonl');
-    const journal = await openJournal<Judgement>({ path, epoch: places.epoch, keyOf: ({ key }) => key });
-    return new Judgements(journal, new SharedJudgements<Judgement>(places.cacheFolder), places);
-  }
-
-  /** Of this shard. */
-  find(key: string): Judgement | undefined {
-    return this.journal.get(key);
-  }
+  abstract find(key: string): Judgement | undefined | Promise<Judgement | undefined>;
+  abstract mayAsk(): Promise<void>;
+  /** Settles when it is kept here. */
+  protected abstract write(row: Judgement): Promise<void>;
 
   async findElsewhere(
     key: string,
@@ -82,6 +65,34 @@ export class Judgements implements JudgementStore {
     await this.write(row);
     if (mayBeShared) await this.shared.keep(row);
   }
+}
+
+/**
+ * Judgements of one shard, in a journal of their own: those that are there are not asked for again, whatever became of the
+ * score they led to. Beside it they are kept by their content, for other runs that ask the same.
+ */
+export class Judgements extends KeptJudgements {
+  private readonly writer: RowWriter<Judgement>;
+
+  private constructor(
+    private readonly journal: Journal<Judgement>,
+    shared: SharedJudgements<Judgement>,
+    { signal, onFailure }: JudgementPlaces,
+  ) {
+    super(shared);
+    this.writer = new RowWriter(journal, { signal, onFailure });
+  }
+
+  static async open(places: JudgementPlaces): Promise<Judgements> {
+    const path = join(places.folder, 'judgements.jsonl');
+    const journal = await openJournal<Judgement>({ path, epoch: places.epoch, keyOf: ({ key }) => key });
+    return new Judgements(journal, new SharedJudgements<Judgement>(places.cacheFolder), places);
+  }
+
+  /** Of this shard. */
+  find(key: string): Judgement | undefined {
+    return this.journal.get(key);
+  }
 
   async mayAsk(): Promise<void> {
     this.writer.verify();
@@ -93,7 +104,7 @@ export class Judgements implements JudgementStore {
     await this.journal.close();
   }
 
-  private async write(row: Judgement): Promise<void> {
+  protected async write(row: Judgement): Promise<void> {
     this.writer.add(row);
     await this.writer.flush();
   }

@@ -34,12 +34,13 @@ export function totalOfParsed(units: readonly TotalledUnit[]): GraderTotal {
   };
 }
 
-/** A score of 0 because no verdict could be read would be a lie. */
+/** A score of 0 because no verdict could be read would be a lie. Answers that failed or were cut off were shown to nobody. */
 export function refuseNone(units: readonly TotalledUnit[], parsed: readonly TotalledUnit[]): void {
-  if (parsed.length > 0) return;
+  const unreadCount = units.length - parsed.length;
+  if (parsed.some(({ isComplete }) => isComplete) || (parsed.length > 0 && unreadCount === 0)) return;
   throw new DomainError(
     'request-failed',
-    `None of ${units.length} verdicts can be read. See the judge's words in journal/*/judgements.jsonl; a judge that is cut off needs a larger maxTokens.`,
+    `None of ${unreadCount} verdicts can be read. See the judge's words in journal/*/judgements.jsonl; a judge that is cut off needs a larger maxTokens.`,
   );
 }
 

@@ -35,8 +35,11 @@ const DEATHS_ALONE = 5;
  */
 export async function openShardGuard(shard: GuardedShard): Promise<ShardGuard | null> {
   const { folder, step, firstGroup, attempt, journalledCount } = shard;
-  if (attempt === 1) return null;
   const path = join(folder, 'rollouts', String(step), `.shard-${firstGroup}.json`);
+  if (attempt === 1) {
+    await rm(path, { force: true });
+    return null;
+  }
   const found = await readJson<ShardMark>(path);
   const deaths = found?.journalledCount === journalledCount ? found.deaths + 1 : 0;
   const isCareful = found?.isCareful === true || deaths >= DEATHS_TOGETHER;

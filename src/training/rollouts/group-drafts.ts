@@ -2,7 +2,8 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SampledSequence, Sampler, SampleRequest, SampleResult } from '../../core/sampling';
 import { digestOf } from '../../evaluation/digest';
-import type { Judgement, JudgementStore } from '../../evaluation/judges/judgements';
+import type { Judgement } from '../../evaluation/judges/judgements';
+import { KeptJudgements } from '../../evaluation/judges/judgements';
 import type { SharedJudgements } from '../../evaluation/judges/shared-judgements';
 import { namesIn } from '../../stores/folder-names';
 import { createWholeFile, readJson } from '../../stores/whole-file';
@@ -28,15 +29,14 @@ const JUDGEMENT = 'judgement-';
  *
  * Files appear whole. An attempt that was given up and is not dead may read and write the same ones.
  */
-export class GroupDrafts implements JudgementStore {
+export class GroupDrafts extends KeptJudgements {
   private readonly base: string;
   private readonly folder: string;
-  private readonly shared: SharedJudgements<Judgement>;
 
   constructor({ runFolder, place: { step, group }, shared }: DraftPlaces) {
+    super(shared);
     this.base = join(runFolder, 'rollouts', String(step), String(group));
     this.folder = `${this.base}.paid`;
-    this.shared = shared;
   }
 
   /** Draws each completion of the group once, whoever asks for it. */
@@ -55,20 +55,6 @@ export class GroupDrafts implements JudgementStore {
 
   async find(key: string): Promise<Judgement | undefined> {
     return (await readJson<Judgement>(this.pathOf(JUDGEMENT, key))) ?? undefined;
-  }
-
-  async findElsewhere(
-    key: string,
-    facts: Pick<Judgement, 'example_id' | 'stage'>,
-  ): Promise<Judgement | null> {
-    const row = await this.shared.find(key, facts);
-    if (row) await this.write(row);
-    return row;
-  }
-
-  async keep(row: Judgement, mayBeShared: boolean): Promise<void> {
-    await this.write(row);
-    if (mayBeShared) await this.shared.keep(row);
   }
 
   mayAsk(): Promise<void> {
@@ -91,7 +77,7 @@ export class GroupDrafts implements JudgementStore {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  private async write(row: Judgement): Promise<void> {
+  protected async write(row: Judgement): Promise<void> {
     await createWholeFile(this.pathOf(JUDGEMENT, row.key), `${JSON.stringify(row)}\n`);
   }
 

@@ -9,8 +9,8 @@ export interface SampledTurn {
   readonly isEnded: boolean;
 }
 
-/** No text of a whole conversation has more, on average. */
-const MOST_CHARACTERS_A_TOKEN = 12;
+/** More than any text has on average that is not made of nothing but spaces or one sign. */
+const MOST_CHARACTERS_A_TOKEN = 32;
 
 /** Whether a conversation is so long that it need not be turned into tokens, which takes seconds a million characters. */
 export function isBeyondContext(messages: readonly Message[], contextLength: number): boolean {

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { WorkflowFailedError } from '@temporalio/client';
 import { CancelledFailure, RetryState } from '@temporalio/common';
 import { awaitWorkflow } from '../../../src/client/eval-workflow';
@@ -38,4 +39,24 @@ test('says so too where the server does not tell by whom', async () => {
   expect(await awaitWorkflow(link, WORKFLOW)).toMatchObject({
     failure: { isCancelled: true, message: expect.stringMatching(/^cancelled\. What/) as string },
   });
+});
+
+test('waiting for a server that stays away leaves no more with the signal from try to try', async () => {
+  jest.useFakeTimers();
+  let tryCount = 0;
+  const find = async () => {
+    tryCount += 1;
+    return null;
+  };
+  const called = new AbortController();
+  const ending = awaitWorkflow({ find } as unknown as ServerLink, WORKFLOW, called.signal);
+
+  await jest.advanceTimersByTimeAsync(20_000);
+  const listenerCount = getEventListeners(called.signal, 'abort').length;
+  called.abort();
+  jest.useRealTimers();
+
+  expect(await ending).toBeNull();
+  expect(tryCount).toBeGreaterThan(10);
+  expect(listenerCount).toBeLessThanOrEqual(2);
 });

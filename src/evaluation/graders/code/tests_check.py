@@ -11,6 +11,7 @@ import ast
 import builtins
 import io
 import json
+import numbers
 import os
 import signal
 import sys
@@ -158,6 +159,9 @@ def as_function(code):
     return "\n".join([PRELUDE, ast.unparse(imports), ast.unparse(function)])
 
 
+PLAIN = (bool, int, float, complex, Decimal, Fraction, type(None))
+
+
 def is_same(found, wanted):
     """
     Python's `==` with a value of JSON, whatever an object says of itself: a class of the solution may call itself equal to everything.
@@ -177,12 +181,23 @@ def is_same(found, wanted):
 
 
 def plain_number(value):
-    """A number, truth value or None of Python's own; what derives from one as that, anything else as a text that no number is."""
-    if type(value) in (bool, int, float, complex, Decimal, Fraction, type(None)):
+    """
+    A number, truth value or None of Python's own; what derives from one or counts as one (numpy's) as that number, anything else as a
+    text that no number is.
+    """
+    if type(value) in PLAIN:
         return value
     if isinstance(value, int):
         return int.__int__(value)
-    return float.__float__(value) if isinstance(value, float) else ""
+    if isinstance(value, float):
+        return float.__float__(value)
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        return float(value)
+    # numpy's truth values count as no number.
+    found = value.item() if type(value).__name__ in ("bool", "bool_") and hasattr(value, "item") else ""
+    return found if type(found) is bool else ""
 
 
 def run_module(source):

@@ -1,3 +1,4 @@
+import { isUnparsed } from '../../judges/parsed-total';
 import type { StoredTrajectory, StoredTurn } from '../../../stores/eval-store';
 import { identifierOf } from './identifiers';
 import { eventsOf } from './sample-events';
@@ -85,8 +86,8 @@ export function epochOf({ sample_index: index }: StoredTrajectory): number {
   return (index ?? 0) + 1;
 }
 
-export function isScored({ error }: StoredTrajectory): boolean {
-  return error === null;
+export function isScored(trajectory: StoredTrajectory): boolean {
+  return trajectory.error === null && !isUnparsed(trajectory);
 }
 
 /** The ids of samples are parts of names in the archive. */
@@ -139,7 +140,7 @@ function targetOf(logs: StoredTrajectory['logs']): string {
   return typeof target === 'string' ? target : JSON.stringify(target);
 }
 
-/** An error is no score; a completion that was cut off has one, which is 0. */
+/** An error is no score, nor is a verdict that cannot be read; a completion that was cut off has one, which is 0. */
 function scoresOf(trajectory: StoredTrajectory, scorer: string) {
   if (!isScored(trajectory)) return {};
   const { reward, logs, turns, metrics } = trajectory;

@@ -1,4 +1,5 @@
 import type { StoredResult, StoredTrajectory } from '../../../stores/eval-store';
+import { isUnparsed } from '../../judges/parsed-total';
 import type { LogTotals } from './header-document';
 import { epochOf, isScored, sampleIdOf } from './sample-document';
 
@@ -11,6 +12,8 @@ export class SampleTotals {
   private readonly used = new Set<string>();
   private sampleCount = 0;
   private scoredCount = 0;
+  /** An error counts 0, a verdict that cannot be read nothing. */
+  private countedCount = 0;
   private rewardSum = 0;
   private epochs = 1;
   private isBinary = true;
@@ -24,6 +27,7 @@ export class SampleTotals {
     this.ids.add(id);
     this.sampleCount += 1;
     this.scoredCount += Number(isScored(trajectory));
+    this.countedCount += Number(!isUnparsed(trajectory));
     this.rewardSum += trajectory.reward;
     this.isBinary &&= trajectory.reward === 0 || trajectory.reward === 1;
     this.epochs = Math.max(this.epochs, epochOf(trajectory));
@@ -48,7 +52,7 @@ export class SampleTotals {
   }
 
   private metric(): LogTotals['metric'] {
-    const mean = this.rewardSum / this.sampleCount;
+    const mean = this.rewardSum / this.countedCount;
     if (Math.abs(mean - this.result.score) > ROUNDING) return 'score';
     return this.isBinary ? 'accuracy' : 'mean';
   }

@@ -219,6 +219,24 @@ test('instructions are no question, and choices are those of the sample', async 
   expect(sample.messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant']);
 });
 
+test('a verdict that could not be read is unscored, and in no mean', async () => {
+  const unread = trajectory(3, { metrics: { unparsed: 1 }, logs: { explanation: 'I cannot say.' } });
+  const result = { ...RESULT, score: 1 / 3, metrics: { num_unparsed: 1 } };
+  await writeBenchmark(path.join(folder, 'from', RESULT.name), result, [...TRAJECTORIES.slice(0, 3), unread]);
+
+  const { logs } = await exported();
+  const file = logs[0]?.path ?? '';
+  const log = await openInspectLog(file);
+  log.close();
+
+  expect(log.header.results?.scores[0]).toMatchObject({
+    scored_samples: 2,
+    unscored_samples: 2,
+    metrics: { accuracy: { value: 1 / 3 }, num_unparsed: { value: 1 } },
+  });
+  expect((await samplesOf(file))[3]).toMatchObject({ scores: {} });
+});
+
 test('an example that failed ends with its error', async () => {
   const { logs } = await exported();
   const members = await ZipMembers.open(logs[0]?.path ?? '', { members: 100, memberBytes: 1_000_000 });

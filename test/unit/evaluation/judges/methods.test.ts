@@ -202,6 +202,12 @@ describe('the total', () => {
   });
 
   test('refuses to call a score what no verdict was read of', () => {
-    expect(() => totalOfParsed([unit('a', 0, { metrics: { unparsed: 1 } })])).toThrow(/None of 1 verdicts/);
+    const unread = unit('a', 0, { metrics: { unparsed: 1 } });
+    // Cut off, so that no judge was asked.
+    const cut = unit('b', 0, { metrics: {}, isComplete: false });
+
+    expect(() => totalOfParsed([unread])).toThrow(/None of 1 verdicts/);
+    expect(() => totalOfParsed([unread, cut])).toThrow(/None of 1 verdicts/);
+    expect(totalOfParsed([cut])).toMatchObject({ score: 0, metrics: { num_unparsed: 0 } });
   });
 });

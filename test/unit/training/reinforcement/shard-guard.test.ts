@@ -48,6 +48,13 @@ test('deaths between which the sampling got on are nobody’s fault', async () =
   }
 });
 
+test('a shard that is begun anew knows nothing of deaths before', async () => {
+  for (let attempt = 2; attempt < 6; attempt++) await attemptAt(attempt);
+  await attemptAt(1);
+
+  expect((await attemptAt(2))?.isCareful).toBe(false);
+});
+
 test('an attempt that ended with a word is no death', async () => {
   for (let attempt = 2; attempt < 20; attempt++) {
     const guard = await attemptAt(attempt);

@@ -8,7 +8,7 @@ import type {
   TrainingStep,
 } from '../../../../src/training/environments/environment-dataset';
 import { createSampleSeeds } from '../../../../src/training/rollouts/sample-seeds';
-import { sampleGroup } from '../../../../src/training/rollouts/sample-group';
+import { givenUp, sampleGroup } from '../../../../src/training/rollouts/sample-group';
 import type { RolloutSite } from '../../../../src/training/rollouts/rollout-site';
 import { scriptedPolicy, siteWith, sumAskedFor, tokenizer } from './scripted-policy';
 
@@ -90,6 +90,7 @@ describe('a rollout that comes to nothing', () => {
     ['hangs at the beginning', { initialObservation: () => new Promise(() => undefined) }],
     ['gives a reward that is no number', { step: () => over(NaN) }],
     ['gives an infinite reward', { step: () => over(Infinity) }],
+    ['gives a reward that is infinite in float32', { step: () => over(1e308) }],
     ['returns nothing', { step: () => undefined as unknown as TrainingStep }],
     ['returns messages that are none', { step: () => ({ ...over(1), nextMessages: [7] as never }) }],
     ['gives a metric that is no number', { step: () => ({ ...over(1), metrics: { a: '1' } as never }) }],
@@ -276,4 +277,23 @@ test('a group is what the loss is made of: one datum a rollout, with its log-pro
   expect(datums).toHaveLength(2);
   const masked = [...(datums[1]?.mask ?? [])].filter((each) => each === 1);
   expect(masked).toHaveLength(group.rollouts[1]?.transitions[0]?.actionTokens.length ?? -1);
+});
+
+describe('a group with which one process after the other died', () => {
+  const deadly = groupOf(() => ({}));
+
+  test('is skipped where failures are tolerated', () => {
+    const site = siteWith(talker, { strategy: { type: 'min-viable', maxRetries: 0, minSuccessful: 1 } });
+
+    expect(givenUp(site, deadly, 5)).toEqual({
+      ...{ id: 'told', tags: ['told'], rollouts: [], conversations: [] },
+      ...{ errorTypes: ['environment_error'], isSkipped: true },
+    });
+  });
+
+  test('ends the run where none is, with the number of deaths and the remedy', () => {
+    expect(() => givenUp(siteWith(talker), deadly, 5)).toThrow(
+      /process died 5 times in a row .* uncaught errors in timers.*rolloutErrorTolerance/,
+    );
+  });
 });

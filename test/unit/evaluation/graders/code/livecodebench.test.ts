@@ -164,6 +164,12 @@ describe('functions', () => {
       'from fractions import Fraction\ndef shift(values, by): return [Fraction(v + by) for v in values]',
       1,
     ],
+    [
+      'numbers of another library',
+      'import numbers\nclass Own:\n    def __init__(self, v): self.v = v\n    def __int__(self): return self.v\n' +
+        'numbers.Integral.register(Own)\ndef shift(values, by): return [Own(v + by) for v in values]',
+      1,
+    ],
     ['texts for numbers', 'def shift(values, by): return [str(v + by) for v in values]', 0],
     ['a deque', 'def shift(values, by): return deque(v + by for v in values)', 0],
   ])('results are compared as what they are: %s', async (_, code, value) => {
