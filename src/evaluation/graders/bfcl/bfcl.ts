@@ -20,7 +20,7 @@ const UNSUPPORTED = /multi_turn|web_search|memory/;
  */
 export const bfcl: RowGrader = {
   name: 'bfcl',
-  version: 'bfcl@1',
+  version: 'bfcl@2',
   description: 'id, function, ground_truth; the calls are checked by the official AST rules',
   grade(completion, row) {
     const calls = callsIn(completion, row);

@@ -1,4 +1,5 @@
-import { applyOperator, negated } from './arithmetic';
+import type { Term } from './arithmetic';
+import { computed, literal, signed, unknownName } from './arithmetic';
 import { LiteralError } from './literal-error';
 import type { FunctionCall, PythonValue } from './python-value';
 
@@ -64,26 +65,33 @@ export class LiteralReader {
 
   value(): PythonValue {
     if (++this.depth > MOST_DEPTH) throw new LiteralError('too deep');
-    let value = this.product();
+    let term = this.product();
     for (let mark = this.operator(SUM); mark !== undefined; mark = this.operator(SUM))
-      value = applyOperator(mark, value, this.product());
+      term = computed(mark, term, this.product());
     this.depth -= 1;
-    return value;
+    return term.resolved();
   }
 
-  private product(): PythonValue {
-    let value = this.factor();
+  private product(): Term {
+    let term = this.factor();
     for (let mark = this.operator(PRODUCT); mark !== undefined; mark = this.operator(PRODUCT))
-      value = applyOperator(mark, value, this.factor());
-    return value;
+      term = computed(mark, term, this.factor());
+    return term;
   }
 
-  /** The official resolver negates whatever a sign of either kind stands before. */
-  private factor(): PythonValue {
-    if (this.operator(SUM) !== undefined) return negated(this.factor());
-    const value = this.atom();
+  private factor(): Term {
+    const sign = this.operator(SUM);
+    if (sign !== undefined) return this.signedFactor(sign);
+    const term = this.atom();
     const mark = this.operator(POWER);
-    return mark === undefined ? value : applyOperator(mark, value, this.factor());
+    return mark === undefined ? term : computed(mark, term, this.factor());
+  }
+
+  private signedFactor(sign: string): Term {
+    if (++this.depth > MOST_DEPTH) throw new LiteralError('too deep');
+    const term = signed(sign, this.factor());
+    this.depth -= 1;
+    return term;
   }
 
   private operator(pattern: RegExp): string | undefined {
@@ -91,9 +99,10 @@ export class LiteralReader {
     return this.match(pattern);
   }
 
-  private atom(): PythonValue {
+  private atom(): Term {
     this.match(SPACE);
-    return this.string() ?? this.container() ?? this.number() ?? this.named();
+    const value = this.string() ?? this.container() ?? this.number();
+    return value === null ? this.named() : literal(value);
   }
 
   private call(): FunctionCall {
@@ -174,21 +183,21 @@ export class LiteralReader {
   }
 
   /** A constant; else a name, an indexed name or a call without named arguments, which count as their text. */
-  private named(): PythonValue {
-    if (this.takes('...')) return { type: 'str', value: '...' };
+  private named(): Term {
+    if (this.takes('...')) return unknownName({ type: 'str', value: '...' });
     const start = this.position;
     const name = this.match(NAME);
     if (name === undefined) throw new LiteralError('no value');
     const constants = this.language === 'json' ? JSON_CONSTANTS : CONSTANTS;
     const constant = Object.hasOwn(constants, name) ? constants[name] : undefined;
-    if (constant) return constant;
+    if (constant) return literal(constant);
     if (this.takes('[')) {
       this.items(']');
-      return { type: 'str', value: this.text.slice(start, this.position) };
+      return unknownName({ type: 'str', value: this.text.slice(start, this.position) });
     }
-    if (this.peeks('(')) return this.calledValue(name, start);
+    if (this.peeks('(')) return unknownName(this.calledValue(name, start));
     if (name.includes('.')) throw new LiteralError('an attribute');
-    return { type: 'str', value: name };
+    return unknownName({ type: 'str', value: name });
   }
 
   /** With named arguments it is `{name: arguments}`, whatever the name: `dict(a=1)` too. */

@@ -49,6 +49,11 @@ test.each([
   ["[geometry.area(base=10, height=5, options={'mode': 'fast', 'depth': 2})]", 1],
   ['[geometry.area(base=10, height=5, options={"depth": 1 + 1}, exact=True)]', 1],
   ['[geometry.area(base=5 * 2, height=11 / 2)]', 1],
+  ['[geometry.area(base=12 - +2, height=5)]', 1],
+  ['[geometry.area(base=9 + True, height=5)]', 1],
+  ['[geometry.area(base=-2 * -5, height=5)]', 1],
+  ['[geometry.area(base=10, height=5, unit="square-units" * 1)]', 1],
+  ['[geometry.area(base=10, height=5, tags=["red"] + ["blue"])]', 1],
   ['[(geometry.area(base=0xA, height=5))]', 1],
   ['[{"name": "geometry.area", "arguments": {"base": 10, "height": 5, "exact": true}}]', 1],
   ['[geometry.area(base=10, height=5, tags=[])]', 1],
@@ -67,6 +72,7 @@ test.each([
   ['[geometry.area(base=10, height=5, exact=true)]', 'type_error:simple'],
   ['[geometry.area(base=10, height=5, options=dict(depth=2))]', 'value_error:dict_key'],
   ['[geometry.area(base=+10, height=5)]', 'value_error:others'],
+  ['[geometry.area(base=10, height=-5)]', 'value_error:others'],
   ["[geometry.area(base=10, height=5, options={'mode': 'fast'})]", 'value_error:dict_key'],
   ["[geometry.area(base=10, height=5, options={'mode': 'slow', 'depth': 2})]", 'value_error:dict_value'],
   ['[geometry.area(base=10)]', 'simple_function_checker:missing_required'],
@@ -81,6 +87,11 @@ test.each([
   ['I cannot help with that.', 'ast_decoder:decoder_failed'],
   ['', 'ast_decoder:decoder_failed'],
   ['[geometry.area(base=10, height=', 'ast_decoder:decoder_failed'],
+  ['[geometry.area(base=--10, height=5)]', 'ast_decoder:decoder_failed'],
+  ['[geometry.area(base=-ten, height=5)]', 'ast_decoder:decoder_failed'],
+  ['[geometry.area(base=ten + 1, height=5)]', 'ast_decoder:decoder_failed'],
+  ['[geometry.area(base="a" * 1000000000, height=5)]', 'ast_decoder:decoder_failed'],
+  [`[geometry.area(base=${'-'.repeat(100_000)}1, height=5)]`, 'ast_decoder:decoder_failed'],
 ])('%s is wrong: %s', (reply, explanation) => {
   expect(bfcl.grade(reply, ROW)).toMatchObject({ value: 0, explanation });
 });
