@@ -18,6 +18,7 @@ export class ServerLink {
   private attempt: Promise<Client | null> | null = null;
   private triedAt = Number.NEGATIVE_INFINITY;
   private problem = '';
+  private repeats = repeatRefusedCalls();
 
   constructor(readonly target: TemporalAddress | null) {}
 
@@ -52,16 +53,18 @@ export class ServerLink {
   async close(): Promise<void> {
     const connection = (await this.attempt)?.connection ?? this.connected?.connection;
     this.connected = null;
+    await this.repeats.end();
     await connection?.close();
   }
 
   private async connect(target: TemporalAddress): Promise<Client | null> {
     const { namespace, ...options } = target;
+    this.repeats = repeatRefusedCalls();
     try {
       const connection = await Connection.connect({
         ...plain(options),
         connectTimeout: CONNECT_LIMIT_MS,
-        interceptors: [makeGrpcRetryInterceptor(repeatRefusedCalls())],
+        interceptors: [makeGrpcRetryInterceptor(this.repeats)],
       });
       this.connected = new Client({ connection, namespace });
     } catch (error) {

@@ -30,3 +30,17 @@ test('other refusals are waited for as the SDK does', () => {
   expect(retryableDecider(11, overloaded)).toBe(false);
   expect(retryableDecider(1, unknown)).toBe(false);
 });
+
+test('at the end nothing is repeated, and what was about to be is waited for', async () => {
+  const { delayFunction, retryableDecider, end } = repeatRefusedCalls();
+  let isRepeated = false;
+  setTimeout(() => {
+    isRepeated = true;
+  }, delayFunction(4, BUSY));
+
+  await end();
+
+  expect(isRepeated).toBe(true);
+  expect(retryableDecider(1, BUSY)).toBe(false);
+  await end();
+});
