@@ -36,6 +36,7 @@ test('scores a model that is right in three of four', async () => {
     metric: 'accuracy',
     key: 'test/arithmetic/accuracy',
     value: 1 - wrong.length / 200,
+    ci: result?.ci,
     stderr: expect.any(Number) as number,
     n: 200,
     higherIsBetter: true,
