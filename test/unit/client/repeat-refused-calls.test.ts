@@ -34,9 +34,12 @@ test('other refusals are waited for as the SDK does', () => {
 test('at the end nothing is repeated, and what was about to be is waited for', async () => {
   const { delayFunction, retryableDecider, end } = repeatRefusedCalls();
   let isRepeated = false;
-  setTimeout(() => {
-    isRepeated = true;
-  }, delayFunction(4, BUSY));
+  setTimeout(
+    () => {
+      isRepeated = true;
+    },
+    delayFunction(4, BUSY),
+  );
 
   await end();
 
