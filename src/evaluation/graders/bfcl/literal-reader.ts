@@ -106,15 +106,27 @@ export class LiteralReader {
   }
 
   private call(): FunctionCall {
-    if (this.takes('(')) {
-      const call = this.call();
-      this.expect(')');
-      return call;
-    }
+    const start = this.position;
+    const isEnclosed = this.takes('(');
+    this.match(SPACE);
     const name = this.match(NAME)?.replaceAll(/\s/g, '');
+    // `(f(a=1))` or `(f)(a=1)`
+    if (isEnclosed && (name === undefined || !this.takes(')'))) {
+      this.position = start;
+      return this.enclosedCall();
+    }
     if (name === undefined) throw new LiteralError('no call');
     this.expect('(');
     return { name, args: this.keywords() };
+  }
+
+  private enclosedCall(): FunctionCall {
+    if (++this.depth > MOST_DEPTH) throw new LiteralError('too deep');
+    this.expect('(');
+    const call = this.call();
+    this.expect(')');
+    this.depth -= 1;
+    return call;
   }
 
   private keywords(): ReadonlyMap<string, PythonValue> {

@@ -55,6 +55,8 @@ test.each([
   ['[geometry.area(base=10, height=5, unit="square-units" * 1)]', 1],
   ['[geometry.area(base=10, height=5, tags=["red"] + ["blue"])]', 1],
   ['[(geometry.area(base=0xA, height=5))]', 1],
+  ['[((geometry.area(base=10, height=5)))]', 1],
+  ['[(geometry.area)(base=10, height=5)]', 1],
   ['[{"name": "geometry.area", "arguments": {"base": 10, "height": 5, "exact": true}}]', 1],
   ['[geometry.area(base=10, height=5, tags=[])]', 1],
 ])('%s is right', (reply, value) => {
@@ -92,6 +94,7 @@ test.each([
   ['[geometry.area(base=ten + 1, height=5)]', 'ast_decoder:decoder_failed'],
   ['[geometry.area(base="a" * 1000000000, height=5)]', 'ast_decoder:decoder_failed'],
   [`[geometry.area(base=${'-'.repeat(100_000)}1, height=5)]`, 'ast_decoder:decoder_failed'],
+  [`[${'('.repeat(100_000)}`, 'ast_decoder:decoder_failed'],
 ])('%s is wrong: %s', (reply, explanation) => {
   expect(bfcl.grade(reply, ROW)).toMatchObject({ value: 0, explanation });
 });
