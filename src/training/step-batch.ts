@@ -49,8 +49,11 @@ export interface StepBatch {
 export interface BatchSource {
   /** Steps are counted from 1. */
   batch(step: number): Promise<StepBatch>;
-  /** Whether the batch can be had; absent where all are there from the start. */
-  isReady?(step: number): Promise<boolean>;
+  /**
+   * Whether the batch can be had; absent where all are there from the start. `early` hears of what will be trained as it is
+   * in the batch, each once.
+   */
+  isReady?(step: number, early?: (data: readonly Datum[]) => void): Promise<boolean>;
   /** The parts of `batch`, in its order, each as soon as it can be had. */
   parts?(step: number, signal: AbortSignal): AsyncGenerator<BatchPart>;
 }

@@ -1,3 +1,4 @@
+import type { Datum } from '../core/datum';
 import type { SegmentInput } from '../core/training-plan';
 import type { BatchSource } from './step-batch';
 import type { PlannedStep, StepPlanner, StepStart } from './step-plan';
@@ -64,7 +65,11 @@ export class StepFeeder {
   private async isReady(): Promise<boolean> {
     const { step } = this.next;
     if (step < 1 || this.sent()) return true;
-    return (await this.parts.planner.batches.isReady?.(step)) ?? true;
+    const { planner, sender } = this.parts;
+    const early: Datum[] = [];
+    const isReady = await planner.batches.isReady?.(step, (data) => early.push(...data));
+    await sender.client.encodeAhead(early, { signal: sender.signal });
+    return isReady ?? true;
   }
 
   private sent() {

@@ -4,6 +4,7 @@ import { stateNameOf } from './checkpoint-path';
 import {
   checkDatum,
   decodeForwardBackwardOutput,
+  encodeDatumAhead,
   encodeForwardBackwardRequest,
   forwardBackwardOutputFromJson,
   forwardBackwardRequestToJson,
@@ -53,6 +54,8 @@ interface SaveSpec {
  */
 export interface TrainingCalls {
   submitForwardBackward(spec: ForwardBackwardSpec, options?: CallOptions): Promise<FutureRef>;
+  /** Does now, as far as the codec allows, what sending these would cost then. For what is sent soon, and once. */
+  encodeAhead(data: readonly Datum[], options?: CallOptions): Promise<void>;
   submitOptimStep(spec: OptimStepSpec, options?: CallOptions): Promise<FutureRef>;
   submitSaveWeights(spec: SaveSpec, options?: CallOptions): Promise<FutureRef>;
   submitSaveWeightsForSampler(spec: SaveSpec, options?: CallOptions): Promise<FutureRef>;
@@ -99,6 +102,11 @@ export function createTrainingCalls(connection: Connection): TrainingCalls {
         isResendable: profile.deduplicates,
         signal,
       });
+    },
+
+    async encodeAhead(data, { signal } = {}) {
+      const { codec } = await connection.profile({ signal });
+      if (codec === 'protobuf') data.forEach(encodeDatumAhead);
     },
 
     async submitOptimStep(spec, { signal } = {}) {

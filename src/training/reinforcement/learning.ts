@@ -1,7 +1,7 @@
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import type { RolloutAdvantage } from '../../core/reinforcement/advantages';
 import { advantagesOf, tokenAdvantages } from '../../core/reinforcement/advantages';
-import { withoutConstantGroups } from '../../core/reinforcement/constant-groups';
+import { hasConstantReward, withoutConstantGroups } from '../../core/reinforcement/constant-groups';
 import { penalizeKl } from '../../core/reinforcement/kl-penalty';
 import type { RolloutGroup } from '../../core/reinforcement/rollout';
 import { policyDatums } from '../../core/reinforcement/rollout-datums';
@@ -25,23 +25,50 @@ type LearningRules = Pick<
   'advantages' | 'removeConstantRewardGroups' | 'klPenaltyCoef' | 'klDiscountFactor'
 >;
 
-/** From journalled groups to what is sent of them: filter, advantages, sequences, penalty. A function of its arguments alone. */
-export function learnFrom(rules: LearningRules, journalled: readonly JournalledGroup[]): LearnedPart {
-  const present = journalled.filter(({ group }) => group.rollouts.length > 0);
-  const groups = keptGroups(
-    rules,
-    present.map(({ group }) => group),
-  );
-  const references = new Map(present.map(({ group, reference }) => [group, reference]));
-  const datums = policyDatums(groups, advantagesFor(rules, groups));
-  if (rules.klPenaltyCoef === 0) return { datums, references: null };
-  const aligned = groups.flatMap((group) => (references.get(group) ?? []).flat());
-  const penalized = penalizeKl(datums, aligned, {
-    coefficient: rules.klPenaltyCoef,
-    discount: rules.klDiscountFactor,
-    isCentred: true,
-  });
-  return { datums: penalized.datums, references: aligned };
+/**
+ * From journalled groups to what is sent of them: filter, advantages, sequences, penalty. A function of rules and groups alone;
+ * the sequences of a group are remembered for as long as the group is.
+ */
+export class Learner {
+  private readonly known = new WeakMap<RolloutGroup, readonly PolicyDatum[]>();
+
+  constructor(private readonly rules: LearningRules) {}
+
+  learn(journalled: readonly JournalledGroup[]): LearnedPart {
+    const { rules } = this;
+    const present = journalled.filter(({ group }) => group.rollouts.length > 0);
+    const groups = keptGroups(
+      rules,
+      present.map(({ group }) => group),
+    );
+    const datums = groups.flatMap((group, groupIndex) =>
+      this.sequencesOf(group).map((datum) => ({ ...datum, groupIndex })),
+    );
+    if (rules.klPenaltyCoef === 0) return { datums, references: null };
+    const references = new Map(present.map(({ group, reference }) => [group, reference]));
+    const aligned = groups.flatMap((group) => (references.get(group) ?? []).flat());
+    const penalized = penalizeKl(datums, aligned, {
+      coefficient: rules.klPenaltyCoef,
+      discount: rules.klDiscountFactor,
+      isCentred: true,
+    });
+    return { datums: penalized.datums, references: aligned };
+  }
+
+  /** What `learn` will give of one group, worked out before the others are there; empty where they have a say in it. */
+  learnAhead({ group }: JournalledGroup): readonly PolicyDatum[] {
+    const { removeConstantRewardGroups, klPenaltyCoef } = this.rules;
+    const isOpen = klPenaltyCoef > 0 || (removeConstantRewardGroups && hasConstantReward(group));
+    return isOpen ? [] : this.sequencesOf(group);
+  }
+
+  private sequencesOf(group: RolloutGroup): readonly PolicyDatum[] {
+    const known = this.known.get(group);
+    if (known) return known;
+    const sequences = policyDatums([group], advantagesFor(this.rules, [group]));
+    this.known.set(group, sequences);
+    return sequences;
+  }
 }
 
 function keptGroups(

@@ -11,7 +11,7 @@ import { BatchMetrics, datumsOf } from './batch-metrics';
 import type { SequenceLoss } from './derived-loss';
 import { derivedLossOf } from './derived-loss';
 import type { JournalledGroup, LearnedPart } from './learning';
-import { learnFrom } from './learning';
+import { Learner } from './learning';
 import type { GroupRange, RolloutJournal } from './rollout-journal';
 import { shownGroup } from './shown-group';
 
@@ -31,11 +31,13 @@ type Journalled = JournalledGroup<SampledGroup>;
 export function createReinforcementBatches(options: ReinforcementBatchOptions): BatchSource {
   const { config, problemCount, journal } = options;
   const isStreamed = config.streamedMinibatches > 0;
+  const learner = new Learner(config);
+  const isSentAsLearnt = !isComputedHere(config);
   return {
     async batch(step): Promise<StepBatch> {
       const cut = cutOf(config);
       const journalled = await readGroups(journal, { step, first: 0, count: config.groupsPerBatch });
-      const parts = cut.map(({ first, count }) => learnFrom(config, journalled.slice(first, first + count)));
+      const parts = cut.map(({ first, count }) => learner.learn(journalled.slice(first, first + count)));
       const updates = isStreamed ? updatesOfParts(config, cut, parts) : updatesOf(options, parts);
       const metrics = new BatchMetrics({
         step,
@@ -57,9 +59,13 @@ export function createReinforcementBatches(options: ReinforcementBatchOptions): 
       };
     },
 
-    isReady: (step) => journal.isComplete(step, config.groupsPerBatch),
+    isReady: (step, early) =>
+      journal.isComplete(step, config.groupsPerBatch, (group) => {
+        const learnt = learner.learnAhead(group);
+        if (isSentAsLearnt) early?.(learnt.map(({ datum }) => datum));
+      }),
     ...(isStreamed && {
-      parts: (step: number, signal: AbortSignal) => streamParts(options, step, signal),
+      parts: (step: number, signal: AbortSignal) => streamParts(options, learner, { step, signal }),
     }),
   };
 }
@@ -85,12 +91,12 @@ function cutOf(config: ReinforcementConfig): Cut[] {
 
 async function* streamParts(
   { config, journal }: ReinforcementBatchOptions,
-  step: number,
-  signal: AbortSignal,
+  learner: Learner,
+  { step, signal }: { readonly step: number; readonly signal: AbortSignal },
 ): AsyncGenerator<BatchPart> {
   for (const { first, count, endsUpdate } of cutOf(config)) {
     await journal.awaitGroups({ step, first, count }, signal);
-    const { datums } = learnFrom(config, await readGroups(journal, { step, first, count }));
+    const { datums } = learner.learn(await readGroups(journal, { step, first, count }));
     yield { ...lossOf(config), data: datums.map(({ datum }) => datum), endsUpdate };
   }
 }
@@ -135,6 +141,11 @@ function updatesOfParts(
     open = [];
   });
   return updates.map((each) => ({ ...lossOf(config), parts: each }));
+}
+
+/** The service then gets the slopes of the loss. */
+function isComputedHere({ lossFunction }: ReinforcementConfig): boolean {
+  return typeof lossFunction === 'object' || lossFunction === 'dro';
 }
 
 function lossOf({ lossFunction, lossConfig }: ReinforcementConfig): Omit<BatchUpdate, 'parts'> {

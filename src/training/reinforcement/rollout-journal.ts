@@ -14,6 +14,8 @@ export interface GroupRange {
   readonly count: number;
 }
 
+type OnRead = (group: JournalledGroup<SampledGroup>) => void;
+
 const LOOK_EVERY_MS = 15;
 
 /** The rollouts of a run as they are stored: which groups are done, and what they were. */
@@ -43,9 +45,9 @@ export class RolloutJournal {
     return reference === null ? null : { group: sampled, reference };
   }
 
-  /** Whether the first groups of a step are all done. */
-  async isComplete(step: number, groupCount: number): Promise<boolean> {
-    return this.isDone({ step, first: 0, count: groupCount });
+  /** Whether the first groups of a step are all done. `onRead` hears of those that were not known to be. */
+  async isComplete(step: number, groupCount: number, onRead?: OnRead): Promise<boolean> {
+    return this.isDone({ step, first: 0, count: groupCount }, onRead);
   }
 
   /** Resolves once the groups are done; throws when the signal fires before. */
@@ -59,20 +61,22 @@ export class RolloutJournal {
     await writeWholeFile(join(this.runFolder, 'rollouts', String(step), 'rollouts.html'), page);
   }
 
-  private async isDone({ step, first, count }: GroupRange): Promise<boolean> {
+  private async isDone({ step, first, count }: GroupRange, onRead?: OnRead): Promise<boolean> {
     const listed = this.needsReference ? await this.references.list(step) : await this.files.listGroups(step);
     const found = listed.filter((group) => group >= first && group < first + count);
-    await this.readAhead(step, found);
+    await this.readAhead(step, found, onRead);
     return found.length === count;
   }
 
-  private async readAhead(step: number, groups: readonly number[]): Promise<void> {
+  private async readAhead(step: number, groups: readonly number[], onRead?: OnRead): Promise<void> {
     if (step !== this.aheadOfStep) this.ahead.clear();
     this.aheadOfStep = step;
     for (const group of groups) {
       if (this.ahead.has(group)) continue;
       const read = await this.read(step, group);
-      if (read !== null && step === this.aheadOfStep) this.ahead.set(group, read);
+      if (read === null || step !== this.aheadOfStep) continue;
+      this.ahead.set(group, read);
+      onRead?.(read);
     }
   }
 }

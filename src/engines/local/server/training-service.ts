@@ -2,7 +2,7 @@ import type { Datum, ForwardBackwardResult, LossFunction } from '../../../core/d
 import type { ForwardBackwardRequest } from '../../tinker/codec';
 import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
 import type { OptimStepBody } from './bodies';
-import { digestOf } from './body-digest';
+import { digestOf, digestOfData } from './body-digest';
 import type { Delay, FutureResult } from './future-store';
 import { jsonResult } from './future-store';
 import type { Accepted, ModelRegistry } from './model-registry';
@@ -65,7 +65,10 @@ export class TrainingService {
     return this.submit({
       modelId: request.modelId,
       sequence,
-      digest: digestOf({ kind: 'forward_backward', request }),
+      digest: digestOf({
+        kind: 'forward_backward',
+        request: { ...request, data: digestOfData(request.data) },
+      }),
       bytes: request.data.reduce((sum, datum) => sum + bytesOf(datum), 0),
       execute: async (model) => {
         request.data.forEach(checkDatum);

@@ -9,7 +9,11 @@ export {
 } from './json-results';
 export type { AsampleRequest, ForwardBackwardRequest } from './messages';
 export { checkDatum } from './messages';
-export { decodeForwardBackwardRequest, encodeForwardBackwardRequest } from './protobuf-request';
+export {
+  decodeForwardBackwardRequest,
+  encodeDatumAhead,
+  encodeForwardBackwardRequest,
+} from './protobuf-request';
 export { readRequestEnvelope } from './request-envelope';
 export {
   decodeForwardBackwardOutput,

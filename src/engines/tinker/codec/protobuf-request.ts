@@ -1,5 +1,6 @@
 import type { MessageShape } from '@bufbuild/protobuf';
 import { create, toBinary } from '@bufbuild/protobuf';
+import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { Datum } from '../../../core/datum';
 import type { Chunk, Datum as DatumMessage, Tensor } from '../generated/tinker_pb';
 import {
@@ -15,26 +16,38 @@ import type { ForwardBackwardRequest } from './messages';
 import { readTensor, toFloat32s, toTokens } from './protobuf-tensor';
 import { readMessage } from './read-message';
 
-/** The same request always gives the same bytes. */
+/** Datums that were encoded before they are sent, until they are. */
+const ahead = new WeakMap<Datum, Uint8Array>();
+
+/** The same request always gives the same bytes: those of its fields in their order, whenever its datums were encoded. */
 export function encodeForwardBackwardRequest(request: ForwardBackwardRequest): Uint8Array {
+  const { modelId, seqId, lossFn, forwardOnly } = request;
   const config = Object.entries(request.lossFnConfig).sort(byKey);
-  return toBinary(
-    ForwardBackwardRequestSchema,
-    create(ForwardBackwardRequestSchema, {
-      modelId: request.modelId,
-      seqId: request.seqId,
-      data: request.data.map(datumMessage),
-      lossFn: request.lossFn,
-      lossFnConfig: Object.fromEntries(config),
-      lossFnConfigV2: Object.fromEntries(
-        config.map(([name, number]) => [
-          name,
-          create(LossConfigValueSchema, { value: { case: 'number', value: number } }),
-        ]),
-      ),
-      forwardOnly: request.forwardOnly,
-    }),
-  );
+  const before = create(ForwardBackwardRequestSchema, { modelId, seqId });
+  const after = create(ForwardBackwardRequestSchema, {
+    lossFn,
+    lossFnConfig: Object.fromEntries(config),
+    lossFnConfigV2: Object.fromEntries(
+      config.map(([name, number]) => [
+        name,
+        create(LossConfigValueSchema, { value: { case: 'number', value: number } }),
+      ]),
+    ),
+    forwardOnly,
+  });
+  const writer = new BinaryWriter().raw(toBinary(ForwardBackwardRequestSchema, before));
+  for (const datum of request.data) {
+    writer
+      .tag(ForwardBackwardRequestSchema.field.data.number, WireType.LengthDelimited)
+      .bytes(ahead.get(datum) ?? encodeDatum(datum));
+    ahead.delete(datum);
+  }
+  return writer.raw(toBinary(ForwardBackwardRequestSchema, after)).finish();
+}
+
+/** So that the request which sends it has less to do. */
+export function encodeDatumAhead(datum: Datum): void {
+  if (!ahead.has(datum)) ahead.set(datum, encodeDatum(datum));
 }
 
 /** Lengths are not compared here: see `checkDatum`. */
@@ -50,9 +63,9 @@ export function decodeForwardBackwardRequest(bytes: Uint8Array): ForwardBackward
   }));
 }
 
-function datumMessage(datum: Datum): DatumMessage {
+function encodeDatum(datum: Datum): Uint8Array {
   const inputs = Object.entries(datum.lossInputs).sort(byKey);
-  return create(DatumSchema, {
+  const message = create(DatumSchema, {
     modelInput: [
       create(ChunkSchema, { chunk: { case: 'encodedText', value: { tokens: bytesOf(datum.tokens) } } }),
     ],
@@ -61,6 +74,7 @@ function datumMessage(datum: Datum): DatumMessage {
       ...inputs.map(([name, values]) => [name, float32Tensor(values)] as const),
     ]),
   });
+  return toBinary(DatumSchema, message);
 }
 
 function int64Tensor(values: Int32Array): Tensor {

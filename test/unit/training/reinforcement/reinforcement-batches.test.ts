@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Datum } from '../../../../src/core/datum';
 import { ReinforcementConfig } from '../../../../src/config/reinforcement-config';
 import { reinforcementContradictions } from '../../../../src/config/reinforcement-contradictions';
 import { createReinforcementBatches } from '../../../../src/training/reinforcement/reinforcement-batches';
@@ -108,6 +109,52 @@ test('has nothing to send where every group was given up, and still says so', as
 
 test('waits for a worker that sees the rollouts where a group is not in this store', async () => {
   await expect(batches().batch(3)).rejects.toMatchObject({ code: 'unreachable', retryable: true });
+});
+
+describe('while groups are still sampled', () => {
+  async function early(given: ReinforcementConfig): Promise<Datum[][]> {
+    const source = batches(given);
+    const told: Datum[][] = [[], []];
+    for (const data of told) await source.isReady?.(1, (found) => data.push(...found));
+    return told;
+  }
+
+  test('tells once what the batch will hold of those that are done', async () => {
+    const [first, second] = await early(config({ groupsPerBatch: 5 }));
+
+    const batch = await batches().batch(1);
+
+    expect(first).toEqual(batch.updates.flatMap(({ parts }) => parts.flat()));
+    expect(second).toEqual([]);
+  });
+
+  test('gives the batch what it told of', async () => {
+    const source = batches();
+    const told: Datum[] = [];
+    await source.isReady?.(1, (found) => told.push(...found));
+
+    const batch = await source.batch(1);
+
+    const sent = batch.updates.flatMap(({ parts }) => parts.flat());
+    expect(sent.every((datum, index) => datum === told[index])).toBe(true);
+    expect(sent).toHaveLength(told.length);
+  });
+
+  test('leaves out groups that may be left out of the batch', async () => {
+    const [told] = await early(config({ removeConstantRewardGroups: true }));
+
+    const batch = await batches(config({ removeConstantRewardGroups: true })).batch(1);
+
+    expect(told).toEqual(batch.updates.flatMap(({ parts }) => parts.flat()));
+    expect(told).toHaveLength(4);
+  });
+
+  test.each([
+    ['a penalty looks at the whole batch', config({ klPenaltyCoef: 0.1 })],
+    ['the service gets slopes', config({ lossFunction: 'dro', lossConfig: { beta: 0.5 } })],
+  ])('tells nothing where %s', async (_, given) => {
+    expect(await early(given)).toEqual([[], []]);
+  });
 });
 
 describe('streamed', () => {

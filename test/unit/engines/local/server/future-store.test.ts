@@ -1,6 +1,7 @@
 import { DomainError } from '../../../../../src/core/errors';
 import { AcceptedRequests } from '../../../../../src/engines/local/server/accepted-requests';
-import { digestOf } from '../../../../../src/engines/local/server/body-digest';
+import type { Datum } from '../../../../../src/core/datum';
+import { digestOf, digestOfData } from '../../../../../src/engines/local/server/body-digest';
 import { FutureStore, jsonResult } from '../../../../../src/engines/local/server/future-store';
 
 const HOUR_MS = 3_600_000;
@@ -87,6 +88,37 @@ describe('a digest', () => {
     ['tensor values', Float32Array.of(1), Float32Array.of(2)],
   ])('depends on %s', (_, one, other) => {
     expect(digestOf(one)).not.toBe(digestOf(other));
+  });
+});
+
+describe('a digest of training data', () => {
+  const ones = Float32Array.of(1, 1);
+  const twos = Float32Array.of(2, 2);
+
+  function datum(lossInputs: Datum['lossInputs'], tokens = [1, 2], targetTokens = [2, 3]): Datum {
+    return { tokens: Int32Array.from(tokens), targetTokens: Int32Array.from(targetTokens), lossInputs };
+  }
+
+  test('does not depend on the order of the inputs’ names', () => {
+    expect(digestOfData([datum({ logprobs: ones, advantages: twos })])).toBe(
+      digestOfData([datum({ advantages: twos, logprobs: ones })]),
+    );
+  });
+
+  test.each([
+    ['which input holds which values', [datum({ a: ones, b: twos })], [datum({ a: twos, b: ones })]],
+    ['names', [datum({ a: ones })], [datum({ b: ones })]],
+    ['tokens', [datum({})], [datum({}, [1, 3])]],
+    ['where tokens end', [datum({}, [1, 2, 3], [4])], [datum({}, [1, 2], [3, 4])]],
+    [
+      'the order of the sequences',
+      [datum({ a: ones }), datum({ a: twos })],
+      [datum({ a: twos }), datum({ a: ones })],
+    ],
+    ['how often a sequence is there', [datum({})], [datum({}), datum({})]],
+    ['the sign of zero', [datum({ a: Float32Array.of(0) })], [datum({ a: Float32Array.of(-0) })]],
+  ])('depends on %s', (_, one, other) => {
+    expect(digestOfData(one)).not.toBe(digestOfData(other));
   });
 });
 

@@ -9,6 +9,7 @@ import {
   decodeForwardBackwardOutput,
   decodeForwardBackwardRequest,
   decodeSampleResponse,
+  encodeDatumAhead,
   encodeForwardBackwardOutput,
   encodeForwardBackwardRequest,
   encodeSampleResponse,
@@ -142,6 +143,31 @@ test('the same request has the same bytes, whatever the order of its keys', () =
       const turned = Object.fromEntries(Object.entries(sent.lossFnConfig).reverse());
       expect(encodeForwardBackwardRequest({ ...sent, lossFnConfig: turned })).toEqual(
         encodeForwardBackwardRequest(sent),
+      );
+    }),
+  );
+});
+
+test('bytes do not depend on when a datum was encoded, nor on how often it is sent', () => {
+  fc.assert(
+    fc.property(request, fc.integer({ min: 0, max: 3 }), (sent, count) => {
+      const expected = encodeForwardBackwardRequest(structuredClone(sent));
+
+      sent.data.slice(0, count).forEach(encodeDatumAhead);
+
+      expect(encodeForwardBackwardRequest(sent)).toEqual(expected);
+      expect(encodeForwardBackwardRequest(sent)).toEqual(expected);
+    }),
+  );
+});
+
+test('bytes are those of the fields in their order', () => {
+  fc.assert(
+    fc.property(request, (sent) => {
+      const bytes = encodeForwardBackwardRequest({ ...sent, lossFnConfig: {} });
+
+      expect(toBinary(ForwardBackwardRequestSchema, fromBinary(ForwardBackwardRequestSchema, bytes))).toEqual(
+        bytes,
       );
     }),
   );
