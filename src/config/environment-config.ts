@@ -141,6 +141,10 @@ const Search = z.strictObject({
   questions: z.string().min(1).describe('Rows with question and answer (one or a list)'),
   resultCount: z.int().min(1).max(50).default(3).describe('Passages a query returns'),
   maxTurns: z.int().min(1).max(100).default(5).describe('Replies of the model in one rollout'),
+  systemPrompt: z
+    .string()
+    .optional()
+    .describe('Before the question, in place of the built-in instructions; empty for none'),
   ...split,
   formatPenalty,
 });

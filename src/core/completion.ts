@@ -49,6 +49,8 @@ export interface CompletionOptions {
   readonly signal?: AbortSignal;
   /** Bounds the time from sending the request; waiting for capacity does not count. */
   readonly timeoutMs?: number;
+  /** Told what keeps the completion waiting while nothing else is answered either; null when it goes on. */
+  readonly onWaiting?: (reason: string | null) => void;
 }
 
 /**

@@ -1,10 +1,13 @@
+import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
 
 /** One example: a conversation and what it is known by. */
 export interface ConversationRow {
-  /** Hash of the messages: equal conversations have equal ids, whichever file or format they come from. */
+  /** Hash of messages and tools: equal conversations have equal ids, whichever file or format they come from. */
   readonly id: string;
   readonly messages: readonly Message[];
+  /** What the model may call in it. */
+  readonly tools?: readonly ToolDeclaration[];
 }
 
 /** A row left out because `onBadRow` is `skip`. `line` counts from 1; in `.json` and `.parquet` it is the row. */

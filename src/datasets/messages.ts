@@ -3,7 +3,7 @@ import type { ContentPart, Message, ToolCall } from '../core/conversation';
 /** What is wrong with one row, naming the field. Internal: the loader adds file and line. */
 export class RowProblem extends Error {}
 
-type Fields = Readonly<Record<string, unknown>>;
+export type Fields = Readonly<Record<string, unknown>>;
 
 const SHAREGPT_ROLES = new Map([
   ['human', 'user'],
@@ -124,12 +124,12 @@ function readArguments(value: unknown, field: string): string {
   }
 }
 
-function readObject(value: unknown, field: string): Fields {
+export function readObject(value: unknown, field: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
   throw new RowProblem(`field "${field}": expected an object, got ${kindOf(value)}.`);
 }
 
-function readText(fields: Fields, name: string, field: string): string {
+export function readText(fields: Fields, name: string, field: string): string {
   const value = fields[name];
   if (typeof value === 'string') return value;
   throw new RowProblem(`field "${field}.${name}": expected text, got ${kindOf(value)}.`);

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
 import type { ConversationRow } from './dataset';
 import { kindOf, readMessages, RowProblem } from './messages';
+import { readTools } from './tools';
 
 export { RowProblem } from './messages';
 
@@ -10,19 +12,21 @@ type Row = Readonly<Record<string, unknown>>;
 /**
  * Reads one row in any of the shapes people have:
  * `messages` · `prompt` + `completion` (texts or lists of messages) · Alpaca's `instruction`, `input`, `output` ·
- * ShareGPT's `conversations`. Throws `RowProblem` naming the field.
+ * ShareGPT's `conversations`; with `tools`, where the model has any. Throws `RowProblem` naming the field.
  */
 export function toConversation(value: unknown): ConversationRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RowProblem(`expected an object, got ${kindOf(value)}.`);
   }
-  const messages = readShape({ ...value });
+  const row: Row = { ...value };
+  const messages = readShape(row);
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
-  return { id: conversationId(messages), messages };
+  const tools = readTools(row['tools'], 'tools');
+  return { id: conversationId(messages, tools), messages, ...(tools.length > 0 && { tools }) };
 }
 
 /** Content hash: independent of the order of fields and of the shape the row was written in. */
-function conversationId(messages: readonly Message[]): string {
+function conversationId(messages: readonly Message[], tools: readonly ToolDeclaration[]): string {
   const canonical = messages.map((message) => [
     message.role,
     message.content,
@@ -31,7 +35,8 @@ function conversationId(messages: readonly Message[]): string {
     message.toolCallId ?? null,
     message.trainable ?? null,
   ]);
-  return createHash('sha256').update(JSON.stringify(canonical)).digest('hex').slice(0, 32);
+  const content = tools.length === 0 ? canonical : [canonical, tools];
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
 }
 
 function readShape(row: Row): Message[] {

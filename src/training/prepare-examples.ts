@@ -5,6 +5,7 @@ import { countText } from '../core/metrics/counted-text';
 import type { Tokenizer } from '../core/tokenizer';
 import type { ConversationRow } from '../datasets/dataset';
 import { toDatum } from '../datasets/to-datum';
+import { conversationWithTools } from '../renderers/conversation-with-tools';
 import type { Renderer } from '../renderers/renderer';
 import type { PreparedExample } from './prepared-data';
 
@@ -39,7 +40,8 @@ export async function prepareExamples(
   const examples: PreparedExample[] = [];
   let truncatedCount = 0;
   for (const [index, row] of rows.entries()) {
-    const rendered = context.renderer.buildSupervisedExample(row.messages, context.config.trainOnWhat);
+    const conversation = conversationWithTools(context.renderer, row.messages, row.tools);
+    const rendered = context.renderer.buildSupervisedExample(conversation, context.config.trainOnWhat);
     truncatedCount += checkLength(rendered, {
       index,
       limit,

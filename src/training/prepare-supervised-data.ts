@@ -108,7 +108,10 @@ async function writeTestSet(
   const path = testDataPath(folder);
   await mkdir(dirname(path), { recursive: true });
   const temporary = `${path}.${process.pid}.tmp`;
-  await writeFile(temporary, rows.map(({ messages }) => `${JSON.stringify({ messages })}\n`).join(''));
+  await writeFile(
+    temporary,
+    rows.map(({ messages, tools }) => `${JSON.stringify({ messages, tools })}\n`).join(''),
+  );
   await rename(temporary, path);
   const dataset = { path, split: 'train', testSize: 0, onBadRow: 'error' as const };
   return { type: 'nll', name: 'test', dataset, concurrency: 64 };

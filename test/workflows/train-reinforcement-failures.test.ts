@@ -73,7 +73,8 @@ test(
     writeFileSync(questions ?? '', '{"question":"What is Brusk?","answer":"a harbour"}\n');
     const environment = { type: 'search', corpus, questions, testSize: 0 };
 
-    const failure = await failureOf(await runs.start('no-tools', runs.config({ environment, evalEvery: 0 })));
+    const config = runs.config({ environment, renderer: 'role_colon', evalEvery: 0 });
+    const failure = await failureOf(await runs.start('no-tools', config));
 
     expect(failure.code).toBe('bad-config');
     expect(failure.message).toMatch(

@@ -10,7 +10,7 @@ import type { Message } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { SampledSequence, Sampler, SamplingParams } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
-import { messageText } from '../runner/message-text';
+import { conversationWithTools } from '../../renderers/conversation-with-tools';
 import type { ParsedReply, Renderer } from '../../renderers/renderer';
 import { cutAtTexts } from './cut-at-texts';
 
@@ -54,12 +54,7 @@ export class TokenCompleter implements Completer {
 
   private promptOf({ messages, tools }: CompletionRequest): number[] {
     const { renderer } = this.options;
-    if (!tools || tools.length === 0) return renderer.buildGenerationPrompt(messages);
-    const [first] = messages;
-    // Declared tools carry the system prompt: there is one of them.
-    const system = first?.role === 'system' ? messageText(first) : null;
-    const declared = renderer.declareTools(tools, system ?? '');
-    return renderer.buildGenerationPrompt([...declared, ...messages.slice(system === null ? 0 : 1)]);
+    return renderer.buildGenerationPrompt(conversationWithTools(renderer, messages, tools));
   }
 
   private paramsOf(params: CompletionParams, prompt: readonly number[]): SamplingParams {

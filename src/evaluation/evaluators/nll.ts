@@ -10,6 +10,7 @@ import type { RatioPart } from '../../core/statistics/mean';
 import { ratioOf } from '../../core/statistics/mean';
 import type { ConversationRow } from '../../datasets/dataset';
 import { toDatum } from '../../datasets/to-datum';
+import { conversationWithTools } from '../../renderers/conversation-with-tools';
 import { digestOf } from '../digest';
 import type { CellWork, EvaluationDependencies, Supervision } from './evaluation-context';
 import { identityOf } from './evaluation-context';
@@ -83,7 +84,8 @@ function prepare(
   row: ConversationRow,
 ) {
   const { trainOnWhat, lossReduction, maxLength } = supervision ?? DEFAULT_SUPERVISION;
-  const rendered = renderer.buildSupervisedExample(row.messages, trainOnWhat);
+  const conversation = conversationWithTools(renderer, row.messages, row.tools);
+  const rendered = renderer.buildSupervisedExample(conversation, trainOnWhat);
   const limit = Math.min(maxLength ?? Infinity, contextLength ?? Infinity, rendered.tokens.length);
   const { targetTokens, lossInputs } = toDatum(rendered, { maxLength: limit, reduction: lossReduction });
   const weights = lossInputs['weights'] ?? new Float32Array(targetTokens.length);

@@ -68,10 +68,14 @@ function simpleType(type: unknown, schema: Schema): string {
 }
 
 function objectType(schema: Schema): string {
-  const members = propertiesOf(schema).map(
-    ({ name, schema: property, isRequired }) => `${name}${isRequired ? '' : '?'}: ${typeOf(property)}`,
-  );
-  return `{ ${members.join(', ')} }`;
+  return `{ ${typeScriptMembers(schema)} }`;
+}
+
+/** Fields of an object with their types, `city: string, days?: number`. */
+export function typeScriptMembers(schema: Schema): string {
+  return propertiesOf(schema)
+    .map(({ name, schema: property, isRequired }) => `${name}${isRequired ? '' : '?'}: ${typeOf(property)}`)
+    .join(', ');
 }
 
 interface Property {

@@ -51,6 +51,56 @@ test.each([
   expect(rows[0]?.id).toBe((await loadDataset({ path: plain })).rows[0]?.id);
 });
 
+const parameters = { type: 'object', properties: { city: { type: 'string' } } };
+const weather = { name: 'weather', description: 'Weather', parameters };
+
+test.each([
+  ['nested as OpenAI has them', [{ type: 'function', function: weather }]],
+  ['flat', [weather]],
+  ['as JSON text', JSON.stringify([{ type: 'function', function: weather }])],
+])('reads tools, %s, and tells such conversations from those without', async (_, tools) => {
+  const path = await file('rows.jsonl', lines({ messages: conversation, tools }, { messages: conversation }));
+
+  const { rows } = await loadDataset({ path });
+
+  expect(rows.map((row) => row.tools)).toEqual([[weather], undefined]);
+  expect(rows[0]?.id).not.toBe(rows[1]?.id);
+});
+
+test('takes tools without description and parameters, and none where the list is empty', async () => {
+  const path = await file(
+    'rows.jsonl',
+    lines(
+      { messages: conversation, tools: [{ name: 'now' }] },
+      { messages: conversation, tools: [] },
+      { messages: conversation, tools: null },
+    ),
+  );
+
+  const { rows } = await loadDataset({ path });
+
+  expect(rows.map((row) => row.tools)).toEqual([
+    [{ name: 'now', description: '', parameters: { type: 'object', properties: {} } }],
+    undefined,
+    undefined,
+  ]);
+});
+
+test.each([
+  [{ tools: {} }, 'field "tools": expected a list, got an object.'],
+  [{ tools: '[{' }, 'field "tools": expected a list, got text that is not valid JSON.'],
+  [{ tools: [7] }, 'field "tools[0]": expected an object, got number.'],
+  [{ tools: [{ function: {} }] }, 'field "tools[0].function.name": expected text, got nothing.'],
+  [
+    { tools: [{ name: 'a', parameters: [] }] },
+    'field "tools[0].parameters": expected an object, got a list.',
+  ],
+])('refuses the tools %j', async (fields, problem) => {
+  const path = await file('rows.jsonl', lines({ messages: conversation, ...fields }));
+
+  await expect(loadDataset({ path })).rejects.toThrow(`rows.jsonl line 1: ${problem}`);
+});
+
 test('keeps an Alpaca input and system prompts', async () => {
   const path = await file(
     'rows.jsonl',

@@ -8,8 +8,10 @@ import { CharacterTokenizer, WORD_TOKENS } from './character-tokenizer';
 const tokenizer = new CharacterTokenizer();
 const isWordToken = (token: number) => tokenizer.decode([token]).length > 2;
 const names = RENDERER_NAMES.filter((name) => name !== 'chat_template');
-const withTools = names.filter((name) => !['everstep', 'role_colon', 'llama3'].includes(name));
-const knowsReasoning = withTools.filter((name) => !name.includes('disable') && name !== 'deepseekv3');
+const withTools = names.filter((name) => !['role_colon', 'llama3'].includes(name));
+const knowsReasoning = withTools.filter(
+  (name) => !name.includes('disable') && !['deepseekv3', 'everstep'].includes(name),
+);
 
 const reasoned = (thinking: string, text: string): Message => ({
   role: 'assistant',
@@ -120,12 +122,13 @@ test.each(withTools)('%s tells the model of its tools and keeps the system promp
   );
 
   expect(prompt).toContain('get_weather');
-  expect(prompt).toContain('Wetter für einen Ort');
+  // A token a byte: descriptions would fill the context.
+  if (name !== 'everstep') expect(prompt).toContain('Wetter für einen Ort');
   expect(prompt).toContain('city');
   expect(prompt).toContain('Be brief.');
 });
 
-test.each(['everstep', 'role_colon', 'llama3'])('%s says that it has no tools', (name) => {
+test.each(['role_colon', 'llama3'])('%s says that it has no tools', (name) => {
   expect(() => findRenderer(name, tokenizer).declareTools([], '')).toThrow(`Renderer "${name}" has no tools`);
 });
 

@@ -19,6 +19,8 @@ export interface SearchOptions {
   readonly questions: string;
   readonly resultCount: number;
   readonly maxTurns: number;
+  /** In place of the instructions; empty for none. */
+  readonly systemPrompt?: string | undefined;
   readonly testSize: number;
   readonly limit?: number | undefined;
   readonly formatPenalty: number;
@@ -86,7 +88,8 @@ function findingsOf(index: PassageIndex, query: string, resultCount: number): st
 }
 
 function groupOfQuestion(question: Question, tool: Tool, options: SearchOptions): EnvironmentGroup {
-  const { maxTurns, formatPenalty } = options;
+  const { maxTurns, formatPenalty, systemPrompt = INSTRUCTIONS } = options;
+  const instructions: Message[] = systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt }];
   return {
     id: makeExampleId('search', question.question),
     tags: [question.source],
@@ -94,10 +97,7 @@ function groupOfQuestion(question: Question, tool: Tool, options: SearchOptions)
     make: (_member, bounds) =>
       createToolEnvironment(
         {
-          messages: [
-            { role: 'system', content: INSTRUCTIONS },
-            { role: 'user', content: question.question },
-          ],
+          messages: [...instructions, { role: 'user', content: question.question }],
           tools: [tool],
           maxTurns,
           grade: (conversation) => gradeAnswer(conversation, question, formatPenalty),

@@ -103,6 +103,23 @@ test('a model that searches finds the answers, in several turns, and the offline
   });
 });
 
+test.each([
+  [undefined, 'You answer questions with the help of a search tool'],
+  ['Use `search`.', 'Use `search`.'],
+  ['', null],
+])('begins with the system prompt %j', async (systemPrompt, expected) => {
+  const dataset = await environments({ systemPrompt });
+
+  const { messages } = await dataset
+    .groupAt(0)
+    .make(0, { maxToolCalls: null, toolExecution: 'parallel' })
+    .initialObservation();
+
+  const roles = messages.map(({ role }) => role);
+  expect(roles).toEqual(expected === null ? ['user'] : ['system', 'user']);
+  if (expected !== null) expect(messages[0]?.content).toMatch(new RegExp(`^${expected}`));
+});
+
 test('keeps questions apart, and refuses rows that are none, naming the place', async () => {
   const dataset = await environments({ testSize: 1 });
 

@@ -42,10 +42,10 @@ function prepare(environment: object, renderer: string, environments = new Map<s
 }
 
 test('refuses tools that the prompt format cannot declare, with the remedy', async () => {
-  const refused = prepare(search(), 'everstep');
+  const refused = prepare(search(), 'role_colon');
 
   await expect(refused).rejects.toThrow(
-    /^environment: search gives the model tools \(search\)\. Renderer "everstep" has no tools\. Use /,
+    /^environment: search gives the model tools \(search\)\. Renderer "role_colon" has no tools\. Use /,
   );
 });
 
@@ -55,7 +55,9 @@ test('refuses them in a mixture, wherever they stand', async () => {
     { name: 'looked-up', weight: 1, environment: search() },
   ];
 
-  await expect(prepare({ type: 'mixture', parts }, 'everstep')).rejects.toMatchObject({ code: 'bad-config' });
+  await expect(prepare({ type: 'mixture', parts }, 'role_colon')).rejects.toMatchObject({
+    code: 'bad-config',
+  });
 });
 
 test('takes them where the format has tools, and environments without any everywhere', async () => {
@@ -81,12 +83,12 @@ describe('tools of a plug-in', () => {
     const closed: string[] = [];
     const refused = prepare(
       own,
-      'everstep',
+      'role_colon',
       pluginThat(() => ({ tools: [tool] }), closed),
     );
 
     await expect(refused).rejects.toThrow(
-      /own gives the model tools \(look_up\)\. Renderer "everstep" has no/,
+      /own gives the model tools \(look_up\)\. Renderer "role_colon" has no/,
     );
     expect(closed).toEqual(['closed']);
   });
@@ -107,10 +109,10 @@ describe('tools of a plug-in', () => {
     expect(
       await prepare(
         own,
-        'everstep',
+        'role_colon',
         pluginThat(() => ({})),
       ),
     ).toMatchObject({ data: { trainCount: 3 } });
-    expect(await prepare(own, 'everstep', broken)).toMatchObject({ data: { trainCount: 3 } });
+    expect(await prepare(own, 'role_colon', broken)).toMatchObject({ data: { trainCount: 3 } });
   });
 });

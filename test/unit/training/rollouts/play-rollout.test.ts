@@ -6,6 +6,7 @@ import { rolloutDatums } from '../../../../src/core/reinforcement/rollout-datums
 import type { TrainingEnvironment } from '../../../../src/training/environments/environment-dataset';
 import { createToolEnvironment } from '../../../../src/training/environments/tools/tool-environment';
 import { defineTool } from '../../../../src/training/environments/tools/tool';
+import { findRenderer } from '../../../../src/renderers/find-renderer';
 import { messageText } from '../../../../src/evaluation/runner/message-text';
 import { playRollout } from '../../../../src/training/rollouts/play-rollout';
 import { sampleGroup } from '../../../../src/training/rollouts/sample-group';
@@ -424,7 +425,8 @@ test('a format without tools is the config’s mistake', async () => {
     grade: () => ({ reward: 1 }),
   });
 
-  await expect(play(talking(), environment)).rejects.toMatchObject({ code: 'bad-config' });
+  const site = talking({ renderer: findRenderer('role_colon', tokenizer) });
+  await expect(play(site, environment)).rejects.toMatchObject({ code: 'bad-config' });
 });
 
 describe('environments of tokens', () => {

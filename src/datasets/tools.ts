@@ -1,0 +1,40 @@
+import type { ToolDeclaration } from '../core/completion';
+import type { Fields } from './messages';
+import { kindOf, readObject, readText, RowProblem } from './messages';
+
+/** Tools as OpenAI's fine-tuning files declare them, nested under `function` or not; also as JSON text, as tables hold them. */
+export function readTools(value: unknown, field: string): ToolDeclaration[] {
+  if (value === undefined || value === null || value === '') return [];
+  const list = typeof value === 'string' ? parsed(value, field) : value;
+  if (!Array.isArray(list)) throw new RowProblem(`field "${field}": expected a list, got ${kindOf(list)}.`);
+  return list.map((item: unknown, index) => readTool(item, `${field}[${index}]`));
+}
+
+function readTool(value: unknown, field: string): ToolDeclaration {
+  const fields = readObject(value, field);
+  const nested = fields['function'];
+  const isNested = nested !== undefined && nested !== null;
+  const at = isNested ? `${field}.function` : field;
+  return declarationIn(isNested ? readObject(nested, at) : fields, at);
+}
+
+function declarationIn(tool: Fields, field: string): ToolDeclaration {
+  const { description, parameters } = tool;
+  return {
+    name: readText(tool, 'name', field),
+    description:
+      description === undefined || description === null ? '' : readText(tool, 'description', field),
+    parameters:
+      parameters === undefined || parameters === null
+        ? { type: 'object', properties: {} }
+        : readObject(parameters, `${field}.parameters`),
+  };
+}
+
+function parsed(text: string, field: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RowProblem(`field "${field}": expected a list, got text that is not valid JSON.`);
+  }
+}

@@ -1,0 +1,217 @@
+import { execFileSync } from 'node:child_process';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { RunRollouts } from '../../src/client/run-rollouts';
+import { loadTrainingConfig } from '../../src/config/load-config';
+import type { ReinforcementConfig } from '../../src/config/reinforcement-config';
+import type { Message } from '../../src/core/conversation';
+import { messageText } from '../../src/evaluation/runner/message-text';
+import { ReinforcementRuns } from './harness/reinforcement-runs';
+import { reportOf, TestRuns, until } from './harness/runs';
+import { TestStack } from './harness/stack';
+import { WorkerProcess } from './harness/worker-process';
+
+/** The runs of examples/tool-use, shortened: `everstep/tiny` is shown how the tool is called, then plays `search`. */
+const EXAMPLE = resolve(__dirname, '../../examples/tool-use');
+const LIMIT_MS = 300_000;
+
+let stack: TestStack;
+let runs: ReinforcementRuns;
+
+beforeAll(async () => {
+  stack = await TestStack.start();
+  runs = new ReinforcementRuns(stack);
+  await stack.startWorkers();
+  execFileSync(process.execPath, [join(EXAMPLE, 'make-data.js'), stack.folder]);
+  for (const name of ['demonstrations.yaml', 'search.yaml'])
+    copyFileSync(join(EXAMPLE, name), join(stack.folder, name));
+  const shown = await loadTrainingConfig({ file: join(stack.folder, 'demonstrations.yaml') });
+  if (shown.kind !== 'sft') throw new Error('demonstrations.yaml is no sft config');
+  await new TestRuns(stack).train('shown', shown);
+}, LIMIT_MS);
+
+afterAll(() => stack.stop(), LIMIT_MS);
+
+async function search(more: Partial<ReinforcementConfig> = {}): Promise<ReinforcementConfig> {
+  const config = await loadTrainingConfig({ file: join(stack.folder, 'search.yaml') });
+  if (config.kind !== 'rl') throw new Error('search.yaml is no rl config');
+  return { ...config, steps: 2, groupsPerBatch: 8, evalEvery: 2, ...more };
+}
+
+interface Played {
+  readonly messages: readonly Message[];
+  readonly reward: number;
+}
+
+/** All rollouts that a run has journalled to train on. */
+function playedIn(run: string): Played[] {
+  const rows = Object.values(runs.rollouts(run)).flatMap((text) => text.trimEnd().split('\n'));
+  return rows
+    .map((row) => JSON.parse(row) as Played & { kind: string })
+    .filter(({ kind }) => kind === 'rollout');
+}
+
+const rowsOf = <Row>(name: string): Row[] =>
+  readFileSync(join(stack.folder, name), 'utf8')
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Row);
+
+const textsOf = (role: string, { messages }: Played) =>
+  messages.filter((message) => message.role === role).map(messageText);
+const callsOf = ({ messages }: Played) => messages.flatMap(({ toolCalls = [] }) => toolCalls);
+const isError = (content: string) => content.startsWith('{"error":');
+const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+test(
+  'a model that is sampled calls the tool, reads the documents, and earns what its answers are worth',
+  async () => {
+    const report = await runs.train('found', await search());
+
+    const played = playedIn('found');
+    const metrics = await stack.store.readMetrics('found');
+    const documents = new Map(
+      rowsOf<{ title: string; text: string }>('documents.jsonl').map(({ title, text }) => [title, text]),
+    );
+    const answers = new Map(
+      rowsOf<{ question: string; answer: string }>('questions.jsonl').map((row) => [
+        row.question,
+        row.answer,
+      ]),
+    );
+    expect(report).toMatchObject({ status: 'completed', step: 2 });
+    expect(played).toHaveLength(2 * 8 * 8);
+    // What the tool said is what the documents say.
+    const found = played.flatMap((one) => textsOf('tool', one)).filter((text) => text.includes('Document 1'));
+    expect(found.length).toBeGreaterThan(played.length / 2);
+    for (const text of found) {
+      const [, title = '', content] = /\nDocument 1: (\w+)\n(.*)$/.exec(text) ?? [];
+      expect(content).toBe(documents.get(title));
+    }
+    // Calls of one reply are answered in their order.
+    const pairs = played.flatMap(({ messages }) =>
+      messages.flatMap(({ toolCalls = [] }, index) =>
+        toolCalls.length === 2 ? [{ toolCalls, said: messages.slice(index + 1, index + 3) }] : [],
+      ),
+    );
+    expect(pairs.length).toBeGreaterThan(0);
+    for (const { toolCalls, said } of pairs) {
+      expect(said.map(({ role }) => role)).toEqual(['tool', 'tool']);
+      expect(said.map(({ name }) => name)).toEqual(toolCalls.map(({ name }) => name));
+    }
+    // Rewards are those of the answers.
+    const right = played.filter((one) => {
+      const [question = ''] = textsOf('user', one);
+      return textsOf('assistant', one).at(-1) === `Answer: ${answers.get(question) ?? 'none'}`;
+    });
+    expect(right.length).toBeGreaterThan(0);
+    expect(played.filter(({ reward }) => reward > 0.5)).toEqual(right);
+    for (const [index, row] of metrics.entries()) {
+      const ofStep = played.slice(64 * index, 64 * (index + 1));
+      expect(row['env/all/tool_calls']).toBeCloseTo(meanOf(ofStep.map((one) => callsOf(one).length)), 9);
+      expect(row['env/all/reward/total']).toBeCloseTo(meanOf(ofStep.map(({ reward }) => reward)), 9);
+      expect(row).toHaveProperty(['env/one/reward/total']);
+      expect(row).toHaveProperty(['env/two/reward/total']);
+    }
+    expect(
+      metrics.flatMap((row) => Object.keys(row).filter((key) => key.startsWith('rollout_errors'))),
+    ).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'the offline evaluation counts the questions kept apart, and its rollouts can be read',
+  async () => {
+    const rollouts = new RunRollouts('found', stack.store);
+
+    for (const step of [0, 2]) {
+      const { groups, totals } = await rollouts.readEvaluation('environments', { step });
+
+      const correct = groups.filter((group) => group.rollouts.some(({ reward }) => reward === 1));
+      expect(totals).toEqual({
+        total_samples: 60,
+        total_correct: correct.length,
+        accuracy: expect.closeTo(correct.length / 60, 9) as number,
+      });
+      expect(correct.length).toBeGreaterThan(0);
+    }
+  },
+  LIMIT_MS,
+);
+
+test(
+  'goes on bit by bit when its worker is killed while tools are called',
+  async () => {
+    const calm = await runs.outcome('found');
+    await stack.stopWorkers();
+
+    const handle = await runs.start('killed', await search());
+    const worker = WorkerProcess.start(stack);
+    await until(() => (Object.keys(stepsSampled('killed')).length >= 3 ? true : null));
+    await worker.kill();
+    await stack.startWorkers();
+    await reportOf(handle);
+
+    expect(await runs.outcome('killed')).toEqual(calm);
+  },
+  LIMIT_MS,
+);
+
+/** Shows three bad manners in turns: an argument of the wrong type, a tool that is not there, and a call that is none. */
+function writeMistakes(): string {
+  const lessons = rowsOf<{ messages: Message[]; tools: object[] }>('demonstrations.jsonl').slice(0, 600);
+  const rows = lessons.map(({ messages, tools }, index) => {
+    const [question] = messages;
+    const place = messageText(question ?? { role: 'user', content: '' }).slice(0, 4);
+    const badCalls = [
+      { content: '', tool_calls: [{ name: 'search', arguments: { query_list: place } }] },
+      { content: '', tool_calls: [{ name: 'find', arguments: { query_list: [place] } }] },
+      { content: `<|call|>search ${place}` },
+    ];
+    return { messages: [question, { role: 'assistant', ...badCalls[index % 3] }], tools };
+  });
+  const path = join(stack.folder, 'mistakes.jsonl');
+  writeFileSync(path, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  return path;
+}
+
+test(
+  'what a call has wrong is told to the model, and costs no rollout',
+  async () => {
+    const supervised = new TestRuns(stack);
+    const lesson = { dataset: { path: writeMistakes() }, steps: 40, learningRate: 0.003, loraRank: 0 };
+    await supervised.train(
+      'careless',
+      supervised.config({ ...lesson, initialCheckpoint: 'shown@240', lrSchedule: 'constant' }),
+    );
+    const short = { steps: 1, evalEvery: 0, evaluators: [] };
+    await runs.train('mistaken', await search({ ...short, initialCheckpoint: 'careless@40' }));
+
+    const played = playedIn('mistaken');
+    const [metrics = {}] = await stack.store.readMetrics('mistaken');
+    const errors = played.map((one) => textsOf('tool', one).filter(isError));
+    const corrections = played.flatMap((one) => textsOf('user', one).slice(1));
+    expect(played).toHaveLength(64);
+    expect(errors.flat()).toContain(`{"error":"Tool 'find' not found"}`);
+    expect(errors.flat().join('\n')).toContain('expected array, received string');
+    expect(metrics).toMatchObject({
+      'env/all/tool_errors': expect.closeTo(meanOf(errors.map(({ length }) => length)), 9) as number,
+      'env/all/parse_error': expect.any(Number) as number,
+    });
+    expect(corrections.length).toBeGreaterThan(0);
+    for (const text of corrections) {
+      expect(text).toMatch(/^The previous message had a formatting issue\.\nError: Invalid JSON/);
+    }
+    expect(Object.keys(metrics).filter((key) => key.startsWith('rollout_errors'))).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+function stepsSampled(run: string): Record<string, string> {
+  try {
+    return runs.rollouts(run);
+  } catch {
+    return {};
+  }
+}
