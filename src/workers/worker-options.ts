@@ -31,5 +31,7 @@ export interface RunWorkersOptions {
   readonly sandbox?: SandboxChoice;
   /** The release the workers belong to; without one they take work of any. */
   readonly version?: WorkerVersion;
+  /** File of the workflows, bundled; default the one that was built beside this code. */
+  readonly workflowBundle?: string;
   readonly logger: Logger;
 }

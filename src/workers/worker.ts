@@ -101,16 +101,17 @@ function createWorker({ role, options, connection, dependencies }: WorkerSpec): 
     maxHeartbeatThrottleInterval: '1 second',
     shutdownGraceTime: GRACE,
     ...versioningOptions(options.version),
-    ...(role === 'workflows' && workflowOptions()),
+    ...(role === 'workflows' && workflowOptions(options)),
   });
 }
 
-function workflowOptions(): Pick<
+function workflowOptions({
+  workflowBundle: codePath = join(__dirname, '..', 'workflow-bundle.js'),
+}: RunWorkersOptions): Pick<
   WorkerOptions,
   'workflowBundle' | 'workflowsPath' | 'stickyQueueScheduleToStartTimeout'
 > {
   // Built ahead in a release and beside it; from sources it is bundled here.
-  const codePath = join(__dirname, '..', 'workflow-bundle.js');
   const workflows = existsSync(codePath)
     ? { workflowBundle: { codePath } }
     : { workflowsPath: require.resolve('../workflows') };

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import pino from 'pino';
@@ -17,13 +17,15 @@ import type { RunWorkersOptions } from '../../../src/workers/worker-options';
 
 const logger = pino({ level: process.env['EVERSTEP_TEST_LOG'] ?? 'silent' }, pino.destination(2));
 
+/** Of the same sources, which the run's global setup has built: bundling them takes seconds each time. */
+const WORKFLOW_BUNDLE = resolve(__dirname, '../../../dist/workflow-bundle.js');
+
 interface StackParts {
   readonly folder: string;
   readonly namespace: string;
   readonly client: Client;
   readonly connection: Connection;
-  readonly runtime: ModelRuntime;
-  readonly engineOptions: Partial<LocalEngineOptions>;
+  readonly engineOptions: Partial<LocalEngineOptions> & { readonly runtime: ModelRuntime };
 }
 
 /** A real server, a real engine over the real wire, and the production worker, with a store of its own. */
@@ -58,19 +60,15 @@ export class TestStack {
     if (address === undefined)
       throw new Error('No Temporal server: run through jest without EVERSTEP_TEST_NO_SERVER.');
     const folder = mkdtempSync(join(tmpdir(), 'everstep-workflows-'));
-    const runtime = await createModelRuntime({ threads: 2 });
-    const engine = await startLocalEngine({
-      port: 0,
-      dataFolder: join(folder, 'engine'),
-      runtime,
-      logger,
-      ...engineOptions,
-    });
+    const runtime = engineOptions.runtime ?? (await createModelRuntime({ threads: 2 }));
+    const options = { ...engineOptions, runtime };
+    const dataFolder = join(folder, 'engine');
+    const engine = await startLocalEngine({ port: 0, dataFolder, logger, ...options });
     const namespace = basename(folder);
     const connection = await Connection.connect({ address });
     await registerNamespace(connection, namespace);
     const client = new Client({ connection, namespace });
-    return new TestStack({ folder, namespace, client, connection, runtime, engineOptions }, engine);
+    return new TestStack({ folder, namespace, client, connection, engineOptions: options }, engine);
   }
 
   get store(): RunStore {
@@ -95,6 +93,7 @@ export class TestStack {
       dataFolder: this.folder,
       store: join(this.folder, 'store'),
       engine: { url: this.engine.url, ...engine },
+      workflowBundle: WORKFLOW_BUNDLE,
       ...more,
       logger,
     });
@@ -114,7 +113,6 @@ export class TestStack {
     this.engine = await startLocalEngine({
       port,
       dataFolder: join(this.folder, 'engine'),
-      runtime: this.parts.runtime,
       logger,
       ...this.parts.engineOptions,
     });
@@ -154,7 +152,7 @@ export class TestStack {
     await this.stopWorkers();
     await this.parts.connection.close();
     await this.engine.close();
-    await this.parts.runtime.close();
+    await this.parts.engineOptions.runtime.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
