@@ -12,7 +12,12 @@ export function createRolloutActivities(dependencies: SampleRolloutsDependencies
     /** Samples and journals a shard of a step's groups. A repeated attempt samples what is missing. */
     async sampleRollouts(input: SampleRolloutsInput): Promise<SampledShard> {
       return withHeartbeat(({ signal, attempt, progress }) =>
-        sampleRollouts(dependencies, input, { signal, attempt, onProgress: progress }),
+        sampleRollouts(dependencies, input, {
+          ...{ signal, attempt, onProgress: progress },
+          onWaiting: (waiting) => {
+            progress({ waiting });
+          },
+        }),
       );
     },
   };

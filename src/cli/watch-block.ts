@@ -46,8 +46,8 @@ function scoreLine(row: ScoreRow): string {
   return `${what} ${scoreText(row)} at step ${row.step}`;
 }
 
-function waitLine({ report: { waitingFor }, now }: BlockFacts): string[] {
-  if (!waitingFor) return [];
+function waitLine({ report: { waitingFor, waits = [] }, now }: BlockFacts): string[] {
+  if (!waitingFor) return waits.map(escapeControls);
   const seconds = (now.getTime() - Date.parse(waitingFor.since)) / 1000;
   const since = Number.isFinite(seconds) ? `, for ${duration(seconds)}` : '';
   return [`waiting for ${escapeControls(waitingFor.what)} since ${timeOf(waitingFor.since)}${since}`];

@@ -67,7 +67,7 @@ class RunView {
   private latest: MetricsRow | null = null;
   private latestScore: ScoreRow | null = null;
   private note: { readonly text: string; readonly since: number; isShown?: boolean } | null = null;
-  private waitingFor: string | null = null;
+  private waiting: string | null = null;
   private rewinds: number | null = null;
   private printedAt = Number.NEGATIVE_INFINITY;
   private printedStep = -1;
@@ -99,11 +99,9 @@ class RunView {
       this.output.note(`Run ${escapeControls(report.run)}: preparing…`);
       this.isPreparingShown = true;
     }
-    const waitingFor = report.waitingFor?.what ?? null;
-    if (waitingFor !== this.waitingFor && waitingFor !== null) {
-      this.output.line(
-        this.output.colors.yellow(`step ${report.step}: waiting for ${escapeControls(waitingFor)}`),
-      );
+    const waiting = waitText(report);
+    if (waiting !== this.waiting && waiting !== null) {
+      this.output.line(this.output.colors.yellow(`step ${report.step}: ${escapeControls(waiting)}`));
     }
     this.showNote(report);
     this.showPause(report);
@@ -113,7 +111,7 @@ class RunView {
         `step ${report.step}: the model was lost and opened again from a checkpoint (rewind ${report.rewinds}, ${report.stepsReplayed} steps trained again so far)`,
       );
     }
-    this.waitingFor = waitingFor;
+    this.waiting = waiting;
     this.rewinds = report.rewinds;
   }
 
@@ -201,4 +199,9 @@ function identityOf({ step, evaluator, metric }: ScoreRow): string {
 
 function lossesOf(rows: readonly MetricsRow[]): number[] {
   return rows.flatMap((row) => headlineOf(row)?.value ?? []);
+}
+
+function waitText({ waitingFor, waits = [] }: RunReport): string | null {
+  if (waitingFor) return `waiting for ${waitingFor.what}`;
+  return waits.length === 0 ? null : waits.join('; ');
 }

@@ -4,14 +4,8 @@ import {
   WorkflowFailedError,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import {
-  ApplicationFailure,
-  CancelledFailure,
-  defaultPayloadConverter,
-  TemporalFailure,
-  TerminatedFailure,
-} from '@temporalio/common';
-import { temporal } from '@temporalio/proto';
+import { ApplicationFailure, CancelledFailure, TemporalFailure, TerminatedFailure } from '@temporalio/common';
+import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import type { BenchmarkRequest } from '../core/benchmark-run';
 import { untilAborted } from '../core/concurrency/until-aborted';
@@ -21,6 +15,7 @@ import type { RunBenchmarkInput } from '../workflows/benchmark-contracts';
 import { searchAttributesOfEval } from '../workflows/eval-attributes';
 import { differencesText } from '../evaluation/runner/option-differences';
 import { differencesOf } from './eval-requests';
+import { waitOf } from './pending-work';
 import { pause } from './run-handle';
 import type { ServerLink } from './server-link';
 import { ANSWER_LIMIT_MS } from './workflow-answers';
@@ -46,13 +41,10 @@ export interface AwaitedWorkflow {
 }
 
 const AWAY_PAUSE_MS = 1000;
-type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 type PendingTask = temporal.api.workflow.v1.IPendingWorkflowTaskInfo | null | undefined;
 
-const RUNNING = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 /** A worker that dies or stops leaves one behind. */
 const PASSING_TASK_FAILURES = 2;
-const Told = z.object({ waiting: z.string() });
 const Memo = z.object({ request: z.custom<BenchmarkRequest>((value) => typeof value === 'object') });
 
 export function benchmarkWorkflowId({ run, benchmark }: Pick<BenchmarkRequest, 'run' | 'benchmark'>): string {
@@ -133,6 +125,24 @@ async function askForEnd<Value>(
   }
 }
 
+/** How a workflow ended that has no result; null where it goes on, or nobody knows. */
+export async function findFailure(
+  link: ServerLink,
+  workflow: AwaitedWorkflow,
+): Promise<BenchmarkFailure | null> {
+  const client = await link.find();
+  if (!client) return null;
+  try {
+    const handle = client.workflow.getHandle(workflow.workflowId);
+    const { status } = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () => handle.describe());
+    if (status.name === 'RUNNING') return null;
+  } catch {
+    return null;
+  }
+  const outcome = await askForEnd(link, workflow);
+  return outcome !== 'away' && 'failure' in outcome ? outcome.failure : null;
+}
+
 /** What keeps a benchmark waiting, as its attempts say; null where nothing does. */
 export async function waitingReason(link: ServerLink, workflowId: string): Promise<string | null> {
   const client = await link.find();
@@ -140,7 +150,8 @@ export async function waitingReason(link: ServerLink, workflowId: string): Promi
   try {
     const handle = client.workflow.getHandle(workflowId);
     const { raw } = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () => handle.describe());
-    return taskReason(raw.pendingWorkflowTask) ?? activitiesReason(raw.pendingActivities ?? []);
+    const reasons = (raw.pendingActivities ?? []).map(waitOf);
+    return taskReason(raw.pendingWorkflowTask) ?? reasons.find((reason) => reason !== null) ?? null;
   } catch {
     return `the Temporal server at ${link.description} does not answer`;
   }
@@ -151,23 +162,6 @@ function taskReason(task: PendingTask): string | null {
   const attempt = task?.attempt ?? 0;
   if (attempt <= PASSING_TASK_FAILURES) return null;
   return `its workflow failed ${attempt - 1} times on the workers; their log says why`;
-}
-
-function activitiesReason(pending: readonly PendingActivity[]): string | null {
-  const reasons = pending.map((activity) => {
-    const failure = activity.lastFailure?.message || null;
-    const told = toldReason(activity);
-    // What was told before the attempt failed says less than the failure.
-    return activity.state === RUNNING ? (told ?? failure) : (failure ?? told);
-  });
-  return reasons.find((reason) => reason !== null) ?? null;
-}
-
-/** An attempt that stands still without failing says in its heartbeats what it waits for. */
-function toldReason({ heartbeatDetails }: PendingActivity): string | null {
-  const [payload] = heartbeatDetails?.payloads ?? [];
-  const told = payload && Told.safeParse(defaultPayloadConverter.fromPayload(payload));
-  return told?.data?.waiting ?? null;
 }
 
 /** null when `signal` fires first. */

@@ -14,6 +14,7 @@ import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
 import { adviseOnWorkers } from './find-pollers';
 import type { EvalHandle } from './eval-handle';
+import type { BenchmarkFailure } from './eval-workflow';
 import type { CancelledEval, CancelOptions } from './eval-cancel';
 import { cancelEval } from './eval-cancel';
 import type { WeightsPlace, WeightsView } from './eval-engine';
@@ -24,7 +25,7 @@ import { startEvaluator, startRequest } from './eval-evaluator';
 import type { EvalSummary } from './eval-list';
 import { listEvals } from './eval-list';
 import type { WaitingBenchmark } from './eval-waiting';
-import { findWaiting } from './eval-waiting';
+import { findFailures, findWaiting } from './eval-waiting';
 import { readBenchmarkProgress } from './eval-progress';
 import { requestsFor } from './eval-requests';
 import type { RejudgeOptions } from './rejudge';
@@ -147,6 +148,9 @@ export class Everstep {
     list: (): Promise<EvalSummary[]> => listEvals(this.sources.link, this.store),
     /** What is under way of an eval run, and what it waits for. */
     waiting: (run: string): Promise<WaitingBenchmark[]> => findWaiting(this.sources.link, run),
+    /** Which of these benchmarks of an eval run failed or were called off, and why. */
+    failures: (run: string, benchmarks: readonly string[]): Promise<BenchmarkFailure[]> =>
+      findFailures(this.sources.link, run, benchmarks),
     /** Calls off what is under way of an eval run; what is journalled stays. Refuses a run of which nothing is. */
     cancel: (run: string, options: CancelOptions = {}): Promise<CancelledEval> =>
       cancelEval(this.sources.link, run, options),

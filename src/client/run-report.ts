@@ -5,6 +5,8 @@ import type { RunFailure, RunMemo, WorkflowFacts } from './workflow-answers';
 export interface RunReport extends RunState {
   /** What the run waits for; null when it does not wait. */
   readonly waitingFor: LiveStatus['waitingFor'];
+  /** What its evaluations and rollouts wait for while the run itself does not, e.g. `rollouts wait: judge …`; absent where nothing does. */
+  readonly waits?: readonly string[];
   readonly pendingEvaluations: number;
   /** The step it ends after because somebody asked. */
   readonly stopAt: number | null;
@@ -60,7 +62,8 @@ function reportKnown(facts: WorkflowFacts, evidence: RunEvidence): RunReport {
   const { state, live } = evidence;
   const base = state ?? freshState(evidence, facts);
   if (!facts.isOpen) return reportClosed(base, facts, evidence);
-  return live ? reportLive(base, live) : reportUnanswered(base, evidence);
+  if (!live) return reportUnanswered(base, evidence);
+  return { ...reportLive(base, live), ...(facts.waits.length > 0 && { waits: facts.waits }) };
 }
 
 const QUIET = { waitingFor: null, pendingEvaluations: 0, stopAt: null, pause: null, refusal: null };

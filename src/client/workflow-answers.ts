@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { QueryDefinition } from '@temporalio/common';
 import { z } from 'zod';
 import type { RunStatus } from '../core/run';
+import { waitsOfRun } from './pending-work';
 
 /** A workflow whose workers are away does not answer: the store is asked instead after this long. */
 export const ANSWER_LIMIT_MS = 2000;
@@ -36,6 +37,8 @@ export interface WorkflowFacts {
   readonly startedAt: string;
   readonly closedAt: string | null;
   readonly memo: RunMemo | null;
+  /** What evaluations and rollouts wait for. */
+  readonly waits: readonly string[];
 }
 
 /** What the server itself knows; `missing` when it has no such workflow, null when it does not answer. */
@@ -66,6 +69,7 @@ function factsOf(description: WorkflowExecutionDescription): WorkflowFacts {
     startedAt: description.startTime.toISOString(),
     closedAt: description.closeTime?.toISOString() ?? null,
     memo: RunMemo.safeParse(description.memo).data ?? null,
+    waits: waitsOfRun(description.raw.pendingActivities ?? []),
   };
 }
 

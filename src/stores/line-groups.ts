@@ -9,7 +9,8 @@ const LINE_BREAK = 10;
  */
 export function* readLineGroups(descriptor: number): Generator<readonly string[]> {
   const chunk = Buffer.alloc(GROUP_BYTES);
-  let rest = Buffer.alloc(0);
+  // Joined once its line ends, so that a line of many pieces is copied no more often than a short one.
+  let rest: Buffer[] = [];
   let position = 0;
   for (;;) {
     const count = readSync(descriptor, chunk, 0, GROUP_BYTES, position);
@@ -18,12 +19,12 @@ export function* readLineGroups(descriptor: number): Generator<readonly string[]
     // A character may be cut in two at the end of what was read; a line break never is.
     const end = chunk.subarray(0, count).lastIndexOf(LINE_BREAK) + 1;
     if (end > 0) {
-      yield linesOf(Buffer.concat([rest, chunk.subarray(0, end)]));
-      rest = Buffer.alloc(0);
+      yield linesOf(Buffer.concat([...rest, chunk.subarray(0, end)]));
+      rest = [];
     }
-    rest = Buffer.concat([rest, chunk.subarray(end, count)]);
+    rest.push(Buffer.from(chunk.subarray(end, count)));
   }
-  yield linesOf(rest);
+  yield linesOf(Buffer.concat(rest));
 }
 
 function linesOf(bytes: Buffer): string[] {

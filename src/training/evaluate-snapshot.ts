@@ -224,13 +224,16 @@ function testSetOf(
   { run, step }: EvaluateSnapshotInput,
   { profile }: EngineConnection,
 ): NonNullable<EvaluationDependencies['evaluateTestSet']> {
-  return async (evaluator, { sampler, folder, signal }) => {
+  return async (evaluator, { sampler, folder, signal, onProgress }) => {
     const active = await sampling.open(run);
     const tokenizer = await tokenizerOf(active.config.model);
     return evaluateTestSet(active, evaluator, {
       ...{ sampler, tokenizer, folder, signal, step, judges },
       renderer: findRenderer(active.record.renderer, tokenizer),
       contextLength: contextLengthOf(profile),
+      onWaiting: (waiting) => {
+        onProgress({ waiting });
+      },
     });
   };
 }

@@ -1,4 +1,7 @@
 import type { EngineSource, ModelSource } from '../core/benchmark-run';
+import type { Completer, Completion, CompletionOptions, CompletionRequest } from '../core/completion';
+import type { TellWaiting } from '../core/concurrency/waiting-reasons';
+import { WaitingReasons } from '../core/concurrency/waiting-reasons';
 import type { Tokenizer } from '../core/tokenizer';
 import type { OnWait } from '../engines/tinker/waiting';
 import { openEndpoint } from '../engines/openai/open-endpoint';
@@ -51,11 +54,13 @@ export function createModelAccess(dependencies: ModelAccessDependencies): ModelA
       const model = share(key, () => openAnew(dependencies, source, options));
       try {
         const { completer, ...others } = await model.opening;
+        const waits = options.onWaiting && new WaitingReasons(options.onWaiting);
         let isOpen = true;
         return {
           ...others,
           completer: {
-            complete: (request, completionOptions) => completer.complete(request, completionOptions),
+            complete: (request, completionOptions) =>
+              completeTelling(completer, request, { ...completionOptions, onWaiting: waits?.part() }),
             async close() {
               if (!isOpen) return;
               isOpen = false;
@@ -69,6 +74,22 @@ export function createModelAccess(dependencies: ModelAccessDependencies): ModelA
       }
     },
   };
+}
+
+/** A connection is shared; what it waits for is told to whoever waits. */
+async function completeTelling(
+  completer: Completer,
+  request: CompletionRequest,
+  {
+    onWaiting,
+    ...options
+  }: Omit<CompletionOptions, 'onWaiting'> & { readonly onWaiting: TellWaiting | undefined },
+): Promise<Completion> {
+  try {
+    return await completer.complete(request, { ...options, ...(onWaiting && { onWaiting }) });
+  } finally {
+    onWaiting?.(null);
+  }
 }
 
 function openAnew(

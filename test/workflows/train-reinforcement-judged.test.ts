@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Everstep } from '../../src/client/everstep';
 import type { Judgement } from '../../src/evaluation/judges/judgements';
 import { JudgeEndpoint } from './harness/judge-endpoint';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
@@ -190,6 +191,41 @@ test(
     expect(waitingFor?.what).toContain(`127.0.0.1:${port}`);
     expect(report).toMatchObject({ status: 'completed', step: 1 });
     expect(back.repeatedTo('leaving')).toBe(0);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a judge that answers with errors alone is waited for, and the run says for whom and why: in rewards and in evaluations',
+  async () => {
+    const everstep = await Everstep.connect({
+      ...{ address: stack.address, namespace: stack.namespace },
+      ...{ store: join(stack.folder, 'store'), dataFolder: stack.folder },
+    });
+    const waits = (kind: string) =>
+      until(async () => {
+        const { waits: told = [] } = await everstep.run('failing').status();
+        return told.find((wait) => wait.startsWith(kind)) ?? null;
+      });
+    // One that fails from the start is refused with the run.
+    endpoint.held.add('failing');
+    const handle = await runs.start('failing', config('failing', { steps: 1, evalEvery: 1 }));
+    await until(() => (filesOf('failing', /\.paid\/sample-/).length > 0 ? true : null));
+    endpoint.failing.add('failing');
+    endpoint.letGo('failing');
+    const [inRewards, inEvaluation] = await Promise.all([
+      waits('rollouts wait'),
+      waits('an evaluation waits'),
+    ]);
+    endpoint.failing.delete('failing');
+    const report = await reportOf(handle);
+    await everstep.close();
+
+    for (const wait of [inRewards, inEvaluation])
+      expect(wait).toMatch(
+        /: judge failing: the endpoint at http:\S+ gives nothing but failures \(500: out of memory\)/,
+      );
+    expect(report).toMatchObject({ status: 'completed', step: 1 });
   },
   LIMIT_MS,
 );

@@ -2,14 +2,17 @@ import { resolve } from 'node:path';
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { readEnvironment } from '../../config/environment';
+import { DomainError } from '../../core/errors';
 import { shellWord } from '../../core/shell-word';
 import { exportInspectLogs } from '../../evaluation/inspect/export/export-logs';
 import { inspectProgram } from '../../evaluation/inspect/run/inspect-program';
-import { locateResults } from '../../stores/eval-places';
+import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import { exportForCookbook } from '../../stores/export-cookbook';
+import { escapeControls } from '../escape-controls';
 import { openOutput } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
+import { explainUnfinished, unfinishedText } from '../unfinished-benchmarks';
 
 interface ExportFlags extends PlaceFlags {
   readonly output: string;
@@ -67,16 +70,24 @@ function inspectCommand(): Command {
 async function exportInspect(results: string, flags: ExportFlags): Promise<void> {
   const output = openOutput(flags);
   const { store, cacheFolder } = readEnvironment(flags);
-  const written = await exportInspectLogs(await locateResults(results, store), resolve(flags.output));
-  output.document(written);
+  const place = await locateResults(results, store);
+  const { finished, unfinished } = await listBenchmarks(place.folder);
+  const explained = await explainUnfinished(place.folder, place.benchmark === null ? unfinished : [], flags);
+  const { failed } = explained;
+  if (finished.length === 0 && failed.length > 0)
+    throw new DomainError(
+      'bad-config',
+      `${place.folder} has nothing to export. ${unfinishedText(explained)}`,
+    );
+  const written = await exportInspectLogs(place, resolve(flags.output));
+  output.document({ ...written, ...(failed.length > 0 && { failed }) });
   for (const { benchmark, path, sampleCount } of written.logs)
     output.line(`${benchmark}: ${sampleCount} samples in ${path}`);
   const viewer = `${shellWord(await inspectProgram(cacheFolder))} view --log-dir`;
   output.note(`Look at them: ${viewer} ${shellWord(written.output)}`);
   for (const { name, folder } of written.ranByInspect)
     output.note(`${name} was run by Inspect, whose own logs say more: ${viewer} ${shellWord(folder)}`);
-  if (written.unfinished.length > 0)
-    output.note(`Not finished yet, left out: ${written.unfinished.join(', ')}.`);
+  if (written.unfinished.length > 0) output.note(escapeControls(`Left out. ${unfinishedText(explained)}`));
   const malformedCount = written.logs.reduce((sum, log) => sum + log.malformedCount, 0);
   if (malformedCount > 0)
     output.note(`${malformedCount} lines of trajectories could not be read and were left out.`);

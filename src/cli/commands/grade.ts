@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rename, rm } from 'node:fs/promises';
+import { mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
@@ -128,19 +128,26 @@ async function writeWhole(
   write: (temporary: string) => Promise<GradingSummary>,
 ): Promise<GradingSummary> {
   const temporary = path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);
+  await writing(file, () => writeFile(temporary, ''));
   try {
     const summary = await write(temporary);
-    await rename(temporary, file);
+    await writing(file, () => rename(temporary, file));
     return summary;
-  } catch (error) {
+  } finally {
     await rm(temporary, { force: true });
-    if (!hasErrorCode(error, 'ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'EPERM')) throw error;
+  }
+}
+
+/** Only what concerns the output itself: a grader may miss files of its own. */
+async function writing(file: string, write: () => Promise<void>): Promise<void> {
+  try {
+    await write();
+  } catch (cause) {
+    if (!hasErrorCode(cause, 'ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'EPERM')) throw cause;
     throw new DomainError(
       'bad-config',
       `--output ${file} cannot be written. Give a file in an existing folder.`,
-      {
-        cause: error,
-      },
+      { cause },
     );
   }
 }

@@ -1,17 +1,15 @@
-import { basename } from 'node:path';
-import type { WaitingBenchmark } from '../../client/eval-waiting';
 import { DomainError } from '../../core/errors';
-import { asSentence } from '../../core/sentences';
 import { summaryOf } from '../../evaluation/runner/summary-of';
 import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import type { StoredResult } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
-import { openForReading } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { printTable } from '../tables';
+import type { Unfinished } from '../unfinished-benchmarks';
+import { explainUnfinished, unfinishedText } from '../unfinished-benchmarks';
 
 const HEADING = [
   ...['benchmark', 'score ± stderr [95 %]', 'completed only', 'n', 'completed', 'errors', 'truncated'],
@@ -31,40 +29,21 @@ export async function showResults(output: Output, { text, store, flags }: Asked)
   const { finished, unfinished } = await listBenchmarks(place.folder);
   const meant = finished.filter((name) => place.benchmark === null || name === place.benchmark);
   const results = await Promise.all(meant.map((name) => readResult(place.folder, name)));
-  const waiting = unfinished.length === 0 ? [] : await findWaiting(basename(place.folder), flags);
-  if (results.length === 0) refuseEmpty(place.folder, { unfinished, waiting });
+  const explained = await explainUnfinished(place.folder, unfinished, flags);
+  const { waiting, failed } = explained;
+  if (results.length === 0) refuseEmpty(place.folder, explained);
   output.document({
     run: place.label,
     dir: place.folder,
     benchmarks: results.map(resultDocument),
     unfinished,
     ...(waiting.length > 0 && { waiting }),
+    ...(failed.length > 0 && { failed }),
   });
   output.line(escapeControls(place.folder));
   printTable(output, HEADING, results.map(resultCells));
   for (const result of results) output.line(escapeControls(`${result.name}: ${identityText(result)}`));
-  if (unfinished.length > 0) output.line(escapeControls(unfinishedText({ unfinished, waiting })));
-}
-
-/** Only a server knows; without one nothing waits. */
-async function findWaiting(run: string, flags: PlaceFlags): Promise<WaitingBenchmark[]> {
-  const session = await openForReading(flags);
-  try {
-    const underWay = await session.everstep.evaluations.waiting(run);
-    return underWay.filter(({ reason }) => reason !== null);
-  } finally {
-    await session.close();
-  }
-}
-
-interface Unfinished {
-  readonly unfinished: readonly string[];
-  readonly waiting: readonly WaitingBenchmark[];
-}
-
-function unfinishedText({ unfinished, waiting }: Unfinished): string {
-  const reasons = waiting.map(({ benchmark, reason }) => ` ${benchmark} waits: ${asSentence(reason ?? '')}`);
-  return `Not finished: ${unfinished.join(', ')}.${reasons.join('')}`;
+  if (unfinished.length > 0) output.line(escapeControls(unfinishedText(explained)));
 }
 
 async function readResult(folder: string, name: string): Promise<StoredResult> {

@@ -50,11 +50,12 @@ function noFolder(report: RunReport): string {
 }
 
 function describe(report: RunReport): [name: string, value: string][] {
-  const { waitingFor, finalWeightsDigest, rewinds, stepsReplayed } = report;
+  const { waitingFor, waits = [], finalWeightsDigest, rewinds, stepsReplayed } = report;
   return [
     ['run', report.run],
     ['status', statusText(report)],
     ...(waitingFor ? [pair('waiting for', `${waitingFor.what}, since ${waitingFor.since}`)] : []),
+    ...waits.map((wait) => pair('waiting', wait)),
     ...pauseLine(report),
     ...budgetLines(report),
     ['step', `${report.step} of ${report.totalSteps || '?'}${stopNote(report)}`],

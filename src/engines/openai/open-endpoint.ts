@@ -51,6 +51,7 @@ interface Asked {
   readonly request: CompletionRequest;
   readonly timeoutMs: number;
   readonly cancellation: Cancellation;
+  readonly onWaiting: CompletionOptions['onWaiting'];
 }
 
 const TIMEOUT_MS = 300_000;
@@ -84,13 +85,16 @@ export function openEndpoint(options: EndpointOptions): Completer {
   let isClosed = false;
 
   return {
-    async complete(request, { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS }: CompletionOptions = {}) {
+    async complete(
+      request,
+      { signal, timeoutMs = options.timeoutMs ?? TIMEOUT_MS, onWaiting }: CompletionOptions = {},
+    ) {
       if (isClosed) throw closed(client);
       const cancellation = new Cancellation();
       underWay.add(cancellation);
       if (signal) followers.add(signal, cancellation);
       try {
-        return await complete(client, { request, timeoutMs, cancellation });
+        return await complete(client, { request, timeoutMs, cancellation, onWaiting });
       } finally {
         if (signal) followers.remove(signal, cancellation);
         underWay.delete(cancellation);
@@ -128,6 +132,7 @@ function send(client: Client, asked: Asked, body: JsonObject): Promise<EndpointR
     to,
     patienceMs: options.patienceMs ?? PATIENCE_MS,
     cancellation: asked.cancellation,
+    onWaiting: asked.onWaiting,
     request: requestOf(client, body, asked.timeoutMs),
     healthCheck: () =>
       requestOf(

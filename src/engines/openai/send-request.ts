@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors';
 import type { JsonObject } from './answer-fields';
 import { objectIn } from './answer-fields';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { Cancellation } from './cancellation';
 import type { EndpointLane } from './endpoint-lane';
 import { GivenUpError } from './given-up';
@@ -18,6 +19,8 @@ export interface EndpointRequest {
   /** A small request that any server of the model answers. */
   readonly healthCheck: () => HttpRequest;
   readonly cancellation: Cancellation;
+  /** Told what it waits for, once that has taken a while and nobody else was answered meanwhile. */
+  readonly onWaiting?: TellWaiting | undefined;
 }
 
 /** A JSON object, or a refusal that other attempts would not change. */
@@ -43,12 +46,16 @@ interface Attempts {
   /** Failures beyond patience, of an endpoint that answers other requests in between. */
   failuresBesideAnswers: number;
   sentMs: number;
+  /** When the endpoint first turned it away. */
+  refusedSince: number | null;
 }
 
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 5_000;
 /** The endpoint may have come back just before it answered another request. */
 const MOST_FAILURES_BESIDE_ANSWERS = 3;
+/** Who is turned away once is mostly heard at the next attempt. */
+const TOLD_AFTER_MS = 3_000;
 
 /**
  * Sends a request once there is capacity. This is the one place that tries again: a lack of capacity is waited for as
@@ -57,7 +64,7 @@ const MOST_FAILURES_BESIDE_ANSWERS = 3;
 export async function sendRequest(lane: EndpointLane, order: EndpointRequest): Promise<EndpointReply> {
   const attempts: Attempts = {
     ...{ failureCount: 0, failingSince: 0, lastFailedAt: 0, failuresBesideAnswers: 0 },
-    sentMs: 0,
+    ...{ sentMs: 0, refusedSince: null },
   };
   for (let wasSent = false; ; wasSent = true) {
     if (lane.sharing) await lane.sharing.join();
@@ -65,6 +72,7 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
     try {
       const verdict = await attempt(lane, order, attempts);
       if (!('verdict' in verdict)) return verdict;
+      tellWaiting(lane, order, { attempts, verdict });
       if (verdict.verdict === 'outage') await bearOutage(lane, order, { attempts, outage: verdict });
     } finally {
       lane.limiter.release();
@@ -136,6 +144,24 @@ function judgeRefusal(
   if (!isOutage(refusal) || headers['x-should-retry'] === 'false') return { refusal, seconds };
   const reason = `${refusal.status}: ${detailOf(refusal, to)}`;
   return { verdict: 'outage', reason, waitMs: waitMs ?? delayMs, cause: undefined };
+}
+
+function tellWaiting(
+  { outage }: EndpointLane,
+  { to, onWaiting }: EndpointRequest,
+  { attempts, verdict }: { readonly attempts: Attempts; readonly verdict: Exclude<Verdict, EndpointReply> },
+): void {
+  const now = performance.now();
+  attempts.refusedSince ??= now;
+  const { refusedSince } = attempts;
+  if (now - refusedSince < TOLD_AFTER_MS) return;
+  const what =
+    verdict.verdict === 'outage'
+      ? `gives nothing but failures (${verdict.reason})`
+      : `has no capacity for "${to.model}"`;
+  // Where others are answered, the work as a whole goes on.
+  const isAlone = outage.hasAnsweredSince(refusedSince);
+  onWaiting?.(isAlone ? null : `the endpoint at ${to.address.shown} ${what}`);
 }
 
 /** Waits before the next attempt, holding the slot: others would fare no better. */

@@ -19,7 +19,7 @@ const WHOLE_CELL: readonly ErrorCode[] = [
 export const EXAMPLE_ATTEMPTS = 3;
 const FIRST_WAIT_MS = 200;
 
-export function isOfWholeCell(error: unknown): boolean {
+export function isOfWholeCell(error: unknown): error is DomainError {
   return error instanceof DomainError && WHOLE_CELL.includes(error.code);
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
+import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { shuffledIndices } from '../../core/random';
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { CellScore } from '../../core/run';
@@ -169,14 +170,15 @@ async function gradeExamples(
 ): Promise<void> {
   const timeoutMs =
     timeoutSeconds === undefined ? (dependencies.timeoutMs ?? TIMEOUT_MS) : timeoutSeconds * 1000;
+  const waits = new WaitingReasons((waiting) => {
+    onProgress({ waiting });
+  });
   const { grader, close } = await openGraders(subject.grader, {
-    python: {
-      ...{ link: dependencies.python, signal, timeoutMs },
-      onWaiting: (waiting) => {
-        onProgress({ waiting });
-      },
+    python: { link: dependencies.python, signal, timeoutMs, onWaiting: waits.part() },
+    judging: {
+      ...{ judges, access: dependencies.judges, folder, epoch, rank: 0, signal },
+      onWaiting: waits.part(),
     },
-    judging: { judges, access: dependencies.judges, folder, epoch, rank: 0, signal },
   });
   await runShard({
     subject: { ...subject, grader },

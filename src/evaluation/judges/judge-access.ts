@@ -1,4 +1,5 @@
 import type { EngineSource, ModelSource } from '../../core/benchmark-run';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { Completer } from '../../core/completion';
 import type { Permits } from '../runner/permits';
 
@@ -7,6 +8,8 @@ interface JudgeLimits {
   readonly contextWindow: number | null;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Told what the judge keeps everybody waiting for; null when it no longer does. */
+  readonly onWaiting?: TellWaiting;
 }
 
 /** How a worker reaches judges. */

@@ -7,7 +7,7 @@ import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluat
 import type { Example } from '../example';
 import type { JudgeDesk, JudgeQuestion } from '../graders/grader';
 import { messageText } from '../runner/message-text';
-import { JudgeFailedError } from './judge-failure';
+import { JudgeFailedError, namingJudge } from './judge-failure';
 import type { JudgePool, OpenedJudge } from './judge-pool';
 import type { Judgement, JudgementStore } from './judgements';
 import { judgeIdentity } from './judged-grader';
@@ -104,7 +104,7 @@ export class JudgeDesks {
         return await completer.complete(request, { signal, timeoutMs: source.timeoutSeconds * 1000 });
       } catch (error) {
         signal.throwIfAborted();
-        if (isOfWholeCell(error)) throw error;
+        if (isOfWholeCell(error)) throw namingJudge(source.model.model, error);
         if (attempt >= EXAMPLE_ATTEMPTS || !isWorthAnother(error)) {
           throw new JudgeFailedError(source.model.model, error);
         }

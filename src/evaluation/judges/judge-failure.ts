@@ -9,3 +9,10 @@ export class JudgeFailedError extends DomainError {
     super(code, `judge ${judge}: ${messageOf(cause)}`, { retryable, cause, ...(category && { category }) });
   }
 }
+
+/** A failure that says nothing of the answer, e.g. that the judge is away: as it is, with the judge's name. */
+export function namingJudge(judge: string, error: DomainError): DomainError {
+  const { code, message, retryable, category } = error;
+  const options = { retryable, cause: error, ...(category && { category }) };
+  return new DomainError(code, `judge ${judge}: ${message}`, options);
+}

@@ -1,4 +1,6 @@
 import type { JudgeSource } from '../../core/benchmark-run';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
+import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import type { Completer } from '../../core/completion';
 import type { Permits } from '../runner/permits';
 import type { JudgeAccess } from './judge-access';
@@ -14,11 +16,16 @@ export interface OpenedJudge {
 /** The judges of one piece of work. Each is opened when it is first asked. */
 export class JudgePool {
   private readonly opened = new Map<string, Promise<OpenedJudge>>();
+  private readonly waits: WaitingReasons;
 
+  /** `onWaiting`: told which judge keeps the work waiting, and why; null when none does. */
   constructor(
     private readonly access: JudgeAccess,
     private readonly signal: AbortSignal,
-  ) {}
+    onWaiting: TellWaiting = () => undefined,
+  ) {
+    this.waits = new WaitingReasons(onWaiting);
+  }
 
   open(source: JudgeSource): Promise<OpenedJudge> {
     const id = JSON.stringify(source);
@@ -41,11 +48,15 @@ export class JudgePool {
   private async openAnew(source: JudgeSource): Promise<OpenedJudge> {
     const { access, signal } = this;
     const { model, concurrency, timeoutSeconds } = source;
+    const tell = this.waits.part();
     const { completer } = await access.models.open(model, {
       concurrency,
       contextWindow: null,
       timeoutMs: timeoutSeconds * 1000,
       signal,
+      onWaiting: (reason) => {
+        tell(reason === null ? null : `judge ${model.model}: ${reason}`);
+      },
     });
     return {
       source,

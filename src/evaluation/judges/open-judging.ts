@@ -1,4 +1,5 @@
 import type { JudgeSource } from '../../core/benchmark-run';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import type { Example } from '../example';
 import type { Grader, JudgeMethod, Score } from '../graders/grader';
@@ -19,6 +20,7 @@ export interface JudgingSite {
   readonly epoch: number;
   readonly rank: number;
   readonly signal: AbortSignal;
+  readonly onWaiting?: TellWaiting;
 }
 
 export interface OpenedGrader {
@@ -42,7 +44,7 @@ export async function openJudging(grader: Grader, site: JudgingSite): Promise<Op
       stop.abort(error);
     },
   });
-  const pool = new JudgePool(access, signal);
+  const pool = new JudgePool(access, signal, site.onWaiting);
   const desks = new JudgeDesks({ pool, judgements, signal, rank });
   return {
     grader: { ...grader, grade: (...asked) => judgeAt({ judging, judges, desks }, ...asked) },

@@ -16,7 +16,10 @@ const STYLE =
   'pre{white-space:pre-wrap;background:#f4f4f2;padding:.6rem;margin:.3rem 0}summary{cursor:pointer}' +
   '.role{color:#666;font-size:.85em}@media(prefers-color-scheme:dark){body{background:#161616;color:#ddd}pre{background:#222}}';
 
-/** Rollouts to look at in a browser. Whatever a model wrote is text there and nothing else. */
+/** Of one message or log; a browser that is given megabytes of one shows nothing for long. */
+const MOST_CHARACTERS = 50_000;
+
+/** Rollouts to look at in a browser. Whatever a model wrote is text there and nothing else. Of long texts it has the beginning. */
 export function rolloutPage({ title, groups, hiddenCount, command }: RolloutPage): string {
   const more =
     hiddenCount > 0 ? `<p>${hiddenCount} more groups: <code>${escaped(command)} --html FILE</code></p>` : '';
@@ -46,13 +49,19 @@ function groupSection(group: ShownGroup): string {
 function conversation({ reward, messages, metrics, logs }: ShownRollout, member: number): string {
   const notes = [
     ...Object.entries(metrics).map(([name, value]) => `${name}: ${number(value)}`),
-    ...Object.entries(logs).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(logs).map(([name, value]) => `${name}: ${shown(String(value))}`),
   ];
   return (
     `<details><summary>Rollout ${member}: reward ${number(reward)}</summary>` +
-    messages.map(({ role, text }) => block(role, text)).join('') +
+    messages.map(({ role, text }) => block(role, shown(text))).join('') +
     `${notes.length > 0 ? block('judged', notes.join('\n')) : ''}</details>`
   );
+}
+
+function shown(text: string): string {
+  const leftOut = text.length - MOST_CHARACTERS;
+  if (leftOut <= 0) return text;
+  return `${text.slice(0, MOST_CHARACTERS)}\n… ${leftOut} more characters, which stand in the journal`;
 }
 
 function block(heading: string, text: string): string {

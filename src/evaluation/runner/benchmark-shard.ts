@@ -1,3 +1,4 @@
+import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import type { BenchmarkPlace, ShardCounts } from '../../core/benchmark-run';
 import { NO_COUNTS } from '../../core/benchmark-run';
 import { findBenchmark } from '../benchmarks';
@@ -124,11 +125,11 @@ async function openShard(
   const { request, contextWindow, timeoutSeconds } = plan;
   const concurrency = benchmark.environment ? request.agentConcurrency : request.concurrency;
   const timeoutMs = timeoutSeconds * 1000;
-  const onWaiting = (waiting: string | null) => {
+  const waits = new WaitingReasons((waiting) => {
     onProgress({ waiting });
-  };
+  });
   const folder = shardFolder(input, input.shard);
-  const modelOptions = { concurrency, contextWindow, timeoutMs, signal, onWaiting };
+  const modelOptions = { concurrency, contextWindow, timeoutMs, signal, onWaiting: waits.part() };
   const { completer } =
     request.samplesFrom === undefined
       ? await dependencies.models.open(request.model, modelOptions)
@@ -136,8 +137,11 @@ async function openShard(
   try {
     const { judges: access, python: link } = dependencies;
     const graders = await openGraders(subjectOf(plan, benchmark).grader, {
-      python: { link, signal, timeoutMs, onWaiting },
-      judging: { judges: request.judges, access, folder, epoch, rank: input.shard, signal },
+      python: { link, signal, timeoutMs, onWaiting: waits.part() },
+      judging: {
+        ...{ judges: request.judges, access, folder, epoch, rank: input.shard, signal },
+        onWaiting: waits.part(),
+      },
     });
     return { graders, completer, concurrency, timeoutMs };
   } catch (error) {

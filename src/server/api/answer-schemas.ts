@@ -39,6 +39,10 @@ export const RunReport = z
     stepsReplayed: z.int(),
     finalWeightsDigest: z.string().nullable(),
     waitingFor: z.object({ what: z.string(), since: time }).nullable(),
+    waits: z
+      .array(z.string())
+      .optional()
+      .describe('What evaluations and rollouts wait for, e.g. a judge that does not answer'),
     pendingEvaluations: z.int(),
     stopAt: z.int().nullable(),
     pause: z.looseObject({ step: z.int(), by: z.string(), reason: z.string() }).nullable(),

@@ -1,4 +1,5 @@
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import type { Sampler } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
@@ -64,6 +65,8 @@ export interface SampleRolloutsOptions {
   /** From 1. */
   readonly attempt: number;
   readonly onProgress: (groupsDone: number) => void;
+  /** Told what keeps the shard waiting; null when it goes on. */
+  readonly onWaiting: TellWaiting;
 }
 
 interface Sampling {
@@ -121,12 +124,12 @@ interface Ready {
 async function sampleWithPolicy(
   ready: Ready,
   input: SampleRolloutsInput,
-  { signal, attempt, onProgress }: SampleRolloutsOptions,
+  { signal, attempt, onProgress, onWaiting }: SampleRolloutsOptions,
 ): Promise<SampledShard> {
   const { active, engine, runFolder, news, judges, mayWait } = ready;
   const { klReference } = active.record;
   const policy = new PolicySampler(engine.client, { ...input, mayWait }, { runFolder, news, signal });
-  const judged = new JudgedGroups(judges, runFolder, policy.signal);
+  const judged = new JudgedGroups(judges, runFolder, { signal: policy.signal, onWaiting });
   const reference = klReference
     ? engine.client.createSampler(
         klReference.path === null ? { baseModel: klReference.model } : { modelPath: klReference.path },

@@ -1,5 +1,6 @@
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import { totalReward } from '../../core/reinforcement/rollout';
 import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
@@ -32,6 +33,7 @@ export interface TestSetWork {
   /** The way to models that judge. */
   readonly judges?: JudgeAccess | undefined;
   readonly signal: AbortSignal;
+  readonly onWaiting?: TellWaiting;
 }
 
 /**
@@ -52,7 +54,7 @@ export async function evaluateTestSet(
   }
   const files = openRolloutFiles(work.folder);
   const groups = new Map<number, RolloutGroup>();
-  const judged = new JudgedGroups(work.judges, work.folder, work.signal);
+  const judged = new JudgedGroups(work.judges, work.folder, work);
   const { totals } = await evaluateEnvironments(
     { ...siteRules(config, evaluator), ...work, now: () => performance.now() },
     {

@@ -1,4 +1,5 @@
 import type { JudgeSource } from '../../core/benchmark-run';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
 import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
@@ -21,6 +22,12 @@ interface PlayPlace {
   readonly signal: AbortSignal;
 }
 
+interface JudgedWork {
+  readonly signal: AbortSignal;
+  /** Told which judge keeps the work waiting, and why; null when none does. */
+  readonly onWaiting?: TellWaiting | undefined;
+}
+
 /** The way to judges for the groups of one piece of work; a judge is opened when it is first asked. */
 export class JudgedGroups {
   private readonly pool: JudgePool | null;
@@ -29,9 +36,9 @@ export class JudgedGroups {
   constructor(
     access: JudgeAccess | undefined,
     private readonly runFolder: string,
-    signal: AbortSignal,
+    { signal, onWaiting = () => undefined }: JudgedWork,
   ) {
-    this.pool = access ? new JudgePool(access, signal) : null;
+    this.pool = access ? new JudgePool(access, signal, onWaiting) : null;
     this.shared = new SharedJudgements(access?.cacheFolder ?? null);
   }
 

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createCommand as createCompare } from '../../../src/cli/commands/compare';
+import { createCommand as createExport } from '../../../src/cli/commands/export';
 import { createCommand as createResults } from '../../../src/cli/commands/results';
 import { Everstep } from '../../../src/client/everstep';
 import { EvalStore } from '../../../src/stores/eval-run-store';
@@ -317,4 +318,44 @@ test('of results that are not finished it says what is to be done', async () => 
   await expect(results('show', 'begun')).rejects.toThrow(
     /has no results\. Not finished: gsm8k\. .*give the command that began it again/,
   );
+});
+
+/** What a benchmark leaves whose examples all failed: their trajectories, and no result. */
+function failAll(run: string, benchmark: string): void {
+  storeBenchmark(join(store, 'evals', run), benchmark, {
+    rows: ['e0', 'e1'].map((id) => ({ example_id: id, reward: 0, error: 'the grader is broken' })),
+  });
+  rmSync(join(store, 'evals', run, benchmark, 'result.json'));
+}
+
+test('what failed is said to have failed, with its reason', async () => {
+  failAll('new', 'ifeval');
+
+  expect(await results('show', 'new')).toContain(
+    'ifeval failed: all 2 examples failed, the first with: the grader is broken.',
+  );
+});
+
+test('an export to Inspect says what failed, and refuses where nothing else is there', async () => {
+  failAll('new', 'ifeval');
+  failAll('broken', 'ifeval');
+  let stderr = '';
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    stderr += String(text);
+    return true;
+  });
+  const exportTo = (run: string) =>
+    createExport().parseAsync(['inspect', run, '--output', join(store, 'logs'), '--store', store], {
+      from: 'user',
+    });
+
+  await exportTo('new');
+
+  expect(stderr).toContain(
+    'Left out. ifeval failed: all 2 examples failed, the first with: the grader is broken.',
+  );
+  await expect(exportTo('broken')).rejects.toMatchObject({
+    code: 'bad-config',
+    message: expect.stringMatching(/has nothing to export\. ifeval failed: all 2 examples/) as string,
+  });
 });

@@ -13,6 +13,7 @@ export interface FakeWorkflow {
   /** Answers of its worker; absent when no worker is there. */
   answers?: { status: LiveStatus; evaluations?: EvaluationCell[]; scores?: ScoreRow[] };
   memo?: object;
+  pendingActivities?: readonly object[];
   failure?: { message: string; type: string };
 }
 
@@ -107,6 +108,7 @@ export class FakeServer {
         startTime: new Date('2026-01-01T00:00:00Z'),
         closeTime: find().status === 'RUNNING' ? undefined : new Date('2026-01-01T01:00:00Z'),
         memo: find().memo ?? {},
+        raw: { pendingActivities: find().pendingActivities ?? [] },
       }),
       query: async ({ name }: { name: 'status' | 'evaluations' | 'scores' }) => {
         const { answers } = find();

@@ -1,3 +1,4 @@
+import { defaultPayloadConverter } from '@temporalio/common';
 import { appendFile, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -136,6 +137,32 @@ describe('status', () => {
     ).status();
 
     expect(report).toMatchObject({ status: 'running', kind: 'sft', model: 'm', step: 0 });
+  });
+
+  test('says what its evaluations and rollouts wait for, and nothing of a worker that died', async () => {
+    const told = (waiting: string) => ({
+      heartbeatDetails: { payloads: [defaultPayloadConverter.toPayload({ waiting })] },
+    });
+    const [SCHEDULED, RUNNING] = [1, 2];
+    const pendingActivities = [
+      { state: RUNNING, activityType: { name: 'sampleRollouts' }, ...told('judge j: the endpoint is away') },
+      { state: SCHEDULED, activityType: { name: 'evaluateCell' }, lastFailure: { message: 'judge j: 500' } },
+      {
+        ...{ state: RUNNING, activityType: { name: 'evaluateCell' } },
+        lastFailure: { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} },
+      },
+      { state: RUNNING, activityType: { name: 'trainSegment' }, ...told('its own affair') },
+    ];
+
+    const { waits } = await handleOn(
+      new FakeServer({ 'train/one': { status: 'RUNNING', answers: { status: LIVE }, pendingActivities } })
+        .link,
+    ).status();
+
+    expect(waits).toEqual([
+      'rollouts wait: judge j: the endpoint is away',
+      'an evaluation waits: judge j: 500',
+    ]);
   });
 
   test('of an unknown run is refused with the known names', async () => {

@@ -38,3 +38,15 @@ test('reads a long file in parts', () => {
   expect(groups.length).toBeGreaterThan(10);
   expect(Math.max(...groups.map(({ length }) => length))).toBeLessThan(10_000);
 });
+
+test('a line in many pieces is joined once', () => {
+  const concat = jest.spyOn(Buffer, 'concat');
+  const length = 4 * 1024 * 1024;
+
+  const lines = groupsOf('x'.repeat(length)).flat();
+
+  const joined = concat.mock.calls.flatMap(([pieces]) => pieces.map((piece) => piece.length));
+  concat.mockRestore();
+  expect(lines.map((line) => line.length)).toEqual([length]);
+  expect(joined.reduce((sum, bytes) => sum + bytes, 0)).toBe(length);
+});

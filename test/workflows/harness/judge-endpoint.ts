@@ -16,6 +16,8 @@ export class JudgeEndpoint {
   readonly held = new Set<string>();
   /** Models that refuse for the moment. */
   readonly broken = new Set<string>();
+  /** Models that answer with errors of the server alone for the moment. */
+  readonly failing = new Set<string>();
   /** Models that take no key for the moment. */
   readonly locked = new Set<string>();
   readonly asked: { readonly model: string; readonly prompt: string; readonly key: string | undefined }[] =
@@ -89,6 +91,10 @@ export class JudgeEndpoint {
       return;
     }
     const answer = () => {
+      if (this.failing.has(model)) {
+        reply(response, 500, { error: { message: 'out of memory' } });
+        return;
+      }
       const message = { role: 'assistant', content };
       const usage = { prompt_tokens: 3, completion_tokens: 2 };
       reply(response, 200, { choices: [{ index: 0, message, finish_reason: 'stop' }], usage });

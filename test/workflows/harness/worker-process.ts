@@ -5,7 +5,8 @@ import type { TestStack } from './stack';
 /** The production worker in a process of its own, to be killed as a machine kills it. */
 export class WorkerProcess {
   private constructor(
-    private readonly ended: Promise<void>,
+    /** Resolves when the process is gone, whoever ended it. */
+    readonly ended: Promise<void>,
     private readonly end: () => void,
   ) {}
 
@@ -35,5 +36,31 @@ export class WorkerProcess {
   async kill(): Promise<void> {
     this.end();
     await this.ended;
+  }
+}
+
+/** A worker that is started again whenever it dies, as a service manager does. */
+export class KeptWorker {
+  private isKept = true;
+  private worker: WorkerProcess;
+  private readonly over: Promise<void>;
+
+  constructor(start: () => WorkerProcess) {
+    this.worker = start();
+    this.over = this.keep(start);
+  }
+
+  async stop(): Promise<void> {
+    this.isKept = false;
+    await this.worker.kill();
+    await this.over;
+  }
+
+  private async keep(start: () => WorkerProcess): Promise<void> {
+    for (;;) {
+      await this.worker.ended;
+      if (!this.isKept) return;
+      this.worker = start();
+    }
   }
 }

@@ -36,6 +36,23 @@ function failureAt(body: unknown, options: Partial<EndpointOptions> = {}): Promi
 
 const isPoison = ({ body }: ServerRequest): boolean => JSON.stringify(body).includes('poison');
 
+test('tells what it waits for while nobody is answered', async () => {
+  const isDone = new AbortController();
+  const told: (string | null)[] = [];
+  const onWaiting = (reason: string | null) => {
+    told.push(reason);
+    if (told.length === 2) isDone.abort();
+  };
+  const script: Script = () => ({ status: 500, body: { error: { message: 'CUDA said no' } } });
+
+  await withEndpoint({ script }, (completer) =>
+    completer.complete(asking('2+2?'), { onWaiting, signal: isDone.signal }).catch(() => undefined),
+  );
+
+  expect(told).toHaveLength(2);
+  expect(told[0]).toMatch(/^the endpoint at http:\S+ gives nothing but failures \(500: CUDA said no\)$/);
+}, 20_000);
+
 describe('one request that always fails', () => {
   const failures: readonly [string, ServerAnswer, RegExp][] = [
     ['gets a 500', { status: 500, body: { error: { message: 'CUDA said no' } } }, /500: CUDA said no/],

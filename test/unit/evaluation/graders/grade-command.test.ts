@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCommand } from '../../../../src/cli/commands/grade';
 import { exitCodeOf } from '../../../../src/cli/exit-codes';
+import { mathEquivalenceRows } from '../../../../src/evaluation/graders/math/math-graders';
 
 const ROW = { question: 'How many?', answer: 'Two and two.\n#### 4' };
 
@@ -257,4 +258,19 @@ test('an output that cannot be written is said', async () => {
 
   expect(code).toBe(2);
   expect(text).toMatch(/cannot be written/);
+});
+
+test('a file that a grader lacks is no output that cannot be written', async () => {
+  const missing = Object.assign(new Error("ENOENT: no such file or directory, open '/verifier/rules'"), {
+    code: 'ENOENT',
+  });
+  jest.spyOn(mathEquivalenceRows, 'readLine').mockImplementation(() => {
+    throw missing;
+  });
+  const output = join(folder, 'out.jsonl');
+
+  const [, text] = await codeOf('math-equivalence', '--input', inputFile('{}\n'), '--output', output);
+
+  expect(text).toMatch(/ENOENT.*rules/);
+  expect(readdirSync(folder)).toEqual(['in.jsonl']);
 });

@@ -55,6 +55,23 @@ test('says of each rollout what it was judged by', () => {
   expect(page).not.toContain('more groups');
 });
 
+test('shows the beginning of a long log and how much is left out', () => {
+  const [rollout, text] = rolloutOf(1, [5]);
+  const [turn] = rollout.transitions;
+  if (!turn) throw new Error('the rollout has a turn');
+  const noted = { ...rollout, transitions: [{ ...turn, logs: { trace: 'x'.repeat(5_000_000) } }] };
+
+  const page = rolloutPage({
+    title: 'r',
+    groups: [shownGroup(0, groupOf('one', [[noted, text]]))],
+    hiddenCount: 0,
+    command: '',
+  });
+
+  expect(page.length).toBeLessThan(100_000);
+  expect(page).toContain('x\n… 4950000 more characters, which stand in the journal');
+});
+
 const BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 const [browser] = spawnSync('which', BROWSERS, { encoding: 'utf8' }).stdout.split('\n').filter(Boolean);
 

@@ -43,7 +43,7 @@ async function play(environment: object, judgeSays: string, reply = 'blue') {
     judging: { access, readDataset, own: { model: 'own' }, generation: { maxTokens: 8, temperature: 1 } },
   });
   const group = dataset.groupAt(0);
-  const judged = new JudgedGroups(access, newFolder(), signal).play(group, {
+  const judged = new JudgedGroups(access, newFolder(), { signal }).play(group, {
     place: { step: 0, group: 0 },
     signal,
   });

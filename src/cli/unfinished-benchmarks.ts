@@ -1,0 +1,77 @@
+import { basename, join } from 'node:path';
+import type { WaitingBenchmark } from '../client/eval-waiting';
+import { asSentence } from '../core/sentences';
+import type { EvalRunMetadata } from '../stores/eval-run-store';
+import { benchmarkFolder, streamTrajectories } from '../stores/eval-store';
+import { hasErrorCode } from '../stores/system-errors';
+import { readJson } from '../stores/whole-file';
+import { openForReading } from './connect';
+import type { PlaceFlags } from './service-options';
+
+interface FailedBenchmark {
+  readonly benchmark: string;
+  readonly reason: string;
+}
+
+/** What is known of benchmarks without a result. */
+export interface Unfinished {
+  readonly unfinished: readonly string[];
+  /** Under way, and waiting. */
+  readonly waiting: readonly WaitingBenchmark[];
+  readonly failed: readonly FailedBenchmark[];
+}
+
+/** Asks the server, where there is one, and else the store, how it is with benchmarks that have no result. */
+export async function explainUnfinished(
+  folder: string,
+  unfinished: readonly string[],
+  flags: PlaceFlags,
+): Promise<Unfinished> {
+  if (unfinished.length === 0) return { unfinished, waiting: [], failed: [] };
+  const metadata = await readJson<Partial<EvalRunMetadata>>(join(folder, 'metadata.json'));
+  const run = metadata?.run_id ?? basename(folder);
+  const session = await openForReading(flags);
+  try {
+    const { evaluations } = session.everstep;
+    const underWay = await evaluations.waiting(run);
+    const open = new Set(underWay.map(({ benchmark }) => benchmark));
+    const idle = unfinished.filter((name) => !open.has(name));
+    const failures = await evaluations.failures(run, idle);
+    const told = failures.map(({ name, message }) => ({ benchmark: name, reason: message }));
+    const rest = idle.filter((name) => !told.some(({ benchmark }) => benchmark === name));
+    return {
+      unfinished,
+      waiting: underWay.filter(({ reason }) => reason !== null),
+      failed: [...told, ...rest.flatMap((name) => failureInStore(folder, name))],
+    };
+  } finally {
+    await session.close();
+  }
+}
+
+export function unfinishedText({ unfinished, waiting, failed }: Unfinished): string {
+  const others = unfinished.filter((name) => !failed.some(({ benchmark }) => benchmark === name));
+  return [
+    ...failed.map(({ benchmark, reason }) => `${benchmark} failed: ${asSentence(reason)}`),
+    ...(others.length > 0 ? [`Not finished: ${others.join(', ')}.`] : []),
+    ...waiting.map(({ benchmark, reason }) => `${benchmark} waits: ${asSentence(reason ?? '')}`),
+  ].join(' ');
+}
+
+/** Trajectories without a result are left where every example failed. */
+function failureInStore(folder: string, benchmark: string): FailedBenchmark[] {
+  let count = 0;
+  let first: string | null = null;
+  try {
+    for (const { error } of streamTrajectories(benchmarkFolder(folder, benchmark))) {
+      if (error === null) return [];
+      first ??= error;
+      count += 1;
+    }
+  } catch (error) {
+    if (!hasErrorCode(error, 'ENOENT')) throw error;
+  }
+  return first === null
+    ? []
+    : [{ benchmark, reason: `all ${count} examples failed, the first with: ${first}` }];
+}
