@@ -1,26 +1,19 @@
 import { Everstep } from '../../src/client/everstep';
 import { stepsAppliedBy } from './harness/applied';
-import { HeldTraining } from './harness/held-training';
 import { reportOf, TestRuns, until, untilStatus } from './harness/runs';
 import { TestStack } from './harness/stack';
 
-let training: HeldTraining;
 let stack: TestStack;
 let runs: TestRuns;
 let everstep: Everstep;
 
 beforeAll(async () => {
-  training = await HeldTraining.create();
-  stack = await TestStack.start({ runtime: training });
+  stack = await TestStack.start();
   await stack.startWorkers();
   runs = new TestRuns(stack);
   const { address, namespace } = stack;
   everstep = await Everstep.connect({ address, namespace, store: `${stack.folder}/store` });
 }, 120_000);
-
-afterEach(() => {
-  training.letGo();
-});
 
 afterAll(async () => {
   await everstep.close();
@@ -131,23 +124,21 @@ test('a pause lasts across executions, answers meanwhile, and ends by itself', a
 }, 180_000);
 
 test('a pause that ends by itself goes on; one asked for later begins at its step', async () => {
-  training.holdAfter(50);
   const handle = await runs.start('nap', longRun());
   const run = everstep.run('nap');
   await untilStatus(handle, ({ step }) => step >= 5);
 
-  const { step } = await run.pause({ atStep: 60, seconds: 1 });
-  training.letGo();
+  const { step } = await run.pause({ atStep: 600, seconds: 1 });
   const live = await untilStatus(handle, ({ status }) => status === 'paused');
-  await untilStatus(handle, (later) => later.step > 70);
+  await untilStatus(handle, (later) => later.step > 610);
   const { step: last } = await run.stop();
   await reportOf(handle);
 
-  expect(step).toBe(60);
-  expect(live).toMatchObject({ step: 60, pause: { step: 60 } });
+  expect(step).toBe(600);
+  expect(live).toMatchObject({ step: 600, pause: { step: 600 } });
   expect(await stack.store.readControls('nap')).toMatchObject([
-    { control: 'pause', step: 60 },
-    { control: 'resume', step: 61, by: 'deadline' },
+    { control: 'pause', step: 600 },
+    { control: 'resume', step: 601, by: 'deadline' },
     { control: 'stop', step: last },
   ]);
   expect(await runs.outcome('nap')).toEqual(await undisturbed('no-nap', last));
