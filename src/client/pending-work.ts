@@ -2,7 +2,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 
-type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
+export type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
 const RUNNING = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
 const Told = z.object({ waiting: z.string() });

@@ -4,6 +4,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { QueryDefinition } from '@temporalio/common';
 import { z } from 'zod';
 import type { RunStatus } from '../core/run';
+import type { PendingActivity } from './pending-work';
 import { waitsOfRun } from './pending-work';
 
 /** A workflow whose workers are away does not answer: the store is asked instead after this long. */
@@ -41,16 +42,42 @@ export interface WorkflowFacts {
   readonly waits: readonly string[];
 }
 
+/** Evaluations under way that are asked what they wait for. */
+const MOST_CHILDREN = 8;
+
 /** What the server itself knows; `missing` when it has no such workflow, null when it does not answer. */
 export async function describeRun(client: Client, run: string): Promise<WorkflowFacts | 'missing' | null> {
   try {
     const description = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
       client.workflow.getHandle(workflowIdOf(run)).describe(),
     );
-    return factsOf(description);
+    const children = await pendingOfChildren(client, description);
+    return factsOf(description, [...(description.raw.pendingActivities ?? []), ...children]);
   } catch (error) {
     return error instanceof WorkflowNotFoundError ? 'missing' : null;
   }
+}
+
+/** Evaluations are workflows of their own. Those begun before the run went on in a new execution are not looked at. */
+async function pendingOfChildren(
+  client: Client,
+  { raw }: WorkflowExecutionDescription,
+): Promise<PendingActivity[]> {
+  const ids = (raw.pendingChildren ?? []).flatMap(({ workflowId }) => workflowId ?? []);
+  const found = await Promise.all(
+    ids.slice(0, MOST_CHILDREN).map(async (id) => {
+      try {
+        const described = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
+          client.workflow.getHandle(id).describe(),
+        );
+        return described.raw.pendingActivities ?? [];
+      } catch {
+        // What a run waits for is told where it can be told; nothing depends on it.
+        return [];
+      }
+    }),
+  );
+  return found.flat();
 }
 
 const ENDINGS: Readonly<Record<string, RunStatus>> = {
@@ -61,7 +88,10 @@ const ENDINGS: Readonly<Record<string, RunStatus>> = {
   TIMED_OUT: 'failed',
 };
 
-function factsOf(description: WorkflowExecutionDescription): WorkflowFacts {
+function factsOf(
+  description: WorkflowExecutionDescription,
+  pending: readonly PendingActivity[],
+): WorkflowFacts {
   const ending = ENDINGS[description.status.name];
   return {
     isOpen: ending === undefined,
@@ -69,7 +99,7 @@ function factsOf(description: WorkflowExecutionDescription): WorkflowFacts {
     startedAt: description.startTime.toISOString(),
     closedAt: description.closeTime?.toISOString() ?? null,
     memo: RunMemo.safeParse(description.memo).data ?? null,
-    waits: waitsOfRun(description.raw.pendingActivities ?? []),
+    waits: waitsOfRun(pending),
   };
 }
 
