@@ -14,7 +14,7 @@ import { rendererFor, requireOffered } from './model-checks';
 import type { DataPlace, PreparedSource } from './prepare-supervised-data';
 import { prepareSupervisedData } from './prepare-supervised-data';
 import { prepareEnvironments } from './reinforcement/prepare-environments';
-import { resolveKlReference } from './reinforcement/kl-reference';
+import { prepareKlReference } from './reinforcement/kl-reference';
 import type { EnvironmentAccess } from './reinforcement/open-environments';
 import { rolloutPlanOf } from './reinforcement/rollout-plan';
 import type { ResolvedEvaluations } from './resolve-evaluations';
@@ -88,7 +88,8 @@ export async function prepareRun(
     startedAt: dependencies.now().toISOString(),
   });
   const { codeDiff, ...provenance } = input.provenance;
-  const klReference = config.kind === 'rl' ? await resolveKlReference(store, config) : null;
+  const klReference =
+    config.kind === 'rl' ? await waitFor(prepareKlReference(dependencies, config, signal)) : null;
   const record: RunRecord = {
     run,
     config,

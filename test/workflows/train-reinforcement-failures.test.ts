@@ -11,14 +11,16 @@ let stack: TestStack;
 let runs: ReinforcementRuns;
 let plugins: string;
 
-/** Member 1 of each group fails: always, or the first time it is asked. */
+/** Member 1 of each group fails: always, or the first time it is asked; or it hangs. */
 const SOURCE = `
 const tried = new Set();
 const environment = (fails) => ({
   problems: Array.from({ length: 12 }, (_, index) => index),
   make: (problem, member) => ({
     initialObservation: () => {
-      if (member === 1 && fails(problem)) throw new Error('the simulator is broken');
+      const failing = member === 1 && fails(problem);
+      if (failing instanceof Promise) return failing;
+      if (failing) throw new Error('the simulator is broken');
       return { messages: [{ role: 'user', content: problem + '+1=' }] };
     },
     step: (action) => {
@@ -30,6 +32,7 @@ const environment = (fails) => ({
 module.exports = {
   environments: {
     broken: environment(() => true),
+    hanging: environment(() => new Promise(() => undefined)),
     shaky: environment((problem) => !tried.has(problem) && Boolean(tried.add(problem))),
   },
 };
@@ -61,6 +64,33 @@ test(
       /^Rollout 2 of group .* the simulator is broken\. Repair it, .*rolloutErrorTolerance/,
     );
     expect((await stack.store.readState('strict'))?.status).toBe('failed');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'fails the run with the rollout where an environment hangs and no failure is tolerated',
+  async () => {
+    const hanging = { ...config('hanging', 'fail-fast'), limits: { environmentTimeoutSeconds: 1 } };
+    const failure = await failureOf(await runs.start('hangs', hanging));
+
+    expect(failure.message).toMatch(/^Rollout 2 of group .* \(environment_timeout\): no answer within 1 s/);
+    expect((await stack.store.readState('hangs'))?.status).toBe('failed');
+  },
+  LIMIT_MS,
+);
+
+test(
+  'refuses a KL reference that the training service does not have, before there is a run',
+  async () => {
+    const checkpoint = 'tinker://nosuch:train:0/sampler_weights/zzz';
+    const failure = await failureOf(
+      await runs.start('no-reference', runs.config({ klPenaltyCoef: 0.1, klReference: { checkpoint } })),
+    );
+
+    expect(failure.code).toBe('checkpoint-missing');
+    expect(failure.message).toMatch(/^klReference\.checkpoint: .*does not have that checkpoint/);
+    expect(await stack.store.readState('no-reference')).toBeNull();
   },
   LIMIT_MS,
 );

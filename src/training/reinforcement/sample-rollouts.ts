@@ -17,6 +17,7 @@ import { givenUp, sampleGroup } from '../rollouts/sample-group';
 import { createSampleSeeds } from '../rollouts/sample-seeds';
 import type { AwaitedPolicy } from '../policy-note';
 import type { StoreNews } from '../store-news';
+import { klReferenceSampler, namingKlReference } from './kl-reference';
 import { PolicySampler } from './policy-sampler';
 import { referenceLogprobs } from './reference-logprobs';
 import type { EnvironmentAccess } from './open-environments';
@@ -130,11 +131,7 @@ async function sampleWithPolicy(
   const { klReference } = active.record;
   const policy = new PolicySampler(engine.client, { ...input, mayWait }, { runFolder, news, signal });
   const judged = new JudgedGroups(judges, runFolder, { signal: policy.signal, onWaiting });
-  const reference = klReference
-    ? engine.client.createSampler(
-        klReference.path === null ? { baseModel: klReference.model } : { modelPath: klReference.path },
-      )
-    : null;
+  const reference = klReference ? klReferenceSampler(engine.client, klReference) : null;
   try {
     if (!mayWait || isTimed(active.config)) await policy.arrived();
     const journal = new RolloutJournal(runFolder, klReference !== undefined);
@@ -143,7 +140,7 @@ async function sampleWithPolicy(
       ...{ site: siteOf(ready, policy), active, journal, guard },
       input,
       policyVersion: policy.step,
-      reference,
+      reference: reference && namingKlReference(reference),
       judged,
       news,
       signal: policy.signal,

@@ -31,6 +31,12 @@ export class RolloutFailure extends Error {
     if (this.type === 'judge_error') return !(this.cause instanceof DomainError && this.cause.retryable);
     return !['sampling_error', 'sampling_timeout', 'environment_timeout'].includes(this.type);
   }
+
+  /** The service's or a judge's fault, not the environment's: it may pass. */
+  get isOfService(): boolean {
+    if (this.type === 'judge_error') return !this.needsRedraw;
+    return ['sampling_error', 'sampling_timeout'].includes(this.type);
+  }
 }
 
 /** Failures of the service are not the rollout's: they pass through. An environment's are its own, whatever they say. */
@@ -46,6 +52,6 @@ export function failedStep(groupId: string, member: number, failure: RolloutFail
     'request-failed',
     `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(failure.message)} ` +
       'Repair it, or tolerate failures with rolloutErrorTolerance: retry or min-viable.',
-    { cause: failure, retryable: !failure.needsRedraw },
+    { cause: failure, retryable: failure.isOfService },
   );
 }

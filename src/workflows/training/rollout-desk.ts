@@ -1,4 +1,11 @@
-import { CancellationScope, condition, isCancellation, patched, sleep } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  isCancellation,
+  patched,
+  sleep,
+} from '@temporalio/workflow';
 import type {
   PolicySnapshot,
   RolloutPlan,
@@ -22,6 +29,7 @@ import { isPaused, lastStepOf, rememberEvent } from './training-state';
 
 const MAX_WAIT_SECONDS = 15;
 const MAX_RETIRED = 100;
+const MAX_GONE = 5;
 /** Less than a segment may take. */
 const SOON_SECONDS = 3;
 /** Steps that take longer keep no sampler waiting for their weights: it would hold a place of its worker. */
@@ -168,6 +176,7 @@ export class RolloutDesk {
       delete state.samplingFrom;
       if (failure === null) {
         this.rollouts.sampledThrough = step;
+        delete this.rollouts.goneCount;
         this.noteSampled({ step, seconds: (Date.now() - startedAt) / 1000 });
         return;
       }
@@ -243,6 +252,7 @@ export class RolloutDesk {
     const code = failureCode(error) ?? '';
     if (code === 'checkpoint-missing') {
       if (this.rollouts.policy === policy) this.rollouts.policy = null;
+      this.refuseEndlessSaving(error);
       return;
     }
     if (!WAITED_FOR.includes(code)) throw error;
@@ -254,6 +264,17 @@ export class RolloutDesk {
     await sleep(seconds * 1000);
     state.waitingFor = null;
     state.status = 'running';
+  }
+
+  /** Weights that are gone each time they were saved would be saved without end. */
+  private refuseEndlessSaving(error: unknown): void {
+    const goneCount = (this.rollouts.goneCount ?? 0) + 1;
+    this.rollouts.goneCount = goneCount;
+    if (goneCount < MAX_GONE || !patched('weights-gone-in-a-row')) return;
+    const message =
+      `The weights to sample from were gone ${goneCount} times in a row, though they were saved anew each time: ` +
+      `${failureMessage(error)} Look at how long the training service keeps them, and start the run again.`;
+    throw ApplicationFailure.nonRetryable(message, 'request-failed');
   }
 
   /** The weights to sample from are gone, or there were none: they are saved where training stands. */

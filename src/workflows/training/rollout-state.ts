@@ -16,6 +16,8 @@ export interface RolloutState {
   isNoteUnseen?: boolean;
   /** How often weights were saved once more because they had expired. */
   saveCount: number;
+  /** How often in a row the weights were gone before a step was sampled from them. */
+  goneCount?: number;
 }
 
 export function firstRolloutState(): RolloutState {

@@ -179,6 +179,48 @@ describe('a rollout that comes to nothing', () => {
     );
   });
 
+  test.each<[string, Partial<TrainingEnvironment>]>([
+    ['environment_error', { step: broken }],
+    ['environment_timeout', { step: () => new Promise<TrainingStep>(() => undefined) }],
+    ['environment_timeout', { initialObservation: () => new Promise(() => undefined) }],
+  ])('ends the run where nothing is tolerated: %s is not tried again', async (type, trouble) => {
+    const site = siteWith(talker, { environmentTimeoutSeconds: 0.05 });
+
+    const failed = sample(
+      site,
+      groupOf((member) => (member === 2 ? trouble : {})),
+    );
+
+    await expect(failed).rejects.toMatchObject({
+      code: 'request-failed',
+      message: expect.stringContaining(`Rollout 3 of group told failed (${type})`) as string,
+      retryable: false,
+    });
+  });
+
+  test('ends the run where graders hang, and is tried again where the service failed', async () => {
+    const hanging = { ...groupOf(() => ({})), rewards: () => new Promise<never>(() => undefined) };
+    const failing = scriptedPolicy(() => {
+      throw new DomainError('request-failed', 'passing');
+    });
+
+    await expect(
+      sample(siteWith(talker, { environmentTimeoutSeconds: 0.05 }), hanging),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('(grader_timeout)') as string,
+      retryable: false,
+    });
+    await expect(
+      sample(
+        siteWith(failing),
+        groupOf(() => ({})),
+      ),
+    ).rejects.toMatchObject({
+      message: expect.stringContaining('(sampling_error)') as string,
+      retryable: true,
+    });
+  });
+
   test('ends the others at once where nothing is tolerated, and closes their environments', async () => {
     let closedCount = 0;
     const slow = scriptedPolicy(async (prompt, _request, called) => {
