@@ -79,12 +79,13 @@ async function openInSession(attempt: Attempt, input: OpenModelInput): Promise<O
     );
     const opening = { client, sessionId, config: record.config, signal };
     const restored = await restoreModel(opening, known, record.initialPath);
+    const updatesPerStep = record.config.kind === 'rl' ? record.config.numSubsteps : 1;
     const lastStep = (await store.readLastMetrics(input.run))?.step ?? 0;
     await cutJournals(attempt, restored);
     const opened = {
       model: incarnationOf(input, engine, { sessionId, restored }),
       position: positionAfter(restored),
-      stepsToReplay: reachOf(input, { applied, lastStep }) - baseStepOf(restored),
+      stepsToReplay: reachOf(input, { applied, lastStep, updatesPerStep }) - baseStepOf(restored),
       remarks: restored.remarks,
     };
     await noteRewind(store, input, opened);
@@ -116,16 +117,25 @@ function rewindsAfter(
   return rewinds + (isReleased && opened.position.collectedThrough < collectedThrough ? 1 : 0);
 }
 
+interface Traces {
+  /** Updates of the model's last life; null where the service does not count them. */
+  readonly applied: number | null;
+  /** In the journals. */
+  readonly lastStep: number;
+  readonly updatesPerStep: number;
+}
+
 /**
  * The step that the model's last life, or the journals, came to. What was collected of a life was applied, even if
- * the service's record of it is lost.
+ * the service's record of it is lost. A step of which some updates were applied was begun.
  */
 function reachOf(
   { previous, collectedThrough }: OpenModelInput,
-  { applied, lastStep }: { readonly applied: number | null; readonly lastStep: number },
+  { applied, lastStep, updatesPerStep }: Traces,
 ): number {
   const isCounted = applied !== null && previous?.baseStep !== undefined;
-  return Math.max(0, collectedThrough, isCounted ? previous.baseStep + applied : lastStep);
+  const reached = isCounted ? previous.baseStep + Math.ceil(applied / updatesPerStep) : lastStep;
+  return Math.max(0, collectedThrough, reached);
 }
 
 /** Nobody will hear of this attempt's session. Where there is no room, those of attempts before it may be why. */

@@ -17,8 +17,8 @@ const aMessage = z.looseObject({
 });
 const Messages = z.array(aMessage);
 const numbers = z.record(z.string(), z.number());
-/** Rewards of a rollout are added up, and advantages are float32: more than this would become infinite. */
-const LARGEST_REWARD = 1e30;
+/** Gradients are float32, and so is the sum of their squares: of rewards beyond this it would be infinite. */
+const LARGEST_REWARD = 1e15;
 const aReward = z.number().min(-LARGEST_REWARD).max(LARGEST_REWARD);
 const aPrompt = z.looseObject({
   tokens: z.array(z.int().min(0)).min(1),
@@ -81,8 +81,22 @@ export function checkedGrades(given: readonly RolloutGrade[], count: number): re
 
 /** Types say what plug-ins return, and plug-ins may return anything. zod's numbers are finite. */
 function requireShape(shape: z.ZodType, given: unknown, where: string): void {
-  const [issue] = shape.safeParse(given).error?.issues ?? [];
-  if (issue === undefined) return;
+  const issue = issueOf(shape, given);
+  if (issue === null) return;
   const place = [where, ...issue.path.map(String)].join('.');
   throw new RolloutFailure('environment_garbage', new Error(`${place} of the environment: ${issue.message}`));
+}
+
+type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>;
+
+/** What cannot even be read, such as a getter that throws, is no answer either. */
+function issueOf(shape: z.ZodType, given: unknown): Issue | null {
+  try {
+    return shape.safeParse(given).error?.issues[0] ?? null;
+  } catch (error) {
+    return {
+      path: [],
+      message: `cannot be read (${error instanceof Error ? error.message : String(error)})`,
+    };
+  }
 }

@@ -47,13 +47,16 @@ export class EnvironmentCalls {
   async beforeTurn(start: TurnStart, signal: AbortSignal): Promise<readonly Message[]> {
     const { environment } = this;
     if (environment.beforeTurn === undefined) return [];
-    return checkedMessages(await this.call(() => environment.beforeTurn?.(start) ?? [], this.within(signal)));
+    return checkedMessages(
+      await this.call(() => environment.beforeTurn?.(structuredClone(start)) ?? [], this.within(signal)),
+    );
   }
 
-  async step(action: Message, facts: ActionFacts): Promise<TrainingStep> {
-    const { signal } = facts;
+  /** The environment gets copies: what it does to them is in no journal. */
+  async step(action: Message, { signal, ...facts }: ActionFacts): Promise<TrainingStep> {
+    const [ownAction, ownFacts] = structuredClone([action, facts]);
     return checkedStep(
-      await this.call((inner) => this.environment.step(action, { ...facts, signal: inner }), {
+      await this.call((inner) => this.environment.step(ownAction, { ...ownFacts, signal: inner }), {
         ...this.within(signal),
         ...(this.environment.boundsItself && { seconds: null }),
       }),
@@ -64,9 +67,10 @@ export class EnvironmentCalls {
   async gradeEarlyEnd(end: EarlyEnd, timeoutSeconds: number | null): Promise<RolloutGrade | null> {
     const { environment } = this;
     if (environment.gradeEarlyEnd === undefined) return null;
+    const { signal: givenUp, ...facts } = end;
     const grade = await this.call(
-      (signal) => environment.gradeEarlyEnd?.({ ...end, signal }) ?? { reward: 0 },
-      { signal: end.signal, seconds: timeoutSeconds ?? this.timeoutSeconds, types: GRADER },
+      (signal) => environment.gradeEarlyEnd?.({ ...structuredClone(facts), signal }) ?? { reward: 0 },
+      { signal: givenUp, seconds: timeoutSeconds ?? this.timeoutSeconds, types: GRADER },
     );
     return checkedGrade(grade);
   }

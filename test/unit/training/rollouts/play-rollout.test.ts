@@ -418,6 +418,29 @@ describe('replies that cannot be read', () => {
   });
 });
 
+test('what an environment does to a reply or its tokens changes neither conversation nor training', async () => {
+  const calm = await play(
+    speaking(() => `stop${END}`),
+    asking(),
+  );
+
+  const { rollout, messages } = await play(
+    speaking(() => `stop${END}`),
+    asking({
+      step: (action, { tokens = [] }) => {
+        Object.assign(action, { content: 'go on' });
+        Object.assign(tokens, { 0: 7, length: 1 });
+        return { reward: 1, isDone: true, nextMessages: [] };
+      },
+      gradeEarlyEnd: () => ({ reward: 0 }),
+    }),
+  );
+
+  expect(messages).toEqual(calm.messages);
+  expect(rollout.transitions[0]?.actionTokens).toEqual(calm.rollout.transitions[0]?.actionTokens);
+  expect(rolloutDatums(rollout, 1)).toEqual(rolloutDatums(calm.rollout, 1));
+});
+
 test('a format without tools is the config’s mistake', async () => {
   const environment = createToolEnvironment({
     messages: [{ role: 'user', content: 'go' }],

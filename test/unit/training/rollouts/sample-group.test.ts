@@ -81,6 +81,15 @@ test('the same seeds give the same group, other group numbers others, and no two
   expect(all.every((seed) => Number.isInteger(seed) && seed >= 0 && seed < 2 ** 31)).toBe(true);
 });
 
+function unreadable(): TrainingStep {
+  return {
+    ...over(1),
+    get reward(): number {
+      throw new Error('not yet');
+    },
+  };
+}
+
 describe('a rollout that comes to nothing', () => {
   const troubles: [string, Partial<TrainingEnvironment>][] = [
     ['throws when it begins', { initialObservation: broken }],
@@ -91,6 +100,8 @@ describe('a rollout that comes to nothing', () => {
     ['gives a reward that is no number', { step: () => over(NaN) }],
     ['gives an infinite reward', { step: () => over(Infinity) }],
     ['gives a reward that is infinite in float32', { step: () => over(1e308) }],
+    ['gives a reward whose gradients would be infinite', { step: () => over(1e16) }],
+    ['gives an answer that cannot be read', { step: unreadable }],
     ['returns nothing', { step: () => undefined as unknown as TrainingStep }],
     ['returns messages that are none', { step: () => ({ ...over(1), nextMessages: [7] as never }) }],
     ['gives a metric that is no number', { step: () => ({ ...over(1), metrics: { a: '1' } as never }) }],
