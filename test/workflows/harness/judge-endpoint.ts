@@ -81,16 +81,16 @@ export class JudgeEndpoint {
     const { model, messages } = JSON.parse(Buffer.concat(chunks).toString()) as AskedBody;
     const prompt = messages.at(-1)?.content ?? '';
     this.asked.push({ model, prompt, key: request.headers.authorization });
-    if (this.locked.has(model)) {
-      reply(response, 401, { error: { message: 'this key was revoked' } });
-      return;
-    }
     const content = this.say(model, prompt);
     if (this.broken.has(model) || content === null) {
       reply(response, 400, { error: { message: 'cannot judge this' } });
       return;
     }
     const answer = () => {
+      if (this.locked.has(model)) {
+        reply(response, 401, { error: { message: 'this key was revoked' } });
+        return;
+      }
       if (this.failing.has(model)) {
         reply(response, 500, { error: { message: 'out of memory' } });
         return;
