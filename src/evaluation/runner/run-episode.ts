@@ -171,7 +171,7 @@ async function takeStep(
   const callOff = site.task.subject.environment ? new AbortController() : null;
   const signal = callOff ? AbortSignal.any([site.signal, callOff.signal]) : site.signal;
   try {
-    const step = environment.step(message, { stopReason, isMalformed, signal });
+    const step = environment.step(structuredClone(message), { stopReason, isMalformed, signal });
     if (!('then' in step)) return step;
     const { environment: agent, grader } = site.task.subject;
     // One that waits for whoever judges ends with the shard.

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { ReinforcementConfig } from '../../../src/config/reinforcement-config';
 import { SupervisedConfig } from '../../../src/config/supervised-config';
 import type { CheckpointRow } from '../../../src/core/run';
 import type { ModelIncarnation, OpenedModel, OpenModelInput } from '../../../src/core/training-plan';
@@ -48,6 +49,8 @@ interface Attempt {
   readonly initialPath?: string | null;
   readonly profile?: 'tinker' | 'skyrl';
   readonly input?: Partial<OpenModelInput>;
+  /** Of a reinforcement run; supervised without. */
+  readonly numSubsteps?: number;
 }
 
 function open({
@@ -56,14 +59,18 @@ function open({
   initialPath = null,
   profile,
   input = {},
+  numSubsteps,
 }: Attempt): Promise<OpenedModel> {
-  const config = SupervisedConfig.parse({
-    kind: 'sft',
-    model: BASE_MODEL,
-    dataset: { path: '/nowhere.jsonl' },
-    loraRank: 4,
-    engine: { url, ...(profile && { profile }) },
-  });
+  const common = { model: BASE_MODEL, loraRank: 4, engine: { url, ...(profile && { profile }) } };
+  const config =
+    numSubsteps === undefined
+      ? SupervisedConfig.parse({ kind: 'sft', dataset: { path: '/nowhere.jsonl' }, ...common })
+      : ReinforcementConfig.parse({
+          kind: 'rl',
+          environment: { type: 'arithmetic' },
+          numSubsteps,
+          ...common,
+        });
   const record: RunRecord = {
     run: RUN,
     config,
@@ -184,6 +191,17 @@ describe('steps trained again', () => {
     });
 
     expect(second.stepsToReplay).toBe(2);
+  });
+
+  test('are steps where each has several updates, the one that was begun included', async () => {
+    const engine = await startEngine();
+    const { url } = engine.driver;
+    const first = await open({ url, numSubsteps: 3 });
+    await train(engine, first.model, { stepCount: 7 });
+
+    const second = await open({ url, numSubsteps: 3, input: { previous: first.model } });
+
+    expect(second.stepsToReplay).toBe(3);
   });
 
   test.each([
