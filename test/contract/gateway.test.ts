@@ -13,6 +13,7 @@ import { CompletionAnswer } from '../../src/server/gateway/completion-schemas';
 import { ErrorBody } from '../../src/server/http/error-body';
 import type { TestServer } from '../unit/server/serving';
 import { readEvents, startServer, writeRun } from '../unit/server/serving';
+import { z } from 'zod';
 
 /** The gateway on the real engine and the model that ships with Everstep, spoken to over HTTP. */
 
@@ -124,6 +125,8 @@ async function complete(more: object = {}): Promise<CompletionAnswer> {
   expect({ status: reply.status, body }).toMatchObject({ status: 200 });
   return CompletionAnswer.strict().parse(body);
 }
+
+const Counted = z.object({ usage: z.object({ prompt_tokens: z.number() }) });
 
 async function refusal(address: string, body: object) {
   const reply = await post(address, body);
@@ -278,6 +281,25 @@ test('asks a checkpoint by its run, its step or its address, and says which it w
   for (const answer of [newest, byAddress, named]) expect(answer.choices).toEqual(byStep.choices);
 });
 
+test('declares tools in the format of the model', async () => {
+  const messages = [{ role: 'user', content: '2+2=' }];
+  const named = (name: string) => [{ type: 'function', function: { name } }];
+  const promptTokens = async (more: object) => {
+    const reply = await post('/v1/chat/completions', { model: MODEL, messages, max_tokens: 1, ...more });
+    expect(reply.status).toBe(200);
+    return Counted.parse(await reply.json()).usage.prompt_tokens;
+  };
+
+  const [none, short, long] = [
+    await promptTokens({}),
+    await promptTokens({ tools: named('f') }),
+    await promptTokens({ tools: named('find') }),
+  ];
+
+  expect(short).toBeGreaterThan(none);
+  expect(long - short).toBe('find'.length - 'f'.length);
+});
+
 describe('refuses', () => {
   const CHAT = '/v1/chat/completions';
   const base = { model: MODEL, messages: MESSAGES };
@@ -298,12 +320,6 @@ describe('refuses', () => {
       { messages: [{ role: 'user', content: 'a'.repeat(300) }] },
       400,
       'context_length_exceeded',
-    ],
-    [
-      'tools where the format has none',
-      { tools: [{ type: 'function', function: { name: 'f' } }] },
-      400,
-      'bad-config',
     ],
     ['a temperature out of range', { temperature: 9 }, 400, null],
     ['top_logprobs without logprobs', { top_logprobs: 2 }, 400, null],
