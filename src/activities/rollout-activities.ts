@@ -11,14 +11,22 @@ export function createRolloutActivities(dependencies: SampleRolloutsDependencies
   return {
     /** Samples and journals a shard of a step's groups. A repeated attempt samples what is missing. */
     async sampleRollouts(input: SampleRolloutsInput): Promise<SampledShard> {
-      return withHeartbeat(({ signal, attempt, progress }) =>
-        sampleRollouts(dependencies, input, {
-          ...{ signal, attempt, onProgress: progress },
-          onWaiting: (waiting) => {
-            progress({ waiting });
+      return withHeartbeat(({ signal, attempt, progress }) => {
+        let told: { readonly groupsDone?: number; readonly waiting?: string | null } = {};
+        const tell = (news: typeof told) => {
+          told = { ...told, ...news };
+          progress(told);
+        };
+        return sampleRollouts(dependencies, input, {
+          ...{ signal, attempt },
+          onProgress: (groupsDone) => {
+            tell({ groupsDone });
           },
-        }),
-      );
+          onWaiting: (waiting) => {
+            tell({ waiting });
+          },
+        });
+      });
     },
   };
 }

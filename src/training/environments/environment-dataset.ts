@@ -1,4 +1,5 @@
 import type { JudgeSource } from '../../core/benchmark-run';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { ToolDeclaration } from '../../core/completion';
 import type { ActionFacts, EnvironmentStep, MessageEnvironment, Observation } from '../../core/environment';
 import type { Message } from '../../core/conversation';
@@ -75,6 +76,8 @@ export type EnvironmentBounds = Pick<RolloutRules, 'toolExecution'> & {
   readonly work?: object;
   /** Fires when the rollout is called off. */
   readonly signal?: AbortSignal;
+  /** To be told what keeps its piece of work waiting; null when it goes on. */
+  readonly onWaiting?: TellWaiting;
   /** Opens a grader that asks judges; absent where there is no way to any. */
   readonly askJudges?: AskJudges;
   /** The model's, for environments of tokens. */

@@ -1,5 +1,6 @@
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
+import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import type { Sampler } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
@@ -130,14 +131,16 @@ async function sampleWithPolicy(
   const { active, engine, runFolder, news, judges, mayWait } = ready;
   const { klReference } = active.record;
   const policy = new PolicySampler(engine.client, { ...input, mayWait }, { runFolder, news, signal });
-  const judged = new JudgedGroups(judges, runFolder, { signal: policy.signal, onWaiting });
+  const waits = new WaitingReasons(onWaiting);
+  const judged = new JudgedGroups(judges, runFolder, { signal: policy.signal, onWaiting: waits.part() });
   const reference = klReference ? klReferenceSampler(engine.client, klReference) : null;
   try {
     if (!mayWait || isTimed(active.config)) await policy.arrived();
     const journal = new RolloutJournal(runFolder, klReference !== undefined);
     const guard = await guardOf(runFolder, journal, { ...input, attempt });
     const sampling: Sampling = {
-      ...{ site: siteOf(ready, policy), active, journal, guard },
+      site: { ...siteOf(ready, policy), onWaiting: waits.part() },
+      ...{ active, journal, guard },
       input,
       policyVersion: policy.step,
       reference: reference && namingKlReference(reference),

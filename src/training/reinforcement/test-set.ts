@@ -1,6 +1,7 @@
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
+import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import { totalReward } from '../../core/reinforcement/rollout';
 import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
@@ -54,9 +55,15 @@ export async function evaluateTestSet(
   }
   const files = openRolloutFiles(work.folder);
   const groups = new Map<number, RolloutGroup>();
-  const judged = new JudgedGroups(work.judges, work.folder, work);
+  const waits = new WaitingReasons(work.onWaiting ?? (() => undefined));
+  const judged = new JudgedGroups(work.judges, work.folder, { ...work, onWaiting: waits.part() });
   const { totals } = await evaluateEnvironments(
-    { ...siteRules(config, evaluator), ...work, now: () => performance.now() },
+    {
+      ...siteRules(config, evaluator),
+      ...work,
+      now: () => performance.now(),
+      onWaiting: waits.part(),
+    },
     {
       dataset: dataset.test,
       groupSize: evaluator.groupSize,

@@ -1,3 +1,4 @@
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { RolloutLimits } from '../../core/reinforcement/limits';
 import type { GroupTolerance } from '../../core/reinforcement/group-tolerance';
 import type { RolloutRules } from '../../core/reinforcement/rollout-presets';
@@ -20,6 +21,8 @@ export interface RolloutSite {
   readonly temperature: number;
   /** Milliseconds. */
   readonly now: () => number;
+  /** Told what keeps environments waiting; null when they go on. */
+  readonly onWaiting?: TellWaiting;
   /** Default: unreadable completions are left to the environment. */
   readonly parseErrors?: RolloutRules['parseErrors'];
   /** Default: rewards stay as graded. */

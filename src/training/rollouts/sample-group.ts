@@ -139,13 +139,14 @@ class GroupPlay {
   }
 
   private makeEnvironment(member: number, signal: AbortSignal): TrainingEnvironment {
-    const { limits, toolExecution = 'parallel', tokenizer } = this.site;
+    const { limits, toolExecution = 'parallel', tokenizer, onWaiting } = this.site;
     const { maxToolCalls } = limits;
     const { askJudges } = this.task.judged ?? {};
     const bounds: EnvironmentBounds = {
       ...{ maxToolCalls, toolExecution, work: this.site, signal },
       ...(askJudges && { askJudges }),
       ...(tokenizer && { tokenizer }),
+      ...(onWaiting && { onWaiting }),
     };
     try {
       return this.task.group.make(member, bounds);

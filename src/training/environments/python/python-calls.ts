@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import type { TellWaiting } from '../../../core/concurrency/waiting-reasons';
+import { WaitingReasons } from '../../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../../core/errors';
 import type { PythonLink } from '../../../evaluation/python/python-link';
 
@@ -64,8 +66,15 @@ export class EnvironmentAway extends Error {
 /** Calls of the rollouts that one piece of work plays, gathered by the queue they are for. */
 export class PythonCalls {
   private readonly waiting = new Map<string, Waiting[]>();
+  private readonly waits: WaitingReasons;
 
-  constructor(private readonly stage: PythonStage) {}
+  /** `onWaiting` hears for which workers is waited, and null when none is waited for any longer. */
+  constructor(
+    private readonly stage: PythonStage,
+    onWaiting: TellWaiting = () => undefined,
+  ) {
+    this.waits = new WaitingReasons(onWaiting);
+  }
 
   /** `queue` null is any worker's; else that of the worker that has the rollout. */
   async ask(call: PythonCall, queue: string | null, signal: AbortSignal): Promise<PythonAnswer> {
@@ -104,6 +113,7 @@ export class PythonCalls {
     try {
       const given = await this.stage.link.ask(this.workFor(queue, batch), {
         signal: callOff.signal,
+        onWaiting: this.waits.part(),
         patienceMs: isCommon ? COMMON_PATIENCE_MS : OWN_PATIENCE_MS,
         isForThisAskerOnly: true,
       });

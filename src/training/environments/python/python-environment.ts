@@ -42,7 +42,8 @@ export class PythonEnvironment implements TrainingEnvironment {
   }
 
   async close(): Promise<void> {
-    if (this.rollout === null) return;
+    // A worker that opened it and could not say so lets go of it by itself.
+    if (this.rollout === null || this.queue === null) return;
     const call = { rollout: this.rollout, turn: -1, input: {} };
     await this.calls.ask(call, this.queue, new AbortController().signal);
   }

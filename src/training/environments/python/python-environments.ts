@@ -69,9 +69,9 @@ type CallsOf = (bounds: EnvironmentBounds | undefined) => PythonCalls;
 function callsByWork(stage: ConstructorParameters<typeof PythonCalls>[0]): CallsOf {
   const known = new WeakMap<object, PythonCalls>();
   return (bounds) => {
-    const { work } = bounds ?? {};
-    if (work === undefined) return new PythonCalls(stage);
-    const calls = known.get(work) ?? new PythonCalls(stage);
+    const { work, onWaiting } = bounds ?? {};
+    if (work === undefined) return new PythonCalls(stage, onWaiting);
+    const calls = known.get(work) ?? new PythonCalls(stage, onWaiting);
     known.set(work, calls);
     return calls;
   };

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import type { TellWaiting } from '../../../../src/core/concurrency/waiting-reasons';
 import { DomainError } from '../../../../src/core/errors';
 import type { PythonAsk } from '../../../../src/core/python';
 import type { AskOptions, PythonLink } from '../../../../src/evaluation/python/python-link';
@@ -25,12 +26,19 @@ class StandInWorkers implements PythonLink {
   /** How an answer to a step differs from one worker to the next. */
   mood = '';
   pendingLeft = 0;
+  /** Told of the next work, and that it is over. */
+  wait: string | null = null;
   private readonly rollouts = new Map<string, { readonly problem: number; readonly said: string[] }>();
 
-  async ask(work: PythonAsk, { signal }: AskOptions): Promise<unknown> {
+  async ask(work: PythonAsk, { signal, onWaiting }: AskOptions): Promise<unknown> {
     signal?.throwIfAborted();
     this.asked.push(work);
     if (work.activity === 'readProblems') return this.writeProblems(String(work.input['path']));
+    if (this.wait !== null) {
+      onWaiting?.(this.wait);
+      onWaiting?.(null);
+      this.wait = null;
+    }
     if (this.isAway) throw new DomainError('unreachable', 'No Python worker polls everstep-python.');
     const isOwn = work.taskQueue.startsWith('own-');
     if (isOwn && work.taskQueue !== `own-${this.worker}`)
@@ -94,7 +102,11 @@ function datasetOf() {
   return pythonEnvironments(OPTIONS, { link: workers, folder });
 }
 
-async function play(onSample: (turn: number) => void = () => undefined, say = 'a') {
+async function play(
+  onSample: (turn: number) => void = () => undefined,
+  say = 'a',
+  onWaiting: TellWaiting = () => undefined,
+) {
   const dataset = await datasetOf();
   let sampleCount = 0;
   const policy = scriptedPolicy(() => {
@@ -103,7 +115,7 @@ async function play(onSample: (turn: number) => void = () => undefined, say = 'a
   });
   const task = { group: dataset.groupAt(0), groupSize: 2, seeds: createSampleSeeds(1, 0), policyVersion: 0 };
   const sampled = await sampleGroup(
-    siteWith(policy, { strategy: { type: 'min-viable', maxRetries: 0, minSuccessful: 1 } }),
+    siteWith(policy, { strategy: { type: 'min-viable', maxRetries: 0, minSuccessful: 1 }, onWaiting }),
     task,
     { signal },
   );
@@ -131,6 +143,15 @@ test('a group is played in several turns, gathered into few messages, and closed
   expect(later.every(({ taskQueue }) => taskQueue === 'own-1')).toBe(true);
   expect(first?.input['calls']).toHaveLength(2);
   expect(new Set(workers.closed).size).toBe(2);
+});
+
+test('whoever samples is told for which workers is waited, and until when', async () => {
+  const told: (string | null)[] = [];
+  workers.wait = 'No Python worker polls everstep-python.';
+
+  await play(undefined, 'a', (reason) => told.push(reason));
+
+  expect(told).toEqual(['No Python worker polls everstep-python.', null]);
 });
 
 test('what is not done yet is asked for again', async () => {
@@ -172,6 +193,12 @@ test('nobody to play is no rollout’s failure', async () => {
   workers.isAway = true;
 
   await expect(play()).rejects.toMatchObject({ code: 'unreachable' });
+
+  const calls = workers.asked
+    .filter(({ activity }) => activity === 'playEnvironments')
+    .flatMap(({ input }) => input['calls'] as readonly Call[]);
+  // What nobody opened is not closed either: that would wait for somebody once more.
+  expect(calls.map(({ turn }) => turn)).toEqual([0, 0]);
 });
 
 test('without a way to Python it is refused by name', async () => {
