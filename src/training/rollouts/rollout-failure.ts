@@ -32,10 +32,12 @@ export class RolloutFailure extends Error {
     return !['sampling_error', 'sampling_timeout', 'environment_timeout'].includes(this.type);
   }
 
-  /** The service's or a judge's fault, not the environment's: it may pass. */
-  get isOfService(): boolean {
+  /** The service's or a judge's fault, not the environment's, nor the request's: it may pass. */
+  get mayPass(): boolean {
     if (this.type === 'judge_error') return !this.needsRedraw;
-    return ['sampling_error', 'sampling_timeout'].includes(this.type);
+    if (this.type === 'sampling_timeout') return true;
+    const isFinal = this.cause instanceof DomainError && !this.cause.retryable;
+    return this.type === 'sampling_error' && !isFinal;
   }
 }
 
@@ -52,6 +54,6 @@ export function failedStep(groupId: string, member: number, failure: RolloutFail
     'request-failed',
     `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(failure.message)} ` +
       'Repair it, or tolerate failures with rolloutErrorTolerance: retry or min-viable.',
-    { cause: failure, retryable: failure.isOfService },
+    { cause: failure, retryable: failure.mayPass },
   );
 }
