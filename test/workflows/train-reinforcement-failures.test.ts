@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { controlsQuery, pauseUpdate, resumeUpdate } from '../../src/workflows/contracts';
+import { ForgetfulEngine } from './harness/forgetful-engine';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
 import { failureOf, reportOf, until, untilStatus } from './harness/runs';
 import { TestStack } from './harness/stack';
@@ -91,6 +92,57 @@ test(
     expect(failure.code).toBe('checkpoint-missing');
     expect(failure.message).toMatch(/^klReference\.checkpoint: .*does not have that checkpoint/);
     expect(await stack.store.readState('no-reference')).toBeNull();
+  },
+  LIMIT_MS,
+);
+
+test(
+  'ends a run whose weights to sample from are gone each time they are saved',
+  async () => {
+    const asked = new Set<string>();
+    const engine = await ForgetfulEngine.start(stack.engine.url, (path) => Boolean(asked.add(path)));
+    try {
+      const failure = await failureOf(
+        await runs.start('fading', runs.config({ evalEvery: 0, engine: { url: engine.url } })),
+      );
+
+      expect(failure.code).toBe('request-failed');
+      expect(failure.message).toMatch(
+        /^The weights to sample from were gone 5 times in a row, .* not found.* start the run again\.$/,
+      );
+      expect(asked.size).toBe(5);
+      expect(await stack.store.readState('fading')).toMatchObject({ status: 'failed', step: 0 });
+    } finally {
+      await engine.close();
+    }
+  },
+  LIMIT_MS,
+);
+
+test(
+  'ends a run whose KL reference goes away while it trains, naming it',
+  async () => {
+    await runs.train('reference', runs.config({ steps: 2, evalEvery: 0 }));
+    const checkpoint = (await stack.store.readCheckpoints('reference')).at(-1)?.sampler_path ?? '';
+    let isGone = false;
+    const engine = await ForgetfulEngine.start(stack.engine.url, (path) => isGone && path === checkpoint);
+    try {
+      const config = { evalEvery: 0, klPenaltyCoef: 0.1, klReference: { checkpoint } };
+      const handle = await runs.start(
+        'bereft',
+        runs.config({ ...config, steps: 40, engine: { url: engine.url } }),
+      );
+      await untilStatus(handle, ({ step }) => step >= 2);
+      isGone = true;
+      const failure = await failureOf(handle);
+
+      expect(failure.message).toMatch(
+        /^klReference: .* does not have that checkpoint .* choose another one\.$/,
+      );
+      expect(await stack.store.readState('bereft')).toMatchObject({ status: 'failed' });
+    } finally {
+      await engine.close();
+    }
   },
   LIMIT_MS,
 );
