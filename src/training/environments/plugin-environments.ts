@@ -8,6 +8,7 @@ import type {
   EnvironmentGroup,
   TrainingEnvironment,
 } from './environment-dataset';
+import { problemOfTags } from './metric-names';
 import { listedDataset, splitDataset } from './listed-dataset';
 import { awaitPlugin, callPlugin } from '../plugin-call';
 
@@ -102,18 +103,33 @@ function groupOfProblem(
 ): EnvironmentGroup {
   const described = callPlugin(partOf(plugins, name), () => ({
     id: makeExampleId(name, JSON.stringify(problem)),
-    tags: declared.tags?.(problem) ?? [name],
+    tags: declared.tags?.(ownProblem(problem)) ?? [name],
   }));
+  const problemOfThese = problemOfTags(described.tags);
+  if (problemOfThese !== null) throw refusal(plugins, name, `tags: ${problemOfThese}`);
   return {
     ...described,
     hasHiddenTools: true,
     make(member, bounds) {
-      const made: unknown = declared.make(problem, member, bounds);
+      const made: unknown = declared.make(ownProblem(problem), member, bounds);
       if (isEnvironment(made)) return made;
       throw refusal(plugins, name, 'make: must return an object with initialObservation and step');
     },
     ...(declared.rewards && { rewards: declared.rewards.bind(declared) }),
   };
+}
+
+/** What a rollout does to its problem, it does to no other's. What is no plain data is handed over as it is. */
+function ownProblem(problem: unknown): unknown {
+  return isPlain(problem) ? structuredClone(problem) : problem;
+}
+
+function isPlain(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return !['function', 'symbol'].includes(typeof value);
+  if (Array.isArray(value)) return value.every(isPlain);
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isClassless = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return isClassless && Object.values(value).every(isPlain);
 }
 
 function unknownEnvironment({ file, environments }: PluginEnvironments, name: string): DomainError {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Message } from '../../core/conversation';
 import type { RolloutGrade, TrainingObservation, TrainingStep } from '../environments/environment-dataset';
+import { problemOfName } from '../environments/metric-names';
 import { RolloutFailure } from './rollout-failure';
 
 const aMessage = z.looseObject({
@@ -54,37 +55,70 @@ const GradeShape = z.looseObject({ reward: aReward, metrics: numbers.optional() 
 
 /** What an environment answered, where it is what environments answer; else its rollout has failed. */
 export function checkedObservation(given: TrainingObservation): TrainingObservation {
-  requireShape(ObservationShape, given, 'initialObservation');
-  return given;
+  return checked(ObservationShape, given, 'initialObservation');
 }
 
 export function checkedStep(given: TrainingStep): TrainingStep {
-  requireShape(StepShape, given, 'step');
-  return given;
+  const step = checked(StepShape, given, 'step');
+  requireNames(step, 'step');
+  return step;
 }
 
 export function checkedMessages(given: readonly Message[]): readonly Message[] {
-  requireShape(Messages, given, 'beforeTurn');
-  return given;
+  return checked(Messages, given, 'beforeTurn');
 }
 
 export function checkedGrade(given: RolloutGrade): RolloutGrade {
-  requireShape(GradeShape, given, 'gradeEarlyEnd');
-  return given;
+  const grade = checked(GradeShape, given, 'gradeEarlyEnd');
+  requireNames(grade, 'gradeEarlyEnd');
+  return grade;
 }
 
 /** Grades of a group, one a rollout. */
 export function checkedGrades(given: readonly RolloutGrade[], count: number): readonly RolloutGrade[] {
-  requireShape(z.array(GradeShape).length(count), given, 'rewards');
-  return given;
+  const grades = checked(z.array(GradeShape).length(count), given, 'rewards');
+  for (const grade of grades) requireNames(grade, 'rewards');
+  return grades;
+}
+
+export function checkedStopReason(given: string): string {
+  const stopReason = checked(z.string(), given, 'nameStop');
+  requireNames({ stopReason }, 'nameStop');
+  return stopReason;
 }
 
 /** Types say what plug-ins return, and plug-ins may return anything. zod's numbers are finite. */
-function requireShape(shape: z.ZodType, given: unknown, where: string): void {
+function checked<Answer>(shape: z.ZodType, given: Answer, where: string): Answer {
+  const copy = ownCopy(given);
+  // Of a class of theirs a copy may lack what the answer has.
+  if (copy !== given && issueOf(shape, copy) === null) return copy;
   const issue = issueOf(shape, given);
-  if (issue === null) return;
-  const place = [where, ...issue.path.map(String)].join('.');
-  throw new RolloutFailure('environment_garbage', new Error(`${place} of the environment: ${issue.message}`));
+  if (issue === null) return given;
+  throw garbage([where, ...issue.path.map(String)].join('.'), issue.message);
+}
+
+/** Nothing that the environment does to its answer later changes the rollout. What cannot be copied is taken as it is. */
+function ownCopy<Answer>(given: Answer): Answer {
+  try {
+    return structuredClone(given);
+  } catch {
+    return given;
+  }
+}
+
+type Named = Pick<TrainingStep, 'metrics' | 'stopReason'>;
+
+/** Names become parts of metrics' keys. */
+function requireNames({ metrics = {}, stopReason }: Named, where: string): void {
+  const names = [...Object.keys(metrics), ...(stopReason === undefined ? [] : [stopReason])];
+  for (const name of names) {
+    const problem = problemOfName(name);
+    if (problem !== null) throw garbage(where, problem);
+  }
+}
+
+function garbage(where: string, what: string): RolloutFailure {
+  return new RolloutFailure('environment_garbage', new Error(`${where} of the environment: ${what}`));
 }
 
 type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>;

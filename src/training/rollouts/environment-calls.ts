@@ -10,7 +10,13 @@ import type {
 } from '../environments/environment-dataset';
 import { EnvironmentAway } from '../environments/python/python-calls';
 import { boundedWork } from './bounded-work';
-import { checkedGrade, checkedMessages, checkedObservation, checkedStep } from './environment-answers';
+import {
+  checkedGrade,
+  checkedMessages,
+  checkedObservation,
+  checkedStep,
+  checkedStopReason,
+} from './environment-answers';
 import type { RolloutFailureType } from './rollout-failure';
 import { RolloutFailure } from './rollout-failure';
 
@@ -76,10 +82,12 @@ export class EnvironmentCalls {
   }
 
   nameStop(stopReason: string): string {
+    const { environment } = this;
+    if (environment.nameStop === undefined) return stopReason;
     try {
-      return this.environment.nameStop?.(stopReason) ?? stopReason;
+      return checkedStopReason(environment.nameStop(stopReason));
     } catch (error) {
-      throw new RolloutFailure('environment_error', error);
+      throw error instanceof RolloutFailure ? error : new RolloutFailure('environment_error', error);
     }
   }
 

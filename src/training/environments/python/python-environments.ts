@@ -10,6 +10,7 @@ import type { PythonLink } from '../../../evaluation/python/python-link';
 import { requireLink } from '../../../evaluation/python/python-link';
 import type { EnvironmentBounds, EnvironmentDataset, EnvironmentGroup } from '../environment-dataset';
 import { listedDataset, splitDataset } from '../listed-dataset';
+import { problemOfTags } from '../metric-names';
 import { PythonCalls } from './python-calls';
 import { PythonEnvironment } from './python-environment';
 
@@ -77,10 +78,14 @@ function callsByWork(stage: ConstructorParameters<typeof PythonCalls>[0]): Calls
   };
 }
 
-function groupOfRow({ problem, tags }: Row, environment: string, callsOf: CallsOf): EnvironmentGroup {
+function groupOfRow({ problem, tags: given }: Row, environment: string, callsOf: CallsOf): EnvironmentGroup {
+  const tags = given ?? [environment];
+  const refusal = problemOfTags(tags);
+  if (refusal !== null)
+    throw new DomainError('bad-plugin', `environment: "${environment}" in Python: tags: ${refusal}.`);
   return {
     id: makeExampleId(environment, JSON.stringify(problem)),
-    tags: tags ?? [environment],
+    tags,
     hasHiddenTools: true,
     make(member, bounds) {
       const signal = bounds?.signal ?? new AbortController().signal;

@@ -94,3 +94,58 @@ test('what its tags throw ends the run', async () => {
   const dataset = await pluginEnvironments(registry, { environment: 'unlucky', options: {}, testSize: 0 });
   expect(() => dataset.groupAt(0)).toThrow('plug-in environment "unlucky"');
 });
+
+const FORGETFUL = `
+class Riddle { constructor(readonly answer: number) {} get question() { return this.answer + '?'; } }
+const asking = (seen: unknown[]) => ({
+  initialObservation: () => ({ messages: [{ role: 'user', content: seen.join() }] }),
+  step: () => ({ reward: 0, isDone: true, nextMessages: [] }),
+});
+export const environments = {
+  counting: {
+    problems: [{ n: 0, seen: [] as number[] }],
+    make: (problem: { n: number; seen: number[] }, member: number) => {
+      problem.n += 1;
+      problem.seen.push(member);
+      return asking([problem.n, ...problem.seen]);
+    },
+  },
+  classy: { problems: [new Riddle(7)], make: (riddle: Riddle) => asking([riddle.question]) },
+};`;
+
+test('what a rollout does to its problem reaches no other, and the problem stays the same one', async () => {
+  const registry = await plugins(FORGETFUL);
+  const dataset = await pluginEnvironments(registry, { environment: 'counting', options: {}, testSize: 0 });
+  const { id } = dataset.groupAt(0);
+
+  const shown = [0, 1, 2].map((member) => dataset.groupAt(0).make(member).initialObservation());
+
+  expect(shown).toMatchObject(['1,0', '1,1', '1,2'].map((content) => ({ messages: [{ content }] })));
+  expect(dataset.groupAt(0).id).toBe(id);
+});
+
+test('a problem that is no plain data is handed over as it is', async () => {
+  const registry = await plugins(FORGETFUL);
+  const dataset = await pluginEnvironments(registry, { environment: 'classy', options: {}, testSize: 0 });
+
+  expect(dataset.groupAt(0).make(0).initialObservation()).toMatchObject({ messages: [{ content: '7?' }] });
+});
+
+test.each([
+  [
+    "['fine', 'two\\nlines']",
+    /^plugins: .* environment "tagged" tags: the name "two\\nlines" has line breaks/,
+  ],
+  ["'just-one'", /tags: must be a list of names/],
+])('tags %s are refused', async (tags, message) => {
+  const source = `{ problems: [1], make: () => 1, tags: () => ${tags} }`;
+  const registry = await plugins(`export const environments = { tagged: ${source} };`);
+  const dataset = await pluginEnvironments(registry, { environment: 'tagged', options: {}, testSize: 0 });
+
+  expect(() => dataset.groupAt(0)).toThrow(
+    expect.objectContaining({
+      code: 'bad-plugin',
+      message: expect.stringMatching(message) as string,
+    }) as Error,
+  );
+});

@@ -212,7 +212,7 @@ describe('a rollout that comes to nothing', () => {
   test('ends the run where graders hang, and is tried again where the service failed', async () => {
     const hanging = { ...groupOf(() => ({})), rewards: () => new Promise<never>(() => undefined) };
     const failing = scriptedPolicy(() => {
-      throw new DomainError('request-failed', 'passing');
+      throw new DomainError('request-failed', 'passing', { retryable: true });
     });
 
     await expect(

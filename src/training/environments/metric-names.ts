@@ -1,0 +1,20 @@
+/** As long as anybody's, and short enough for a column. */
+const LONGEST = 200;
+/** Control characters, halves of surrogate pairs, and what ends a line. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u;
+
+/** Why a tag, a stop reason or the name of a metric cannot be a part of metrics' keys; null where it can. */
+export function problemOfName(name: string): string | null {
+  const shown = JSON.stringify(name.slice(0, 40));
+  if (name === '') return 'a name is empty';
+  if (name.length > LONGEST) return `the name ${shown}… is longer than ${LONGEST} characters`;
+  if (UNPRINTABLE.test(name)) return `the name ${shown} has line breaks or characters that cannot be shown`;
+  // Objects of JavaScript cannot have it as a key of their own everywhere.
+  return name === '__proto__' ? `the name ${shown} is taken by JavaScript` : null;
+}
+
+/** Types say that tags are a list of names; what a plug-in or a Python worker gives may be anything. */
+export function problemOfTags(tags: unknown): string | null {
+  if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) return 'must be a list of names';
+  return tags.map(problemOfName).find((problem) => problem !== null) ?? null;
+}

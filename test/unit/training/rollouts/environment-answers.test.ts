@@ -1,0 +1,74 @@
+import type { TrainingStep } from '../../../../src/training/environments/environment-dataset';
+import {
+  checkedObservation,
+  checkedStep,
+  checkedStopReason,
+} from '../../../../src/training/rollouts/environment-answers';
+
+const STEP = { reward: 1, isDone: true, nextMessages: [] };
+
+function stepWith(more: object): TrainingStep {
+  return { ...STEP, ...more };
+}
+
+test('what an environment does to its answer later changes nothing', () => {
+  const messages = [{ role: 'user', content: 'first' }];
+  const observation = checkedObservation({ messages });
+
+  messages.push({ role: 'user', content: 'second' });
+
+  expect(observation.messages).toEqual([{ role: 'user', content: 'first' }]);
+});
+
+test('an answer is read once: what cannot be read a second time does no harm', () => {
+  let readCount = 0;
+  const given = Object.defineProperty({ ...STEP }, 'reward', {
+    enumerable: true,
+    get: () => {
+      readCount += 1;
+      if (readCount > 1) throw new Error('only once');
+      return 0.5;
+    },
+  });
+
+  expect(checkedStep(given).reward).toBe(0.5);
+});
+
+test('answers that are no plain data are taken as they are', () => {
+  class Reply {
+    readonly role = 'user';
+    get content(): string {
+      return 'computed';
+    }
+  }
+
+  expect(checkedObservation({ messages: [new Reply()] }).messages[0]?.content).toBe('computed');
+  expect(checkedStep(stepWith({ logs: { later: () => 1 } })).reward).toBe(1);
+});
+
+test.each([
+  [{ metrics: { '': 1 } }, /^step of the environment: a name is empty$/],
+  [{ metrics: { 'two\nlines': 1 } }, /the name "two\\nlines" has line breaks or characters that cannot/],
+  [{ metrics: { 'half \ud800': 1 } }, /the name "half \\ud800" has line breaks or/],
+  [{ metrics: { ['m'.repeat(201)]: 1 } }, /the name "m{40}"… is longer than 200 characters/],
+  [{ metrics: JSON.parse('{"__proto__": 1}') as object }, /the name "__proto__" is taken by JavaScript/],
+  [{ stopReason: 'tab\there' }, /the name "tab\\there" has line breaks/],
+])('a name that cannot be part of a metric’s key is no answer: %j', (more, message) => {
+  expect(() => checkedStep(stepWith(more))).toThrow(
+    expect.objectContaining({
+      type: 'environment_garbage',
+      message: expect.stringMatching(message) as string,
+    }) as Error,
+  );
+});
+
+test('names may have parts, spaces, and letters of any language', () => {
+  const metrics = { 'reward/format': 1, 'Länge der Antwort': 2, 正解: 3, constructor: 4, '😀': 5 };
+
+  expect(checkedStep(stepWith({ metrics, stopReason: 'gave up' })).metrics).toEqual(metrics);
+});
+
+test('another name of a stop is a name as well', () => {
+  expect(checkedStopReason('too_long')).toBe('too_long');
+  expect(() => checkedStopReason('a\nb')).toThrow(/^nameStop of the environment: the name/);
+});
