@@ -144,6 +144,8 @@ export interface SegmentInput {
   readonly saveHere?: SaveHere;
   /** How long the rollouts of the next steps took, for their timing. */
   readonly sampled?: readonly SampledStep[];
+  /** The rollouts of all steps up to this one were journalled. */
+  readonly sampledThrough?: number;
   /** Weights that a sampler may be waiting for are passed on to it as soon as they are saved. */
   readonly passing?: PolicyPassing;
   /** What happened since the segment before, to be written with this one's rows. */
@@ -191,6 +193,8 @@ export interface SegmentResult {
   readonly policy?: PolicySnapshot;
   /** The step of the newest weights that were passed on to samplers; absent where none were. */
   readonly passedOn?: number;
+  /** A step whose rollouts were journalled and are not all there any more; absent where none is. */
+  readonly lacking?: number;
   readonly seconds: number;
   /** Why the segment ended before it wanted to: the service is unreachable or has no capacity. */
   readonly waitingFor: string | null;

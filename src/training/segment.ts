@@ -69,6 +69,7 @@ class Segment {
   private policy: PolicySnapshot | null = null;
   private unreachable: string | null = null;
   private lost: string | null = null;
+  private lacking: number | null = null;
   private isSavingHere = false;
 
   constructor(
@@ -122,6 +123,8 @@ class Segment {
   private async hasHead(): Promise<boolean> {
     const { feeder } = this;
     const { rollouts } = this.input.plan;
+    this.lacking = rollouts ? feeder.lacking : null;
+    if (this.lacking !== null) return false;
     if (feeder.queue.length === 0 && rollouts && !feeder.isExhausted) {
       if (rollouts.isStreamed) await feeder.stream();
       else await this.awaitRollouts();
@@ -270,6 +273,7 @@ class Segment {
       snapshots: this.snapshots,
       ...(this.policy && { policy: this.policy }),
       ...(this.passer.passedOn !== null && { passedOn: this.passer.passedOn }),
+      ...(this.lacking !== null && { lacking: this.lacking }),
       seconds: (this.dependencies.now() - this.startedAt) / 1000,
       waitingFor: this.waitingFor,
       lost,
@@ -284,8 +288,16 @@ class Segment {
   }
 
   private get waitingFor(): string | null {
-    return this.options.waiting.reason() ?? this.unreachable;
+    return this.options.waiting.reason() ?? this.unreachable ?? lackingReason(this.lacking);
   }
+}
+
+/** Sampling them again ends it, unless those who sample write to another store than the one that is read here. */
+function lackingReason(step: number | null): string | null {
+  return step === null
+    ? null
+    : `Rollouts of step ${step} were sampled, and are not all in the store of the worker that trains. Those that are gone are ` +
+        'sampled again. Where this stays, start all workers with the --store the run was started with.';
 }
 
 function after(milliseconds: number): Promise<false> {

@@ -43,6 +43,17 @@ export class StepFeeder {
     return this.isBlocked || this.next.step > this.parts.input.throughStep;
   }
 
+  /**
+   * The next step where `refill` could not send it although all of its rollouts were journalled: somebody removed some. null
+   * where they are still being sampled.
+   */
+  get lacking(): number | null {
+    const { step } = this.next;
+    const { sampledThrough = 0 } = this.parts.input;
+    const isHere = this.queue.length > 0 || this.isExhausted || step < 1;
+    return isHere || step > sampledThrough ? null : step;
+  }
+
   /** Keeps one step running and `submitAhead` queued behind it, up to a blocking evaluation and to what is there. */
   async refill(): Promise<void> {
     const { plan } = this.parts.input;

@@ -77,7 +77,7 @@ test('the engine draws a group again bit by bit, alone or among others', async (
     ({ conversations }) => new Set(conversations.map((each) => JSON.stringify(each))).size,
   );
   expect(Math.max(...drawn)).toBeGreaterThan(1);
-  expect(groupFromText(groupText({ step: 0, group: 0 }, alone))).toEqual(alone);
+  expect(groupFromText(groupText({ step: 0, group: 0 }, alone), { step: 0, group: 0 })).toEqual(alone);
 });
 
 test('scoring what was drawn gives what sampling gave, and the engine trains on it', async () => {

@@ -42,11 +42,14 @@ class FolderRolloutFiles implements RolloutFiles {
     const path = this.pathOf(place);
     const text = await readWholeFile(path);
     if (text === null) return null;
-    const sampled = groupFromText(text);
+    const sampled = groupFromText(text, place);
     if (sampled !== null) return sampled;
+    // Waited for: whoever removes it has the run go on.
     throw new DomainError(
-      'store-conflict',
-      `${path} does not hold a whole group of rollouts of this version. Remove the file; the group is then sampled again.`,
+      'unreachable',
+      `${path} does not hold a whole group of rollouts of its step and number, in this version. Remove the file: a run that is ` +
+        'under way then samples the group again.',
+      { retryable: true },
     );
   }
 

@@ -88,12 +88,13 @@ export function groupText(place: GroupPlace, sampled: SampledGroup): string {
   return [head, ...rows].map((row) => `${JSON.stringify(row)}\n`).join('');
 }
 
-/** null where the rows are not those of a whole group. */
-export function groupFromText(text: string): SampledGroup | null {
+/** null where the rows are not those of a whole group, or of another one. */
+export function groupFromText(text: string, { step, group }: GroupPlace): SampledGroup | null {
   const [first = '', ...others] = text.split('\n').filter((line) => line !== '');
   const head = GroupRow.safeParse(parsed(first)).data;
   const rows = others.flatMap((line) => RolloutRow.safeParse(parsed(line)).data ?? []);
-  if (head?.rollouts !== rows.length) return null;
+  const isOfGroup = [head, ...rows].every((row) => row?.step === step && row.group === group);
+  if (head?.rollouts !== rows.length || !isOfGroup) return null;
   return {
     id: head.id,
     tags: head.tags,

@@ -91,14 +91,25 @@ export class RolloutDesk {
     // An evaluation, a budget or a person may have a say first: sampling goes on when the next segment is due.
     if (this.early.settle(result, segment)) this.sampling = null;
     const { policy } = result;
-    if (!policy) return;
+    if (policy) this.use(policy);
+    if (result.lacking !== undefined) this.sampleAgainFrom(result.lacking);
+    if (policy && policy.step >= 0 && this.plan.maxStepsOffPolicy > 0) this.sampleAhead();
+  }
+
+  private use(policy: PolicySnapshot | null): void {
     const { rollouts } = this;
     const old = rollouts.policy;
-    if (old && old.samplerPath !== policy.samplerPath && !old.isCheckpoint) {
+    if (old && old.samplerPath !== policy?.samplerPath && !old.isCheckpoint) {
       rollouts.retired = [...rollouts.retired, old.samplerPath].slice(-MAX_RETIRED);
     }
     rollouts.policy = policy;
-    if (policy.step >= 0 && this.plan.maxStepsOffPolicy > 0) this.sampleAhead();
+  }
+
+  /** Rollouts of a step are gone, as after a rewind past one that somebody removed. Newer weights would draw others. */
+  private sampleAgainFrom(step: number): void {
+    const { rollouts } = this;
+    rollouts.sampledThrough = Math.min(rollouts.sampledThrough, step - 1);
+    if (rollouts.policy && rollouts.policy.step >= step) this.use(null);
   }
 
   /** Lets the sampling under way end and begins no other, so that a new execution can take over. */
@@ -175,6 +186,8 @@ export class RolloutDesk {
       const failure = await this.trySample(step, policy);
       delete state.samplingFrom;
       if (failure === null) {
+        // Rollouts of an earlier step were found to be gone meanwhile.
+        if (this.rollouts.sampledThrough < step - 1) return;
         this.rollouts.sampledThrough = step;
         delete this.rollouts.goneCount;
         this.noteSampled({ step, seconds: (Date.now() - startedAt) / 1000 });
@@ -231,7 +244,7 @@ export class RolloutDesk {
     const sampled = await this.early.run(step, (awaited) =>
       sampleShards(this.plan, { run, step, policy: null, awaited, retired }),
     );
-    if (sampled === null) return;
+    if (sampled === null || this.rollouts.sampledThrough < step - 1) return;
     this.rollouts.sampledThrough = step;
     this.noteSampled({ step, seconds: sampled.seconds });
   }

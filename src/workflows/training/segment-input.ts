@@ -78,5 +78,6 @@ function segmentOf(state: TrainingState, model: ModelIncarnation) {
     ...changesOf(state),
     ...(stop && { stopAt: stop.step }),
     ...(state.rollouts?.sampled && { sampled: state.rollouts.sampled }),
+    ...(state.rollouts && { sampledThrough: state.rollouts.sampledThrough }),
   };
 }
