@@ -28,12 +28,18 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
 
 /** What a person is told of an error: one line, unless it lists problems. The stack trace is for those who look for it. */
 export function explainError(error: unknown, { isDebugging }: { readonly isDebugging: boolean }): string {
-  if (error instanceof DomainError) return error.message;
+  if (error instanceof DomainError) return explainDomainError(error);
   const trace = isDebugging ? traceOf(error) : '';
   if (isSystemError(error)) return `${explainSystemError(error)}${trace}`;
   const message = escapeControls(firstLine(error instanceof Error ? error.message : String(error)));
   const remedy = isDebugging ? '' : ' EVERSTEP_LOG_LEVEL=debug shows where it happened.';
   return `Unexpected error: ${message || 'without a message'}${/[.!?]$/.test(message) ? '' : '.'}${remedy}${trace}`;
+}
+
+/** In this very process a store that cannot be used is a wrong choice as a rule, and nothing waits for it. */
+function explainDomainError({ code, message, cause }: DomainError): string {
+  const isPlaced = code === 'store-full' && isSystemError(cause) && cause.path !== undefined;
+  return isPlaced ? explainSystemError(cause) : message;
 }
 
 function explainSystemError({ code, path, syscall, message }: SystemError): string {

@@ -36,11 +36,17 @@ function limitText(limit: unknown): string {
   return limit === null || limit === undefined ? 'none' : valueText(limit);
 }
 
+/** Whole numbers in full, fractions with six significant digits. */
+export function numberText(value: number): string {
+  return String(Number.isInteger(value) ? value : Number(value.toPrecision(6)));
+}
+
 /** Lists and fields without what is null. */
 function valueText(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (Array.isArray(value)) return value.map(valueText).join(',');
-  if (typeof value === 'string' || typeof value === 'number') return String(value);
+  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'string') return value;
   if (typeof value !== 'object') return JSON.stringify(value);
   return Object.entries(value)
     .map(([name, inner]): [string, string] => [name, valueText(inner)])

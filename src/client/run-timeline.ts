@@ -2,7 +2,7 @@ import type { ControlRow } from '../core/controls';
 import type { CheckpointRow, ScoreRow, TimingRow } from '../core/run';
 import { CELL_OMISSIONS } from '../core/run';
 import type { RunEvent, TimelineEntry } from '../core/timeline';
-import { changeText } from './control-text';
+import { changeText, numberText } from './control-text';
 import type { RunReport } from './run-report';
 
 export interface TimelineSources {
@@ -85,7 +85,7 @@ function evaluationEntries(scores: readonly ScoreRow[]): TimelineEntry[] {
 }
 
 function measuredText({ metric, value, error }: ScoreRow): string {
-  if (error === undefined) return `${metric} ${String(value)}`;
+  if (error === undefined) return `${metric} ${value === null ? String(value) : numberText(value)}`;
   return error.startsWith(metric) ? error : `${metric} ${error}`;
 }
 

@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'bad-plugin'
   | 'refused'
   | 'store-conflict'
+  /** The store cannot be written, or read, for now: its disk is full, away, or closed to this process. */
   | 'store-full'
   | 'superseded'
   | 'session-lost'

@@ -47,7 +47,11 @@ export class JournalFence {
     private epoch: number,
   ) {
     this.leasePath = `${path}.lease`;
-    mkdirSync(dirname(path), { recursive: true });
+    try {
+      mkdirSync(dirname(path), { recursive: true });
+    } catch (error) {
+      throw asStoreError(error, path);
+    }
   }
 
   /** Throws `superseded` when a later attempt has taken over. */
@@ -93,7 +97,7 @@ export class JournalFence {
       return openSync(newest?.path ?? this.path, 'r');
     } catch (error) {
       if (hasErrorCode(error, 'ENOENT')) return null;
-      throw error;
+      throw asStoreError(error, this.path);
     }
   }
 
@@ -124,7 +128,7 @@ export class JournalFence {
   /** Closes a draft that will not be published; also one of whose publishing was superseded. */
   discard({ path, descriptor }: Draft): void {
     closeSync(descriptor);
-    rmSync(path, { force: true });
+    removeTemporary(path);
   }
 
   /** Whether readers see the file with this inode. */
@@ -133,7 +137,7 @@ export class JournalFence {
       return statSync(this.path, { bigint: true }).ino === inode;
     } catch (error) {
       if (hasErrorCode(error, 'ENOENT')) return false;
-      throw error;
+      throw asStoreError(error, this.path);
     }
   }
 
@@ -173,10 +177,18 @@ export class JournalFence {
 
   private generations(): Generation[] {
     const prefix = basename(this.generationPath(0)).slice(0, -1);
-    return readdirSync(dirname(this.path))
+    return this.names()
       .filter((name) => name.startsWith(prefix) && /^\d+$/.test(name.slice(prefix.length)))
       .map((name) => ({ epoch: Number(name.slice(prefix.length)), path: join(dirname(this.path), name) }))
       .sort((left, right) => left.epoch - right.epoch);
+  }
+
+  private names(): string[] {
+    try {
+      return readdirSync(dirname(this.path));
+    } catch (error) {
+      throw asStoreError(error, this.path);
+    }
   }
 
   private generationPath(epoch: number): string {
@@ -190,8 +202,17 @@ function replaceFile(path: string, text: string): void {
     writeFileSync(temporary, text);
     renameSync(temporary, path);
   } catch (error) {
-    rmSync(temporary, { force: true });
+    removeTemporary(temporary);
     throw asStoreError(error, path);
+  }
+}
+
+/** Where it cannot be removed, that is not what went wrong first. */
+function removeTemporary(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // It is dotted: listings pass over it.
   }
 }
 
@@ -200,6 +221,6 @@ function readText(path: string): string {
     return readFileSync(path, 'utf8');
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT')) return '';
-    throw error;
+    throw asStoreError(error, path);
   }
 }

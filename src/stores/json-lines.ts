@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { hasErrorCode } from './system-errors';
+import { hasErrorCode, withPath } from './system-errors';
 
 /** Rows of a JSONL file; none when it does not exist. A torn last line, or any line that is not an object, is passed over. */
 export async function readJsonLines<Row extends object>(path: string): Promise<Row[]> {
@@ -7,7 +7,7 @@ export async function readJsonLines<Row extends object>(path: string): Promise<R
     return parseJsonLines<Row>(await readFile(path, 'utf8'));
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
+    throw withPath(error, path);
   }
 }
 

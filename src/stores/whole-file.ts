@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { copyFile, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseJsonObject } from './json-lines';
-import { asStoreError, hasErrorCode } from './system-errors';
+import { asStoreError, hasErrorCode, withPath } from './system-errors';
 
 /** Writes under a temporary name and renames, so that a reader sees the old file or the new one, never half of one. */
 export async function writeWholeFile(path: string, content: string | Uint8Array): Promise<void> {
@@ -12,7 +12,7 @@ export async function writeWholeFile(path: string, content: string | Uint8Array)
     await writeSynced(temporary, content);
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await removeTemporary(temporary);
     throw asStoreError(error, path);
   }
 }
@@ -28,17 +28,17 @@ export async function createWholeFile(path: string, content: string): Promise<bo
     if (hasErrorCode(error, 'EEXIST')) return false;
     throw asStoreError(error, path);
   } finally {
-    await rm(temporary, { force: true });
+    await removeTemporary(temporary);
   }
 }
 
-/** null when there is no such file. */
+/** null when there is no such file. Errors name the path. */
 export async function readWholeFile(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw error;
+    throw withPath(error, path);
   }
 }
 
@@ -49,6 +49,11 @@ export async function readJson<Value extends object>(path: string): Promise<Valu
 
 export function writeJson(path: string, value: unknown): Promise<void> {
   return writeWholeFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** What is left of a write. Where it cannot be removed, that is not what went wrong first. */
+export async function removeTemporary(path: string): Promise<void> {
+  await rm(path, { force: true }).catch(() => undefined);
 }
 
 /** Beside the file, so that renaming stays within the file system; dotted, so that listings pass over it. */

@@ -17,6 +17,7 @@ import { reopenCell } from '../evaluation/stored-cell';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
+import { asStoreErrorWithin } from '../stores/system-errors';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { pluginsOf } from './plugin-file';
@@ -94,10 +95,21 @@ export async function evaluateSnapshot(
     const scores = await guardAttempt(folder, () => scoreCell(dependencies, input, options));
     if (input.rejudging) await summarizeEvalRun(path.dirname(folder));
     return { evaluator, scores, at: at() };
-  } catch (error) {
+  } catch (problem) {
+    const error = placedError(dependencies, input, problem);
     if (options.signal.aborted || isNotItsFault(error)) throw error;
     return { evaluator, scores: [], at: at(), error: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** What a file of the store refused is the store's failure; what an evaluator's own file refused stays the evaluator's. */
+function placedError(
+  { store }: EvaluateSnapshotDependencies,
+  { folder }: EvaluateSnapshotInput,
+  problem: unknown,
+) {
+  const error = asStoreErrorWithin(problem, store.root);
+  return folder === undefined ? error : asStoreErrorWithin(error, path.dirname(folder));
 }
 
 const NOT_ITS_FAULT = ['unreachable', 'superseded', 'store-full', 'unauthorized', 'session-lost'];

@@ -22,7 +22,7 @@ export async function resolveInitialCheckpoint(
     'checkpoint-missing',
     `initialCheckpoint: "${initialCheckpoint}" has no saved state. ` +
       (known === ''
-        ? `No run "${run}" with checkpoints is in the store.`
-        : `Steps of "${run}" that have: ${known}.`),
+        ? `No run "${run}" with checkpoints is in the store. Train it first, or name another run: npx everstep runs list.`
+        : `Steps of "${run}" that have: ${known}. Name one of them, as "${run}@${String(rows.at(-1)?.step)}".`),
   );
 }

@@ -1,5 +1,6 @@
 import type { BudgetOptions, LearningRateOptions, ScheduleOptions } from '../../client/control-requests';
 import { nearestKey } from '../../config/field-spellings';
+import { MAX_LEARNING_RATE, MAX_MULTIPLIER } from '../../core/controls/learning-rate';
 import { DomainError } from '../../core/errors';
 
 /** A change as `KEY=VALUE` says it. */
@@ -72,14 +73,20 @@ function scheduleOptions(
 function rateOf(text: string, value: string): Pick<LearningRateOptions, 'value' | 'multiplier'> {
   const isMultiplier = /^[x*]/.test(value);
   const number = toNumber(isMultiplier ? value.slice(1) : value);
-  if (number === null) throw badValue(text, 'Give a number, or x and a number to multiply what it is.');
+  const most = isMultiplier ? MAX_MULTIPLIER : MAX_LEARNING_RATE;
+  if (number === null || number <= 0 || number > most) {
+    throw badValue(
+      text,
+      `Give a number, or x and a number to multiply what it is; above 0 and at most ${most}.`,
+    );
+  }
   return isMultiplier ? { multiplier: number } : { value: number };
 }
 
 function limitOf(text: string, value: string): number | null {
   if (value === 'none') return null;
   const number = toNumber(value);
-  if (number === null) throw badValue(text, 'Give a number, or none.');
+  if (number === null || number <= 0) throw badValue(text, 'Give a number above 0, or none.');
   return number;
 }
 

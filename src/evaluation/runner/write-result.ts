@@ -1,9 +1,9 @@
-import { open, rename, rm, mkdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, open, rename } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { DomainError } from '../../core/errors';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
 import { asStoreError } from '../../stores/system-errors';
-import { temporaryName, writeJson } from '../../stores/whole-file';
+import { removeTemporary, temporaryName, writeJson } from '../../stores/whole-file';
 import type { Example } from '../example';
 import { LineFile } from './line-file';
 import { ScoreTotals } from './score-totals';
@@ -110,8 +110,8 @@ async function writeLines(
   verify: () => void,
 ): Promise<void> {
   const temporary = temporaryName(path);
-  await mkdir(join(path, '..'), { recursive: true });
   try {
+    await mkdir(dirname(path), { recursive: true });
     const handle = await open(temporary, 'w');
     try {
       const file = new LineFile(handle.fd);
@@ -124,7 +124,7 @@ async function writeLines(
     verify();
     await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    await removeTemporary(temporary);
     throw asStoreError(error, path);
   }
 }

@@ -4,6 +4,9 @@ import path from 'node:path';
 import { explainError } from '../../../src/cli/explain-error';
 import { commandHint, withPlaces } from '../../../src/cli/hints';
 import { DomainError } from '../../../src/core/errors';
+import { readJsonLines } from '../../../src/stores/json-lines';
+import { asStoreError } from '../../../src/stores/system-errors';
+import { readWholeFile } from '../../../src/stores/whole-file';
 
 const QUIET = { isDebugging: false };
 
@@ -29,6 +32,31 @@ describe('an error of the operating system', () => {
     const error = Object.assign(new Error(code), { code, syscall: 'open', path: '/x' });
 
     expect(explainError(error, QUIET)).toMatch(/^\/x \(open\): .+ --data-dir or --store\.$/);
+  });
+
+  test.each([
+    ['a whole file', readWholeFile],
+    ['rows', readJsonLines],
+  ])('names the path of a folder in the place of %s', async (_what, read) => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), 'everstep-error-'));
+    try {
+      const error: unknown = await read(folder).catch((problem: unknown) => problem);
+
+      expect(explainError(error, QUIET)).toBe(
+        `${folder} (read): a folder is where a file should be (EISDIR). Remove it, or choose another folder with --data-dir or --store.`,
+      );
+      expect(error).toHaveProperty('message', expect.stringContaining(folder));
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  test('is told for this process where the store cannot be written', () => {
+    const refused = Object.assign(new Error('EACCES'), { code: 'EACCES', syscall: 'mkdir', path: '/x/runs' });
+
+    expect(explainError(asStoreError(refused, '/x/runs/a/state.json'), QUIET)).toMatch(
+      /^\/x\/runs \(mkdir\): permission denied \(EACCES\)\. .+ --data-dir or --store\.$/,
+    );
   });
 
   test('shows its trace when debugging', async () => {

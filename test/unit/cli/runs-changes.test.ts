@@ -37,8 +37,11 @@ describe('settings', () => {
 
   test.each([
     ['evalEvery=-3', /^evalEvery cannot be "-3"\. Give a number of steps/],
+    ['learningRate=-1', /^learningRate cannot be "-1"\. .+ above 0/],
+    ['learningRate=x0', /^learningRate cannot be "x0"\. .+ above 0/],
+    ['budget.tokens=-5', /^budget\.tokens cannot be "-5"\. Give a number above 0, or none/],
     ['learningRate=fast', /^learningRate cannot be "fast"\. Give a number, or x/],
-    ['budget.tokens=', /^budget\.tokens cannot be ""\. Give a number, or none/],
+    ['budget.tokens=', /^budget\.tokens cannot be ""\. Give a number above 0, or none/],
     ['evalEvery', /^"evalEvery" is no setting\. Write KEY=VALUE/],
     ['stepz=5', /^"stepz" cannot be changed while a run goes on/],
   ])('%s is told what is wrong with it', (text, message) => {
