@@ -9,7 +9,8 @@ import { resolveTemporal, stackAddress } from '../stack/resolve-temporal';
 import type { TemporalChoice } from '../stack/resolve-temporal';
 import { listClients } from '../stack/stack-record';
 import type { StackRecord } from '../stack/stack-record';
-import { useStack, waitForStartingStack } from '../stack/use-stack';
+import { waitForStartingStack } from '../stack/starting-stack';
+import { useStack } from '../stack/use-stack';
 import type { Output } from './output';
 import type { PlaceFlags } from './service-options';
 

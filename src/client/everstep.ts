@@ -8,6 +8,7 @@ import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { refuseOtherModel } from '../evaluation/runner/refuse-other-model';
 import type { BenchmarkRequest } from '../core/benchmark-run';
 import { resolveTemporal } from '../stack/resolve-temporal';
+import { waitForStartingStack } from '../stack/starting-stack';
 import { createRunStore } from '../stores/run-store';
 import { BackfillHandle } from './backfill-handle';
 import type { BackfillOptions } from './backfill-request';
@@ -87,7 +88,7 @@ export class Everstep {
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
     const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
-    const link = new ServerLink(temporalOf(options, dataFolder));
+    const link = new ServerLink(await temporalOf(options, dataFolder));
     return new Everstep({ link, records: createRunStore(store) }, store, dataFolder);
   }
 
@@ -271,10 +272,13 @@ function configOf(options: EvaluateOptions): BenchmarkConfig {
   return parseBenchmarkConfig(written);
 }
 
-function temporalOf(options: ConnectOptions, dataFolder: string): TemporalAddress | null {
+/** A stack that is just starting in the data folder is waited for. */
+async function temporalOf(options: ConnectOptions, dataFolder: string): Promise<TemporalAddress | null> {
   const { temporal, address, namespace } = options;
   if (temporal !== undefined) return temporal;
   if (address !== undefined) return { address, namespace: namespace ?? DEFAULT_NAMESPACE };
+  if (resolveTemporal(dataFolder).from === 'nothing')
+    await waitForStartingStack(dataFolder, () => undefined, 0);
   const choice = resolveTemporal(dataFolder);
   return choice.from === 'nothing'
     ? null

@@ -5,11 +5,11 @@ import path from 'node:path';
 import type { Environment } from '../config/environment';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
-import { findLockHolder } from './pid-lock';
 import { LAUNCHER, lastLines, openLog } from './processes';
 import { binaryLookup } from './stack';
 import { addClient, findStack, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
+import { hasSupervisor, waitForStartingStack } from './starting-stack';
 import { obtainTemporalBinary } from './temporal-binary';
 
 export interface UseStackOptions {
@@ -28,10 +28,6 @@ export interface StackUse {
 const START_LIMIT_MS = 120_000;
 const POLL_MS = 100;
 const WATCH_MS = 1000;
-/** How long a stack that somebody else starts may take. */
-const WAIT_LIMIT_MS = 60_000;
-/** A `dev` that was started in the same moment has not taken its lock yet. */
-const LOCK_GRACE_MS = 2000;
 const STACK_LOG = 'dev';
 
 /**
@@ -83,27 +79,6 @@ async function findOrStart(options: UseStackOptions): Promise<StackRecord> {
   throw startFailure(dataFolder);
 }
 
-/**
- * The stack of the data folder, also one that somebody else is just starting: a living holder of the lock is waited
- * for. Null when there is none; nothing is started.
- */
-export async function waitForStartingStack(
-  dataFolder: string,
-  onProgress: (line: string) => void,
-  graceMs = LOCK_GRACE_MS,
-): Promise<StackRecord | null> {
-  const until = async (limitMs: number, isReached: () => boolean): Promise<void> => {
-    const deadline = performance.now() + limitMs;
-    while (!isReached() && performance.now() < deadline) await delay(POLL_MS);
-  };
-  await until(graceMs, () => findStack(dataFolder) !== null || hasSupervisor(dataFolder));
-  if (findStack(dataFolder) === null && hasSupervisor(dataFolder)) {
-    onProgress('Waiting for the stack that is starting…');
-    await until(WAIT_LIMIT_MS, () => findStack(dataFolder) !== null || !hasSupervisor(dataFolder));
-  }
-  return findStack(dataFolder);
-}
-
 function delay(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -152,10 +127,6 @@ function watchStack(options: UseStackOptions): Watch {
       await repair;
     },
   };
-}
-
-function hasSupervisor(dataFolder: string): boolean {
-  return findLockHolder(stackPlaces(dataFolder).lock) !== null;
 }
 
 function hasEnded(child: ChildProcess): boolean {

@@ -148,7 +148,7 @@ async function lastEvaluated(name: string, runFolder: string): Promise<string> {
   }
   throw new DomainError(
     'unknown-run',
-    `Run "${name}" has no finished benchmark at any step. Add one to its evaluators, or wait for the first.`,
+    `Run "${name}" has no finished benchmark at any step. Add one to its evaluators, or wait for the first. Other evaluations and rollouts have no such form: they are read with runs scores and runs rollouts.`,
   );
 }
 

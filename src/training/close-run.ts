@@ -50,6 +50,7 @@ export async function closeRun(
 ): Promise<string | null> {
   const { store, now } = dependencies;
   const { plan } = input;
+  if (await isBeyondRecording(dependencies, input)) return null;
   await requireRun(store, plan.run);
   const before = await store.readState(plan.run);
   if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
@@ -74,6 +75,20 @@ export async function closeRun(
   return finalWeightsDigest;
 }
 
+/** A run that is to end ends also where its folder was deleted: there is nowhere to write how. */
+async function isBeyondRecording(dependencies: CloseDependencies, input: CloseRunInput): Promise<boolean> {
+  const { store, runs, isLastChance, warn } = dependencies;
+  const { run } = input.plan;
+  if (!isLastChance || !isEnded(input) || (await store.exists(run))) return false;
+  warn('the run was closed without a record', new Error(`${store.runFolder(run)} is not there`));
+  await runs.forget(run);
+  return true;
+}
+
+function isEnded({ status }: CloseRunInput): boolean {
+  return status === 'cancelled' || status === 'failed';
+}
+
 async function rewardRemarks(store: RunStore, { run, rollouts }: TrainingPlan): Promise<string[]> {
   if (!rollouts) return [];
   const remark = nothingLearnt(await readRunRecord(store, run), await store.readMetrics(run));
@@ -90,15 +105,14 @@ async function lastStep(store: RunStore, { plan, step }: CloseRunInput): Promise
 async function release(dependencies: CloseDependencies, input: CloseRunInput): Promise<string | null> {
   const { runs, isLastChance, warn } = dependencies;
   const { run } = input.plan;
-  const isEnded = input.status === 'cancelled' || input.status === 'failed';
-  const signal = isEnded ? AbortSignal.timeout(LETTING_GO_MS) : new AbortController().signal;
+  const signal = isEnded(input) ? AbortSignal.timeout(LETTING_GO_MS) : new AbortController().signal;
   try {
     return await untilAborted(
       runs.use(run, ({ engine }) => letGo(dependencies, input, { engine, signal })),
       signal,
     );
   } catch (error) {
-    if (!isEnded && !isLastChance && error instanceof DomainError && error.retryable) throw error;
+    if (!isEnded(input) && !isLastChance && error instanceof DomainError && error.retryable) throw error;
     warn('the run was closed without a word from the training service', error);
     return null;
   } finally {

@@ -51,7 +51,8 @@ export async function requireRun(store: RunStore, run: string): Promise<void> {
   if (await store.exists(run)) return;
   throw new DomainError(
     'unreachable',
-    `This worker's store ${store.root} has no run "${run}". Start the worker with the --store the run was started with.`,
+    `This worker's store ${store.root} has no run "${run}". Start the worker with the --store the run was started with; ` +
+      'if its folder was deleted, put it back, or end the run with everstep runs cancel.',
     { retryable: true },
   );
 }

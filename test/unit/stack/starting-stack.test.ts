@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { Everstep } from '../../../src/client/everstep';
 import { takePidLock } from '../../../src/stack/pid-lock';
 import type { PidLock } from '../../../src/stack/pid-lock';
 import { ownIdentity } from '../../../src/stack/process-identity';
 import { stackPlaces, writeStackRecord } from '../../../src/stack/stack-record';
-import { waitForStartingStack } from '../../../src/stack/use-stack';
+import { waitForStartingStack } from '../../../src/stack/starting-stack';
 
 let folder = '';
 let lines: string[] = [];
@@ -63,4 +64,18 @@ test('gives up when the one that was starting has gone', async () => {
 test('does not wait where nobody starts one', async () => {
   expect(await wait(0)).toBeNull();
   expect(lines).toEqual([]);
+});
+
+test('the library waits for it when it connects', async () => {
+  await takeLock();
+  let isReady = false;
+  setTimeout(() => {
+    becomeReady();
+    isReady = true;
+  }, 300);
+
+  const everstep = await Everstep.connect({ dataFolder: folder });
+
+  expect(isReady).toBe(true);
+  await everstep.close();
 });
