@@ -55,8 +55,9 @@ async function killAfter(child: ChildProcess, lineCount: number, onKill: () => v
   return count;
 }
 
+/** A program in the middle of starting or computing sees only afterwards that its worker is gone. */
 async function soon(isSo: () => boolean): Promise<boolean> {
-  for (let attempt = 0; attempt < 150 && !isSo(); attempt++) {
+  for (let attempt = 0; attempt < 1500 && !isSo(); attempt++) {
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return isSo();
@@ -220,6 +221,26 @@ test('a sandbox whose process somebody kills is lost, not a program that failed'
   for (const pid of processesNaming(lease)) process.kill(pid, 'SIGKILL');
 
   await expect(running).rejects.toMatchObject({ code: 'sandbox-lost', retryable: true });
+  await sandbox?.close();
+});
+
+test('a program that is called off in its first moments ends then, and leaves nothing', async () => {
+  if (!(await isAvailable('bubblewrap'))) return;
+  const kind = sandboxKinds(leases).find(({ name }) => name === 'bubblewrap');
+  const sandbox = await kind?.open();
+  const lease = (await leases.list())[0] ?? 'none';
+
+  for (let milliseconds = 0; milliseconds < 15; milliseconds += 0.5) {
+    const callOff = new AbortController();
+    const command = ['python3', '-c', 'while True: pass'];
+    const running = sandbox?.exec(command, { signal: callOff.signal, timeoutMs: 600_000 });
+    setTimeout(() => {
+      callOff.abort(new Error('called off'));
+    }, milliseconds);
+    await expect(running).rejects.toThrow('called off');
+  }
+
+  expect(await soon(() => processesNaming(lease).length === 0)).toBe(true);
   await sandbox?.close();
 });
 

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { DomainError } from '../../core/errors';
 import { BoundedText } from '../bounded-text';
 import type { ExecResult, SandboxLimit } from '../sandbox';
+import { killOrphansNaming } from '../leases/processes-naming';
 import { OUTPUT_FLOOD, sandboxLost } from '../sandbox';
 import { sandboxPatienceMs, STARVED, watchTime } from '../used-time';
 import { toldLimit } from '../told-limit';
@@ -79,6 +80,8 @@ function checkWords(words: readonly string[]): void {
 }
 
 class ConfinedProcess {
+  /** Of all that are under way. */
+  private static readonly alive = new Set<number>();
   readonly ended: Promise<void>;
   firstProcess: number | null = null;
   private readonly child: ChildProcess;
@@ -99,6 +102,7 @@ class ConfinedProcess {
       stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
       ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
     });
+    this.dieTogether(run.folder);
     this.ended = new Promise((resolve) => {
       this.child.once('close', resolve);
       this.child.once('error', (error) => {
@@ -116,6 +120,17 @@ class ConfinedProcess {
   end(limit: SandboxLimit): void {
     this.limit ??= limit;
     this.child.kill('SIGKILL');
+  }
+
+  /** A bwrap that is killed in its first moments leaves what it had begun, which would hold on to the output. */
+  private dieTogether(folder: string): void {
+    const { pid } = this.child;
+    if (pid === undefined) return;
+    ConfinedProcess.alive.add(pid);
+    this.child.once('exit', (_code, signal) => {
+      ConfinedProcess.alive.delete(pid);
+      if (signal !== null) killOrphansNaming(folder, ConfinedProcess.alive);
+    });
   }
 
   /** Says nothing of the program. */
