@@ -11,14 +11,13 @@ import type {
 import { PolicyPasser } from './policy-passer';
 import { retireRolling } from './retire-rolling';
 import type { SegmentDependencies, SegmentOptions } from './segment-contract';
+import { lackingReason, SegmentEnd } from './segment-end';
 import { plannerOf, updatesOf } from './segment-planner';
 import { StepFeeder } from './step-feeder';
 import type { PlannedStep } from './step-plan';
 import { planSave } from './step-plan';
 import type { StepAnswers, StepSender } from './step-requests';
 import { collectStep, submitStep } from './step-requests';
-
-const WAITED_FOR: readonly string[] = ['unreachable', 'store-full'];
 
 /** A new snapshot is handed over this soon, so that its evaluation does not wait for the segment's end. */
 const SNAPSHOT_HANDOVER_MS = 1500;
@@ -67,8 +66,7 @@ class Segment {
   private readonly snapshots: Snapshot[] = [];
   private position: TrainingPosition;
   private policy: PolicySnapshot | null = null;
-  private unreachable: string | null = null;
-  private lost: string | null = null;
+  private readonly end = new SegmentEnd();
   private lacking: number | null = null;
   private isSavingHere = false;
 
@@ -239,30 +237,18 @@ class Segment {
     return this.snapshots.length > 0 && elapsedMs >= SNAPSHOT_HANDOVER_MS;
   }
 
-  /**
-   * What was collected counts, whatever stopped the segment: a model that is gone is the run's to open again; a
-   * service that is away or without room, and a full disk, are the run's to wait for.
-   */
   private canHandOver(error: unknown): boolean {
-    if (error instanceof DomainError && error.code === 'session-lost') {
-      this.lost = error.message;
-      return true;
-    }
-    if (this.feeder.isSubmitting && !this.input.model.deduplicates) {
-      this.lost =
-        'The service may or may not have taken a request, and would compute it twice if it were resent.';
-      return true;
-    }
-    if (this.isSavingHere) return false;
-    // What was submitted is collected by its promise, whoever collects it.
-    if (this.options.signal.aborted || this.options.waiting.reason() !== null) return true;
-    if (!(error instanceof DomainError) || !WAITED_FOR.includes(error.code)) return false;
-    this.unreachable = error.message;
-    return true;
+    const { signal, waiting } = this.options;
+    return this.end.canHandOver(error, {
+      mayHaveSent: this.feeder.isSubmitting && !this.input.model.deduplicates,
+      isSavingHere: this.isSavingHere,
+      isAsked: signal.aborted || waiting.reason() !== null,
+    });
   }
 
   private result(): SegmentResult {
-    const { position, lost } = this;
+    const { position } = this;
+    const { lost } = this.end;
     const queue = lost === null ? this.feeder.queue : [];
     return {
       position: {
@@ -275,7 +261,7 @@ class Segment {
       ...(this.passer.passedOn !== null && { passedOn: this.passer.passedOn }),
       ...(this.lacking !== null && { lacking: this.lacking }),
       seconds: (this.dependencies.now() - this.startedAt) / 1000,
-      waitingFor: this.waitingFor,
+      waitingFor: this.options.waiting.reason() ?? this.end.unreachable ?? lackingReason(this.lacking),
       lost,
       sentThrough: this.sentThrough(),
     };
@@ -286,18 +272,6 @@ class Segment {
     if (isRepeated(this.input, this.options)) return this.input.throughStep;
     return this.feeder.sentThrough;
   }
-
-  private get waitingFor(): string | null {
-    return this.options.waiting.reason() ?? this.unreachable ?? lackingReason(this.lacking);
-  }
-}
-
-/** Sampling them again ends it, unless those who sample write to another store than the one that is read here. */
-function lackingReason(step: number | null): string | null {
-  return step === null
-    ? null
-    : `Rollouts of step ${step} were sampled, and are not all in the store of the worker that trains. Those that are gone are ` +
-        'sampled again. Where this stays, start all workers with the --store the run was started with.';
 }
 
 function after(milliseconds: number): Promise<false> {

@@ -14,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { sandboxKinds } from '../../src/sandboxes/choose-kind';
+import { nameOfHolder, ownHolder } from '../../src/sandboxes/leases/lease-holder';
 import { Leases } from '../../src/sandboxes/leases/leases';
 import { processesNaming } from '../../src/sandboxes/leases/processes-naming';
 import { DomainError } from '../../src/core/errors';
@@ -146,6 +147,18 @@ test('a holder that nobody can ask is dead when it has been silent', async () =>
   utimesSync(file, longAgo, longAgo);
   expect(await leases.reap()).toBe(1);
   expect(await leases.list()).toEqual([]);
+});
+
+test('a lease whose holder was killed while it put it together is removed, and of a living one it is not', async () => {
+  const living = ownHolder();
+  const killed = { ...living, started: '1' };
+  for (const holder of [living, killed]) {
+    mkdirSync(join(leases.root, `making-0123.${nameOfHolder(holder)}`), { recursive: true });
+  }
+
+  await leases.reap();
+
+  expect(readdirSync(leases.root)).toEqual([`making-0123.${nameOfHolder(living)}`]);
 });
 
 test('work whose sandbox is lost is done again in another one, and in the end told as an error', async () => {

@@ -1,4 +1,5 @@
 import { readFileSync, readlinkSync } from 'node:fs';
+import path from 'node:path';
 
 /** Who holds a lease, so that another process can tell whether it still lives. */
 export interface LeaseHolder {
@@ -11,6 +12,30 @@ export interface LeaseHolder {
 
 export function ownHolder(): LeaseHolder {
   return { pid: process.pid, started: startOf(process.pid), place: ownPlace() };
+}
+
+/** As the last part of a file's name, after a dot. */
+export function nameOfHolder(holder: LeaseHolder): string {
+  return Buffer.from(JSON.stringify(holder)).toString('base64url');
+}
+
+/** Null where the file's name does not end in a `nameOfHolder`. */
+export function holderNamed(fileName: string): LeaseHolder | null {
+  return holderIn(Buffer.from(path.extname(fileName).slice(1), 'base64url').toString());
+}
+
+/** Null where the text is not of a holder: one that was torn, or somebody else's. */
+export function holderIn(text: string): LeaseHolder | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isHolder(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isHolder(value: unknown): value is LeaseHolder {
+  return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number';
 }
 
 /** Null where this process cannot tell: another machine, or another container on a shared folder. */

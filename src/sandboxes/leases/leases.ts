@@ -6,7 +6,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { DomainError } from '../../core/errors';
 import type { LeaseHolder } from './lease-holder';
-import { isHolderAlive, ownHolder } from './lease-holder';
+import { holderIn, holderNamed, isHolderAlive, nameOfHolder, ownHolder } from './lease-holder';
 import { killProcessesNaming } from './processes-naming';
 import { reachableFolder } from './reachable-folder';
 
@@ -23,7 +23,7 @@ const HEARTBEAT_MS = 2000;
 const SILENT_MS = 30_000;
 const LEASE_FILE = 'lease.json';
 const LEASE = 'lease-';
-/** Where a lease is put together before it has its name. */
+/** Where a lease is put together before it has its name; `making-<key>.<holder>`, as it has no file that names its holder yet. */
 const MAKING = 'making-';
 
 /**
@@ -42,11 +42,12 @@ export class Leases {
     const key = randomBytes(12).toString('hex');
     const id = `${LEASE}${key}`;
     const folder = path.join(this.root, id);
+    const holder = ownHolder();
     // A reaper may look, and this process may be killed, at any moment: no lease is ever without its holder.
-    const making = path.join(this.root, `${MAKING}${key}`);
+    const making = path.join(this.root, `${MAKING}${key}.${nameOfHolder(holder)}`);
     this.held.set(id, folder);
     await mkdir(making, { mode: 0o711 });
-    await writeFile(path.join(making, LEASE_FILE), JSON.stringify(ownHolder()), { mode: 0o600 });
+    await writeFile(path.join(making, LEASE_FILE), JSON.stringify(holder), { mode: 0o600 });
     await rename(making, folder);
     this.startHeartbeat();
     return { id, folder, release: () => this.release(id, folder) };
@@ -58,12 +59,12 @@ export class Leases {
     const dead = names.filter(
       (name) =>
         (name.startsWith(LEASE) || name.startsWith(MAKING)) &&
-        !this.held.has(name.replace(MAKING, LEASE)) &&
+        !this.held.has(idOf(name)) &&
         this.isDead(name),
     );
     for (const name of dead) {
       // One that cannot be removed now keeps nobody from removing the others.
-      await removeLease(name.replace(MAKING, LEASE), path.join(this.root, name)).catch(() => undefined);
+      await removeLease(idOf(name), path.join(this.root, name)).catch(() => undefined);
     }
     return dead.filter((name) => name.startsWith(LEASE)).length;
   }
@@ -111,7 +112,7 @@ export class Leases {
     if (silentSince === undefined && name.startsWith(LEASE)) return true;
     const folderSince = lstatSync(path.join(this.root, name), { throwIfNoEntry: false })?.mtimeMs;
     const isSilent = Date.now() - (silentSince ?? folderSince ?? Date.now()) > SILENT_MS;
-    const holder = readHolder(file);
+    const holder = readHolder(file) ?? holderNamed(name);
     return isSilent || (holder !== null && isHolderAlive(holder) === false);
   }
 
@@ -127,6 +128,11 @@ export class Leases {
 
 function defaultRoot(): string {
   return path.join(reachableFolder(), `everstep-sandboxes-${process.getuid?.() ?? 'user'}`);
+}
+
+/** Of a lease, or of one that is being put together. */
+function idOf(name: string): string {
+  return (name.split('.')[0] ?? name).replace(MAKING, LEASE);
 }
 
 async function removeLease(id: string, folder: string): Promise<void> {
@@ -165,13 +171,8 @@ function touch(file: string, now: Date): void {
 
 function readHolder(file: string): LeaseHolder | null {
   try {
-    const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return isHolder(value) ? value : null;
+    return holderIn(readFileSync(file, 'utf8'));
   } catch {
     return null;
   }
-}
-
-function isHolder(value: unknown): value is LeaseHolder {
-  return typeof value === 'object' && value !== null && 'pid' in value && typeof value.pid === 'number';
 }

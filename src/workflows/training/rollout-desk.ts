@@ -1,11 +1,4 @@
-import {
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  isCancellation,
-  patched,
-  sleep,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, patched, sleep } from '@temporalio/workflow';
 import type {
   PolicySnapshot,
   RolloutPlan,
@@ -18,18 +11,16 @@ import { failureCode, failureMessage } from './failures';
 import { mustGoOnAnew } from './long-history';
 import type { OpenModel } from './open-model';
 import { WAITED_FOR } from './open-model';
-import { RequestedEvaluations } from './requested-evaluations';
 import { publishProgress } from './search-attributes';
 import type { RolloutState } from './rollout-state';
 import { firstRolloutState } from './rollout-state';
 import { sampleShards } from './sample-shards';
+import { SamplingWeights } from './sampling-weights';
 import { saveHere } from './stand-still';
 import type { TrainingLoop } from './training-loop';
 import { isPaused, lastStepOf, rememberEvent } from './training-state';
 
 const MAX_WAIT_SECONDS = 15;
-const MAX_RETIRED = 100;
-const MAX_GONE = 5;
 /** Less than a segment may take. */
 const SOON_SECONDS = 3;
 /** Steps that take longer keep no sampler waiting for their weights: it would hold a place of its worker. */
@@ -48,6 +39,7 @@ export class RolloutDesk {
   private isDraining = false;
   private awaitedStep = -1;
   private readonly early: EarlySampling;
+  private readonly weights: SamplingWeights;
 
   constructor(
     private readonly loop: TrainingLoop,
@@ -58,6 +50,7 @@ export class RolloutDesk {
     state.rollouts ??= firstRolloutState();
     this.rollouts = state.rollouts;
     this.early = new EarlySampling(this.rollouts);
+    this.weights = new SamplingWeights(state, this.rollouts);
   }
 
   /** The last step that a segment may send, once there is one; null when something else is to be done first. */
@@ -65,7 +58,8 @@ export class RolloutDesk {
     const { state } = this.loop;
     const next = state.position.collectedThrough + 1;
     if (next < 1) return 0;
-    if (this.rollouts.sampledThrough < next && this.lacksPolicy()) return this.savePolicy();
+    if (this.rollouts.sampledThrough < next && this.weights.areLacking(this.plan.maxStepsOffPolicy))
+      return this.savePolicy();
     this.sampleAhead();
     if (this.plan.isStreamed || this.isSoonSampled(next)) return this.orThrow(next);
     await condition(() => this.rollouts.sampledThrough >= next || this.failure !== null || this.isHeldUp());
@@ -91,25 +85,16 @@ export class RolloutDesk {
     // An evaluation, a budget or a person may have a say first: sampling goes on when the next segment is due.
     if (this.early.settle(result, segment)) this.sampling = null;
     const { policy } = result;
-    if (policy) this.use(policy);
+    if (policy) this.weights.use(policy);
     if (result.lacking !== undefined) this.sampleAgainFrom(result.lacking);
     if (policy && policy.step >= 0 && this.plan.maxStepsOffPolicy > 0) this.sampleAhead();
-  }
-
-  private use(policy: PolicySnapshot | null): void {
-    const { rollouts } = this;
-    const old = rollouts.policy;
-    if (old && old.samplerPath !== policy?.samplerPath && !old.isCheckpoint) {
-      rollouts.retired = [...rollouts.retired, old.samplerPath].slice(-MAX_RETIRED);
-    }
-    rollouts.policy = policy;
   }
 
   /** Rollouts of a step are gone, as after a rewind past one that somebody removed. Newer weights would draw others. */
   private sampleAgainFrom(step: number): void {
     const { rollouts } = this;
     rollouts.sampledThrough = Math.min(rollouts.sampledThrough, step - 1);
-    if (rollouts.policy && rollouts.policy.step >= step) this.use(null);
+    if (rollouts.policy && rollouts.policy.step >= step) this.weights.use(null);
   }
 
   /** Lets the sampling under way end and begins no other, so that a new execution can take over. */
@@ -130,13 +115,6 @@ export class RolloutDesk {
     const weights = Math.min(state.position.collectedThrough, this.rollouts.policy?.step ?? -1);
     const ahead = weights + 1 + this.plan.maxStepsOffPolicy;
     return Math.min(ahead, lastStepOf(state), state.pause?.step ?? Infinity);
-  }
-
-  /** There are no weights that may sample the next step, and none are on their way. */
-  private lacksPolicy(): boolean {
-    const { policy } = this.rollouts;
-    const oldest = this.loop.state.position.collectedThrough - this.plan.maxStepsOffPolicy;
-    return policy === null || policy.step < oldest;
   }
 
   private isHeldUp(): boolean {
@@ -214,7 +192,7 @@ export class RolloutDesk {
 
   private async trySample(step: number, policy: PolicySnapshot): Promise<unknown> {
     const { run } = this.loop.input;
-    const sampled = await sampleShards(this.plan, { run, step, policy, retired: this.takeRetired() });
+    const sampled = await sampleShards(this.plan, { run, step, policy, retired: this.weights.takeRetired() });
     return sampled.failure;
   }
 
@@ -240,7 +218,7 @@ export class RolloutDesk {
   private async sampleEarly(): Promise<void> {
     const { run } = this.loop.input;
     const step = this.rollouts.sampledThrough + 1;
-    const retired = this.takeRetired();
+    const retired = this.weights.takeRetired();
     const sampled = await this.early.run(step, (awaited) =>
       sampleShards(this.plan, { run, step, policy: null, awaited, retired }),
     );
@@ -249,23 +227,11 @@ export class RolloutDesk {
     this.noteSampled({ step, seconds: sampled.seconds });
   }
 
-  /** What an evaluation still measures is deleted by it. */
-  private takeRetired(): string[] {
-    const { state } = this.loop;
-    const requests = new RequestedEvaluations(state);
-    const isMeasured = (path: string) =>
-      state.pending.some(({ samplerPath }) => samplerPath === path) || requests.uses(path);
-    const { retired } = this.rollouts;
-    this.rollouts.retired = [];
-    return retired.filter((path) => !isMeasured(path));
-  }
-
   private async outlast(error: unknown, policy: PolicySnapshot, seconds: number): Promise<void> {
     const { state, input } = this.loop;
     const code = failureCode(error) ?? '';
     if (code === 'checkpoint-missing') {
-      if (this.rollouts.policy === policy) this.rollouts.policy = null;
-      this.refuseEndlessSaving(error);
+      this.weights.noteGone(policy, error);
       return;
     }
     if (!WAITED_FOR.includes(code)) throw error;
@@ -277,17 +243,6 @@ export class RolloutDesk {
     await sleep(seconds * 1000);
     state.waitingFor = null;
     state.status = 'running';
-  }
-
-  /** Weights that are gone each time they were saved would be saved without end. */
-  private refuseEndlessSaving(error: unknown): void {
-    const goneCount = (this.rollouts.goneCount ?? 0) + 1;
-    this.rollouts.goneCount = goneCount;
-    if (goneCount < MAX_GONE || !patched('weights-gone-in-a-row')) return;
-    const message =
-      `The weights to sample from were gone ${goneCount} times in a row, though they were saved anew each time: ` +
-      `${failureMessage(error)} Look at how long the training service keeps them, and start the run again.`;
-    throw ApplicationFailure.nonRetryable(message, 'request-failed');
   }
 
   /** The weights to sample from are gone, or there were none: they are saved where training stands. */
