@@ -162,7 +162,7 @@ async function main(): Promise<void> {
     const bench = new Bench(services, client);
     await bench.train({ forwardBackwardMs: 5, optimStepMs: 5 }, { steps: 3, groupsPerBatch: 4 });
     if (chosen.includes('synchronous')) {
-      for (const groups of [8, 32]) await bench.synchronous(steps, groups);
+      for (const groups of [8, 32, 64]) await bench.synchronous(steps, groups);
     }
     if (chosen.includes('ahead')) {
       for (const groups of [8, 32]) await bench.ahead(steps, groups);
