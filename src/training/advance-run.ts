@@ -5,6 +5,7 @@ import type { ActiveRun, ActiveRuns } from './active-runs';
 import type { PolicyNote } from './policy-note';
 import { writePolicyNote } from './policy-note';
 import { recordEvents } from './record-events';
+import { requireRun } from './run-folder';
 import { runSegment } from './segment';
 import type { SegmentOptions } from './segment-contract';
 import { createStepJournals } from './step-journals';
@@ -30,6 +31,7 @@ export async function advanceRun(
 ): Promise<SegmentResult> {
   const { run } = input.plan;
   try {
+    await requireRun(store, run);
     await recordEvents(store, { run, events: input.events, epoch: options.epoch });
     const result = await runs.use(run, (active) => advance({ active, store, news }, input, options));
     if (result.lost !== null) await runs.forget(run);

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, renameSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { ReinforcementConfig } from '../../src/config/reinforcement-config';
@@ -252,6 +252,24 @@ test(
     expect((await stack.store.readState('restarted'))?.rewinds).toBeGreaterThan(0);
     expect(await runs.outcome('restarted')).toEqual(calm.outcome);
     expect(drawn + (await runs.tokensSampled())).toBe(calm.tokens);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a folder that is taken away is waited for by name, and the run goes on in it when it is back',
+  async () => {
+    const handle = await waitingRun('away');
+    const folder = stack.store.runFolder('away');
+    renameSync(folder, `${folder}-elsewhere`);
+    training.letGo();
+    const { waitingFor } = await untilStatus(handle, ({ status }) => status === 'waiting');
+
+    expect(waitingFor?.what).toMatch(/has no run "away".*put it back/);
+    expect(existsSync(folder)).toBe(false);
+    renameSync(`${folder}-elsewhere`, folder);
+    await reportOf(handle);
+    expect(await runs.outcome('away')).toEqual(calm.outcome);
   },
   LIMIT_MS,
 );

@@ -5,7 +5,7 @@ import type { EnvironmentDataset } from '../environments/environment-dataset';
 import type { GroupOrder } from '../environments/group-order';
 import { createGroupOrder } from '../environments/group-order';
 import type { RunRecord } from '../run-folder';
-import { readRunRecord } from '../run-folder';
+import { readRunRecord, requireRun } from '../run-folder';
 import { KeptConnections } from './kept-connections';
 import type { EnvironmentAccess } from './open-environments';
 import { openEnvironments, problemsHash } from './open-environments';
@@ -32,6 +32,7 @@ export function createSamplingRuns(store: RunStore, access: EnvironmentAccess): 
   return {
     connections: new KeptConnections(),
     async open(run) {
+      await requireRun(store, run);
       const opening = runs.get(run) ?? load(store, access, run);
       runs.delete(run);
       runs.set(run, opening);
