@@ -145,6 +145,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 
 function show(value: unknown): string {
   if (value === undefined) return 'missing';
-  const text = JSON.stringify(value);
+  // JSON has no word for NaN and infinities.
+  const text = typeof value === 'number' ? String(value) : JSON.stringify(value);
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }

@@ -250,6 +250,7 @@ describe('refusals name key, value and remedy', () => {
   test.each([
     [{ model: undefined }, 'a.yaml: model is missing. Give a text.'],
     [{ batchSize: 0 }, 'a.yaml: batchSize is 0. Give a number of at least 1.'],
+    [{ learningRate: Number.NaN }, 'a.yaml: learningRate is NaN. Give a number.'],
     [{ batchSize: 1.5 }, 'a.yaml: batchSize is 1.5. Give a whole number.'],
     [{ learningRate: 0 }, 'a.yaml: learningRate is 0. Give a number above 0.'],
     [{ learningRate: '1e-4' }, 'a.yaml: learningRate is "1e-4". Give a number.'],
