@@ -53,9 +53,11 @@ function finds(path: string, name: string): boolean {
   return folders.some((folder) => existsSync(join(folder, name)));
 }
 
-/** Node lists who asked for a missing module on lines of their own. */
+/** On one line. Node lists who asked for a missing module on lines of their own. */
 function reasonOf(error: unknown): string {
-  return messageOf(error).replace(/\nRequire stack:[^]*$/, '');
+  return messageOf(error)
+    .replace(/\nRequire stack:[^]*$/, '')
+    .replace(/\s*\n\s*/g, ' ');
 }
 
 function remedyOf(error: unknown, path: string): string {

@@ -2,6 +2,7 @@ import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
 import { messageOf } from '../../evaluation/error-message';
 import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
+import { thrownAt } from './thrown-at';
 
 /** What failed; the word that `rollout_errors/<type>` counts. */
 export type RolloutFailureType =
@@ -50,9 +51,11 @@ export function samplingFailure(error: unknown): unknown {
 
 /** A failure that ends the work on its step, where the run tolerates none. */
 export function failedStep(groupId: string, member: number, failure: RolloutFailure): DomainError {
+  const place = thrownAt(failure.cause);
+  const what = place === null ? failure.message : `${failure.message} (thrown at ${place})`;
   return new DomainError(
     'request-failed',
-    `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(failure.message)} ` +
+    `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(what)} ` +
       'Repair it, or tolerate failures with rolloutErrorTolerance: retry or min-viable.',
     { cause: failure, retryable: failure.mayPass },
   );

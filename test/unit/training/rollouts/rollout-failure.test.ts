@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { DomainError } from '../../../../src/core/errors';
 import type { RolloutFailureType } from '../../../../src/training/rollouts/rollout-failure';
 import { failedStep, RolloutFailure } from '../../../../src/training/rollouts/rollout-failure';
@@ -25,4 +26,40 @@ test.each([
   ['judge_error', new Error('no verdict could be read')],
 ] as const)('what would fail again ends the step: %s, %s', (type, cause) => {
   expect(isTriedAgain(type, cause)).toBe(false);
+});
+
+describe('where an environment threw', () => {
+  const messageOf = (cause: unknown) =>
+    failedStep('g', 0, new RolloutFailure('environment_error', cause)).message;
+  const thrown = (stack: unknown) => Object.assign(new Error('boom'), { stack });
+
+  test('is told by file, line and column, past the frames of packages and of our own', () => {
+    const ours = join(__dirname, '..', '..', '..', '..', 'src', 'training', 'rollouts', 'play-rollout.ts');
+    const stack = `Error: boom\n    at f (/x/node_modules/y/z.js:1:2)\n    at g (${ours}:3:4)\n    at Proxy.step (/home/me/mine.ts:13:11)`;
+
+    expect(messageOf(thrown(stack))).toMatch(/: boom \(thrown at \/home\/me\/mine\.ts:13:11\)\. Repair it/);
+    expect(messageOf(thrown('Error: boom\n    at async file:///home/me/mine.mjs:1:2'))).toContain(
+      '(thrown at /home/me/mine.mjs:1:2)',
+    );
+  });
+
+  test.each([
+    [
+      'nothing but our own frames',
+      thrown(`Error: boom\n    at h (${join(__dirname, '../../../../src/a.ts')}:1:1)`),
+    ],
+    ['a message that looks like a frame', thrown('Error: at f (/x/y.ts:1:1)')],
+    ['no stack', thrown(undefined)],
+    ['a text', 'boom'],
+    [
+      'a stack that throws',
+      Object.defineProperty(new Error('boom'), 'stack', {
+        get() {
+          throw new Error('no');
+        },
+      }),
+    ],
+  ])('is left out for %s', (_what, cause) => {
+    expect(messageOf(cause)).toMatch(/\(environment_error\): boom\. Repair it/);
+  });
 });

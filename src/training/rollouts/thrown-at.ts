@@ -1,0 +1,26 @@
+import path from 'node:path';
+
+/** Of this very code, compiled or as source. */
+const OURS = path.join(__dirname, '..', '..') + path.sep;
+const MOST_CHARACTERS = 5000;
+const FRAME = /\(?((?:file:\/\/)?\/[^()\n]*?:\d+:\d+)\)?$/;
+
+/** The line of somebody's own code in which an error was thrown, as `FILE:LINE:COLUMN`; null where there is none, or no telling. */
+export function thrownAt(error: unknown): string | null {
+  const places = stackOf(error)
+    .split('\n')
+    .flatMap((line) => FRAME.exec(line.trim())?.[1]?.replace(/^file:\/\//, '') ?? []);
+  return places.find((place) => !place.startsWith(OURS) && !place.includes('/node_modules/')) ?? null;
+}
+
+function stackOf(error: unknown): string {
+  try {
+    const stack: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'stack') : null;
+    if (typeof stack !== 'string') return '';
+    // The message stands first, and may be as long as it likes.
+    const start = stack.search(/\n\s+at /);
+    return start < 0 ? '' : stack.slice(start, start + MOST_CHARACTERS);
+  } catch {
+    return '';
+  }
+}
