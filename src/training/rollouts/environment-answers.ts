@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../../core/conversation';
+import { messageOf } from '../../evaluation/error-message';
 import type { RolloutGrade, TrainingObservation, TrainingStep } from '../environments/environment-dataset';
 import { problemOfName } from '../environments/metric-names';
 import { RolloutFailure } from './rollout-failure';
@@ -91,10 +92,12 @@ export function checkedStopReason(given: string): string {
 function checked<Answer>(shape: z.ZodType, given: Answer, where: string): Answer {
   const copy = ownCopy(given);
   // Of a class of theirs a copy may lack what the answer has.
-  if (copy !== given && issueOf(shape, copy) === null) return copy;
-  const issue = issueOf(shape, given);
-  if (issue === null) return given;
-  throw garbage([where, ...issue.path.map(String)].join('.'), issue.message);
+  if (copy !== given && readAs(shape, copy).issue === null) return copy;
+  const { value, issue } = readAs(shape, given);
+  if (issue !== null) throw garbage([where, ...issue.path.map(String)].join('.'), issue.message);
+  // What was read, and not the answer, which may say something else when it is asked again.
+  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the shape is the answer's
+  return ownCopy(value) as Answer;
 }
 
 /** Nothing that the environment does to its answer later changes the rollout. What cannot be copied is taken as it is. */
@@ -123,14 +126,17 @@ function garbage(where: string, what: string): RolloutFailure {
 
 type Issue = Pick<z.core.$ZodIssue, 'path' | 'message'>;
 
+interface Reading {
+  readonly value: unknown;
+  readonly issue: Issue | null;
+}
+
 /** What cannot even be read, such as a getter that throws, is no answer either. */
-function issueOf(shape: z.ZodType, given: unknown): Issue | null {
+function readAs(shape: z.ZodType, given: unknown): Reading {
   try {
-    return shape.safeParse(given).error?.issues[0] ?? null;
+    const { data, error } = shape.safeParse(given);
+    return { value: data, issue: error?.issues[0] ?? null };
   } catch (error) {
-    return {
-      path: [],
-      message: `cannot be read (${error instanceof Error ? error.message : String(error)})`,
-    };
+    return { value: null, issue: { path: [], message: `cannot be read (${messageOf(error)})` } };
   }
 }

@@ -46,6 +46,17 @@ test('answers that are no plain data are taken as they are', () => {
   expect(checkedStep(stepWith({ logs: { later: () => 1 } })).reward).toBe(1);
 });
 
+test('an answer that says something else each time it is asked is what it said first', () => {
+  let readCount = 0;
+  // A proxy cannot be copied.
+  const given = new Proxy(STEP, {
+    get: (step, key) => (key === 'reward' && ++readCount > 1 ? 'much' : (Reflect.get(step, key) as unknown)),
+  });
+  const step = checkedStep(given);
+
+  expect([step.reward, step.reward]).toEqual([1, 1]);
+});
+
 test.each([
   [{ metrics: { '': 1 } }, /^step of the environment: a name is empty$/],
   [{ metrics: { 'two\nlines': 1 } }, /the name "two\\nlines" has line breaks or characters that cannot/],
