@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { escapeControls } from '../core/escape-controls';
 import { fieldSpelling, nearestKey } from './field-spellings';
 import { isWholeNumberAt, knownKeysAt } from './known-keys';
 
@@ -125,7 +126,7 @@ function listed(values: readonly string[]): string {
 /** `evaluators[0].dataset.path`, as `--set` takes it with dots. */
 function formatPath(path: Path): string {
   const text = path.map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`)).join('');
-  return text === '' ? 'The config' : text.replace(/^\./, '');
+  return text === '' ? 'The config' : escapeControls(text.replace(/^\./, ''));
 }
 
 function valueAt(value: unknown, path: Path): unknown {

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createJiti } from 'jiti';
+import type { Document } from 'yaml';
 import { parseDocument } from 'yaml';
 import { DomainError } from '../core/errors';
 import { isPlainObject } from './config-errors';
@@ -45,13 +46,28 @@ async function readConfigFile(file: string): Promise<unknown> {
   const text = await readText(file);
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
-  if (!error) return document.toJS();
+  if (!error) return valuesOf(document, file);
   const line = error.linePos?.[0].line;
   const what = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
   throw new DomainError(
     'bad-config',
     `${file}${line ? `, line ${line}` : ''}: ${what}. Correct the YAML or JSON there.`,
   );
+}
+
+/** Aliases may stand for more values than there is memory for, or for themselves. */
+function valuesOf(document: Document, file: string): unknown {
+  try {
+    const values: unknown = document.toJS();
+    JSON.stringify(values);
+    return values;
+  } catch (cause) {
+    throw new DomainError(
+      'bad-config',
+      `${file}: its aliases (*name) stand for too much, or for themselves. Write out what they stand for.`,
+      { cause },
+    );
+  }
 }
 
 async function readText(file: string): Promise<string> {

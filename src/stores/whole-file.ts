@@ -22,10 +22,8 @@ export async function createWholeFile(path: string, content: string): Promise<bo
   const temporary = temporaryName(path);
   try {
     await writeSynced(temporary, content);
-    await linkOrCopy(temporary, path);
-    return true;
+    return await linkOrCopy(temporary, path);
   } catch (error) {
-    if (hasErrorCode(error, 'EEXIST')) return false;
     throw asStoreError(error, path);
   } finally {
     await removeTemporary(temporary);
@@ -72,12 +70,24 @@ async function writeSynced(path: string, content: string | Uint8Array): Promise<
   }
 }
 
-/** Some file systems have no hard links; an exclusive copy is the next best. */
-async function linkOrCopy(from: string, to: string): Promise<void> {
+/** False where there is such a file. Some file systems have no hard links; an exclusive copy is the next best. */
+async function linkOrCopy(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
+    return true;
   } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return false;
     if (!hasErrorCode(error, 'EPERM', 'ENOTSUP', 'ENOSYS')) throw error;
+    return copyNew(from, to);
+  }
+}
+
+async function copyNew(from: string, to: string): Promise<boolean> {
+  try {
     await copyFile(from, to, constants.COPYFILE_EXCL);
+    return true;
+  } catch (error) {
+    if (hasErrorCode(error, 'EEXIST')) return false;
+    throw error;
   }
 }

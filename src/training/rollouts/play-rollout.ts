@@ -141,13 +141,18 @@ class RolloutPlay {
       this.declared = rendering(() => this.site.renderer.declareTools(tools, system ?? ''));
     }
     const isInDeclaration = tools.length > 0 && system !== null;
-    this.messages.push(...(isInDeclaration ? messages.slice(1) : messages));
+    this.append(isInDeclaration ? messages.slice(1) : messages);
     this.promptLength = this.messages.length;
+  }
+
+  /** One by one: an environment may give more than a call takes arguments. */
+  private append(messages: readonly Message[]): void {
+    for (const message of messages) this.messages.push(message);
   }
 
   private beginWith(prompt: TokenPrompt, messages: readonly Message[]): void {
     this.given = prompt;
-    this.messages.push(...(messages.length > 0 ? messages : shownPrompt(prompt, [], this.site.tokenizer)));
+    this.append(messages.length > 0 ? messages : shownPrompt(prompt, [], this.site.tokenizer));
     this.promptLength = this.messages.length;
   }
 
@@ -220,7 +225,7 @@ class RolloutPlay {
       messages: [...this.declared, ...this.messages],
       isEnded: action.reply.termination === 'stop_sequence',
     };
-    this.messages.push(...nextMessages);
+    this.append(nextMessages);
   }
 
   private nextMessages(action: SampledAction, step: TrainingStep): readonly Message[] {
@@ -233,7 +238,7 @@ class RolloutPlay {
   /** null where it cannot have room. */
   private async nextPrompt(turn: number, signal: AbortSignal): Promise<readonly number[] | null> {
     if (this.given !== null) return this.given.tokens;
-    this.messages.push(...(await this.environment.beforeTurn({ turn, messages: this.messages }, signal)));
+    this.append(await this.environment.beforeTurn({ turn, messages: this.messages }, signal));
     const conversation = [...this.declared, ...this.messages];
     if (isBeyondContext(conversation, this.site.contextLength)) return null;
     return rendering(() => nextPromptTokens(this.site.renderer, conversation, this.lastTurn));

@@ -120,6 +120,30 @@ describe('reading', () => {
     );
   });
 
+  test.each([
+    [
+      'for too much',
+      `${Array.from(
+        { length: 12 },
+        (_, i) =>
+          `x${i}: &a${i} [${
+            i === 0
+              ? '1'
+              : Array(9)
+                  .fill(`*a${i - 1}`)
+                  .join(', ')
+          }]`,
+      ).join('\n')}\n`,
+    ],
+    ['for themselves', 'kind: sft\nadam: &adam {beta1: *adam}\n'],
+  ])('refuses aliases that stand %s', async (_what, text) => {
+    const file = await write('a.yaml', text);
+
+    expect(await refusal(loadTrainingConfig({ file }))).toMatch(
+      /^\S+a\.yaml: its aliases \(\*name\) stand for too much, or for themselves\. Write out/,
+    );
+  });
+
   test('says why a module cannot be loaded', async () => {
     const file = await write('a.ts', `throw new Error('no luck');`);
 
@@ -245,6 +269,10 @@ describe('refusals name key, value and remedy', () => {
     ],
   ])('answers a spelling inside what it names: %j', async (change, expected) => {
     expect(await refusal(with_(change))).toContain(expected);
+  });
+
+  test('a key with control characters is told without them', async () => {
+    expect(await refusal(with_({ '\u001b[31mkey': 1 }))).toContain('Unknown key "\\x1b[31mkey"');
   });
 
   test.each([

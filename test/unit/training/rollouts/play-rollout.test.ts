@@ -217,6 +217,14 @@ describe('limits', () => {
     expect(longest).toBeLessThan(1000);
   });
 
+  test('an environment may give more messages than a call takes arguments', async () => {
+    const messages = Array.from({ length: 200_000 }, () => ({ role: 'user', content: 'many words to read' }));
+
+    const { rollout } = await play(talking(), asking({ initialObservation: () => ({ messages }) }));
+
+    expect(rollout.stopReason).toBe('context_overflow');
+  });
+
   test('at the deadline turns that are done are kept, whatever hangs', async () => {
     const hanging = speaking(
       (prompt) => (prompt.includes('more') ? new Promise(() => undefined) : `word${END}`),
