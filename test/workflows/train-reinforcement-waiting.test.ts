@@ -309,7 +309,7 @@ describe('with one place to sample in', () => {
       const first = await runs.start('first-of-two', config());
       await training.held();
       const second = await runs.start('second-of-two', config());
-      const sampled = join(stack.store.runFolder('second-of-two'), 'rollouts', '1');
+      const sampled = join(stack.store.runFolder('second-of-two'), 'rollouts', '1', '0.jsonl');
       await until(() => (existsSync(sampled) ? true : null));
       training.letGo();
       await Promise.all([reportOf(first), reportOf(second)]);

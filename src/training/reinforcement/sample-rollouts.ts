@@ -137,6 +137,7 @@ async function sampleWithPolicy(
   try {
     if (!mayWait || isTimed(active.config)) await policy.arrived();
     const journal = new RolloutJournal(runFolder, klReference !== undefined);
+    await journal.files.prepare(input.step);
     const guard = await guardOf(runFolder, journal, { ...input, attempt });
     const sampling: Sampling = {
       site: { ...siteOf(ready, policy), onWaiting: waits.part() },

@@ -1,7 +1,7 @@
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../core/errors';
-import { hasErrorCode } from '../../stores/system-errors';
+import { asStoreError, hasErrorCode } from '../../stores/system-errors';
 import { createWholeFile, readWholeFile } from '../../stores/whole-file';
 import type { GroupPlace } from './rollout-rows';
 import { groupFromText, groupText } from './rollout-rows';
@@ -16,6 +16,8 @@ import type { SampledGroup } from './sample-group';
  * there. One group is in memory at a time.
  */
 export interface RolloutFiles {
+  /** Makes room for a step's groups, before anything is paid for that could not be stored. */
+  prepare(step: number): Promise<void>;
   /** Stores the group unless it is there already; gives what is stored. */
   write(place: GroupPlace, sampled: SampledGroup): Promise<SampledGroup>;
   /** null where it is not sampled yet. */
@@ -32,6 +34,20 @@ export function openRolloutFiles(runFolder: string): RolloutFiles {
 
 class FolderRolloutFiles implements RolloutFiles {
   constructor(private readonly folder: string) {}
+
+  async prepare(step: number): Promise<void> {
+    const folder = this.stepFolder(step);
+    try {
+      await mkdir(folder, { recursive: true });
+    } catch (error) {
+      if (!hasErrorCode(error, 'EEXIST', 'ENOTDIR')) throw asStoreError(error, folder);
+      throw new DomainError(
+        'unreachable',
+        `${folder} is to be a folder for rollouts, and a file is in its place. Move the file away.`,
+        { retryable: true, cause: error },
+      );
+    }
+  }
 
   async write(place: GroupPlace, sampled: SampledGroup): Promise<SampledGroup> {
     if (await createWholeFile(this.pathOf(place), groupText(place, sampled))) return sampled;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Rollout, Transition } from '../../../../src/core/reinforcement/rollout';
@@ -53,6 +53,22 @@ const group: SampledGroup = {
   errorTypes: ['environment_error'],
   isSkipped: false,
 };
+
+test('a file in place of a step’s folder is waited for by name, before anything is sampled', async () => {
+  const files = openRolloutFiles(folder);
+  mkdirSync(join(folder, 'rollouts'));
+  writeFileSync(join(folder, 'rollouts', '3'), '');
+
+  await expect(files.prepare(3)).rejects.toMatchObject({
+    code: 'unreachable',
+    retryable: true,
+    message: `${join(folder, 'rollouts', '3')} is to be a folder for rollouts, and a file is in its place. Move the file away.`,
+  });
+  rmSync(join(folder, 'rollouts', '3'));
+  await files.prepare(3);
+  await files.prepare(3);
+  expect(await files.listGroups(3)).toEqual([]);
+});
 
 test('what is read is what was written, to the last bit, also of turns that go on and turns that begin anew', async () => {
   const files = openRolloutFiles(folder);
