@@ -1,6 +1,8 @@
 import type { WorkflowHandle } from '@temporalio/client';
+import { WorkflowUpdateStage } from '@temporalio/client';
 import type { LiveStatus } from '../../src/core/run';
 import { pauseUpdate, resumeUpdate, timelineQuery } from '../../src/workflows/contracts';
+import { HeldTraining } from './harness/held-training';
 import { TestPlugins } from './harness/plugins';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
 import { reportOf, TestRuns, until, untilStatus } from './harness/runs';
@@ -10,20 +12,25 @@ import { TestStack } from './harness/stack';
 const LIMIT_MS = 240_000;
 const BY = { by: 'test', reason: 'to see' };
 
+let training: HeldTraining;
 let stack: TestStack;
 let runs: TestRuns;
 let reinforcement: ReinforcementRuns;
 let plugins: TestPlugins;
 
 beforeAll(async () => {
-  stack = await TestStack.start();
+  training = await HeldTraining.create();
+  stack = await TestStack.start({ runtime: training });
   runs = new TestRuns(stack);
   reinforcement = new ReinforcementRuns(stack);
   plugins = new TestPlugins(stack.folder);
   await stack.startWorkers();
 }, LIMIT_MS);
 
-afterAll(() => stack.stop(), LIMIT_MS);
+afterAll(async () => {
+  await stack.stop();
+  await training.close();
+}, LIMIT_MS);
 
 function isWaiting({ status }: LiveStatus): boolean {
   return status === 'waiting';
@@ -44,10 +51,16 @@ test(
   'a service that is away for long: one run cannot open its model again, another cannot sample',
   async () => {
     const supervised = runs.config({ steps: 40, batchSize: 64 });
+    training.holdAfter(5);
     const letGo = await runs.start('let-go', supervised, { maxHistoryEvents: 30, holdSeconds: 0 });
-    await untilStatus(letGo, ({ step }) => step >= 5);
+    await training.held();
     const pause = { ...BY, atStep: null, seconds: null, then: 'resume' as const };
-    await letGo.executeUpdate(pauseUpdate, { args: [pause] });
+    const asked = await letGo.startUpdate(pauseUpdate, {
+      args: [pause],
+      waitForStage: WorkflowUpdateStage.ACCEPTED,
+    });
+    training.letGo();
+    await asked.result();
     await until(async () => {
       const events = await letGo.query(timelineQuery);
       return events.some(({ kind }) => kind === 'released') ? true : null;

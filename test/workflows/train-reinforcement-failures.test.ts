@@ -62,7 +62,7 @@ test(
     const failure = await failureOf(await runs.start('strict', config('broken', 'fail-fast')));
 
     expect(failure.message).toMatch(
-      /^Rollout 2 of group .* the simulator is broken\. Repair it, .*rolloutErrorTolerance/,
+      /^Rollout 2 of group .* the simulator is broken \(thrown at .*everstep\.config\.js:\d+:\d+\)\. Repair it, .*rolloutErrorTolerance/,
     );
     expect((await stack.store.readState('strict'))?.status).toBe('failed');
   },
