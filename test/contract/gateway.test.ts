@@ -391,7 +391,7 @@ test('sends those away whom it cannot serve, serves the others, and forgets thos
   expect(after.status).toBe(200);
 });
 
-test('what nobody waits for any more is not drawn to its end', async () => {
+test.each([0, 20, 100])('what nobody waits for after %i ms is not drawn to its end', async (delayMs) => {
   const tokensSampled = async () => {
     const text = await (await fetch(`${engine.url}/metrics`)).text();
     return Number(/^everstep_engine_tokens_sampled_total (\d+)$/m.exec(text)?.[1]);
@@ -406,7 +406,7 @@ test('what nobody waits for any more is not drawn to its end', async () => {
   const leaving = new AbortController();
 
   const asked = Array.from({ length: 24 }, () => draw(128, leaving.signal).catch(() => null));
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await new Promise((resolve) => setTimeout(resolve, delayMs));
   leaving.abort();
   await Promise.all(asked);
   // Draws take turns: when this one is done, those before it are over in one way or the other.

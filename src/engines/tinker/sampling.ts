@@ -6,8 +6,9 @@ import type { Connection } from './connection';
 import type { Subject } from './failures';
 import type { FutureRef } from './futures';
 import { collect, EITHER_CODEC, isProtobuf, submit } from './futures';
-import type { CallOptions } from './protocol-call';
+import type { CallOptions, ProtocolCall } from './protocol-call';
 import { jsonOf } from './protocol-call';
+import { firesLater } from './shared-work';
 
 /** Weights to sample from: saved ones, or a base model's. */
 export type SamplingSource =
@@ -90,16 +91,17 @@ async function sampleOnce(
   { signal }: CallOptions,
 ): Promise<SampleResult | null> {
   const subject: Subject = { what: `sampling in ${spec.samplingSessionId}`, missing: 'session-lost' };
-  const ref = await submit(connection, {
+  const call = {
     route: 'asample',
     subject,
     body: asampleRequestToJson({ ...spec, modelPath: null, baseModel: null }),
     headers: { 'x-tinker-sampling-backpressure': '1' },
     signal,
-  });
-  const { codec } = await connection.profile({ signal });
-  const accept = codec === 'protobuf' ? EITHER_CODEC : 'application/json';
+  };
+  const ref = await (isCancelledWithSignal ? submitToCancel(connection, call) : submit(connection, call));
   try {
+    const { codec } = await connection.profile({ signal });
+    const accept = codec === 'protobuf' ? EITHER_CODEC : 'application/json';
     const reply = await collect(connection, ref, { type: 'Sample', subject, accept, signal });
     return isProtobuf(reply)
       ? decodeSampleResponse(reply.body)
@@ -108,6 +110,19 @@ async function sampleOnce(
     if (isCancelledWithSignal) await cancelAborted(connection, ref, signal);
     if (error instanceof DomainError && error.code === 'session-lost') return null;
     throw error instanceof DomainError ? retryableUnlessAtFault(error) : error;
+  }
+}
+
+/** What is under way when the signal fires has its answer waited for, which says what to cancel. */
+async function submitToCancel(connection: Connection, call: ProtocolCall): Promise<FutureRef> {
+  const { signal } = call;
+  if (!signal) return submit(connection, call);
+  signal.throwIfAborted();
+  const later = firesLater(signal, CANCEL_MS);
+  try {
+    return await submit(connection, { ...call, signal: later.signal });
+  } finally {
+    later.release();
   }
 }
 

@@ -34,6 +34,29 @@ export async function orAborted<Result>(
   return work;
 }
 
+/** A signal that fires some time after another, until it is released. */
+export function firesLater(
+  signal: AbortSignal,
+  delayMs: number,
+): { readonly signal: AbortSignal; release(): void } {
+  expectManyListeners(signal);
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = (): void => {
+    timer = setTimeout(() => {
+      controller.abort(signal.reason);
+    }, delayMs);
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    release() {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
+
 /** All calls of one caller hang on its signal, which Node would report as a leak. */
 export function expectManyListeners(signal: AbortSignal): void {
   setMaxListeners(0, signal);

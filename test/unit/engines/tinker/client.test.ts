@@ -583,6 +583,30 @@ describe('sampling', () => {
     await expect(client.sample(spec)).rejects.toMatchObject({ code: 'request-failed', retryable: false });
   });
 
+  test.each([
+    ['while the request is under way', 'POST asample'],
+    ['while the profile is asked for', 'GET get_server_capabilities'],
+    ['while the result is waited for', 'POST retrieve_future'],
+  ])('that nobody waits for is cancelled when its signal fires %s', async (_, route) => {
+    const abort = new AbortController();
+    const answers: Record<string, unknown> = {
+      'POST asample': { request_id: 'r7' },
+      'GET get_server_capabilities': MODELS,
+      'POST retrieve_future': { sequences },
+    };
+    server.on('POST asample', { json: { request_id: 'r7' } });
+    server.on(route, () => {
+      abort.abort(new Error('left'));
+      return { json: answers[route] };
+    });
+    server.on('POST cancel_future', { json: {} });
+
+    const drawing = connect().sample({ ...spec, isCancelledWithSignal: true }, { signal: abort.signal });
+
+    await expect(drawing).rejects.toThrow('left');
+    expect(server.requestsTo('POST cancel_future').map(({ json }) => json['request_id'])).toEqual(['r7']);
+  });
+
   describe('with a sampler', () => {
     beforeEach(() => {
       let sessionCount = 0;
