@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 
-/** Much longer than anything of ours keeps the event loop, and as long as an environment may take. */
-const PATIENCE_SECONDS = 300;
+/** Much longer than anything of ours keeps the event loop, and than the heartbeats of what it does may stay away. */
+const PATIENCE_SECONDS = 60;
 const MEGABYTES = 8;
 
 /**

@@ -6,13 +6,14 @@ import { failureOf, reportOf } from './harness/runs';
 import { TestStack } from './harness/stack';
 import { KeptWorker, WorkerProcess } from './harness/worker-process';
 
-/** One problem of eight ends the process of the worker that plays it. Each problem is played in one group of the two steps. */
-const LIMIT_MS = 240_000;
+/** Each of eight problems is played in one group of the two steps; some replies to one of them end the worker's process. */
+const LIMIT_MS = 300_000;
 const GROUPS = 8;
 const GROUP_SIZE = 4;
+const DEADLY_PROBLEM = 5;
 
-/** A plug-in file whose environment is deadly, or the same without the problem that is. */
-function sourceWith(isDeadly: boolean): string {
+/** A plug-in file whose environment dies of what this expression of `text` is true for. */
+function sourceThatDiesOf(condition: string): string {
   return `
 const fs = require('node:fs');
 const path = require('node:path');
@@ -21,16 +22,23 @@ module.exports = { environments: { numbers: {
   make: (problem) => ({
     initialObservation: () => ({ messages: [{ role: 'user', content: problem + '+1=' }] }),
     step: (action) => {
-      if (${isDeadly} && problem === 5) {
+      const text = typeof action.content === 'string' ? action.content : '';
+      if (problem === ${DEADLY_PROBLEM} && (${condition})) {
         fs.appendFileSync(path.join(__dirname, 'deaths.log'), new Date().toISOString() + '\\n');
         process.exit(1);
       }
-      const text = typeof action.content === 'string' ? action.content : '';
       return { reward: text.length, isDone: true, nextMessages: [] };
     },
   }),
 } } };
 `;
+}
+
+interface RolloutRow {
+  readonly kind: string;
+  readonly member: number;
+  readonly messages: readonly { readonly role: string; readonly content: string }[];
+  readonly turns: readonly { readonly stop_reason: string }[];
 }
 
 /** A stack of its own, since what shares a sampling worker with such an environment dies with it. */
@@ -44,8 +52,6 @@ class DyingStack {
 
   static async start(): Promise<DyingStack> {
     const stack = await TestStack.start();
-    writeFileSync(join(stack.folder, 'deadly.config.js'), sourceWith(true));
-    writeFileSync(join(stack.folder, 'harmless.config.js'), sourceWith(false));
     const steady = WorkerProcess.start(stack, ['workflows', 'training']);
     const sampling = new KeptWorker(() => WorkerProcess.start(stack, ['sampling']));
     return new DyingStack(stack, new ReinforcementRuns(stack), steady, sampling);
@@ -55,13 +61,24 @@ class DyingStack {
     return readFileSync(join(this.stack.folder, 'deaths.log'), 'utf8').trim().split('\n').length;
   }
 
-  play(run: string, plugin: string, rolloutErrorTolerance: unknown): Promise<WorkflowHandle> {
-    const plugins = join(this.stack.folder, `${plugin}.config.js`);
+  play(run: string, condition: string, rolloutErrorTolerance: string): Promise<WorkflowHandle> {
+    const plugins = join(this.stack.folder, `${run}.config.js`);
+    writeFileSync(plugins, sourceThatDiesOf(condition));
     const config = this.runs.config({
       ...{ steps: 2, evaluators: [], evalEvery: 0, plugins, rolloutErrorTolerance },
       environment: { type: 'plugin', environment: 'numbers', testSize: 0 },
     });
     return this.runs.start(run, config);
+  }
+
+  /** The rollouts of each group, by its place. */
+  rollouts(run: string): ReadonlyMap<string, readonly RolloutRow[]> {
+    const rows = (text: string) =>
+      text.split('\n').flatMap((line) => (line ? [JSON.parse(line) as RolloutRow] : []));
+    const groups = Object.entries(this.runs.rollouts(run));
+    return new Map(
+      groups.map(([place, text]) => [place, rows(text).filter(({ kind }) => kind === 'rollout')]),
+    );
   }
 
   async stop(): Promise<void> {
@@ -70,56 +87,70 @@ class DyingStack {
   }
 }
 
+function replyOf({ messages }: RolloutRow): string {
+  return messages.at(-1)?.content ?? '';
+}
+
 let patient: DyingStack;
 let strict: DyingStack;
 /** A death is noticed by a heartbeat that does not come, which takes seconds: both stories wait at once. */
-let completing: WorkflowHandle;
 let failing: WorkflowHandle;
 
 beforeAll(async () => {
   [patient, strict] = await Promise.all([DyingStack.start(), DyingStack.start()]);
-  completing = await patient.play('completes', 'deadly', 'retry');
-  failing = await strict.play('fails', 'deadly', 'fail-fast');
+  failing = await strict.play('fails', 'true', 'fail-fast');
 }, LIMIT_MS);
 
 afterAll(() => Promise.all([patient.stop(), strict.stop()]), LIMIT_MS);
 
 test(
-  'a group whose environment ends the process is given up, and every other one counts once, as it does without it',
+  'a rollout whose environment ends the process is given up alone, and every other one is as it is without it',
   async () => {
-    const report = await reportOf(completing);
+    await reportOf(await patient.play('twin', 'false', 'fail-fast'));
+    const twin = patient.rollouts('twin');
+    const asks = ([row]: readonly RolloutRow[]) => row?.messages[0]?.content === `${DEADLY_PROBLEM}+1=`;
+    const [place, group] = [...twin].find(([, rows]) => asks(rows)) ?? ['', []];
+    // Replies that were cut never get to the environment.
+    const reaching = group.filter(({ turns }) => turns.at(-1)?.stop_reason === 'stop');
+    const deadly = reaching.find(
+      (row) => reaching.filter((each) => replyOf(each) === replyOf(row)).length === 1,
+    );
+    if (deadly === undefined) throw new Error('No reply of the group is one of its own.');
 
-    const { stack, runs } = patient;
-    const metrics = await stack.store.readMetrics('completes');
+    const condition = `text === ${JSON.stringify(replyOf(deadly))}`;
+    const report = await reportOf(await patient.play('completes', condition, 'min-viable'));
+
+    const metrics = await patient.stack.store.readMetrics('completes');
     const sum = (name: string) => metrics.reduce((total, row) => total + (row[name] ?? 0), 0);
     expect(report).toMatchObject({ status: 'completed', step: 2 });
     expect(metrics.map(({ step }) => step)).toEqual([1, 2]);
-    expect(sum('env/all/total_episodes')).toBe((GROUPS - 1) * GROUP_SIZE);
-    expect(sum('rollout_errors/groups_skipped')).toBe(1);
+    expect(sum('env/all/total_episodes')).toBe(GROUPS * GROUP_SIZE - 1);
+    expect(sum('rollout_errors/groups_skipped')).toBe(0);
     expect(sum('rollout_errors/environment_error')).toBe(1);
-    // Two together and five by itself, and those between which other groups got done.
+    // Three together, two as a group and three by itself, and those between which other groups got done.
     expect(patient.deathCount).toBeGreaterThanOrEqual(7);
 
-    await reportOf(await patient.play('twin', 'harmless', 'retry'));
-    const [journalled, expected] = [runs.rollouts('completes'), runs.rollouts('twin')];
-    const deadlyStep = metrics.find((row) => row['rollout_errors/groups_skipped'] === 1)?.step ?? 0;
-    expect(Object.keys(journalled)).toEqual(Object.keys(expected));
-    // After the step that lacks a group the weights are others.
-    const sameWeights = Object.keys(expected).filter((place) => Number(place.split('/')[0]) <= deadlyStep);
-    const differing = sameWeights.filter((place) => journalled[place] !== expected[place]);
-    expect(differing).toHaveLength(1);
+    const played = patient.rollouts('completes');
+    const others = group.filter((row) => row !== deadly);
+    expect(others).toHaveLength(GROUP_SIZE - 1);
+    expect(played.get(place)?.map(replyOf)).toEqual(others.map(replyOf));
+    // After the step that lacks a rollout the weights are others.
+    const stepOf = (where: string) => Number(where.split('/')[0]);
+    const before = [...twin].filter(([where]) => stepOf(where) <= stepOf(place) && where !== place);
+    expect(before.length).toBeGreaterThanOrEqual(GROUPS / 2 - 1);
+    for (const [where, rows] of before) expect(played.get(where)).toEqual(rows);
   },
   LIMIT_MS,
 );
 
 test(
-  'where no failure is tolerated the run ends with the group, the deaths and what to look for',
+  'where no failure is tolerated the run ends with the rollout, the deaths and what to look for',
   async () => {
     const { code, message } = await failureOf(failing);
 
     expect(code).toBe('request-failed');
     expect(message).toMatch(
-      /^Rollout 1 of group \S+ failed \(environment_error\): the worker's process died 5 times in a row while this group alone was played/,
+      /^Rollout \d of group \S+ failed \(environment_error\): the worker's process died 3 times in a row while it alone was played\. Look for loops .* in its environment\. Repair it/,
     );
     expect(await strict.stack.store.readState('fails')).toMatchObject({ status: 'failed', step: 0 });
   },

@@ -13,7 +13,7 @@ import { allOrAbort } from '../../evaluation/all-or-abort';
 import type { RolloutSite } from '../rollouts/rollout-site';
 import { JudgedGroups } from '../rollouts/judged-groups';
 import type { GroupPlace } from '../rollouts/rollout-rows';
-import type { SampledGroup } from '../rollouts/sample-group';
+import type { GroupTask, SampledGroup } from '../rollouts/sample-group';
 import { givenUp, sampleGroup } from '../rollouts/sample-group';
 import { createSampleSeeds } from '../rollouts/sample-seeds';
 import type { AwaitedPolicy } from '../policy-note';
@@ -202,23 +202,35 @@ async function sampleOne(sampling: Sampling, group: number): Promise<boolean> {
 
 /** The group as it is journalled; sampled and journalled where it is not yet. */
 async function obtainGroup(sampling: Sampling, place: GroupPlace): Promise<SampledGroup> {
-  const { active, journal, site, judged, guard, policyVersion, signal } = sampling;
+  const { active, journal, judged, signal } = sampling;
   const { config, dataset, orderOf } = active;
   const number = (place.step - 1) * config.groupsPerBatch + place.group;
   const problem = dataset.groupAt(orderOf(number));
   const play = judged.play(problem, { place, signal });
   const stored = await journal.files.readGroup(place);
+  if (stored) {
+    await play?.discard();
+    return stored;
+  }
   const task = {
-    ...{ group: problem, groupSize: config.groupSize, policyVersion, judged: play },
+    ...{ group: problem, groupSize: config.groupSize, judged: play },
     seeds: createSampleSeeds(config.seed, number),
   };
-  const deaths = stored ? 0 : ((await guard?.deathsOf(place.group)) ?? 0);
-  const sampled =
-    stored ?? (deaths > 0 ? givenUp(site, problem, deaths) : await sampleGroup(site, task, { signal }));
-  if (!stored) await play?.settle();
-  const written = stored ?? (await journal.files.write(place, sampled));
+  const sampled = await playGroup(sampling, task, place.group);
+  await play?.settle();
+  const written = await journal.files.write(place, sampled);
   await play?.discard();
   return written;
+}
+
+async function playGroup(
+  { site, guard, policyVersion, signal }: Sampling,
+  task: Omit<GroupTask, 'policyVersion' | 'guard'>,
+  group: number,
+): Promise<SampledGroup> {
+  const guarded = (await guard?.enter(group)) ?? null;
+  if (guarded && guarded.deaths > 0) return givenUp(site, task.group, guarded.deaths);
+  return sampleGroup(site, { ...task, policyVersion, guard: guarded }, { signal });
 }
 
 async function guardOf(

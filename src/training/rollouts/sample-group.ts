@@ -14,6 +14,8 @@ import { allOrAbort } from '../../evaluation/all-or-abort';
 import { boundedWork } from './bounded-work';
 import { checkedGrades } from './environment-answers';
 import { computeLogprobs } from './compute-logprobs';
+import type { PlayGuard } from './deadly-plays';
+import { diedWith, enterPlay } from './deadly-plays';
 import type { JudgedPlay } from './judged-play';
 import { playRollout } from './play-rollout';
 import { failedStep, RolloutFailure, samplingFailure } from './rollout-failure';
@@ -28,6 +30,8 @@ export interface GroupTask {
   readonly policyVersion: number;
   /** Where models judge the group. */
   readonly judged?: JudgedPlay | null;
+  /** Where processes died before with groups that were played together. */
+  readonly guard?: PlayGuard | null;
 }
 
 /** A group as it was sampled. `rollouts` is empty where it was skipped. */
@@ -64,11 +68,7 @@ export function givenUp(
   { id, tags }: EnvironmentGroup,
   deaths: number,
 ): SampledGroup {
-  const cause = new Error(
-    `the worker's process died ${deaths} times in a row while this group alone was played. ` +
-      'Look for loops without an end, uncaught errors in timers, process.exit, or too much memory in its environment',
-  );
-  const failure = new RolloutFailure('environment_error', cause);
+  const failure = diedWith(deaths, 'this group', 'environment_error');
   if (strategy.type === 'fail-fast') throw failedStep(id, 0, failure);
   return { id, tags, rollouts: [], conversations: [], errorTypes: [failure.type], isSkipped: true };
 }
@@ -109,7 +109,8 @@ class GroupPlay {
   }
 
   private async playMembers(members: readonly Member[]): Promise<void> {
-    const played = await allOrAbort(members, { signal: this.options.signal }, (member, signal) =>
+    const limit = this.task.guard?.isOneByOne === true ? 1 : Infinity;
+    const played = await allOrAbort(members, { signal: this.options.signal, limit }, (member, signal) =>
       this.playMember(member, signal),
     );
     const byIndex = new Map(played.map((member) => [member.index, member]));
@@ -121,7 +122,8 @@ class GroupPlay {
 
   private async playMember({ index, redraw }: Member, signal: AbortSignal): Promise<Member> {
     try {
-      const { policyVersion, seeds } = this.task;
+      const { policyVersion, seeds, guard } = this.task;
+      await enterPlay(guard, { member: index, redraw }, 'environment_error');
       const seedOf = (turn: number) => seeds({ member: index, turn, redraw });
       const rollout = {
         environment: this.makeEnvironment(index, signal),
@@ -181,8 +183,9 @@ class GroupPlay {
   }
 
   private async gradesOf(played: readonly PlayedRollout[]): Promise<readonly RolloutGrade[]> {
-    const { group } = this.task;
+    const { group, guard } = this.task;
     if (group.rewards === undefined) return [];
+    await enterPlay(guard, { member: null, redraw: this.retriesUsed }, 'group_rewards_error');
     const seconds =
       graderTimeoutOf(this.site) ?? this.site.environmentTimeoutSeconds ?? ENVIRONMENT_TIMEOUT_SECONDS;
     const late = () => new RolloutFailure('grader_timeout', new Error(`no rewards within ${seconds} s`));

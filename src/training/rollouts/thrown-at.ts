@@ -3,7 +3,7 @@ import path from 'node:path';
 /** Of this very code, compiled or as source. */
 const OURS = path.join(__dirname, '..', '..') + path.sep;
 const MOST_CHARACTERS = 5000;
-const FRAME = /\(?((?:file:\/\/)?\/[^()\n]*?:\d+:\d+)\)?$/;
+const FRAME = /(?:\s|\()((?:file:\/\/)?\/[^()\n]*?:\d+:\d+)\)?$/;
 
 /** The line of somebody's own code in which an error was thrown, as `FILE:LINE:COLUMN`; null where there is none, or no telling. */
 export function thrownAt(error: unknown): string | null {

@@ -1,7 +1,9 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { GroupGuard } from '../../../../src/training/reinforcement/shard-guard';
 import { openShardGuard } from '../../../../src/training/reinforcement/shard-guard';
+import type { GuardedPlay } from '../../../../src/training/rollouts/deadly-plays';
 
 let folder: string;
 beforeEach(() => {
@@ -21,24 +23,85 @@ test('a shard that is sampled at the first attempt leaves no mark', async () => 
   expect(existsSync(join(folder, 'rollouts'))).toBe(false);
 });
 
-test('a group with which one process after the other dies is found and given up, and no other', async () => {
-  const deadly = 6;
-  let attempt = 1;
-  let journalled = 0;
-  let givenUp = null;
+/** Plays groups of two rollouts and their rewards until the process dies, or all are done. */
+class Worker {
+  private attempt = 1;
+  deathCount = 0;
+  readonly givenUp = new Set<string>();
+  private journalled = 0;
 
-  while (givenUp === null && attempt < 30) {
-    attempt += 1;
-    const guard = await attemptAt(attempt, journalled);
-    for (let group = 4 + journalled; guard?.isCareful === true && group < 8; group++) {
-      const deaths = await guard.deathsOf(group);
-      if (deaths > 0) givenUp = { group, deaths };
-      if (group === deadly) break;
-      journalled += 1;
+  constructor(private readonly kills: (group: number, play: GuardedPlay) => boolean) {}
+
+  async work(): Promise<void> {
+    while (this.journalled < 4 && this.attempt < 100) {
+      this.attempt += 1;
+      if (!(await this.isDone())) this.deathCount += 1;
     }
   }
 
-  expect(givenUp).toEqual({ group: deadly, deaths: 5 });
+  private async isDone(): Promise<boolean> {
+    const guard = await attemptAt(this.attempt, this.journalled);
+    const groups = [4, 5, 6, 7].slice(this.journalled);
+    if (guard?.isCareful !== true) {
+      if (groups.some((group) => PLAYS.some((play) => this.kills(group, play)))) return false;
+      this.journalled = 4;
+    } else {
+      for (const group of groups) {
+        if (!(await this.isPlayed(group, await guard.enter(group)))) return false;
+        this.journalled += 1;
+      }
+    }
+    await guard?.close();
+    return true;
+  }
+
+  private async isPlayed(group: number, guard: GroupGuard | null): Promise<boolean> {
+    if (guard && guard.deaths > 0) {
+      this.givenUp.add(`${group} after ${guard.deaths}`);
+      return true;
+    }
+    for (const play of PLAYS) {
+      const deaths = (await guard?.enter(play)) ?? 0;
+      if (deaths > 0) this.givenUp.add(`${group}/${String(play.member)} after ${deaths}`);
+      else if (this.kills(group, play)) return false;
+    }
+    return true;
+  }
+}
+
+const PLAYS: readonly GuardedPlay[] = [0, 1, null].map((member) => ({ member, redraw: 0 }));
+
+test.each([0, 1, null])(
+  'a rollout with which one process after the other dies is found and given up, and no other (%s)',
+  async (deadly) => {
+    const worker = new Worker((group, { member }) => group === 6 && member === deadly);
+
+    await worker.work();
+
+    expect([...worker.givenUp]).toEqual([`6/${String(deadly)} after 3`]);
+    // All groups together, the group as a whole, the rollout by itself.
+    expect(worker.deathCount).toBe(2 + 2 + 3);
+  },
+);
+
+test('a group is given up with which processes die on and on', async () => {
+  const worker = new Worker((group) => group === 5);
+
+  await worker.work();
+
+  expect([...worker.givenUp]).toEqual(['5/0 after 3', '5/1 after 3', '5 after 10']);
+  expect(worker.deathCount).toBe(2 + 10);
+});
+
+test('a mark that an earlier version left is understood', async () => {
+  const mark = { deaths: 4, journalledCount: 0, isCareful: true, alone: { group: 4, deaths: 2 } };
+  mkdirSync(join(folder, 'rollouts', '3'), { recursive: true });
+  writeFileSync(join(folder, 'rollouts', '3', '.shard-4.json'), JSON.stringify(mark));
+
+  const guard = await (await attemptAt(7))?.enter(4);
+
+  expect(guard).toMatchObject({ deaths: 0, isOneByOne: true });
+  expect(await guard?.enter({ member: 0, redraw: 0 })).toBe(0);
 });
 
 test('deaths between which the sampling got on are nobody’s fault', async () => {

@@ -48,6 +48,12 @@ describe('where an environment threw', () => {
       'nothing but our own frames',
       thrown(`Error: boom\n    at h (${join(__dirname, '../../../../src/a.ts')}:1:1)`),
     ],
+    [
+      'frames of Node itself',
+      thrown(
+        'Error: boom\n    at async node:internal/process/task_queues:95:5\n    at x (node:fs/promises:1:2)',
+      ),
+    ],
     ['a message that looks like a frame', thrown('Error: at f (/x/y.ts:1:1)')],
     ['no stack', thrown(undefined)],
     ['a text', 'boom'],

@@ -1,6 +1,7 @@
 import { policyDatums } from '../../../../src/core/reinforcement/rollout-datums';
 import { totalReward } from '../../../../src/core/reinforcement/rollout';
 import { DomainError } from '../../../../src/core/errors';
+import type { GroupTolerance } from '../../../../src/core/reinforcement/group-tolerance';
 import { arithmeticEnvironments } from '../../../../src/training/environments/arithmetic';
 import type {
   EnvironmentGroup,
@@ -8,6 +9,7 @@ import type {
   TrainingStep,
 } from '../../../../src/training/environments/environment-dataset';
 import { createSampleSeeds } from '../../../../src/training/rollouts/sample-seeds';
+import type { GuardedPlay, PlayGuard } from '../../../../src/training/rollouts/deadly-plays';
 import { givenUp, sampleGroup } from '../../../../src/training/rollouts/sample-group';
 import type { RolloutSite } from '../../../../src/training/rollouts/rollout-site';
 import { scriptedPolicy, siteWith, sumAskedFor, tokenizer } from './scripted-policy';
@@ -348,5 +350,68 @@ describe('a group with which one process after the other died', () => {
     expect(() => givenUp(siteWith(talker), deadly, 5)).toThrow(
       /process died 5 times in a row .* uncaught errors in timers.*rolloutErrorTolerance/,
     );
+  });
+
+  test('is played one by one, costs what kills alone, and has that drawn anew where failures are tried again', async () => {
+    const playing: GuardedPlay[] = [];
+    let mostAtOnce = 0;
+    let now = 0;
+    const group = groupOf(() => ({
+      step: async () => {
+        mostAtOnce = Math.max(mostAtOnce, ++now);
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        now -= 1;
+        return over(1);
+      },
+    }));
+    const guard: PlayGuard = {
+      isOneByOne: true,
+      enter(play) {
+        playing.push(play);
+        return Promise.resolve(play.member === 2 && play.redraw === 0 ? 3 : 0);
+      },
+    };
+    const play = (strategy: GroupTolerance) =>
+      sampleGroup(
+        siteWith(talker, { strategy }),
+        { group, groupSize: 4, seeds: createSampleSeeds(7, 0), policyVersion: 2, guard },
+        { signal },
+      );
+
+    const smaller = await play({ type: 'min-viable', maxRetries: 0, minSuccessful: null });
+    const whole = await play({ type: 'retry', maxRetries: 1 });
+
+    expect(mostAtOnce).toBe(1);
+    expect(smaller).toMatchObject({ isSkipped: false, errorTypes: ['environment_error'] });
+    expect(smaller.rollouts).toHaveLength(3);
+    expect(whole.rollouts).toHaveLength(4);
+    expect(playing.map(({ member, redraw }) => [member, redraw])).toEqual([
+      ...[0, 1, 2, 3].map((member) => [member, 0]),
+      ...[0, 1, 2, 3].map((member) => [member, 0]),
+      [2, 1],
+    ]);
+    await expect(play({ type: 'fail-fast' })).rejects.toThrow(
+      /^Rollout 3 of group told failed \(environment_error\): the worker's process died 3 times in a row while it alone was played/,
+    );
+  });
+
+  test('has no rewards where giving them kills', async () => {
+    const group: EnvironmentGroup = {
+      ...groupOf(() => ({})),
+      rewards: (played) => played.map(() => ({ reward: 1 })),
+    };
+    const enter = ({ member }: GuardedPlay) => Promise.resolve(member === null ? 3 : 0);
+    const site = siteWith(talker, { strategy: { type: 'retry', maxRetries: 4 } });
+
+    const sampled = await sampleGroup(
+      site,
+      {
+        ...{ group, groupSize: 2, seeds: createSampleSeeds(7, 0), policyVersion: 2 },
+        guard: { isOneByOne: true, enter },
+      },
+      { signal },
+    );
+
+    expect(sampled).toMatchObject({ isSkipped: true, errorTypes: ['group_rewards_error'] });
   });
 });
