@@ -105,7 +105,15 @@ async function ownEvaluation({ runFolder, step }: StepOfRun) {
   if (runFolder === null) return null;
   const folder = join(runFolder, 'evals', String(Number(step)));
   if (!(await exists(folder))) return null;
-  return { folder, hasBenchmark: (await listBenchmarks(folder)).finished.length > 0 };
+  return { folder, hasBenchmark: await hasBenchmark(folder) };
+}
+
+/** Held-out rollouts have a result too, but what somebody asked for by name comes before what every run has. */
+async function hasBenchmark(folder: string): Promise<boolean> {
+  for (const name of (await listBenchmarks(folder)).finished) {
+    if (!(await exists(join(folder, name, 'rollouts')))) return true;
+  }
+  return false;
 }
 
 async function onlyEvalRun(label: string, { name, step, store }: StepOfRun): Promise<string | undefined> {
@@ -142,13 +150,13 @@ async function evalRunsOf(store: string, checkpoint: string): Promise<string[]> 
 
 /** A step with no more than losses has nothing to compare by example. */
 async function lastEvaluated(name: string, runFolder: string): Promise<string> {
-  for (const step of (await evaluatedSteps(runFolder)).reverse()) {
-    const folder = join(runFolder, 'evals', String(step));
-    if ((await listBenchmarks(folder)).finished.length > 0) return folder;
-  }
+  const steps = (await evaluatedSteps(runFolder)).reverse();
+  const folders = steps.map((step) => join(runFolder, 'evals', String(step)));
+  for (const folder of folders) if (await hasBenchmark(folder)) return folder;
+  for (const folder of folders) if ((await listBenchmarks(folder)).finished.length > 0) return folder;
   throw new DomainError(
     'unknown-run',
-    `Run "${name}" has no finished benchmark at any step. Add one to its evaluators, or wait for the first. Other evaluations and rollouts have no such form: they are read with runs scores and runs rollouts.`,
+    `Run "${name}" has no finished benchmark at any step. Add one to its evaluators, or wait for the first. Losses and evaluators of plug-ins leave no examples to pair: they are read with runs scores.`,
   );
 }
 

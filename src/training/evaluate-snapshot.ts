@@ -236,11 +236,11 @@ function testSetOf(
   { run, step }: EvaluateSnapshotInput,
   { profile }: EngineConnection,
 ): NonNullable<EvaluationDependencies['evaluateTestSet']> {
-  return async (evaluator, { sampler, folder, signal, onProgress }) => {
+  return async (evaluator, { sampler, folder, model, signal, onProgress }) => {
     const active = await sampling.open(run);
     const tokenizer = await tokenizerOf(active.config.model);
     return evaluateTestSet(active, evaluator, {
-      ...{ sampler, tokenizer, folder, signal, step, judges },
+      ...{ sampler, tokenizer, folder, model, signal, step, judges },
       renderer: findRenderer(active.record.renderer, tokenizer),
       contextLength: contextLengthOf(profile),
       onWaiting: (waiting) => {

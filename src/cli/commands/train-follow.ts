@@ -1,4 +1,5 @@
 import type { RunHandle } from '../../client/run-handle';
+import { pause } from '../../client/run-handle';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
 import type { StartedRun } from '../../client/start-run';
@@ -10,6 +11,7 @@ import { EXIT, refusalOf } from '../exit-codes';
 import type { Output } from '../output';
 import { printScoreSummary } from '../score-tables';
 import { watchRun } from '../watch';
+import { isPreparing } from '../watch-line';
 import { statusDocument } from './runs-documents';
 
 export interface FollowOptions {
@@ -18,6 +20,12 @@ export interface FollowOptions {
   /** Ctrl-C: stop following. */
   readonly signal: AbortSignal;
 }
+
+const PREPARATION_POLL_MS = 100;
+/** Models and datasets may have to be fetched first. */
+const LONGEST_PREPARATION_MS = 15_000;
+/** Workers that are just starting take less. */
+const NOBODY_THERE_MS = 3000;
 
 /** Shows the run until it has ended or the person has seen enough, and says how it ended. */
 export async function followRun(handle: RunHandle, options: FollowOptions): Promise<number> {
@@ -31,7 +39,31 @@ export async function followRun(handle: RunHandle, options: FollowOptions): Prom
   return exitCodeOfRun(report);
 }
 
-export function printDetached({ handle, isAttached }: StartedRun, output: Output): number {
+/** Leaves a run once it is prepared, because then it is known whether what was asked for can be done; or when that takes long. */
+export async function leaveDetached(
+  started: StartedRun,
+  { output, signal }: Pick<FollowOptions, 'output' | 'signal'>,
+): Promise<number> {
+  const report = await prepared(started.handle, signal);
+  if (report.refusal) throw refusalOf(report.refusal);
+  if (report.status !== 'failed') return printDetached(started, output);
+  output.document(statusDocument(report, []));
+  printEnd(report, [], output);
+  return exitCodeOfRun(report);
+}
+
+async function prepared(handle: RunHandle, signal: AbortSignal): Promise<RunReport> {
+  const began = performance.now();
+  for (;;) {
+    const report = await handle.status();
+    const waitedMs = performance.now() - began;
+    const isLate = waitedMs > LONGEST_PREPARATION_MS || (report.note !== null && waitedMs > NOBODY_THERE_MS);
+    if (!isPreparing(report) || isLate || signal.aborted) return report;
+    await pause(PREPARATION_POLL_MS, signal);
+  }
+}
+
+function printDetached({ handle, isAttached }: StartedRun, output: Output): number {
   output.document({ run: handle.name, workflowId: handle.workflowId, attached: isAttached });
   output.line(handle.name);
   return EXIT.done;

@@ -9,7 +9,7 @@ import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
-import { followRun, printDetached } from './train-follow';
+import { followRun, leaveDetached } from './train-follow';
 import { checkRequest } from './train-preflight';
 
 interface TrainFlags extends PlaceFlags {
@@ -30,7 +30,7 @@ export function createCommand(): Command {
       'name of the run; one that is under way is attached to (kind, model and a number)',
     )
     .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
-    .option('--detach', 'start it and return; needs a running stack or server')
+    .option('--detach', 'start it and return once it is prepared; needs a running stack or server')
     .option('--force-new', 'start a new run although there is one of that name')
     .option(
       '--engine <url>',
@@ -56,8 +56,8 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
     if (config !== null && !isUnderWay) announceOwnEngine(config, session, output);
     const started = await start(session, config, flags);
     announce(started, output);
-    if (flags.detach) return printDetached(started, output);
-    return await followRun(started.handle, { session, output, signal: interrupts.signal });
+    const options = { session, output, signal: interrupts.signal };
+    return await (flags.detach ? leaveDetached(started, options) : followRun(started.handle, options));
   } finally {
     await session.close();
     interrupts.dispose();

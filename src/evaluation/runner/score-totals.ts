@@ -1,10 +1,10 @@
-import { passCounts } from '../../core/benchmark-run';
 import type { MaybeClustered } from '../../core/statistics/clustered-mean';
 import { meanOf } from '../../core/statistics/mean';
 import { passAtK } from '../../core/statistics/pass-at-k';
 import { passHatK } from '../../core/statistics/pass-hat-k';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
 import type { Grader, TotalledUnit } from '../graders/grader';
+import { passRates } from './pass-rates';
 import { spreadOf } from './score-spread';
 import type { JournalledUnit } from './trajectory-of';
 
@@ -14,8 +14,6 @@ export interface ResultFacts {
   readonly seconds: number;
   readonly grader: Pick<Grader, 'summarize' | 'total'>;
 }
-
-type PassRate = (n: number, c: number, k: number) => number | null;
 
 /**
  * Sums up a benchmark, one unit at a time: samples of an example one after another. Errors and truncations count 0 in
@@ -87,7 +85,7 @@ export class ScoreTotals {
       num_truncated: this.counts.truncated,
       metrics: { ...this.meansOfMetrics(grader), ...this.allCorrectRates(), ...this.tokenCounts() },
       time_seconds: seconds,
-      pass_at_k: this.rates(passAtK),
+      pass_at_k: passRates(this.correct, this.numSamples, passAtK),
       identity,
     };
     const total = grader.total?.(this.kept);
@@ -139,17 +137,10 @@ export class ScoreTotals {
   private allCorrectRates(): Record<string, number> {
     if (this.numSamples === 1) return {};
     return Object.fromEntries(
-      Object.entries(this.rates(passHatK)).map(([k, rate]) => [`pass_hat_k/${k}`, rate]),
+      Object.entries(passRates(this.correct, this.numSamples, passHatK)).map(([k, rate]) => [
+        `pass_hat_k/${k}`,
+        rate,
+      ]),
     );
-  }
-
-  private rates(rateOf: PassRate): Record<string, number> {
-    const rates: Record<string, number> = {};
-    for (const k of passCounts(this.numSamples)) {
-      const values = this.correct.map((correct) => rateOf(this.numSamples, correct, k));
-      const mean = meanOf(values.filter((value) => value !== null));
-      if (mean) rates[String(k)] = mean.mean;
-    }
-    return rates;
   }
 }

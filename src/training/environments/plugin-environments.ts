@@ -1,3 +1,4 @@
+import { types } from 'node:util';
 import { z } from 'zod';
 import { DomainError } from '../../core/errors';
 import { makeExampleId } from '../../evaluation/example';
@@ -113,10 +114,18 @@ function groupOfProblem(
     make(member, bounds) {
       const made: unknown = declared.make(ownProblem(problem), member, bounds);
       if (isEnvironment(made)) return made;
-      throw refusal(plugins, name, 'make: must return an object with initialObservation and step');
+      throw refusal(plugins, name, `make: ${problemOfMade(made)}`);
     },
     ...(declared.rewards && { rewards: declared.rewards.bind(declared) }),
   };
+}
+
+function problemOfMade(made: unknown): string {
+  const wanted = 'must return an object with initialObservation and step';
+  if (!types.isPromise(made)) return wanted;
+  // Nobody else hears what becomes of it.
+  made.catch(() => undefined);
+  return `${wanted}, and not a promise of one: what takes time belongs into initialObservation`;
 }
 
 /** What a rollout does to its problem, it does to no other's. What is no plain data is handed over as it is. */

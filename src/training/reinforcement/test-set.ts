@@ -4,21 +4,25 @@ import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import { totalReward } from '../../core/reinforcement/rollout';
-import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
+import type { RolloutGroup } from '../../core/reinforcement/rollout';
 import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import type { CellScore } from '../../core/run';
 import type { Sampler } from '../../core/sampling';
 import { clusteredStandardError } from '../../core/statistics/clustered-standard-error';
 import type { Tokenizer } from '../../core/tokenizer';
+import type { MeasuredModel } from '../../evaluation/evaluators/evaluation-context';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { Renderer } from '../../renderers/renderer';
 import type { CorrectTotals } from '../rollouts/evaluate-environments';
 import { evaluateEnvironments } from '../rollouts/evaluate-environments';
 import { JudgedGroups } from '../rollouts/judged-groups';
 import { openRolloutFiles } from '../rollouts/rollout-files';
+import type { SampledGroup } from '../rollouts/sample-group';
 import type { SamplingRun } from './sampling-runs';
 import { deviationsOf, standardDeviation } from './test-deviations';
 import { rolloutRulesOf } from './rollout-site-of';
+import type { PlayedTestSet } from './test-set-result';
+import { correctOf, writeTestSetResult } from './test-set-result';
 
 export type TestSetConfig = Extract<EvaluatorConfig, { type: 'rlTestSet' }>;
 
@@ -31,6 +35,8 @@ export interface TestSetWork {
   readonly folder: string;
   /** Steps behind the weights that are measured. */
   readonly step: number;
+  /** The weights that are measured. */
+  readonly model: MeasuredModel;
   /** The way to models that judge. */
   readonly judges?: JudgeAccess | undefined;
   readonly signal: AbortSignal;
@@ -38,7 +44,7 @@ export interface TestSetWork {
 }
 
 /**
- * Scores the held-out environments of a run on one snapshot, by the field's names.
+ * Scores the held-out environments of a run on one snapshot, by the field's names, and leaves a benchmark's files beside the rollouts.
  *
  * Each problem's rollouts are kept when they are done: a repeated attempt samples what is missing.
  */
@@ -53,8 +59,9 @@ export async function evaluateTestSet(
       `evaluators: "${evaluator.name}" has nothing to measure: ${dataset.name} keeps no problems apart.`,
     );
   }
+  const startedAt = performance.now();
   const files = openRolloutFiles(work.folder);
-  const groups = new Map<number, RolloutGroup>();
+  const groups = new Map<number, SampledGroup>();
   const waits = new WaitingReasons(work.onWaiting ?? (() => undefined));
   const judged = new JudgedGroups(work.judges, work.folder, { ...work, onWaiting: waits.part() });
   const { totals } = await evaluateEnvironments(
@@ -82,8 +89,31 @@ export async function evaluateTestSet(
     },
   ).finally(() => judged.close());
   const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
+  const seconds = (performance.now() - startedAt) / 1000;
+  await writeTestSetResult(work.folder, { ...asResult(config, evaluator, work), groups: inOrder, seconds });
   const scores = scoresOf(evaluator.name, inOrder, { ...totals, groupSize: evaluator.groupSize });
   return evaluator.deviations ? [...scores, ...deviationsOf(inOrder)] : scores;
+}
+
+function asResult(
+  config: ReinforcementConfig,
+  { name, groupSize, ...evaluator }: TestSetConfig,
+  { model, renderer }: TestSetWork,
+): Omit<PlayedTestSet, 'groups' | 'seconds'> {
+  const sampling = {
+    temperature: evaluator.temperature ?? config.temperature,
+    maxTokens: evaluator.maxTokens ?? config.maxTokens,
+    numSamples: groupSize,
+  };
+  const { environment } = config;
+  const identity = {
+    environment,
+    renderer: renderer.name,
+    sampling,
+    model: model.name,
+    checkpoint: model.path,
+  };
+  return { name, groupSize, identity };
 }
 
 function siteRules(config: ReinforcementConfig, { temperature, maxTokens }: TestSetConfig) {
@@ -102,7 +132,7 @@ function scoresOf(
   groups: readonly RolloutGroup[],
   { total_samples: n, accuracy, groupSize }: CorrectTotals & { readonly groupSize: number },
 ): CellScore[] {
-  const correct = groups.map(({ rollouts }) => rollouts.flatMap(correctOf));
+  const correct = groups.map(({ rollouts }) => rollouts.flatMap((rollout) => correctOf(rollout) ?? []));
   const spreads = new Map([
     ['env/all/reward/total', spreadOfMean(groups.map(({ rollouts }) => rollouts.map(totalReward)))],
     ['env/all/correct', spreadOfMean(correct)],
@@ -146,11 +176,6 @@ function rolloutCountOf(key: string, groups: readonly RolloutGroup[]): number {
   const tag = key.startsWith('env/all/') ? undefined : TAG_REWARD.exec(key)?.[1];
   const counted = tag === undefined ? groups : groups.filter(({ tags }) => tags.includes(tag));
   return counted.reduce((count, { rollouts }) => count + rollouts.length, 0);
-}
-
-function correctOf({ metrics, transitions }: Rollout): number[] {
-  const correct = metrics['correct'] ?? transitions.at(-1)?.metrics['correct'];
-  return correct === undefined ? [] : [correct];
 }
 
 /**

@@ -118,3 +118,19 @@ test('finds an eval run of a checkpoint whose run is gone, and refuses to choose
     'several eval runs: one, two. Name one of them',
   );
 });
+
+test('held-out rollouts are a result where there is no benchmark, of the run or of an eval run', async () => {
+  for (const step of ['0', '10', '20', '30']) {
+    put('runs', 'rl', 'evals', step, 'environments');
+    mkdirSync(join(store, 'runs', 'rl', 'evals', step, 'environments', 'rollouts'));
+  }
+  const own = (step: string) => join(store, 'runs', 'rl', 'evals', step);
+  const folder = putEval('rl-20-ab', 'rl@20');
+  const folderOf = async (text: string) => (await locateResults(text, store)).folder;
+
+  expect(await folderOf('rl@10')).toBe(own('10'));
+  expect(await folderOf('rl@20')).toBe(folder);
+  expect(await folderOf('rl')).toBe(own('30'));
+  put('runs', 'rl', 'evals', '10', 'gsm8k');
+  expect(await folderOf('rl')).toBe(own('10'));
+});

@@ -70,6 +70,17 @@ test('what a plug-in makes that is no environment is refused when it is made', a
   expect(() => dataset.groupAt(0).make(0)).toThrow('environment "empty" make: must return an object');
 });
 
+test('a promise of an environment is refused by what to do instead, and its rejection ends nothing', async () => {
+  const promising = { problems: ['a'], make: () => Promise.reject(new Error('no')) };
+  const registry = { file: 'everstep.config.ts', environments: new Map([['promising', promising as never]]) };
+
+  const dataset = await pluginEnvironments(registry, { ...config, environment: 'promising' });
+
+  expect(() => dataset.groupAt(0).make(0)).toThrow(
+    /and not a promise of one: what takes time belongs into initialObservation/,
+  );
+});
+
 test('says that no plug-in file is loaded', async () => {
   await expect(pluginEnvironments(NO_PLUGINS, config)).rejects.toThrow('No plug-in file is loaded');
 });

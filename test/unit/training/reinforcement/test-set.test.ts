@@ -2,8 +2,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ReinforcementConfig } from '../../../../src/config/reinforcement-config';
+import type { Message } from '../../../../src/core/conversation';
 import { scoreInterval } from '../../../../src/core/gates/score-interval';
 import { wilsonInterval } from '../../../../src/core/statistics/wilson-interval';
+import { compareResults } from '../../../../src/evaluation/compare/compare-results';
+import { loadResult, loadTrajectories } from '../../../../src/stores/eval-store';
 import { pluginEnvironments } from '../../../../src/training/environments/plugin-environments';
 import { evaluateTestSet } from '../../../../src/training/reinforcement/test-set';
 import { scriptedPolicy, siteWith, tokenizer } from '../rollouts/scripted-policy';
@@ -24,6 +27,13 @@ const tagged = {
   }),
 };
 
+const WORK = {
+  tokenizer,
+  step: 0,
+  model: { name: 'everstep/tiny', path: 'tinker://m/sampler_weights/a' },
+  signal: new AbortController().signal,
+};
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'everstep-test-set-'));
@@ -41,7 +51,7 @@ test('a row of a tag counts the rollouts of the tag, a row of all the rollouts o
   const scores = await evaluateTestSet(
     { config: CONFIG, dataset },
     { type: 'rlTestSet', name: 'held_out', groupSize: 2, concurrency: 4 },
-    { ...site, tokenizer, folder, step: 0, signal: new AbortController().signal },
+    { ...site, ...WORK, folder },
   );
 
   expect(Object.fromEntries(scores.map(({ metric, n }) => [metric, n]))).toMatchObject({
@@ -71,7 +81,7 @@ test('several rollouts of one problem tell no more than the problem: their stand
   const scores = await evaluateTestSet(
     { config: CONFIG, dataset },
     { type: 'rlTestSet', name: 'held_out', groupSize: 8, concurrency: 4 },
-    { ...site, tokenizer, folder, step: 0, signal: new AbortController().signal },
+    { ...site, ...WORK, folder },
   );
 
   for (const metric of ['accuracy', 'env/all/correct', 'env/all/reward/total']) {
@@ -98,7 +108,7 @@ test('where every rollout is right the interval is that of the problems, not of 
     { type: 'rlTestSet', name: 'held_out', groupSize: 8, concurrency: 4 },
     {
       ...siteWith(scriptedPolicy(() => 'x<|end|>')),
-      ...{ tokenizer, folder, step: 0, signal: new AbortController().signal },
+      ...{ ...WORK, folder },
     },
   );
 
@@ -109,4 +119,103 @@ test('where every rollout is right the interval is that of the problems, not of 
     expect(low).toBeCloseTo(wilsonInterval(3, 3)?.[0] ?? NaN, 6);
     expect(high).toBe(1);
   }
+});
+
+describe('what it leaves is a benchmark’s result', () => {
+  const counting = {
+    problems: ['a'],
+    testProblems: ['2', '3', '5', '7'],
+    make: (problem: unknown) => ({
+      initialObservation: () => ({ messages: [{ role: 'user', content: `say ${String(problem)}` }] }),
+      step: (action: Message) => {
+        if (problem === '7' && action.content === 'odd') throw new Error('the environment broke');
+        const isOdd = Number(problem) % 2 === 1;
+        const correct = Number(action.content === (isOdd ? 'odd' : 'even'));
+        return {
+          reward: correct - 0.5,
+          isDone: true,
+          nextMessages: [],
+          metrics: { correct },
+          logs: { problem },
+        };
+      },
+    }),
+  };
+
+  async function evaluate(step: number, reply: string, groupSize = 1, environment: object = counting) {
+    const plugins = {
+      file: 'everstep.config.ts',
+      environments: new Map([['counting', environment as never]]),
+    };
+    const dataset = await pluginEnvironments(plugins, { environment: 'counting', options: {}, testSize: 0 });
+    const { sampler, renderer, contextLength } = siteWith(scriptedPolicy(() => `${reply}<|end|>`));
+    const place = join(folder, String(step), 'held_out');
+    const scores = await evaluateTestSet(
+      { config: CONFIG, dataset },
+      { type: 'rlTestSet', name: 'held_out', groupSize, concurrency: 4 },
+      { sampler, renderer, contextLength, ...WORK, step, folder: place },
+    );
+    const result = await loadResult(join(folder, String(step)), 'held_out');
+    const trajectories = await loadTrajectories(join(folder, String(step)), 'held_out');
+    return { scores, result, trajectories };
+  }
+
+  test('with the score that is reported, an example a problem, and a rollout that failed as an error that counts 0', async () => {
+    const { scores, result, trajectories } = await evaluate(0, 'odd');
+
+    const accuracy = scores.find(({ metric }) => metric === 'accuracy');
+    expect(accuracy).toMatchObject({ value: 0.5, n: 4 });
+    expect(result).toMatchObject({
+      ...{ name: 'held_out', score: 0.5, num_examples: 4, num_completed: 3, num_correct: 2, num_errors: 1 },
+      ...{ ci: wilsonInterval(2, 4), score_completed: 2 / 3 },
+      identity: { model: 'everstep/tiny', checkpoint: WORK.model.path, sampling: { numSamples: 1 } },
+    });
+    expect(trajectories.map(({ reward, error }) => [reward, error])).toEqual([
+      [0, null],
+      [1, null],
+      [1, null],
+      [0, 'environment_error'],
+    ]);
+    expect(trajectories[1]).toMatchObject({
+      turns: [
+        { role: 'user', content: 'say 3', token_count: 0 },
+        { role: 'assistant', content: 'odd', token_count: 4, metadata: { stop_reason: 'stop' } },
+      ],
+      metrics: { correct: 1, 'reward/total': 0.5 },
+      logs: { stop_reason: 'completed', problem: '3' },
+    });
+  });
+
+  test('which steps can be compared by, problem by problem', async () => {
+    await evaluate(0, 'even', 2);
+    const { result, trajectories } = await evaluate(10, 'odd', 2);
+
+    const { comparisons, warnings } = await compareResults(join(folder, '10'), join(folder, '0'));
+
+    expect(trajectories.map(({ sample_index }) => sample_index)).toEqual([0, 1, 0, 1, 0, 1, 0, 1]);
+    expect(result?.pass_at_k).toEqual({ 1: 0.5, 2: 0.5 });
+    expect(comparisons).toMatchObject([
+      { benchmark: 'held_out', n: 4, scoreA: 0.5, scoreB: 0.25, wins: 2, losses: 1, ties: 1 },
+    ]);
+    expect(warnings).toEqual([expect.stringContaining('that failed or were cut: 1 (they count 0')]);
+  });
+
+  test('of the mean reward where nothing is right or wrong, and none where nothing could be played', async () => {
+    const { make } = counting;
+    const judged = {
+      ...counting,
+      make: (problem: unknown) => ({
+        ...make(problem),
+        step: () => ({ reward: Number(problem) / 2, isDone: true, nextMessages: [] }),
+      }),
+    };
+    const broken = { ...counting, make: () => Promise.reject(new Error('no')) };
+
+    const { scores, result } = await evaluate(0, 'odd', 1, judged);
+    const nothing = await evaluate(1, 'odd', 1, broken);
+
+    expect(result).toMatchObject({ score: 17 / 8, pass_at_k: {}, num_errors: 0 });
+    expect(scores.find(({ metric }) => metric === 'env/all/reward/total')?.value).toBe(17 / 8);
+    expect(nothing.result).toBeNull();
+  });
 });
