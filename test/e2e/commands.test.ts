@@ -141,6 +141,15 @@ describe('on a running stack', () => {
       },
     ],
     [
+      'what only a worker finds, also where nobody follows the run',
+      2,
+      [/example 1/, /maxLength/],
+      () => {
+        place.write('long.jsonl', `${long}\n`);
+        return [place.config({ dataset: { path: 'long.jsonl' } }, 'bad.json'), '--detach'];
+      },
+    ],
+    [
       'an unknown model',
       2,
       [/model/, /everstep\/huge/, /everstep\/tiny/],
