@@ -170,7 +170,7 @@ export function* streamTrajectories(
 }
 
 /** Cut at the token limit, or never asked because the prompt was too long. */
-export function isTruncated({ metrics }: StoredTrajectory): boolean {
+export function isTruncated({ metrics }: Pick<StoredTrajectory, 'metrics'>): boolean {
   return (metrics['max_tokens_reached'] ?? 0) > 0 || (metrics['context_overflow'] ?? 0) > 0;
 }
 

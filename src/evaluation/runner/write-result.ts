@@ -1,17 +1,16 @@
-import { mkdir, open, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { DomainError } from '../../core/errors';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
-import { asStoreError } from '../../stores/system-errors';
-import { removeTemporary, temporaryName, writeJson } from '../../stores/whole-file';
+import { writeJson } from '../../stores/whole-file';
 import type { Example } from '../example';
-import { LineFile } from './line-file';
+import type { LineFile } from './line-file';
 import { ScoreTotals } from './score-totals';
 import { ShardRecord } from './shard-journals';
 import type { ExampleSubject } from './shard-task';
 import { unitsOf } from './shard-task';
 import type { JournalledUnit, TrajectoryContext } from './trajectory-of';
 import { trajectoryOf } from './trajectory-of';
+import { writeLines } from './write-lines';
 
 /** A shard that is done, as it lies on the disk. */
 export interface FinishedShard {
@@ -100,31 +99,5 @@ function* journalledUnits(
       throw new DamagedShardError(folder, 'samples.jsonl', 'completions that were judged');
     }
     yield { unit, grade, samples };
-  }
-}
-
-/** Under another name until it is whole. */
-async function writeLines(
-  path: string,
-  writeTo: (file: LineFile) => Promise<void>,
-  verify: () => void,
-): Promise<void> {
-  const temporary = temporaryName(path);
-  try {
-    await mkdir(dirname(path), { recursive: true });
-    const handle = await open(temporary, 'w');
-    try {
-      const file = new LineFile(handle.fd);
-      await writeTo(file);
-      file.write();
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    verify();
-    await rename(temporary, path);
-  } catch (error) {
-    await removeTemporary(temporary);
-    throw asStoreError(error, path);
   }
 }

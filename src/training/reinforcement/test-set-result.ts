@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Message } from '../../core/conversation';
 import type { Rollout, Transition } from '../../core/reinforcement/rollout';
 import { totalReward } from '../../core/reinforcement/rollout';
@@ -6,10 +7,13 @@ import { meanOf } from '../../core/statistics/mean';
 import { passAtK } from '../../core/statistics/pass-at-k';
 import { digestOf } from '../../evaluation/digest';
 import { SEED_RULE } from '../../evaluation/runner/identity';
+import type { LineFile } from '../../evaluation/runner/line-file';
 import { passRates } from '../../evaluation/runner/pass-rates';
 import { spreadOf } from '../../evaluation/runner/score-spread';
+import { writeLines } from '../../evaluation/runner/write-lines';
 import type { ResultIdentity, StoredResult, StoredTrajectory, StoredTurn } from '../../stores/eval-store';
-import { isTruncated, writeBenchmark } from '../../stores/eval-store';
+import { isTruncated } from '../../stores/eval-store';
+import { writeJson } from '../../stores/whole-file';
 import type { SampledGroup } from '../rollouts/sample-group';
 import { messageText } from './message-text';
 
@@ -29,27 +33,46 @@ export interface TestSetIdentity extends Pick<ResultIdentity, 'sampling' | 'mode
   readonly renderer: string;
 }
 
-interface ProblemRollout {
-  readonly score: number;
-  readonly trajectory: Omit<StoredTrajectory, 'idx' | 'benchmark'>;
+interface GradedTestSet extends PlayedTestSet {
+  /** Some environment said `correct`. */
+  readonly isGraded: boolean;
 }
+
+type RolloutTrajectory = Omit<StoredTrajectory, 'idx' | 'benchmark'>;
+/** What the result is made of. */
+type ScoredRollout = Pick<StoredTrajectory, 'reward' | 'error' | 'metrics'>;
 
 /**
  * Writes held-out rollouts as a benchmark's files, so that they can be compared, browsed and exported as one: an example is a problem.
  * The score is the share of right answers where environments say `correct`, else the mean reward. Nothing is written where every
  * rollout failed.
  */
-export async function writeTestSetResult(folder: string, played: PlayedTestSet): Promise<void> {
+export async function writeTestSetResult(
+  folder: string,
+  played: PlayedTestSet,
+  verify: () => void,
+): Promise<void> {
   const { name, groups } = played;
   if (groups.every(({ rollouts }) => rollouts.length === 0)) return;
   const isGraded = groups.some(({ rollouts }) =>
     rollouts.some((rollout) => correctOf(rollout) !== undefined),
   );
-  const byProblem = groups.map((group) => rolloutsOf(group, { ...played, isGraded }));
-  const trajectories = byProblem
-    .flat()
-    .map(({ trajectory }, idx): StoredTrajectory => ({ idx, benchmark: name, ...trajectory }));
-  await writeBenchmark(folder, resultOf(played, byProblem, trajectories), trajectories);
+  const graded = { ...played, isGraded };
+  const byProblem: ScoredRollout[][] = [];
+  let idx = 0;
+  const writeTo = async (file: LineFile) => {
+    for (const group of groups) {
+      const trajectories = trajectoriesOf(group, graded);
+      byProblem.push(trajectories.map(({ reward, error, metrics }) => ({ reward, error, metrics })));
+      for (const trajectory of trajectories) {
+        file.add(JSON.stringify({ idx: idx++, benchmark: name, ...trajectory } satisfies StoredTrajectory));
+        await file.whenWritten();
+      }
+    }
+  };
+  await writeLines(join(folder, 'trajectories.jsonl'), writeTo, verify);
+  verify();
+  await writeJson(join(folder, 'result.json'), resultOf(graded, byProblem));
 }
 
 /** 1 for a right answer; undefined where the environment does not say. */
@@ -58,14 +81,12 @@ export function correctOf({ metrics, transitions }: Rollout): number | undefined
 }
 
 function resultOf(
-  { name, groups, groupSize, identity, seconds }: PlayedTestSet,
-  byProblem: readonly (readonly ProblemRollout[])[],
-  trajectories: readonly StoredTrajectory[],
+  { name, groups, groupSize, identity, seconds, isGraded }: GradedTestSet,
+  byProblem: readonly (readonly ScoredRollout[])[],
 ): StoredResult {
-  const scores = byProblem.map((rollouts) => rollouts.map(({ score }) => score));
-  const completed = trajectories.filter(
-    (trajectory) => trajectory.error === null && !isTruncated(trajectory),
-  );
+  const rollouts = byProblem.flat();
+  const completed = rollouts.filter((rollout) => rollout.error === null && !isTruncated(rollout));
+  const scores = byProblem.map((own) => own.map(({ reward }) => reward));
   const isBinary = scores.flat().every((score) => score === 0 || score === 1);
   const examples = scores.map((own) => ({ value: meanOf(own)?.mean ?? 0, cluster: null }));
   const rightCounts = scores.map((own) => own.filter((score) => score > 0).length);
@@ -73,55 +94,57 @@ function resultOf(
     name,
     ...spreadOf(examples, { isBinary, isAskedOnce: groupSize === 1 }),
     score_completed: meanOf(completed.map(({ reward }) => reward))?.mean ?? null,
-    num_examples: trajectories.length,
+    num_examples: rollouts.length,
     num_completed: completed.length,
-    num_correct: trajectories.filter(({ reward }) => reward > 0).length,
-    num_errors: trajectories.filter(({ error }) => error !== null).length,
-    num_truncated: trajectories.filter(isTruncated).length,
+    num_correct: rollouts.filter(({ reward }) => reward > 0).length,
+    num_errors: rollouts.filter(({ error }) => error !== null).length,
+    num_truncated: rollouts.filter(isTruncated).length,
     metrics: rolloutMetrics(groups),
     time_seconds: seconds,
     pass_at_k: isBinary ? passRates(rightCounts, groupSize, passAtK) : {},
-    identity: identityOf(groups, identity),
+    identity: identityOf(groups, identity, isGraded),
   };
 }
 
 function identityOf(
   groups: readonly SampledGroup[],
   { environment, renderer, ...rest }: TestSetIdentity,
+  isGraded: boolean,
 ): ResultIdentity {
   return {
     ...rest,
     benchmarkVersion: 1,
     dataHash: digestOf(groups.map(({ id }) => id)),
     promptHash: digestOf([renderer]),
-    graderVersion: digestOf(environment),
+    // Where no rollout of a step got as far as an answer, its score is another one than that of a later step.
+    graderVersion: `${isGraded ? 'correct' : 'reward'}:${digestOf(environment)}`,
     sampling: { ...rest.sampling, seed: SEED_RULE },
   };
 }
 
-function rolloutsOf(
+/** A line for each rollout that was asked for, those that failed last. */
+function trajectoriesOf(
   { id, tags, rollouts, conversations, errorTypes }: SampledGroup,
-  { groupSize, isGraded }: { readonly groupSize: number; readonly isGraded: boolean },
-): ProblemRollout[] {
-  const sampleIndex = (index: number) => (groupSize > 1 ? { sample_index: index } : {});
-  const played = rollouts.map((rollout, index): ProblemRollout => {
-    const score = isGraded ? (correctOf(rollout) ?? 0) : totalReward(rollout);
-    const trajectory = {
-      ...{ example_id: id, ...sampleIndex(index), turns: turnsOf(rollout, conversations[index] ?? []) },
-      ...{ reward: score, metrics: metricsOf(rollout), error: null, time_seconds: 0 },
-      logs: { example_id: id, tags, stop_reason: rollout.stopReason, ...rollout.transitions.at(-1)?.logs },
-    };
-    return { score, trajectory };
-  });
+  { groupSize, isGraded }: Pick<GradedTestSet, 'groupSize' | 'isGraded'>,
+): RolloutTrajectory[] {
+  const placeOf = (index: number) => ({ example_id: id, ...(groupSize > 1 && { sample_index: index }) });
+  const played = rollouts.map((rollout, index): RolloutTrajectory => ({
+    ...placeOf(index),
+    turns: turnsOf(rollout, conversations[index] ?? []),
+    reward: isGraded ? (correctOf(rollout) ?? 0) : totalReward(rollout),
+    metrics: metricsOf(rollout),
+    logs: { ...rollout.transitions.at(-1)?.logs, example_id: id, tags, stop_reason: rollout.stopReason },
+    error: null,
+    time_seconds: 0,
+  }));
   const failed = Array.from(
     { length: Math.max(0, groupSize - rollouts.length) },
-    (_, index): ProblemRollout => {
-      const trajectory = {
-        ...{ example_id: id, ...sampleIndex(rollouts.length + index), turns: [], reward: 0, metrics: {} },
-        ...{ logs: { example_id: id, tags }, error: errorTypes.at(-1 - index) ?? 'failed', time_seconds: 0 },
-      };
-      return { score: 0, trajectory };
-    },
+    (_, index): RolloutTrajectory => ({
+      ...placeOf(rollouts.length + index),
+      ...{ turns: [], reward: 0, metrics: {}, logs: { example_id: id, tags } },
+      error: errorTypes.at(-1 - index) ?? 'failed',
+      time_seconds: 0,
+    }),
   );
   return [...played, ...failed];
 }

@@ -90,7 +90,10 @@ export async function evaluateTestSet(
   ).finally(() => judged.close());
   const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
   const seconds = (performance.now() - startedAt) / 1000;
-  await writeTestSetResult(work.folder, { ...asResult(config, evaluator, work), groups: inOrder, seconds });
+  const played = { ...asResult(config, evaluator, work), groups: inOrder, seconds };
+  await writeTestSetResult(work.folder, played, () => {
+    work.signal.throwIfAborted();
+  });
   const scores = scoresOf(evaluator.name, inOrder, { ...totals, groupSize: evaluator.groupSize });
   return evaluator.deviations ? [...scores, ...deviationsOf(inOrder)] : scores;
 }

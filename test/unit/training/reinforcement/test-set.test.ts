@@ -217,5 +217,11 @@ describe('what it leaves is a benchmark’s result', () => {
     expect(result).toMatchObject({ score: 17 / 8, pass_at_k: {}, num_errors: 0 });
     expect(scores.find(({ metric }) => metric === 'env/all/reward/total')?.value).toBe(17 / 8);
     expect(nothing.result).toBeNull();
+    // The judged step scores rewards, the other right answers.
+    await evaluate(2, 'odd');
+    const { warnings } = await compareResults(join(folder, '2'), join(folder, '0'));
+    expect(warnings[0]).toMatch(
+      /graderVersion differs: \S+ "correct:\w+", \S+ "reward:\w+"\. The difference may/,
+    );
   });
 });
