@@ -28,7 +28,7 @@ export interface PlayedTestSet {
   readonly seconds: number;
 }
 
-export interface TestSetIdentity extends Pick<ResultIdentity, 'sampling' | 'model' | 'checkpoint'> {
+interface TestSetIdentity extends Pick<ResultIdentity, 'sampling' | 'model' | 'checkpoint'> {
   readonly environment: unknown;
   readonly renderer: string;
 }
