@@ -1,3 +1,4 @@
+import { url as debuggerUrl } from 'node:inspector';
 import { Worker } from 'node:worker_threads';
 
 /** Much longer than anything of ours keeps the event loop, and than the heartbeats of what it does may stay away. */
@@ -7,9 +8,10 @@ const MEGABYTES = 8;
 /**
  * Ends this process where its event loop stood still for so long: code of a plug-in that never gives it back would else
  * keep its worker's places for ever. A thread counts its own seconds, so that a process that was frozen, or a machine
- * that slept, is not taken for one.
+ * that slept, is not taken for one. Under a debugger, which stops the event loop on purpose, nothing is ended.
  */
 export function endWhenStuck(patienceSeconds = PATIENCE_SECONDS): void {
+  if (debuggerUrl() !== undefined) return;
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), 500).unref();
   const thread = new Worker(WATCH, {

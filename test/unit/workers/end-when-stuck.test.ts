@@ -14,16 +14,23 @@ afterEach(() => {
 });
 
 /** A process with a patience of one second, which then does `work`. */
-async function endOf(work: string): Promise<{ signal: string | null; code: number | null; said: string }> {
+async function endOf(
+  work: string,
+  nodeOptions: readonly string[] = [],
+): Promise<{ signal: string | null; code: number | null; said: string }> {
   const program = join(folder, 'program.ts');
   const source = join(ROOT, 'src/workers/end-when-stuck');
   writeFileSync(
     program,
     `import { endWhenStuck } from ${JSON.stringify(source)};\nendWhenStuck(1);\n${work}\n`,
   );
-  const child = spawn(process.execPath, [join(ROOT, 'node_modules/jiti/lib/jiti-cli.mjs'), program], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = spawn(
+    process.execPath,
+    [...nodeOptions, join(ROOT, 'node_modules/jiti/lib/jiti-cli.mjs'), program],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   const chunks: Buffer[] = [];
   child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
   const end = await new Promise<{ code: number | null; signal: string | null }>((resolveEnd) => {
@@ -45,4 +52,10 @@ test('one that only waits, or works bit by bit, goes on to its end', async () =>
   const { code, said } = await endOf('setTimeout(() => { process.exitCode = 7; }, 2500);');
 
   expect({ code, said }).toEqual({ code: 7, said: '' });
+});
+
+test('one that is debugged may stand still', async () => {
+  const work = 'const end = Date.now() + 2500; while (Date.now() < end); process.exitCode = 7;';
+
+  expect(await endOf(work, ['--inspect=127.0.0.1:0'])).toMatchObject({ code: 7 });
 });
