@@ -117,7 +117,7 @@ function identityOf(
     dataHash: digestOf(groups.map(({ id }) => id)),
     promptHash: digestOf([renderer]),
     // Where no rollout of a step got as far as an answer, its score is another one than that of a later step.
-    graderVersion: `${isGraded ? 'correct' : 'reward'}:${digestOf(environment)}`,
+    graderVersion: `${isGraded ? 'correct' : 'reward'}@${digestOf(environment)}`,
     sampling: { ...rest.sampling, seed: SEED_RULE },
   };
 }
