@@ -1,7 +1,6 @@
 import {
   closeSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readdirSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { DomainError } from '../core/errors';
+import { makeFolderOfSync } from './make-folder';
 import { asStoreError, hasErrorCode } from './system-errors';
 import { temporaryName } from './whole-file';
 
@@ -48,7 +48,7 @@ export class JournalFence {
   ) {
     this.leasePath = `${path}.lease`;
     try {
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolderOfSync(path);
     } catch (error) {
       throw asStoreError(error, path);
     }

@@ -10,6 +10,7 @@ import type { Journal, JournalSpec } from './fenced-journal';
 import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
 import { readLastRow } from './last-row';
+import { keepRunFolders } from './make-folder';
 import type { RowKey } from './row-memory';
 import type { StepSelection } from './step-rows';
 import { readStepRows } from './step-rows';
@@ -95,6 +96,7 @@ const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Na
 const RUNS_AT_ONCE = 64;
 
 export function createRunStore(root: string): RunStore {
+  keepRunFolders(root);
   return new FolderRunStore(root);
 }
 

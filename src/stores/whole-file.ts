@@ -1,15 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, link, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseJsonObject } from './json-lines';
+import { makeFolderOf } from './make-folder';
 import { asStoreError, hasErrorCode, withPath } from './system-errors';
 
 /** Writes under a temporary name and renames, so that a reader sees the old file or the new one, never half of one. */
 export async function writeWholeFile(path: string, content: string | Uint8Array): Promise<void> {
   const temporary = temporaryName(path);
   try {
-    await writeSynced(temporary, content);
+    await writeSynced(temporary, content, path);
     await rename(temporary, path);
   } catch (error) {
     await removeTemporary(temporary);
@@ -21,7 +22,7 @@ export async function writeWholeFile(path: string, content: string | Uint8Array)
 export async function createWholeFile(path: string, content: string): Promise<boolean> {
   const temporary = temporaryName(path);
   try {
-    await writeSynced(temporary, content);
+    await writeSynced(temporary, content, path);
     return await linkOrCopy(temporary, path);
   } catch (error) {
     throw asStoreError(error, path);
@@ -59,9 +60,9 @@ export function temporaryName(path: string): string {
   return join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
 }
 
-async function writeSynced(path: string, content: string | Uint8Array): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const file = await open(path, 'w');
+async function writeSynced(temporary: string, content: string | Uint8Array, path: string): Promise<void> {
+  await makeFolderOf(path);
+  const file = await open(temporary, 'w');
   try {
     await file.writeFile(content);
     await file.sync();

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
-import { DomainError } from '../core/errors';
 import type { OptimizationPlan } from '../core/training-plan';
 import type { KlReference } from './reinforcement/kl-reference';
+import { runIsAway } from '../stores/make-folder';
 import type { RunStore } from '../stores/run-store';
 
 /**
@@ -49,12 +49,7 @@ export async function readRunRecord(store: RunStore, run: string): Promise<RunRe
 /** Refuses to work, for now, on a run whose folder this worker does not see: it would write where nobody reads. */
 export async function requireRun(store: RunStore, run: string): Promise<void> {
   if (await store.exists(run)) return;
-  throw new DomainError(
-    'unreachable',
-    `This worker's store ${store.root} has no run "${run}". Start the worker with the --store the run was started with; ` +
-      'if its folder was deleted, put it back, or end the run with everstep runs cancel.',
-    { retryable: true },
-  );
+  throw runIsAway(store.root, run);
 }
 
 export function trainDataPath(runFolder: string): string {

@@ -1,5 +1,5 @@
-import { mkdir, open, rename } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, rename } from 'node:fs/promises';
+import { makeFolderOf } from '../../stores/make-folder';
 import { asStoreError } from '../../stores/system-errors';
 import { removeTemporary, temporaryName } from '../../stores/whole-file';
 import { LineFile } from './line-file';
@@ -12,7 +12,7 @@ export async function writeLines(
 ): Promise<void> {
   const temporary = temporaryName(path);
   try {
-    await mkdir(dirname(path), { recursive: true });
+    await makeFolderOf(path);
     const handle = await open(temporary, 'w');
     try {
       const file = new LineFile(handle.fd);

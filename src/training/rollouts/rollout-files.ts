@@ -1,6 +1,7 @@
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../core/errors';
+import { makeFolderOf } from '../../stores/make-folder';
 import { asStoreError, hasErrorCode } from '../../stores/system-errors';
 import { createWholeFile, readWholeFile } from '../../stores/whole-file';
 import type { GroupPlace } from './rollout-rows';
@@ -38,7 +39,7 @@ class FolderRolloutFiles implements RolloutFiles {
   async prepare(step: number): Promise<void> {
     const folder = this.stepFolder(step);
     try {
-      await mkdir(folder, { recursive: true });
+      await makeFolderOf(join(folder, '0.jsonl'));
     } catch (error) {
       if (!hasErrorCode(error, 'EEXIST', 'ENOTDIR')) throw asStoreError(error, folder);
       throw new DomainError(

@@ -6,6 +6,8 @@ import type { Journal } from '../../../src/stores/fenced-journal';
 import { createRunStore } from '../../../src/stores/run-store';
 import { KeptJournals } from '../../../src/training/step-journals';
 
+const OWNER = { workflowId: 'train/run', firstRunId: 'a' };
+
 interface Row {
   readonly step: number;
 }
@@ -76,6 +78,7 @@ describe('journals kept by a worker', () => {
 
   test('pass from segment to segment, also around one that ran elsewhere', async () => {
     const store = createRunStore(folder);
+    await store.claim('run', OWNER);
     const [here, elsewhere] = [new KeptJournals(store, 'run'), new KeptJournals(store, 'run')];
     const write = (kept: KeptJournals, epoch: number) =>
       kept.lend(epoch, async (borrowed) => borrowed.current().metrics.append(row(epoch)));
@@ -90,7 +93,9 @@ describe('journals kept by a worker', () => {
   });
 
   test('are taken from an attempt of the same worker that was given up', async () => {
-    const kept = new KeptJournals(createRunStore(folder), 'run');
+    const store = createRunStore(folder);
+    await store.claim('run', OWNER);
+    const kept = new KeptJournals(store, 'run');
 
     await kept.lend(1, async (zombie) => {
       await kept.lend(2, async (successor) => successor.current().metrics.append(row(1)));

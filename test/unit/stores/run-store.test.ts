@@ -1,9 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunState } from '../../../src/core/run';
 import type { RunStore } from '../../../src/stores/run-store';
 import { createRunStore } from '../../../src/stores/run-store';
+import { createWholeFile, writeJson } from '../../../src/stores/whole-file';
 import { thrownBy } from './thrown-by';
 
 let root: string;
@@ -89,7 +98,30 @@ test('keeps cells within the run', () => {
   expect(thrownBy(() => store.cellFolder('first', 1, '../../x'))).toMatchObject({ code: 'bad-config' });
 });
 
+test('a run whose folder was taken away is not begun anew by what is written', async () => {
+  await store.claim('first', OWNER);
+  const [folder, cell] = [store.runFolder('first'), store.cellFolder('first', 0, 'test')];
+  renameSync(folder, `${folder}-elsewhere`);
+  const away = {
+    code: 'unreachable',
+    retryable: true,
+    message: expect.stringMatching(/has no run "first".*put it back/) as string,
+  };
+
+  await expect(store.writeState('first', stateOf('first'))).rejects.toMatchObject(away);
+  await expect(store.openJournal('first', 'metrics', { epoch: 1 })).rejects.toMatchObject(away);
+  await expect(writeJson(join(cell, 'cell.json'), {})).rejects.toMatchObject(away);
+  await expect(createWholeFile(join(cell, 'rollouts', '0', '0.jsonl'), '')).rejects.toMatchObject(away);
+  expect(readdirSync(join(root, 'runs'))).toEqual(['first-elsewhere']);
+
+  renameSync(`${folder}-elsewhere`, folder);
+  await store.writeState('first', stateOf('first'));
+  await writeJson(join(cell, 'cell.json'), {});
+  expect(readdirSync(folder).sort()).toEqual(['evals', 'owner.json', 'state.json']);
+});
+
 test('lists runs by their start and passes over broken folders', async () => {
+  for (const run of ['first', 'second', 'copied']) await store.claim(run, OWNER);
   await store.writeState('second', stateOf('second', '2026-01-02T00:00:00.000Z'));
   await store.writeState('first', stateOf('first'));
   mkdirSync(join(root, 'runs', 'empty'));
@@ -119,6 +151,7 @@ test('reads back what was written, and says where there is nothing', async () =>
 });
 
 test('journals rows by what they are about', async () => {
+  await store.claim('first', OWNER);
   const scores = await store.openJournal('first', 'scores', { epoch: 1 });
   const score = {
     step: 10,
@@ -144,6 +177,7 @@ test('journals rows by what they are about', async () => {
 });
 
 test('reads a range of steps', async () => {
+  await store.claim('first', OWNER);
   const metrics = await store.openJournal('first', 'metrics', { epoch: 1 });
   for (let step = 1; step <= 5; step++) metrics.append({ step, 'train/nll': 1 / step });
   await metrics.close();

@@ -1,5 +1,5 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { open, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { passCounts } from '../../../core/benchmark-run';
 import { meanOf } from '../../../core/statistics/mean';
 import { meanInterval } from '../../../core/statistics/mean-interval';
@@ -7,6 +7,7 @@ import { passAtK } from '../../../core/statistics/pass-at-k';
 import { passHatK } from '../../../core/statistics/pass-hat-k';
 import { Z_95, wilsonInterval } from '../../../core/statistics/wilson-interval';
 import type { ResultIdentity, StoredResult, StoredTrajectory } from '../../../stores/eval-store';
+import { makeFolderOf } from '../../../stores/make-folder';
 import { asStoreError } from '../../../stores/system-errors';
 import { temporaryName, writeJson } from '../../../stores/whole-file';
 import { labelledScores, mainMetricOf, mainScoreOf } from './log-metrics';
@@ -99,7 +100,7 @@ async function writeTrajectories(log: InspectLog, { name, folder, verify }: LogR
   const counts = new Counts();
   const path = join(folder, 'trajectories.jsonl');
   const temporary = temporaryName(path);
-  await mkdir(dirname(path), { recursive: true });
+  await makeFolderOf(path);
   try {
     const file = await open(temporary, 'w');
     try {

@@ -1,0 +1,48 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { DomainError } from '../core/errors';
+
+/** Stores that this process has opened. */
+const stores = new Set<string>();
+/** With these a run begins; its owner's name comes first. */
+const FIRST_FILES: readonly string[] = ['owner.json', 'config.json'];
+
+/** From now on the folders of this store's runs are made by nothing but what a run begins with. */
+export function keepRunFolders(root: string): void {
+  stores.add(resolve(root));
+}
+
+/**
+ * Makes the folder that a file goes into, and those above it. That of a run in an opened store is not made anew: where it was taken away, what
+ * is written would lie where nobody reads, and in the way of who puts it back. Then `unreachable` is thrown, which is waited out.
+ */
+export async function makeFolderOf(path: string): Promise<string | undefined> {
+  refuseMissingRun(path);
+  return mkdir(dirname(path), { recursive: true });
+}
+
+export function makeFolderOfSync(path: string): void {
+  refuseMissingRun(path);
+  mkdirSync(dirname(path), { recursive: true });
+}
+
+/** What is told where a worker does not see a run's folder. */
+export function runIsAway(root: string, run: string): DomainError {
+  return new DomainError(
+    'unreachable',
+    `This worker's store ${root} has no run "${run}". Start the worker with the --store the run was started with; ` +
+      'if its folder was deleted, put it back, or end the run with everstep runs cancel.',
+    { retryable: true },
+  );
+}
+
+function refuseMissingRun(path: string): void {
+  const target = resolve(path);
+  for (const root of stores) {
+    const [folder, run, ...inRun] = relative(root, target).split(sep);
+    if (folder !== 'runs' || run === undefined || inRun.length === 0) continue;
+    const isFirst = inRun.length === 1 && FIRST_FILES.includes(inRun[0] ?? '');
+    if (!isFirst && !existsSync(join(root, folder, run))) throw runIsAway(root, run);
+  }
+}
