@@ -10,7 +10,7 @@ beforeAll(async () => {
   stack = await TestStack.start();
   await stack.startWorkers();
   runs = new TestRuns(stack);
-}, 120_000);
+}, 240_000);
 
 afterAll(() => stack.stop());
 
@@ -77,4 +77,4 @@ test('an engine that lost its models is rewound to a checkpoint: same weights, m
   expect(await runs.outcome('rewound')).toEqual(await runs.outcome('calm'));
   expect(state).toMatchObject({ status: 'completed', rewinds: 1 });
   expect(state?.stepsReplayed).toBeGreaterThan(0);
-}, 120_000);
+}, 240_000);

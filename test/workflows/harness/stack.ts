@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time';
 import pino from 'pino';
+import type { CallRepeats } from '../../../src/client/repeat-refused-calls';
+import { repeatRefusedCalls } from '../../../src/client/repeat-refused-calls';
 import { createModelRuntime } from '../../../src/engines/local/compute/create-model-runtime';
 import type { ModelRuntime } from '../../../src/engines/local/model-runtime';
 import type { LocalEngine, LocalEngineOptions } from '../../../src/engines/local/engine';
@@ -25,6 +27,7 @@ interface StackParts {
   readonly namespace: string;
   readonly client: Client;
   readonly connection: Connection;
+  readonly repeats: CallRepeats;
   readonly engineOptions: Partial<LocalEngineOptions> & { readonly runtime: ModelRuntime };
 }
 
@@ -65,10 +68,15 @@ export class TestStack {
     const dataFolder = join(folder, 'engine');
     const engine = await startLocalEngine({ port: 0, dataFolder, logger, ...options });
     const namespace = basename(folder);
-    const connection = await Connection.connect({ address });
+    const repeats = repeatRefusedCalls();
+    const connection = await Connection.connect({
+      address,
+      interceptors: [makeGrpcRetryInterceptor(repeats)],
+    });
     await registerNamespace(connection, namespace);
     const client = new Client({ connection, namespace });
-    return new TestStack({ folder, namespace, client, connection, engineOptions: options }, engine);
+    const parts = { folder, namespace, client, connection, repeats, engineOptions: options };
+    return new TestStack(parts, engine);
   }
 
   get store(): RunStore {
@@ -150,6 +158,8 @@ export class TestStack {
 
   async stop(): Promise<void> {
     await this.stopWorkers();
+    // What a test no longer waits for may be about to be asked again.
+    await this.parts.repeats.end();
     await this.parts.connection.close();
     await this.engine.close();
     await this.parts.engineOptions.runtime.close();
