@@ -58,6 +58,12 @@ module.exports = {
       to: { path: '@temporalio/' },
     },
     {
+      name: 'the-package-brings-what-it-imports',
+      severity: 'error',
+      from: { path: '^src/', pathNot: '^src/engines/local/kernels/' },
+      to: { dependencyTypes: ['npm-dev', 'npm-no-pkg', 'npm-unknown', 'unknown'] },
+    },
+    {
       name: 'no-catch-all-names',
       severity: 'error',
       from: {},
@@ -68,5 +74,9 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.json' },
     tsPreCompilationDeps: true,
     doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['require', 'node', 'import', 'default'],
+    },
   },
 };

@@ -77,4 +77,21 @@ export default tseslint.config(
       '@typescript-eslint/consistent-type-assertions': 'off',
     },
   },
+  {
+    files: ['test/**'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...[
+          'CallExpression[callee.name=/^(test|beforeAll|afterAll|beforeEach|afterEach)$/] > Literal[raw=/^[0-9]/]',
+          "CallExpression[callee.callee.property.name='each'] > Literal[raw=/^[0-9]/]",
+          "CallExpression[callee.object.name='jest'][callee.property.name='setTimeout']",
+        ].map((selector) => ({
+          selector,
+          message:
+            'No limit of its own: how fast the machine is decides nothing (jest.config.js has the one for all).',
+        })),
+      ],
+    },
+  },
 );

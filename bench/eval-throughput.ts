@@ -192,7 +192,7 @@ async function main(): Promise<void> {
   if (!isReal) console.log('No EVERSTEP_DATA_DIR with gsm8k: questions are made up, of the same length.');
   const data = path.join(folder, 'state');
   mkdirSync(data);
-  const builds = await copyBuilds(path.resolve(values.program), path.join(folder, 'builds'));
+  const builds = copyBuilds(path.resolve(values.program), path.join(folder, 'builds'));
   const sizes = values.sizes
     .split(',')
     .map(Number)

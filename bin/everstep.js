@@ -15,8 +15,8 @@ async function start() {
     throw new Error(`everstep needs Node 20.19 or newer; this is ${process.version}.`);
   }
   // Processes started by a running everstep use the build it runs from; EVERSTEP_NO_BUILD says so.
-  if (existsSync(path.join(ROOT, 'src')) && !process.env.EVERSTEP_NO_BUILD) await ensureBuilt();
   const command = commandName();
+  if (existsSync(path.join(ROOT, 'src')) && !process.env.EVERSTEP_NO_BUILD) await prepareCheckout(command);
   if (WAITING.includes(command)) delayOptimizing();
   keepCode({ root: ROOT, command, folder: codeFolder() });
   await require(path.join(ROOT, 'dist', 'cli', 'main.js')).main(process.argv);
@@ -43,44 +43,13 @@ function codeFolder() {
   return folder && path.isAbsolute(folder) ? path.join(folder, 'everstep', 'code') : null;
 }
 
-async function ensureBuilt() {
-  const { build } = require(path.join(ROOT, 'scripts', 'build.js'));
-  const progress = buildProgress();
+async function prepareCheckout(command) {
   try {
-    await build({ ifNeeded: true, tolerateTypeErrors: true, announce: progress.announce });
-    progress.end('built');
+    await require(path.join(ROOT, 'scripts', 'prepare.js')).prepare({ command });
   } catch (error) {
-    progress.end('not built');
     if (error.code !== 'MODULE_NOT_FOUND') throw error;
     throw new Error(`Cannot build: ${error.message.split('\n')[0]}. Run \`npm ci\` in ${ROOT} first.`);
   }
-}
-
-/** What is being built and for how long: on a terminal once a second in one line, elsewhere a line of each phase. */
-function buildProgress() {
-  const { stderr } = process;
-  const begin = Date.now();
-  let phase = null;
-  let timer = null;
-  const seconds = () => Math.round((Date.now() - begin) / 1000);
-  const show = () => stderr.write(`\r\u001b[2K  ${phase}… ${seconds()} s`);
-  return {
-    announce: (next) => {
-      if (next === phase) return;
-      if (phase === null) {
-        stderr.write('Building everstep from its sources: once, and again only when they change.\n');
-        if (stderr.isTTY) timer = setInterval(show, 1000);
-      }
-      phase = next;
-      if (stderr.isTTY) show();
-      else stderr.write(`  ${phase}…\n`);
-    },
-    end: (outcome) => {
-      if (phase === null) return;
-      clearInterval(timer);
-      stderr.write(`${stderr.isTTY ? '\r\u001b[2K' : ''}  ${outcome} after ${seconds()} s\n`);
-    },
-  };
 }
 
 start().catch((error) => {

@@ -1,85 +1,114 @@
 /**
- * Builds dist/ from src/: compiled code with declarations and source maps, assets, the workflow bundle.
+ * Builds dist/ from src/: compiled code with source maps, the declarations of the library, assets, the workflow bundle.
  *
  * The result is made in a folder beside dist/ and renamed into place, under a lock, so that nobody sees half a build
  * and two callers at once build once. `--if-needed` does nothing when dist/ is current; `--tolerate-type-errors` keeps
  * what the compiler emitted in spite of them (used where a developer runs the program, not where it is published).
  */
-const { spawn } = require('node:child_process');
 const fs = require('node:fs');
 const path = require('node:path');
+const { loadSource } = require('./run-source');
 const { isCurrent, takeStamp, writeStamp } = require('./source-stamp');
 
 const ROOT = path.resolve(__dirname, '..');
 const DIST = path.join(ROOT, 'dist');
-const LOCK = path.join(ROOT, '.cache', 'build.lock');
-const WAIT_LIMIT_MS = 10 * 60_000;
+const CACHE = path.join(ROOT, '.cache');
+const LIMIT_MS = 20 * 60_000;
+const SIGNALS = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };
+/** Of a module of ours, in a declaration. */
+const IMPORT = /(?:from |import\()['"](\.[^'"]*)['"]/g;
+const MAP_START = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
+
+function isBuilt() {
+  return isCurrent(ROOT, DIST);
+}
 
 /**
- * @param {{ ifNeeded?: boolean, tolerateTypeErrors?: boolean, announce?: (phase: string) => void }} [options]
- *   `announce` hears what is begun, and nothing where dist/ is current
+ * @param {{ ifNeeded?: boolean, tolerateTypeErrors?: boolean, limitMs?: number, progress?: import('../src/stack/progress').Progress }} [options]
+ *   `progress` shows what is done and for how long, and nothing where dist/ is current
  * @returns {Promise<'current' | 'built'>}
  */
 async function build(options = {}) {
-  if (options.ifNeeded && isCurrent(ROOT, DIST)) return 'current';
-  const release = await lock(options);
+  if (options.ifNeeded && isBuilt()) return 'current';
+  const { streamProgress } = await loadSource('stack/progress.ts');
+  const { progressInLock, waitForLock } = await loadSource('stack/wait-for-lock.ts');
+  const { progress = streamProgress(process.stderr) } = options;
+  const lock = await waitForLock(path.join(CACHE, 'build.lock'), { progress });
+  const cleanUp = () => {
+    removeWork();
+    lock.release();
+  };
+  const stopWatching = whenEnded(cleanUp);
   try {
-    if (options.ifNeeded && isCurrent(ROOT, DIST)) return 'current';
-    await buildInto(options);
+    if (options.ifNeeded && isBuilt()) return 'current';
+    await buildInto({ ...options, progress: progressInLock(lock, progress) });
     return 'built';
   } finally {
-    release();
+    stopWatching();
+    cleanUp();
   }
+}
+
+/** However this process ends, short of kill -9, nothing half is left; the next build removes what that leaves. */
+function whenEnded(cleanUp) {
+  const leave = (signal) => process.exit(SIGNALS[signal]);
+  process.once('exit', cleanUp);
+  for (const signal of Object.keys(SIGNALS)) process.on(signal, leave);
+  return () => {
+    process.removeListener('exit', cleanUp);
+    for (const signal of Object.keys(SIGNALS)) process.removeListener(signal, leave);
+  };
 }
 
 async function buildInto(options) {
+  const { inPhase } = await loadSource('stack/phase.ts');
   const stamp = takeStamp(ROOT);
-  const work = path.join(ROOT, '.cache', `dist-${process.pid}`);
-  removeLeftovers();
+  const work = path.join(CACHE, `dist-${process.pid}`);
+  removeWork();
   fs.mkdirSync(work, { recursive: true });
-  try {
-    options.announce?.('compiling');
-    await compile(work, options);
+  let doing = 'compiling';
+  const phase = { name: 'Building everstep', describe: () => doing, limitMs: LIMIT_MS, ...options };
+  await inPhase(phase, async (signal) => {
+    await compile(work, { ...options, signal });
+    keepPublicDeclarations(work);
     copyAssets(path.join(ROOT, 'src'), work);
-    options.announce?.('bundling the workflows');
+    doing = 'bundling the workflows';
     await bundleWorkflows(work);
-    writeStamp(work, stamp);
-    swap(work);
-  } finally {
-    fs.rmSync(work, { recursive: true, force: true });
-  }
+  });
+  writeStamp(work, stamp);
+  swap(work);
 }
 
-async function compile(outDir, options) {
+async function compile(outDir, { tolerateTypeErrors, progress, signal }) {
+  const { describeFailure, runProgram } = await loadSource('stack/run-program.ts');
   const compiler = require.resolve('typescript/bin/tsc', { paths: [ROOT] });
-  const args = [
-    compiler,
-    '-p',
-    path.join(ROOT, 'tsconfig.build.json'),
-    '--outDir',
-    outDir,
-    '--pretty',
-    'false',
-  ];
-  const { status, text } = await runNode(args);
-  if (status === 0) return;
-  const lines = text.trim().split('\n');
-  if (!options.tolerateTypeErrors) throw new Error(`tsc failed:\n${lines.join('\n')}`);
-  process.stderr.write(
-    `everstep: built with type errors (${lines.length} lines, first: ${lines[0]}); see npm run check:types\n`,
+  const project = path.join(ROOT, 'tsconfig.build.json');
+  const args = [compiler, '-p', project, '--outDir', outDir, '--pretty', 'false'];
+  const end = await runProgram({ program: process.execPath, args, folder: ROOT, signal });
+  if (end.exitCode === 0) return;
+  const isEmitted = fs.existsSync(path.join(outDir, 'cli', 'main.js'));
+  const lines = end.output.trim().split('\n');
+  // These exit codes say that the types are wrong.
+  if (![1, 2].includes(end.exitCode) || !isEmitted) throw new Error(describeFailure('tsc', end));
+  if (!tolerateTypeErrors) throw new Error(`tsc failed:\n${lines.join('\n')}`);
+  progress.note(
+    `everstep: built with type errors (${lines.length} lines, first: ${lines[0]}); see npm run check:types`,
   );
 }
 
-/** Beside this process, so that whoever waits can be told how long already. */
-function runNode(args) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
-    let text = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (chunk) => (text += chunk));
+/** Of the declarations, those that the library's names. Nothing else can be imported from the package. */
+function keepPublicDeclarations(dist) {
+  const kept = new Set([path.join(dist, 'client', 'index.d.ts')]);
+  for (const file of kept) {
+    for (const [, name] of fs.readFileSync(file, 'utf8').matchAll(IMPORT)) {
+      const place = path.join(path.dirname(file), name);
+      kept.add([`${place}.d.ts`, path.join(place, 'index.d.ts')].find((at) => fs.existsSync(at)));
     }
-    child.on('error', reject).on('close', (status) => resolve({ status, text }));
-  });
+  }
+  for (const name of fs.readdirSync(dist, { recursive: true })) {
+    const file = path.join(dist, name);
+    if (name.endsWith('.d.ts') && !kept.has(file)) fs.rmSync(file);
+  }
 }
 
 function copyAssets(from, to) {
@@ -108,74 +137,36 @@ async function bundleWorkflows(dist) {
     error: (message) => process.stderr.write(`${message}\n`),
   };
   const { code } = await bundleWorkflowCode({ workflowsPath, logger });
-  fs.writeFileSync(path.join(dist, 'workflow-bundle.js'), code);
+  fs.writeFileSync(path.join(dist, 'workflow-bundle.js'), withSmallMap(code, dist));
+}
+
+/** A bundle whose source map has positions, which stack traces need, but neither the sources nor this machine's paths. */
+function withSmallMap(code, dist) {
+  const start = code.lastIndexOf(MAP_START);
+  if (start < 0) throw new Error('The workflow bundle has no source map.');
+  const map = JSON.parse(Buffer.from(code.slice(start + MAP_START.length), 'base64').toString());
+  delete map.sourcesContent;
+  map.sources = map.sources.map((source) =>
+    source.replaceAll(`${dist}${path.sep}`, 'dist/').replaceAll(`${ROOT}${path.sep}`, ''),
+  );
+  return `${code.slice(0, start)}${MAP_START}${Buffer.from(JSON.stringify(map)).toString('base64')}`;
 }
 
 function swap(work) {
-  const old = path.join(ROOT, '.cache', `old-dist-${process.pid}`);
+  const old = path.join(CACHE, `old-dist-${process.pid}`);
   if (fs.existsSync(DIST)) fs.renameSync(DIST, old);
   fs.renameSync(work, DIST);
-  fs.rmSync(old, { recursive: true, force: true });
 }
 
-/** Folders of builds that were killed. Only the holder of the lock comes here, so nobody is using them. */
-function removeLeftovers() {
-  for (const name of fs.readdirSync(path.join(ROOT, '.cache'))) {
+/** Folders of this build, or of ones that were killed. Only the holder of the lock comes here, so nobody is using them. */
+function removeWork() {
+  for (const name of fs.readdirSync(CACHE)) {
     if (/^(old-)?dist-\d+$/.test(name))
-      fs.rmSync(path.join(ROOT, '.cache', name), { recursive: true, force: true });
+      fs.rmSync(path.join(CACHE, name), { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-async function lock({ announce }) {
-  fs.mkdirSync(path.dirname(LOCK), { recursive: true });
-  const deadline = Date.now() + WAIT_LIMIT_MS;
-  for (;;) {
-    if (tryLock()) return () => fs.rmSync(LOCK, { force: true });
-    announce?.('waiting for another build');
-    if (Date.now() > deadline)
-      throw new Error(`Another build holds ${LOCK}. Remove it if no build is running.`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
-  }
-}
-
-function tryLock() {
-  try {
-    fs.writeFileSync(LOCK, String(process.pid), { flag: 'wx' });
-    return true;
-  } catch (error) {
-    if (error.code !== 'EEXIST') throw error;
-  }
-  if (!isHolderAlive()) stealLock();
-  return false;
-}
-
-function isHolderAlive() {
-  try {
-    const pid = Number(fs.readFileSync(LOCK, 'utf8'));
-    const age = Date.now() - fs.statSync(LOCK).mtimeMs;
-    if (!pid) return age < 2000; // just created, not written yet
-    if (age > WAIT_LIMIT_MS) return false;
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return error.code === 'EPERM';
-  }
-}
-
-/** Moves the dead lock aside before removing it; a live one caught by mistake is put back. */
-function stealLock() {
-  const aside = `${LOCK}.${process.pid}`;
-  try {
-    const before = fs.readFileSync(LOCK, 'utf8');
-    fs.renameSync(LOCK, aside);
-    if (fs.readFileSync(aside, 'utf8') !== before) fs.linkSync(aside, LOCK);
-  } catch {
-    // Somebody else was faster.
-  }
-  fs.rmSync(aside, { force: true });
-}
-
-module.exports = { build };
+module.exports = { build, isBuilt };
 
 if (require.main === module) {
   const flags = new Set(process.argv.slice(2));

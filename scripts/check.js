@@ -1,6 +1,6 @@
 /**
- * Runs every `check:…` script of package.json, two at once where there are cores for it: what one printed is shown when it
- * has ended. Fails when any fails, after all of them.
+ * Runs every `check:…` script of package.json except those run by hand, two at once where there are cores for it: what one
+ * printed is shown when it has ended. Fails when any fails, after all of them.
  */
 const { spawn } = require('node:child_process');
 const os = require('node:os');
@@ -9,8 +9,11 @@ const { scripts } = require('../package.json');
 // Each loads the whole project into memory.
 const AT_ONCE = Math.min(2, os.availableParallelism());
 
+/** They install and build everything anew, which takes minutes and the network. */
+const BY_HAND = ['check:cold'];
+
 async function main() {
-  const waiting = Object.keys(scripts).filter((name) => name.startsWith('check:'));
+  const waiting = Object.keys(scripts).filter((name) => name.startsWith('check:') && !BY_HAND.includes(name));
   const failed = [];
   const work = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {

@@ -22,6 +22,7 @@ import { EVERSTEP_VERSION } from '../src/core/version';
 import { waitForExit } from '../src/stack/process-identity';
 import type { StackRecord } from '../src/stack/stack-record';
 import { findStack } from '../src/stack/stack-record';
+import { streamProgress } from '../src/stack/progress';
 import { useStack } from '../src/stack/use-stack';
 import { createRunStore } from '../src/stores/run-store';
 import type { BackfillInput } from '../src/workflows/backfill-contracts';
@@ -461,7 +462,7 @@ async function main(): Promise<void> {
   const use = await useStack({
     environment,
     purpose: 'record histories',
-    onProgress: (line) => process.stderr.write(`${line}\n`),
+    progress: streamProgress(process.stderr),
   });
   const connection = await Connection.connect({ address: use.stack.temporalAddress });
   try {

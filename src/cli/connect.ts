@@ -5,6 +5,8 @@ import { readEnvironment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import { waitForExit } from '../stack/process-identity';
+import { fitLine, spacedProgress } from '../stack/progress';
+import type { Progress } from '../stack/progress';
 import { resolveTemporal, stackAddress } from '../stack/resolve-temporal';
 import type { TemporalChoice } from '../stack/resolve-temporal';
 import { listClients } from '../stack/stack-record';
@@ -45,6 +47,8 @@ export interface WorkingOptions {
   readonly detach: boolean;
   readonly purpose: string;
   readonly output: Output;
+  /** Ends the wait for a stack. */
+  readonly signal: AbortSignal;
   readonly environment?: Environment;
   /** Use a stack of the data folder whatever server is configured. */
   readonly onlyStack?: boolean;
@@ -52,7 +56,7 @@ export interface WorkingOptions {
 
 /** For commands whose work must be done: where no server is configured, a stack is found or started. */
 export async function openForWork(options: WorkingOptions): Promise<Session> {
-  const { flags, detach, purpose, output, environment = readEnvironment(flags) } = options;
+  const { flags, detach, purpose, output, signal, environment = readEnvironment(flags) } = options;
   const choice = options.onlyStack ? NOTHING_YET : resolveTemporal(environment.dataFolder);
   if (choice.from === 'configuration') {
     const session = await createSession({ flags, environment, temporal: choice.target, stack: null });
@@ -62,12 +66,11 @@ export async function openForWork(options: WorkingOptions): Promise<Session> {
     await warnOfMissingWorkers(session, output);
     return session;
   }
-  const onProgress = (line: string) => {
-    output.note(line);
-  };
-  if (detach) await requireStayingStack(environment.dataFolder, output);
+  const progress = progressOn(output);
+  const stopWaiting = endedBy(signal);
+  if (detach) await requireStayingStack(environment.dataFolder, { output, progress, signal: stopWaiting });
   makeFolders(environment);
-  const use = await useStack({ environment, purpose, onProgress });
+  const use = await useStack({ environment, purpose, progress, signal: stopWaiting });
   const temporal = stackAddress(use.stack);
   output.note(
     `Stack in ${environment.dataFolder}: Temporal ${temporal.address}, engine ${use.stack.engineUrl}.`,
@@ -83,10 +86,38 @@ function makeFolders({ dataFolder, store }: Environment): void {
   }
 }
 
-async function requireStayingStack(dataFolder: string, output: Output): Promise<void> {
-  const stack = await waitForStartingStack(dataFolder, (line) => {
-    output.note(line);
-  });
+function progressOn(output: Output): Progress {
+  const note = (text: string): void => {
+    output.note(text);
+  };
+  if (!output.isTerminal) return spacedProgress(note);
+  const status = (text: string | null): void => {
+    output.status(text === null ? null : fitLine(text, output.columns));
+  };
+  return { note, status };
+}
+
+/** What a wait that a person ends is told to be ended with. */
+function endedBy(signal: AbortSignal): AbortSignal {
+  const controller = new AbortController();
+  const end = (): void => {
+    controller.abort(
+      new DomainError('interrupted', 'Interrupted before a stack was ready; nothing was begun.'),
+    );
+  };
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  return controller.signal;
+}
+
+async function requireStayingStack(
+  dataFolder: string,
+  {
+    output,
+    ...waiting
+  }: { readonly output: Output; readonly progress: Progress; readonly signal: AbortSignal },
+): Promise<void> {
+  const stack = await waitForStartingStack(dataFolder, waiting);
   if (stack?.kind === 'dev') return;
   const remedy = `Run \`${output.hint('dev')}\` in another terminal, or set TEMPORAL_ADDRESS.`;
   throw new DomainError('bad-config', `--detach needs a stack that stays. ${remedy}`);

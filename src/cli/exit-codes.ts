@@ -18,7 +18,9 @@ const USAGE_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 export function exitCodeOf(error: unknown): number {
-  return error instanceof DomainError && USAGE_ERRORS.has(error.code) ? EXIT.usage : EXIT.failed;
+  if (!(error instanceof DomainError)) return EXIT.failed;
+  if (error.code === 'interrupted') return EXIT.interrupted;
+  return USAGE_ERRORS.has(error.code) ? EXIT.usage : EXIT.failed;
 }
 
 export interface Refusal {

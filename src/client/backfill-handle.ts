@@ -40,6 +40,8 @@ export interface RunningCell {
 
 interface BackfillView extends WeightsView {
   readonly judging: BackfillJudging;
+  /** Lets workers use what was asked for. */
+  readonly allow: () => void;
 }
 
 /** One backfill: it goes on whether anybody waits for it or not. */
@@ -62,6 +64,7 @@ export class BackfillHandle {
   async start(): Promise<BackfillStart> {
     const client = await this.link.require();
     const request = await this.requestAtHand();
+    this.view.allow();
     const useSearchAttributes = await ensureSearchAttributes(client);
     const input: BackfillInput = { request, ...(useSearchAttributes && { useSearchAttributes }) };
     try {

@@ -26,7 +26,7 @@ export async function checkService({ url, apiKey, config }: ServiceQuestion): Pr
   const engines = createEngineAccess({
     url,
     unreachableAfterMs: UNREACHABLE_AFTER_MS,
-    ...(apiKey !== null && { apiKey }),
+    keyFor: () => apiKey ?? undefined,
   });
   const signal = AbortSignal.timeout(PATIENCE_MS);
   try {

@@ -5,6 +5,7 @@ import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import { checkEvaluators } from '../training/check-evaluators';
 import { createDatasetReader } from '../training/dataset-source';
+import { createPluginLoader } from '../training/plugin-file';
 import { resolveEvaluations } from '../training/resolve-evaluations';
 
 /** A local dataset and the key of the config that names it. */
@@ -20,7 +21,7 @@ interface NamedDataset {
  */
 export async function checkTraining(config: TrainingConfig, cacheFolder: string): Promise<void> {
   const evaluators = Object.values(resolveEvaluations(config, 'unknown').evaluators);
-  await checkEvaluators(undefined)(evaluators, config.plugins);
+  await checkEvaluators(createPluginLoader())(evaluators, config.plugins);
 
   const readDataset = createDatasetReader({ cacheFolder });
   for (const { key, dataset } of localDatasets(config, evaluators)) {

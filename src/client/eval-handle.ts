@@ -1,9 +1,9 @@
 import type { BenchmarkRequest, BenchmarkSummary } from '../core/benchmark-run';
-import type * as Catalogue from '../evaluation/benchmarks';
+import type { TakenAnswers } from '../core/result-origin';
 import { findPlan } from '../evaluation/runner/benchmark-plan';
 import { summaryOf } from '../evaluation/runner/summary-of';
 import { loadResult } from '../stores/eval-store';
-import type { StoredResult } from '../stores/eval-store';
+import type * as EvalIdentity from './eval-identity';
 import type { BenchmarkProgress } from './eval-progress';
 import { readBenchmarkProgress } from './eval-progress';
 import { differencesOf } from './eval-requests';
@@ -30,6 +30,9 @@ export interface AskingSettings {
   readonly numSamples: number;
   /** Requests in flight. */
   readonly concurrency: number;
+  /** What another eval run had answered already; null where none was named. */
+  readonly taken: TakenAnswers | null;
+  readonly sampleCount: number;
 }
 
 interface PendingBenchmark {
@@ -72,34 +75,32 @@ function lookUp(requests: readonly BenchmarkRequest[]): Promise<PendingBenchmark
 
 async function settingsOf(request: BenchmarkRequest): Promise<AskingSettings | null> {
   const plan = await findPlan(request);
-  if (!plan || plan.isKind) return null;
+  if (!plan || plan.isKind || request.isRegrading) return null;
   const { temperature, topP, maxTokens } = plan.generation;
   const { concurrency, numSamples } = request;
-  return { name: request.benchmark, temperature, topP, maxTokens, numSamples, concurrency };
+  return {
+    ...{ name: request.benchmark, temperature, topP, maxTokens, numSamples, concurrency },
+    taken: plan.answers ?? null,
+    sampleCount: plan.exampleCount * numSamples,
+  };
 }
 
-/** What needs no workflow: a result of the same request, without errors. */
+/** What needs no workflow: a result without errors that is made of what is asked for now. What it is made of else, a plan refuses. */
 async function findStored(request: BenchmarkRequest): Promise<BenchmarkSummary | null> {
   const plan = await findPlan(request);
   if (!plan || differencesOf(plan.request, request).length > 0) return null;
-  if (isOfPackage(request)) return null;
+  if (isOfPackage(request) || request.isRegrading) return null;
   const result = await loadResult(request.folder, request.benchmark);
-  return result && result.num_errors === 0 && isOfThisVersion(result) ? summaryOf(result) : null;
+  if (!result || result.num_errors > 0) return null;
+  // Graders and renderers come along, and most commands find no result.
+  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  const { isMadeAsAsked } = require('./eval-identity') as typeof EvalIdentity;
+  return (await isMadeAsAsked(request, { plan, result })) ? summaryOf(result) : null;
 }
 
 /** Which version of its package is there now, a worker knows. */
 function isOfPackage({ inspectTask: task }: BenchmarkRequest): boolean {
   return task !== undefined && task.source === undefined;
-}
-
-/** One of an older version of a benchmark of the catalogue is left to the plan, which refuses it and says why. */
-function isOfThisVersion({ name, identity }: StoredResult): boolean {
-  // The catalogue brings all graders along, and most commands find no result.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
-  const { BENCHMARKS } = require('../evaluation/benchmarks') as typeof Catalogue;
-  const known = BENCHMARKS.find((benchmark) => benchmark.name === name);
-  if (!known) return true;
-  return identity.benchmarkVersion === known.version && identity.graderVersion === known.grader.version;
 }
 
 /** One eval run: benchmarks of one model that go on whether anybody waits for them or not. */
@@ -115,6 +116,10 @@ export class EvalHandle {
 
   get folder(): string {
     return this.benchmarks[0]?.request.folder ?? '';
+  }
+
+  get names(): readonly string[] {
+    return this.benchmarks.map(({ request }) => request.benchmark);
   }
 
   /** Names of the benchmarks whose results were there already. */

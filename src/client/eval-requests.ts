@@ -21,6 +21,8 @@ export interface EvalPlaces {
   readonly output?: string | undefined;
   /** Benchmark data put there by hand. */
   readonly dataFolder?: string | undefined;
+  /** Folder of an eval run whose answers are taken. */
+  readonly answersFrom?: string | undefined;
 }
 
 const NAME_LENGTH = 60;
@@ -65,7 +67,7 @@ type SharedRequest = Omit<BenchmarkRequest, 'benchmark'>;
 
 function sharedRequest(
   { config, source: model, judges }: ResolvedAsking,
-  { store, run, output, dataFolder }: EvalPlaces,
+  { store, run, output, dataFolder, answersFrom }: EvalPlaces,
   inspectTasks: readonly InspectTask[],
 ): SharedRequest {
   const options = { ...optionsOf(config), ...(judges && { judges }) };
@@ -82,6 +84,7 @@ function sharedRequest(
     folder: folder ?? path.join(path.resolve(store), 'evals', name),
     model,
     ...askingOf({ config, ...(judges && { judges }) }, dataFolder),
+    ...(answersFrom !== undefined && { answersFrom: path.resolve(answersFrom) }),
   };
 }
 
@@ -149,7 +152,10 @@ export function differencesOf(before: BenchmarkRequest, now: BenchmarkRequest): 
   );
 }
 
-type RequestOptions = Omit<SharedRequest, 'run' | 'folder' | 'model' | 'plugins' | 'dataFolder'>;
+type RequestOptions = Omit<
+  SharedRequest,
+  'run' | 'folder' | 'model' | 'plugins' | 'dataFolder' | 'answersFrom'
+>;
 
 function optionsOf(config: BenchmarkConfig): RequestOptions {
   const { numSamples, concurrency, agentConcurrency } = config;

@@ -4,13 +4,12 @@ import { readEnvironment } from '../config/environment';
 import type * as TrainingConfigs from '../config/parse-training-config';
 import type { TrainingConfig } from '../config/training-config';
 import type { TemporalAddress } from '../config/temporal-connection';
-import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { refuseOtherModel } from '../evaluation/runner/refuse-other-model';
 import type { BenchmarkRequest } from '../core/benchmark-run';
-import { resolveTemporal } from '../stack/resolve-temporal';
-import { waitForStartingStack } from '../stack/starting-stack';
+import { locateResults } from '../stores/eval-places';
 import { createRunStore } from '../stores/run-store';
 import { BackfillHandle } from './backfill-handle';
+import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
 import { adviseOnWorkers } from './find-pollers';
@@ -29,11 +28,14 @@ import type { WaitingBenchmark } from './eval-waiting';
 import { findFailures, findWaiting } from './eval-waiting';
 import { readBenchmarkProgress } from './eval-progress';
 import { requestsFor } from './eval-requests';
+import type { RegradeOptions } from './regrade';
+import { regradeRequests } from './regrade';
 import type { RejudgeOptions } from './rejudge';
 import { rejudgeRequests } from './rejudge';
 import { isRejudgingBegun } from './rejudge-begun';
 import { rejudgeEvaluatorRequests } from './rejudge-cells';
 import { findSource } from './eval-source';
+import { findTemporal } from './find-temporal';
 import { findJudges, placeJudges } from './judge-sources';
 import type { RunFilter, RunPage, RunSummary } from './run-summary';
 import { listRuns, pageOfRuns } from './list-runs';
@@ -64,6 +66,8 @@ export interface EvaluateOptions extends BenchmarkOptions {
   readonly output?: string | undefined;
   /** Holds `<benchmark>/data.jsonl`; default EVERSTEP_DATA_DIR. */
   readonly dataFolder?: string | undefined;
+  /** An eval run, by name or folder, whose answers to the same prompts are taken; only the rest is asked for. */
+  readonly answersFrom?: string | undefined;
 }
 
 /** A config as a person writes it: defaults may be left out. */
@@ -88,7 +92,7 @@ export class Everstep {
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
     const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
-    const link = new ServerLink(await temporalOf(options, dataFolder));
+    const link = new ServerLink(await findTemporal(options, dataFolder));
     return new Everstep({ link, records: createRunStore(store) }, store, dataFolder);
   }
 
@@ -102,6 +106,7 @@ export class Everstep {
 
   /** Like `train`, with a config that is complete already, saying whether the run was there before. */
   async start(config: TrainingConfig, options: StartOptions = {}): Promise<StartedRun> {
+    this.allow(config);
     return startRun(this.sources, config, options);
   }
 
@@ -125,6 +130,7 @@ export class Everstep {
    */
   async evaluate(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<EvalHandle> {
     const requests = await this.evalRequests(benchmarks, options);
+    this.allow({ ...options, benchmarks });
     const [first] = requests;
     const model = first && (await sourceAtHand(first.model, this.viewOf(options)));
     const judges = await findJudges(configOf(options), this.sources.records, this.viewOf({}));
@@ -159,8 +165,17 @@ export class Everstep {
 
   /** Judges the stored answers of an eval run by other judges, as an eval run beside it; the model is not asked. */
   async rejudge(options: RejudgeOptions): Promise<EvalHandle> {
-    const { records } = this.sources;
-    return startEval(this.sources.link, await rejudgeRequests(options, records, this.viewOf({})));
+    const { link, records } = this.sources;
+    const requests = await rejudgeRequests(options, records, this.viewOf({}));
+    this.allow(options);
+    return startEval(link, requests);
+  }
+
+  /** Grades the stored answers of an eval run with its grader as it is now; the model is not asked, the old verdicts stay beside it. */
+  async regrade(options: RegradeOptions): Promise<EvalHandle> {
+    const requests = await regradeRequests(options);
+    this.allow(options);
+    return startEval(this.sources.link, requests);
   }
 
   /** The same for what models judged of a training run at a step: `folder` is `<store>/runs/<run>/evals/<step>`. */
@@ -168,6 +183,7 @@ export class Everstep {
     const { link, records } = this.sources;
     const { store, dataFolder } = this;
     const { model, requests } = await rejudgeEvaluatorRequests(options, { records, store, dataFolder });
+    this.allow(options);
     return Promise.all(requests.map((request) => startRequest(link, request, model)));
   }
 
@@ -208,6 +224,9 @@ export class Everstep {
     return new BackfillHandle(link, await backfillRequest(options, records, this.store), {
       ...view,
       judging: judgingOf(options, records, view),
+      allow: () => {
+        this.allow(options);
+      },
     });
   }
 
@@ -226,7 +245,8 @@ export class Everstep {
 
   /** Canaries: evaluations the server repeats by itself. */
   get schedules(): CanarySchedules {
-    return new CanarySchedules(this.sources.link, this.sources.records, this.store);
+    const { link, records } = this.sources;
+    return new CanarySchedules(link, records, { store: this.store, allow: this.allow });
   }
 
   /** What a person has to do so that there are workers for a run; null where there are. */
@@ -240,7 +260,7 @@ export class Everstep {
     benchmarks: string | readonly string[],
     options: EvaluateOptions,
   ): Promise<BenchmarkRequest[]> {
-    const { run, output, dataFolder } = options;
+    const { run, output, dataFolder, answersFrom } = options;
     const config = configOf(options);
     const source = await findSource(config, this.sources.records);
     const { benchmarkDataFolder } = readEnvironment();
@@ -249,12 +269,18 @@ export class Everstep {
       run,
       output,
       dataFolder: dataFolder ?? benchmarkDataFolder ?? undefined,
+      answersFrom: answersFrom && (await locateResults(answersFrom, this.store)).folder,
     };
     const judges = await findJudges(config, this.sources.records);
     const requests = requestsFor([benchmarks].flat(), { config, source, ...judges }, places);
     await Promise.all(requests.map(refuseOtherModel));
     return requests;
   }
+
+  /** Only what is about to be started: looking something up allows nothing. */
+  private readonly allow = (named: object): void => {
+    allowNamed(this.dataFolder, named);
+  };
 
   private viewOf({ engine }: Pick<EvaluateOptions, 'engine'>): WeightsView {
     return { dataFolder: this.dataFolder, isEngineNamed: engine !== undefined };
@@ -268,19 +294,6 @@ export class Everstep {
 /** What is asked, without where its results go. */
 function configOf(options: EvaluateOptions): BenchmarkConfig {
   const written = { ...options };
-  for (const key of ['run', 'output', 'dataFolder']) Reflect.deleteProperty(written, key);
+  for (const key of ['run', 'output', 'dataFolder', 'answersFrom']) Reflect.deleteProperty(written, key);
   return parseBenchmarkConfig(written);
-}
-
-/** A stack that is just starting in the data folder is waited for. */
-async function temporalOf(options: ConnectOptions, dataFolder: string): Promise<TemporalAddress | null> {
-  const { temporal, address, namespace } = options;
-  if (temporal !== undefined) return temporal;
-  if (address !== undefined) return { address, namespace: namespace ?? DEFAULT_NAMESPACE };
-  if (resolveTemporal(dataFolder).from === 'nothing')
-    await waitForStartingStack(dataFolder, () => undefined, 0);
-  const choice = resolveTemporal(dataFolder);
-  return choice.from === 'nothing'
-    ? null
-    : { ...choice.target, namespace: namespace ?? choice.target.namespace };
 }

@@ -14,6 +14,7 @@ export type { BenchmarkProgress } from './eval-progress';
 export type { BenchmarkFailure } from './eval-workflow';
 export { runBenchmark, runBenchmarks } from './eval-run';
 export type { RunBenchmarksOptions } from './eval-run';
+export type { RegradeOptions } from './regrade';
 export { RunHandle } from './run-handle';
 export type {
   BudgetOptions,

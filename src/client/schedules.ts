@@ -49,21 +49,28 @@ function cadenceText(cadence: CheckedCadence): string {
   return cadence.timezone === null ? cadence.cron : `${cadence.cron} (${cadence.timezone})`;
 }
 
+interface SchedulesPlace {
+  readonly store: string;
+  /** Lets workers use what a schedule names. */
+  readonly allow?: (named: object) => void;
+}
+
 /** Canary evaluations that the server starts by itself, whether anybody is there or not. */
 export class CanarySchedules {
   constructor(
     private readonly link: ServerLink,
     private readonly records: RunRecords,
-    private readonly store: string,
+    private readonly place: SchedulesPlace,
   ) {}
 
   /** Refuses a name that is taken: delete that schedule first. Its results stay. */
   async create(name: string, options: CanaryOptions): Promise<CanarySchedule> {
     const { request, cadence } = await prepareSchedule(name, options, {
       records: this.records,
-      store: this.store,
+      store: this.place.store,
     });
     const client = await this.link.require();
+    this.place.allow?.(options);
     const useSearchAttributes = await ensureSearchAttributes(client);
     try {
       const input = { request, ...(useSearchAttributes && { useSearchAttributes }) };
@@ -76,7 +83,7 @@ export class CanarySchedules {
 
   /** By name; whether there is one is found out by asking it. */
   get(name: string): CanarySchedule {
-    return new CanarySchedule(scheduleName(name), this.link, this.store);
+    return new CanarySchedule(scheduleName(name), this.link, this.place.store);
   }
 
   /** Ordered by name. One that was made in this moment may be missing; how the others stand is up to date. */
@@ -96,7 +103,7 @@ export class CanarySchedules {
   /** What the server lists lags behind what it says when it is asked. null where it was deleted meanwhile. */
   private async entryOf(client: Client, id: string): Promise<ScheduleEntry | null> {
     const name = id.slice(PREFIX.length);
-    const records = createCanaryStore(this.store, name);
+    const records = createCanaryStore(this.place.store, name);
     const [described, firings, pin] = await Promise.all([
       describe(client, id),
       records.readFirings(),

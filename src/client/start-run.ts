@@ -7,6 +7,7 @@ import { validateName } from '../core/names';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import type { TrainingInput } from '../workflows/contracts';
 import { collectProvenance } from './provenance';
+import { requireSameConfig } from './require-same-config';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { defaultRunName, nextFreeSuffix, nextName } from './run-names';
@@ -21,6 +22,8 @@ export interface StartOptions {
   readonly run?: string;
   /** Where the name is taken, start a new run under the name with a number instead of refusing or attaching. */
   readonly forceNew?: boolean;
+  /** Attach to a run of this name that is under way also where its config is another one; default is to refuse that. */
+  readonly attach?: boolean;
   /** Base of the default name instead of kind and model. */
   readonly nameBase?: string;
   /** Folder of benchmark data that goes before the hub, which workers have to see; default EVERSTEP_DATA_DIR. */
@@ -69,7 +72,18 @@ export async function startRun(
   const report = await handle.find();
   if (!report || (await isForgotten(report, sources))) return startNamed(start, handle, report !== null);
   if (options.forceNew) return startUnderFreeName(start);
-  return attach(handle, report);
+  return attachAsked(start, handle, report);
+}
+
+/** Who gives a config means that one, unless they say that they take the run as it is. */
+async function attachAsked(
+  { sources, config, options }: Start,
+  handle: RunHandle,
+  report: RunReport,
+): Promise<StartedRun> {
+  const attached = attach(handle, report);
+  if (!options.attach) await requireSameConfig(sources.records, handle.name, config);
+  return attached;
 }
 
 /** Attach to a run that is under way. It needs no config: the run knows its own. */
@@ -99,7 +113,7 @@ async function isForgotten(report: RunReport, { records }: RunSources): Promise<
 async function startNamed(start: Start, handle: RunHandle, isRetry: boolean): Promise<StartedRun> {
   const policy = isRetry ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE';
   if (await tryStart(start, handle.name, policy)) return { handle, isAttached: false };
-  return attach(handle, await handle.status());
+  return attachAsked(start, handle, await handle.status());
 }
 
 async function startUnderFreeName(start: Start): Promise<StartedRun> {

@@ -28,6 +28,10 @@ export interface Environment {
   readonly buildId: string | null;
   /** EVERSTEP_SERVE_TOKEN: what clients of `everstep serve` have to show. */
   readonly serveToken: string | null;
+  /** Where workers take plug-in files from that runs name: the folder they are started in, and EVERSTEP_PLUGIN_FOLDERS. */
+  readonly pluginFolders: readonly string[];
+  /** EVERSTEP_KEY_ADDRESSES: addresses that workers send keys to, besides the services they were started with. */
+  readonly keyAddresses: readonly string[];
   /** EVERSTEP_SANDBOX: where code of models runs; default the best that works here. */
   readonly sandbox: SandboxChoice;
   /** Where downloaded and built programs are kept. */
@@ -64,6 +68,8 @@ export function readEnvironment(options: PlaceOptions = {}, variables: Variables
     deployment: value('EVERSTEP_DEPLOYMENT'),
     buildId: value('EVERSTEP_BUILD_ID'),
     serveToken: value('EVERSTEP_SERVE_TOKEN'),
+    pluginFolders: [process.cwd(), ...listed(value('EVERSTEP_PLUGIN_FOLDERS'), path.delimiter)],
+    keyAddresses: readAddresses('EVERSTEP_KEY_ADDRESSES', value('EVERSTEP_KEY_ADDRESSES')),
     sandbox: readSandbox(value('EVERSTEP_SANDBOX')),
     cacheFolder: path.join(value('XDG_CACHE_HOME') ?? path.join(value('HOME') ?? '.', '.cache'), 'everstep'),
     logLevel: readLogLevel(value('EVERSTEP_LOG_LEVEL')),
@@ -77,6 +83,29 @@ export function childVariables(changes: Readonly<Record<string, string | null>>)
     if (value != null) result[name] = value;
   }
   return result;
+}
+
+/** Every service a stack starts gets those of these that it needs. */
+const SECRETS = {
+  engine: [],
+  temporal: [],
+  worker: ['TINKER_API_KEY', 'OPENAI_API_KEY', 'EVERSTEP_JUDGE_API_KEY', 'HF_TOKEN'],
+} as const;
+const SECRET =
+  /^(TINKER_API_KEY|OPENAI_API_KEY|EVERSTEP_JUDGE_API_KEY|HF_TOKEN|EVERSTEP_SERVE_TOKEN|EVERSTEP_WEBHOOK_\w+)$/;
+
+/** For `childVariables`: takes away the secrets of ours that a service does not need. Only evaluations send webhooks. */
+export function withheldFrom(
+  service: keyof typeof SECRETS,
+  { sendsWebhooks = false }: { readonly sendsWebhooks?: boolean } = {},
+  variables: Variables = process.env,
+): Record<string, null> {
+  const needed: readonly string[] = SECRETS[service];
+  const withheld = Object.keys(variables).filter(
+    (name) =>
+      SECRET.test(name) && !needed.includes(name) && !(sendsWebhooks && name.startsWith('EVERSTEP_WEBHOOK_')),
+  );
+  return Object.fromEntries(withheld.map((name) => [name, null]));
 }
 
 /** What a program of others gets of our variables: what it needs to run and to reach the network, and no secret. */
@@ -136,6 +165,14 @@ function readAddress(name: string, text: string | null): string | null {
   if (text === null || /^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : ''))
     return text?.replace(/\/+$/, '') ?? null;
   throw new DomainError('bad-config', `${name} is "${text}". Give a URL such as https://huggingface.co.`);
+}
+
+function listed(text: string | null, separator: string): string[] {
+  return (text ?? '').split(separator).flatMap((part) => part.trim() || []);
+}
+
+function readAddresses(name: string, text: string | null): string[] {
+  return listed(text, ',').flatMap((part) => readAddress(name, part) ?? []);
 }
 
 function readSandbox(text: string | null): SandboxChoice {

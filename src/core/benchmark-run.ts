@@ -1,5 +1,7 @@
 /** What a benchmark run is asked for and what it tells. Plain JSON: it travels through workflow history and `--json`. */
 
+import type { Regrading, TakenAnswers } from './result-origin';
+
 /** A chat or completions endpoint that speaks text. */
 interface EndpointSource {
   readonly type: 'endpoint';
@@ -87,6 +89,10 @@ export interface BenchmarkRequest {
   readonly judges?: readonly JudgeSource[];
   /** Absolute folder of an eval run whose answers are judged again; the model is not asked. */
   readonly samplesFrom?: string;
+  /** The stored answers of this very eval run are graded again; the model is not asked. */
+  readonly isRegrading?: true;
+  /** Absolute folder of an eval run whose answers to the same prompts are taken; the rest is asked for. */
+  readonly answersFrom?: string;
 }
 
 /** Answers of a training run's evaluation that are judged again; the model is not asked. */
@@ -175,6 +181,10 @@ export interface BenchmarkSummary {
   readonly numTruncated: number;
   readonly passAtK: Readonly<Record<string, number>>;
   readonly timeSeconds: number;
+  /** Each time that its answers were graded again. */
+  readonly regraded?: readonly Regrading[];
+  /** What was taken from another eval run. */
+  readonly answers?: TakenAnswers;
 }
 
 export const NO_COUNTS: ShardCounts = {

@@ -24,6 +24,8 @@ export type ErrorCode =
   | 'request-failed'
   | 'context-overflow'
   | 'timed-out'
+  /** A person ended it. */
+  | 'interrupted'
   | 'sandbox-lost'
   | 'checkpoint-missing'
   | 'checkpoint-damaged'

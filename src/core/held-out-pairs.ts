@@ -1,3 +1,6 @@
+/** Looked up once: an evaluation asks about every pair. */
+const { imul, max, min } = Math;
+
 /**
  * Which pairs (a, b), 0 ≤ a, b ≤ 99, no model of ours ever trains on: about one in ten, spread over all sums.
  *
@@ -5,9 +8,9 @@
  * and the `arithmetic` benchmark all use this one rule.
  */
 export function isHeldOutPair(a: number, b: number): boolean {
-  let hash = Math.imul(Math.min(a, b) * 131 + Math.max(a, b) + 1, 2654435761);
+  let hash = imul(min(a, b) * 131 + max(a, b) + 1, 2654435761);
   hash ^= hash >>> 15;
-  hash = Math.imul(hash, 2246822519);
+  hash = imul(hash, 2246822519);
   hash ^= hash >>> 13;
   return (hash >>> 0) % 10 === 0;
 }

@@ -8,6 +8,8 @@ export interface ConversationRow {
   readonly messages: readonly Message[];
   /** What the model may call in it. */
   readonly tools?: readonly ToolDeclaration[];
+  /** File and line where it was read. */
+  readonly place?: string;
 }
 
 /** A row left out because `onBadRow` is `skip`. `line` counts from 1; in `.json` and `.parquet` it is the row. */

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
 import { parseJson } from '../core/whole-floats';
 import type { RawRow } from './dataset';
@@ -6,15 +7,18 @@ import type { RawRow } from './dataset';
 const NEWLINE = 0x0a;
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
 const CHUNK_BYTES = 256 * 1024;
+/** So much is read before others have their turn. */
+const TURN_BYTES = 1024 * 1024;
 
 /**
  * One JSON value a line. Accepts a byte order mark, CRLF, blank lines and a last line without its newline; a last line
  * that stops in the middle is reported as cut off.
  */
-export function readJsonLines(name: string, bytes: Uint8Array): RawRow[] {
+export async function readJsonLines(name: string, bytes: Uint8Array): Promise<RawRow[]> {
   const body = withoutMark(name, bytes);
   const rows: RawRow[] = [];
   let line = 0;
+  let turnEnd = TURN_BYTES;
   for (let start = 0; start < body.length;) {
     const newline = body.indexOf(NEWLINE, start);
     const end = newline < 0 ? body.length : newline;
@@ -22,6 +26,9 @@ export function readJsonLines(name: string, bytes: Uint8Array): RawRow[] {
     const row = readLine(body.subarray(start, end), line, newline < 0);
     if (row) rows.push(row);
     start = end + 1;
+    if (start < turnEnd) continue;
+    turnEnd = start + TURN_BYTES;
+    await nextTurn();
   }
   return rows;
 }
@@ -42,23 +49,29 @@ interface Line {
 }
 
 async function* linesOf(name: string, path: string): AsyncGenerator<Line> {
-  let rest: Uint8Array = new Uint8Array();
+  /** Of a line that goes on in the next chunk. */
+  let parts: Uint8Array[] = [];
   let isFirst = true;
   for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
     // Without an encoding it gives bytes.
     if (!Buffer.isBuffer(chunk)) continue;
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     // A mark is at the beginning, and a chunk is longer.
-    const body = isFirst ? withoutMark(name, bytes) : bytes;
+    const body = isFirst ? withoutMark(name, chunk) : chunk;
     isFirst = false;
     let start = 0;
     for (let end = body.indexOf(NEWLINE); end >= 0; end = body.indexOf(NEWLINE, start)) {
-      yield { bytes: body.subarray(start, end), isUnterminated: false };
+      yield { bytes: joined([...parts, body.subarray(start, end)]), isUnterminated: false };
+      parts = [];
       start = end + 1;
     }
-    rest = body.subarray(start);
+    if (start < body.length) parts.push(body.subarray(start));
   }
-  if (rest.length > 0) yield { bytes: rest, isUnterminated: true };
+  if (parts.length > 0) yield { bytes: joined(parts), isUnterminated: true };
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [only] = parts;
+  return only && parts.length === 1 ? only : Buffer.concat(parts);
 }
 
 /** Items of a JSON array; null where the file does not begin with one. */

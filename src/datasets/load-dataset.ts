@@ -65,7 +65,7 @@ async function readConversations(
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
     const result = 'problem' in raw ? raw.problem : readRow(raw.value);
     if (typeof result !== 'string') {
-      rows.push(result);
+      rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
     } else if (onBadRow === 'skip') {
       skipped.push({ file: file.name, line: raw.line, reason: result });
     } else {

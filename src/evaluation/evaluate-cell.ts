@@ -1,6 +1,7 @@
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
 import type { CellScore } from '../core/run';
+import { cellMaking, refuseOtherCell } from './cell-making';
 import type { CellWork, EvaluationDependencies } from './evaluators/evaluation-context';
 import { evaluateBenchmark, evaluateCustom } from './evaluators/graded-cell';
 import { evaluateInspect } from './evaluators/inspect';
@@ -13,12 +14,17 @@ import { evaluateInPython } from './python/python-evaluator';
 import { readStoredCell, storeCell } from './stored-cell';
 import { samplerInTurns } from './turns';
 
-export type EvaluateCellInput = CellWork & { readonly evaluator: EvaluatorConfig };
+export type EvaluateCellInput = CellWork & {
+  readonly evaluator: EvaluatorConfig;
+  /** Somebody asks for it now, beside the run: what is stored must be made as it would be now. */
+  readonly isAskedByName?: boolean;
+};
 
 /**
  * Runs one evaluator on one snapshot and stores its scores.
  *
- * A cell is scored exactly once: asked again, it answers with what is stored. A repeated attempt goes on from the
+ * A cell is scored exactly once: asked again, it answers with what is stored. One that somebody asks for by name is refused where
+ * that was made otherwise; in a training run, a score says what was measured then. A repeated attempt goes on from the
  * cell's journal and pays for nothing twice; the attempt before it is shut out.
  */
 export async function evaluateCell(
@@ -26,11 +32,16 @@ export async function evaluateCell(
   input: EvaluateCellInput,
 ): Promise<readonly CellScore[]> {
   const stored = await readStoredCell(input.folder);
+  if (stored && input.isAskedByName)
+    refuseOtherCell(stored, input, cellMaking(dependencies, input.evaluator));
   if (stored) return stored.scores;
   const sampler = samplerInTurns(dependencies.sampler);
   const scores = await runEvaluator({ ...dependencies, sampler }, input);
   input.signal.throwIfAborted();
-  const cell = await storeCell(input.folder, { scores, at: new Date().toISOString(), model: input.model });
+  const cell = await storeCell(input.folder, {
+    ...{ scores, at: new Date().toISOString(), model: input.model },
+    making: cellMaking(dependencies, input.evaluator),
+  });
   return cell.scores;
 }
 

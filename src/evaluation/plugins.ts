@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { DomainError } from '../core/errors';
 import type { SampledSequence, SampleRequest, SampleResult } from '../core/sampling';
@@ -13,6 +11,7 @@ import type { KindBuilder } from './kinds';
 import type { Kind } from './kinds/kind';
 import { completeBenchmark } from './benchmarks/complete-benchmark';
 import { takenName } from './benchmarks/registered-benchmarks';
+import { pluginDigest } from './plugin-digest';
 import { importPluginFile } from './plugin-import';
 
 export type PluginGrader = GraderFunction;
@@ -74,7 +73,7 @@ type PluginBenchmarkBuilder = (options: Readonly<Record<string, unknown>>) => Be
 
 /** The names a plug-in file brings, and the hash by which workers compare theirs. */
 export interface PluginRegistry extends PluginBenchmarks {
-  /** SHA-256 of the file. */
+  /** SHA-256 of the file and of the local files it imports. */
   readonly hash: string | null;
   readonly graders: ReadonlyMap<string, PluginGrader>;
   readonly evaluators: ReadonlyMap<string, PluginEvaluatorBuilder>;
@@ -98,9 +97,7 @@ export const NO_PLUGINS: PluginRegistry = {
 /** Loads a plug-in file in TypeScript or JavaScript. It runs with all rights of this process. */
 export async function loadPlugins(file: string): Promise<PluginRegistry> {
   const path = resolve(file);
-  const hash = createHash('sha256')
-    .update(await readPluginFile(path))
-    .digest('hex');
+  const hash = hashOf(path);
   const exported = await importPluginFile(path);
   const problem = (what: string) =>
     new DomainError(
@@ -124,7 +121,7 @@ export async function loadPlugins(file: string): Promise<PluginRegistry> {
   const environments = new Map(entriesOf(exported, 'environments', problem));
   const losses = new Map(entriesOf(exported, 'losses', problem));
   const rewardShaping = new Map(entriesOf(exported, 'rewardShaping', problem));
-  const kinds = kindsOf(entriesOf(exported, 'kinds', problem), file);
+  const kinds = kindsOf(entriesOf(exported, 'kinds', problem), { file, hash });
   const sandboxFactory = sandboxFactoryOf(exported, problem);
   if (
     [graders, evaluators, benchmarks, environments, losses, rewardShaping, kinds].every(
@@ -177,9 +174,9 @@ function unknown(kind: 'grader' | 'evaluator', name: string, plugins: PluginRegi
   throw new DomainError('unknown-evaluator', `${kind}: unknown ${kind} "${name}". ${remedy}`);
 }
 
-async function readPluginFile(path: string): Promise<Buffer> {
+function hashOf(path: string): string {
   try {
-    return await readFile(path);
+    return pluginDigest(path);
   } catch (error) {
     throw new DomainError(
       'bad-plugin',

@@ -1,6 +1,8 @@
 import pino from 'pino';
 import type { Logger } from 'pino';
 import type { Environment } from '../config/environment';
+import type { Permissions } from '../config/permissions';
+import { createPermissions } from '../config/permissions';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { tokenizerOf } from '../renderers/model-tokenizer';
 import type { Tokenizer } from '../core/tokenizer';
@@ -56,8 +58,8 @@ function serverOf(
   { environment, host, allowedHosts, engineUrl, findEngine, findTemporal }: ServeOptions,
   { token, logger }: { readonly token: string | null; readonly logger: Logger },
 ): EverstepServer {
-  const { engineApiKey: apiKey, store } = environment;
-  const records = createRunStore(store);
+  const records = createRunStore(environment.store);
+  const permissions = permissionsOf(environment, engineUrl);
   return createServer({
     guard: { token, hosts: [host, ...allowedHosts] },
     runs: { records, findTemporal },
@@ -67,10 +69,20 @@ function serverOf(
         fixedUrl: engineUrl,
         defaultUrl: () => environment.engineUrl ?? findEngine(),
         tokenizerOf: rememberedTokenizers(environment),
-        ...(apiKey !== null && { apiKey }),
+        keyFor: (url) => permissions.keyFor(url, environment.engineApiKey ?? undefined),
       },
     },
     logger,
+  });
+}
+
+/** Runs name services too, and what is in a store may come from anybody. */
+function permissionsOf(environment: Environment, named: string | null): Permissions {
+  const { dataFolder, store, pluginFolders, keyAddresses } = environment;
+  const engineUrl = named ?? environment.engineUrl;
+  return createPermissions({
+    ...{ dataFolder, store, pluginFolders, keyAddresses },
+    ...(engineUrl !== null && { engineUrl }),
   });
 }
 

@@ -9,10 +9,10 @@ import { diagnoseTemporal } from './diagnosis-services';
 import type { Finding } from './finding';
 import { readLock } from './pid-lock';
 import { isRunning } from './process-identity';
-import { binaryLookup } from './stack';
+import { SILENT_PROGRESS } from './progress';
 import { findStack, listClients, readStackRecord, stackPlaces } from './stack-record';
 import { findOnPath } from './temporal-binary-check';
-import { cachedBinaryPath, findTemporalBinary } from './temporal-binary';
+import { binaryLookup, cachedBinaryPath, findTemporalBinary } from './temporal-binary';
 import { databaseLock } from './temporal-server';
 
 const NODE_MINIMUM = [20, 19] as const;
@@ -74,7 +74,10 @@ async function diagnoseBinary(environment: Environment): Promise<Finding[]> {
   const name = 'temporal binary';
   const problems: string[] = [];
   try {
-    const lookup = binaryLookup(environment, (line) => problems.push(line));
+    const lookup = binaryLookup(environment, {
+      ...SILENT_PROGRESS,
+      note: (line) => problems.push(line),
+    });
     const binary = await findTemporalBinary(lookup);
     if (binary !== null)
       return [{ name, status: 'ok', found: `${binary.path} (${binary.source}, ${binary.version})` }];

@@ -1,8 +1,10 @@
 import { connect, createServer } from 'node:net';
 import type { Server } from 'node:net';
 import path from 'node:path';
+import { readEngineToken } from '../config/engine-token';
 import type { Environment } from '../config/environment';
 import { createModelRuntime } from '../engines/local/compute/create-model-runtime';
+import type { LocalEngineOptions } from '../engines/local/engine';
 import { startLocalEngine } from '../engines/local/engine';
 import { parseSeeded, parseStrike } from '../engines/local/server/strict/strike';
 import { StrictMode } from '../engines/local/server/strict/strict-mode';
@@ -13,8 +15,12 @@ import type { StopReason } from './service-lifetime';
 export interface EngineServiceOptions {
   readonly environment: Environment;
   readonly port: number;
-  /** Where others may reach it; the engine asks for no credentials, so 127.0.0.1 unless in a closed network. */
+  /** Where others may reach it; without `tokenFile` any key passes, so 127.0.0.1 unless in a closed network. */
   readonly host: string;
+  /** Names that clients call it by besides its address. */
+  readonly allowedHosts: readonly string[];
+  /** Holds the key that clients have to show. */
+  readonly tokenFile: string | null;
   readonly threads: number | null;
   /** Behave like the official service, for tests of clients. */
   readonly strict: StrictFlags | null;
@@ -35,7 +41,7 @@ const STOP_LIMIT_MS = 4000;
 /** `everstep engine`: the local training engine in the foreground. Returns the exit code. */
 export async function runEngineService(options: EngineServiceOptions): Promise<number> {
   const { environment } = options;
-  const strict = options.strict && strictMode(options.strict, environment.engineApiKey);
+  const access = accessOf(options);
   const logger = createServiceLogger({ service: 'engine', level: environment.logLevel });
   const runtime = await createModelRuntime({
     ...(options.threads === null ? {} : { threads: options.threads }),
@@ -46,7 +52,8 @@ export async function runEngineService(options: EngineServiceOptions): Promise<n
     port: isLocal ? options.port : 0,
     dataFolder: path.join(environment.dataFolder, 'engine'),
     logger,
-    ...(strict && { strict }),
+    hosts: [options.host, ...options.allowedHosts],
+    ...access,
   });
   const entrance = isLocal ? null : await openEntrance(options, Number(new URL(engine.url).port));
   options.onReady(
@@ -59,6 +66,17 @@ export async function runEngineService(options: EngineServiceOptions): Promise<n
   await engine.close();
   await runtime.close();
   return end.exitCode;
+}
+
+/** Who may ask. Clients of a strict engine show tokens that they exchanged a key for, so that it looks at keys itself. */
+function accessOf({
+  tokenFile,
+  strict,
+  environment,
+}: EngineServiceOptions): Pick<LocalEngineOptions, 'strict' | 'clientKey'> {
+  const clientKey = tokenFile === null ? null : readEngineToken(tokenFile);
+  if (strict) return { strict: strictMode(strict, clientKey ?? environment.engineApiKey) };
+  return clientKey === null ? {} : { clientKey };
 }
 
 function strictMode({ strikes, seeded }: StrictFlags, apiKey: string | null): StrictMode {

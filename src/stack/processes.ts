@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, renameSync, statSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from '../stores/system-errors';
+import { describeLog, fileSize } from './last-lines';
 import { identifyProcess, sendSignal } from './process-identity';
 import type { ProcessIdentity } from './process-identity';
 
@@ -69,6 +70,7 @@ class Supervisor implements SupervisedService {
   private startedAtMs = 0;
   private isStopping = false;
   private isReady = false;
+  private readonly logStart: number;
   private shortLives = 0;
   private timer: NodeJS.Timeout | null = null;
   private readonly ended = new Set<() => void>();
@@ -79,6 +81,7 @@ class Supervisor implements SupervisedService {
 
   constructor(private readonly options: ServiceOptions) {
     this.name = options.name;
+    this.logStart = fileSize(logFile(options));
     this.ready = new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
     });
@@ -184,33 +187,23 @@ class Supervisor implements SupervisedService {
   }
 
   private startFailure(how: string): DomainError {
-    const file = path.join(this.options.logFolder, `${this.name}.log`);
+    const file = logFile(this.options);
     return new DomainError(
       'temporal-unavailable',
-      `The ${this.name} service does not start (${how}). Its log, ${file}, ends with:\n${lastLines(file)}`,
+      `The ${this.name} service does not start (${how}). ${describeLog(file, this.logStart)}`,
     );
   }
 }
 
-/** The end of a log, for a message; call stacks are left to the log. */
-export function lastLines(file: string, count = 5): string {
-  try {
-    const lines = readFileSync(file, 'utf8').split('\n');
-    return lines
-      .filter((line) => line.trim() !== '' && !/^\s+at /.test(line))
-      .slice(-count)
-      .join('\n');
-  } catch {
-    return '(no log)';
-  }
+function logFile({ logFolder, name }: Pick<ServiceOptions, 'logFolder' | 'name'>): string {
+  return path.join(logFolder, `${name}.log`);
 }
 
 /** Opens a log for appending; a long one is set aside first. */
 export function openLog(folder: string, name: string): number {
   mkdirSync(folder, { recursive: true });
   const file = path.join(folder, `${name}.log`);
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT_BYTES)
-    renameSync(file, `${file}.old`);
+  if (fileSize(file) > LOG_LIMIT_BYTES) renameSync(file, `${file}.old`);
   return openSync(file, 'a');
 }
 

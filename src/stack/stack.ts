@@ -1,18 +1,22 @@
 import type { Environment } from '../config/environment';
-import { childVariables } from '../config/environment';
+import { withheldFrom } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import type { WorkerRole } from '../core/task-queues';
 import { findFreePort, keepOrReplacePort } from './free-port';
 import { takePidLock } from './pid-lock';
 import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
+import { inPhase } from './phase';
 import { superviseService } from './processes';
 import type { ServiceStart, SupervisedService } from './processes';
+import type { Progress } from './progress';
 import { RecordKeeper, writeRecordIfRoom } from './record-keeper';
 import { listClients, readStackRecord, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
+import { PREPARING } from './starting-stack';
+import { progressInLock } from './wait-for-lock';
 import { workerProcesses } from './worker-processes';
-import { obtainTemporalBinary } from './temporal-binary';
+import { binaryLookup, obtainTemporalBinary } from './temporal-binary';
 import type { TemporalBinary } from './temporal-binary';
 
 export interface StackOptions {
@@ -23,7 +27,7 @@ export interface StackOptions {
   readonly workerCount: number;
   readonly engineThreads: number | null;
   readonly launcher?: string;
-  readonly onProgress: (line: string) => void;
+  readonly progress: Progress;
 }
 
 export interface Stack {
@@ -46,13 +50,15 @@ const IDLE_CHECKS = 3;
 /** Starts server, engine and workers on a data folder and keeps them running until `stop`. */
 export async function runStack(options: StackOptions): Promise<Stack> {
   const { dataFolder } = options.environment;
-  const attempt = await takePidLock(stackPlaces(dataFolder).lock);
+  const attempt = await takePidLock(stackPlaces(dataFolder).lock, { notes: PREPARING });
   if ('holder' in attempt) throw alreadyRunning(dataFolder, attempt.holder.pid);
   try {
     const previous = readStackRecord(dataFolder);
     await stopLeftovers(previous);
-    const binary = await obtainTemporalBinary(binaryLookup(options.environment, options.onProgress));
-    const services = new StackServices(options, { binary, previous });
+    const preparing = progressInLock(attempt.lock, options.progress, PREPARING);
+    const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing));
+    const progress = progressInLock(attempt.lock, options.progress);
+    const services = new StackServices({ ...options, progress }, { binary, previous });
     const release = (): void => {
       // The addresses stay on record: the next stack here tries the same ports first.
       writeRecordIfRoom(dataFolder, { ...services.record(), ready: false, children: [] });
@@ -69,15 +75,6 @@ export async function runStack(options: StackOptions): Promise<Stack> {
     attempt.lock.release();
     throw error;
   }
-}
-
-export function binaryLookup(environment: Environment, onProgress: (line: string) => void) {
-  return {
-    explicit: environment.temporalCli,
-    cacheFolder: environment.cacheFolder,
-    searchPath: childVariables({})['PATH'] ?? '',
-    onProgress,
-  };
 }
 
 function alreadyRunning(dataFolder: string, pid: number): DomainError {
@@ -176,8 +173,17 @@ class StackServices {
       this.supervise('worker', () => this.prepareWorker(roles), name),
     );
     // Workers load while the server starts, and wait for it.
-    await Promise.all([this.temporal, this.engine, ...this.workers].map((service) => service.ready));
+    await this.untilReady([this.temporal, this.engine, ...this.workers]);
     this.announce(true);
+  }
+
+  private async untilReady(services: readonly SupervisedService[]): Promise<void> {
+    const waiting = new Set(services.map((service) => service.name));
+    const { progress } = this.options;
+    const describe = (): string => `waiting for ${[...waiting].join(', ')}`;
+    await inPhase({ name: 'Starting the services', progress, describe }, () =>
+      Promise.all(services.map((service) => service.ready.then(() => waiting.delete(service.name)))),
+    );
   }
 
   async stop(): Promise<void> {
@@ -227,7 +233,7 @@ class StackServices {
       onChange: () => {
         this.writeRecord();
       },
-      onProgress: this.options.onProgress,
+      onProgress: this.options.progress.note,
       ...(this.options.launcher === undefined ? {} : { launcher: this.options.launcher }),
       stopLimitMs: STOP_LIMITS_MS[kind],
     });
@@ -254,7 +260,7 @@ class StackServices {
     const page = this.ports.ui === null ? ['--headless'] : ['--ui-port', String(this.ports.ui)];
     return {
       args: ['temporal', '--port', String(this.ports.temporal), ...page, '--data-dir', this.dataFolder],
-      variables: { EVERSTEP_TEMPORAL_CLI: this.known.binary.path },
+      variables: { ...withheldFrom('temporal'), EVERSTEP_TEMPORAL_CLI: this.known.binary.path },
     };
   }
 
@@ -266,6 +272,7 @@ class StackServices {
     const threads = engineThreads === null ? [] : ['--threads', String(engineThreads)];
     return {
       args: ['engine', '--port', String(this.ports.engine), ...threads, '--data-dir', this.dataFolder],
+      variables: withheldFrom('engine'),
     };
   }
 
@@ -277,11 +284,12 @@ class StackServices {
         ...['--store', this.options.environment.store],
         ...['--temporal-address', temporalAddress, '--local-engine', engineUrl],
       ],
+      variables: withheldFrom('worker', { sendsWebhooks: roles.includes('sampling') }),
     };
   }
 
   private addressChanged(what: string, port: number): void {
-    this.options.onProgress(`The ${what}'s port was taken; it is ${port} now.`);
+    this.options.progress.note(`The ${what}'s port was taken; it is ${port} now.`);
     for (const worker of this.workers) worker.restart();
   }
 }

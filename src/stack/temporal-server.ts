@@ -1,16 +1,17 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { childVariables } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
-import { findOnPath } from './temporal-binary-check';
 import { takePidLock } from './pid-lock';
 import type { LockHolder, PidLock } from './pid-lock';
 import { isPortFree } from './free-port';
 import { identifyProcess, isRunning, sendSignal, waitForExit } from './process-identity';
 import { waitUntilServing } from './temporal-probe';
+import { tiedToUs } from './tied-process';
 
 /** The search attributes of every run; the server has them before the first workflow starts. */
 export const SEARCH_ATTRIBUTES = {
@@ -134,16 +135,11 @@ async function launch(options: TemporalServerOptions, lock: PidLock | null): Pro
   return { address, uiUrl, pid: child.pid ?? -1, ended, stop };
 }
 
-/**
- * Where util-linux is there, the kernel ends the server when this process dies, however it dies.
- * Elsewhere the next start on the same database stops it.
- */
+/** The next start on the same database stops a server that outlives us all the same. */
 function spawnTiedToUs(binary: string, args: readonly string[]): ChildProcess {
   const variables = childVariables({});
-  const setpriv = process.platform === 'linux' ? findOnPath('setpriv', variables['PATH'] ?? '') : null;
-  const [program, ...rest] =
-    setpriv === null ? [binary, ...args] : [setpriv, '--pdeathsig', 'TERM', '--', binary, ...args];
-  return spawn(program, rest, { stdio: ['ignore', 'ignore', 'pipe'], env: variables });
+  const tied = tiedToUs(binary, args, { signal: 'TERM', searchPath: variables['PATH'] ?? '' });
+  return spawn(tied.program, tied.args, { stdio: ['ignore', 'ignore', 'pipe'], env: variables });
 }
 
 function whenEnded(child: ChildProcess): Promise<string> {
@@ -168,6 +164,9 @@ function whenEnded(child: ChildProcess): Promise<string> {
  * The poll rates matter: with the server's defaults (20 polls a second and shard, one shard) a serial activity
  * waits up to 100 ms in hand-overs; with these it takes about 10. A workflow whose task is under way keeps one question unless
  * told otherwise; a second one that is asked then is refused, and asked again after more than a second.
+ *
+ * The server has an HTTP interface on a port of its own, which cannot be switched off and takes requests of any web page in the
+ * person's browser: it could start workflows. It answers hosts of one name alone, which nobody knows and no resolver finds.
  */
 function serverArguments(options: TemporalServerOptions): string[] {
   const { port, uiPort, databaseFile, durability = 'normal' } = options;
@@ -177,6 +176,7 @@ function serverArguments(options: TemporalServerOptions): string[] {
     'history.transferProcessorMaxPollHostRPS': 4000,
     'history.timerProcessorMaxPollHostRPS': 4000,
     'history.MaxBufferedQueryCount': 1000,
+    'frontend.httpAllowedHosts': [`${randomBytes(16).toString('hex')}.invalid`],
   };
   return [
     ...['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port), '--log-level', 'error'],
@@ -193,6 +193,9 @@ function serverArguments(options: TemporalServerOptions): string[] {
           `synchronous=${durability}`,
         ]),
     ...Object.entries(SEARCH_ATTRIBUTES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
-    ...Object.entries(settings).flatMap(([name, value]) => ['--dynamic-config-value', `${name}=${value}`]),
+    ...Object.entries(settings).flatMap(([name, value]) => [
+      '--dynamic-config-value',
+      `${name}=${JSON.stringify(value)}`,
+    ]),
   ];
 }

@@ -3,11 +3,11 @@ import type { Environment } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import { createServiceLogger } from '../workers/service-log';
+import { spacedProgress } from './progress';
 import { exitWithin } from './service-lifetime';
 import type { StopReason } from './service-lifetime';
-import { binaryLookup } from './stack';
 import { stackPlaces } from './stack-record';
-import { obtainTemporalBinary } from './temporal-binary';
+import { binaryLookup, obtainTemporalBinary } from './temporal-binary';
 import { startTemporalServer } from './temporal-server';
 
 export interface TemporalServiceOptions {
@@ -25,11 +25,11 @@ const STOP_LIMIT_MS = 15_000;
 export async function runTemporalService(options: TemporalServiceOptions): Promise<number> {
   const { environment } = options;
   const logger = createServiceLogger({ service: 'temporal', level: environment.logLevel });
-  const onProgress = (line: string): void => {
+  const progress = spacedProgress((line) => {
     logger.info(line);
-  };
+  });
   const binary = await Promise.race([
-    obtainTemporalBinary(binaryLookup(environment, onProgress)),
+    obtainTemporalBinary(binaryLookup(environment, progress)),
     options.stop,
   ]);
   if ('exitCode' in binary) return binary.exitCode;

@@ -5,18 +5,29 @@ import path from 'node:path';
 import type { Environment } from '../config/environment';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
-import { LAUNCHER, lastLines, openLog } from './processes';
-import { binaryLookup } from './stack';
-import { addClient, findStack, stackPlaces } from './stack-record';
+import { describeLog, fileSize } from './last-lines';
+import { findLockHolder } from './pid-lock';
+import { LAUNCHER, openLog } from './processes';
+import { SILENT_PROGRESS } from './progress';
+import type { Progress } from './progress';
+import { addClient, findStack, listClients, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
-import { hasSupervisor, waitForStartingStack } from './starting-stack';
-import { obtainTemporalBinary } from './temporal-binary';
+import { hasSupervisor, waitForSupervisor, waitWhileStarting } from './starting-stack';
+import type { StartingOptions } from './starting-stack';
+import { binaryLookup, obtainTemporalBinary } from './temporal-binary';
+import type { BinarySource } from './temporal-binary-sources';
+import { shownByHolder } from './wait-for-lock';
 
 export interface UseStackOptions {
   readonly environment: Environment;
   /** What needs the stack, for people who look, e.g. `train my-run`. */
   readonly purpose: string;
-  readonly onProgress: (line: string) => void;
+  readonly progress: Progress;
+  /** Ends the wait: what is being fetched is given up, and a stack that was begun ends. */
+  readonly signal?: AbortSignal | undefined;
+  readonly startLimitMs?: number;
+  readonly launcher?: string;
+  readonly binarySources?: readonly BinarySource[];
 }
 
 export interface StackUse {
@@ -25,8 +36,6 @@ export interface StackUse {
   release(): Promise<void>;
 }
 
-const START_LIMIT_MS = 120_000;
-const POLL_MS = 100;
 const WATCH_MS = 1000;
 const STACK_LOG = 'dev';
 
@@ -63,43 +72,85 @@ export async function useStack(options: UseStackOptions): Promise<StackUse> {
 
 async function findOrStart(options: UseStackOptions): Promise<StackRecord> {
   const { dataFolder } = options.environment;
-  await waitForStartingStack(dataFolder, options.onProgress, 0);
-  const deadline = performance.now() + START_LIMIT_MS;
-  let started: ChildProcess | null = null;
-  while (performance.now() < deadline) {
+  for (;;) {
+    options.signal?.throwIfAborted();
     const stack = findStack(dataFolder);
     if (stack !== null) return stack;
-    if (started !== null && hasEnded(started) && started.exitCode !== 0 && !hasSupervisor(dataFolder)) {
-      throw startFailure(dataFolder);
-    }
-    if (!hasSupervisor(dataFolder) && (started === null || hasEnded(started)))
-      started = await startStack(options);
-    await delay(POLL_MS);
+    if (hasSupervisor(dataFolder)) await waitForOthers(options);
+    else await startOwn(options);
   }
-  throw startFailure(dataFolder);
 }
 
-function delay(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+async function waitForOthers(options: UseStackOptions): Promise<void> {
+  const { dataFolder } = options.environment;
+  const isInTime = await waitForSupervisor(dataFolder, startingOptions(options));
+  if (!isInTime) throw notReady(dataFolder);
 }
 
-async function startStack({ environment, onProgress }: UseStackOptions): Promise<ChildProcess> {
-  // Obtained here, where a person sees how and how long; the supervisor has only a log.
-  const binary = await obtainTemporalBinary(binaryLookup(environment, onProgress));
-  onProgress(`Starting an embedded stack in ${environment.dataFolder} (Temporal CLI: ${binary.source}).`);
-  const log = openLog(stackPlaces(environment.dataFolder).logs, STACK_LOG);
+async function startOwn(options: UseStackOptions): Promise<void> {
+  const started = await startStack(options);
   try {
-    const places = ['--data-dir', environment.dataFolder, '--store', environment.store];
-    const child = spawn(process.execPath, [LAUNCHER, 'dev', '--until-idle', ...places], {
+    await untilDecided(started, options);
+  } catch (error) {
+    endUnused(started);
+    throw error;
+  }
+}
+
+function startingOptions({ progress, signal, startLimitMs }: UseStackOptions): StartingOptions {
+  return { progress, signal, ...(startLimitMs !== undefined && { limitMs: startLimitMs }) };
+}
+
+/** Waits until there is a stack, ours or that of another command that was faster, for whose sake ours has ended. */
+async function untilDecided(started: StartedStack, options: UseStackOptions): Promise<void> {
+  const { child, dataFolder } = started;
+  const isInTime = await waitWhileStarting(dataFolder, {
+    ...startingOptions(options),
+    name: 'Starting the embedded stack',
+    isOver: () => hasEnded(child),
+  });
+  if (!isInTime) throw failure(started, `is not ready${unreadyParts(dataFolder)}`);
+  if (hasEnded(child) && child.exitCode !== 0 && !hasSupervisor(dataFolder)) throw ended(started);
+}
+
+interface StartedStack {
+  readonly child: ChildProcess;
+  readonly dataFolder: string;
+  readonly log: string;
+  /** Where in the log what this one writes begins. */
+  readonly logStart: number;
+}
+
+async function startStack(options: UseStackOptions): Promise<StartedStack> {
+  const { environment, progress, signal, launcher = LAUNCHER } = options;
+  const { dataFolder, store } = environment;
+  // Obtained here, where a person sees how and how long; the supervisor has only a log.
+  const sources = options.binarySources;
+  const lookup = { ...binaryLookup(environment, progress), ...(sources !== undefined && { sources }) };
+  const binary = await obtainTemporalBinary(lookup, signal);
+  progress.note(`Starting an embedded stack in ${dataFolder} (Temporal CLI: ${binary.source}).`);
+  const { logs } = stackPlaces(dataFolder);
+  const output = openLog(logs, STACK_LOG);
+  try {
+    const log = path.join(logs, `${STACK_LOG}.log`);
+    const logStart = fileSize(log);
+    const places = ['--data-dir', dataFolder, '--store', store];
+    const child = spawn(process.execPath, [launcher, 'dev', '--until-idle', ...places], {
       detached: true,
-      stdio: ['ignore', log, log],
+      stdio: ['ignore', output, output],
       env: childVariables({ EVERSTEP_TEMPORAL_CLI: binary.path, EVERSTEP_NO_BUILD: '1' }),
     });
     child.unref();
-    return child;
+    return { child, dataFolder, log, logStart };
   } finally {
-    closeSync(log);
+    closeSync(output);
   }
+}
+
+/** A stack that nobody else waits for ends now, and not when it would find out by itself. */
+function endUnused({ child, dataFolder }: StartedStack): void {
+  const others = listClients(dataFolder).filter((client) => client.pid !== process.pid);
+  if (others.length === 0 && !hasEnded(child)) child.kill('SIGTERM');
 }
 
 interface Watch {
@@ -111,10 +162,13 @@ function watchStack(options: UseStackOptions): Watch {
   let repair: Promise<unknown> | null = null;
   const timer = setInterval(() => {
     if (repair !== null || findStack(dataFolder) !== null) return;
-    options.onProgress('The stack has gone; starting it again.');
-    repair = findOrStart(options)
+    // What the command shows at this moment stays in its place.
+    const progress = { ...SILENT_PROGRESS, note: options.progress.note };
+    progress.note('The stack has gone; starting it again.');
+    repair = findOrStart({ ...options, progress })
       .catch((error: unknown) => {
-        options.onProgress(error instanceof Error ? error.message : String(error));
+        if (options.signal?.aborted !== true)
+          progress.note(error instanceof Error ? error.message : String(error));
       })
       .finally(() => {
         repair = null;
@@ -133,10 +187,31 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-function startFailure(dataFolder: string): DomainError {
-  const log = path.join(stackPlaces(dataFolder).logs, `${STACK_LOG}.log`);
+function ended(started: StartedStack): DomainError {
+  const { exitCode, signalCode } = started.child;
+  return failure(
+    started,
+    `did not start: its process ended (${signalCode ?? `exit code ${exitCode ?? 'unknown'}`})`,
+  );
+}
+
+function failure({ dataFolder, log, logStart }: StartedStack, what: string): DomainError {
   return new DomainError(
     'temporal-unavailable',
-    `The embedded stack in ${dataFolder} did not start. Its log, ${log}, ends with:\n${lastLines(log)}`,
+    `The embedded stack in ${dataFolder} ${what}. ${describeLog(log, logStart)}`,
   );
+}
+
+function notReady(dataFolder: string): DomainError {
+  const holder = findLockHolder(stackPlaces(dataFolder).lock);
+  return new DomainError(
+    'temporal-unavailable',
+    `The stack in ${dataFolder} that process ${holder?.pid ?? 'unknown'} starts is not ready${unreadyParts(dataFolder)}. ` +
+      `Its logs are in ${stackPlaces(dataFolder).logs}.`,
+  );
+}
+
+function unreadyParts(dataFolder: string): string {
+  const shown = shownByHolder(stackPlaces(dataFolder).lock);
+  return shown === '' ? '' : ` (${shown})`;
 }

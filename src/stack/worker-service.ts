@@ -47,6 +47,8 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
     toolFolder: environment.cacheFolder,
     store: environment.store,
     sandbox: environment.sandbox,
+    pluginFolders: environment.pluginFolders,
+    keyAddresses: environment.keyAddresses,
     engine: options.engine,
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
     ...(options.version === undefined ? {} : { version: options.version }),

@@ -1,10 +1,12 @@
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { validateName } from '../core/names';
+import type { Regrading, TakenAnswers } from '../core/result-origin';
 import { parseJsonObject } from './json-lines';
 import { readLineGroups } from './line-groups';
 import { hasErrorCode } from './system-errors';
 import { readJson, writeJson, writeWholeFile } from './whole-file';
+import { READING } from './reading';
 
 /*
  * Files of benchmark results, as tinker-cookbook's loaders read them:
@@ -13,6 +15,7 @@ import { readJson, writeJson, writeWholeFile } from './whole-file';
  * <folder>/summary.json
  * <folder>/<benchmark>/result.json
  * <folder>/<benchmark>/trajectories.jsonl
+ * <folder>/<benchmark>/gradings/<n>/           result and trajectories before the n-th time they were graded again
  * <folder>/<benchmark>/journal/                what makes resuming exact; no loader reads it
  * ```
  */
@@ -76,6 +79,10 @@ export interface StoredResult {
   readonly time_seconds: number;
   readonly pass_at_k: Readonly<Record<string, number>>;
   readonly identity: ResultIdentity;
+  /** How often its answers were graded again, the oldest first; absent where never. */
+  readonly regraded?: readonly Regrading[];
+  /** Where some answers were taken from another eval run. */
+  readonly answers?: TakenAnswers;
   /** false for measures that fall as a model gets better, such as perplexity; absent for all others. */
   readonly higher_is_better?: boolean;
 }
@@ -214,7 +221,7 @@ function* readLines(path: string): Generator<string> {
 
 function openExisting(path: string): number | null {
   try {
-    return openSync(path, 'r');
+    return openSync(path, READING);
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
     throw error;

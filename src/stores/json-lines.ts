@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises';
+import { READING } from './reading';
 import { hasErrorCode, withPath } from './system-errors';
 
 /** Rows of a JSONL file; none when it does not exist. A torn last line, or any line that is not an object, is passed over. */
 export async function readJsonLines<Row extends object>(path: string): Promise<Row[]> {
   try {
-    return parseJsonLines<Row>(await readFile(path, 'utf8'));
+    return parseJsonLines<Row>(await readFile(path, { encoding: 'utf8', flag: READING }));
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
     throw withPath(error, path);

@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises';
 import { parseJsonObject } from './json-lines';
+import { READING } from './reading';
 
 const TAIL_BYTES = 64 * 1024;
 
@@ -21,7 +22,7 @@ export async function readNewestRows<Row extends object>(file: string): Promise<
 }
 
 async function readTail(path: string): Promise<string> {
-  const file = await open(path, 'r').catch(() => null);
+  const file = await open(path, READING).catch(() => null);
   if (!file) return '';
   try {
     const { size } = await file.stat();

@@ -12,6 +12,7 @@ import { readJsonLines } from './json-lines';
 import { readLastRow } from './last-row';
 import { keepRunFolders } from './make-folder';
 import type { RowKey } from './row-memory';
+import { isRunState } from './run-state';
 import type { StepSelection } from './step-rows';
 import { readStepRows } from './step-rows';
 import { hasErrorCode } from './system-errors';
@@ -187,7 +188,7 @@ class FolderRunStore implements RunStore {
 
   async readState(run: string): Promise<RunState | null> {
     const state = await readJson<RunState>(this.file(run, 'state.json'));
-    return state?.run === run ? state : null;
+    return state?.run === run && isRunState(state) ? state : null;
   }
 
   openJournal<Name extends keyof RunJournals>(

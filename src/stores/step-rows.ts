@@ -3,6 +3,7 @@ import { open } from 'node:fs/promises';
 import { parseJsonObject } from './json-lines';
 import { readLastRow } from './last-row';
 import { hasErrorCode } from './system-errors';
+import { READING } from './reading';
 
 interface StepRange {
   readonly from?: number;
@@ -237,7 +238,10 @@ function stepOf(line: string): number | null {
 
 async function openIfThere(path: string): Promise<FileHandle | null> {
   try {
-    return await open(path, 'r');
+    const file = await open(path, READING);
+    if ((await file.stat()).isFile()) return file;
+    await file.close();
+    return null;
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
     throw error;

@@ -4,6 +4,7 @@ import { copyFile, link, open, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { parseJsonObject } from './json-lines';
 import { makeFolderOf } from './make-folder';
+import { READING } from './reading';
 import { asStoreError, hasErrorCode, withPath } from './system-errors';
 
 /** Writes under a temporary name and renames, so that a reader sees the old file or the new one, never half of one. */
@@ -31,10 +32,23 @@ export async function createWholeFile(path: string, content: string): Promise<bo
   }
 }
 
+/** Copies a file whole at once over whatever is there; nothing where there is none to copy. */
+export async function copyWholeFile(from: string, to: string): Promise<void> {
+  const temporary = temporaryName(to);
+  await makeFolderOf(to);
+  try {
+    await copyFile(from, temporary);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  await rename(temporary, to);
+}
+
 /** null when there is no such file. Errors name the path. */
 export async function readWholeFile(path: string): Promise<string | null> {
   try {
-    return await readFile(path, 'utf8');
+    return await readFile(path, { encoding: 'utf8', flag: READING });
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
     throw withPath(error, path);

@@ -2,9 +2,9 @@ import type { OptimizationPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { Patience } from './patience';
+import type { LoadPlugins } from './plugin-file';
 import { PreparedData } from './prepared-data';
 import { pluginLossOf } from './reinforcement/derived-loss';
-import type { EnvironmentAccess } from './reinforcement/open-environments';
 import { createReinforcementBatches } from './reinforcement/reinforcement-batches';
 import { RolloutJournal } from './reinforcement/rollout-journal';
 import type { RunRecord } from './run-folder';
@@ -29,8 +29,6 @@ export interface ActiveRuns {
   /** Lets go of a run that ended or whose service is gone. Whoever works with it meets a closed connection. */
   forget(run: string): Promise<void>;
 }
-
-type LoadPlugins = EnvironmentAccess['loadPlugins'];
 
 interface Entry {
   readonly loading: Promise<ActiveRun>;

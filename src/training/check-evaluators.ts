@@ -9,7 +9,7 @@ import type { NeededPythonName } from '../evaluation/python/check-names';
 import { checkPythonNames } from '../evaluation/python/check-names';
 import type { PythonLink } from '../evaluation/python/python-link';
 import { validateEvaluators } from '../evaluation/validate-evaluators';
-import { pluginsOf } from './plugin-file';
+import type { LoadPlugins } from './plugin-file';
 
 interface AskedBeforehand {
   /** What Python workers have. */
@@ -20,11 +20,11 @@ interface AskedBeforehand {
 
 /**
  * Refuses evaluators that this worker cannot build, before the first step, those in Python that no Python worker has, and tasks of
- * Inspect AI that are not there or do not take their arguments. `fallback` is the worker's own plug-in file.
+ * Inspect AI that are not there or do not take their arguments.
  */
-export function checkEvaluators(fallback: string | undefined, { python, inspect }: AskedBeforehand = {}) {
+export function checkEvaluators(loadPlugins: LoadPlugins, { python, inspect }: AskedBeforehand = {}) {
   return async (evaluators: readonly EvaluatorConfig[], plugins: string | undefined): Promise<void> => {
-    const registry = await pluginsOf(plugins ?? fallback);
+    const registry = await loadPlugins(plugins);
     validateEvaluators(evaluators, registry);
     const needed = evaluators.flatMap((evaluator) => pythonNamesOf(evaluator, registry));
     if (python) await checkPythonNames(python, needed);

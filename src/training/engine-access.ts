@@ -9,7 +9,8 @@ import { KNOWN_PROFILES } from '../engines/tinker/profile';
 /** How a worker reaches training services: its stack's own, or the one a config names. */
 export interface EngineAccessOptions {
   readonly url?: string;
-  readonly apiKey?: string;
+  /** The key that the service at an address gets; default none. */
+  readonly keyFor?: (url: string) => string | undefined;
   /** After this long without a connection a call gives up; the run then waits and shows it. */
   readonly unreachableAfterMs: number;
 }
@@ -50,17 +51,18 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
     urlOf,
     async connect(engine, { baseModel, onWait, onProbeWait, signal }) {
       const url = urlOf(engine);
+      const apiKey = options.keyFor?.(url);
       const open = (more: Pick<TinkerClientOptions, 'profile' | 'onWait'>) =>
         createTinkerClient({
           baseUrl: url,
           unreachableAfterMs: options.unreachableAfterMs,
-          ...(options.apiKey !== undefined && { apiKey: options.apiKey }),
+          ...(apiKey !== undefined && { apiKey }),
           ...more,
         });
       const unpaid = new AbortController();
       const probe = open({
-        onWait: (waiting) => {
-          onProbeWait?.(waiting);
+        onWait: (waiting, longest) => {
+          onProbeWait?.(waiting, longest);
           if (waiting?.what === 'billing') unpaid.abort(paymentRequired(url, onWait !== undefined));
         },
       });
@@ -69,11 +71,24 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
         const probed = await probe.probeProfile({ baseModel, signal: signals });
         const profile = withConfigured(probed, engine.profile);
         return { url, profile, client: open({ profile, ...(onWait && { onWait }) }) };
+      } catch (error) {
+        throw apiKey === undefined ? withoutKey(error, url) : error;
       } finally {
         await probe.close();
       }
     },
   };
+}
+
+/** There was no key to be wrong. */
+function withoutKey(error: unknown, url: string): unknown {
+  if (!(error instanceof DomainError && error.code === 'unauthorized')) return error;
+  return new DomainError(
+    'unauthorized',
+    `The training service ${url} needs a key, and this worker sent none: TINKER_API_KEY is not set where it runs, or nobody told it ` +
+      "that this service may have it. Set it there; give the command with the worker's --data-dir, or start the worker with the address in EVERSTEP_KEY_ADDRESSES.",
+    { cause: error },
+  );
 }
 
 /** Before anything was begun a person is asked to act; a run under way waits until they have. */

@@ -20,7 +20,7 @@ import type { RunStore } from '../stores/run-store';
 import { asStoreErrorWithin } from '../stores/system-errors';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
-import { pluginsOf } from './plugin-file';
+import type { LoadPlugins } from './plugin-file';
 import { EvaluationAllowance } from './evaluation-budget';
 import type { SamplingPrices } from './evaluation-budget';
 import type { FinishedCell } from './record-scores';
@@ -45,8 +45,7 @@ export interface EvaluateSnapshotDependencies {
   readonly judges?: JudgeAccess;
   /** The way to run tasks of Inspect AI. */
   readonly inspect?: InspectAccess;
-  /** Plug-in file of this worker, for runs whose config names none. */
-  readonly plugins?: string;
+  readonly loadPlugins: LoadPlugins;
 }
 
 export interface EvaluateSnapshotInput {
@@ -149,11 +148,12 @@ async function scoreCell(
         python: dependencies.python,
         judges: dependencies.judges,
         inspect: dependencies.inspect,
-        plugins: await pluginsOf(config.plugins ?? dependencies.plugins),
+        plugins: await dependencies.loadPlugins(config.plugins),
         supervision: supervisionOf(config),
       },
       {
         evaluator,
+        isAskedByName: input.folder !== undefined,
         name: input.evaluator,
         folder,
         epoch: options.epoch,
@@ -212,13 +212,13 @@ function samplingPrices({ engine, model }: RunRecord['config']): SamplingPrices 
 }
 
 async function needsSandbox(
-  { store, plugins }: EvaluateSnapshotDependencies,
+  { store, loadPlugins }: EvaluateSnapshotDependencies,
   input: EvaluateSnapshotInput,
 ): Promise<boolean> {
   const record = await readRunRecord(store, input.run);
   const evaluator = evaluatorOf(record, input.evaluator);
   if (evaluator.type !== 'benchmark') return false;
-  const registry = await pluginsOf(record.config.plugins ?? plugins);
+  const registry = await loadPlugins(record.config.plugins);
   return findBenchmark(evaluator.benchmark, registry).needsSandbox === true;
 }
 

@@ -16,8 +16,8 @@ import { rendererFor } from './model-checks';
 export interface ModelAccessDependencies {
   readonly engines: EngineAccess;
   readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
-  /** For endpoints; the key of the process that asks them. */
-  readonly openaiApiKey?: string;
+  /** The key that an endpoint gets; default none. */
+  readonly keyFor?: (url: string) => string | undefined;
   /** Where processes that ask the same endpoint see each other. */
   readonly sharedFolder?: string;
 }
@@ -48,6 +48,12 @@ export function createModelAccess(dependencies: ModelAccessDependencies): ModelA
   }
 
   return {
+    async promptTextOf(source) {
+      if (source.type === 'endpoint') return null;
+      const tokenizer = await dependencies.tokenizerOf(source.model);
+      const renderer = findRenderer(rendererNameOf(source), tokenizer);
+      return (messages) => tokenizer.decode(renderer.buildGenerationPrompt(messages));
+    },
     promptFormat: (source) => (source.type === 'endpoint' ? source.api : rendererNameOf(source)),
     async open(source, options) {
       const key = JSON.stringify([source, options.concurrency, options.contextWindow, options.timeoutMs]);
@@ -103,13 +109,13 @@ function openAnew(
 }
 
 function openEndpointModel(
-  { openaiApiKey, sharedFolder }: ModelAccessDependencies,
+  { keyFor, sharedFolder }: ModelAccessDependencies,
   { url, model, api }: Extract<ModelSource, { type: 'endpoint' }>,
   { concurrency, contextWindow, timeoutMs }: OpenModelOptions,
 ): OpenedModel {
   const completer = openEndpoint({
     url,
-    apiKey: openaiApiKey,
+    apiKey: keyFor?.(url),
     model,
     api,
     concurrency,
@@ -146,7 +152,7 @@ async function openEngineModel(
       await engine.client.close();
     },
   });
-  return { completer, site, promptText: (messages) => completer.promptText(messages) };
+  return { completer, site };
 }
 
 /** Since when counts from the first of several waits that follow each other. */

@@ -3,6 +3,7 @@ import type { RenderedExample } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { countText } from '../core/metrics/counted-text';
 import type { Tokenizer } from '../core/tokenizer';
+import { inTurns, TooManyTokens } from '../core/tokenizer';
 import type { ConversationRow } from '../datasets/dataset';
 import { toDatum } from '../datasets/to-datum';
 import { conversationWithTools } from '../renderers/conversation-with-tools';
@@ -17,6 +18,7 @@ export interface ExampleContext {
   readonly contextLength: number | null;
   /** Called now and then, so that long preparations stay alive and can be stopped. */
   readonly onProgress: (done: number) => void;
+  readonly signal?: AbortSignal;
 }
 
 export interface PreparedExamples {
@@ -40,13 +42,9 @@ export async function prepareExamples(
   const examples: PreparedExample[] = [];
   let truncatedCount = 0;
   for (const [index, row] of rows.entries()) {
-    const conversation = conversationWithTools(context.renderer, row.messages, row.tools);
-    const rendered = context.renderer.buildSupervisedExample(conversation, context.config.trainOnWhat);
-    truncatedCount += checkLength(rendered, {
-      index,
-      limit,
-      isCutAllowed: context.config.maxLength !== undefined,
-    });
+    const rule = { place: placeOf(row, index), limit, isCutAllowed: context.config.maxLength !== undefined };
+    const rendered = await render(row, rule, context);
+    truncatedCount += checkLength(rendered, rule);
     examples.push(prepareExample(rendered, limit, context));
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(index + 1);
@@ -74,18 +72,40 @@ function lengthLimit({ config, contextLength }: ExampleContext): number {
 }
 
 interface LengthRule {
-  readonly index: number;
+  readonly place: string;
   readonly limit: number;
   readonly isCutAllowed: boolean;
 }
 
+function placeOf(row: ConversationRow, index: number): string {
+  return `example ${index + 1}${row.place === undefined ? '' : ` (${row.place})`}`;
+}
+
+/** One that is too long for certain is refused before it is turned into tokens. */
+async function render(
+  row: ConversationRow,
+  rule: LengthRule,
+  { renderer, tokenizer, config, signal }: ExampleContext,
+): Promise<RenderedExample> {
+  const conversation = conversationWithTools(renderer, row.messages, row.tools);
+  const work = () => renderer.buildSupervisedExample(conversation, config.trainOnWhat);
+  const limits = { mostTokens: rule.limit, isCutAllowed: rule.isCutAllowed, ...(signal && { signal }) };
+  return inTurns(tokenizer, work, limits).catch((error: unknown) => {
+    throw error instanceof TooManyTokens ? tooLong(`at least ${error.leastTokens}`, rule) : error;
+  });
+}
+
 /** 1 when the example has to be cut. */
-function checkLength({ tokens }: RenderedExample, { index, limit, isCutAllowed }: LengthRule): 0 | 1 {
-  if (tokens.length <= limit) return 0;
-  if (isCutAllowed) return 1;
-  throw new DomainError(
+function checkLength({ tokens }: RenderedExample, rule: LengthRule): 0 | 1 {
+  if (tokens.length <= rule.limit) return 0;
+  if (rule.isCutAllowed) return 1;
+  throw tooLong(String(tokens.length), rule);
+}
+
+function tooLong(tokens: string, { place, limit }: LengthRule): DomainError {
+  return new DomainError(
     'bad-dataset',
-    `dataset: example ${index + 1} has ${tokens.length} tokens and the model reads ${limit}. Set maxLength: ${limit} to cut such examples, or shorten them.`,
+    `dataset: ${place} has ${tokens} tokens and the model reads ${limit}. Set maxLength: ${limit} to cut such examples, or shorten them.`,
   );
 }
 

@@ -12,6 +12,7 @@ import { resolveInitialCheckpoint } from './initial-checkpoint';
 import { budgetOf, refuseUnpriced } from './run-budget';
 import { rendererFor, requireOffered } from './model-checks';
 import type { DataPlace, PreparedSource } from './prepare-supervised-data';
+import { guardPreparation } from './preparation-guard';
 import { prepareSupervisedData } from './prepare-supervised-data';
 import { prepareEnvironments } from './reinforcement/prepare-environments';
 import { prepareKlReference } from './reinforcement/kl-reference';
@@ -61,11 +62,22 @@ export async function prepareRun(
   { onProgress, signal }: PrepareOptions,
 ): Promise<TrainingPlan> {
   const { store } = dependencies;
-  const { run, config } = input;
-  const waitFor = <Value>(work: Promise<Value>) => untilAborted(work, signal);
+  const { run } = input;
   signal.throwIfAborted();
   await store.claim(run, { workflowId: input.workflowId, firstRunId: input.firstRunId });
+  return guardPreparation({ folder: store.runFolder(run), onProgress }, (noted) =>
+    prepareClaimed(dependencies, input, { onProgress: noted, signal }),
+  );
+}
 
+async function prepareClaimed(
+  dependencies: PrepareDependencies,
+  input: PrepareInput,
+  { onProgress, signal }: PrepareOptions,
+): Promise<TrainingPlan> {
+  const { store } = dependencies;
+  const { run, config } = input;
+  const waitFor = <Value>(work: Promise<Value>) => untilAborted(work, signal);
   const rendererName = rendererFor(config);
   const initialPath = await resolveInitialCheckpoint(store, config);
   const engine = await waitFor(lookUpEngine(dependencies.engines, config));

@@ -49,6 +49,7 @@ export async function prepareSupervisedData(
     renderer: findRenderer(place.renderer, tokenizer),
     tokenizer,
     contextLength: place.contextLength,
+    signal,
     onProgress: (done) => {
       onProgress(`${done} of ${train.length} examples rendered`);
       signal.throwIfAborted();

@@ -19,7 +19,8 @@ import { createDatasetReader } from '../training/dataset-source';
 import type { EngineAccess } from '../training/engine-access';
 import { createEngineAccess } from '../training/engine-access';
 import { createModelAccess } from '../training/model-access';
-import { pluginsOf } from '../training/plugin-file';
+import type { LoadPlugins } from '../training/plugin-file';
+import { createPluginLoader } from '../training/plugin-file';
 import type { EvaluateSnapshotDependencies } from '../training/evaluate-snapshot';
 import type { SampleRolloutsDependencies } from '../training/reinforcement/sample-rollouts';
 import { createSamplingRuns } from '../training/reinforcement/sampling-runs';
@@ -27,6 +28,8 @@ import { StoreNews } from '../training/store-news';
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { createInspectAccess } from './inspect-access';
 import { createJudgeAccess } from './judge-access';
+import { createPermissions } from '../config/permissions';
+import type { Permissions } from '../config/permissions';
 import type { RunWorkersOptions } from './worker-options';
 
 export interface WorkerDependencies {
@@ -52,11 +55,7 @@ export function createDependencies(
   mkdirSync(options.store, { recursive: true });
   const hub = hubOf(options);
   const store = createRunStore(options.store);
-  const engines = createEngineAccess({ ...options.engine, unreachableAfterMs: TRAINING_PATIENCE_MS });
-  const patientEngines = createEngineAccess({
-    ...options.engine,
-    unreachableAfterMs: EVALUATION_PATIENCE_MS,
-  });
+  const { permissions, engines, patientEngines } = openServices(options);
   const python = createPythonLink();
   const readDataset = createDatasetReader({
     ...hub,
@@ -66,10 +65,11 @@ export function createDependencies(
   const now = () => new Date();
   const readBenchmarkRows = (folder: string | undefined = options.benchmarkDataFolder) =>
     createBenchmarkRowReader({ hub, ...(folder !== undefined && { dataFolder: folder }) });
-  const loadPlugins = (file: string | undefined) => pluginsOf(file ?? options.plugins);
+  const { requireCode } = permissions;
+  const loadPlugins = createPluginLoader({ fallback: options.plugins, requireCode });
   const runs = createActiveRuns(store, engines, loadPlugins);
   const permitsOf = createPermitPool();
-  const asking = { engines: patientEngines, tokenizer, python, permitsOf, now };
+  const asking = { engines: patientEngines, tokenizer, python, permitsOf, permissions, now };
   const judges = createJudgeAccess(options, { ...asking, runs: store });
   const environments = {
     ...{ readBenchmarkRows, readDataset, loadPlugins, judges },
@@ -77,12 +77,12 @@ export function createDependencies(
   };
   const sampling = createSamplingRuns(store, environments);
   const news = new StoreNews();
-  const inspect = createInspectAccess(options);
+  const inspect = createInspectAccess({ ...options, permissions });
   return {
     description: { everstepVersion: EVERSTEP_VERSION, node: process.version },
     runs: {
       ...{ store, engines, runs, readDataset, tokenizerOf: tokenizer },
-      checkEvaluators: checkEvaluators(options.plugins, { python, inspect }),
+      checkEvaluators: checkEvaluators(loadPlugins, { python, inspect }),
       ...environments,
       now,
     },
@@ -90,10 +90,15 @@ export function createDependencies(
     evaluation: {
       ...{ store, engines: patientEngines, readDataset, tokenizerOf: tokenizer, sampling },
       ...{ python, judges, inspect, now },
-      readBenchmarkRows,
-      ...(options.plugins !== undefined && { plugins: options.plugins }),
+      ...{ readBenchmarkRows, loadPlugins },
     },
-    benchmarks: benchmarkDependencies(options, { ...asking, readBenchmarkRows, judges, inspect }),
+    benchmarks: benchmarkDependencies(options, {
+      ...asking,
+      loadPlugins,
+      readBenchmarkRows,
+      judges,
+      inspect,
+    }),
     rollouts: {
       ...{ ...environments, store, engines, tokenizerOf: tokenizer, sampling, news },
       mayWait: options.concurrency?.['sampling'] !== 1,
@@ -114,7 +119,37 @@ function hubOf({
   };
 }
 
+/** Training services that get this worker's key where they may have it. */
+function openServices(options: Parameters<typeof permissionsOf>[0]) {
+  const permissions = permissionsOf(options);
+  const { apiKey, ...engine } = options.engine;
+  const service = { ...engine, keyFor: (url: string) => permissions.keyFor(url, apiKey) };
+  return {
+    permissions,
+    engines: createEngineAccess({ ...service, unreachableAfterMs: TRAINING_PATIENCE_MS }),
+    patientEngines: createEngineAccess({ ...service, unreachableAfterMs: EVALUATION_PATIENCE_MS }),
+  };
+}
+
+function permissionsOf({
+  pluginFolders = [process.cwd()],
+  keyAddresses = [],
+  ...options
+}: Pick<
+  RunWorkersOptions,
+  'dataFolder' | 'store' | 'plugins' | 'engine' | 'pluginFolders' | 'keyAddresses'
+>): Permissions {
+  const { dataFolder, store, plugins, engine } = options;
+  return createPermissions({
+    ...{ dataFolder, store, pluginFolders, keyAddresses },
+    ...(plugins !== undefined && { plugins }),
+    ...(engine.url !== undefined && { engineUrl: engine.url }),
+  });
+}
+
 interface BenchmarkParts {
+  readonly loadPlugins: LoadPlugins;
+  readonly permissions: Permissions;
   readonly readBenchmarkRows: BenchmarkDependencies['readBenchmarkRows'];
   readonly engines: EngineAccess;
   readonly tokenizer: (model: string) => Promise<Tokenizer>;
@@ -126,22 +161,16 @@ interface BenchmarkParts {
 }
 
 function benchmarkDependencies(
-  options: Pick<RunWorkersOptions, 'dataFolder' | 'openaiApiKey' | 'plugins'>,
-  { readBenchmarkRows, engines, tokenizer, python, judges, inspect, permitsOf, now }: BenchmarkParts,
+  { dataFolder, openaiApiKey }: Pick<RunWorkersOptions, 'dataFolder' | 'openaiApiKey'>,
+  { engines, tokenizer, permissions, ...parts }: BenchmarkParts,
 ): BenchmarkDependencies {
   return {
-    readBenchmarkRows,
-    loadPlugins: (file) => pluginsOf(file ?? options.plugins),
-    python,
-    judges,
-    inspect,
+    ...parts,
     models: createModelAccess({
       engines,
       tokenizerOf: tokenizer,
-      sharedFolder: join(options.dataFolder, 'endpoints'),
-      ...(options.openaiApiKey !== undefined && { openaiApiKey: options.openaiApiKey }),
+      sharedFolder: join(dataFolder, 'endpoints'),
+      keyFor: (url) => permissions.keyFor(url, openaiApiKey),
     }),
-    permitsOf,
-    now,
   };
 }

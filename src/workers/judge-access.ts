@@ -6,6 +6,7 @@ import { checkJudgeEndpoint, checkJudgeWeights } from '../training/check-judge';
 import { findCheckpointSource } from '../training/checkpoint-source';
 import { createModelAccess } from '../training/model-access';
 import type { RunStore } from '../stores/run-store';
+import type { Permissions } from '../config/permissions';
 import type { RunWorkersOptions } from './worker-options';
 
 interface JudgeParts {
@@ -13,19 +14,20 @@ interface JudgeParts {
   readonly tokenizer: (model: string) => Promise<Tokenizer>;
   readonly runs: RunStore;
   readonly permitsOf: JudgeAccess['permitsOf'];
+  readonly permissions: Permissions;
 }
 
 /** Judges of all work of this process. What they say is kept in the store, for whoever asks the same. */
 export function createJudgeAccess(
   options: Pick<RunWorkersOptions, 'store' | 'dataFolder' | 'openaiApiKey' | 'judgeApiKey'>,
-  { engines, tokenizer, runs, permitsOf }: JudgeParts,
+  { engines, tokenizer, runs, permitsOf, permissions }: JudgeParts,
 ): JudgeAccess {
-  const apiKey = options.judgeApiKey ?? options.openaiApiKey;
+  const keyFor = (url: string) => permissions.keyFor(url, options.judgeApiKey ?? options.openaiApiKey);
   const models = createModelAccess({
     engines,
     tokenizerOf: tokenizer,
     sharedFolder: join(options.dataFolder, 'endpoints'),
-    ...(apiKey !== undefined && { openaiApiKey: apiKey }),
+    keyFor,
   });
   return {
     models,
@@ -34,7 +36,7 @@ export function createJudgeAccess(
     findCheckpoint: (checkpoint) => findCheckpointSource(runs, checkpoint),
     check: (model, signal) =>
       model.type === 'endpoint'
-        ? checkJudgeEndpoint(model, apiKey)
+        ? checkJudgeEndpoint(model, keyFor(model.url))
         : checkJudgeWeights(models, model, signal),
   };
 }

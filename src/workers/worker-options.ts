@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
 import type { SandboxChoice } from '../core/sandbox-choice';
-import type { EngineAccessOptions } from '../training/engine-access';
 
 export interface RunWorkersOptions {
   readonly connection: TemporalAddress;
@@ -25,8 +24,13 @@ export interface RunWorkersOptions {
   readonly openaiApiKey?: string;
   /** Of endpoints that judge; default the one above. */
   readonly judgeApiKey?: string;
-  readonly engine: Omit<EngineAccessOptions, 'unreachableAfterMs'>;
+  /** The training service of this worker, and the key of such services. */
+  readonly engine: { readonly url?: string; readonly apiKey?: string };
   readonly plugins?: string;
+  /** Beneath them files that runs name are imported as plug-ins; default the folder the process was started in. */
+  readonly pluginFolders?: readonly string[];
+  /** Addresses of services that get keys, besides the worker's own and those of official services. */
+  readonly keyAddresses?: readonly string[];
   /** Where code of models runs; default the best that works here. */
   readonly sandbox?: SandboxChoice;
   /** The release the workers belong to; without one they take work of any. */

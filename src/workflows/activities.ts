@@ -15,7 +15,7 @@ export const bookkeeping = proxyActivities<RunActivities>({
 /** Reading and rendering a dataset may take long, so it reports that it lives. */
 export const preparation = proxyActivities<RunActivities>({
   startToCloseTimeout: '6 hours',
-  // A row of megabytes is tokenized in one go.
+  // A file of many megabytes is parsed in one go. What ends without a word again and again is given up by a mark in the run's folder.
   heartbeatTimeout: '15 seconds',
   // What a cancelled one leaves is removed, which has to come after it.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -41,6 +41,8 @@ export interface RunProvenance {
   readonly codeDiff?: string | null;
   readonly startedBy: string;
   readonly command: readonly string[];
+  /** What a person should know of it. */
+  readonly remarks?: readonly string[];
 }
 
 export interface TrainReport {

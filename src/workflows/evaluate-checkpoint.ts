@@ -5,6 +5,7 @@ import {
   log,
   setHandler,
 } from '@temporalio/workflow';
+import { isCancelEvaluators } from '../core/evaluation-signals';
 import { identityOf } from '../core/same-evaluation';
 import { evaluatorFor } from './activities';
 import type { CellResult, EvaluateCheckpointInput, EvaluationFinished } from './contracts';
@@ -19,8 +20,9 @@ import { failureMessage, isTimedOut } from './training/failures';
  */
 export async function evaluateCheckpoint(input: EvaluateCheckpointInput): Promise<readonly CellResult[]> {
   const cells = new Cells(input);
-  setHandler(cancelEvaluatorsSignal, ({ evaluators, reason }) => {
-    cells.cancel(evaluators, reason);
+  setHandler(cancelEvaluatorsSignal, (asked) => {
+    if (isCancelEvaluators(asked)) cells.cancel(asked.evaluators, asked.reason);
+    else log.warn('a signal cancelEvaluators that no run sends was passed over');
   });
   const results = await cells.evaluate();
   await CancellationScope.nonCancellable(() => tellParent(input, { ...identityOf(input), cells: results }));

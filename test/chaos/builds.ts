@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -8,28 +9,21 @@ export interface Builds {
   readonly newer: string;
 }
 
-interface BuildScript {
-  readonly build: (options: {
-    ifNeeded: boolean;
-    tolerateTypeErrors: boolean;
-    announce: () => void;
-  }) => Promise<unknown>;
-}
-
 /** Builds a checkout and copies what came out, so that nobody who works in it meanwhile changes what a run is made of. */
-export async function copyBuilds(root: string, folder: string): Promise<Builds> {
-  // A script of our own, in plain JavaScript.
-  const { build } = (await import(path.join(root, 'scripts/build.js'))) as BuildScript;
-  const announce = (): void => {
-    process.stderr.write('Building dist/…\n');
-  };
-  await build({ ifNeeded: true, tolerateTypeErrors: true, announce });
+export function copyBuilds(root: string, folder: string): Builds {
+  const script = path.join(root, 'scripts/build.js');
+  execFileSync(process.execPath, [script, '--if-needed', '--tolerate-type-errors'], { stdio: 'inherit' });
   const current = copyBuild(root, path.join(folder, 'current'));
   const newer = copyBuild(root, path.join(folder, 'newer'));
   change(newer, 'package.json', (text) => text.replace(/"version": "[^"]*"/, '"version": "0.9.9"'));
   change(newer, 'dist/core/version.js', (text) => text.replace(/VERSION = '[^']*'/, "VERSION = '0.9.9'"));
   change(newer, 'dist/workflow-bundle.js', (text) => `void 'a newer build';${text}`);
   return { current: launcherOf(current), newer: launcherOf(newer) };
+}
+
+/** The checkout's own build, where nobody works in it meanwhile and nothing newer is deployed. */
+export function ownBuild(root: string): Builds {
+  return { current: launcherOf(root), newer: launcherOf(root) };
 }
 
 function launcherOf(folder: string): string {

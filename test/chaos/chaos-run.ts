@@ -66,7 +66,7 @@ export function drawPlan(
 
 /** The run as it is when nothing happens; throws where even that goes wrong. */
 export async function runReference(setting: Setting, variant: Variant, steps: number): Promise<Reference> {
-  const site = await Site.open({ ...setting, hasSmallDisk: false });
+  const site = await Site.open({ ...setting, hasSmallDisk: false, hasSlowDisk: false, workerCount: 1 });
   try {
     const tokens = TokenCount.of(site);
     await startRun(site, { setting, variant, steps });
@@ -91,9 +91,14 @@ export async function runReference(setting: Setting, variant: Variant, steps: nu
 
 /** One run under its plan, compared with its reference. */
 export async function runChaos(setting: Setting, plan: Plan, reference: Reference): Promise<Verdict> {
-  const hasSmallDisk = plan.events.some(({ kind }) => kind === 'disk-full');
+  const befalls = (kind: EventKind): boolean => plan.events.some((event) => event.kind === kind);
   const startedAt = performance.now();
-  const site = await Site.open({ ...setting, hasSmallDisk });
+  const site = await Site.open({
+    ...setting,
+    hasSmallDisk: befalls('disk-full'),
+    hasSlowDisk: befalls('disk-slow'),
+    workerCount: 2,
+  });
   const struck: string[] = [];
   const facts = () => ({
     seconds: (performance.now() - startedAt) / 1000,

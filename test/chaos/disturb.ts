@@ -15,7 +15,7 @@ type Act = (site: Site, event: ChaosEvent) => Promise<unknown>;
 const network =
   (fault: Fault): Act =>
   ({ proxy }, { seed, durationMs }) =>
-    proxy.during(fault, seed, durationMs);
+    proxy.during(fault, seed, sleep(durationMs));
 
 const ACTS: Readonly<Record<EventKind, Act>> = {
   'worker-kill': (site, event) => restart(site, site.workers[event.worker], event.durationMs),

@@ -42,8 +42,11 @@ interface Asked {
 }
 
 async function askMany(fault: Fault): Promise<Asked> {
-  const weather = proxy.during(fault, 3, 400);
+  let end: () => void = () => undefined;
+  const over = new Promise<void>((resolve) => (end = resolve));
+  const weather = proxy.during(fault, 3, over);
   const answers = await Promise.allSettled(Array.from({ length: 20 }, (_, index) => ask(String(index))));
+  end();
   return { answers, struck: await weather };
 }
 

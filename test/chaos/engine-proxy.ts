@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Agent, createServer, request } from 'node:http';
 import { createRandom } from '../../src/core/random';
+import { Hold } from '../workflows/harness/held-training';
 import { sleep } from './service';
 
 export type Fault = 'answers-dropped' | 'answers-delayed' | 'requests-doubled' | 'connections-reset';
@@ -18,6 +19,7 @@ interface Weather {
 }
 
 const HOST = '127.0.0.1';
+const UPDATE = '/api/v1/optim_step';
 /** How many of the requests a fault strikes. */
 const SHARE = 0.4;
 const LONGEST_DELAY_MS = 3000;
@@ -26,6 +28,8 @@ const OF_THE_CONNECTION = ['connection', 'keep-alive', 'transfer-encoding', 'con
 
 /** Stands between workers and engine, honest until told otherwise. What it does to a request is what networks do. */
 export class EngineProxy {
+  /** Requests for optimizer updates wait here while they are held. */
+  readonly updates = new Hold();
   private readonly agent = new Agent({ keepAlive: true, maxSockets: Infinity });
   private readonly weathers = new Set<Weather>();
   private server: Server | null = null;
@@ -74,11 +78,11 @@ export class EngineProxy {
     this.agent.destroy();
   }
 
-  /** Returns how many requests the fault struck. */
-  async during(fault: Fault, seed: number, durationMs: number): Promise<number> {
+  /** Returns how many requests the fault struck until then. */
+  async during(fault: Fault, seed: number, until: Promise<unknown>): Promise<number> {
     const weather = { fault, random: createRandom(seed), struckCount: 0 };
     this.weathers.add(weather);
-    await sleep(durationMs);
+    await until;
     this.weathers.delete(weather);
     return weather.struckCount;
   }
@@ -90,6 +94,7 @@ export class EngineProxy {
       gone.abort();
     });
     const forward = (signal?: AbortSignal): Promise<Answer> => this.forward(incoming, body, signal);
+    if (incoming.url === UPDATE) await this.updates.pass();
     const weather = [...this.weathers].at(-1);
     if (!weather || weather.random() >= SHARE) {
       respond(outgoing, await forward(gone.signal));

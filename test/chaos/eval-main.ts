@@ -26,7 +26,7 @@ const EVENTS_A_RUN = 6;
 export async function runEvalSeeds(order: EvalChaosOrder): Promise<number> {
   const kinds = chooseKinds(order.events);
   const folder = mkdtempSync(path.join(os.tmpdir(), `${PREFIX}${process.pid}-`));
-  const builds = await copyBuilds(path.resolve(order.program), path.join(folder, 'builds'));
+  const builds = copyBuilds(path.resolve(order.program), path.join(folder, 'builds'));
   const settingOf = (name: string) => {
     mkdirSync(path.join(folder, name));
     return { ...SIZE, folder: path.join(folder, name), builds };

@@ -25,7 +25,7 @@ const POLL_MS = 250;
 const CANCEL_REQUESTED = 3;
 
 /** What a finished run must not leave behind: workflows, activities, models. */
-export async function findLeftovers(site: Site): Promise<Leftovers> {
+export async function findLeftovers(site: Pick<Site, 'address' | 'engineUrl'>): Promise<Leftovers> {
   const connection = await Connection.connect({ address: site.address });
   try {
     const client = new TemporalClient({ connection, namespace: DEFAULT_NAMESPACE });

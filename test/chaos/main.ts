@@ -56,7 +56,7 @@ async function main(): Promise<number> {
     throw new Error(`--kind is "${values.kind}". Known: train, rl, eval.`);
   const kinds = chooseKinds();
   const folder = mkdtempSync(path.join(os.tmpdir(), `${PREFIX}${process.pid}-`));
-  const builds = await copyBuilds(path.resolve(values.program), path.join(folder, 'builds'));
+  const builds = copyBuilds(path.resolve(values.program), path.join(folder, 'builds'));
   const verdicts = await runAll({ folder, builds }, kinds);
   printTable(verdicts);
   const failed = verdicts.filter(({ problems }) => problems.length > 0);

@@ -14,6 +14,10 @@ export interface SiteOptions {
   readonly builds: Builds;
   /** The store gets a disk of its own that can be filled. */
   readonly hasSmallDisk: boolean;
+  /** The workers' disk can be slowed down. */
+  readonly hasSlowDisk: boolean;
+  /** All that a run needs to which nothing happens is one. */
+  readonly workerCount: 1 | 2;
 }
 
 interface Ports {
@@ -68,7 +72,7 @@ export class Site {
     try {
       await site.proxy.open();
       await Promise.all([site.start(site.server), site.start(site.engine)]);
-      await Promise.all(site.workers.map((worker) => site.start(worker)));
+      await Promise.all(site.workers.slice(0, options.workerCount).map((worker) => site.start(worker)));
       return site;
     } catch (error) {
       await site.close();
@@ -168,10 +172,11 @@ export class Site {
       ...(process.env['EVERSTEP_TEMPORAL_CLI'] && {
         EVERSTEP_TEMPORAL_CLI: process.env['EVERSTEP_TEMPORAL_CLI'],
       }),
-      ...(isWorker && {
-        NODE_OPTIONS: `--require "${SLOW_DISK}"`,
-        EVERSTEP_CHAOS_SLOW_DISK: this.slowDiskControl,
-      }),
+      ...(isWorker &&
+        this.options.hasSlowDisk && {
+          NODE_OPTIONS: `--require "${SLOW_DISK}"`,
+          EVERSTEP_CHAOS_SLOW_DISK: this.slowDiskControl,
+        }),
     };
   }
 }

@@ -241,4 +241,4 @@ test('kill -9 in the middle of steps loses none that was answered', async () => 
   await next.kill();
   expect(counted).toBeGreaterThanOrEqual(answered);
   expect(counted).toBeLessThanOrEqual(200);
-}, 60_000);
+});

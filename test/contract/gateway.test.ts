@@ -330,6 +330,19 @@ describe('refuses', () => {
   });
 
   test.each([
+    ['a message', CHAT, { messages: [{ role: 'user', content: 'a'.repeat(3_500_000) }] }],
+    ['a prompt', '/v1/completions', { prompt: 'a'.repeat(3_500_000), messages: undefined }],
+  ])('%s of megabytes, told to be too long without turning it into tokens', async (_what, address, more) => {
+    const reply = await post(address, { ...base, ...more });
+
+    expect(reply.status).toBe(400);
+    expect(ErrorBody.parse(await reply.json()).error).toMatchObject({
+      code: 'context_length_exceeded',
+      message: expect.stringMatching(/at least \d+ tokens/) as string,
+    });
+  });
+
+  test.each([
     ['an empty prompt', { prompt: '' }],
     ['a token that is none', { prompt: [1, 999_999] }],
     ['best of more than it gives', { prompt: 'a', best_of: 3 }],

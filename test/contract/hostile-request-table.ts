@@ -283,7 +283,7 @@ export const RAW_REQUESTS: Readonly<Record<string, readonly [sent: string, answe
   ],
   'a whole address of elsewhere': [
     'GET http://example.com/nowhere HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n',
-    / 404 /,
+    / 403 /,
   ],
   'a start of TLS': ['\u0016\u0003\u0001\u0002\u0000', / 400 /],
 };

@@ -7,8 +7,6 @@ import { Leases } from '../../src/sandboxes/leases/leases';
 import { MEMORY_FILES } from './sandbox-programs';
 import { describeSandbox } from './sandbox-suite';
 
-jest.setTimeout(180_000);
-
 /** Known before tests are declared: the package that speaks with Docker is there, and an engine answers. */
 function reasonWithout(): string | null {
   try {

@@ -1,12 +1,13 @@
 /**
- * A worker that runs programs in sandboxes until it is killed: node sandbox-program.js LEASES_FOLDER KIND COUNT
+ * A worker that runs programs in sandboxes until it is killed: node sandbox-program.js LEASES_FOLDER KIND
  *
  * Prints a line for each program that is done.
  */
 const path = require('node:path');
 const { createJiti } = require('jiti');
 
-const [folder, kind, count] = process.argv.slice(2);
+const [folder, kind] = process.argv.slice(2);
+const PLACES = 2;
 const SOURCES = path.resolve(__dirname, '../../src/sandboxes');
 
 async function main() {
@@ -18,17 +19,18 @@ async function main() {
   const pool = new SandboxPool({
     kind: sandboxKinds(leases).find(({ name }) => name === kind),
     leases,
-    size: 4,
+    size: PLACES,
   });
-  const work = Array.from({ length: Number(count) }, (_, index) =>
-    pool.use(async (sandbox) => {
-      const source = `import time\nopen("file", "w").write("x" * 1000)\ntime.sleep(0.2)\nprint(${index})`;
-      const { stdout } = await sandbox.exec(['python3', '-c', source]);
-      process.stdout.write(stdout);
-    }),
-  );
-  await Promise.all(work);
-  await pool.close();
+  const work = async (place) => {
+    for (let done = 0; ; done++) {
+      await pool.use(async (sandbox) => {
+        const source = `import time\nopen("file", "w").write("x" * 1000)\ntime.sleep(0.2)\nprint(${place}, ${done})`;
+        const { stdout } = await sandbox.exec(['python3', '-c', source]);
+        process.stdout.write(stdout);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: PLACES }, (_, place) => work(place)));
 }
 
 main().catch((error) => {

@@ -31,7 +31,7 @@ held = [os.memfd_create("m") for _ in range(6)]
 for file in held:
     for _ in range(50):
         os.write(file, b"x" * (1024 * 1024))
-time.sleep(10)
+time.sleep(600)
 `;
 
 /** 400 megabytes in forty files, removed at the end. */
@@ -117,7 +117,7 @@ for target in (${pid}, os.getppid(), -1):
 `;
 }
 
-/** A child of a child that outlives its parents, if it may. */
+/** A child of a child that outlives its parents, if it may, and every test that would wait for it. */
 export const LINGER = `
 import os, time
 try:
@@ -125,7 +125,7 @@ try:
         os.setsid()
         if os.fork() == 0:
             os.close(0); os.close(1); os.close(2)
-            time.sleep(600)
+            time.sleep(86400)
         os._exit(0)
 except OSError as error:
     print("no children here", type(error).__name__)

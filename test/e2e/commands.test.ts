@@ -1,71 +1,131 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { findFreePort } from '../../src/stack/free-port';
-import type { Ended } from './harness/program';
-import { Place, until } from './harness/program';
+import { HeldEngine } from './harness/held-engine';
+import type { Command, Ended } from './harness/program';
+import { kill, Place, until } from './harness/program';
+import { follow, post, serve } from './harness/served';
 
+/** The program as a person uses it: first with a stack that comes and goes with its commands, then with one that stays. */
 let place: Place;
+let held: HeldEngine;
+
+beforeAll(async () => {
+  place = new Place();
+  held = await HeldEngine.start(place);
+});
+
+afterAll(async () => {
+  await place.remove();
+  await held.close();
+});
+
+afterEach(() => {
+  held.training.letGo();
+});
+
+const SHORT = { steps: 10, batchSize: 8, evalEvery: 5 };
+const QUIET = { batchSize: 8, evalEvery: 0, evaluators: [] };
+
+/** A run at the service that a test holds. */
+function heldConfig(more: object): string {
+  return place.config({ ...QUIET, engine: { url: held.url }, ...more }, 'held.json');
+}
 
 function documentOf({ stdout, code }: Ended): Record<string, unknown> {
   expect(code).toBe(0);
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
+function stepsOf(run: string): number[] {
+  const rows = place.read(run, 'metrics.jsonl').trimEnd().split('\n');
+  return rows.map((row) => (JSON.parse(row) as { step: number }).step);
+}
+
+const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
+
+interface Shown {
+  readonly status: string;
+  readonly step: number;
+  readonly finalWeightsDigest: string | null;
+  readonly best: { readonly step: number } | null;
+}
+
 describe('without a stack of its own running', () => {
-  beforeEach(() => {
-    place = new Place();
-  });
-
-  afterEach(() => place.remove(), 30_000);
-
-  test('two `train` at once share a stack, both complete, and nothing stays behind', async () => {
-    const config = place.config();
-
+  test('`train` at once share a stack and complete; Ctrl-C of the last exits 130 and leaves no process', async () => {
+    held.training.holdAfter(5);
+    const paused = place.start('train', heldConfig({ steps: 12 }), '--run', 'paused');
+    const config = place.config(SHORT);
     const ended = await Promise.all([
       place.run('train', config, '--run', 'left', '--json'),
       place.run('train', config, '--run', 'right', '--json'),
     ]);
+    await until(() => place.stepsDone('paused') === 5);
+
+    paused.child.kill('SIGINT');
+    const { code, stderr } = await paused.ended;
+    await until(() => place.processes().length === 0);
+    const seen = await place.ask<Shown>('runs', 'show', 'paused');
 
     const [left = {}, right = {}] = ended.map(documentOf);
-    expect(left).toMatchObject({ run: 'left', status: 'completed', step: 20, totalSteps: 20 });
+    expect(left).toMatchObject({ run: 'left', status: 'completed', step: 10, totalSteps: 10 });
     expect(right['finalWeightsDigest']).toBe(left['finalWeightsDigest']);
-    await until(() => place.processes().length === 0);
-  }, 90_000);
-
-  test('Ctrl-C of `train` exits 130 and leaves no process; `dev` goes on with the run', async () => {
-    const train = place.start('train', place.config({ steps: 60, batchSize: 64 }), '--run', 'paused');
-    await until(() => place.stepsDone('paused') >= 5);
-    const interruptedAt = performance.now();
-
-    train.child.kill('SIGINT');
-    const { code, stderr } = await train.ended;
-    await until(() => place.processes().length === 0);
-    const seconds = (performance.now() - interruptedAt) / 1000;
-    const stepsThen = place.stepsDone('paused');
-    const seen = await place.ask<{ status: string; step: number }>('runs', 'show', 'paused');
-
     expect(code).toBe(130);
     expect(stderr).toContain('everstep train --run paused');
-    expect(seconds).toBeLessThan(15);
-    expect(stepsThen).toBeLessThan(60);
-    expect(seen.step).toBe(stepsThen);
-
-    await place.dev();
-    expect((await place.run('runs', 'watch', 'paused')).code).toBe(0);
-    const rows = place.read('paused', 'metrics.jsonl').trimEnd().split('\n');
-    expect(rows.map((row) => (JSON.parse(row) as { step: number }).step)).toEqual(
-      Array.from({ length: 60 }, (_, index) => index + 1),
-    );
-  }, 120_000);
+    expect(seen.step).toBe(5);
+  });
 });
 
 describe('on a running stack', () => {
-  beforeAll(async () => {
-    place = new Place();
-    await place.dev();
-  }, 60_000);
+  let dev: Command;
 
-  afterAll(() => place.remove(), 30_000);
+  beforeAll(startDev);
+
+  async function startDev(): Promise<void> {
+    dev = await place.dev();
+  }
+
+  test('`dev` goes on with a run that Ctrl-C left', async () => {
+    expect((await place.run('runs', 'watch', 'paused')).code).toBe(0);
+
+    expect(stepsOf('paused')).toEqual(upTo(12));
+  });
+
+  test('`dev` writes logs as JSON lines, one file a service', () => {
+    const lines = readFileSync(path.join(place.data, 'logs/temporal.log'), 'utf8').split('\n');
+
+    expect(lines.some((line) => line.startsWith('{') && 'service' in JSON.parse(line))).toBe(true);
+  });
+
+  test("`dev` opens no page of Temporal's", () => {
+    expect(place.stack().uiUrl).toBeNull();
+    expect(dev.stdout).toMatch(/^Temporal {2}\S+/m);
+    expect(dev.stdout).not.toMatch(/^UI/m);
+  });
+
+  test('`dev` says that it is already running', async () => {
+    const { code, stderr } = await place.run('dev');
+
+    expect(code).toBe(1);
+    expect(stderr).toMatch(new RegExp(`already running.*process ${dev.child.pid ?? 0}`));
+  });
+
+  test('`dev` can be started at once after its supervisor was killed, and is where it was', async () => {
+    const { temporalAddress, engineUrl, children } = place.stack();
+    dev.child.kill('SIGKILL');
+
+    await startDev();
+
+    expect(place.stack()).toMatchObject({ temporalAddress, engineUrl });
+    expect(place.stack().children.map(({ name }) => name)).toEqual([
+      'temporal',
+      'engine',
+      'worker',
+      'worker-evaluations',
+    ]);
+    const former = children.map(({ pid }) => pid);
+    await until(() => !place.processes().some(({ pid }) => former.includes(pid)));
+  });
 
   /** Exit code, and one line that names the key or place, the value and what to do. */
   function expectRefusal(
@@ -198,7 +258,7 @@ describe('on a running stack', () => {
     const given = args();
     const before = place.runFolders();
 
-    const ended = await place.run('train', ...given);
+    const ended = await place.runHere('train', ...given);
 
     expectRefusal(ended, { code, names });
     expect(place.runFolders()).toEqual(before);
@@ -209,25 +269,32 @@ describe('on a running stack', () => {
   test('an engine that stays unreachable: exit 1, one line, nothing left', async () => {
     const url = `http://127.0.0.1:${await findFreePort()}`;
 
-    const ended = await place.run('train', place.config(), '--run', 'alone', '--engine', url);
+    const ended = await place.runHere('train', place.config(), '--run', 'alone', '--engine', url);
 
     expectRefusal(ended, { code: 1, names: [/engine\.url/, new RegExp(url), /--engine/] });
     expect(place.runFolders()).not.toContain('alone');
-  }, 50_000);
+  });
+
+  test.each([
+    ['before anything is started', '{"messages": 3}', /line 1/],
+    ['by a worker alone', long, /maxLength/],
+  ])('what is found %s is refused the same by a process of its own', async (_where, row, names) => {
+    place.write('refused.jsonl', `${row}\n`);
+
+    const ended = await place.run('train', place.config({ dataset: { path: 'refused.jsonl' } }, 'bad.json'));
+
+    expectRefusal(ended, { code: 2, names: [names] });
+  });
 
   test('every --json answer is one document, and says the same by its own run', async () => {
-    const config = place.config({ steps: 10, evalEvery: 5 });
-    const trained = documentOf(await place.run('train', config, '--run', 'spoken', '--json'));
+    const shown = documentOf(await place.run('runs', 'show', 'left', '--json'));
+    const scored = documentOf(await place.runHere('runs', 'scores', 'left', '--json'));
+    const measured = documentOf(await place.runHere('runs', 'metrics', 'left', '--json'));
+    const listed = documentOf(await place.runHere('runs', 'list', '--json'));
+    const watched = documentOf(await place.runHere('runs', 'watch', 'left', '--json'));
 
-    const shown = documentOf(await place.run('runs', 'show', 'spoken', '--json'));
-    const scored = documentOf(await place.run('runs', 'scores', 'spoken', '--json'));
-    const measured = documentOf(await place.run('runs', 'metrics', 'spoken', '--json'));
-    const listed = documentOf(await place.run('runs', 'list', '--json'));
-    const watched = documentOf(await place.run('runs', 'watch', 'spoken', '--json'));
-
-    expect(trained).toMatchObject({ run: 'spoken', status: 'completed' });
     expect(shown).toMatchObject({
-      run: 'spoken',
+      run: 'left',
       status: 'completed',
       step: 10,
       totalSteps: 10,
@@ -235,28 +302,180 @@ describe('on a running stack', () => {
       stepsReplayed: 0,
     });
     expect(shown['finalWeightsDigest']).toMatch(/^[0-9a-f]{64}$/);
-    expect(scored).toMatchObject({ run: 'spoken', status: 'completed', step: 10, totalSteps: 10 });
+    expect(scored).toMatchObject({ run: 'left', status: 'completed', step: 10, totalSteps: 10 });
     const score = { schedule: 'evaluators', evaluator: 'arithmetic', metric: 'accuracy', step: 10, n: 8 };
     expect(scored['scores']).toEqual(expect.arrayContaining([expect.objectContaining(score)]));
     expect(JSON.stringify(measured)).toContain('"train/nll"');
     expect(listed['runs']).toEqual(
-      expect.arrayContaining([expect.objectContaining({ run: 'spoken', status: 'completed' })]),
+      expect.arrayContaining([expect.objectContaining({ run: 'left', status: 'completed' })]),
     );
-    expect(watched).toMatchObject({ run: 'spoken', status: 'completed' });
-  }, 60_000);
+    expect(watched).toMatchObject({ run: 'left', status: 'completed' });
+  });
 
   test('the name of a finished run is refused, and --force-new takes the next one', async () => {
-    const config = place.config({ steps: 4, evalEvery: 0, evaluators: [] });
-    expect((await place.run('train', config, '--run', 'taken')).code).toBe(0);
-    const before = readFileSync(path.join(place.data, 'store/runs/taken/state.json'), 'utf8');
+    const config = place.config({ ...QUIET, steps: 2 });
+    const before = readFileSync(path.join(place.data, 'store/runs/left/state.json'), 'utf8');
 
-    expectRefusal(await place.run('train', config, '--run', 'taken'), {
+    expectRefusal(await place.runHere('train', config, '--run', 'left'), {
       code: 2,
-      names: [/taken/, /--force-new/],
+      names: [/left/, /--force-new/],
     });
 
-    const again = documentOf(await place.run('train', config, '--run', 'taken', '--force-new', '--json'));
-    expect(again).toMatchObject({ run: 'taken-2', status: 'completed' });
-    expect(readFileSync(path.join(place.data, 'store/runs/taken/state.json'), 'utf8')).toBe(before);
-  }, 60_000);
+    const again = documentOf(await place.runHere('train', config, '--run', 'left', '--force-new', '--json'));
+    expect(again).toMatchObject({ run: 'left-2', status: 'completed' });
+    expect(readFileSync(path.join(place.data, 'store/runs/left/state.json'), 'utf8')).toBe(before);
+  });
+
+  describe('a run is changed', () => {
+    interface Changed {
+      readonly changes: readonly { readonly control: string; readonly step: number }[];
+    }
+
+    interface Controls {
+      readonly controls: readonly { readonly control: string; readonly reason: string }[];
+    }
+
+    function killPart(name: string): void {
+      kill(place.stack().children.find((child) => child.name === name)?.pid ?? 0);
+    }
+
+    async function outcomeOf(run: string): Promise<object> {
+      const { status, step, finalWeightsDigest } = await place.ask<Shown>('runs', 'show', run);
+      return { status, step, finalWeightsDigest, metrics: place.read(run, 'metrics.jsonl') };
+    }
+
+    async function change(...words: string[]): Promise<number> {
+      const { changes } = await place.ask<Changed>('runs', ...words, '--reason', 'because');
+      return changes[0]?.step ?? -1;
+    }
+
+    test('from the command line: paused, tuned, evaluated, resumed and stopped while its workers die', async () => {
+      const evaluators = [{ type: 'benchmark', benchmark: 'arithmetic', maxExamples: 8 }];
+      const config = heldConfig({ steps: 60, saveEvery: 10, evalEvery: 60, evaluators });
+      held.training.holdAfter(12);
+      expect((await place.runHere('train', config, '--run', 'one', '--detach')).code).toBe(0);
+      await until(() => place.stepsDone('one') === 12);
+
+      const atRest = await change('pause', 'one');
+      killPart('worker');
+      held.training.letGo();
+      await until(() => place.stepsDone('one') === atRest);
+      const rateFrom = await change('set', 'one', 'learningRate=x0.25');
+      killPart('worker-evaluations');
+      const evaluated = await change('eval', 'one', '--wait');
+      const promoted = await change('promote', 'one@10');
+      const ended = await place.runHere('runs', 'stop', 'one');
+      const bad = await place.runHere('runs', 'set', 'one', 'learningRate=-1', '--json');
+      const last = atRest + 10;
+      expect(await place.runHere('runs', 'stop', 'one', '--at-step', String(last), '--yes')).toMatchObject({
+        code: 0,
+      });
+      const goesOnWith = await change('resume', 'one');
+      expect((await place.runHere('runs', 'watch', 'one')).code).toBe(0);
+
+      expect([evaluated, rateFrom, goesOnWith, promoted]).toEqual([atRest, atRest + 1, atRest + 1, 10]);
+      expect(ended).toMatchObject({ code: 2 });
+      expect(ended.stderr).toContain('Repeat it with --yes');
+      expect(bad.code).toBe(2);
+      const { controls } = await place.ask<Controls>('runs', 'controls', 'one');
+      expect(controls.map(({ control, reason }) => [control, reason])).toEqual([
+        ['pause', 'because'],
+        ['setLearningRate', 'because'],
+        ['runEvaluation', 'because'],
+        ['promote', 'because'],
+        ['stop', ''],
+        ['resume', 'because'],
+      ]);
+      expect((await place.ask<Shown>('runs', 'show', 'one')).best).toMatchObject({ step: 10 });
+
+      held.training.holdAfter(0);
+      expect((await place.runHere('train', config, '--run', 'twin', '--detach')).code).toBe(0);
+      await place.ask('runs', 'set', 'twin', 'learningRate=x0.25', '--at-step', String(rateFrom));
+      expect((await place.runHere('runs', 'stop', 'twin', '--at-step', String(last), '--yes')).code).toBe(0);
+      held.training.letGo();
+      expect((await place.runHere('runs', 'watch', 'twin')).code).toBe(0);
+      expect(await outcomeOf('one')).toEqual(await outcomeOf('twin'));
+      const timeline = await place.ask<{ timeline: { kind: string }[] }>('runs', 'timeline', 'one');
+      expect(timeline.timeline.map(({ kind }) => kind)).toEqual(
+        expect.arrayContaining([
+          'started',
+          'opened',
+          'paused',
+          'resumed',
+          'control',
+          'checkpoint',
+          'evaluation',
+          'ended',
+        ]),
+      );
+    });
+  });
+
+  describe('`serve`', () => {
+    test('follows, changes and asks a run, and its records answer when `dev` has ended on SIGTERM', async () => {
+      const { url, command } = await serve(place);
+      held.training.holdAfter(10);
+      await place.runHere('train', heldConfig({ steps: 40 }), '--run', 'served', '--detach');
+      const following = follow(`${url}/api/v1/runs/served/events`);
+      await until(() => place.stepsDone('served') === 10);
+
+      const changed = await post(`${url}/api/v1/runs/served/stop`, { reason: 'enough' });
+      const refused = await post(`${url}/api/v1/runs/served/stop`, { atStep: 1000 });
+      held.training.letGo();
+      const heard = await following;
+
+      const receipt = (await changed.json()) as { step: number };
+      expect(receipt).toMatchObject({ control: 'stop' });
+      expect(receipt.step).toBeLessThan(40);
+      expect(refused.status).toBe(422);
+      const steps = heard.filter(({ event }) => event === 'step').map(({ data }) => data['step']);
+      expect(steps).toEqual(upTo(receipt.step));
+      expect(heard.filter(({ event }) => event === 'control').map(({ data }) => data['reason'])).toContain(
+        'enough',
+      );
+      expect(heard.at(-1)).toMatchObject({ event: 'status', data: { status: 'stopped' } });
+
+      const answer = await post(`${url}/v1/chat/completions`, {
+        ...{ model: 'served', messages: [{ role: 'user', content: '1+1=' }], max_tokens: 4 },
+      });
+      expect(await answer.json()).toMatchObject({
+        model: `served@${steps.length}`,
+        object: 'chat.completion',
+      });
+
+      dev.child.kill('SIGTERM');
+      expect((await dev.ended).code).toBe(0);
+      const others = place.processes().filter(({ pid }) => pid !== command.child.pid);
+      const metrics = (await (await fetch(`${url}/api/v1/runs/served/metrics`)).json()) as {
+        metrics: object[];
+      };
+      const late = await post(`${url}/api/v1/runs/served/stop`, {});
+      expect(others).toEqual([]);
+      expect(metrics.metrics).toHaveLength(steps.length);
+      expect(late.status).toBe(503);
+
+      command.child.kill('SIGTERM');
+      expect((await command.ended).code).toBe(0);
+    });
+
+    test('says where it is in one line of JSON, and ends with 130 for SIGINT', async () => {
+      const { url, command } = await serve(place, '--json');
+
+      const reply = await fetch(`${url}/api/v1/runs`);
+      command.child.kill('SIGINT');
+
+      expect(JSON.parse(command.stdout)).toMatchObject({ url, gateway: `${url}/v1`, asksForToken: false });
+      expect(reply.status).toBe(200);
+      expect((await command.ended).code).toBe(130);
+    });
+
+    test('beyond this machine asks for a token, or does not start', async () => {
+      const port = String(await findFreePort());
+
+      const { code, stderr } = await place.runHere('serve', '--port', port, '--host', '0.0.0.0');
+
+      expect(code).toBe(2);
+      expect(stderr).toContain('EVERSTEP_SERVE_TOKEN');
+    });
+  });
 });

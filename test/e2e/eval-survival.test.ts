@@ -1,18 +1,18 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { copyBuilds } from '../chaos/builds';
+import { ownBuild } from '../chaos/builds';
 import type { EvalEvent } from '../chaos/eval-events';
 import { runEvalChaos, runEvalReference } from '../chaos/eval-run';
 
 /** One evaluation under fixed events; `npm run chaos -- --kind eval` draws many. */
-const SIZE = { examples: 600, concurrency: 32, delayMs: 150 } as const;
+const SIZE = { examples: 320, concurrency: 16, delayMs: 150 } as const;
 const EVENTS: readonly EvalEvent[] = [
-  { kind: 'errors', afterAnswers: 50, durationMs: 300 },
-  { kind: 'worker-kill', afterAnswers: 150, durationMs: 0 },
-  { kind: 'full', afterAnswers: 250, durationMs: 200 },
-  { kind: 'endpoint-kill', afterAnswers: 350, durationMs: 400 },
-  { kind: 'server-kill', afterAnswers: 450, durationMs: 0 },
+  { kind: 'errors', afterAnswers: 40, durationMs: 300 },
+  { kind: 'worker-kill', afterAnswers: 90, durationMs: 0 },
+  { kind: 'full', afterAnswers: 140, durationMs: 200 },
+  { kind: 'endpoint-kill', afterAnswers: 190, durationMs: 400 },
+  { kind: 'server-kill', afterAnswers: 240, durationMs: 0 },
 ];
 
 let folder: string;
@@ -32,7 +32,7 @@ function place(name: string): string {
 }
 
 test('an evaluation whose worker, endpoint and Temporal server die leaves what an undisturbed one leaves', async () => {
-  const builds = await copyBuilds(path.resolve(__dirname, '../..'), path.join(folder, 'builds'));
+  const builds = ownBuild(path.resolve(__dirname, '../..'));
   const reference = runEvalReference({ ...SIZE, folder: place('calm'), builds });
   const verdict = await runEvalChaos({ ...SIZE, folder: place('hunted'), builds }, EVENTS, reference);
 
@@ -40,4 +40,4 @@ test('an evaluation whose worker, endpoint and Temporal server die leaves what a
   expect(verdict.events).toHaveLength(EVENTS.length);
   expect(verdict.refused).toBeGreaterThan(0);
   expect((await reference).trajectories).toHaveLength(SIZE.examples);
-}, 240_000);
+});

@@ -1,16 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import pino from 'pino';
-import { createModelRuntime } from '../../src/engines/local/compute/create-model-runtime';
-import type { LocalEngine } from '../../src/engines/local/engine';
-import { startLocalEngine } from '../../src/engines/local/engine';
-import type { ModelRuntime } from '../../src/engines/local/model-runtime';
 import type { Strike } from '../../src/engines/local/server/strict/strike';
-import type { StrictOptions } from '../../src/engines/local/server/strict/strict-mode';
 import { StrictMode } from '../../src/engines/local/server/strict/strict-mode';
 import { failureOf, reportOf, TestRuns, untilStatus } from '../workflows/harness/runs';
 import { TestStack } from '../workflows/harness/stack';
+import { HeldEngine } from './harness/held-engine';
 import { Place } from './harness/program';
 
 const KEY = 'tml-key-of-the-first-hour';
@@ -57,7 +51,7 @@ describe('a run on a strict service', () => {
       digest: report.finalWeightsDigest,
       metrics: await stack.store.readMetrics('undisturbed'),
     };
-  }, 120_000);
+  });
 
   afterAll(() => stack.stop());
 
@@ -79,20 +73,34 @@ describe('a run on a strict service', () => {
     expect(filesWith(stack.folder, KEY)).toEqual([]);
   });
 
-  test.each<[string, Strike]>([
-    ['payment', { trouble: 'payment', route: 'forward_backward', at: 9, count: 3 }],
-    ['rate-limit', { trouble: 'rate-limit', route: '*', at: 7, count: 5 }],
-    ['busy', { trouble: 'busy', route: 'optim_step', at: 3, count: 2 }],
-    ['server-error', { trouble: 'server-error', route: 'retrieve_future/OptimStep', at: 4 }],
-    ['token-revoked', { trouble: 'token-revoked', route: 'optim_step', at: 5 }],
-    ['answer-lost', { trouble: 'answer-lost', route: 'optim_step', at: 6, count: 2 }],
-    ['answer-lost-save', { trouble: 'answer-lost', route: 'save_weights', at: 2 }],
-    ['paused', { trouble: 'paused', route: 'retrieve_future/ForwardBackward', at: 12, count: 4 }],
-  ])('%s costs time and nothing else', async (run, strike) => {
+  test.each<[string, readonly Strike[]]>([
+    [
+      'refusals',
+      [
+        { trouble: 'rate-limit', route: '*', at: 7, count: 5 },
+        { trouble: 'payment', route: 'forward_backward', at: 9, count: 3 },
+        { trouble: 'busy', route: 'optim_step', at: 5, count: 2 },
+        { trouble: 'token-revoked', route: 'optim_step', at: 9 },
+      ],
+    ],
+    [
+      'lost-answers',
+      [
+        { trouble: 'server-error', route: 'retrieve_future/OptimStep', at: 4 },
+        { trouble: 'answer-lost', route: 'optim_step', at: 6, count: 2 },
+        { trouble: 'answer-lost', route: 'save_weights', at: 2 },
+        { trouble: 'paused', route: 'retrieve_future/ForwardBackward', at: 12, count: 4 },
+      ],
+    ],
+  ])('%s cost time and nothing else', async (run, strikes) => {
     const steps = await stack.stepsApplied();
+    const before = strict.struck.length;
 
-    const state = await disturbed(run, [strike]);
+    const state = await disturbed(run, strikes);
 
+    const struck = strict.struck.slice(before);
+    for (const { trouble, route } of strikes)
+      expect(struck).toContainEqual(expect.objectContaining({ trouble, ...(route !== '*' && { route }) }));
     expect(state).toMatchObject({ rewinds: 0, stepsReplayed: 0 });
     expect(await stack.stepsApplied()).toBe(steps + 12);
   });
@@ -106,28 +114,25 @@ describe('a run on a strict service', () => {
   test.each<[string, Strike, RegExp]>([
     [
       'unpaid',
-      { trouble: 'payment', route: 'optim_step', at: 4, forMs: 9000 },
+      { trouble: 'payment', route: 'optim_step', at: 4, forMs: Infinity },
       /^billing: .*\(402\); add credit/,
     ],
     [
       'queued',
-      { trouble: 'paused', route: 'retrieve_future/OptimStep', at: 4, forMs: 9000 },
+      { trouble: 'paused', route: 'retrieve_future/OptimStep', at: 4, forMs: Infinity },
       /all accelerators are taken \(paused_capacity\)/,
     ],
-  ])(
-    '%s: what it waits for is in its status until it goes on',
-    async (run, strike, what) => {
-      strict.strike(strike);
-      const handle = await runs.start(run, runs.config());
+  ])('%s: what it waits for is in its status until it goes on', async (run, strike, what) => {
+    strict.strike(strike);
+    const handle = await runs.start(run, runs.config());
 
-      const waiting = await untilStatus(handle, ({ status }) => status === 'waiting');
+    const waiting = await untilStatus(handle, ({ status }) => status === 'waiting');
 
-      expect(waiting.waitingFor?.what).toMatch(what);
-      expect((await reportOf(handle)).finalWeightsDigest).toBe(undisturbed.digest);
-      expect(await stack.store.readState(run)).toMatchObject({ rewinds: 0 });
-    },
-    90_000,
-  );
+    strict.lift();
+    expect(waiting.waitingFor?.what).toMatch(what);
+    expect((await reportOf(handle)).finalWeightsDigest).toBe(undisturbed.digest);
+    expect(await stack.store.readState(run)).toMatchObject({ rewinds: 0 });
+  });
 
   test('work that the service itself fails ends it with the words of the service', async () => {
     strict.strike({ trouble: 'work-failed', route: 'retrieve_future/ForwardBackward', at: 6 });
@@ -143,7 +148,7 @@ describe('a run on a strict service', () => {
 
   test('under a hail of troubles each step counts once', async () => {
     const steps = await stack.stepsApplied();
-    const strikes = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].flatMap((round): Strike[] => [
+    const strikes = [1, 2, 4, 7, 10].flatMap((round): Strike[] => [
       { trouble: 'rate-limit', route: 'forward_backward', at: round * 4 },
       { trouble: 'answer-lost', route: 'forward_backward', at: round * 4 + 1 },
       { trouble: 'server-error', route: 'retrieve_future/ForwardBackward', at: round * 4 + 2 },
@@ -190,98 +195,69 @@ describe('a run on a strict service', () => {
       [
         'bankrupt-opening',
         {},
-        { trouble: 'payment', route: 'create_model', at: 1, forMs: 8000 },
+        { trouble: 'payment', route: 'create_model', at: 1, forMs: Infinity },
         'payment-required',
         /402.*Add credit/,
       ],
-    ])(
-      '%s',
-      async (run, more, strike, code, message) => {
-        const steps = await stack.stepsApplied();
-        if (strike) strict.strike(strike);
+    ])('%s', async (run, more, strike, code, message) => {
+      const steps = await stack.stepsApplied();
+      if (strike) strict.strike(strike);
 
-        const failure = await failureOf(await runs.start(run, runs.config(more)));
+      const failure = await failureOf(await runs.start(run, runs.config(more)));
+      strict.lift();
 
-        expect(failure).toEqual({ code, message: expect.stringMatching(message) as string });
-        expect(failure.message).not.toContain('\n');
-        expect(await stack.stepsApplied()).toBe(steps);
-      },
-      30_000,
-    );
+      expect(failure).toEqual({ code, message: expect.stringMatching(message) as string });
+      expect(failure.message).not.toContain('\n');
+      expect(await stack.stepsApplied()).toBe(steps);
+    });
   });
 });
 
-test('a session that ended while no worker lived costs a rewind, and the weights are the same', async () => {
-  const strict = new StrictMode({ apiKeys: [KEY] });
-  // Longer than the client's heartbeats are apart.
-  const stack = await TestStack.start({ strict, sessionTimeoutMs: 12_000 });
-  try {
-    const runs = new TestRuns(stack);
-    await stack.startWorkers({ apiKey: KEY });
-    const given = runs.config({ steps: 100, batchSize: 48, saveEvery: 10 });
-    const handle = await runs.start('left-alone', given);
-    await untilStatus(handle, ({ step }) => step >= 12);
-    await stack.stopWorkers();
-    await new Promise((resolve) => setTimeout(resolve, 16_000));
-    await stack.startWorkers({ apiKey: KEY });
-
-    const report = await reportOf(handle);
-    const twin = await runs.train('never-alone', given);
-
-    expect(await stack.store.readState('left-alone')).toMatchObject({ rewinds: 1 });
-    expect(report.finalWeightsDigest).toBe(twin.finalWeightsDigest);
-    expect(await stack.store.readMetrics('left-alone')).toEqual(await stack.store.readMetrics('never-alone'));
-  } finally {
-    await stack.stop();
-  }
-}, 180_000);
-
 describe('everstep train', () => {
   let place: Place;
-  let runtime: ModelRuntime;
-  let engine: LocalEngine | null;
-  let strict: StrictMode;
-  let folder: string;
+  let engine: HeldEngine;
+  const strict = new StrictMode({ apiKeys: [KEY], retryAfterMs: 100, alsoOffers: CATALOGUE });
+  const unpaid: Strike = { trouble: 'payment', route: 'get_server_capabilities', at: 1, forMs: Infinity };
 
   beforeAll(async () => {
-    runtime = await createModelRuntime({ threads: 1 });
-  });
-
-  afterAll(() => runtime.close());
-
-  beforeEach(() => {
     place = new Place();
-    folder = mkdtempSync(path.join(os.tmpdir(), 'everstep-first-hour-'));
-    engine = null;
+    engine = await HeldEngine.start(place, strict);
   });
 
-  afterEach(async () => {
+  afterEach(() => {
+    strict.lift();
+  });
+
+  afterAll(async () => {
     await place.remove();
-    await engine?.close();
-    rmSync(folder, { recursive: true, force: true });
+    await engine.close();
   });
 
-  async function serve(options: StrictOptions = {}): Promise<string> {
-    strict = new StrictMode({ apiKeys: [KEY], retryAfterMs: 100, alsoOffers: CATALOGUE, ...options });
-    const logger = pino({ level: 'silent' });
-    engine = await startLocalEngine({ port: 0, dataFolder: folder, runtime, logger, strict });
-    return engine.url;
+  function setVariables(variables: Readonly<Record<string, string | null>> = {}): void {
+    const all: Record<string, string | null> = {
+      TINKER_API_KEY: KEY,
+      TINKER_BASE_URL: engine.url,
+      ...variables,
+    };
+    place.variables = Object.fromEntries(
+      Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
+    );
   }
 
   test('tells engine and prices, trains, and stores the key nowhere', async () => {
-    const url = await serve();
-    place.variables = { TINKER_API_KEY: KEY, TINKER_BASE_URL: url };
+    setVariables();
     const prices = { 'everstep/tiny': { training: 2, sampling: 4 } };
-    const config = place.config({ steps: 5, maxLength: 100, saveEvery: 0, evalEvery: 5, engine: { prices } });
+    const sizes = { steps: 5, batchSize: 8, maxLength: 100, saveEvery: 0, evalEvery: 5 };
+    const config = place.config({ ...sizes, engine: { prices } });
 
     const { code, stdout, stderr } = await place.run('train', config, '--run', 'first');
 
     const said = stdout + stderr;
     expect(said).toMatch(
       new RegExp(
-        `Engine: ${url} \\(the Tinker service\\), by TINKER_BASE_URL\\.\\n` +
+        `Engine: ${engine.url} \\(the Tinker service\\), by TINKER_BASE_URL\\.\\n` +
           'Prices: training \\$2\\.00, sampling \\$4\\.00 per million tokens of everstep/tiny [^\\n]*\\n' +
-          'Training costs at most \\$0\\.03: 5 steps of 32 examples of up to 100 tokens',
+          'Training costs at most \\$0\\.01: 5 steps of 8 examples of up to 100 tokens',
       ),
     );
     expect(said.indexOf('Engine:')).toBeLessThan(said.indexOf('Run first started'));
@@ -289,7 +265,7 @@ describe('everstep train', () => {
     expect(place.stepsDone('first')).toBe(5);
     expect(said).not.toContain(KEY);
     expect(filesWith(place.folder, KEY)).toEqual([]);
-  }, 120_000);
+  });
 
   test.each<[string, Readonly<Record<string, string | null>>, object, readonly string[], RegExp]>([
     ['no key', { TINKER_API_KEY: null }, {}, [], /needs a key\. Set TINKER_API_KEY/],
@@ -338,51 +314,50 @@ describe('everstep train', () => {
       /begin with "tml-"/,
     ],
   ])('%s is one line, before anything is started', async (_, variables, more, flags, message) => {
-    const url = await serve();
-    const all: Record<string, string | null> = { TINKER_API_KEY: KEY, TINKER_BASE_URL: url, ...variables };
-    place.variables = Object.fromEntries(
-      Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const])),
-    );
+    setVariables(variables);
+    const runsBefore = place.runFolders();
+    const sessionsBefore = strict.seen('create_session');
 
-    const { code, stdout, stderr } = await place.run('train', place.config(more), ...flags);
+    const { code, stdout, stderr } = await place.runHere('train', place.config(more), ...flags);
 
     expect(code).not.toBe(0);
     expect(stderr.trim()).toMatch(message);
     expect(stderr.trim()).not.toContain('\n');
     expect(stdout + stderr).not.toMatch(/tml-secret|tml-not-this|tml-key|sk-abc/);
-    expect(strict.seen('create_session')).toBe(0);
-    expect(place.runFolders()).toEqual([]);
+    expect(strict.seen('create_session')).toBe(sessionsBefore);
+    expect(place.runFolders()).toEqual(runsBefore);
   });
 
   test('an account without money is one line', async () => {
-    const strikes = [{ trouble: 'payment', route: 'get_server_capabilities', at: 1, forMs: 60_000 }] as const;
-    place.variables = { TINKER_API_KEY: KEY, TINKER_BASE_URL: await serve({ strikes }) };
+    setVariables();
+    strict.strike(unpaid);
 
-    const { code, stderr } = await place.run('train', place.config());
+    const { code, stderr } = await place.runHere('train', place.config());
 
     expect(code).toBe(1);
     expect(stderr.trim()).toMatch(/^[^\n]*asks for payment \(402\)[^\n]*Add credit[^\n]*$/);
   });
 
-  test.each<[string, Record<string, string>, StrictOptions, RegExp]>([
-    ['works', { TINKER_API_KEY: KEY }, {}, /^ok +engine +http.*the key works; models: everstep\/tiny/m],
+  test.each<[string, Readonly<Record<string, string | null>>, Strike | null, RegExp]>([
+    ['works', {}, null, /^ok +engine +http.*the key works; models: everstep\/tiny/m],
     [
       'is wrong',
       { TINKER_API_KEY: 'tml-not-this-one' },
-      {},
+      null,
       /^MISSING +engine .*refuses the key\n +→ Correct TINKER_API_KEY/m,
     ],
-    ['is not there', {}, {}, /^MISSING +engine .*asks for a key\n +→ Set TINKER_API_KEY/m],
     [
-      'has no money behind it',
-      { TINKER_API_KEY: KEY },
-      { strikes: [{ trouble: 'payment', route: 'get_server_capabilities', at: 1, forMs: 60_000 }] },
-      /^MISSING +engine .*\(402\).*\n +→ Add credit/m,
+      'is not there',
+      { TINKER_API_KEY: null },
+      null,
+      /^MISSING +engine .*asks for a key\n +→ Set TINKER_API_KEY/m,
     ],
-  ])('doctor says in one line whether the key %s', async (_, variables, options, expected) => {
-    place.variables = { TINKER_BASE_URL: await serve(options), ...variables };
+    ['has no money behind it', {}, unpaid, /^MISSING +engine .*\(402\).*\n +→ Add credit/m],
+  ])('doctor says in one line whether the key %s', async (_, variables, strike, expected) => {
+    setVariables(variables);
+    if (strike) strict.strike(strike);
 
-    const { stdout } = await place.run('doctor', '--only', 'engine');
+    const { stdout } = await place.runHere('doctor', '--only', 'engine');
 
     expect(stdout).toMatch(expected);
     expect(stdout).not.toMatch(/tml-/);

@@ -1,17 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { findStack } from '../../src/stack/stack-record';
+import { until } from './harness/program';
 
 /** What commands such as `train` rely on: a stack that is there while one of them lives, and never longer. */
 const DIST = path.join(__dirname, '../../dist');
 const CLIENT = `
   const { useStack } = require(${JSON.stringify(path.join(DIST, 'stack/use-stack.js'))});
   const { readEnvironment } = require(${JSON.stringify(path.join(DIST, 'config/environment.js'))});
-  const onProgress = (line) => process.stderr.write(line + '\\n');
-  useStack({ environment: readEnvironment({ dataDir: process.argv[1] }), purpose: 'test', onProgress }).then(
+  const progress = { note: (line) => process.stderr.write(line + '\\n'), status: () => undefined };
+  useStack({ environment: readEnvironment({ dataDir: process.argv[1] }), purpose: 'test', progress }).then(
     (use) => {
       process.stdout.write(JSON.stringify(use.stack) + '\\n');
       process.stdin.resume().on('end', () => use.release());
@@ -31,14 +32,13 @@ interface Client {
 }
 
 let folder: string;
-let clients: Client[];
+const clients: Client[] = [];
 
-beforeEach(() => {
+beforeAll(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'everstep-shared-'));
-  clients = [];
 });
 
-afterEach(async () => {
+afterAll(async () => {
   for (const { child, ended } of clients) {
     child.kill('SIGKILL');
     await ended;
@@ -77,11 +77,24 @@ function processes(): string[] {
   );
 }
 
-async function until(condition: () => boolean, limitMs = 20_000): Promise<void> {
-  const deadline = Date.now() + limitMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`waited in vain; running:\n${processes().join('\n')}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+function lastClient(): Client {
+  const client = clients.at(-1);
+  if (!client) throw new Error('no client yet');
+  return client;
+}
+
+/** Ends a client as a command ends. */
+async function end({ child, ended }: Client): Promise<void> {
+  child.stdin?.end();
+  await ended;
+}
+
+/** Waits until the supervisor has looked for clients so many times: what a dead one left goes with each look. */
+async function looks(count: number): Promise<void> {
+  const leftover = path.join(folder, 'clients', '999999999');
+  for (let look = 0; look < count; look++) {
+    writeFileSync(leftover, '');
+    await until(() => !existsSync(leftover));
   }
 }
 
@@ -89,43 +102,41 @@ test('two commands that start at once share one stack, which stays until the sec
   const [first, second] = [startClient(), startClient()];
   expect(await first.supervisor).toBe(await second.supervisor);
 
-  first.child.stdin?.end();
-  await first.ended;
-  await new Promise((resolve) => setTimeout(resolve, 2500));
+  await end(first);
+  await looks(5);
+
   expect(findStack(folder)?.pid).toBe(await second.supervisor);
-
-  second.child.stdin?.end();
-  await second.ended;
-  await until(() => processes().length === 0, 8000);
-  expect(readdirSync(path.join(folder, 'clients'))).toEqual([]);
+  expect(readdirSync(path.join(folder, 'clients'))).toEqual([String(second.child.pid)]);
 });
 
-test('kill -9 of the command leaves nothing behind after a few seconds', async () => {
-  const client = startClient();
-  await client.supervisor;
+test('a command that follows directly gets a stack', async () => {
+  await end(lastClient());
 
-  client.child.kill('SIGKILL');
-
-  await until(() => processes().length === 0, 8000);
+  await startClient().supervisor;
 });
 
-test('a command that follows directly gets a stack, whether the last one is still there or just going', async () => {
-  for (const pauseMs of [0, 900, 1300, 1700]) {
-    const client = startClient();
-    await client.supervisor;
-    client.child.stdin?.end();
-    await client.ended;
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
-  }
+test('a command that comes while the stack is going gets another one', async () => {
+  const going = await lastClient().supervisor;
+  await end(lastClient());
+  await until(() => findStack(folder) === null);
+
+  expect(await startClient().supervisor).not.toBe(going);
 });
 
 test('a supervisor that is killed while it is needed is replaced at the same address', async () => {
-  const client = startClient();
-  const first = await client.supervisor;
+  const first = await lastClient().supervisor;
   const address = findStack(folder)?.temporalAddress;
 
   process.kill(first, 'SIGKILL');
-  await until(() => (findStack(folder)?.pid ?? first) !== first, 30_000);
+  await until(() => (findStack(folder)?.pid ?? first) !== first);
 
   expect(findStack(folder)?.temporalAddress).toBe(address);
+});
+
+test('kill -9 of the command leaves nothing behind', async () => {
+  lastClient().child.kill('SIGKILL');
+
+  await until(() => processes().length === 0);
+
+  expect(readdirSync(path.join(folder, 'clients'))).toEqual([]);
 });

@@ -1,107 +1,65 @@
-import { execFileSync, spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { Connection } from '@temporalio/client';
 import { findFreePort } from '../../src/stack/free-port';
-import { findStack } from '../../src/stack/stack-record';
-import type { StackRecord } from '../../src/stack/stack-record';
+import type { Command } from './harness/program';
+import { Place } from './harness/program';
 
-/** The services as they are delivered: processes started by the launcher, killed in every way a process can die. */
-const LAUNCHER = path.join(__dirname, '../../bin/everstep.js');
+/**
+ * The services as they are delivered: processes started by the launcher, killed in every way a process can die. `dev` is told of
+ * by commands.test.ts and survival.test.ts.
+ */
+const SIGNALS = [
+  ['SIGTERM', 0],
+  ['SIGINT', 130],
+] as const;
 
-interface Service {
-  readonly child: ChildProcess;
-  readonly readyLine: Promise<string>;
-  readonly exitCode: Promise<number | null>;
-  output(): string;
-}
+let place: Place;
 
-let folder: string;
-const services: Service[] = [];
-
-beforeEach(() => {
-  folder = mkdtempSync(path.join(os.tmpdir(), 'everstep e2e '));
+beforeAll(() => {
+  place = new Place();
 });
 
-afterEach(async () => {
-  for (const { child, exitCode } of services.splice(0)) {
-    child.kill('SIGTERM');
-    await exitCode;
-  }
-  await until(() => processesOn(folder).length === 0);
-  rmSync(folder, { recursive: true, force: true });
-});
-
-function start(args: readonly string[], options: { temporalAddress?: string; place?: string } = {}): Service {
-  const { temporalAddress = '', place = folder } = options;
-  const child = spawn(process.execPath, [LAUNCHER, ...args, '--data-dir', place], {
-    env: { ...process.env, TEMPORAL_ADDRESS: temporalAddress, EVERSTEP_NO_BUILD: '1' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  let output = '';
-  const readyLine = new Promise<string>((resolve, reject) => {
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-      resolve(text);
-    });
-    child.once('close', () => {
-      reject(new Error(`ended before it was ready:\n${output}`));
-    });
-  });
-  readyLine.catch(() => undefined);
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    output += text;
-  });
-  const exitCode = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const service = { child, readyLine, exitCode, output: () => output };
-  services.push(service);
-  return service;
-}
-
-async function startTemporal(port: number): Promise<Service> {
-  const service = start(['temporal', '--port', String(port), '--headless']);
-  await service.readyLine;
-  return service;
-}
-
-/** Command lines of all processes that work on a folder. */
-function processesOn(place: string): string[] {
-  const lines = execFileSync('ps', ['-eo', 'pid=,stat=,args='], { encoding: 'utf8', maxBuffer: 1e7 }).split(
-    '\n',
-  );
-  return lines.filter((line) => line.includes(place) && !/^\s*\d+ Z/.test(line));
-}
-
-async function until(condition: () => boolean, limitMs = 20_000): Promise<void> {
-  const deadline = Date.now() + limitMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`waited in vain; running:\n${processesOn(folder).join('\n')}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-async function withConnection<Value>(
-  address: string,
-  use: (connection: Connection) => Promise<Value>,
-): Promise<Value> {
-  const connection = await Connection.connect({ address });
-  try {
-    return await use(connection);
-  } finally {
-    await connection.close();
-  }
-}
+afterAll(() => place.remove());
 
 describe('everstep temporal', () => {
+  let port: number;
+  let server: Promise<Command> | null = null;
+
+  beforeAll(async () => {
+    port = await findFreePort();
+  });
+
+  function running(): Promise<Command> {
+    server ??= start();
+    return server;
+  }
+
+  async function start(): Promise<Command> {
+    const service = place.start('temporal', '--port', String(port), '--headless');
+    await service.says(/ready at/);
+    return service;
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    const service = await running();
+    server = null;
+    service.child.kill(signal);
+    return (await service.ended).code;
+  }
+
+  async function withConnection<Value>(use: (connection: Connection) => Promise<Value>): Promise<Value> {
+    const connection = await Connection.connect({ address: `127.0.0.1:${port}` });
+    try {
+      return await use(connection);
+    } finally {
+      await connection.close();
+    }
+  }
+
   test('serves the namespace with the search attributes of runs when it says that it is ready', async () => {
-    const port = await findFreePort();
+    const service = await running();
 
-    const service = await startTemporal(port);
-
-    expect(await service.readyLine).toMatch(`127.0.0.1:${port}`);
-    const attributes = await withConnection(`127.0.0.1:${port}`, (connection) =>
+    expect(service.stdout).toMatch(`127.0.0.1:${port}`);
+    const attributes = await withConnection((connection) =>
       connection.operatorService.listSearchAttributes({ namespace: 'everstep' }),
     );
     expect(Object.keys(attributes.customAttributes)).toEqual(
@@ -116,22 +74,44 @@ describe('everstep temporal', () => {
     );
   });
 
-  test.each([
-    ['SIGTERM', 0],
-    ['SIGINT', 130],
-  ] as const)('ends on %s with exit code %i and leaves no process', async (signal, code) => {
-    const service = await startTemporal(await findFreePort());
+  test('refuses a second server on the same database, naming the first', async () => {
+    const first = await running();
 
-    service.child.kill(signal);
+    const second = await place.run('temporal', '--port', String(await findFreePort()), '--headless');
 
-    expect(await service.exitCode).toBe(code);
-    expect(processesOn(folder)).toEqual([]);
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`Process ${first.child.pid ?? 0} runs a Temporal server`);
   });
 
+  test('refuses a port that is in use', async () => {
+    await running();
+    const other = new Place();
+
+    const second = await other.run('temporal', '--port', String(port), '--headless');
+
+    await other.remove();
+    expect(second.code).toBe(1);
+    expect(second.stderr).toContain(`Port ${port} is in use`);
+  });
+
+  test.each(SIGNALS)(
+    'a worker prints its task queues when it polls and ends on %s with %i',
+    async (signal, code) => {
+      await running();
+      place.variables = { TEMPORAL_ADDRESS: `127.0.0.1:${port}` };
+      const worker = place.start('worker', '--roles', 'workflows,sampling');
+      place.variables = {};
+
+      await worker.says(/everstep, everstep-sampling/);
+      worker.child.kill(signal);
+
+      expect((await worker.ended).code).toBe(code);
+    },
+  );
+
   test('takes its server with it when it is killed, and goes on at the same place and port', async () => {
-    const port = await findFreePort();
-    const first = await startTemporal(port);
-    await withConnection(`127.0.0.1:${port}`, (connection) =>
+    await running();
+    await withConnection((connection) =>
       connection.workflowService.startWorkflowExecution({
         namespace: 'everstep',
         workflowId: 'survivor',
@@ -141,205 +121,56 @@ describe('everstep temporal', () => {
       }),
     );
 
-    first.child.kill('SIGKILL');
-    const second = await startTemporal(port);
+    await end('SIGKILL');
+    await running();
 
-    const described = await withConnection(`127.0.0.1:${port}`, (connection) =>
+    const described = await withConnection((connection) =>
       connection.workflowService.describeWorkflowExecution({
         namespace: 'everstep',
         execution: { workflowId: 'survivor' },
       }),
     );
     expect(described.workflowExecutionInfo?.execution?.workflowId).toBe('survivor');
-    expect(processesOn(folder).filter((line) => line.includes('start-dev'))).toHaveLength(1);
-    second.child.kill('SIGKILL');
-    await until(() => processesOn(folder).length === 0, 5000);
+    expect(place.processes().filter(({ line }) => line.includes('start-dev'))).toHaveLength(1);
   });
 
-  test('refuses a second server on the same database, naming the first', async () => {
-    const first = await startTemporal(await findFreePort());
+  test.each(SIGNALS)('ends on %s with exit code %i and leaves no process', async (signal, code) => {
+    await running();
 
-    const second = start(['temporal', '--port', String(await findFreePort()), '--headless']);
-
-    expect(await second.exitCode).toBe(1);
-    expect(second.output()).toContain(`Process ${first.child.pid ?? 0} runs a Temporal server`);
-  });
-
-  test('refuses a port that is in use', async () => {
-    const port = await findFreePort();
-    await startTemporal(port);
-    const other = mkdtempSync(path.join(os.tmpdir(), 'everstep-other-'));
-
-    const second = start(['temporal', '--port', String(port), '--headless'], { place: other });
-    const code = await second.exitCode;
-
-    rmSync(other, { recursive: true, force: true });
-    expect(code).toBe(1);
-    expect(second.output()).toContain(`Port ${port} is in use`);
+    expect(await end(signal)).toBe(code);
+    expect(place.processes()).toEqual([]);
   });
 });
 
 describe('everstep engine', () => {
-  test.each([
-    ['SIGTERM', 0],
-    ['SIGINT', 130],
-  ] as const)('answers at the address it prints and ends on %s with exit code %i', async (signal, code) => {
-    const port = await findFreePort();
-    const service = start(['engine', '--port', String(port), '--threads', '1']);
+  test.each(SIGNALS)(
+    'answers at the address it prints and ends on %s with exit code %i',
+    async (signal, code) => {
+      const port = await findFreePort();
+      const service = place.start('engine', '--port', String(port), '--threads', '1');
 
-    expect(await service.readyLine).toContain(`http://127.0.0.1:${port}`);
-    const health = await fetch(`http://127.0.0.1:${port}/api/v1/healthz`);
-    service.child.kill(signal);
+      await service.says(new RegExp(`http://127.0.0.1:${port}`));
+      const health = await fetch(`http://127.0.0.1:${port}/api/v1/healthz`);
+      service.child.kill(signal);
 
-    expect(health.status).toBe(200);
-    expect(await service.exitCode).toBe(code);
-  });
+      expect(health.status).toBe(200);
+      expect((await service.ended).code).toBe(code);
+    },
+  );
 });
 
 describe('everstep worker', () => {
-  test.each([
-    ['SIGTERM', 0],
-    ['SIGINT', 130],
-  ] as const)(
-    'prints its task queues when it polls and ends on %s with exit code %i',
-    async (signal, code) => {
-      const port = await findFreePort();
-      await startTemporal(port);
-      const service = start(['worker', '--roles', 'workflows,sampling'], {
-        temporalAddress: `127.0.0.1:${port}`,
-      });
-
-      expect(await service.readyLine).toMatch(/everstep, everstep-sampling/);
-      service.child.kill(signal);
-
-      expect(await service.exitCode).toBe(code);
-    },
-  );
-
   test('says that there is no server, and how to get one', async () => {
-    const service = start(['worker']);
+    const { code, stderr } = await place.run('worker');
 
-    expect(await service.exitCode).toBe(1);
-    expect(service.output()).toContain('everstep dev');
+    expect(code).toBe(1);
+    expect(stderr).toContain('everstep dev');
   });
 
   test('refuses a role that does not exist with exit code 2', async () => {
-    const service = start(['worker', '--roles', 'cooking']);
+    const { code, stderr } = await place.run('worker', '--roles', 'cooking');
 
-    expect(await service.exitCode).toBe(2);
-    expect(service.output()).toContain('There is no role "cooking"');
-  });
-});
-
-describe('everstep dev', () => {
-  async function startDev(): Promise<{ service: Service; record: StackRecord }> {
-    const service = start(['dev', '--headless', '--threads', '1']);
-    await service.readyLine;
-    return { service, record: requireStack() };
-  }
-
-  function requireStack(): StackRecord {
-    const record = findStack(folder);
-    if (record === null) throw new Error('no stack on record');
-    return record;
-  }
-
-  test('brings each part back that is killed, at the same address', async () => {
-    const { record } = await startDev();
-
-    for (const { name, pid } of record.children) {
-      process.kill(pid, 'SIGKILL');
-      await until(() => requireStack().children.some((child) => child.name === name && child.pid !== pid));
-    }
-    await until(() => findStack(folder)?.children.length === record.children.length);
-
-    expect(requireStack()).toMatchObject({
-      temporalAddress: record.temporalAddress,
-      engineUrl: record.engineUrl,
-    });
-    let answered = false;
-    await until(() => {
-      void withConnection(record.temporalAddress, async (connection) =>
-        connection.workflowService.getSystemInfo({}),
-      ).then(
-        () => (answered = true),
-        () => undefined,
-      );
-      return answered;
-    });
-  });
-
-  test('brings the server itself back when only that is killed', async () => {
-    const { record } = await startDev();
-    const serverPid = (): number =>
-      Number(
-        processesOn(folder)
-          .find((line) => line.includes('start-dev'))
-          ?.trim()
-          .split(' ')[0] ?? 0,
-      );
-    const first = serverPid();
-
-    process.kill(first, 'SIGKILL');
-
-    await until(() => serverPid() !== 0 && serverPid() !== first);
-    expect(requireStack().temporalAddress).toBe(record.temporalAddress);
-  });
-
-  test('leaves nothing running when its supervisor is killed, and starts again on the same folder', async () => {
-    const { service, record } = await startDev();
-
-    service.child.kill('SIGKILL');
-    await until(() => processesOn(folder).length === 0, 10_000);
-    const again = await startDev();
-
-    expect(again.record).toMatchObject({
-      temporalAddress: record.temporalAddress,
-      engineUrl: record.engineUrl,
-    });
-  });
-
-  test('can be started at once after its supervisor was killed', async () => {
-    const { service } = await startDev();
-    service.child.kill('SIGKILL');
-
-    const again = await startDev();
-
-    expect(again.record.children.map(({ name }) => name)).toEqual([
-      'temporal',
-      'engine',
-      'worker',
-      'worker-evaluations',
-    ]);
-  });
-
-  test('says that it is already running', async () => {
-    const { service } = await startDev();
-
-    const second = start(['dev']);
-
-    expect(await second.exitCode).toBe(1);
-    expect(second.output()).toMatch(new RegExp(`already running.*process ${service.child.pid ?? 0}`));
-  });
-
-  test.each([
-    ['SIGTERM', 0],
-    ['SIGINT', 130],
-  ] as const)('ends on %s with exit code %i and leaves nothing', async (signal, code) => {
-    const { service } = await startDev();
-
-    service.child.kill(signal);
-
-    expect(await service.exitCode).toBe(code);
-    expect(processesOn(folder)).toEqual([]);
-    expect(findStack(folder)).toBeNull();
-  });
-
-  test('writes logs as JSON lines, one file a service', async () => {
-    await startDev();
-
-    const lines = readFileSync(path.join(folder, 'logs/temporal.log'), 'utf8').split('\n');
-
-    expect(lines.some((line) => line.startsWith('{') && 'service' in JSON.parse(line))).toBe(true);
+    expect(code).toBe(2);
+    expect(stderr).toContain('There is no role "cooking"');
   });
 });

@@ -2,12 +2,14 @@
  * Everstep with the programs of others, and which of them go together.
  *
  *     npm run interop [-- --only sdk,cookbook,python,environments,inspect,skyrl] [--skyrl operations,survival,clients] [--client 0.25.0]
- *                     [--check TEXT] [--checkout FOLDER] [--allow-skip] [--json]
+ *                     [--draw TEXT] [--check TEXT] [--checkout FOLDER] [--allow-skip] [--json]
  *
  * Python environments are installed from PyPI on first use (about 9 GB, most of it PyTorch) and kept in the cache folder.
+ * `--draw` runs the official client, Python workers and one further suite, which the text decides: a revision's name draws the same again.
  * Exit 1 when a check of ours fails or a part cannot be set up; with `--allow-skip` the latter is skipped. 0 where
  * there is no Python to run them with, which is said.
  */
+import { hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -24,6 +26,7 @@ import { checkSkyrl, SKYRL_CHOICES } from './skyrl-suite';
 
 const SUITES = ['sdk', 'cookbook', 'python', 'environments', 'inspect', 'skyrl'] as const;
 type SuiteName = (typeof SUITES)[number];
+const NEVER_LEFT_OUT: readonly SuiteName[] = ['sdk', 'python'];
 
 type Options = ReturnType<typeof readOptions>;
 
@@ -56,6 +59,7 @@ function readOptions() {
     options: {
       only: { type: 'string', default: SUITES.join(',') },
       skyrl: { type: 'string', default: SKYRL_CHOICES.join(',') },
+      draw: { type: 'string' },
       client: { type: 'string' },
       check: { type: 'string' },
       checkout: { type: 'string' },
@@ -66,7 +70,7 @@ function readOptions() {
   return {
     ...values,
     allowSkip: values['allow-skip'],
-    suites: chosen('--only', values.only, SUITES),
+    suites: drawn(chosen('--only', values.only, SUITES), values.draw),
     parts: chosen('--skyrl', values.skyrl, SKYRL_CHOICES),
   };
 }
@@ -77,6 +81,16 @@ function chosen<Name extends string>(flag: string, text: string, known: readonly
   if (unknown.length > 0)
     throw new Error(`${flag}: unknown "${unknown.join(', ')}". Known: ${known.join(', ')}.`);
   return known.filter((one) => names.includes(one));
+}
+
+/** Those that are never left out, and one of the others. */
+function drawn(suites: readonly SuiteName[], text: string | undefined): SuiteName[] {
+  if (text === undefined) return [...suites];
+  const others = suites.filter((name) => !NEVER_LEFT_OUT.includes(name));
+  const further = others[Number.parseInt(hash('sha256', text, 'hex').slice(0, 8), 16) % others.length];
+  const kept = suites.filter((name) => NEVER_LEFT_OUT.includes(name) || name === further);
+  progress(`Drawn by ${text}: npm run interop -- --only ${kept.join(',')}`);
+  return kept;
 }
 
 async function runAll(folder: string, options: Options): Promise<Outcome> {

@@ -9,21 +9,17 @@ const { mkdtempSync, readdirSync, rmSync } = require('node:fs');
 const { createServer } = require('node:net');
 const os = require('node:os');
 const path = require('node:path');
+const { prepare } = require('../../scripts/prepare.js');
 
 const ROOT = path.resolve(__dirname, '../..');
 const FOLDER = 'everstep-test-server-';
-// Obtaining the server may mean building it, which takes minutes once.
-const START_LIMIT_MS = 15 * 60_000;
+/** Of the start alone: obtaining the server, which may mean building it, has limits of its own. */
+const START_LIMIT_MS = 3 * 60_000;
 
 module.exports = async (globalConfig) => {
   if (process.env.EVERSTEP_TEST_NO_SERVER || onlyUnitTests(globalConfig)) return;
-  const { build } = require('../../scripts/build.js');
-  await build({
-    ifNeeded: true,
-    tolerateTypeErrors: true,
-    announce: () => process.stderr.write('Building dist/ for the tests…\n'),
-  });
-  const server = await startServer();
+  await prepare({ command: 'temporal' });
+  const server = await startServer(await obtainCli());
   process.env.EVERSTEP_TEST_TEMPORAL_ADDRESS = server.address;
   globalThis.everstepTestServer = server;
 };
@@ -33,8 +29,19 @@ function onlyUnitTests(globalConfig) {
   return patterns.length > 0 && patterns.every((pattern) => /(^|\/|\\)test[/\\]+unit([/\\]|$)/.test(pattern));
 }
 
+/** By what was just built, as commands do. */
+async function obtainCli() {
+  const { readEnvironment } = require('../../dist/config/environment.js');
+  const { streamProgress } = require('../../dist/stack/progress.js');
+  const { binaryLookup, obtainTemporalBinary } = require('../../dist/stack/temporal-binary.js');
+  const { path: cli } = await obtainTemporalBinary(
+    binaryLookup(readEnvironment(), streamProgress(process.stderr)),
+  );
+  return cli;
+}
+
 /** The service ends with its stdin pipe, so a test run that is killed leaves no server behind. */
-async function startServer() {
+async function startServer(cli) {
   removeOldFolders();
   const folder = mkdtempSync(path.join(os.tmpdir(), `${FOLDER}${process.pid}-`));
   const port = await freePort();
@@ -42,7 +49,7 @@ async function startServer() {
   const child = spawn(process.execPath, [path.join(ROOT, 'bin/everstep.js'), ...args], {
     detached: true,
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { ...process.env, EVERSTEP_NO_BUILD: '1' },
+    env: { ...process.env, EVERSTEP_NO_BUILD: '1', EVERSTEP_TEMPORAL_CLI: cli },
   });
   const ended = new Promise((resolve) => child.once('close', resolve));
   const stop = async () => {
@@ -79,23 +86,18 @@ function isAlive(pid) {
 function untilReady(child) {
   return new Promise((resolve, reject) => {
     let log = '';
-    const timer = setTimeout(
-      () => reject(new Error(`No Temporal server for the tests in time.\n${log}`)),
-      START_LIMIT_MS,
-    );
+    const fail = (how) =>
+      reject(new Error(`No Temporal server for the tests (${how}). It wrote ${log || 'nothing.'}`));
+    const timer = setTimeout(() => fail(`not ready after ${START_LIMIT_MS / 1000} s`), START_LIMIT_MS);
     const settle = (action) => {
       clearTimeout(timer);
       action();
     };
     child.stderr.setEncoding('utf8').on('data', (text) => {
       log = (log + text).slice(-4000);
-      for (const [, message] of text.matchAll(/"msg":"((?:Building|Fetching)[^"]*)"/g))
-        process.stderr.write(`${message}\n`);
     });
     child.stdout.once('data', () => settle(resolve));
-    child.once('close', (code) =>
-      settle(() => reject(new Error(`No Temporal server for the tests (exit ${code}).\n${log}`))),
-    );
+    child.once('close', (code, signal) => settle(() => fail(signal ?? `exit code ${code}`)));
   });
 }
 

@@ -72,13 +72,13 @@ beforeAll(async () => {
   const runs = new TestRuns(stack);
   // Step 2 is saved and not evaluated.
   await runs.train('ended', runs.config({ steps: 4, saveEvery: 2, evalEvery: 4, evaluators }));
-}, 180_000);
+});
 
 afterAll(async () => {
   await endpoint.close();
   await everstep.close();
   await stack.stop();
-}, 60_000);
+});
 
 /** What it said of the same answers at other steps is not used, so that every judgement is counted. */
 function judge() {
@@ -125,7 +125,7 @@ test('a judged column is sampled and judged once for each checkpoint, and then i
   expect([again.tokens, again.judgements]).toEqual([0, 0]);
   const judged = await loadResult(join(first.value[0]?.dir ?? '', '..'), 'arena_hard');
   expect(judged?.identity.judges).toMatchObject([{ model: 'referee', at: endpoint.url }]);
-}, 90_000);
+});
 
 test.each([
   ['graded', 'test/graded/accuracy', 3 / 4, QUESTIONS],
@@ -148,5 +148,4 @@ test.each([
     expect(first.tokens).toBeGreaterThan(0);
     expect([again.tokens, again.judgements]).toEqual([0, 0]);
   },
-  60_000,
 );

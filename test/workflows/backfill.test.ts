@@ -43,12 +43,12 @@ beforeAll(async () => {
     runs.train('sft-1', runs.config(config)),
     runs.train('sft-2', runs.config({ ...config, learningRate: 2e-3, seed: 1 })),
   ]);
-}, 180_000);
+});
 
 afterAll(async () => {
   await everstep.close();
   await stack.stop();
-}, 60_000);
+});
 
 async function fill(options: BackfillOptions): Promise<readonly MatrixCell[]> {
   return end(await everstep.backfill(options));
@@ -136,7 +136,7 @@ describe('the story of a matrix', () => {
       await kill(worker);
       await stack.startWorkers();
     }
-  }, 180_000);
+  });
 
   test('runs nothing when everything is there', async () => {
     const first = await fill(ASKED);
@@ -148,7 +148,7 @@ describe('the story of a matrix', () => {
     expect(countCells(again)).toMatchObject({ present: 6 });
     expect(again.map(({ score, dir }) => [score, dir])).toEqual(first.map(({ score, dir }) => [score, dir]));
     expect(await sampledTokens()).toBe(before);
-  }, 60_000);
+  });
 
   test('runs only the new column when a benchmark is added', async () => {
     await fill(ASKED);
@@ -157,7 +157,7 @@ describe('the story of a matrix', () => {
 
     expect(ofColumn(cells, 'arithmetic').map(({ status }) => status)).toEqual(Array(6).fill('present'));
     expect(ofColumn(cells, 'gsm8k').map(({ status }) => status)).toEqual(Array(6).fill('done'));
-  }, 60_000);
+  });
 
   test('runs only the new cells when data change', async () => {
     await fill({ ...ASKED, benchmarks: ['gsm8k'], dataFolder: data });
@@ -173,7 +173,7 @@ describe('the story of a matrix', () => {
     });
 
     expect(cells.map(({ status, reason }) => [status, reason])).toEqual([['done', null]]);
-  }, 60_000);
+  });
 });
 
 test('what everstep eval scored before is present, whatever its eval run is called', async () => {
@@ -188,7 +188,7 @@ test('what everstep eval scored before is present, whatever its eval run is call
     score: report?.benchmarks[0]?.score,
     dir: join(byHand.folder, 'arithmetic'),
   });
-}, 60_000);
+});
 
 test('what backfill scored is found by its search attributes', async () => {
   const [cell] = await fill({ runs: ['sft-1'], steps: 'last', benchmarks: ['arithmetic'], maxExamples: 7 });
@@ -210,7 +210,7 @@ test('what backfill scored is found by its search attributes', async () => {
     EverstepModel: 'everstep/tiny',
     EverstepScore: cell?.score,
   });
-}, 60_000);
+});
 
 test('what backfill scored is there for everstep eval', async () => {
   const options = { maxExamples: 7, maxTokens: 2 };
@@ -219,7 +219,7 @@ test('what backfill scored is there for everstep eval', async () => {
   const stored = await everstep.findEvaluation('arithmetic', { ...options, checkpoint: 'sft-1@8' });
 
   expect(stored?.storedNames).toEqual(['arithmetic']);
-}, 60_000);
+});
 
 test("a training run's own evaluation counts", async () => {
   const before = await sampledTokens();
@@ -229,7 +229,7 @@ test("a training run's own evaluation counts", async () => {
   expect(cells.map(({ status }) => status)).toEqual(['present', 'present', 'present']);
   expect(cells.at(-1)?.dir).toBe(join(stack.folder, 'store/runs/sft-2/evals/12/sums'));
   expect(await sampledTokens()).toBe(before);
-}, 60_000);
+});
 
 test('a column that cannot be read fails alone, and is tried again', async () => {
   const options = {
@@ -257,7 +257,7 @@ test('a column that cannot be read fails alone, and is tried again', async () =>
   expect(ofColumn(cells, 'arithmetic').every(({ score }) => score !== null)).toBe(true);
   expect(planned.map(({ status }) => status)).toEqual(Array(3).fill('present'));
   expect(ofColumn(again, 'math500').map(({ status }) => status)).toEqual(Array(3).fill('done'));
-}, 60_000);
+});
 
 test('a cell that fails ends no other; weights that are gone are named', async () => {
   const row = (await stack.store.readCheckpoints('sft-2')).find(({ step }) => step === 8);
@@ -275,7 +275,7 @@ test('a cell that fails ends no other; weights that are gone are named', async (
   expect(cells[1]?.reason).toContain(path);
   expect(planned.map(({ status }) => status)).toEqual(['present', 'missing', 'present']);
   expect(planned[1]?.reason).toBe(cells[1]?.reason);
-}, 60_000);
+});
 
 test('a history that grows long is continued, and nothing is started twice', async () => {
   const handle = await everstep.prepareBackfill({ ...ASKED, runs: ['sft-1'], maxExamples: 11, maxTokens: 5 });
@@ -296,4 +296,4 @@ test('a history that grows long is continued, and nothing is started twice', asy
   expect(countCells(cells)).toMatchObject({ done: 3 });
   expect(cells.map(startsOf)).toEqual([1, 1, 1]);
   expect(executions.length).toBeGreaterThan(1);
-}, 60_000);
+});

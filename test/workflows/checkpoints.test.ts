@@ -1,21 +1,32 @@
 import { existsSync } from 'node:fs';
+import type { SupervisedConfig } from '../../src/config/supervised-config';
 import { createTinkerClient } from '../../src/engines/tinker/client';
-import { reportOf, TestRuns, until } from './harness/runs';
-import { TestStack } from './harness/stack';
+import { HeldRuns } from './harness/held-runs';
+import type { TestRuns } from './harness/runs';
+import { reportOf } from './harness/runs';
+import type { TestStack } from './harness/stack';
 
+let held: HeldRuns;
 let stack: TestStack;
 let runs: TestRuns;
 
 beforeAll(async () => {
-  stack = await TestStack.start();
-  runs = new TestRuns(stack);
-  await stack.startWorkers();
-}, 120_000);
+  held = await HeldRuns.start();
+  ({ stack, runs } = held);
+});
 
-afterAll(() => stack.stop());
+afterEach(() => {
+  held.training.letAllGo();
+});
+
+afterAll(() => held.close());
+
+function config(more: object = {}): SupervisedConfig {
+  return runs.config({ steps: 6, batchSize: 4, ...more });
+}
 
 test('of rolling checkpoints only the newest is kept, and none once the run is saved for good', async () => {
-  await runs.train('rolling', runs.config({ steps: 9, saveEvery: 0, rollingSaveEvery: 2 }));
+  await runs.train('rolling', config({ steps: 9, saveEvery: 0, rollingSaveEvery: 2 }));
 
   const rows = await stack.store.readCheckpoints('rolling');
   const client = createTinkerClient({ baseUrl: stack.engine.url });
@@ -37,37 +48,37 @@ test('of rolling checkpoints only the newest is kept, and none once the run is s
 });
 
 test('a run starts from the weights of another, by RUN@STEP or by URI', async () => {
-  const constant = { lrSchedule: 'constant', saveEvery: 6 };
-  await runs.train('origin', runs.config(constant));
-  const [, sixth] = await stack.store.readCheckpoints('origin');
+  const constant = { lrSchedule: 'constant', saveEvery: 3 };
+  await runs.train('origin', config(constant));
+  const [, third] = await stack.store.readCheckpoints('origin');
 
-  await runs.train('by-name', runs.config({ ...constant, initialCheckpoint: 'origin@6' }));
-  await runs.train('by-uri', runs.config({ ...constant, initialCheckpoint: sixth?.state_path }));
-  await runs.train('from-base', runs.config(constant));
+  await Promise.all([
+    runs.train('by-name', config({ ...constant, initialCheckpoint: 'origin@3' })),
+    runs.train('by-uri', config({ ...constant, initialCheckpoint: third?.state_path })),
+  ]);
 
   const firstNll = async (run: string) => (await stack.store.readMetrics(run))[0]?.['train/nll'];
   expect(await firstNll('by-name')).toBe(await firstNll('by-uri'));
-  expect(Number(await firstNll('by-name'))).toBeLessThan(Number(await firstNll('from-base')));
+  expect(Number(await firstNll('by-name'))).toBeLessThan(Number(await firstNll('origin')));
 });
 
 test('an initial checkpoint that is not there fails the run, naming what is', async () => {
-  await runs.train('short', runs.config({ steps: 2 }));
+  await runs.train('short', config({ steps: 2 }));
 
-  const lost = runs.train('lost', runs.config({ initialCheckpoint: 'short@99' }));
+  const lost = runs.train('lost', config({ initialCheckpoint: 'short@99' }));
 
   await expect(lost).rejects.toMatchObject({ cause: { type: 'checkpoint-missing' } });
   expect(existsSync(stack.store.runFolder('lost'))).toBe(false);
 });
 
 test('a run that was started from another is rewound without it', async () => {
-  await runs.train('parent', runs.config({ steps: 3, saveEvery: 0 }));
-  const config = runs.config({ steps: 120, batchSize: 64, saveEvery: 10, initialCheckpoint: 'parent@3' });
-  const calm = await runs.train('calm-child', config);
-  const handle = await runs.start('child', config);
-  await until(async () => ((await stack.store.readMetrics('child')).length >= 15 ? true : null));
+  await runs.train('parent', config({ steps: 3, saveEvery: 0 }));
+  const child = config({ steps: 10, saveEvery: 4, initialCheckpoint: 'parent@3' });
+  const calm = await runs.train('calm-child', child);
+  const { handle, hold } = await held.start('child', child, { done: 6 });
 
   await stack.store.discard('parent');
-  await stack.restartEngine();
+  await held.restartEngine(hold);
 
   const report = await reportOf(handle);
   expect(report.finalWeightsDigest).toBe(calm.finalWeightsDigest);

@@ -1,45 +1,54 @@
-import type { WorkflowHandle } from '@temporalio/client';
 import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { SupervisedConfig } from '../../src/config/supervised-config';
 import type { StopRequest } from '../../src/core/controls';
-import { Everstep } from '../../src/client/everstep';
+import type { Everstep } from '../../src/client/everstep';
 import { stopUpdate } from '../../src/workflows/contracts';
+import { HeldRuns } from './harness/held-runs';
 import { TestPlugins } from './harness/plugins';
-import { reportOf, TestRuns, until, untilCell, untilStatus } from './harness/runs';
-import { TestStack } from './harness/stack';
+import type { TestRuns } from './harness/runs';
+import { reportOf, until, untilCell, untilStatus } from './harness/runs';
+import type { TestStack } from './harness/stack';
 
+const STEPS = 40;
+/** Steps that are done where a run is held. */
+const DONE = 6;
+
+let held: HeldRuns;
 let stack: TestStack;
 let runs: TestRuns;
-let plugins: TestPlugins;
 let everstep: Everstep;
+let plugins: TestPlugins;
 
 beforeAll(async () => {
-  stack = await TestStack.start();
-  await stack.startWorkers();
-  runs = new TestRuns(stack);
+  held = await HeldRuns.start();
+  ({ stack, runs, everstep } = held);
   plugins = new TestPlugins(stack.folder);
-  const { address, namespace } = stack;
-  everstep = await Everstep.connect({ address, namespace, store: `${stack.folder}/store` });
-}, 120_000);
-
-afterAll(async () => {
-  await everstep.close();
-  await stack.stop();
 });
+
+afterEach(() => {
+  held.training.letAllGo();
+});
+
+afterAll(() => held.close());
 
 const SUMS = { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 4 };
 
-function longRun(more: object = {}) {
+function config(more: object = {}): SupervisedConfig {
   const { dataset } = runs.config();
-  const withTest = { ...dataset, testPath: runs.testPath };
   return runs.config({
-    dataset: withTest,
-    steps: 4000,
-    batchSize: 64,
-    saveEvery: 25,
-    evalEvery: 50,
+    dataset: { ...dataset, testPath: runs.testPath },
+    steps: STEPS,
+    batchSize: 4,
+    saveEvery: 5,
+    evalEvery: 10,
     evaluators: [SUMS],
     ...more,
   });
+}
+
+function heldRun(name: string, given = config()) {
+  return held.start(name, given, { done: DONE });
 }
 
 async function openWorkflows(run: string): Promise<string[]> {
@@ -65,16 +74,18 @@ async function refusalOf(asking: Promise<unknown>): Promise<string> {
 }
 
 test('a run stopped at once finishes a step, saves and evaluates it, and is like one told beforehand to end there', async () => {
-  const handle = await runs.start('halted', longRun());
-  await untilStatus(handle, ({ step }) => step >= 30);
+  const { handle, run, hold } = await heldRun('halted');
 
-  const { step } = await everstep.run('halted').stop({ reason: 'good enough', by: 'someone' });
+  const { step } = await run.stop({ reason: 'good enough', by: 'someone' });
+  hold.letGo();
   const report = await reportOf(handle);
-  const twin = await runs.start('told', longRun());
-  await stop(twin, { atStep: step });
-  await reportOf(twin);
+  const twin = await held.foretold('told', config(), {
+    done: 0,
+    tell: (other) => other.stop({ atStep: step }),
+  });
 
-  expect(report).toMatchObject({ status: 'stopped', step, totalSteps: 4000 });
+  expect(step).toBeLessThanOrEqual(DONE + 3);
+  expect(report).toMatchObject({ status: 'stopped', step, totalSteps: STEPS });
   expect(report.finalWeightsDigest).toMatch(/^[0-9a-f]{64}$/);
   expect(await stack.store.readState('halted')).toMatchObject({
     status: 'stopped',
@@ -92,63 +103,68 @@ test('a run stopped at once finishes a step, saves and evaluates it, and is like
     (await runs.scores('halted')).filter((row) => row.step === 0).map(({ key }) => key),
   );
   expect(await stack.store.readControls('halted')).toMatchObject([
-    { by: 'someone', reason: 'good enough', control: 'stop', step, from: 4000, to: step },
+    { by: 'someone', reason: 'good enough', control: 'stop', step, from: STEPS, to: step },
   ]);
-  expect({ ...(await runs.outcome('told')) }).toEqual(await runs.outcome('halted'));
+  expect(await runs.outcome('halted')).toEqual(twin);
   await until(async () => ((await openWorkflows('halted')).length === 0 ? true : null));
-}, 120_000);
+});
 
 test('a stop is refused where it comes too late or makes no sense, and nothing changes', async () => {
-  const handle = await runs.start('firm', longRun());
-  await untilStatus(handle, ({ step }) => step >= 20);
+  const { handle, run, hold } = await heldRun('firm');
 
   const refusals = [
     await refusalOf(stop(handle, { atStep: 5 })),
-    await refusalOf(stop(handle, { atStep: 4001 })),
+    await refusalOf(stop(handle, { atStep: STEPS + 1 })),
     await refusalOf(stop(handle, { atStep: 0.5 })),
     await refusalOf(stop(handle, { reason: 'x'.repeat(5000) })),
   ];
   const controls = await stack.store.readControls('firm');
   await stop(handle, {});
+  hold.letGo();
   await reportOf(handle);
 
   expect(refusals).toEqual([
     expect.stringMatching(/Step 5 is past or under way; the earliest step to stop at is \d+/),
-    expect.stringContaining("beyond the run's 4000 steps"),
+    expect.stringContaining(`beyond the run's ${STEPS} steps`),
     expect.stringContaining('"atStep" has to be a whole number'),
     expect.stringContaining('"reason" has to be a text of at most 2000'),
   ]);
   expect(controls).toEqual([]);
-  await expect(everstep.run('firm').stop()).rejects.toMatchObject({ code: 'refused' });
-}, 120_000);
+  await expect(run.stop()).rejects.toMatchObject({ code: 'refused' });
+});
 
 test('a stop survives a rewind and a worker that goes', async () => {
-  const handle = await runs.start('shaken', longRun());
-  await untilStatus(handle, ({ step }) => step >= 30);
-  const atStep = 200;
+  const { handle, hold } = await heldRun('shaken');
+  const atStep = 12;
   await stop(handle, { atStep });
 
-  await stack.restartEngine();
-  await untilStatus(handle, ({ rewinds }) => rewinds === 1);
+  const again = held.training.holdNext(2);
+  await held.restartEngine(hold);
+  await again.held();
   await stack.stopWorkers();
   await stack.startWorkers();
+  again.letGo();
   const report = await reportOf(handle);
-  const twin = await runs.start('steady', longRun());
-  await stop(twin, { atStep });
-  await reportOf(twin);
 
   expect(report).toMatchObject({ status: 'stopped', step: atStep });
-  expect(await runs.outcome('shaken')).toEqual(await runs.outcome('steady'));
-}, 120_000);
+  expect((await stack.store.readState('shaken'))?.rewinds).toBe(1);
+  const tell = (other: { stop(request: object): Promise<unknown> }) => other.stop({ atStep });
+  expect(await runs.outcome('shaken')).toEqual(await held.foretold('steady', config(), { done: DONE, tell }));
+});
 
 test('cancelling saves what was reached, notes why, and leaves no evaluation, snapshot or model', async () => {
   const gated = { type: 'plugin', name: 'never', evaluator: 'gated', options: { gate: 'never' } };
-  const config = longRun({ plugins: plugins.file, evaluators: [gated], saveEvery: 0, evalEvery: 20 });
-  const handle = await runs.start('dropped', config);
-  await untilCell(handle, ({ step }) => step >= 40);
+  const { handle, run, hold } = await heldRun(
+    'dropped',
+    config({ plugins: plugins.file, evaluators: [gated], saveEvery: 0, evalEvery: 4 }),
+  );
   const modelId = await until(() => stack.modelOf('dropped'));
+  // For the segment to hand over, and with it the weights to be evaluated.
+  await run.setBudget({ tokens: 1e12 });
+  await untilCell(handle, ({ step }) => step === 4);
 
-  await everstep.run('dropped').cancel({ reason: 'wrong data', by: 'someone' });
+  await run.cancel({ reason: 'wrong data', by: 'someone' });
+  hold.letGo();
   await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
 
   const state = await stack.store.readState('dropped');
@@ -157,16 +173,17 @@ test('cancelling saves what was reached, notes why, and leaves no evaluation, sn
   const saved = (await stack.store.readCheckpoints('dropped')).at(-1);
   expect(saved).toMatchObject({ step: state?.step, final: false });
   expect(await stack.store.readControls('dropped')).toMatchObject([
+    { control: 'setBudget' },
     { control: 'cancel', reason: 'wrong data' },
   ]);
   expect(await stack.isModelLoaded(modelId)).toBe(false);
   await until(async () => ((await openWorkflows('dropped')).length === 0 ? true : null));
   expect(await stack.samplerPaths(modelId)).toEqual([]);
-}, 120_000);
+});
 
 test('a run cancelled while it is prepared leaves nothing, and its name is free', async () => {
   await stack.engine.close();
-  const handle = await runs.start('unborn', longRun());
+  const handle = await runs.start('unborn', config());
   await until(async () => ((await stack.store.readOwner('unborn')) ? true : null));
 
   await everstep.run('unborn').cancel();
@@ -175,20 +192,21 @@ test('a run cancelled while it is prepared leaves nothing, and its name is free'
   expect(await stack.store.exists('unborn')).toBe(false);
   expect((await handle.describe()).status.name).toBe('CANCELLED');
   await stack.restartEngine();
-  const again = await runs.train('unborn', runs.config());
-  expect(again).toMatchObject({ status: 'completed', step: 12 });
-}, 120_000);
+  const again = await runs.train('unborn', runs.config({ steps: 2, batchSize: 4 }));
+  expect(again).toMatchObject({ status: 'completed', step: 2 });
+});
 
 test('a run cancelled while its engine is away ends within seconds and says what it waits for', async () => {
-  const handle = await runs.start('stranded', longRun());
-  await untilStatus(handle, ({ step }) => step >= 20);
-  await stack.engine.close();
+  const { handle, run, hold } = await heldRun('stranded');
+  const away = stack.engine.close();
+  hold.letGo();
+  await away;
 
-  await everstep.run('stranded').cancel({ reason: 'engine gone' });
+  await run.cancel({ reason: 'engine gone' });
   await untilStatus(handle, ({ waitingFor }) => /being cancelled/.test(waitingFor?.what ?? ''));
   await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
 
   const state = await stack.store.readState('stranded');
   expect(state).toMatchObject({ status: 'cancelled', reason: 'engine gone' });
   await stack.restartEngine();
-}, 90_000);
+});

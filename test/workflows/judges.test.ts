@@ -1,9 +1,6 @@
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { join } from 'node:path';
 import { Everstep } from '../../src/client/everstep';
 import type { Judgement } from '../../src/evaluation/judges/judgements';
 import { loadResult, streamTrajectories } from '../../src/stores/eval-store';
@@ -11,9 +8,10 @@ import { readJsonLines } from '../../src/stores/json-lines';
 import { JudgeEndpoint } from './harness/judge-endpoint';
 import { TestRuns, until } from './harness/runs';
 import { TestStack } from './harness/stack';
+import { WorkerProcess } from './harness/worker-process';
 
-const ROOT = resolve(__dirname, '../..');
-const QUESTIONS = 24;
+const QUESTIONS = 12;
+const CONCURRENCY = 8;
 
 let stack: TestStack;
 let everstep: Everstep;
@@ -49,7 +47,7 @@ function writeData(): string {
 
 function asking(judge: string, run: string) {
   return {
-    ...{ run, endpoint: endpoint.url, model: 'candidate', dataFolder: data, concurrency: 16 },
+    ...{ run, endpoint: endpoint.url, model: 'candidate', dataFolder: data, concurrency: CONCURRENCY },
     judge: [{ model: judge, endpoint: endpoint.url }],
   };
 }
@@ -64,55 +62,30 @@ beforeAll(async () => {
     store: join(stack.folder, 'store'),
     dataFolder: stack.folder,
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await endpoint.close();
   await everstep.close();
   await stack.stop();
   rmSync(data, { recursive: true, force: true });
-}, 30_000);
+});
 
-/** A worker process of its own, as `everstep worker` is one. */
-async function startWorkerProcess(): Promise<ChildProcess> {
-  const places = ['--data-dir', stack.folder, '--store', join(stack.folder, 'store')];
-  const child = spawn(process.execPath, [join(ROOT, 'bin/everstep.js'), 'worker', ...places], {
-    env: {
-      ...process.env,
-      EVERSTEP_NO_BUILD: '1',
-      EVERSTEP_JUDGE_API_KEY: 'of-the-judge',
-      OPENAI_API_KEY: 'of-the-model',
-      TEMPORAL_ADDRESS: stack.address,
-      TEMPORAL_NAMESPACE: stack.namespace,
-    },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  await new Promise<void>((ready) => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (chunk.toString().includes('Worker ready')) ready();
-    });
-  });
-  return child;
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  const gone = new Promise((done) => child.once('exit', done));
-  child.kill('SIGKILL');
-  await gone;
-}
+const KEYS = { EVERSTEP_JUDGE_API_KEY: 'of-the-judge', OPENAI_API_KEY: 'of-the-model' };
 
 test('a worker that is killed between answer and judgement has no answer sampled again', async () => {
   endpoint.held.add('fan');
-  let worker = await startWorkerProcess();
+  let worker = WorkerProcess.start(stack, [], KEYS);
   try {
     const handle = await everstep.evaluate('arena_hard', asking('fan', 'killed'));
-    await until(() => (endpoint.countOf('candidate') === QUESTIONS ? true : null));
-    const heldCount = await until(() => (endpoint.countOf('fan') >= 16 ? endpoint.countOf('fan') : null));
-    // Answers that have arrived are journalled within a second.
-    await delay(1200);
-    await kill(worker);
+    await until(async () => {
+      const answers = await readJsonLines(join(handle.folder, 'arena_hard/journal/shard-0/samples.jsonl'));
+      return answers.length === QUESTIONS && endpoint.countOf('fan') >= CONCURRENCY ? true : null;
+    });
+    await worker.kill();
+    const heldCount = endpoint.countOf('fan');
     endpoint.letGo('fan');
-    worker = await startWorkerProcess();
+    worker = WorkerProcess.start(stack, [], KEYS);
 
     const report = await handle.result();
 
@@ -128,9 +101,9 @@ test('a worker that is killed between answer and judgement has no answer sampled
       new Set(['candidate Bearer of-the-model', 'fan Bearer of-the-judge']),
     );
   } finally {
-    await kill(worker);
+    await worker.kill();
   }
-}, 120_000);
+});
 
 describe('with workers', () => {
   beforeAll(() => stack.startWorkers());
@@ -157,7 +130,7 @@ describe('with workers', () => {
     expect(rows[0]?.turns.find(({ role }) => role === 'assistant')?.content).toMatch(/^answer to Question/);
     expect(endpoint.countOf('candidate')).toBe(sampled);
     expect(await loadResult(folder, 'arena_hard')).toEqual(before);
-  }, 60_000);
+  });
 
   test('the same judge again asks nobody, since what it said is kept', async () => {
     const asked = endpoint.asked.length;
@@ -177,7 +150,7 @@ describe('with workers', () => {
     expect(endpoint.asked).toHaveLength(asked);
     expect(rows).toHaveLength(2 * QUESTIONS);
     expect(rows.every((row) => row.is_cached)).toBe(true);
-  }, 60_000);
+  });
 
   test('a judge that fails is an error of each question; the next start asks the judge alone', async () => {
     const sampled = endpoint.countOf('candidate');
@@ -190,13 +163,13 @@ describe('with workers', () => {
     expect(failed?.failures[0]?.message).toMatch(/judge frail.*cannot judge this/);
     expect(again?.benchmarks[0]).toMatchObject({ score: 1, numErrors: 0, numExamples: QUESTIONS });
     expect(endpoint.countOf('candidate')).toBe(sampled + QUESTIONS);
-  }, 60_000);
+  });
 
   test('a judge without a verdict gives no score', async () => {
     const report = await (await everstep.evaluate('arena_hard', asking('mute', 'mute'))).result();
 
     expect(report?.failures[0]?.message).toContain(`None of ${QUESTIONS} verdicts can be read`);
-  }, 60_000);
+  });
 
   test('grades and compares the checkpoints of a run, and a gate decides by what a judge says', async () => {
     const runs = new TestRuns(stack);
@@ -243,7 +216,7 @@ describe('with workers', () => {
     expect(readFileSync(join(stack.folder, 'store/runs/judged/controls.jsonl'), 'utf8')).toContain(
       'passed, not better than step 0',
     );
-  }, 120_000);
+  });
 
   test('what a run was judged to at a step is judged again by another judge, and no weights are sampled', async () => {
     const folder = join(stack.folder, 'store/runs/judged/evals/2');
@@ -266,7 +239,7 @@ describe('with workers', () => {
     expect(after?.identity.judges).toMatchObject([{ model: 'strict' }]);
     expect(await samplesIn(target)).toEqual(await samplesIn(folder));
     expect(await loadResult(folder, 'graded')).toEqual(before);
-  }, 60_000);
+  });
 
   test('a benchmark that is judged is refused without a judge, before anything is sampled', async () => {
     const sampled = endpoint.countOf('candidate');
@@ -277,5 +250,5 @@ describe('with workers', () => {
     expect(report?.failures[0]).toMatchObject({ code: 'bad-config' });
     expect(report?.failures[0]?.message).toContain('--judge MODEL');
     expect(endpoint.countOf('candidate')).toBe(sampled);
-  }, 60_000);
+  });
 });

@@ -1,37 +1,83 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { WorkflowHandle } from '@temporalio/client';
 import { Everstep } from '../../src/client/everstep';
 import type { Judgement } from '../../src/evaluation/judges/judgements';
 import { loadResult } from '../../src/stores/eval-store';
 import { readJsonLines } from '../../src/stores/json-lines';
+import { stepsApplied } from './harness/applied';
+import type { Hold } from './harness/held-training';
+import { HeldTraining } from './harness/held-training';
 import { JudgeEndpoint } from './harness/judge-endpoint';
-import { until } from './harness/runs';
+import { reportOf, TestRuns, until } from './harness/runs';
 import { TestStack } from './harness/stack';
+import { TestService } from './harness/test-service';
 import { WorkerProcess } from './harness/worker-process';
 
-/** Sampling, running what was sampled, judging: a worker is killed between two of them, and the endpoint counts. */
+/**
+ * One worker samples, runs what was sampled, judges and trains. It is killed between two of these, and another one goes on:
+ * the endpoint, the sandboxes and the training service count.
+ */
 
-const QUESTIONS = 24;
-const QUICK = 6;
-const SLOW = 6;
+const TASKS = 6;
+/** Programs that a worker runs before they wait. */
+const QUICK = 2;
+const QUESTIONS = 6;
+const STEPS = 16;
 
+let training: HeldTraining;
 let stack: TestStack;
+let service: TestService;
+let runs: TestRuns;
 let everstep: Everstep;
 let data: string;
 let endpoint: JudgeEndpoint;
+let worker: WorkerProcess;
+let code: Evaluation;
+let judged: Evaluation;
+let trained: WorkflowHandle;
+let gradesBefore: readonly Row[];
+let askedBefore: number;
 
-/** Right programs, some of which take their time; two judges who agree. */
+type Evaluation = Awaited<ReturnType<Everstep['evaluate']>>;
+
+interface Row {
+  readonly example_id: string;
+}
+
 function say(model: string, prompt: string): string {
-  if (model === 'coder') return program(/def (\w+)/.exec(prompt)?.[1] ?? '');
+  if (model === 'coder') {
+    const name = /def (\w+)/.exec(prompt)?.[1] ?? '';
+    return `\`\`\`python\ndef ${name}(a):\n    return a + 1\n\`\`\``;
+  }
   if (model === 'candidate') return `answer to ${prompt}`;
   return prompt.includes("A's Answer|>\nanswer to") ? '[[A>>B]]' : '[[B>A]]';
 }
 
-function program(name: string): string {
-  const wait = name.startsWith('slow') ? 'import time\ntime.sleep(2)\n' : '';
-  return `\`\`\`python\n${wait}def ${name}(a):\n    return a + 1\n\`\`\``;
-}
+/** Sandboxes that note what they run and find it right; those of a worker wait after the first few, until `open` is there. */
+const SANDBOXES = `
+const fs = require('node:fs');
+const path = require('node:path');
+let runCount = 0;
+module.exports = { sandboxFactory: () => {
+  const files = new Map();
+  return {
+    kind: 'noting',
+    async exec(_argv, { stdin }) {
+      fs.appendFileSync(path.join(__dirname, 'ran.log'), /def (\\w+)/.exec([...files.values()].join(''))[1] + '\\n');
+      runCount += 1;
+      if (runCount > ${QUICK})
+        while (!fs.existsSync(path.join(__dirname, 'open'))) await new Promise((resolve) => setTimeout(resolve, 20));
+      const nothing = { stderr: '', isStdoutCut: false, isStderrCut: false, limit: null, seconds: 0 };
+      return { exitCode: 0, stdout: stdin.trim(), ...nothing };
+    },
+    async writeFile(name, content) { files.set(name, String(content)); },
+    async readFile(name) { return Buffer.from(files.get(name)); },
+    async close() {},
+  };
+} };
+`;
 
 function writeRows(benchmark: string, rows: readonly object[]): void {
   mkdirSync(join(data, benchmark));
@@ -39,21 +85,18 @@ function writeRows(benchmark: string, rows: readonly object[]): void {
   writeFileSync(join(data, benchmark, 'data.jsonl'), lines.join(''));
 }
 
-function taskOf(name: string) {
-  return {
-    task_id: `HumanEval/${name}`,
-    prompt: `def ${name}(a):\n    """One more."""\n`,
-    entry_point: name,
-    test: 'def check(candidate):\n    assert candidate(1) == 2\n',
-  };
-}
-
-beforeAll(async () => {
-  stack = await TestStack.start();
-  data = mkdtempSync(join(tmpdir(), 'everstep-killed-between-'));
+function writeTasks(): void {
   const names = (kind: string, count: number) =>
     Array.from({ length: count }, (_, index) => `${kind}_${index}`);
-  writeRows('humaneval', [...names('quick', QUICK), ...names('slow', SLOW)].map(taskOf));
+  writeRows(
+    'humaneval',
+    names('task', TASKS).map((name) => ({
+      task_id: `HumanEval/${name}`,
+      prompt: `def ${name}(a):\n    """One more."""\n`,
+      entry_point: name,
+      test: 'def check(candidate):\n    assert candidate(1) == 2\n',
+    })),
+  );
   writeRows(
     'arena_hard',
     names('q', QUESTIONS).map((id) => ({
@@ -61,6 +104,66 @@ beforeAll(async () => {
       baseline_answer: `baseline of ${id}`,
     })),
   );
+}
+
+function journalOf<T extends object>(folder: string, benchmark: string, kind: string): Promise<T[]> {
+  return readJsonLines<T>(join(folder, benchmark, 'journal/shard-0', `${kind}.jsonl`));
+}
+
+function gradesOf({ folder }: Evaluation): Promise<Row[]> {
+  return journalOf(folder, 'humaneval', 'grades');
+}
+
+function judgementsOf({ folder }: Evaluation): Promise<Judgement[]> {
+  return journalOf(folder, 'arena_hard', 'judgements');
+}
+
+/** How often each program was run, by its name. */
+function runsOfPrograms(): Map<string, number> {
+  const file = join(data, 'ran.log');
+  const names = existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+  return new Map(names.map((name) => [name, names.filter((each) => each === name).length]));
+}
+
+function config() {
+  return runs.config({ steps: STEPS, batchSize: 4, engine: { url: service.url } });
+}
+
+async function askForAll(): Promise<Hold> {
+  const asking = { endpoint: endpoint.url, dataFolder: data, concurrency: 2 * QUESTIONS };
+  const plugins = join(data, 'everstep.config.js');
+  const judge = ['early', 'late'].map((model) => ({ model, endpoint: endpoint.url }));
+  endpoint.held.add('late');
+  const hold = training.holdNext(8);
+  code = await everstep.evaluate('humaneval', { ...asking, run: 'code', model: 'coder', plugins });
+  judged = await everstep.evaluate('arena_hard', { ...asking, run: 'judged', model: 'candidate', judge });
+  trained = await runs.start('widowed', config());
+  return hold;
+}
+
+/** All are sampled and some are graded; one judge has said all and the other is being asked; a step is under way. */
+async function untilBetween(hold: Hold): Promise<void> {
+  await until(async () => {
+    const samples = await journalOf<Row>(code.folder, 'humaneval', 'samples');
+    return samples.length === TASKS && (await gradesOf(code)).length === QUICK ? true : null;
+  });
+  // Both games of each question.
+  await until(async () => ((await judgementsOf(judged)).length === 2 * QUESTIONS ? true : null));
+  await until(() => endpoint.countOf('late') > 0 || null);
+  await hold.held();
+}
+
+beforeAll(async () => {
+  training = await HeldTraining.create();
+  stack = await TestStack.start({ runtime: training });
+  runs = new TestRuns(stack);
+  service = await TestService.start({
+    ...{ runtime: training, dataFolder: join(stack.folder, 'twice') },
+    profile: { deduplicate: false, ordered: false },
+  });
+  data = mkdtempSync(join(tmpdir(), 'everstep-killed-between-'));
+  writeTasks();
+  writeFileSync(join(data, 'everstep.config.js'), SANDBOXES);
   endpoint = await JudgeEndpoint.start(say);
   everstep = await Everstep.connect({
     address: stack.address,
@@ -68,77 +171,65 @@ beforeAll(async () => {
     store: join(stack.folder, 'store'),
     dataFolder: stack.folder,
   });
-}, 120_000);
+  const first = WorkerProcess.start(stack);
+  // Also where the story does not come to the second.
+  worker = first;
+  const hold = await askForAll();
+  await untilBetween(hold);
+
+  await first.kill();
+  gradesBefore = await gradesOf(code);
+  askedBefore = endpoint.countOf('late');
+  hold.letGo();
+  endpoint.letGo('late');
+  writeFileSync(join(data, 'open'), '');
+  worker = WorkerProcess.start(stack);
+});
 
 afterAll(async () => {
+  training.letAllGo();
+  await worker.kill();
   await endpoint.close();
   await everstep.close();
+  await service.close();
   await stack.stop();
   rmSync(data, { recursive: true, force: true });
-}, 30_000);
-
-interface Row {
-  readonly example_id: string;
-}
-
-function journalOf<T extends object>(folder: string, benchmark: string, kind: string): Promise<T[]> {
-  return readJsonLines<T>(join(folder, benchmark, 'journal/shard-0', `${kind}.jsonl`));
-}
+});
 
 test('between sample and sandbox: every answer is run, none is sampled again and none is run twice that has its grade', async () => {
-  let worker = WorkerProcess.start(stack);
-  try {
-    const asking = { endpoint: endpoint.url, model: 'coder', dataFolder: data };
-    const handle = await everstep.evaluate('humaneval', { run: 'code', ...asking });
-    const gradesOf = () => journalOf<Row>(handle.folder, 'humaneval', 'grades');
-    await until(async () => {
-      const samples = await journalOf<Row>(handle.folder, 'humaneval', 'samples');
-      return samples.length === QUICK + SLOW && (await gradesOf()).length > 0 ? true : null;
-    });
-    await worker.kill();
-    const before = await gradesOf();
-    worker = WorkerProcess.start(stack);
+  const report = await code.result();
 
-    const report = await handle.result();
-
-    const after = await gradesOf();
-    expect(before.length).toBeLessThan(QUICK + SLOW);
-    expect(report?.failures).toEqual([]);
-    expect(report?.benchmarks).toMatchObject([{ score: 1, numExamples: QUICK + SLOW, numErrors: 0 }]);
-    expect(endpoint.countOf('coder')).toBe(QUICK + SLOW);
-    expect(after).toHaveLength(QUICK + SLOW);
-    expect(after).toEqual(expect.arrayContaining(before));
-  } finally {
-    await worker.kill();
-  }
-}, 120_000);
+  const after = await gradesOf(code);
+  const graded = new Set(gradesBefore.map(({ example_id: id }) => id.replace('HumanEval/', '')));
+  const runCounts = [...runsOfPrograms()].filter(([name]) => graded.has(name));
+  expect(report?.failures).toEqual([]);
+  expect(report?.benchmarks).toMatchObject([{ score: 1, numExamples: TASKS, numErrors: 0 }]);
+  expect(endpoint.countOf('coder')).toBe(TASKS);
+  expect(after).toHaveLength(TASKS);
+  expect(after).toEqual(expect.arrayContaining([...gradesBefore]));
+  expect(runCounts.map(([, count]) => count)).toEqual([1, 1]);
+});
 
 test('between two judgements: what one judge said is kept, and the other alone is asked', async () => {
-  endpoint.held.add('late');
-  let worker = WorkerProcess.start(stack);
-  try {
-    const judge = ['early', 'late'].map((model) => ({ model, endpoint: endpoint.url }));
-    const asking = { endpoint: endpoint.url, model: 'candidate', dataFolder: data, concurrency: QUESTIONS };
-    const handle = await everstep.evaluate('arena_hard', { run: 'judged', ...asking, judge });
-    const judgements = () => journalOf<Judgement>(handle.folder, 'arena_hard', 'judgements');
-    // Both games of each question, by the one who answers.
-    await until(async () => ((await judgements()).length === 2 * QUESTIONS ? true : null));
-    const heldCount = await until(() => (endpoint.countOf('late') > 0 ? endpoint.countOf('late') : null));
-    await worker.kill();
-    endpoint.letGo('late');
-    worker = WorkerProcess.start(stack);
+  const report = await judged.result();
 
-    const report = await handle.result();
+  const result = await loadResult(judged.folder, 'arena_hard');
+  expect(report?.failures).toEqual([]);
+  expect(result).toMatchObject({ score: 1, num_errors: 0, num_examples: QUESTIONS });
+  expect(endpoint.countOf('candidate')).toBe(QUESTIONS);
+  expect(endpoint.countOf('early')).toBe(2 * QUESTIONS);
+  expect(endpoint.countOf('late')).toBeGreaterThanOrEqual(2 * QUESTIONS);
+  expect(endpoint.countOf('late')).toBeLessThanOrEqual(2 * QUESTIONS + askedBefore);
+  expect(await judgementsOf(judged)).toHaveLength(4 * QUESTIONS);
+});
 
-    const result = await loadResult(handle.folder, 'arena_hard');
-    expect(report?.failures).toEqual([]);
-    expect(result).toMatchObject({ score: 1, num_errors: 0, num_examples: QUESTIONS });
-    expect(endpoint.countOf('candidate')).toBe(QUESTIONS);
-    expect(endpoint.countOf('early')).toBe(2 * QUESTIONS);
-    expect(endpoint.countOf('late')).toBeGreaterThanOrEqual(2 * QUESTIONS);
-    expect(endpoint.countOf('late')).toBeLessThanOrEqual(2 * QUESTIONS + heldCount);
-    expect(await judgements()).toHaveLength(4 * QUESTIONS);
-  } finally {
-    await worker.kill();
-  }
-}, 120_000);
+test('in the middle of a segment, on a service that would compute resent requests twice: the run rewinds', async () => {
+  await reportOf(trained);
+
+  const state = await stack.store.readState('widowed');
+  const applied = stepsApplied(service.dataFolder);
+  await runs.train('wed', config());
+  expect(state).toMatchObject({ status: 'completed', rewinds: 1 });
+  expect(applied).toBe(STEPS + (state?.stepsReplayed ?? NaN));
+  expect(await runs.outcome('widowed')).toEqual(await runs.outcome('wed'));
+});

@@ -29,14 +29,14 @@ beforeAll(async () => {
     store: join(stack.folder, 'store'),
     dataFolder: stack.folder,
   });
-}, 120_000);
+});
 
 afterAll(async () => {
   await everstep.close();
   await stack.stopWorkers();
   await stack.stop();
   rmSync(data, { recursive: true, force: true });
-}, 60_000);
+});
 
 function write(task: string, rows: readonly object[]): void {
   mkdirSync(join(data, task), { recursive: true });
@@ -44,7 +44,7 @@ function write(task: string, rows: readonly object[]): void {
 }
 
 function writePlugins(): string {
-  const file = join(data, 'tasks.config.js');
+  const file = join(stack.folder, 'tasks.config.js');
   const source = `const { choiceByPerplexity } = require(${JSON.stringify(join(__dirname, '../../src/evaluation/kinds/choice-by-perplexity'))});
 module.exports = { kinds: { digits: ({ count = 3 }) => choiceByPerplexity({
   name: 'digits',
@@ -73,7 +73,7 @@ test('measures a task on a base model by itself, and finds the result again with
     '7+8=15',
   ]);
   expect(again?.benchmarks).toEqual(first?.benchmarks);
-}, 60_000);
+});
 
 test('refuses a task at an endpoint that speaks text', async () => {
   const endpoint = { endpoint: 'http://127.0.0.1:9/v1', model: 'm', dataFolder: data, run: 'spoken' };
@@ -81,7 +81,7 @@ test('refuses a task at an endpoint that speaks text', async () => {
 
   expect(spoken?.failures[0]).toMatchObject({ code: 'refused' });
   expect(spoken?.failures[0]?.message).toContain('--engine or --checkpoint');
-}, 60_000);
+});
 
 test('measures tasks of the catalogue and of a plug-in file while a run trains', async () => {
   const runs = new TestRuns(stack);
@@ -101,4 +101,4 @@ test('measures tasks of the catalogue and of a plug-in file while a run trains',
   ]);
   expect(result).toMatchObject({ score: rows[0]?.value, num_examples: 4 });
   expect(await loadTrajectories(folder, 'digits')).toHaveLength(4);
-}, 60_000);
+});

@@ -3,6 +3,8 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Everstep } from '../../src/client/everstep';
+import { HeldTraining } from './harness/held-training';
+import { until } from './harness/runs';
 import { TestStack } from './harness/stack';
 
 const ROOT = resolve(__dirname, '../..');
@@ -10,24 +12,28 @@ const GUIDE = readFileSync(join(ROOT, 'docs/library.md'), 'utf8');
 const EXAMPLES = [...GUIDE.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text);
 const run = promisify(execFile);
 
+let training: HeldTraining;
 let stack: TestStack;
 let folder: string;
 
 beforeAll(async () => {
-  stack = await TestStack.start();
+  training = await HeldTraining.create();
+  stack = await TestStack.start({ runtime: training });
   await stack.startWorkers();
   folder = join(stack.folder, 'program');
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
-  // As somebody has it who installed the package; its types are those of the source.
+  // As somebody has it who installed the package.
   symlinkSync(ROOT, join(folder, 'node_modules', 'everstep'));
   symlinkSync(join(ROOT, 'data'), join(folder, 'data'));
   writeFileSync(join(folder, 'guide.ts'), programOf(EXAMPLES));
-}, 120_000);
+});
 
 afterAll(async () => {
+  training.letAllGo();
   await stack.stop();
+  await training.close();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 /** One program, so that an example may use what those before it made. */
 function programOf(examples: readonly string[]): string {
@@ -96,7 +102,6 @@ test('the examples of the guide compile', async () => {
       noUncheckedIndexedAccess: false,
       skipLibCheck: true,
       typeRoots: [join(ROOT, 'node_modules/@types')],
-      paths: { everstep: [join(ROOT, 'src/client/index.ts')] },
     },
     files: ['guide.ts'],
     include: [],
@@ -112,23 +117,43 @@ test('the examples of the guide compile', async () => {
   );
 
   expect(problems.split('\n').filter((line) => line.startsWith('guide.ts'))).toEqual([]);
-}, 180_000);
+});
 
-test('the examples of the guide run, one after the other', async () => {
+/** Its runs are long, so that a reader may try what the guide says; here they stand until they are told to end. */
+async function runGuide(): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const [first, second] = [training.holdNext(25), training.holdNext(12)];
   const jiti = join(ROOT, 'node_modules/jiti/lib/jiti-cli.mjs');
   const places = [stack.address, stack.namespace, join(stack.folder, 'store'), stack.folder];
+  const guide = run(process.execPath, [jiti, 'guide.ts', ...places], { cwd: folder });
+  const over = new AbortController();
+  const untilTold = async (name: string, control: string) =>
+    until(async () => {
+      const rows = await stack.store.readControls(name);
+      return over.signal.aborted || rows.some((row) => row.control === control) ? true : null;
+    });
+  const endRuns = async () => {
+    await untilTold('first', 'stop');
+    first.letGo();
+    await untilTold('second', 'cancel');
+    second.letGo();
+  };
+  const ending = endRuns();
+  try {
+    return await guide;
+  } finally {
+    over.abort();
+    await ending;
+  }
+}
 
-  const { stdout, stderr } = await run(process.execPath, [jiti, 'guide.ts', ...places], {
-    cwd: folder,
-    env: { ...process.env, JITI_ALIAS: JSON.stringify({ everstep: join(ROOT, 'src/client/index.ts') }) },
-    timeout: 200_000,
-  });
+test('the examples of the guide run, one after the other', async () => {
+  const { stdout, stderr } = await runGuide();
 
   expect(stderr).toContain(`example ${EXAMPLES.length}`);
   expect(stdout).toContain('stopped');
   expect(stdout).toContain('cancelled');
   expect(stdout).toContain("'watch-first', 'every 6h', true");
-}, 240_000);
+});
 
 test('what runs are searched by is as they ended, and the server answers by it', async () => {
   const { typedSearchAttributes } = await stack.client.workflow.getHandle('train/first').describe();
@@ -156,4 +181,4 @@ test('what runs are searched by is as they ended, and the server answers by it',
   });
   expect([answeredBy, runs.map(({ run: name }) => name)]).toEqual(['server', ['first']]);
   await everstep.close();
-}, 30_000);
+});

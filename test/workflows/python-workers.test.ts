@@ -31,7 +31,7 @@ beforeAll(async () => {
     dataFolder: stack.folder,
   });
   endpoint = await startBenchEndpoint({ delayMs: 10, answer: 'It is 7' });
-}, 120_000);
+});
 
 afterAll(async () => {
   await endpoint.close();
@@ -40,7 +40,7 @@ afterAll(async () => {
   await connection.close();
   await stack.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 interface GradeRequest {
   readonly grader: string;
@@ -162,7 +162,7 @@ test('waits for a Python worker and says so, and samples nothing twice', async (
   expect(endpoint.stats.requestCount - before).toBe(40);
   expect(python.graded).toHaveLength(40);
   expect(python.asked.length).toBeLessThan(40);
-}, 60_000);
+});
 
 test('takes an exception for an error of its example, tries it three times', async () => {
   const before = endpoint.stats.requestCount;
@@ -180,7 +180,7 @@ test('takes an exception for an error of its example, tries it three times', asy
   expect(judged).toBe(5);
   expect(passing?.benchmarks[0]).toMatchObject({ numErrors: 0 });
   expect(endpoint.stats.requestCount - before).toBe(6);
-}, 60_000);
+});
 
 test('refuses scores that are no numbers, and a grader that no worker has', async () => {
   const python = await new StandIn().start();
@@ -194,7 +194,7 @@ test('refuses scores that are no numbers, and a grader that no worker has', asyn
   expect(first?.error).toContain('returned {"value":"much"');
   expect(nobody?.failures[0]).toMatchObject({ code: 'unknown-evaluator' });
   expect(nobody?.failures[0]?.message).toContain('has no grader "nobody"');
-}, 60_000);
+});
 
 test('trains on a dataset read in Python, with an evaluator and a grader in Python', async () => {
   const python = await new StandIn().start();
@@ -229,4 +229,4 @@ test('trains on a dataset read in Python, with an evaluator and a grader in Pyth
   const steps = scores.filter(({ evaluator }) => evaluator === 'own').map(({ step }) => step);
   expect(steps.sort((left, right) => left - right)).toEqual([0, 0, 4, 4]);
   expect(python.asked.filter((name) => name.startsWith('own {"depth":2} polyglot/'))).toHaveLength(2);
-}, 60_000);
+});

@@ -27,14 +27,14 @@ beforeAll(async () => {
     dataFolder: stack.folder,
   });
   endpoint = await startBenchEndpoint({ delayMs: 50, answer: 'It is 7.\n#### 7' });
-}, 120_000);
+});
 
 afterAll(async () => {
   await endpoint.close();
   await everstep.close();
   await stack.stop();
   rmSync(data, { recursive: true, force: true });
-}, 30_000);
+});
 
 /** Questions in the shape of GSM8K; every seventh has the answer 7. */
 function dataOf(count: number): string {
@@ -47,6 +47,32 @@ function dataOf(count: number): string {
   const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
   writeFileSync(join(folder, 'gsm8k', 'data.jsonl'), lines.join(''));
   return folder;
+}
+
+/** A benchmark of eight questions in a plug-in file; every second has the answer 7. */
+class SevensPlugin {
+  readonly file: string;
+
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true });
+    this.file = join(folder, 'everstep.config.ts');
+    this.write();
+  }
+
+  write(changes: { grader?: string; prompt?: string; version?: number; head?: string } = {}): void {
+    const { grader = '(reply, { target }) => reply.endsWith(target)', prompt = '`Number ${n}?`' } = changes;
+    const { version = 1, head = '' } = changes;
+    const rows = 'Array.from({ length: 8 }, (_, n) => ({ n }))';
+    const text = `${head}
+      export const benchmarks = { sevens: {
+        version: ${version},
+        data: { rows: () => ${rows} },
+        toExample: ({ n }) => ({ id: 'n_' + n, prompt: ${prompt}, target: n % 2 === 0 ? '7' : '8' }),
+        generation: { maxTokens: 8, temperature: 0 },
+        grader: ${grader},
+      } };`;
+    writeFileSync(this.file, text);
+  }
 }
 
 /** A worker process of its own, as `everstep worker` is one. */
@@ -120,7 +146,7 @@ test('scores each example once although its worker is killed twice', async () =>
   } finally {
     await kill(worker);
   }
-}, 120_000);
+});
 
 describe('with workers', () => {
   beforeAll(() => stack.startWorkers());
@@ -147,7 +173,7 @@ describe('with workers', () => {
 
     expect(report?.benchmarks[0]).toMatchObject({ numExamples: 400, numErrors: 0, numCorrect: 58 });
     expect(before + back.stats.requestCount).toBeLessThanOrEqual(400 + 4 + 50 * 4);
-  }, 120_000);
+  });
 
   test('attaches to a benchmark under way, and refuses one that is another', async () => {
     const slow = await startBenchEndpoint({ delayMs: 400, answer: '#### 7' });
@@ -172,7 +198,7 @@ describe('with workers', () => {
     expect(slow.stats.requestCount).toBe(32);
     expect(failure).toMatchObject({ code: 'refused' });
     expect(failure?.message).toContain('begun with --temperature 0.6, and 0.1 is asked for');
-  }, 60_000);
+  });
 
   test('lists what is under way, cancels it, and goes on with it when it is asked again', async () => {
     const slow = await startBenchEndpoint({ delayMs: 300, answer: '#### 7' });
@@ -217,7 +243,73 @@ describe('with workers', () => {
       return null;
     });
     expect(Object.fromEntries(found)).toMatchObject({ EverstepModel: 'canned', EverstepScore: 9 / 60 });
-  }, 60_000);
+  });
+
+  describe('a benchmark of a plug-in', () => {
+    let sevens: SevensPlugin;
+    let run: string;
+    let folder: string;
+    let asked: number;
+
+    async function evaluate(changes: object = {}) {
+      const options = { endpoint: endpoint.url, model: 'canned', plugins: sevens.file, ...changes };
+      const handle = await everstep.evaluate('sevens', options);
+      const report = await handle.result();
+      const { benchmarks = [], failures = [] } = report ?? {};
+      return { handle, summary: benchmarks[0], failure: failures[0] };
+    }
+
+    beforeAll(async () => {
+      sevens = new SevensPlugin(join(data, 'sevens'));
+      asked = endpoint.stats.requestCount;
+      const { handle, summary } = await evaluate();
+      ({ run, folder } = handle);
+      expect(summary).toMatchObject({ score: 0.5, numExamples: 8 });
+      expect((await evaluate()).handle.storedNames).toEqual(['sevens']);
+    });
+
+    test.each([
+      ['grader', { grader: '() => 0' }, 'everstep results regrade'],
+      ['version', { version: 2 }, 'everstep results regrade'],
+      ['comment', { head: '// of nothing' }, 'everstep results regrade'],
+      ['prompt', { prompt: '`Number ${n}!`' }, '--run NAME --answers-from'],
+    ])('whose %s changed is refused, and its score is not told as stored', async (_, change, remedy) => {
+      sevens.write(change);
+
+      const { handle, failure } = await evaluate();
+
+      expect([handle.run, handle.storedNames, failure?.code]).toEqual([run, [], 'refused']);
+      expect(failure?.message).toContain(`${remedy} ${run}`);
+    });
+
+    test('is graded again without a request, also by two at once, and the old verdicts stay', async () => {
+      sevens.write({ grader: '() => 0' });
+
+      const gradings = await Promise.all([everstep.regrade({ folder }), everstep.regrade({ folder })]);
+      const [one, two] = await Promise.all(gradings.map((grading) => grading.result()));
+
+      const kept = join(folder, 'sevens', 'gradings', '1', 'sevens');
+      const current = await evaluate();
+      expect(one?.benchmarks).toMatchObject([
+        { score: 0, numErrors: 0, regraded: [{ before: { score: 0.5 } }] },
+      ]);
+      expect(two?.benchmarks).toEqual(one?.benchmarks);
+      expect([...streamTrajectories(kept)].map(({ reward }) => reward)).toEqual([1, 0, 1, 0, 1, 0, 1, 0]);
+      expect(current.handle.storedNames).toEqual(['sevens']);
+      expect(current.summary?.score).toBe(0);
+      expect(endpoint.stats.requestCount - asked).toBe(8);
+    });
+
+    test('is asked nothing by another run that takes its answers', async () => {
+      sevens.write({ grader: '() => 1' });
+
+      const { handle, summary } = await evaluate({ run: 'beside', answersFrom: run });
+
+      expect(summary).toMatchObject({ score: 1, numErrors: 0, answers: { taken: 8 } });
+      expect(await handle.settings()).toMatchObject([{ taken: { taken: 8 }, sampleCount: 8 }]);
+      expect(endpoint.stats.requestCount - asked).toBe(8);
+    });
+  });
 
   test("evaluates a checkpoint of a run, and the run's own evaluators on it", async () => {
     const runs = new TestRuns(stack);
@@ -235,7 +327,7 @@ describe('with workers', () => {
     expect(cell).toMatchObject({
       value: { evaluator: 'arithmetic', scores: [{ value: inRun?.value, n: 8 }] },
     });
-  }, 120_000);
+  });
 
   test('evaluates a base model of an engine', async () => {
     const handle = await everstep.evaluate('arithmetic', {
@@ -251,5 +343,5 @@ describe('with workers', () => {
     expect(report?.failures).toEqual([]);
     expect(report?.benchmarks[0]).toMatchObject({ numExamples: 12, numErrors: 0 });
     expect(Object.keys(report?.benchmarks[0]?.passAtK ?? {})).toEqual(['1', '2']);
-  }, 60_000);
+  });
 });

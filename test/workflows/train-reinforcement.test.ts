@@ -1,135 +1,273 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { LocalEngineOptions } from '../../src/engines/local/engine';
+import type { WorkflowHandle } from '@temporalio/client';
+import { HeldTraining } from './harness/held-training';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
-import { reportOf, until } from './harness/runs';
+import { failureOf, reportOf, until, untilStatus } from './harness/runs';
 import { TestStack } from './harness/stack';
-import { WorkerProcess } from './harness/worker-process';
 
-const LIMIT_MS = 240_000;
-const OPTIONS: Partial<LocalEngineOptions> = {};
+/** Groups in a step of all runs here. */
+const GROUPS = 4;
+const UNMEASURED = { evalEvery: 0, evaluators: [] };
+const TWO_UPDATES = { ...UNMEASURED, steps: 4, numSubsteps: 2, saveEvery: 2 };
 
+/** The ways to train. */
+const MODES = {
+  calm: {},
+  streamed: { ...TWO_UPDATES, streamedMinibatches: 2, saveEvery: 0 },
+  moved: { ...TWO_UPDATES, computePostKl: true, saveEvery: 0 },
+  dro: { ...TWO_UPDATES, lossFunction: 'dro' },
+  near: { ...UNMEASURED, steps: 5, klPenaltyCoef: 0.1, saveEvery: 0 },
+  ahead: { ...UNMEASURED, maxStepsOffPolicy: 2, saveEvery: 0 },
+  both: { ...UNMEASURED, maxStepsOffPolicy: 1, streamedMinibatches: 2 },
+  spoilt: { ...UNMEASURED, saveEvery: 0 },
+} as const;
+type Mode = keyof typeof MODES;
+
+let training: HeldTraining;
 let stack: TestStack;
 let runs: ReinforcementRuns;
 
 beforeAll(async () => {
-  stack = await TestStack.start(OPTIONS);
+  training = await HeldTraining.create();
+  stack = await TestStack.start({ runtime: training });
   runs = new ReinforcementRuns(stack);
   await stack.startWorkers();
-}, LIMIT_MS);
+  await Promise.all(UNDISTURBED.map((mode) => runs.train(mode, runs.config(MODES[mode]))));
+});
 
-afterAll(() => stack.stop(), LIMIT_MS);
+afterAll(async () => {
+  training.letAllGo();
+  await stack.stop();
+});
 
-interface Calm {
-  readonly outcome: object;
-  readonly tokensSampled: number;
-}
+/** The modes in which weights are a function of config and seed, each trained once without disturbance. */
+const UNDISTURBED = ['calm', 'streamed', 'moved', 'dro', 'near'] as const;
 
-let calm: Promise<Calm> | null = null;
-
-/** What an undisturbed run leaves and costs. */
-function calmRun(): Promise<Calm> {
-  calm ??= trainCalmly();
-  return calm;
-}
-
-async function trainCalmly(): Promise<Calm> {
-  const before = await runs.tokensSampled();
-  await runs.train('calm', runs.config());
-  return { outcome: await runs.outcome('calm'), tokensSampled: (await runs.tokensSampled()) - before };
-}
-
-function groupsSampled(run: string): number {
-  const folder = join(stack.store.runFolder(run), 'rollouts');
-  if (!existsSync(folder)) return 0;
-  return readdirSync(folder, { recursive: true }).filter((name) => /\/\d+\.jsonl$/.test(String(name))).length;
-}
-
-test(
-  'samples, trains and measures every step, and leaves no weights behind but its checkpoints',
-  async () => {
-    await calmRun();
-
+describe('without disturbance', () => {
+  test('every step is sampled, trained and measured, and no weights are left behind but the checkpoints', async () => {
     const metrics = await stack.store.readMetrics('calm');
     const scores = await stack.store.readScores('calm');
     const checkpoints = await stack.store.readCheckpoints('calm');
     const state = await stack.store.readState('calm');
     expect(state).toMatchObject({ status: 'completed', step: 6, kind: 'rl' });
     expect(state?.finalWeightsDigest).toMatch(/^[0-9a-f]{64}$/);
-    expect(metrics.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6]);
-    for (const row of metrics) {
-      expect(row['env/all/total_episodes']).toBe(16);
-      expect(Math.abs(row['optim/kl_sample_train_v1'] ?? 1)).toBeLessThan(1e-5);
-      expect(row['optim/updates']).toBe(row.step);
-    }
-    expect(groupsSampled('calm')).toBe(24);
+    await runs.expectEachBatchOnce('calm', 6);
+    for (const row of metrics) expect(Math.abs(row['optim/kl_sample_train_v1'] ?? 1)).toBeLessThan(1e-5);
     const accuracies = scores.filter(({ key }) => key === 'test/environments/accuracy');
     expect(accuracies.map(({ step }) => step).sort()).toEqual([0, 3, 6]);
     expect(checkpoints.map(({ name }) => name)).toEqual(['000000', '000003', 'final']);
     const model = await stack.modelOf('calm');
     const kept = (await stack.samplerPaths(model ?? '')).map((path) => path.slice(path.lastIndexOf('/') + 1));
     expect(kept.sort()).toEqual(['000003', 'final']);
-  },
-  LIMIT_MS,
-);
+  });
 
-test(
-  'leaves the same weights, metrics and rollouts under another name, and others with another seed',
-  async () => {
-    const { outcome } = await calmRun();
+  test('nothing is sampled but what is trained on or measured', async () => {
+    const kept = runs.tokensKept(...UNDISTURBED);
 
-    await runs.train('twin', runs.config());
-    const other = await runs.train('other', runs.config({ seed: 1 }));
+    expect(await runs.tokensSampled()).toBe(sumOf(kept.values()));
+  });
 
-    expect(await runs.outcome('twin')).toEqual(outcome);
-    expect(other.finalWeightsDigest).not.toBe((await stack.store.readState('calm'))?.finalWeightsDigest);
-  },
-  LIMIT_MS,
-);
+  test('a step of several updates counts each', async () => {
+    const updates = await Promise.all(
+      (['streamed', 'moved', 'dro'] as const).map(async (run) =>
+        (await stack.store.readMetrics(run)).map((row) => row['optim/updates']),
+      ),
+    );
 
-test(
-  'trains journalled rollouts again without sampling them when the engine loses the model',
-  async () => {
-    const { outcome, tokensSampled } = await calmRun();
+    expect(updates).toEqual([1, 2, 3].map(() => [2, 4, 6, 8]));
+  });
 
-    const handle = await runs.start('restarted', runs.config());
-    await until(async () => ((await stack.store.readLastMetrics('restarted'))?.step ?? 0) >= 2 || null);
-    const before = await runs.tokensSampled();
-    const sampledBefore = groupsSampled('restarted');
-    await stack.restartEngine();
-    await reportOf(handle);
+  test('a KL penalty compares with journalled log-probabilities of the reference', async () => {
+    const rows = await stack.store.readMetrics('near');
 
-    expect(await runs.outcome('restarted')).toEqual(outcome);
-    expect((await stack.store.readState('restarted'))?.rewinds).toBeGreaterThan(0);
-    // One group in flight may be drawn twice: at most four, each of sixteen tokens or fewer, and the test set's.
-    const after = await runs.tokensSampled();
-    expect(sampledBefore).toBeLessThan(24);
-    expect(before).toBeGreaterThan(0);
-    expect(after).toBeLessThan(tokensSampled);
-  },
-  LIMIT_MS,
-);
+    expect(Math.abs(rows[0]?.['kl_policy_base'] ?? 1)).toBeLessThan(1e-5);
+    expect(Math.abs(rows.at(-1)?.['kl_policy_base'] ?? 0)).toBeGreaterThan(1e-6);
+  });
 
-test(
-  'goes on bit by bit when its worker is killed while sampling and while training',
-  async () => {
-    const { outcome, tokensSampled } = await calmRun();
-    await stack.stopWorkers();
-    const before = await runs.tokensSampled();
+  test('a run says how far the updates of a step moved the policy, where it is asked to', async () => {
+    const rows = await stack.store.readMetrics('moved');
 
-    const handle = await runs.start('killed', runs.config());
-    for (const groups of [1, 6, 13]) {
-      const worker = WorkerProcess.start(stack);
-      await until(() => (groupsSampled('killed') >= groups ? true : null));
-      await worker.kill();
+    expect(rows.every((row) => Number(row['kl_pre_post_v2']) > 0)).toBe(true);
+    expect(rows.every((row) => Number(row['kl_pre_post_v1']) !== 0)).toBe(true);
+  });
+});
+
+test('another seed draws other rollouts; what was drawn is scored once more where a run says so', async () => {
+  const short = { ...UNMEASURED, steps: 1 };
+  await Promise.all([
+    runs.train('other', runs.config({ ...short, seed: 1 })),
+    runs.train('rescored', runs.config({ ...short, computeLogprobs: true })),
+  ]);
+
+  const first = join('1', '0.jsonl');
+  expect(runs.rollouts('other')[first]).not.toEqual(runs.rollouts('calm')[first]);
+  const [row] = await stack.store.readMetrics('rescored');
+  expect(Math.abs(Number(row?.['optim/kl_sample_train_v1']))).toBeLessThan(1e-4);
+  expect(Number(row?.['optim/entropy'])).toBeGreaterThan(0);
+});
+
+test('the loss of a plug-in has the gradient of its slopes: importance sampling written anew is the service’s own', async () => {
+  const plugins = join(stack.folder, 'losses.config.js');
+  writeFileSync(
+    plugins,
+    `module.exports = { losses: { mine: ({ logprobs, sampledLogprobs, advantages, mask }) => {
+        const surrogate = Array.from(mask, (weight, index) =>
+          weight * Math.exp(logprobs[index] - sampledLogprobs[index]) * advantages[index]);
+        return { loss: -surrogate.reduce((sum, each) => sum + each, 0), slopes: surrogate.map((each) => -each) };
+      } } };`,
+  );
+  const short = { ...UNMEASURED, steps: 1, numSubsteps: 2 };
+
+  const [, nameless] = await Promise.all([
+    runs.train('own-loss', runs.config({ ...short, plugins, lossFunction: { plugin: 'mine' } })),
+    failureOf(
+      await runs.start('no-loss', runs.config({ ...short, plugins, lossFunction: { plugin: 'none' } })),
+    ),
+  ]);
+
+  const [own] = await stack.store.readMetrics('own-loss');
+  const [its] = await stack.store.readMetrics('moved');
+  for (const key of ['optim/grad_norm', 'train/loss', 'optim/kl_sample_train_v2'])
+    expect(Number(own?.[key])).toBeCloseTo(Number(its?.[key]), 4);
+  expect(own?.['optim/updates']).toBe(its?.['optim/updates']);
+  expect(nameless.message).toContain('has no loss "none"');
+});
+
+test('goes on in new executions without losing what is sampled ahead', async () => {
+  const given = runs.config({ ...UNMEASURED, maxStepsOffPolicy: 1 });
+  const handle = await runs.start('long', given, { maxHistoryEvents: 60 });
+  await reportOf(handle);
+
+  await runs.expectEachBatchOnce('long', 6);
+  const { runId } = await stack.client.workflow.getHandle(handle.workflowId).describe();
+  expect(runId).not.toBe(handle.firstExecutionRunId);
+});
+
+/** Runs of all modes lose their engine at once, each in an update; some of their files are lost or spoilt as well. */
+describe('a run whose engine loses the model', () => {
+  const lost = Object.keys(MODES) as Mode[];
+  const handles = new Map<Mode, WorkflowHandle>();
+  let before: ReadonlyMap<string, number>;
+  let sampledBefore = 0;
+  let delays: Record<string, readonly number[]>;
+  let waits: string[];
+
+  beforeAll(async () => {
+    const start = await runs.tokensSampled();
+    await standInAnUpdate();
+    before = runs.tokensKept(...lost.map((mode) => `lost-${mode}`));
+    sampledBefore = (await runs.tokensSampled()) - start;
+    delays = runs.delays('lost-ahead');
+    for (const file of removed()) rmSync(file);
+    spoil();
+    await stack.restartEngine(() => {
+      training.letAllGo();
+    });
+    waits = await clearAway();
+    await Promise.all([...handles.values()].map((handle) => reportOf(handle)));
+  });
+
+  /** Nothing is being sampled then. */
+  async function standInAnUpdate(): Promise<void> {
+    const updates = training.holdEach(0);
+    for (const mode of lost) handles.set(mode, await runs.start(`lost-${mode}`, runs.config(MODES[mode])));
+    await updates.held(lost.length);
+    // With weights that are two steps old at most, three steps can be sampled before any is trained.
+    await runs.untilGroups('lost-ahead', 3 * GROUPS);
+    updates.goOn(3);
+    await updates.held(lost.length);
+    await runs.untilSamplerBegan(handleOf('calm'));
+    await runs.untilGroups('lost-streamed', 3 * GROUPS);
+    for (const mode of ['ahead', 'both']) await runs.untilGroups(`lost-${mode}`, 6 * GROUPS);
+    await until(async () =>
+      (await stack.store.readScores('lost-calm')).some(({ step }) => step === 3) ? true : null,
+    );
+  }
+
+  function removed(): string[] {
+    const ofNear = groupFile('lost-near', 2, 1);
+    return [
+      groupFile('lost-streamed', 1, 3),
+      ...[0, 2].map((group) => groupFile('lost-spoilt', 3, group)),
+      ...[ofNear, ofNear.replace('.jsonl', '.reference.json')],
+      groupFile('lost-ahead', 3, 0),
+    ];
+  }
+
+  const tornFile = () => groupFile('lost-spoilt', 2, 1);
+  const swappedFile = () => groupFile('lost-spoilt', 4, 3);
+
+  function spoil(): void {
+    const torn = tornFile();
+    writeFileSync(torn, readFileSync(torn).subarray(0, 700));
+    copyFileSync(groupFile('lost-spoilt', 1, 3), swappedFile());
+  }
+
+  /** Removes each file that the run waits for, and gives what the run said. */
+  async function clearAway(): Promise<string[]> {
+    const said: string[] = [];
+    for (const file of [tornFile(), swappedFile()]) {
+      const { waitingFor } = await untilStatus(
+        handleOf('spoilt'),
+        ({ waitingFor: wait }) => wait?.what.includes(file) === true,
+      );
+      said.push(waitingFor?.what ?? '');
+      rmSync(file);
     }
-    await stack.startWorkers();
-    await reportOf(handle);
+    return said;
+  }
 
-    expect(await runs.outcome('killed')).toEqual(outcome);
-    // A kill costs what is in flight: a step's groups, and an evaluation's rollouts.
-    const inFlight = 3 * (4 * 4 * 6 + 8 * 6);
-    expect((await runs.tokensSampled()) - before).toBeLessThanOrEqual(tokensSampled + inFlight);
-  },
-  LIMIT_MS,
-);
+  function handleOf(mode: Mode): WorkflowHandle {
+    const handle = handles.get(mode);
+    if (handle === undefined) throw new Error(`No run of ${mode}.`);
+    return handle;
+  }
+
+  test.each(UNDISTURBED)('leaves what an undisturbed run leaves, bit by bit: %s', async (mode) => {
+    expect(await runs.outcome(`lost-${mode}`)).toEqual(await runs.outcome(mode));
+    expect(await stack.store.readState(`lost-${mode}`)).toMatchObject({ rewinds: 1 });
+  });
+
+  test.each(['ahead', 'both'] as const)(
+    'counts every batch once where it samples ahead: %s',
+    async (mode) => {
+      await runs.expectEachBatchOnce(`lost-${mode}`, 6);
+      expect(await stack.store.readState(`lost-${mode}`)).toMatchObject({ rewinds: 1 });
+    },
+  );
+
+  test('samples ahead with weights as old as it may, and no older', () => {
+    expect(Math.max(...Object.values(delays).flat())).toBe(2);
+    expect(Math.min(...Object.values(delays).flat())).toBe(0);
+  });
+
+  test('samples what somebody removed, and nothing else once more', async () => {
+    const after = runs.tokensKept(...lost.map((mode) => `lost-${mode}`));
+    const again = new Set([...removed(), tornFile(), swappedFile()]);
+    const sampled = [...after].flatMap(([path, count]) =>
+      !before.has(path) || again.has(path) ? [count] : [],
+    );
+
+    expect(sampledBefore).toBe(sumOf(before.values()));
+    // The engine counts from its start.
+    expect(await runs.tokensSampled()).toBe(sumOf(sampled));
+  });
+
+  test('waits for rollouts that are torn, or of another group, by name until somebody removes them', async () => {
+    for (const wait of waits)
+      expect(wait).toMatch(
+        /does not hold a whole group of rollouts of its step and number.* Remove the file/,
+      );
+    const calm = await runs.outcome('calm');
+    expect(await runs.outcome('lost-spoilt')).toEqual({ ...calm, scores: [] });
+  });
+});
+
+function groupFile(run: string, step: number, group: number): string {
+  return join(stack.store.runFolder(run), 'rollouts', String(step), `${group}.jsonl`);
+}
+
+function sumOf(counts: Iterable<number>): number {
+  return [...counts].reduce((sum, count) => sum + count, 0);
+}

@@ -61,7 +61,7 @@ async function run(flags: BackfillFlags): Promise<number> {
     const purpose = `backfill ${flags.runs} × ${flags.benchmarks}`;
     const places = async (everstep: Everstep) => (await everstep.prepareBackfill(options)).findWeights();
     const home = await findHome(places, flags, output);
-    const session = await openForWork({ flags, output, detach: false, purpose, ...home });
+    const session = await openForWork({ flags, output, signal, detach: false, purpose, ...home });
     try {
       if (signal.aborted) return EXIT.interrupted;
       const handle = await session.everstep.prepareBackfill(options);

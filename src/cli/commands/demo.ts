@@ -52,6 +52,7 @@ async function run(flags: DemoFlags): Promise<number> {
   const session = await openForWork({
     flags,
     output,
+    signal: interrupts.signal,
     detach: false,
     purpose: 'demo',
     environment,

@@ -1,5 +1,6 @@
 import { Command, Option } from 'commander';
 import { readEnvironment, variableNames } from '../../config/environment';
+import { streamProgress } from '../../stack/progress';
 import { runStack } from '../../stack/stack';
 import type { Stack } from '../../stack/stack';
 import { endService, exitWithin, waitForStop } from '../../stack/service-lifetime';
@@ -10,7 +11,7 @@ interface DevFlags extends ServiceFlags {
   readonly untilIdle?: boolean;
   readonly workers: number;
   readonly threads?: number;
-  readonly headless?: boolean;
+  readonly ui?: boolean;
 }
 
 const STOP_LIMIT_MS = 40_000;
@@ -20,7 +21,9 @@ export function createCommand(): Command {
     .description('Run the Temporal server, the engine and workers in the foreground, until Ctrl-C')
     .option('--workers <n>', 'worker processes that train', parseCount, 1)
     .option('--threads <n>', "the engine's threads (one a core)", parseCount)
-    .option('--headless', "without Temporal's web page")
+    .option('--ui', "with Temporal's web page, which any page open in a browser of this machine can reach")
+    // As it is anyway.
+    .addOption(new Option('--headless').hideHelp())
     .addOption(new Option('--until-idle').hideHelp())
     .action(async (flags: DevFlags) => {
       endService(await run(flags));
@@ -34,12 +37,10 @@ async function run(flags: DevFlags): Promise<number> {
   const starting = runStack({
     environment: readEnvironment(flags),
     untilIdle,
-    withUi: flags.headless !== true && !untilIdle,
+    withUi: flags.ui === true,
     workerCount: flags.workers,
     engineThreads: flags.threads ?? null,
-    onProgress: (line) => {
-      process.stderr.write(`${line}\n`);
-    },
+    progress: streamProgress(process.stderr),
   });
   // Children end with this process, so a start that is interrupted need not be waited for.
   const early = await Promise.race([starting.then(() => null), stop]);

@@ -10,6 +10,8 @@ import { addPlaces, addServiceOptions, parseCount, parsePort, printReady } from 
 interface EngineFlags extends ServiceFlags {
   readonly port: number;
   readonly host: string;
+  readonly allowHost?: readonly string[];
+  readonly tokenFile?: string;
   readonly threads?: number;
   readonly strict?: boolean;
   readonly strike?: readonly string[];
@@ -20,7 +22,13 @@ export function createCommand(): Command {
   const command = new Command('engine')
     .description('Serve the local training engine (Tinker protocol, CPU) in the foreground')
     .requiredOption('--port <port>', 'where the engine listens', parsePort)
-    .option('--host <address>', 'on which interface; it asks for no credentials', '127.0.0.1')
+    .option('--host <address>', 'on which interface; with another one give --token-file', '127.0.0.1')
+    .option('--token-file <file>', 'file with the key that clients have to show; without it any key passes')
+    .option(
+      '--allow-host <name>',
+      'a name with a dot that clients call it by, besides its address; may be repeated',
+      collect,
+    )
     .option('--threads <n>', 'threads (one a core); results do not depend on it', parseCount)
     .option('--strict', 'behave like the official service as far as known; for testing clients')
     .option(
@@ -37,6 +45,8 @@ export function createCommand(): Command {
         environment: readEnvironment(flags),
         port: flags.port,
         host: flags.host,
+        allowedHosts: flags.allowHost ?? [],
+        tokenFile: flags.tokenFile ?? null,
         threads: flags.threads ?? null,
         strict: strictFlags(flags),
         stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),

@@ -4,6 +4,7 @@ import type { BenchmarkProgress } from '../../client/eval-progress';
 import type { BenchmarkFailure } from '../../client/eval-workflow';
 import { pause } from '../../client/run-handle';
 import type { BenchmarkSummary } from '../../core/benchmark-run';
+import type { TakenAnswers } from '../../core/result-origin';
 import { asSentence } from '../../core/sentences';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
@@ -120,15 +121,20 @@ function intervalText(interval: BenchmarkSummary['interval']): string {
 }
 
 function settingsText(settings: AskingSettings): string {
-  const { name, temperature, topP, maxTokens, numSamples, concurrency } = settings;
+  const { name, temperature, topP, maxTokens, numSamples, concurrency, taken, sampleCount } = settings;
   const parts = [
     `temperature ${temperature}`,
     ...(topP === 1 ? [] : [`top p ${topP}`]),
     `at most ${maxTokens} tokens`,
     ...(numSamples === 1 ? [] : [`${numSamples} samples of each example`]),
     `${concurrency} requests in flight`,
+    ...(taken ? [takenText(taken, sampleCount)] : []),
   ];
   return `${escapeControls(name)}: ${parts.join(', ')}`;
+}
+
+function takenText({ folder, taken }: TakenAnswers, sampleCount: number): string {
+  return `${taken} answers taken from ${path.basename(folder)}, ${sampleCount - taken} asked for`;
 }
 
 function leave({ run }: EvalHandle, { session, output }: FollowOptions): number {

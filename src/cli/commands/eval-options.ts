@@ -38,6 +38,7 @@ export interface EvalFlags extends PlaceFlags {
   readonly set?: readonly string[];
   readonly run?: string;
   readonly output?: string;
+  readonly answersFrom?: string;
   readonly json?: boolean;
 }
 
@@ -106,7 +107,7 @@ export function canonicalName({ plugins }: EvalFlags): (name: string) => string 
 }
 
 export function optionsFrom(flags: EvalFlags): EvaluateOptions {
-  const { samples, timeout, run, output, set = [] } = flags;
+  const { samples, timeout, run, output, answersFrom, set = [] } = flags;
   const written: Record<string, unknown> = {};
   for (const key of SAME_NAME) if (flags[key] !== undefined) written[key] = flags[key];
   if (samples !== undefined) written['numSamples'] = samples;
@@ -116,7 +117,12 @@ export function optionsFrom(flags: EvalFlags): EvaluateOptions {
   refuseTwice(written, set);
   applyOverrides(written, set);
   const config = parseBenchmarkConfig(written);
-  return { ...config, ...(run !== undefined && { run }), ...(output !== undefined && { output }) };
+  return {
+    ...config,
+    ...(run !== undefined && { run }),
+    ...(output !== undefined && { output }),
+    ...(answersFrom !== undefined && { answersFrom }),
+  };
 }
 
 /** Which of the two was meant only the person knows. */

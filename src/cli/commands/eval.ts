@@ -24,6 +24,10 @@ export function createCommand(): Command {
   command
     .option('--run <name>', 'name of the eval run (the model, and a digest of what is asked)')
     .option('--output <folder>', 'folder of the results (<store>/evals/<run>)')
+    .option(
+      '--answers-from <run>',
+      'take the answers that this eval run has to the same prompts, and ask for the rest',
+    )
     .option('--json', 'one JSON document on standard output')
     .action(async (benchmarks: string[], flags: EvalFlags) => {
       process.exitCode = await run(benchmarks, flags);
@@ -42,7 +46,7 @@ async function run(names: readonly string[], flags: EvalFlags): Promise<number> 
     const places = (everstep: Everstep) => everstep.findWeights(request.options);
     const home = await findHome(places, flags, output);
     const purpose = `eval ${names.join(' ')}`.trim();
-    const session = await openForWork({ flags, output, detach: false, purpose, ...home });
+    const session = await openForWork({ flags, output, signal, detach: false, purpose, ...home });
     try {
       if (signal.aborted) return EXIT.interrupted;
       if (request.evaluator !== null) {
@@ -76,14 +80,15 @@ interface EvalRequest {
 
 /** Refuses what can be seen to be wrong before anything is started. */
 function checkRequest(names: readonly string[], flags: EvalFlags): EvalRequest {
-  const { evaluator, checkpoint, run, output } = flags;
+  const { evaluator, checkpoint, run, output, answersFrom } = flags;
   const options = optionsFrom(flags);
   refuseUnjudged(names, options);
   if (evaluator === undefined) {
     if (names.length > 0) return { benchmarks: names.map(canonicalName(flags)), options, evaluator: null };
     throw new DomainError('bad-config', 'Name a benchmark. `npx everstep benchmarks list` shows them.');
   }
-  if (names.length > 0 || checkpoint === undefined || checkpoint.includes('://')) {
+  const isBeside = names.length > 0 || answersFrom !== undefined;
+  if (isBeside || checkpoint === undefined || checkpoint.includes('://')) {
     throw new DomainError(
       'bad-config',
       '--evaluator runs alone, on a checkpoint of the run it belongs to: everstep eval --evaluator NAME --checkpoint RUN[@STEP].',

@@ -3,7 +3,7 @@ import type { EvaluateOptions } from '../../client/everstep';
 import { namedJudge } from '../../config/judge-config';
 import { DomainError } from '../../core/errors';
 import type * as Catalogue from '../../evaluation/benchmarks';
-import { JUDGED_NAMES } from '../../evaluation/benchmarks/catalogue-names';
+import { CATALOGUE_NAMES, JUDGED_NAMES } from '../../evaluation/benchmarks/catalogue-names';
 import { refuseWithoutJudge } from '../../evaluation/judges/judged-grader';
 
 export interface JudgeFlags {
@@ -47,14 +47,32 @@ export function judgesFrom(flags: JudgeFlags): WrittenJudge[] | null {
   throw new DomainError('bad-config', '--judge-endpoint and --judge-engine need --judge MODEL.');
 }
 
-/** Refused before anything is started: sampling would be paid for and not judged. */
-export function refuseUnjudged(names: readonly string[], { judge }: Pick<EvaluateOptions, 'judge'>): void {
-  const judged = names.map((name) => name.replaceAll('-', '_')).filter((name) => JUDGED_NAMES.has(name));
-  if (judge !== undefined || judged.length === 0) return;
+/** Refused before anything is started: sampling that would be paid for and not judged, and a judge that nothing would ask. */
+export function refuseUnjudged(
+  names: readonly string[],
+  { judge, plugins }: Pick<EvaluateOptions, 'judge' | 'plugins'>,
+): void {
+  const spelled = names.map((name) => name.replaceAll('-', '_'));
+  const judged = spelled.filter((name) => JUDGED_NAMES.has(name));
+  if (judge !== undefined) {
+    // What else there is, a plug-in file brings, and workers may have one of their own.
+    const isKnown = plugins === undefined && spelled.every((name) => CATALOGUE_NAMES.has(name));
+    if (judged.length === 0 && names.length > 0 && isKnown) throw judgesNothing(names);
+    return;
+  }
+  if (judged.length === 0) return;
   // The catalogue brings all graders along, and most commands need none.
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
   const catalogue = require('../../evaluation/benchmarks') as typeof Catalogue;
   for (const name of judged) refuseWithoutJudge(catalogue.findBenchmark(name).grader, undefined);
+}
+
+function judgesNothing(names: readonly string[]): DomainError {
+  const what = names.length === 1 ? `${names.join()} is not` : `none of ${names.join(', ')} is`;
+  return new DomainError(
+    'bad-config',
+    `--judge: ${what} judged by a model. Leave the judge out, or name a benchmark that is: ${[...JUDGED_NAMES].join(', ')}.`,
+  );
 }
 
 function placeOf({ judgeEndpoint, judgeEngine, judgeCheckpoint }: JudgeFlags): WrittenJudge {

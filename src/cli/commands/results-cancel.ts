@@ -91,11 +91,11 @@ function cancelAt(dataDir: string | null): Place {
 
 function cancelOnceStarted(dataDir: string): Place {
   return async (cancelling) => {
-    const { run, flags, output } = cancelling;
+    const { run, flags, output, signal } = cancelling;
     const { store } = readEnvironment(flags);
     const purpose = `results cancel ${run}`;
     const there = { ...flags, dataDir, store };
-    return cancelIn(await openForWork({ flags: there, output, detach: false, purpose }), cancelling);
+    return cancelIn(await openForWork({ flags: there, output, signal, detach: false, purpose }), cancelling);
   };
 }
 

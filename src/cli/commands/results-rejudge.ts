@@ -30,6 +30,7 @@ export async function rejudgeResults(results: string, flags: RejudgeFlags, outpu
     const session = await openForWork({
       flags,
       output,
+      signal: interrupts.signal,
       detach: false,
       purpose: `results rejudge ${results}`,
     });

@@ -42,7 +42,10 @@ export async function showResults(output: Output, { text, store, flags }: Asked)
   });
   output.line(escapeControls(place.folder));
   printTable(output, HEADING, results.map(resultCells));
-  for (const result of results) output.line(escapeControls(`${result.name}: ${identityText(result)}`));
+  for (const result of results) {
+    output.line(escapeControls(`${result.name}: ${identityText(result)}`));
+    for (const text of originTexts(result)) output.line(escapeControls(`${result.name}: ${text}`));
+  }
   if (unfinished.length > 0) output.line(escapeControls(unfinishedText(explained)));
 }
 
@@ -86,6 +89,18 @@ function scoreText({ score, stderr, ci }: StoredResult): string {
   const spread = stderr === null ? '' : ` ± ${formatNumber(stderr)}`;
   const interval = ci === null ? '' : ` [${ci.map(formatNumber).join(', ')}]`;
   return `${formatNumber(score)}${spread}${interval}`;
+}
+
+/** Where answers and judgements come from, where that is not one evaluation. */
+function originTexts({ regraded = [], answers }: StoredResult): string[] {
+  return [
+    ...(answers ? [`${answers.taken} answers taken from ${answers.folder}`] : []),
+    ...regraded.map(({ at, grader, before }) => {
+      const score = before.score === null ? 'no score' : formatNumber(before.score);
+      const kept = before.folder === null ? '' : `, kept in ${before.folder}`;
+      return `graded again at ${at} by ${grader}; before: ${score} by ${before.grader}${kept}`;
+    }),
+  ];
 }
 
 function identityText({ identity }: StoredResult): string {

@@ -7,6 +7,8 @@ import { addPlaces, parseCount } from '../service-options';
 import type { CancelFlags } from './results-cancel';
 import { cancelResults } from './results-cancel';
 import { addJudgeOptions } from './judge-options';
+import type { RegradeFlags } from './results-regrade';
+import { regradeResults } from './results-regrade';
 import { listResults } from './results-list';
 import type { RejudgeFlags } from './results-rejudge';
 import { rejudgeResults } from './results-rejudge';
@@ -28,6 +30,7 @@ export function createCommand(): Command {
     trajectoriesCommand(),
     cancelCommand(),
     rejudgeCommand(),
+    regradeCommand(),
   ]) {
     subcommand.option('--json', 'one JSON document on standard output').exitOverride();
     command.addCommand(addPlaces(subcommand, { store: true }));
@@ -63,6 +66,18 @@ function rejudgeCommand(): Command {
   return command.action(async (results: string, flags: ResultsFlags & RejudgeFlags) => {
     process.exitCode = await rejudgeResults(results, flags, openOutput(flags));
   });
+}
+
+function regradeCommand(): Command {
+  return new Command('regrade')
+    .description('grade stored answers again with the grader as it is now; the model is not asked')
+    .argument('<results>', 'a folder of results, or the name of an eval run')
+    .option('--plugins <file>', 'plug-in file with the grader (the one it was begun with)')
+    .option('--benchmarks <names>', 'only these, separated by commas (all that a grader judged)', parseNames)
+    .option('--dry-run', 'says what would be graded, and what differs; starts nothing')
+    .action(async (results: string, flags: ResultsFlags & RegradeFlags) => {
+      process.exitCode = await regradeResults(results, flags, openOutput(flags));
+    });
 }
 
 function parseNames(text: string): string[] {

@@ -77,7 +77,13 @@ async function endRun<Flags extends EndingFlags>(
   try {
     const opening = hasServer
       ? openForReading(flags)
-      : openForWork({ flags, output, detach: false, purpose: `${ending.name} ${run}` });
+      : openForWork({
+          flags,
+          output,
+          signal: interrupts.signal,
+          detach: false,
+          purpose: `${ending.name} ${run}`,
+        });
     return await withSession(opening, (session) =>
       carryOut(session.everstep.run(run), { flags, output, signal: interrupts.signal }),
     );

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { readEnvironment } from '../../config/environment';
 import { endService, waitForStop } from '../../stack/service-lifetime';
 import { runTemporalService } from '../../stack/temporal-service';
@@ -9,7 +9,6 @@ import { DomainError } from '../../core/errors';
 interface TemporalFlags extends ServiceFlags {
   readonly port: number;
   readonly uiPort?: number;
-  readonly headless?: boolean;
   readonly durability: string;
 }
 
@@ -17,8 +16,9 @@ export function createCommand(): Command {
   const command = new Command('temporal')
     .description('Run the embedded Temporal server in the foreground, its database in the data folder')
     .requiredOption('--port <port>', 'where the server listens, on 127.0.0.1', parsePort)
-    .option('--ui-port <port>', 'where the web page listens (port + 1000)', parsePort)
-    .option('--headless', 'without the web page')
+    .option('--ui-port <port>', 'with the web page, there (none)', parsePort)
+    // As it is without a port for the page.
+    .addOption(new Option('--headless').hideHelp())
     .option('--durability <mode>', 'normal, or full to survive power cuts', 'normal')
     .action(async (flags: TemporalFlags) => {
       endService(await run(flags));
@@ -35,7 +35,7 @@ async function run(flags: TemporalFlags): Promise<number> {
   return runTemporalService({
     environment,
     port: flags.port,
-    uiPort: flags.headless === true ? null : (flags.uiPort ?? flags.port + 1000),
+    uiPort: flags.uiPort ?? null,
     durability,
     stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),
     onReady: printReady,

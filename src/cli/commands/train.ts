@@ -17,6 +17,7 @@ interface TrainFlags extends PlaceFlags {
   readonly set?: readonly string[];
   readonly detach?: boolean;
   readonly forceNew?: boolean;
+  readonly attach?: boolean;
   readonly json?: boolean;
   readonly engine?: string;
 }
@@ -31,6 +32,7 @@ export function createCommand(): Command {
     )
     .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
     .option('--detach', 'start it and return once it is prepared; needs a running stack or server')
+    .option('--attach', 'follow a run of that name that is under way although its config is another one')
     .option('--force-new', 'start a new run although there is one of that name')
     .option(
       '--engine <url>',
@@ -50,7 +52,13 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
   const { config, isUnderWay } = await checkRequest({ ...flags, file }, output);
   if (isInterrupted()) return EXIT.interrupted;
   const purpose = `train ${flags.run ?? file ?? ''}`.trim();
-  const session = await openForWork({ flags, output, detach: flags.detach === true, purpose });
+  const session = await openForWork({
+    flags,
+    output,
+    signal: interrupts.signal,
+    detach: flags.detach === true,
+    purpose,
+  });
   try {
     if (isInterrupted()) return EXIT.interrupted;
     if (config !== null && !isUnderWay) announceOwnEngine(config, session, output);
@@ -69,10 +77,10 @@ async function start(
   config: TrainingConfig | null,
   flags: TrainFlags,
 ): Promise<StartedRun> {
-  const { run, forceNew = false } = flags;
+  const { run, forceNew = false, attach = false } = flags;
   if (config !== null) {
     const command = ['everstep', ...process.argv.slice(2)];
-    return everstep.start(config, { ...(run !== undefined && { run }), forceNew, command });
+    return everstep.start(config, { ...(run !== undefined && { run }), forceNew, attach, command });
   }
   return everstep.resume(run ?? '');
 }

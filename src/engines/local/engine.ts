@@ -1,6 +1,7 @@
 import type pino from 'pino';
 import type { ModelRuntime } from './model-runtime';
 import { createApp } from './server/app';
+import { ClientKey } from './server/client-key';
 import { EngineService } from './server/engine-service';
 import type { EngineProfile } from './server/service-context';
 import type { StrictMode } from './server/strict/strict-mode';
@@ -20,10 +21,16 @@ export interface LocalEngineOptions {
   readonly longPollMs?: number;
   /** Within which a request has to arrive whole, headers and body. */
   readonly requestTimeoutMs?: number;
+  /** By which sessions and checkpoints end, in milliseconds; default the machine's clock. */
+  readonly now?: () => number;
   /** Makes the engine behave like other servers of the protocol, for tests of clients. */
   readonly profile?: Partial<EngineProfile>;
   /** Makes it behave like the official service, as far as that is known. */
   readonly strict?: StrictMode;
+  /** Names with dots that clients call it by, besides its address; a page under any other is kept out. */
+  readonly hosts?: readonly string[];
+  /** What clients have to show; without it any key passes. With `strict` its keys say who may come. */
+  readonly clientKey?: string;
 }
 
 export interface LocalEngine {
@@ -42,9 +49,13 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     sessionTimeoutMs: options.sessionTimeoutMs ?? 300_000,
     longPollMs: options.longPollMs ?? 35_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 120_000,
+    now: options.now ?? Date.now,
     profile: { ...DURABLE, ...options.profile },
   });
-  const app = createApp(service, options.strict);
+  const app = createApp(service, {
+    ...{ strict: options.strict, hosts: options.hosts },
+    ...(options.clientKey !== undefined && { clientKey: new ClientKey(options.clientKey) }),
+  });
   try {
     const url = await app.listen({ port: options.port, host: options.host ?? '127.0.0.1' });
     return {

@@ -90,7 +90,8 @@ export function refusalError(refusal: Refusal, to: Destination): DomainError {
       `The conversation and maxTokens do not fit the context of "${to.model}" at ${to.address.shown} (${status}: ${detail}). Lower maxTokens or shorten the prompt.`,
     );
   }
-  if (status === 401 || status === 403) return unauthorized(where, { status, detail });
+  if (status === 401 || status === 403)
+    return unauthorized(where, { status, detail, hasKey: to.apiKey !== undefined });
   return new DomainError('request-failed', `${where} answers ${status}: ${detail}.${hintFor(refusal, to)}`, {
     category: status >= 500 ? 'server' : 'user',
   });
@@ -133,11 +134,13 @@ function errorCodeOf(text: string): string | null {
 
 function unauthorized(
   where: string,
-  { status, detail }: { readonly status: number; readonly detail: string },
+  { status, detail, hasKey }: { readonly status: number; readonly detail: string; readonly hasKey: boolean },
 ): DomainError {
   return new DomainError(
     'unauthorized',
-    `${where} refuses the API key (${status}: ${detail}). OPENAI_API_KEY must be set to a key that is valid for it where the workers run.`,
+    hasKey
+      ? `${where} refuses the API key (${status}: ${detail}). OPENAI_API_KEY must be set to a key that is valid for it where the workers run.`
+      : `${where} needs an API key, and none was sent (${status}: ${detail}). OPENAI_API_KEY must be set where the workers run, and they must be told that this address may have it: give the command with their --data-dir, or start them with it in EVERSTEP_KEY_ADDRESSES.`,
   );
 }
 

@@ -11,8 +11,8 @@ import { identityDifferences } from '../compare/identity-differences';
 import { digestOf } from '../digest';
 import type { BenchmarkPlan } from '../runner/benchmark-plan';
 import { findPlan } from '../runner/benchmark-plan';
-import type { IdentifyDependencies } from '../runner/plan-benchmark';
-import { identifyBenchmark } from '../runner/plan-benchmark';
+import type { IdentifyDependencies } from '../runner/identify-benchmark';
+import { identifyBenchmark } from '../runner/identify-benchmark';
 import { summaryOf } from '../runner/summary-of';
 import { readStoredCell } from '../stored-cell';
 

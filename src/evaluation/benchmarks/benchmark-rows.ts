@@ -28,7 +28,8 @@ export interface BenchmarkRowsPlaces {
 
 export function createBenchmarkRowReader({ hub, dataFolder }: BenchmarkRowsPlaces): ReadBenchmarkRows {
   const stream = async (benchmark: string, data: HubRows): Promise<RowStream> => {
-    const { local = [join(benchmark, 'data.jsonl')], completeFrom } = data;
+    const { completeFrom } = data;
+    const local = localNames(benchmark, data);
     const places = dataFolder === undefined ? [] : local.map((name) => join(dataFolder, name));
     const path = places.find((place) => existsSync(place));
     const stream =
@@ -50,6 +51,32 @@ export function createBenchmarkRowReader({ hub, dataFolder }: BenchmarkRowsPlace
     return { rows: await collect(rows), source };
   };
   return Object.assign(read, { stream });
+}
+
+function localNames(
+  benchmark: string,
+  { local = [join(benchmark, 'data.jsonl')] }: HubRows,
+): readonly string[] {
+  return local;
+}
+
+/** Where rows of a benchmark are told to be from: `source` as it was when they were read, and the folder of data as it is now. */
+export interface RowsOrigin {
+  readonly source: string;
+  readonly dataFolder: string | undefined;
+}
+
+/** Rows of a commit of the hub are the same for ever: what was read of it need not be read again to know that. */
+export function isPinnedRead(benchmark: string, data: HubRows, { source, dataFolder }: RowsOrigin): boolean {
+  const { hub, revision, completeFrom } = data;
+  if (revision === null || completeFrom || isLocal(benchmark, data, dataFolder)) return false;
+  return /^[0-9a-f]{40}$/.test(revision) && source.startsWith(`${hub}@${revision.slice(0, 12)} `);
+}
+
+/** Whether rows lie in a folder of data, where they go before the hub. */
+export function isLocal(benchmark: string, data: HubRows, dataFolder: string | undefined): boolean {
+  if (dataFolder === undefined) return false;
+  return localNames(benchmark, data).some((name) => existsSync(join(dataFolder, name)));
 }
 
 /** What is said of any dataset ends with a remedy that a benchmark has another way for. */

@@ -85,7 +85,20 @@ function graderOf({ grader, version = 1 }: BenchmarkInput, { name, hash }: Input
   const stamp = `${name}@${hash?.slice(0, 16) ?? String(version)}`;
   if (typeof grader === 'function') return graderFromFunction({ name, version: stamp, judge: grader });
   if (grader && 'python' in grader && !('grade' in grader)) return declarePythonGrader(grader, stamp);
-  return grader ?? { name, version: stamp, grade: () => judgedElsewhere(name) };
+  if (!grader) return { name, version: stamp, grade: () => judgedElsewhere(name) };
+  // Whoever wrote the version did not write what is around it in the file.
+  return hash === null ? grader : stamped(grader, stamp);
+}
+
+/** One made by a class has its methods there. */
+function stamped(grader: Grader, stamp: string): Grader {
+  return {
+    ...grader,
+    ...{ name: grader.name, version: `${grader.version} ${stamp}` },
+    grade: (completion, example) => grader.grade(completion, example),
+    ...(grader.summarize && { summarize: grader.summarize.bind(grader) }),
+    ...(grader.total && { total: grader.total.bind(grader) }),
+  };
 }
 
 function judgedElsewhere(name: string): never {

@@ -11,6 +11,7 @@ import { DomainError } from '../../core/errors';
 import type { SampledSequence, Sampler, SamplingParams } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
 import { conversationWithTools } from '../../renderers/conversation-with-tools';
+import { contextOverflow, encodePrompt } from '../../renderers/encode-prompt';
 import type { ParsedReply, Renderer } from '../../renderers/renderer';
 import { cutAtTexts } from './cut-at-texts';
 
@@ -35,7 +36,7 @@ export class TokenCompleter implements Completer {
   constructor(private readonly options: TokenCompleterOptions) {}
 
   async complete(request: CompletionRequest, options: CompletionOptions = {}): Promise<Completion> {
-    const prompt = this.promptOf(request);
+    const prompt = await encodePrompt(this.options, () => this.promptOf(request), options.signal);
     const params = this.paramsOf(request.params, prompt);
     const startedAt = performance.now();
     const sequence = await this.sample(prompt, params, options);
@@ -62,10 +63,7 @@ export class TokenCompleter implements Completer {
     const { maxTokens, temperature, topP, seed, stop = [] } = params;
     const room = (contextLength ?? Infinity) - prompt.length;
     if (room <= 0) {
-      throw new DomainError(
-        'context-overflow',
-        `The prompt has ${prompt.length} tokens and the context ${contextLength ?? 0}: no room for a completion.`,
-      );
+      throw contextOverflow(String(prompt.length), contextLength);
     }
     return {
       maxTokens: Math.min(maxTokens, room),

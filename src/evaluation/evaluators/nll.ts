@@ -8,6 +8,7 @@ import { shuffledIndices } from '../../core/random';
 import type { CellScore } from '../../core/run';
 import type { RatioPart } from '../../core/statistics/mean';
 import { ratioOf } from '../../core/statistics/mean';
+import { inTurns } from '../../core/tokenizer';
 import type { ConversationRow } from '../../datasets/dataset';
 import { toDatum } from '../../datasets/to-datum';
 import { conversationWithTools } from '../../renderers/conversation-with-tools';
@@ -41,7 +42,7 @@ export async function evaluateNll(
   const sums = await withJournal<LikelihoodRow, LikelihoodRow[]>(work, 'likelihoods', (journal) => {
     let done = 0;
     return allInTurns(chosen, { limit: config.concurrency, signal: work.signal }, async (row, signal) => {
-      const sequence = prepare(dependencies, row);
+      const sequence = await prepare(dependencies, row, signal);
       const key = digestOf([identityOf(work.model), sequence.tokens, [...sequence.weights]]);
       const known = journal.get(key) ?? {
         key,
@@ -79,14 +80,20 @@ function choose(rows: readonly ConversationRow[], maxExamples = rows.length): Co
   return [...shuffledIndices(rows.length, 0).slice(0, maxExamples)].flatMap((index) => rows[index] ?? []);
 }
 
-function prepare(
+async function prepare(
   { renderer, tokenizer, contextLength, supervision }: EvaluationDependencies,
   row: ConversationRow,
-) {
+  signal: AbortSignal,
+): Promise<PreparedSequence> {
   const { trainOnWhat, lossReduction, maxLength } = supervision ?? DEFAULT_SUPERVISION;
   const conversation = conversationWithTools(renderer, row.messages, row.tools);
-  const rendered = renderer.buildSupervisedExample(conversation, trainOnWhat);
-  const limit = Math.min(maxLength ?? Infinity, contextLength ?? Infinity, rendered.tokens.length);
+  const mostTokens = Math.min(maxLength ?? Infinity, contextLength ?? Infinity);
+  const rendered = await inTurns(
+    tokenizer,
+    () => renderer.buildSupervisedExample(conversation, trainOnWhat),
+    { mostTokens, isCutAllowed: true, signal },
+  );
+  const limit = Math.min(mostTokens, rendered.tokens.length);
   const { targetTokens, lossInputs } = toDatum(rendered, { maxLength: limit, reduction: lossReduction });
   const weights = lossInputs['weights'] ?? new Float32Array(targetTokens.length);
   const tokens = rendered.tokens.slice(0, limit);

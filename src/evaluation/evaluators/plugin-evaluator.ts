@@ -2,6 +2,7 @@ import type { EvaluatorConfig } from '../../config/evaluation-config';
 import { DomainError } from '../../core/errors';
 import type { CellScore } from '../../core/run';
 import type { SampleRequest, SampleResult } from '../../core/sampling';
+import { inTurns } from '../../core/tokenizer';
 import type { Journal } from '../../stores/fenced-journal';
 import { digestOf } from '../digest';
 import type { PluginEvaluator, PluginRegistry, SamplingClient } from '../plugins';
@@ -43,7 +44,7 @@ export async function evaluatePlugin(
 }
 
 function createSamplingClient(
-  { sampler, renderer }: EvaluationDependencies,
+  { sampler, renderer, tokenizer }: EvaluationDependencies,
   work: CellWork,
   journal: Journal<CallRow>,
 ): SamplingClient {
@@ -79,7 +80,7 @@ function createSamplingClient(
     async complete(messages, options = {}) {
       const { maxTokens = 512, temperature = 0, topP = 1, seed } = options;
       const { sequences } = await sample({
-        prompt: renderer.buildGenerationPrompt(messages),
+        prompt: await inTurns(tokenizer, () => renderer.buildGenerationPrompt(messages), { signal }),
         numSamples: 1,
         params: {
           maxTokens,

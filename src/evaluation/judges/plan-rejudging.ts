@@ -1,11 +1,10 @@
-import { copyFile, mkdir, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { BenchmarkPlace, BenchmarkRequest, PlannedBenchmark } from '../../core/benchmark-run';
 import type { Completer } from '../../core/completion';
 import { DomainError } from '../../core/errors';
+import type { ResultIdentity } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
-import { hasErrorCode } from '../../stores/system-errors';
-import { temporaryName } from '../../stores/whole-file';
+import { copyWholeFile } from '../../stores/whole-file';
 import type { Benchmark } from '../benchmarks/benchmark';
 import type { BenchmarkPlan } from '../runner/benchmark-plan';
 import {
@@ -17,7 +16,7 @@ import {
   writePlan,
 } from '../runner/benchmark-plan';
 import { describeEvalRun } from '../runner/eval-run-files';
-import { refuseOtherIdentity } from '../runner/refuse-other-identity';
+import { isSameIdentity, refuseOtherIdentity } from '../runner/refuse-other-identity';
 import { summaryOf } from '../runner/summary-of';
 import { answerMissing } from './carry-answers';
 import { judgesOfIdentity } from './judged-grader';
@@ -39,20 +38,11 @@ export async function planRejudging(
 ): Promise<PlannedBenchmark> {
   const from = await findJudged(benchmark, request);
   const before = await findPlan(request);
-  const work = {
-    ...from,
-    request,
-    identity: {
-      ...from.identity,
-      benchmarkVersion: benchmark.version,
-      graderVersion: benchmark.grader.version,
-      ...judgesOfIdentity(benchmark.grader, request.judges),
-    },
-  };
+  const work = { ...from, request, identity: rejudgedIdentity(from, benchmark, request) };
   if (before) refuseOtherIdentity(request, before, work);
   const result = before && (await loadResult(request.folder, benchmark.name));
   const starts = await nextStart(request, before, now());
-  if (result?.num_errors === 0) {
+  if (result?.num_errors === 0 && isSameIdentity(result.identity, work.identity)) {
     return { name: benchmark.name, starts, pendingShards: [], finished: summaryOf(result) };
   }
   if (!before) await copyAnswers(sourceOf(request), request, from);
@@ -65,6 +55,20 @@ export async function planRejudging(
     pendingShards: await unfinishedShards(request, from),
     finished: null,
     needsJudgesOnly: true,
+  };
+}
+
+/** What a result of these judges is made of. */
+export function rejudgedIdentity(
+  from: Pick<BenchmarkPlan, 'identity'>,
+  { version, grader }: Benchmark,
+  { judges }: BenchmarkRequest,
+): ResultIdentity {
+  return {
+    ...from.identity,
+    benchmarkVersion: version,
+    graderVersion: grader.version,
+    ...judgesOfIdentity(grader, judges),
   };
 }
 
@@ -88,28 +92,12 @@ function sourceOf({ run, samplesFrom, benchmark }: BenchmarkRequest): BenchmarkP
 }
 
 /** Nobody reads them before the plan is written, so that an attempt which dies meanwhile leaves nothing half done. */
-async function copyAnswers(
-  from: BenchmarkPlace,
-  to: BenchmarkPlace,
-  { shards }: BenchmarkPlan,
-): Promise<void> {
-  await copyIfThere(examplesPath(from), examplesPath(to));
-  for (const shard of shards.keys()) {
+async function copyAnswers(from: BenchmarkPlace, to: BenchmarkPlace, plan: BenchmarkPlan): Promise<void> {
+  await copyWholeFile(examplesPath(from, plan), examplesPath(to, plan));
+  for (const shard of plan.shards.keys()) {
     const name = 'samples.jsonl';
-    await copyIfThere(join(shardFolder(from, shard), name), join(shardFolder(to, shard), name));
+    await copyWholeFile(join(shardFolder(from, shard), name), join(shardFolder(to, shard), name));
   }
-}
-
-async function copyIfThere(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true });
-  const temporary = temporaryName(to);
-  try {
-    await copyFile(from, temporary);
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return;
-    throw error;
-  }
-  await rename(temporary, to);
 }
 
 async function unfinishedShards(place: BenchmarkPlace, { shards }: BenchmarkPlan): Promise<number[]> {

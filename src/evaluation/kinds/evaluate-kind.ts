@@ -1,6 +1,8 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../../core/errors';
 import { shuffledIndices } from '../../core/random';
 import type { Sampler } from '../../core/sampling';
+import { inTurns } from '../../core/tokenizer';
 import type { Journal } from '../../stores/fenced-journal';
 import { digestOf, seedOf } from '../digest';
 import { namingRow } from '../benchmarks/example-of-row';
@@ -64,12 +66,15 @@ export async function evaluateKind(
   kind: Kind,
   options: KindOptions,
 ): Promise<KindResult> {
-  const examples = prepareExamples(dependencies, kind, options);
+  const examples = await prepareExamples(dependencies, kind, options);
   const sequences = await askAll(dependencies, examples, options);
   const { metric, higherIsBetter } = kind;
   const finished = await finish(kind, examples, { ...options, sequences });
   return { ...finished, metric, higherIsBetter };
 }
+
+/** Rows; others work in the same process. */
+const PAUSE_EVERY = 16;
 
 /** A sample of the rows that depends on the task's name alone: two checkpoints are asked the same. */
 export function chooseIndices(name: string, rowCount: number, maxExamples = rowCount): readonly number[] {
@@ -78,20 +83,24 @@ export function chooseIndices(name: string, rowCount: number, maxExamples = rowC
     : [...shuffledIndices(rowCount, seedOf(name)).slice(0, maxExamples)];
 }
 
-function prepareExamples(
+async function prepareExamples(
   site: KindSite,
   kind: Kind,
-  { rows, indices, reduce }: KindOptions,
-): PreparedExample[] {
+  { rows, indices, reduce, signal }: KindOptions,
+): Promise<PreparedExample[]> {
   if (!REDUCTIONS.includes(reduce)) {
     throw new DomainError('bad-config', `reduce: unknown word "${reduce}". Use ${REDUCTIONS.join(', ')}.`);
   }
-  const examples = (indices ?? [...rows.keys()]).flatMap((index) => {
+  const examples: PreparedExample[] = [];
+  for (const [count, index] of (indices ?? [...rows.keys()]).entries()) {
+    if (count % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
     const row = rows[index];
     if (row === undefined) throw noSuchRow(kind, index, rows.length);
     const named = { name: kind.name, row, index, source: 'its data' };
-    return namingRow(named, () => kind.prepare(row, index, site)) ?? [];
-  });
+    const prepare = () => namingRow(named, () => kind.prepare(row, index, site));
+    const example = await inTurns(site.tokenizer, prepare, { signal });
+    if (example) examples.push(example);
+  }
   if (examples.length > 0) return examples;
   throw new DomainError('bad-dataset', `Task "${kind.name}" has no examples. Check its dataset.`);
 }
@@ -135,7 +144,9 @@ async function finish(
   const { sequences, reduce, journal, identity = '', signal } = options;
   const judged = examples.flatMap((example, index) => judge(example, sequences[index] ?? []));
   const intermediates = judged.map(({ sequence }) => (sequence === null ? null : intermediateOf(sequence)));
-  const key = `result:${digestOf([identity, kind.name, kind.version, reduce, examples.map(({ probes }) => probes)])}`;
+  const code = kind.codeHash === undefined ? [] : [kind.codeHash];
+  const asked = [identity, kind.name, kind.version, reduce, examples.map(({ probes }) => probes), ...code];
+  const key = `result:${digestOf(asked)}`;
   const stored = journal?.get(key);
   if (stored && 'value' in stored) {
     return { value: stored.value, perExample: stored.perExample, intermediates };

@@ -69,6 +69,8 @@ export interface Kind {
   /** Rises with every change that moves the score. */
   readonly version: number;
   readonly kind: 'generation' | 'teacherForced' | 'perplexity' | 'choiceByPerplexity';
+  /** Of the plug-in file that brings it: what is asked and how it is judged may change with the file. */
+  readonly codeHash?: string;
   readonly description: string;
   readonly metric: string;
   readonly higherIsBetter: boolean;

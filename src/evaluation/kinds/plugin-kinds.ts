@@ -11,22 +11,28 @@ const KindShape = z.looseObject({
   reduce: z.custom((value) => typeof value === 'function'),
 });
 
+interface KindOrigin {
+  readonly file: string;
+  /** Of the file and of what it imports. */
+  readonly hash: string;
+}
+
 /** Tasks of a plug-in file: each is one, or a function of the config's options that makes one. */
 export function kindsOf(
   entries: readonly (readonly [string, unknown])[],
-  file: string,
+  origin: KindOrigin,
 ): Map<string, KindBuilder> {
   return new Map(
     entries.map(([name, given]) => {
-      if (typeof given !== 'function') return [name, () => complete(name, given, file)];
-      return [name, (options) => complete(name, Reflect.apply(given, undefined, [options]), file)];
+      if (typeof given !== 'function') return [name, () => complete(name, given, origin)];
+      return [name, (options) => complete(name, Reflect.apply(given, undefined, [options]), origin)];
     }),
   );
 }
 
 /** The name it is registered under is the one its results have. */
-function complete(name: string, given: unknown, file: string): Kind {
-  if (isKind(given)) return { ...given, name };
+function complete(name: string, given: unknown, { file, hash }: KindOrigin): Kind {
+  if (isKind(given)) return { ...given, name, codeHash: hash };
   throw new DomainError(
     'bad-plugin',
     `plugins: ${file} has a task "${name}" that is none. Make it with generation, teacherForced, perplexity or choiceByPerplexity.`,

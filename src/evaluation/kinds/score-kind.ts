@@ -71,9 +71,13 @@ export function kindIdentity(
   return {
     benchmarkVersion: kind.version,
     dataHash: digestOf(indices.map((index) => rows[index])),
-    graderVersion: `${kind.kind}@1`,
+    graderVersion: graderVersionOf(kind),
     sampling: { kind: kind.kind, reduce },
   };
+}
+
+function graderVersionOf({ kind, name, codeHash }: Kind): string {
+  return codeHash === undefined ? `${kind}@1` : `${kind}@1 ${name}@${codeHash.slice(0, 16)}`;
 }
 
 /** Examples that could not be asked count 0, as those cut at a limit do in benchmarks. */

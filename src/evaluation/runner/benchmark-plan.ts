@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchmarkPlace, BenchmarkRequest, ShardProgress } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
+import type { Regrading, TakenAnswers } from '../../core/result-origin';
 import type { ResultIdentity } from '../../stores/eval-store';
 import { benchmarkFolder } from '../../stores/eval-store';
 import { hasErrorCode } from '../../stores/system-errors';
@@ -26,6 +27,7 @@ export interface ShardPart {
  * <folder>/<benchmark>/result.json, trajectories.jsonl, rollouts.html
  * <folder>/<benchmark>/journal/plan.json
  * <folder>/<benchmark>/journal/examples.jsonl              the examples as they were then
+ * <folder>/<benchmark>/journal/examples-<n>.jsonl          the same since the n-th grading, where references had changed
  * <folder>/<benchmark>/journal/shard-<n>/samples.jsonl     completions, as they arrive
  * <folder>/<benchmark>/journal/shard-<n>/grades.jsonl      judgements
  * <folder>/<benchmark>/journal/shard-<n>/progress.json     how far the shard is
@@ -48,6 +50,16 @@ export interface BenchmarkPlan {
   readonly shards: readonly ShardPart[];
   /** Digest of all that an answer depends on beside its example. */
   readonly base: string;
+  /** Answers are found again by what was asked alone; absent where they were begun by 0.1, with the whole example. */
+  readonly isKeyedByPrompt?: true;
+  /** Name of the file of the examples, where their references have changed since; default `examples.jsonl`. */
+  readonly examplesFile?: string;
+  /** Stored answers are graded: what is missing is not asked for. */
+  readonly isRegrading?: true;
+  /** Each time that it was graded again, the last of which may be under way. */
+  readonly regraded?: readonly Regrading[];
+  /** What was taken from another eval run. */
+  readonly answers?: TakenAnswers;
   /** How often it was started. */
   readonly starts: number;
   /** ISO time of the last start. */
@@ -63,8 +75,12 @@ export function resultFolder({ folder, benchmark }: Pick<BenchmarkPlace, 'folder
   return benchmarkFolder(folder, benchmark);
 }
 
-export function examplesPath(place: BenchmarkPlace): string {
-  return join(resultFolder(place), 'journal', 'examples.jsonl');
+export function examplesPath(
+  place: BenchmarkPlace,
+  plan: Pick<BenchmarkPlan, 'examplesFile'> | null = null,
+): string {
+  // A plan may be somebody else's: its name leads nowhere else.
+  return join(resultFolder(place), 'journal', basename(plan?.examplesFile ?? 'examples.jsonl'));
 }
 
 export function shardFolder(place: BenchmarkPlace, shard: number): string {

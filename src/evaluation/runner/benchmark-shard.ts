@@ -20,7 +20,9 @@ import { FrozenExamples } from './frozen-examples';
 import { runKindShard } from './kind-benchmark';
 import type { ModelAccess } from './open-model';
 import type { Permits } from './permits';
+import { refuseOtherGrader } from './refuse-other-grader';
 import { ProgressTeller } from './progress-teller';
+import { keepUnanswered } from '../regrade/keep-unanswered';
 import { runShard } from './run-shard';
 import type { ExampleSubject } from './shard-task';
 
@@ -71,14 +73,11 @@ export async function runBenchmarkShard(
     return runKindShard(dependencies, { kind, plan, place: input }, attempt);
   }
   const benchmark = findBenchmark(plan.benchmark, plugins);
+  refuseOtherGrader(plan, benchmark);
   const part = plan.shards[input.shard];
   if (!part) return NO_COUNTS;
-  const examples = await FrozenExamples.open(examplesPath(input), part);
-  if (request.samplesFrom !== undefined) {
-    const from = shardFolder({ ...input, folder: request.samplesFrom }, input.shard);
-    const subject = subjectOf(plan, benchmark);
-    await carryUnanswered({ from, to: shardFolder(input, input.shard), subject, examples });
-  }
+  const examples = await FrozenExamples.open(examplesPath(input, plan), part);
+  await prepareJournals({ plan, benchmark, input }, examples, attempt);
   const { graders, completer, ...limits } = await openShard(
     dependencies,
     { plan, benchmark, input },
@@ -116,6 +115,21 @@ interface PlannedShard {
   readonly input: BenchmarkShardInput;
 }
 
+/** Of prompts without an answer there is nothing to judge: they stay what they were. */
+async function prepareJournals(
+  { plan, benchmark, input }: PlannedShard,
+  examples: FrozenExamples,
+  { epoch }: ShardAttempt,
+): Promise<void> {
+  const { samplesFrom } = plan.request;
+  const folder = shardFolder(input, input.shard);
+  const subject = subjectOf(plan, benchmark);
+  if (plan.isRegrading) await keepUnanswered({ folder, epoch, subject, examples });
+  if (samplesFrom === undefined) return;
+  const from = shardFolder({ ...input, folder: samplesFrom }, input.shard);
+  await carryUnanswered({ from, to: folder, subject, examples });
+}
+
 /** The model and whoever judges it, ready to be asked. The caller closes both. */
 async function openShard(
   dependencies: ShardDependencies,
@@ -131,7 +145,7 @@ async function openShard(
   const folder = shardFolder(input, input.shard);
   const modelOptions = { concurrency, contextWindow, timeoutMs, signal, onWaiting: waits.part() };
   const { completer } =
-    request.samplesFrom === undefined
+    request.samplesFrom === undefined && !plan.isRegrading
       ? await dependencies.models.open(request.model, modelOptions)
       : { completer: NO_SAMPLING };
   try {
@@ -151,8 +165,10 @@ async function openShard(
 }
 
 export function subjectOf(plan: BenchmarkPlan, benchmark: Benchmark): ExampleSubject {
-  const { generation, numSamples, systemPrompt, base } = plan;
+  const { generation, numSamples, systemPrompt, base, isKeyedByPrompt, regraded = [] } = plan;
   return {
+    ...(isKeyedByPrompt && { isKeyedByPrompt }),
+    gradingCount: regraded.length,
     grader: withJudges(benchmark.grader, plan.request.judges),
     generation,
     numSamples,

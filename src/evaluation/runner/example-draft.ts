@@ -7,7 +7,7 @@ import { asStoreError } from '../../stores/system-errors';
 import { temporaryName } from '../../stores/whole-file';
 import type { Example } from '../example';
 import type { ShardPart } from './benchmark-plan';
-import { changed, hashOfFrozen } from './frozen-examples';
+import { changed, FrozenExamples, hashOfFrozen } from './frozen-examples';
 import { LineFile } from './line-file';
 
 export interface DraftOrder {
@@ -78,6 +78,11 @@ export class ExampleDraft {
     }
   }
 
+  /** What is written, before it is kept. */
+  read(): Promise<FrozenExamples> {
+    return FrozenExamples.open(this.place.temporary, wholeOf(this.parts));
+  }
+
   /** Puts them in their place. Where they were planned before, what is there must be the same, or gone. */
   async keep({ isPlanned }: { readonly isPlanned: boolean }): Promise<void> {
     const { path, temporary } = this.place;
@@ -93,6 +98,16 @@ export class ExampleDraft {
     await rm(temporary, { force: true });
     await removeMade(path, madeFolder);
   }
+}
+
+/** All shards as one. */
+export function wholeOf(parts: readonly ShardPart[]): ShardPart {
+  const sum = (count: (part: ShardPart) => number) => parts.reduce((total, part) => total + count(part), 0);
+  return {
+    exampleCount: sum(({ exampleCount }) => exampleCount),
+    offset: 0,
+    bytes: sum(({ bytes }) => bytes),
+  };
 }
 
 /** Lines in the order of the rows: the order they are asked in may need the last one first. */

@@ -10,7 +10,7 @@ import { subjectOf } from './benchmark-shard';
 import { summarizeEvalRun } from './eval-run-files';
 import { FrozenExamples } from './frozen-examples';
 import { finishedKind } from './kind-benchmark';
-import type { OpenedModel } from './open-model';
+import { refuseOtherGrader } from './refuse-other-grader';
 import { summaryOf } from './summary-of';
 import type { FinishedShard } from './write-result';
 import { DamagedShardError, writeResult } from './write-result';
@@ -29,9 +29,10 @@ export async function finishBenchmark(
     return summary;
   }
   const benchmark = findBenchmark(plan.benchmark, await dependencies.loadPlugins(plan.request.plugins));
+  refuseOtherGrader(plan, benchmark);
   const fence = new JournalFence(join(resultFolder(place), 'journal', 'result'), epoch);
   fence.raise();
-  const opened = await openForPrompts(dependencies, plan);
+  const promptText = await dependencies.models.promptTextOf(plan.request.model);
   try {
     const result = await writeResult({
       name: plan.benchmark,
@@ -43,7 +44,11 @@ export async function finishBenchmark(
       verify: () => {
         fence.check();
       },
-      ...(opened?.promptText && { promptText: opened.promptText }),
+      ...(promptText && { promptText }),
+      origin: {
+        ...(plan.regraded && { regraded: plan.regraded }),
+        ...(plan.answers && { answers: plan.answers }),
+      },
     });
     await finishFolder(place, plan);
     return summaryOf(result);
@@ -51,8 +56,6 @@ export async function finishBenchmark(
     // The next start takes a shard that says nothing of itself for one that is not done.
     if (error instanceof DamagedShardError) await rm(join(error.folder, 'progress.json'), { force: true });
     throw error;
-  } finally {
-    await opened?.completer.close();
   }
 }
 
@@ -61,20 +64,11 @@ async function finishFolder(place: BenchmarkPlace, { exampleCount }: BenchmarkPl
   await summarizeEvalRun(place.folder);
 }
 
-/** Only prompts that are made here are told as the model reads them. */
-async function openForPrompts(
-  { models }: Pick<ShardDependencies, 'models'>,
-  { request, contextWindow, timeoutSeconds }: BenchmarkPlan,
-): Promise<OpenedModel | null> {
-  if (request.model.type === 'endpoint') return null;
-  return models.open(request.model, { concurrency: 1, contextWindow, timeoutMs: timeoutSeconds * 1000 });
-}
-
 async function* finishedShards(place: BenchmarkPlace, plan: BenchmarkPlan): AsyncGenerator<FinishedShard> {
   for (const [shard, part] of plan.shards.entries()) {
     yield {
       folder: shardFolder(place, shard),
-      examples: await FrozenExamples.open(examplesPath(place), part),
+      examples: await FrozenExamples.open(examplesPath(place, plan), part),
     };
   }
 }

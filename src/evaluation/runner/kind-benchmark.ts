@@ -136,8 +136,8 @@ export async function runKindShard(
     indices: chooseIndices(kind.name, rows.length, request.maxExamples),
     reduce: REDUCE,
   } as const;
-  const { dataHash } = kindIdentity(kind, asked);
-  refuseOtherIdentity(place, plan, { ...plan, identity: { ...identity, dataHash } });
+  const { dataHash, graderVersion } = kindIdentity(kind, asked);
+  refuseOtherIdentity(place, plan, { ...plan, identity: { ...identity, dataHash, graderVersion } });
   const { concurrency } = request;
   const timeoutMs = plan.timeoutSeconds * 1000;
   const { signal, epoch } = attempt;

@@ -8,8 +8,6 @@ export interface OpenedModel {
   readonly completer: Completer;
   /** For tasks that read tokens and likelihoods; absent where a model speaks text alone. */
   readonly site?: KindDependencies;
-  /** A prompt as the model reads it; absent where it is made elsewhere. */
-  readonly promptText?: (messages: readonly Message[]) => string;
 }
 
 export interface OpenModelOptions {
@@ -28,4 +26,6 @@ export interface ModelAccess {
   open(source: ModelSource, options: OpenModelOptions): Promise<OpenedModel>;
   /** How conversations become prompts: the renderer, or the API that is spoken. Refuses what does not fit the model. */
   promptFormat(source: ModelSource): string;
+  /** How conversations read as prompts of the model; null where they are made elsewhere. Asks no service. */
+  promptTextOf(source: ModelSource): Promise<((messages: readonly Message[]) => string) | null>;
 }

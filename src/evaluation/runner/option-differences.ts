@@ -18,6 +18,8 @@ export interface Making {
   readonly systemPrompt?: string | null;
   /** Where the examples came from. */
   readonly source?: string;
+  /** Of what is asked alone, whatever the references are; where it is known. */
+  readonly questionsHash?: string;
 }
 
 const SAMPLING_OPTIONS: Readonly<Record<string, string>> = {
@@ -49,6 +51,8 @@ export function requestDifferences(before: BenchmarkRequest, now: BenchmarkReque
     difference('--judge', judgeNames(before.judges), judgeNames(now.judges)),
     difference('the judges', before.judges?.map(judgeIdentity), now.judges?.map(judgeIdentity)),
     difference('the answers of', before.samplesFrom, now.samplesFrom),
+    difference('results regrade', before.isRegrading, now.isRegrading),
+    difference('--plugins', before.plugins, now.plugins),
   ].filter(isDifferent);
 }
 
@@ -125,7 +129,9 @@ function dataDifferences(before: Making, now: Making): OptionDifference[] {
   if (told.length > 0) return told;
   const of = (hash: string, source: string | undefined) =>
     `${hash.slice(0, SHOWN_HASH)}${source === undefined ? '' : ` (${source})`}`;
-  return [{ what: 'the dataset hash', before: of(there, before.source), now: of(asked, now.source) }];
+  const isSameQuestion = before.questionsHash !== undefined && before.questionsHash === now.questionsHash;
+  const what = isSameQuestion ? 'the references of the examples (their hash)' : 'the dataset hash';
+  return [{ what, before: of(there, before.source), now: of(asked, now.source) }];
 }
 
 /** In what a request chooses its examples by. */

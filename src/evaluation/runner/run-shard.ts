@@ -18,7 +18,7 @@ import { unitsOf } from './shard-task';
 interface ShardJournals {
   readonly samples: Journal<SampleRow>;
   readonly grades: Journal<GradeRow>;
-  /** Units that are judged, and what counts of them. */
+  /** Units that this grader has judged, and what counts of them. */
   readonly judged: Map<string, Pick<GradeRow, 'value' | 'truncation'>>;
   /** Completions of units that are not. */
   readonly known: Map<string, SampleRow>;
@@ -196,7 +196,9 @@ interface OpenedJournals {
   readonly unfounded: ReadonlySet<string>;
 }
 
-async function openBoth({ folder, epoch }: ShardTask, dropped: ReadonlySet<string>): Promise<OpenedJournals> {
+async function openBoth(task: ShardTask, dropped: ReadonlySet<string>): Promise<OpenedJournals> {
+  const { folder, epoch } = task;
+  let counting: ReadonlySet<string> | null = null;
   const judged: ShardJournals['judged'] = new Map();
   /** Judgements by the completions they rest on. */
   const resting = new Map<string, string>();
@@ -209,6 +211,9 @@ async function openBoth({ folder, epoch }: ShardTask, dropped: ReadonlySet<strin
     remember: 1,
     keep(row) {
       if (row.error !== undefined || dropped.has(row.key)) return false;
+      counting ??= gradeKeysOf(task);
+      // What another grader said stays beside what this one says.
+      if (!counting.has(row.key)) return true;
       judged.set(row.key, { value: row.value, ...(row.truncation && { truncation: row.truncation }) });
       for (const key of row.samples) resting.set(key, row.key);
       return true;
@@ -230,6 +235,10 @@ async function openBoth({ folder, epoch }: ShardTask, dropped: ReadonlySet<strin
     await grades.close();
     throw error;
   }
+}
+
+function gradeKeysOf({ subject, examples }: ShardTask): ReadonlySet<string> {
+  return new Set([...unitsOf(subject, examples)].map(({ keys }) => keys.grade));
 }
 
 async function closeBoth({ samples, grades }: ShardJournals): Promise<void> {

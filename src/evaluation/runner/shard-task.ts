@@ -18,6 +18,10 @@ export interface ExampleSubject {
   readonly numSamples: number;
   /** Digest of everything an answer depends on beside its example: weights, prompt format, sampling parameters. */
   readonly base: string;
+  /** Answers are found again by what was asked alone, whatever the reference is. */
+  readonly isKeyedByPrompt?: true;
+  /** How often its answers were graded again; default 0. */
+  readonly gradingCount?: number;
 }
 
 /** Read one after another: there may be more than memory has room for. */
@@ -56,19 +60,38 @@ interface UnitKeys {
   readonly grade: string;
 }
 
+type KeyedSubject = Pick<
+  ExampleSubject,
+  'base' | 'grader' | 'numSamples' | 'isKeyedByPrompt' | 'gradingCount'
+>;
+
 /** Samples of an example one after another, examples in their order. */
-export function* unitsOf(
-  subject: Pick<ExampleSubject, 'base' | 'grader' | 'numSamples'>,
-  examples: Iterable<Example>,
-): Generator<ExampleUnit> {
-  const judge = shortDigest(subject.grader.version);
+export function* unitsOf(subject: KeyedSubject, examples: Iterable<Example>): Generator<ExampleUnit> {
   for (const example of examples) {
-    const digest = textDigest(`${subject.base}\n${JSON.stringify(example)}`);
+    const line = JSON.stringify(example);
+    const asked = subject.isKeyedByPrompt ? promptLine(example) : line;
+    const digest = textDigest(`${subject.base}\n${asked}`);
+    const grade = judgeOf(subject, line);
     for (let sampleIndex = 0; sampleIndex < subject.numSamples; sampleIndex++) {
       const sample = `${digest}.${sampleIndex}`;
-      yield { example, sampleIndex, keys: { sample, grade: `${sample}.${judge}` } };
+      yield { example, sampleIndex, keys: { sample, grade: `${sample}.${grade}` } };
     }
   }
+}
+
+/** What an answer depends on: seeds follow from the id. */
+export function promptLine({ id, messages }: Example): string {
+  return JSON.stringify({ id, messages });
+}
+
+/** What a judgement depends on beside the answer. */
+function judgeOf({ grader, gradingCount = 0, isKeyedByPrompt }: KeyedSubject, line: string): string {
+  const parts = [
+    grader.version,
+    ...(isKeyedByPrompt ? [line] : []),
+    ...(gradingCount > 0 ? [gradingCount] : []),
+  ];
+  return shortDigest(parts.join('\n'));
 }
 
 /** Of a text, in 32 hex digits. */

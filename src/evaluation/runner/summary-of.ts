@@ -16,5 +16,7 @@ export function summaryOf(result: StoredResult): BenchmarkSummary {
     numTruncated: result.num_truncated,
     passAtK: result.pass_at_k,
     timeSeconds: result.time_seconds,
+    ...(result.regraded && { regraded: result.regraded }),
+    ...(result.answers && { answers: result.answers }),
   };
 }

@@ -25,6 +25,8 @@ export interface ResultTask extends Pick<TrajectoryContext, 'promptText'> {
   readonly subject: ExampleSubject;
   readonly shards: Iterable<FinishedShard> | AsyncIterable<FinishedShard>;
   readonly identity: ResultIdentity;
+  /** Where its answers and judgements come from, where that is not this evaluation alone. */
+  readonly origin?: Pick<StoredResult, 'regraded' | 'answers'>;
   readonly seconds: () => number;
   /** Throws where these results must not be written any more. */
   readonly verify: () => void;
@@ -49,13 +51,14 @@ export class DamagedShardError extends DomainError {
  * are in memory. The result comes last: where it is, the trajectories are whole.
  */
 export async function writeResult(task: ResultTask): Promise<StoredResult> {
-  const { name, folder, subject, identity } = task;
+  const { name, folder, subject, identity, origin } = task;
   const totals = new ScoreTotals(subject.numSamples, subject.grader.total !== undefined);
   const writeTo = (file: LineFile) => writeTrajectories(task, totals, file);
   await writeLines(join(folder, 'trajectories.jsonl'), writeTo, task.verify);
   const { failure } = totals;
   if (failure !== null) throw new DomainError('request-failed', failure);
-  const result = totals.result({ name, identity, seconds: task.seconds(), grader: subject.grader });
+  const facts = { name, identity, seconds: task.seconds(), grader: subject.grader };
+  const result = { ...totals.result(facts), ...origin };
   task.verify();
   await writeJson(join(folder, 'result.json'), result);
   return result;

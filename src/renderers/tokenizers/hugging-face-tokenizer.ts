@@ -1,6 +1,7 @@
 import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
 import { DomainError } from '../../core/errors';
 import type { Tokenizer } from '../../core/tokenizer';
+import { longestTokenOf } from './longest-token';
 import { templateOf, tokenText } from './tokenizer-config';
 
 /** A tokenizer that knows how its model writes conversations. */
@@ -9,6 +10,8 @@ export interface ChatTokenizer extends Tokenizer {
   readonly chatTemplate: string | null;
   /** Model id or folder, for messages. */
   readonly source: string;
+  /** The most UTF-16 units of a text that one token stands for; null where it may be any number. */
+  readonly longestToken: number | null;
 }
 
 export interface TokenizerFiles {
@@ -39,12 +42,14 @@ class HuggingFaceTokenizer implements ChatTokenizer {
   readonly eosTokenId: number | null;
   readonly chatTemplate: string | null;
   readonly source: string;
+  readonly longestToken: number | null;
   private readonly encoder: HuggingFaceEncoder;
   /** Knows no special tokens, so that `<|end|>` inside a text is seven letters. */
   private readonly plainEncoder: HuggingFaceEncoder;
   private readonly specialIds: ReadonlySet<number>;
 
-  constructor({ definition, config, chatTemplate, source }: TokenizerFiles) {
+  constructor(files: TokenizerFiles) {
+    const { definition, config, chatTemplate, source } = files;
     const added = addedTokens(definition);
     const special = added.filter((token) => token.special);
     this.encoder = new HuggingFaceEncoder(definition, config);
@@ -59,6 +64,7 @@ class HuggingFaceTokenizer implements ChatTokenizer {
     this.eosTokenId = this.eosToken === null ? null : (this.encoder.token_to_id(this.eosToken) ?? null);
     this.chatTemplate = chatTemplate ?? templateOf(config['chat_template']);
     this.source = source;
+    this.longestToken = longestTokenOf(files);
   }
 
   encode(text: string, options: { readonly allowSpecial?: boolean } = {}): number[] {

@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { DomainError } from '../../core/errors';
 import { fetchTokenizerFiles } from './hub-files';
 import type { HubTokenizerSource } from './hub-files';
-import { createHuggingFaceTokenizer } from './hugging-face-tokenizer';
+import { createTokenizer } from './create-tokenizer';
+import type { FilesOfTokenizer } from './create-tokenizer';
+import { EncodingThread } from './encoding-thread';
 import type { ChatTokenizer } from './hugging-face-tokenizer';
-import { createTiktokenTokenizer } from './tiktoken-tokenizer';
+import { TurnTakingTokenizer } from './turn-taking-tokenizer';
 
 export type TokenizerSource = { readonly folder: string } | HubTokenizerSource;
 
@@ -20,7 +22,7 @@ export async function loadTokenizer(source: TokenizerSource): Promise<ChatTokeni
     chatTemplate: await readOptional(folder, 'chat_template.jinja'),
     source: 'hub' in source ? source.hub : source.folder,
   };
-  if (ranks !== null) return createTiktokenTokenizer({ ranks, ...shared });
+  if (ranks !== null) return takingTurns({ ranks, ...shared });
   if (definitionText === null) {
     throw new DomainError(
       'unknown-model',
@@ -28,7 +30,11 @@ export async function loadTokenizer(source: TokenizerSource): Promise<ChatTokeni
     );
   }
   const definition = parseObject(definitionText, join(folder, 'tokenizer.json'));
-  return createHuggingFaceTokenizer({ definition, ...shared });
+  return takingTurns({ definition, ...shared });
+}
+
+function takingTurns(files: FilesOfTokenizer): ChatTokenizer {
+  return new TurnTakingTokenizer(createTokenizer(files), new EncodingThread(files));
 }
 
 async function readOptional(folder: string, name: string): Promise<string | null> {

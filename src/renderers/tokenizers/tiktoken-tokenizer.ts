@@ -55,6 +55,7 @@ class TiktokenTokenizer implements ChatTokenizer {
   readonly eosTokenId: number | null;
   readonly chatTemplate: string | null;
   readonly source: string;
+  readonly longestToken: number;
   private readonly ranks: ByteRanks;
   private readonly bytes = new Map<number, Buffer>();
   private readonly added = new Map<string, number>();
@@ -77,6 +78,10 @@ class TiktokenTokenizer implements ChatTokenizer {
     this.eosToken = tokenText(config['eos_token']);
     this.eosTokenId = this.eosToken === null ? null : (this.added.get(this.eosToken) ?? null);
     this.chatTemplate = chatTemplate ?? templateOf(config['chat_template']);
+    this.longestToken = [...this.bytes.values()].reduce(
+      (longest, { length }) => Math.max(longest, length),
+      1,
+    );
   }
 
   encode(text: string, options: { readonly allowSpecial?: boolean } = {}): number[] {

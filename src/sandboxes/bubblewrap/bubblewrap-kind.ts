@@ -58,6 +58,7 @@ class BubblewrapSandbox implements Sandbox {
     return runConfined({
       tools,
       folder: workspace.folder,
+      zeros: workspace.zeros,
       argv,
       env: options.env ?? {},
       stdin: options.stdin ?? '',

@@ -1,17 +1,21 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import type { SandboxLimits } from '../sandbox';
+import type { Architecture } from './seccomp/system-call-numbers';
 
 export interface BubblewrapTools {
   readonly bwrap: string;
   readonly prlimit: string;
   /** Version 0.8 and later can forbid user namespaces inside. */
   readonly canForbidNamespaces: boolean;
+  readonly architecture: Architecture;
 }
 
 export interface ConfinedCommand {
   readonly tools: BubblewrapTools;
   /** On this machine; the program's working folder. */
   readonly folder: string;
+  /** On this machine; a file of zeros. */
+  readonly zeros: string;
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly limits: SandboxLimits;
@@ -21,11 +25,15 @@ export interface ConfinedCommand {
 export const NOBODY = 65534;
 /** Where bwrap reports the first process and the exit code. */
 export const STATUS_DESCRIPTOR = 3;
+/** Where bwrap reads the filter of system calls. */
+export const FILTER_DESCRIPTOR = 4;
 
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 const SYSTEM_FILES = ['/etc/ld.so.cache', '/etc/alternatives'];
 const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
 const PLAIN_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/tmp', LC_ALL: 'C.UTF-8' };
+/** Signals and timers that wait, of all processes. */
+const MOST_SIGNALS = 4096;
 /** bwrap and the tool that sets the limits count as processes too. */
 const OWN_PROCESSES = 2;
 
@@ -34,7 +42,7 @@ const OWN_PROCESSES = 2;
  *
  * The limits are set inside, after the user is no longer root: root is exempt from the limit of processes.
  */
-export function bubblewrapArguments({ tools, folder, argv, env, limits }: ConfinedCommand): string[] {
+export function bubblewrapArguments({ tools, folder, zeros, argv, env, limits }: ConfinedCommand): string[] {
   return [
     ...['--unshare-all', '--unshare-user', '--die-with-parent', '--new-session'],
     ...(tools.canForbidNamespaces ? ['--disable-userns'] : []),
@@ -42,11 +50,13 @@ export function bubblewrapArguments({ tools, folder, argv, env, limits }: Confin
     ...['--cap-drop', 'ALL'],
     ...systemArguments(),
     ...['--proc', '/proc', '--dev', '/dev'],
+    // Mapped and shared, the device itself is memory of any size.
+    ...['--ro-bind', zeros, '/dev/zero'],
     ...['--size', String(SHARED_MEMORY_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--size', String(limits.diskBytes), '--tmpfs', '/tmp'],
     ...['--bind', folder, '/work', '--chdir', '/work', '--remount-ro', '/'],
     ...Object.entries({ ...PLAIN_ENVIRONMENT, ...env }).flatMap(([name, value]) => ['--setenv', name, value]),
-    ...['--json-status-fd', String(STATUS_DESCRIPTOR), '--'],
+    ...['--json-status-fd', String(STATUS_DESCRIPTOR), '--seccomp', String(FILTER_DESCRIPTOR), '--'],
     ...[tools.prlimit, ...limitArguments(limits), '--', ...argv],
   ];
 }
@@ -61,6 +71,8 @@ function limitArguments(limits: SandboxLimits): string[] {
     '--core=0',
     '--nofile=256',
     '--memlock=0',
+    '--msgqueue=0',
+    `--sigpending=${MOST_SIGNALS}`,
   ];
 }
 

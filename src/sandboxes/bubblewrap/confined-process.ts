@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
+import { Writable } from 'node:stream';
 import { DomainError } from '../../core/errors';
 import { BoundedText } from '../bounded-text';
 import type { ExecResult, SandboxLimit } from '../sandbox';
@@ -8,8 +9,10 @@ import { OUTPUT_FLOOD, sandboxLost } from '../sandbox';
 import { sandboxPatienceMs, STARVED, watchTime } from '../used-time';
 import { toldLimit } from '../told-limit';
 import type { ConfinedCommand } from './command';
-import { bubblewrapArguments, NOBODY, STATUS_DESCRIPTOR } from './command';
+import { bubblewrapArguments, FILTER_DESCRIPTOR, NOBODY, STATUS_DESCRIPTOR } from './command';
 import { ranMsOf, starvedMsOf } from './process-family';
+import { systemCallFilter } from './seccomp/system-call-filter';
+import { largestShared } from './shared-objects';
 import { isOverfull, watchProgram } from './watch';
 
 export interface ConfinedRun extends ConfinedCommand {
@@ -99,7 +102,7 @@ class ConfinedProcess {
       // The first process inside shows the environment it was started with, whatever it cleared since.
       env: {},
       cwd: '/',
-      stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
       ...(process.getuid?.() === 0 && { uid: NOBODY, gid: NOBODY }),
     });
     this.dieTogether(run.folder);
@@ -114,6 +117,13 @@ class ConfinedProcess {
     // A program may end without reading all, or any.
     this.child.stdin?.on('error', () => undefined);
     this.child.stdin?.end(run.stdin);
+    this.giveFilter(systemCallFilter(run.tools.architecture, largestShared(run.limits.memoryBytes)));
+  }
+
+  private giveFilter(filter: Buffer): void {
+    const descriptor = this.child.stdio[FILTER_DESCRIPTOR];
+    descriptor?.on('error', () => undefined);
+    if (descriptor instanceof Writable) descriptor.end(filter);
   }
 
   /** Ends all processes of the program: the first one inside dies with bwrap, and the others with it. */

@@ -8,6 +8,7 @@ import { reachableFolder } from '../leases/reachable-folder';
 import { DEFAULT_LIMITS } from '../sandbox';
 import type { BubblewrapTools } from './command';
 import { runConfined } from './confined-process';
+import { findArchitecture } from './seccomp/system-call-numbers';
 import { Workspace } from './workspace';
 
 const PLACES = ['/usr/bin', '/usr/local/bin', '/bin'];
@@ -21,7 +22,9 @@ export async function findTools(): Promise<BubblewrapTools | string> {
   const prlimit = findProgram('prlimit');
   if (prlimit === null) return 'there is no prlimit; install the package util-linux';
   if (findProgram('python3') === null) return 'there is no python3 in /usr/bin; install the package python3';
-  const tools = { bwrap, prlimit, canForbidNamespaces: await canForbidNamespaces(bwrap) };
+  const architecture = findArchitecture(process.arch);
+  if (architecture === null) return `its filter of system calls is for x64 and arm64, not ${process.arch}`;
+  const tools = { bwrap, prlimit, architecture, canForbidNamespaces: await canForbidNamespaces(bwrap) };
   const problem = await tryOut(tools);
   return problem === null ? tools : `${bwrap} does not work here: ${problem}`;
 }
@@ -54,6 +57,7 @@ async function tryOut(tools: BubblewrapTools): Promise<string | null> {
     const { exitCode, stderr } = await runConfined({
       tools,
       folder: workspace.folder,
+      zeros: workspace.zeros,
       argv: ['true'],
       env: {},
       stdin: '',

@@ -1,6 +1,6 @@
 import type { Stats } from 'node:fs';
 import { readdirSync, statSync } from 'node:fs';
-import { familyOf } from './process-family';
+import { familyOf, placeOf } from './process-family';
 
 export interface HeldFiles {
   /** On the disk of the working folder. */
@@ -9,8 +9,8 @@ export interface HeldFiles {
   readonly memoryBytes: number;
 }
 
-/** So many descriptors are looked at; looking takes this process's time. */
-const MOST_DESCRIPTORS = 4000;
+/** So many descriptors are looked at, which are those of all processes that a program may have; looking takes this process's time. */
+const MOST_DESCRIPTORS = 10_000;
 const BLOCK_BYTES = 512;
 
 /** What the processes of a program hold open of files without a name, which no folder shows. */
@@ -30,7 +30,10 @@ export function heldFiles(pid: number, folder: string): HeldFiles {
 }
 
 function* descriptorsOf(pids: readonly number[]): Generator<string> {
-  for (const pid of pids) for (const name of entriesOf(`/proc/${pid}/fd`)) yield `/proc/${pid}/fd/${name}`;
+  for (const pid of pids) {
+    const folder = `${placeOf(pid)}/fd`;
+    for (const name of entriesOf(folder)) yield `${folder}/${name}`;
+  }
 }
 
 function nameless(place: string): Stats | null {

@@ -16,6 +16,21 @@ export function familyOf(pid: number): number[] {
   return family;
 }
 
+/** Where the system tells of a process. One whose first thread has ended, and others have not, tells of itself in those. */
+export function placeOf(pid: number): string {
+  const place = `/proc/${pid}`;
+  if (hasMemory(place)) return place;
+  return (
+    tasksOf(pid)
+      .map((task) => `${place}/task/${task}`)
+      .find(hasMemory) ?? place
+  );
+}
+
+function hasMemory(place: string): boolean {
+  return !/^(?:0 |$)/.test(readText(`${place}/statm`));
+}
+
 /** How long the one of a process's family that waited most for a processor has waited. */
 export function starvedMsOf(pid: number): number {
   const threads = familyOf(pid).flatMap((each) => tasksOf(each).map((task) => threadTime(each, task)));

@@ -1,33 +1,43 @@
-import { familyOf, readText } from './process-family';
+import { familyOf, placeOf, readText } from './process-family';
 
 const PAGE_BYTES = 4096;
 const KIBIBYTE = 1024;
 
 /**
- * What a process and all below it have in memory. What several share counts once where that decides: adding it up costs little,
- * telling it apart costs more.
+ * What a process and all below it have in memory, the tables of its addresses included. What several share counts once where that decides:
+ * adding it up costs little, telling it apart costs more. At least `leastShared` bytes are shared.
  */
-export function memoryOf(pid: number, limitBytes: number): number {
-  const family = familyOf(pid);
-  const own = family.reduce((sum, each) => sum + privateBytes(each), 0);
-  const atMost = own + family.reduce((sum, each) => sum + sharedBytes(each), 0);
+export function memoryOf(pid: number, limitBytes: number, leastShared: number): number {
+  const family = familyOf(pid).map((each) => usedMemory(placeOf(each)));
+  const own = family.reduce((sum, each) => sum + each.ownBytes, 0);
+  const mapped = family.reduce((sum, each) => sum + each.sharedBytes, 0);
+  const atMost = own + Math.max(mapped, leastShared);
   if (own > limitBytes || atMost <= limitBytes) return atMost;
-  return own + family.reduce((sum, each) => sum + (shareOf(each) ?? sharedBytes(each)), 0);
+  const shared = family.reduce((sum, each) => sum + (shareOf(each.place) ?? each.sharedBytes), 0);
+  return own + Math.max(shared, leastShared);
 }
 
-function privateBytes(pid: number): number {
-  const [, resident = 0, shared = 0] = readText(`/proc/${pid}/statm`).split(' ').map(Number);
-  return (resident - shared) * PAGE_BYTES;
+interface UsedMemory {
+  readonly place: string;
+  readonly ownBytes: number;
+  /** Memory that others may map too; files on a disk are not of it. */
+  readonly sharedBytes: number;
 }
 
-/** Memory that others may map too; files on a disk are not of it. */
-function sharedBytes(pid: number): number {
-  return kibibytes(/^RssShmem:\s*(\d+)/m.exec(readText(`/proc/${pid}/status`))) ?? 0;
+function usedMemory(place: string): UsedMemory {
+  const [, resident = 0, shared = 0] = readText(`${place}/statm`).split(' ').map(Number);
+  const status = readText(`${place}/status`);
+  const field = (name: string) => kibibytes(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(status)) ?? 0;
+  return {
+    place,
+    ownBytes: (resident - shared) * PAGE_BYTES + field('VmPTE') + field('VmSwap'),
+    sharedBytes: field('RssShmem'),
+  };
 }
 
 /** Of the same, divided by how many map it; null where the system does not tell. */
-function shareOf(pid: number): number | null {
-  return kibibytes(/^Pss_Shmem:\s*(\d+)/m.exec(readText(`/proc/${pid}/smaps_rollup`)));
+function shareOf(place: string): number | null {
+  return kibibytes(/^Pss_Shmem:\s*(\d+)/m.exec(readText(`${place}/smaps_rollup`)));
 }
 
 function kibibytes(found: RegExpExecArray | null): number | null {

@@ -4,6 +4,9 @@ import path from 'node:path';
 import type { SandboxLimit, SandboxLimits } from '../sandbox';
 import type { HeldFiles } from './held-files';
 import { heldFiles } from './held-files';
+import { hasTooManyLocks } from './held-locks';
+import { kernelBytes } from './kernel-memory';
+import { sharedObjectBytes } from './shared-objects';
 import { memoryOf } from './used-memory';
 
 export interface WatchedProgram {
@@ -26,18 +29,27 @@ const NOTHING_HELD: HeldFiles = { diskBytes: 0, memoryBytes: 0 };
  * Returns what ends the watch.
  */
 export function watchProgram({ firstProcess, folder, limits, onLimit }: WatchedProgram): () => void {
+  const { memoryBytes, diskBytes } = limits;
   let count = 0;
   let isLooking = false;
+  let objectBytes = 0;
+  const look = async (pid: number | null): Promise<void> => {
+    const held = pid === null ? NOTHING_HELD : heldFiles(pid, folder);
+    if (held.memoryBytes > memoryBytes) onLimit('memory');
+    if (pid !== null) {
+      objectBytes = await sharedObjectBytes(pid, memoryBytes);
+      if (await hasTooManyLocks(pid)) onLimit('memory');
+    }
+    if (await isOverfull(folder, diskBytes - held.diskBytes)) onLimit('disk');
+  };
   const timer = setInterval(() => {
     const pid = firstProcess();
-    if (pid !== null && memoryOf(pid, limits.memoryBytes) > limits.memoryBytes) onLimit('memory');
+    if (pid !== null && memoryOf(pid, memoryBytes, objectBytes) + kernelBytes(pid) > memoryBytes)
+      onLimit('memory');
     if (++count % FILES_EVERY !== 0 || isLooking) return;
-    const held = pid === null ? NOTHING_HELD : heldFiles(pid, folder);
-    if (held.memoryBytes > limits.memoryBytes) onLimit('memory');
     isLooking = true;
-    void isOverfull(folder, limits.diskBytes - held.diskBytes).then((isFull) => {
+    void look(pid).then(() => {
       isLooking = false;
-      if (isFull) onLimit('disk');
     });
   }, EVERY_MS);
   return () => {

@@ -1,20 +1,29 @@
 import { constants } from 'node:fs';
-import { chown, lstat, mkdir, open, realpath } from 'node:fs/promises';
+import { chown, lstat, mkdir, open, realpath, truncate, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../../core/errors';
 import { checkedPath, checkReadSize } from '../sandbox';
 import { NOBODY } from './command';
+
+const ZEROS_BYTES = 64 * 1024 ** 3;
 
 /**
  * The working folder of a sandbox, seen from outside, where programs may have left anything: links to elsewhere, pipes,
  * devices. Nothing outside the folder is read or written through it.
  */
 export class Workspace {
-  constructor(readonly folder: string) {}
+  /** A file beside the folder, of zeros that take no place: what programs read as `/dev/zero`. */
+  readonly zeros: string;
+
+  constructor(readonly folder: string) {
+    this.zeros = `${folder}.zeros`;
+  }
 
   async create(): Promise<void> {
     await mkdir(this.folder, { mode: 0o700 });
     await this.giveAway(this.folder);
+    await writeFile(this.zeros, '', { mode: 0o644 });
+    await truncate(this.zeros, ZEROS_BYTES);
   }
 
   async write(file: string, content: string | Uint8Array): Promise<void> {

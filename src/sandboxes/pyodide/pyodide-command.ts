@@ -13,6 +13,8 @@ const PYODIDE = path.dirname(require.resolve('pyodide/package.json'));
 /** A program that reaches JavaScript cannot make code there. */
 const HOSTILE_FLAGS = ['--disallow-code-generation-from-strings', '--max-old-space-size=256', '--expose-gc'];
 const SNAPSHOT_ENDING = '.snapshot';
+/** Of other versions, which may be in use beside this one. */
+const KEPT_SNAPSHOTS = 2;
 /** Writing one takes seconds. */
 const ABANDONED_MS = 600_000;
 /** One at a time in this process, so that two graders do not make the same file twice. */
@@ -129,19 +131,24 @@ async function keepingAlive<T>(promise: Promise<T>): Promise<T> {
   });
 }
 
-/** Snapshots of other versions of the same program, and what killed processes left of any. */
+/** All but the newest snapshots of other versions of the same program, and what killed processes left of any. */
 function removeOthers(file: string): void {
   const name = path.basename(file).split('-')[0] ?? '';
-  for (const entry of readdirSync(path.dirname(file))) {
-    if (!entry.startsWith(`${name}-`) || entry === path.basename(file)) continue;
-    const other = path.join(path.dirname(file), entry);
-    if (entry.endsWith(SNAPSHOT_ENDING) || isAbandoned(other)) rmSync(other, { force: true });
-  }
+  const others = readdirSync(path.dirname(file))
+    .filter((entry) => entry.startsWith(`${name}-`) && entry !== path.basename(file))
+    .map((entry) => path.join(path.dirname(file), entry));
+  const snapshots = others.filter((other) => other.endsWith(SNAPSHOT_ENDING));
+  const old = snapshots.sort((left, right) => madeAt(right) - madeAt(left)).slice(KEPT_SNAPSHOTS);
+  const abandoned = others.filter((other) => !other.endsWith(SNAPSHOT_ENDING) && isAbandoned(other));
+  for (const other of [...old, ...abandoned]) rmSync(other, { force: true });
 }
 
 function isAbandoned(unfinished: string): boolean {
-  const changedAt = statSync(unfinished, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-  return Date.now() - changedAt > ABANDONED_MS;
+  return Date.now() - madeAt(unfinished) > ABANDONED_MS;
+}
+
+function madeAt(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
 }
 
 /** Of everything that goes into the interpreter's memory. */

@@ -45,6 +45,7 @@ class PyodideSandbox implements Sandbox {
   ) {}
 
   async exec(argv: readonly string[], options: ExecOptions = {}): Promise<ExecResult> {
+    options.signal?.throwIfAborted();
     const limits = { ...DEFAULT_LIMITS, ...options.limits };
     const interpreter = await this.interpreterFor(limits);
     const start = performance.now();

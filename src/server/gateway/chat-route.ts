@@ -10,6 +10,7 @@ import { readMessages, readTools } from './chat-messages';
 import type { ChatAnswer, ChatChunk, Usage } from './chat-schemas';
 import { ChatAnswer as ChatAnswerSchema, ChatBody } from './chat-schemas';
 import { draw } from './draw';
+import { encodePrompt } from '../../renderers/encode-prompt';
 import type { Gateway } from './gateway';
 import type { GatewayModel } from './opened-models';
 import { streamAnswer } from './stream-answer';
@@ -51,7 +52,7 @@ async function answer(
   body: ChatBody,
   { signal, reply, logger }: Asker,
 ): Promise<unknown> {
-  const prompt = promptOf(model, body);
+  const prompt = await encodePrompt(model, () => promptOf(model, body), signal);
   const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: model.label };
   const complete = async () => {
     const drawn = await draw(model, drawRequest(model, body, prompt), signal);

@@ -10,6 +10,7 @@ import { CompletionAnswer as CompletionAnswerSchema, CompletionBody } from './co
 import type { CompletionAnswer, CompletionChoice } from './completion-schemas';
 import type { DrawRequest } from './draw';
 import { draw } from './draw';
+import { encodePrompt } from '../../renderers/encode-prompt';
 import type { Gateway } from './gateway';
 import type { GatewayModel } from './opened-models';
 import { streamAnswer } from './stream-answer';
@@ -66,7 +67,7 @@ async function answer(
   body: CompletionBody,
   { signal, reply, logger }: Asker,
 ): Promise<unknown> {
-  const prompts = promptsOf(model, body);
+  const prompts = await encodePrompt(model, () => promptsOf(model, body), signal);
   const head = {
     id: `cmpl-${randomUUID()}`,
     object: 'text_completion' as const,

@@ -1,6 +1,6 @@
-import { DomainError } from '../../core/errors';
 import { untilAborted } from '../../core/concurrency/until-aborted';
 import type { SampleResult, SampledSequence, SamplingParams } from '../../core/sampling';
+import { contextOverflow } from '../../renderers/encode-prompt';
 import type { GatewayModel } from './opened-models';
 import { cutAtStop } from './stop-texts';
 import type { CutTokens } from './stop-texts';
@@ -95,10 +95,7 @@ function paramsOf(
 function roomAfter(prompt: readonly number[], contextLength: number | null): number {
   const room = (contextLength ?? Infinity) - prompt.length;
   if (room > 0) return room;
-  throw new DomainError(
-    'context-overflow',
-    `The prompt has ${prompt.length} tokens and the context ${contextLength ?? 0}: no room for a completion.`,
-  );
+  throw contextOverflow(String(prompt.length), contextLength);
 }
 
 /**

@@ -34,7 +34,8 @@ export interface EngineAccess {
   readonly defaultUrl: () => string | null;
   /** Goes before what runs name, where a person gave it. */
   readonly fixedUrl: string | null;
-  readonly apiKey?: string;
+  /** The key that the service at an address gets; default none. */
+  readonly keyFor?: (url: string) => string | undefined;
   readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
 }
 
@@ -141,7 +142,7 @@ export class OpenedModels {
   }
 
   private clientOptions(baseUrl: string) {
-    const { apiKey } = this.access;
+    const apiKey = this.access.keyFor?.(baseUrl);
     return {
       baseUrl,
       unreachableAfterMs: UNREACHABLE_AFTER_MS,

@@ -1,15 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { isCalledByKnownName, isFromOtherSite } from '../../core/page-guard';
 import { RequestError } from './request-error';
 
 export interface GuardOptions {
   /** Asked of every request; null where only this machine can ask. */
   readonly token: string | null;
-  /** Names this server may be called by besides those of the loopback interface. */
+  /** Names with dots that this server may be called by. */
   readonly hosts: readonly string[];
 }
 
-const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 /** Says no more than that the server lives. */
 const OPEN_PATH = '/healthz';
 
@@ -22,7 +22,7 @@ const OPEN_PATH = '/healthz';
  */
 export function guard(app: FastifyInstance, { token, hosts }: GuardOptions): void {
   const isToken = token === null ? null : comparison(token);
-  const known = new Set([...LOOPBACK, ...hosts.map((host) => host.toLowerCase())]);
+  const known = new Set(hosts.map((host) => host.toLowerCase()));
   app.addHook('onRequest', async (request) => {
     refuseOtherOrigin(request);
     if (isToken === null) refuseOtherHost(request, known);
@@ -52,23 +52,15 @@ function digest(text: string): Buffer {
 }
 
 function refuseOtherHost({ headers }: FastifyRequest, known: ReadonlySet<string>): void {
-  const name = hostName(headers.host);
-  if (name !== null && known.has(name)) return;
+  if (isCalledByKnownName(headers, known)) return;
   throw new RequestError(403, {
     message: 'This server is not known by that name. Call it 127.0.0.1, or start it with --allow-host NAME.',
     code: 'unknown_host',
   });
 }
 
-/** Without the port. */
-function hostName(host: string | undefined): string | null {
-  return /^(\[[0-9a-f:]+\]|[^:[\]/@]+)(:\d+)?$/i.exec(host ?? '')?.[1]?.toLowerCase() ?? null;
-}
-
 function refuseOtherOrigin({ headers }: FastifyRequest): void {
-  const { origin, host } = headers;
-  if (origin === undefined) return;
-  if (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase()) return;
+  if (!isFromOtherSite(headers)) return;
   throw new RequestError(403, {
     message: 'Pages of other sites may not ask this server.',
     code: 'other_origin',

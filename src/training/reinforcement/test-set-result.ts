@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Message } from '../../core/conversation';
-import type { Rollout, Transition } from '../../core/reinforcement/rollout';
+import type { Rollout, RolloutGroup, RolloutStopReason, Transition } from '../../core/reinforcement/rollout';
 import { totalReward } from '../../core/reinforcement/rollout';
 import { isEventKey, rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import { meanOf } from '../../core/statistics/mean';
@@ -34,7 +34,7 @@ interface TestSetIdentity extends Pick<ResultIdentity, 'sampling' | 'model' | 'c
 }
 
 interface GradedTestSet extends PlayedTestSet {
-  /** Some environment said `correct`. */
+  /** Scored by right answers. */
   readonly isGraded: boolean;
 }
 
@@ -54,10 +54,7 @@ export async function writeTestSetResult(
 ): Promise<void> {
   const { name, groups } = played;
   if (groups.every(({ rollouts }) => rollouts.length === 0)) return;
-  const isGraded = groups.some(({ rollouts }) =>
-    rollouts.some((rollout) => correctOf(rollout) !== undefined),
-  );
-  const graded = { ...played, isGraded };
+  const graded = { ...played, isGraded: measuresCorrect(groups) };
   const byProblem: ScoredRollout[][] = [];
   let idx = 0;
   const writeTo = async (file: LineFile) => {
@@ -73,6 +70,23 @@ export async function writeTestSetResult(
   await writeLines(join(folder, 'trajectories.jsonl'), writeTo, verify);
   verify();
   await writeJson(join(folder, 'result.json'), resultOf(graded, byProblem));
+}
+
+/** A limit ended the rollout, whatever the environment would have said. */
+const CUT_SHORT: ReadonlySet<string> = new Set<RolloutStopReason>([
+  ...(['max_tokens', 'max_sampled_tokens', 'context_overflow', 'max_turns', 'rollout_timeout'] as const),
+]);
+
+/**
+ * Whether a test set is scored by its right answers. Not where a rollout that came to its own end says nothing of it; where every one
+ * was cut short or failed, nothing was right. So the same configuration has the same scores at every step.
+ */
+export function measuresCorrect(groups: readonly RolloutGroup[]): boolean {
+  const rollouts = groups.flatMap((group) => group.rollouts);
+  return (
+    rollouts.some((rollout) => correctOf(rollout) !== undefined) ||
+    rollouts.every(({ stopReason }) => stopReason !== null && CUT_SHORT.has(stopReason))
+  );
 }
 
 /** 1 for a right answer; undefined where the environment does not say. */
@@ -116,7 +130,6 @@ function identityOf(
     benchmarkVersion: 1,
     dataHash: digestOf(groups.map(({ id }) => id)),
     promptHash: digestOf([renderer]),
-    // Where no rollout of a step got as far as an answer, its score is another one than that of a later step.
     graderVersion: `${isGraded ? 'correct' : 'reward'}@${digestOf(environment)}`,
     sampling: { ...rest.sampling, seed: SEED_RULE },
   };

@@ -22,7 +22,7 @@ import type { SamplingRun } from './sampling-runs';
 import { deviationsOf, standardDeviation } from './test-deviations';
 import { rolloutRulesOf } from './rollout-site-of';
 import type { PlayedTestSet } from './test-set-result';
-import { correctOf, writeTestSetResult } from './test-set-result';
+import { correctOf, measuresCorrect, writeTestSetResult } from './test-set-result';
 
 export type TestSetConfig = Extract<EvaluatorConfig, { type: 'rlTestSet' }>;
 
@@ -152,7 +152,7 @@ function scoresOf(
     ...(spreads.has(key) && clustered),
     higherIsBetter: spreads.has(key) ? true : null,
   }));
-  if (correct.flat().length === 0) return scores;
+  if (!measuresCorrect(groups)) return scores;
   // A rollout that failed counts as wrong.
   const padded = correct.map((values) => [...values, ...Array<number>(groupSize - values.length).fill(0)]);
   const stderr =

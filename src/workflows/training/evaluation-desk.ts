@@ -1,4 +1,5 @@
-import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
+import { CancellationScope, condition, log, setHandler } from '@temporalio/workflow';
+import { isEvaluationFinished } from '../../core/evaluation-signals';
 import { isSameEvaluation } from '../../core/same-evaluation';
 import type { Snapshot } from '../../core/training-plan';
 import { bookkeeping } from '../activities';
@@ -41,7 +42,8 @@ export class EvaluationDesk {
     private readonly scores: ScoreDesk,
   ) {
     setHandler(evaluationFinishedSignal, (finished) => {
-      this.scores.take(finished);
+      if (isEvaluationFinished(finished)) this.scores.take(finished);
+      else log.warn('a signal evaluationFinished that no evaluation sends was passed over');
     });
   }
 

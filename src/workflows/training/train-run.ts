@@ -26,7 +26,7 @@ export async function trainRun(input: TrainingInput, carried?: TrainingState): P
   const evaluations = new EvaluationDesk(input, current, new ScoreDesk(input, gates));
 
   try {
-    current.state ??= initialState(await preparation.prepareRun(input));
+    current.state ??= initialState(await preparation.prepareRun(input), input.provenance.remarks);
     evaluations.open();
     const loop = { input, state: current.state, evaluations, controls };
     await trainSteps(loop);

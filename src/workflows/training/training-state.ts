@@ -149,7 +149,8 @@ const START: TrainingPosition = {
   tokens: 0,
 };
 
-export function initialState(plan: TrainingPlan): TrainingState {
+/** `remarks` are those of whoever started the run. */
+export function initialState(plan: TrainingPlan, remarks: readonly string[] = []): TrainingState {
   return {
     version: 1,
     plan,
@@ -170,6 +171,7 @@ export function initialState(plan: TrainingPlan): TrainingState {
     timedDueAt: {},
     timedSteps: [],
     ...(plan.budget && { budget: plan.budget }),
+    ...(remarks.length > 0 && { remarks: [...remarks] }),
   };
 }
 

@@ -13,15 +13,13 @@ import os from 'node:os';
 import path from 'node:path';
 import { findStack } from '../../../src/stack/stack-record';
 import type { StackRecord } from '../../../src/stack/stack-record';
+import type { Ended } from './run-here';
+import { runHere } from './run-here';
+
+export type { Ended };
 
 const ROOT = path.resolve(__dirname, '../../..');
 const LAUNCHER = path.join(ROOT, 'bin/everstep.js');
-
-export interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** A command under way. */
 export class Command {
@@ -59,13 +57,9 @@ export class Place {
 
   /** The installed program, as a person starts it here. */
   start(...args: readonly string[]): Command {
-    const env: NodeJS.ProcessEnv = { ...process.env, EVERSTEP_NO_BUILD: '1', EVERSTEP_HOME: this.data };
-    for (const name of Object.keys(env))
-      if (/^(TEMPORAL_|TINKER_)/.test(name)) Reflect.deleteProperty(env, name);
-    Object.assign(env, this.variables);
     const child = spawn(process.execPath, [LAUNCHER, ...args, '--data-dir', this.data], {
       cwd: this.folder,
-      env,
+      env: this.environment(),
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     const command = new Command(child);
@@ -77,15 +71,20 @@ export class Place {
     return this.start(...args).ended;
   }
 
+  /** The same command in this process: far cheaper, where a process of its own proves nothing more. */
+  runHere(...args: readonly string[]): Promise<Ended> {
+    return runHere([...args, '--data-dir', this.data], this.environment());
+  }
+
   /** What a command's `--json` says: one document and nothing else. */
   async ask<Answer>(...args: readonly string[]): Promise<Answer> {
-    const { code, stdout, stderr } = await this.run(...args, '--json');
+    const { code, stdout, stderr } = await this.runHere(...args, '--json');
     if (code !== 0) throw new Error(`everstep ${args.join(' ')}: exit ${String(code)}\n${stderr}`);
     return JSON.parse(stdout) as Answer;
   }
 
   async dev(): Promise<Command> {
-    const dev = this.start('dev', '--headless');
+    const dev = this.start('dev');
     await dev.says(/Ready/);
     return dev;
   }
@@ -166,6 +165,16 @@ export class Place {
       return this.processes().length === 0;
     });
     rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private environment(): NodeJS.ProcessEnv {
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(TEMPORAL_|TINKER_)/.test(name));
+    return {
+      ...Object.fromEntries(inherited),
+      EVERSTEP_NO_BUILD: '1',
+      EVERSTEP_HOME: this.data,
+      ...this.variables,
+    };
   }
 }
 

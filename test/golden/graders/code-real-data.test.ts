@@ -38,8 +38,6 @@ const TASKS: readonly Tasks[] = [
   },
 ];
 
-jest.setTimeout(600_000);
-
 afterAll(() => processSandboxes.close());
 
 function pathOf(file: string): string {

@@ -5,10 +5,6 @@ import { MathEquivalence } from '../../../src/evaluation/graders/math/math-equiv
 import { readShape } from '../../../src/evaluation/graders/math/read-shape';
 import { readVectors } from '../../unit/renderers/vector-files';
 
-/** What tinker-cookbook 9dfcc3a2cf44 answers, case by case; where we answer otherwise one of the reasons below must hold. */
-
-jest.setTimeout(300_000);
-
 const equivalence = new MathEquivalence();
 
 afterAll(() => equivalence.close());

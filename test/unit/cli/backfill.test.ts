@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCommand } from '../../../src/cli/commands/backfill';
-import type { RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';
+import { stateOf } from '../server/serving';
 
 let folder: string;
 const home = () => join(folder, 'home');
@@ -14,8 +14,7 @@ beforeEach(async () => {
   mkdirSync(run, { recursive: true });
   const config = { kind: 'sft', model: 'everstep/tiny', engine: { url: 'http://127.0.0.1:9' } };
   writeFileSync(join(run, 'config.json'), JSON.stringify({ run: 'mine', config, evaluators: {} }));
-  // As much of a run's state as its name is found by.
-  await createRunStore(join(folder, 'store')).writeState('mine', { run: 'mine', startedAt: '' } as RunState);
+  await createRunStore(join(folder, 'store')).writeState('mine', stateOf('mine'));
   const row = {
     name: 'step-5',
     batch: 5,

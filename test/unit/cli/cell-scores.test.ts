@@ -50,4 +50,4 @@ test('what cells wait for while they are judged again is said once', async () =>
 
   expect(await following).toBe(130);
   expect(stderr().match(/Waiting: the judge is away/g)).toHaveLength(1);
-}, 15_000);
+});

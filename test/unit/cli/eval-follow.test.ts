@@ -66,21 +66,28 @@ test('says every few seconds in a log that data is being read, and what is waite
       return REPORT;
     },
   });
-  const startedAt = performance.now();
 
   await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
 
-  expect(performance.now() - startedAt).toBeLessThan(9000);
   expect(stderr()).toContain('mine: the data is being read');
   expect(stderr()).toContain('Waiting: the training service http://127.0.0.1:9, since 10:00');
-}, 15_000);
+});
 
 const SUMMARY = {
   ...{ name: 'gsm8k', score: 0.5, stderr: 0.1, interval: null, scoreCompleted: 0.5, passAtK: {} },
   ...{ numExamples: 4, numCompleted: 4, numCorrect: 2, numErrors: 0, numTruncated: 0, timeSeconds: 1 },
 };
 const SETTINGS = {
-  ...{ name: 'gsm8k', temperature: 0.6, topP: 1, maxTokens: 512, numSamples: 1, concurrency: 64 },
+  ...{
+    name: 'gsm8k',
+    temperature: 0.6,
+    topP: 1,
+    maxTokens: 512,
+    numSamples: 1,
+    taken: null,
+    sampleCount: 1,
+    concurrency: 64,
+  },
 };
 
 test('says once what is asked with, and in the end where the wrong answers are', async () => {

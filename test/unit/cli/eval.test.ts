@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBenchmark } from '../../../src/evaluation/benchmarks';
+import { workOf } from '../../../src/evaluation/runner/planned-work';
 import { addresseesOf, refuseUselessEndpoint } from '../../../src/cli/commands/eval-endpoint';
 import { createCommand } from '../../../src/cli/commands/eval';
 import { recordOutput } from './recording-output';
@@ -38,12 +39,20 @@ test.each([
 
 test('prints what is stored without starting anything', async () => {
   const results = join(folder, 'results');
-  const model = { type: 'endpoint', url: 'http://127.0.0.1:1/v1', api: 'chat', model: 'm' };
+  const model = { type: 'endpoint', url: 'http://127.0.0.1:1/v1', api: 'chat', model: 'm' } as const;
   const request = { run: 'x', folder: results, benchmark: 'gsm8k', model, numSamples: 1 };
+  const asked = { ...request, concurrency: 1, agentConcurrency: 1 };
+  const draft = { dataHash: 'of its commit', exampleCount: 2 };
+  // Of a commit of the hub, whose data is the same for ever.
+  const source = 'openai/gsm8k@740312add88f (main/test)';
+  const { identity } = workOf({ models: { promptFormat: () => 'chat' } }, findBenchmark('gsm8k'), {
+    ...{ request: asked, source, draft },
+  });
   mkdirSync(join(results, 'gsm8k', 'journal'), { recursive: true });
-  writeFileSync(join(results, 'gsm8k', 'journal', 'plan.json'), JSON.stringify({ request }));
-  const { version, grader } = findBenchmark('gsm8k');
-  const identity = { benchmarkVersion: version, graderVersion: grader.version };
+  writeFileSync(
+    join(results, 'gsm8k', 'journal', 'plan.json'),
+    JSON.stringify({ request, identity, source, exampleCount: 2 }),
+  );
   writeFileSync(
     join(results, 'gsm8k', 'result.json'),
     JSON.stringify({ name: 'gsm8k', score: 0.5, num_errors: 0, identity }),
@@ -112,7 +121,7 @@ test('refuses a judge where nobody listens before anything is started', async ()
   const store = join(folder, 'store-of-judge');
 
   try {
-    await expect(run('gsm8k', ...model, ...judge, '--store', store)).rejects.toThrow(
+    await expect(run('arena_hard', ...model, ...judge, '--store', store)).rejects.toThrow(
       /^judge: The endpoint at http:\/\/127\.0\.0\.1:1\/v1 cannot be reached .* Nothing was started/,
     );
   } finally {

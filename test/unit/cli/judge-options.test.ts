@@ -49,3 +49,14 @@ test('a benchmark that is judged is refused without a judge, others are not', ()
     refuseUnjudged(['arena_hard'], { judge: 'gpt' });
   }).not.toThrow();
 });
+
+test('a judge that nothing would ask is refused, and one that a plug-in file may ask is not', () => {
+  expect(() => {
+    refuseUnjudged(['gsm8k', 'math500'], { judge: 'gpt' });
+  }).toThrow(/^--judge: none of gsm8k, math500 is judged by a model\. .*arena_hard/);
+  expect(() => {
+    refuseUnjudged(['gsm8k', 'arena_hard'], { judge: 'gpt' });
+    refuseUnjudged(['mine'], { judge: 'gpt', plugins: 'everstep.config.ts' });
+    refuseUnjudged([], { judge: 'gpt' });
+  }).not.toThrow();
+});

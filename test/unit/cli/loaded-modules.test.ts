@@ -1,11 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import ts from 'typescript';
 
 const SOURCES = path.resolve(__dirname, '../../../src');
-const COMPILER: ts.CompilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS };
-/** What is required at once stands at the beginning of a line; what is required where it is used does not. */
-const AT_ONCE = /^(?:const|var|__exportStar\().*?require\("([^"]+)"\)/gm;
+/** What is loaded at once, and not for its types alone, stands in statements of its own; what is loaded where it is used does not. */
+const AT_ONCE = /^(?:import|export) (?!type )(?:[\w*{][^;']*? from )?'([^']+)';/gm;
 
 const requestsOfFiles = new Map<string, readonly string[]>();
 
@@ -28,8 +26,7 @@ function requestsOf(file: string): readonly string[] {
   const known = requestsOfFiles.get(file);
   if (known) return known;
   const text = readFileSync(path.join(SOURCES, file), 'utf8');
-  const { outputText } = ts.transpileModule(text, { compilerOptions: COMPILER });
-  const requests = [...outputText.matchAll(AT_ONCE)].map(([, request = '']) => request);
+  const requests = [...text.matchAll(AT_ONCE)].map(([, request = '']) => request);
   requestsOfFiles.set(file, requests);
   return requests;
 }

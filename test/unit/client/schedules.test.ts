@@ -12,7 +12,7 @@ test('a schedule that somebody else made in a shared namespace does not keep our
   };
   const link = { require: async () => client } as unknown as ServerLink;
 
-  const listed = await new CanarySchedules(link, {} as RunRecords, '/nowhere').list();
+  const listed = await new CanarySchedules(link, {} as RunRecords, { store: '/nowhere' }).list();
 
   expect(listed).toEqual([]);
 });

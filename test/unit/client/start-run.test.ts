@@ -114,6 +114,47 @@ test('attaches to a run that is under way', async () => {
   expect(server.started).toEqual([]);
 });
 
+describe('a run under way that was started with another config', () => {
+  const asked = { ...CONFIG, learningRate: 0.5, seed: 7 };
+
+  beforeEach(async () => {
+    await store({});
+    await records.writeConfig('one', { run: 'one', config: CONFIG });
+  });
+
+  test('is refused with what differs, and how to go on', async () => {
+    const server = new FakeServer({ 'train/one': running });
+    const config = parseTrainingConfig(asked);
+
+    await expect(startRun({ link: server.link, records }, config, { run: 'one' })).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringMatching(
+        /^Run "one" is under way with another config: learningRate \S+ \(asked: 0\.5\), seed \d \(asked: 7\)\. .* --attach, .*runs set one/,
+      ) as string,
+    });
+    expect(server.started).toEqual([]);
+  });
+
+  test('is followed by whoever asks for that', async () => {
+    const server = new FakeServer({ 'train/one': running });
+    const options = { run: 'one', attach: true };
+
+    expect(await startRun({ link: server.link, records }, parseTrainingConfig(asked), options)).toMatchObject(
+      { isAttached: true },
+    );
+  });
+
+  test('is the same one where an older release did not know a field yet', async () => {
+    const server = new FakeServer({ 'train/one': running });
+    const older = { ...CONFIG, seed: undefined };
+    await records.writeConfig('one', { run: 'one', config: older });
+
+    expect(await startRun({ link: server.link, records }, CONFIG, { run: 'one' })).toMatchObject({
+      isAttached: true,
+    });
+  });
+});
+
 test('attaches to a run that waits for a worker', async () => {
   await store({});
   const server = new FakeServer({ 'train/one': { status: 'RUNNING' } });

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { readEnvironment } from '../../../src/config/environment';
+import { readEnvironment, withheldFrom } from '../../../src/config/environment';
 import { readTemporalAddress } from '../../../src/config/temporal-connection';
 
 describe('readEnvironment', () => {
@@ -78,5 +78,25 @@ describe('readTemporalAddress', () => {
       serverNameOverride: 'name',
       clientCertPair: { crt: Buffer.from('certificate'), key: Buffer.from('key') },
     });
+  });
+});
+
+describe('withheldFrom', () => {
+  const keys = ['TINKER_API_KEY', 'OPENAI_API_KEY', 'EVERSTEP_JUDGE_API_KEY', 'HF_TOKEN'];
+  const token = 'EVERSTEP_SERVE_TOKEN';
+  const webhook = 'EVERSTEP_WEBHOOK_ALERTS';
+  const variables = Object.fromEntries(
+    [...keys, token, webhook, 'PATH', 'MY_KEY'].map((name) => [name, 'x']),
+  );
+  const withheld = (...[service, options]: Parameters<typeof withheldFrom>) =>
+    Object.keys(withheldFrom(service, options, variables)).sort();
+
+  test.each(['engine', 'temporal'] as const)('keeps every secret of ours from the %s', (service) => {
+    expect(withheld(service)).toEqual([...keys, token, webhook].sort());
+  });
+
+  test('leaves workers the keys of what they ask, and webhooks to those that send them', () => {
+    expect(withheld('worker')).toEqual([token, webhook]);
+    expect(withheld('worker', { sendsWebhooks: true })).toEqual([token]);
   });
 });

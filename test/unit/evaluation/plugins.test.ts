@@ -231,6 +231,31 @@ describe('a grader', () => {
     expect(asked).toHaveLength(4);
   });
 
+  test('that changed since is not told as the one that scored, where somebody asks by name', async () => {
+    const { sampler } = modelThatSays(sumIn);
+    const work = { ...workOf({ name: 'sums' }), evaluator: custom() };
+    const graded = async (value: number, changes: object = {}) => {
+      const plugins = await loadPlugins(
+        pluginFile(`export const graders = { closeEnough: () => ${value} };`),
+      );
+      const cell = { ...work, ...changes };
+      return evaluateCell(dependenciesOf(sampler, { rows: SUMS, plugins }), cell);
+    };
+    await graded(1);
+    const byName = { isAskedByName: true };
+
+    const [same] = await graded(1, byName);
+    const other = graded(0, byName);
+    const otherWeights = graded(1, { ...byName, model: { name: 'm', path: 'tinker://other/1' } });
+
+    expect(same).toMatchObject({ value: 1 });
+    await expect(other).rejects.toMatchObject({ code: 'refused' });
+    await expect(other).rejects.toThrow('with another evaluator, plug-in file, grader or judge');
+    await expect(otherWeights).rejects.toThrow('of other weights');
+    // In a training run it is what was measured then.
+    expect(await graded(0)).toEqual([same]);
+  });
+
   test.each(['NaN', '2', '-1', '"text"', 'undefined', 'null'])(
     'that returns %s is an error, not a score',
     async (value) => {

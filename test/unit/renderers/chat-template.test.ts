@@ -9,7 +9,7 @@ const FORGETFUL = `{{ bos_token }}{% for message in messages %}{{ '<|im_start|>'
 const STRICT = `{{ bos_token }}{% for message in messages %}{% if (message.role == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Roles must alternate') }}{% endif %}{% if message.role == 'user' %}{{ '[INST] ' + message.content + ' [/INST]' }}{% else %}{{ ' ' + message.content + eos_token }}{% endif %}{% endfor %}`;
 
 function withTemplate(chatTemplate: string | null): ChatTokenizer {
-  return Object.assign(new CharacterTokenizer(), { chatTemplate, source: 'org/model' });
+  return Object.assign(new CharacterTokenizer(), { chatTemplate, source: 'org/model', longestToken: null });
 }
 
 const rendererOf = (template: string) => findRenderer('chat_template', withTemplate(template));

@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { readEnvironment } from '../../../src/config/environment';
 import { isRunning, sendSignal } from '../../../src/stack/process-identity';
+import { SILENT_PROGRESS } from '../../../src/stack/progress';
 import { runStack } from '../../../src/stack/stack';
 import type { Stack, StackOptions } from '../../../src/stack/stack';
 import { addClient, findStack } from '../../../src/stack/stack-record';
@@ -36,7 +37,7 @@ async function start(changes: Partial<StackOptions> = {}): Promise<Stack> {
     workerCount: 1,
     engineThreads: null,
     launcher: path.join(__dirname, 'fake-launcher.js'),
-    onProgress: () => undefined,
+    progress: SILENT_PROGRESS,
     ...changes,
   });
   stacks.push(stack);
@@ -44,23 +45,31 @@ async function start(changes: Partial<StackOptions> = {}): Promise<Stack> {
 }
 
 async function until<Value>(find: () => Value | null | undefined | false): Promise<Value> {
-  const deadline = Date.now() + 15_000;
   for (;;) {
     const value = find();
     if (value) return value;
-    if (Date.now() > deadline) throw new Error('waited in vain');
     await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/** What a client that is dead left goes with each look for clients. */
+async function looks(count: number): Promise<void> {
+  const leftover = path.join(folder, 'clients', '999999999');
+  for (let look = 0; look < count; look++) {
+    writeFileSync(leftover, '');
+    await until(() => !existsSync(leftover));
   }
 }
 
 const childPid = (name: string): number =>
   findStack(folder)?.children.find((child) => child.name === name)?.pid ?? 0;
 
-test('records its addresses and processes when everything is ready', async () => {
-  await start();
+test('records its addresses and processes, tells the worker where they are, and refuses a second stack on its folder', async () => {
+  const { record: own } = await start();
+  const second = start();
 
+  await expect(second).rejects.toThrow(new RegExp(`already running on .*process ${process.pid}`));
   const record = findStack(folder);
-
   expect(record?.pid).toBe(process.pid);
   expect(record?.temporalAddress).toMatch(/^127\.0\.0\.1:\d+$/);
   expect(record?.engineUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -71,35 +80,22 @@ test('records its addresses and processes when everything is ready', async () =>
     'worker-evaluations',
   ]);
   expect(record?.children.every(isRunning)).toBe(true);
-});
-
-test('tells the worker where the server and the engine are', async () => {
-  const { record } = await start();
-
   const log = readFileSync(path.join(folder, 'logs/worker.log'), 'utf8');
-
-  expect(log).toContain(`--temporal-address ${record.temporalAddress}`);
-  expect(log).toContain(`--local-engine ${record.engineUrl}`);
+  expect(log).toContain(`--temporal-address ${own.temporalAddress}`);
+  expect(log).toContain(`--local-engine ${own.engineUrl}`);
 });
 
-test.each(['worker', 'engine', 'temporal'])(
-  'replaces a killed %s, at the same address, and records it',
-  async (name) => {
-    const { temporalAddress, engineUrl } = (await start()).record;
-    const first = childPid(name);
+test('replaces each part that is killed, at the same address, and records it', async () => {
+  const { temporalAddress, engineUrl } = (await start()).record;
 
+  for (const name of ['worker', 'engine', 'temporal']) {
+    const first = childPid(name);
     sendSignal(first, 'SIGKILL');
     const second = await until(() => childPid(name) !== first && childPid(name));
 
     expect(second).toBeGreaterThan(0);
     expect(findStack(folder)).toMatchObject({ temporalAddress, engineUrl });
-  },
-);
-
-test('refuses a second stack on the same folder, naming the first', async () => {
-  await start();
-
-  await expect(start()).rejects.toThrow(new RegExp(`already running on .*process ${process.pid}`));
+  }
 });
 
 test('ends the worker before the engine and the engine before the server', async () => {
@@ -114,35 +110,27 @@ test('ends the worker before the engine and the engine before the server', async
   expect(findStack(folder)).toBeNull();
 });
 
-test('uses the same ports at the next start', async () => {
+test('uses the same ports at the next start, and another where somebody else has the old one', async () => {
   const first = await start();
   const { temporalAddress, engineUrl } = first.record;
   await first.stop();
-
   const second = await start();
-
-  expect(second.record).toMatchObject({ temporalAddress, engineUrl });
-});
-
-test('takes another port when somebody else has the old one', async () => {
-  const first = await start();
-  const { engineUrl } = first.record;
-  await first.stop();
+  await second.stop();
   const squatter = createServer();
   await new Promise<void>((resolve) =>
     squatter.listen(Number(new URL(engineUrl).port), '127.0.0.1', resolve),
   );
-
-  const second = await start();
+  const third = await start();
   await new Promise((resolve) => squatter.close(resolve));
 
-  expect(second.record.engineUrl).not.toBe(engineUrl);
+  expect(second.record).toMatchObject({ temporalAddress, engineUrl });
+  expect(third.record.engineUrl).not.toBe(engineUrl);
 });
 
 test('goes by itself when its last client has gone, and not before', async () => {
   const removeClient = addClient(folder, 'train demo');
   const stack = await start({ untilIdle: true });
-  await new Promise((resolve) => setTimeout(resolve, 2000));
+  await looks(5);
   expect(findStack(folder)?.kind).toBe('until-idle');
 
   removeClient();

@@ -3,10 +3,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { Everstep } from '../../../src/client/everstep';
 import { takePidLock } from '../../../src/stack/pid-lock';
-import type { PidLock } from '../../../src/stack/pid-lock';
+import type { LockNotes, PidLock } from '../../../src/stack/pid-lock';
 import { ownIdentity } from '../../../src/stack/process-identity';
+import { spacedProgress } from '../../../src/stack/progress';
 import { stackPlaces, writeStackRecord } from '../../../src/stack/stack-record';
-import { waitForStartingStack } from '../../../src/stack/starting-stack';
+import { PREPARING, waitForStartingStack } from '../../../src/stack/starting-stack';
 
 let folder = '';
 let lines: string[] = [];
@@ -20,10 +21,12 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const wait = (graceMs: number) => waitForStartingStack(folder, (line) => lines.push(line), graceMs);
+const progress = spacedProgress((line) => lines.push(line));
+const wait = (graceMs: number, limitMs?: number) =>
+  waitForStartingStack(folder, { progress, graceMs, ...(limitMs !== undefined && { limitMs }) });
 
-async function takeLock(): Promise<PidLock> {
-  const attempt = await takePidLock(stackPlaces(folder).lock);
+async function takeLock(notes: LockNotes = {}): Promise<PidLock> {
+  const attempt = await takePidLock(stackPlaces(folder).lock, { notes });
   if ('holder' in attempt) throw new Error('the lock is taken');
   return attempt.lock;
 }
@@ -59,6 +62,23 @@ test('gives up when the one that was starting has gone', async () => {
   }, 200);
 
   expect(await wait(0)).toBeNull();
+});
+
+test('does not count what goes before the start, however long, and shows it', async () => {
+  const lock = await takeLock({ ...PREPARING, shown: 'Building the Temporal CLI with Go (1 s)' });
+  const waiting = wait(0, 50);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  becomeReady();
+
+  expect(await waiting).toMatchObject({ kind: 'dev' });
+  expect(lines).toEqual(['Waiting for the stack that is starting: Building the Temporal CLI with Go (1 s)']);
+  lock.release();
+});
+
+test('gives up a start that takes too long', async () => {
+  await takeLock();
+
+  expect(await wait(0, 50)).toBeNull();
 });
 
 test('does not wait where nobody starts one', async () => {

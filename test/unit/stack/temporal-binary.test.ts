@@ -1,16 +1,7 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { buildWithGo } from '../../../src/stack/temporal-binary-sources';
+import { SILENT_PROGRESS } from '../../../src/stack/progress';
 import {
   cachedBinaryPath,
   findTemporalBinary,
@@ -24,7 +15,6 @@ const DAMAGED = 'ELF but torn';
 
 let folder: string;
 let progress: string[];
-const realPath = process.env['PATH'];
 
 beforeEach(() => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'everstep binary '));
@@ -32,7 +22,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  process.env['PATH'] = realPath;
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -49,7 +38,7 @@ function lookup(changes: Partial<BinaryLookup> = {}): BinaryLookup {
     explicit: null,
     cacheFolder: path.join(folder, 'cache'),
     searchPath: path.join(folder, 'path'),
-    onProgress: (line) => progress.push(line),
+    progress: { ...SILENT_PROGRESS, note: (line) => progress.push(line) },
     ...changes,
   };
 }
@@ -98,49 +87,4 @@ test('refuses an explicit path that does not work instead of looking elsewhere',
   const attempt = obtainTemporalBinary(lookup({ explicit: path.join(folder, 'absent') }));
 
   await expect(attempt).rejects.toThrow(/EVERSTEP_TEMPORAL_CLI is .*absent.*Correct it or unset it/);
-});
-
-describe('building with Go', () => {
-  /** A toolchain that counts its calls and leaves a program where GOBIN says. */
-  function installFakeGo(program: string): void {
-    const fake = path.join(folder, 'program');
-    writeFileSync(fake, program);
-    const log = path.join(folder, 'go.log');
-    writeProgram(
-      'path/go',
-      `#!/bin/sh\necho "$@" >> "${log}"\n[ "$1" = version ] && exit 0\nsleep 0.3\ncp "${fake}" "$GOBIN/temporal"\nchmod 755 "$GOBIN/temporal"\n`,
-    );
-    process.env['PATH'] = `${path.join(folder, 'path')}${path.delimiter}${realPath ?? ''}`;
-  }
-  const installs = (): string[] =>
-    readFileSync(path.join(folder, 'go.log'), 'utf8')
-      .split('\n')
-      .filter((line) => line.startsWith('install'));
-  const build = (): Promise<void> => buildWithGo(path.join(folder, CACHED), (line) => progress.push(line));
-
-  test('leaves the pinned CLI in the cache and nothing beside it', async () => {
-    installFakeGo(GOOD);
-
-    await build();
-
-    expect(installs()).toEqual(['install -ldflags -s -w github.com/temporalio/cli/cmd/temporal@v1.5.1']);
-    expect(readdirSync(path.join(folder, 'cache/temporal-1.5.1'))).toEqual(['temporal']);
-    expect(await findTemporalBinary(lookup({ searchPath: '' }))).toMatchObject({ source: 'cache' });
-  });
-
-  test('builds once when two ask at the same time', async () => {
-    installFakeGo(GOOD);
-
-    await Promise.all([build(), build()]);
-
-    expect(installs()).toHaveLength(1);
-    expect(progress.join('\n')).toContain('waiting for it');
-  });
-
-  test('says that there is no Go toolchain', async () => {
-    process.env['PATH'] = path.join(folder, 'nothing');
-
-    await expect(build()).rejects.toThrow('no working Go toolchain');
-    expect(existsSync(path.join(folder, CACHED))).toBe(false);
-  });
 });

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
   mkdtempSync,
@@ -120,6 +121,25 @@ test('a run whose folder was taken away is not begun anew by what is written', a
   expect(readdirSync(folder).sort()).toEqual(['evals', 'owner.json', 'state.json']);
 });
 
+const WRONG_STATES = {
+  number: { startedAt: 5 },
+  text: { step: 'five' },
+  object: { model: { name: 'm' } },
+  none: { status: null },
+  list: { reason: ['a'] },
+  remarks: { remarks: 'none' },
+};
+
+test('rows of a pipe in place of a journal are none', async () => {
+  await store.claim('first', OWNER);
+  for (const name of ['metrics', 'scores', 'timing'])
+    execFileSync('mkfifo', [join(root, 'runs', 'first', `${name}.jsonl`)]);
+
+  expect(await store.readScores('first')).toEqual([]);
+  expect(await store.readMetrics('first')).toEqual([]);
+  expect(await store.readLastMetrics('first')).toBeNull();
+});
+
 test('lists runs by their start and passes over broken folders', async () => {
   for (const run of ['first', 'second', 'copied']) await store.claim(run, OWNER);
   await store.writeState('second', stateOf('second', '2026-01-02T00:00:00.000Z'));
@@ -129,6 +149,13 @@ test('lists runs by their start and passes over broken folders', async () => {
   writeFileSync(join(root, 'runs', 'torn', 'state.json'), '{"run": "to');
   mkdirSync(join(root, 'runs', 'not a name'));
   await store.writeState('copied', stateOf('original'));
+  for (const [name, wrong] of Object.entries(WRONG_STATES)) {
+    mkdirSync(join(root, 'runs', name));
+    await writeJson(join(root, 'runs', name, 'state.json'), { ...stateOf(name), ...wrong });
+  }
+  mkdirSync(join(root, 'runs', 'folder', 'state.json'), { recursive: true });
+  mkdirSync(join(root, 'runs', 'pipe'));
+  execFileSync('mkfifo', [join(root, 'runs', 'pipe', 'state.json')]);
 
   expect((await store.listRuns()).map(({ run }) => run)).toEqual(['first', 'second']);
   expect(await createRunStore(join(root, 'nowhere')).listRuns()).toEqual([]);

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { EvaluatorConfig } from '../../../src/config/evaluation-config';
 import { setUpInspect } from '../../../src/evaluation/inspect/run/python-environment';
 import { checkEvaluators } from '../../../src/training/check-evaluators';
+import { createPluginLoader } from '../../../src/training/plugin-file';
 
 let folder: string;
 
@@ -36,9 +37,10 @@ function check(args: Record<string, unknown>): Promise<void> {
   });
   const inspect = {
     ...{ cacheFolder: folder, variables: { PATH: '/usr/bin:/bin' }, readVariables: () => ({}) },
+    requirePermission: () => undefined,
     serveModel: () => Promise.reject(new Error('nothing is served')),
   };
-  return checkEvaluators(undefined, { inspect })([evaluator], undefined);
+  return checkEvaluators(createPluginLoader(), { inspect })([evaluator], undefined);
 }
 
 test('an argument that a task does not have is refused before the first step', async () => {

@@ -32,6 +32,7 @@ function evaluateFailing(error: Error) {
     readBenchmarkRows: () => unused,
     tokenizerOf: () => Promise.reject(error),
     sampling: { connections: new KeptConnections(), open: unused },
+    loadPlugins: unused,
     now: () => new Date(0),
   };
   return evaluateSnapshot(dependencies, INPUT, {

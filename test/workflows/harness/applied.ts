@@ -16,11 +16,11 @@ function appliedSteps(dataFolder: string): Map<string, number> {
 
 /** Steps applied while `work` went on, whichever models they were for. */
 export async function stepsAppliedBy(dataFolder: string, work: () => Promise<void>): Promise<number> {
-  const before = total(dataFolder);
+  const before = stepsApplied(dataFolder);
   await work();
-  return total(dataFolder) - before;
+  return stepsApplied(dataFolder) - before;
 }
 
-function total(dataFolder: string): number {
+export function stepsApplied(dataFolder: string): number {
   return [...appliedSteps(dataFolder).values()].reduce((sum, count) => sum + count, 0);
 }

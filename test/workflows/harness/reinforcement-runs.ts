@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WorkflowHandle } from '@temporalio/client';
+import type { WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { ReinforcementConfig } from '../../../src/config/reinforcement-config';
 import { WORKFLOW_TASK_TIMEOUT } from '../../../src/core/task-queues';
 import type { TrainReinforcementInput, TrainReport } from '../../../src/workflows/contracts';
-import { reportOf } from './runs';
+import { reportOf, until } from './runs';
 import type { TestStack } from './stack';
 
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
@@ -43,7 +43,7 @@ export class ReinforcementRuns {
     run: string,
     config: ReinforcementConfig,
     more: Partial<TrainReinforcementInput> = {},
-  ): Promise<WorkflowHandle> {
+  ): Promise<WorkflowHandleWithFirstExecutionRunId> {
     const input: TrainReinforcementInput = {
       run,
       config,
@@ -107,6 +107,57 @@ export class ReinforcementRuns {
     return Object.values(this.rollouts(run)).reduce((sum, group) => sum + this.tokensIn(group), 0);
   }
 
+  /** What runs keep of what was drawn for them, a file a group or reference, and the tokens in it. */
+  tokensKept(...runs: readonly string[]): ReadonlyMap<string, number> {
+    return new Map(runs.flatMap((run) => this.keptIn(this.stack.store.runFolder(run))));
+  }
+
+  private keptIn(folder: string): [string, number][] {
+    if (!existsSync(folder)) return [];
+    const paths = readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)));
+    return paths.flatMap((path): [string, number][] => {
+      // Of training, and of held-out problems.
+      if (/\/rollouts\/\d+\/\d+\.jsonl$/.test(path))
+        return [[path, this.tokensIn(readFileSync(path, 'utf8'))]];
+      if (!/\/\d+\.reference\.json$/.test(path)) return [];
+      // The protocol draws a token with each sequence that it scores.
+      const { logprobs } = JSON.parse(readFileSync(path, 'utf8')) as { logprobs: unknown[][] };
+      return [[path, logprobs.flat().length]];
+    });
+  }
+
+  groupsJournalled(run: string): number {
+    const folder = join(this.stack.store.runFolder(run), 'rollouts');
+    return existsSync(folder) ? Object.keys(this.rollouts(run)).length : 0;
+  }
+
+  async untilGroups(run: string, count: number): Promise<void> {
+    await until(() => (this.groupsJournalled(run) >= count ? true : null));
+  }
+
+  /** Each step was trained, and counted, once. */
+  async expectEachBatchOnce(run: string, steps: number): Promise<void> {
+    const metrics = await this.stack.store.readMetrics(run);
+    const numbers = Array.from({ length: steps }, (_, index) => index + 1);
+    expect(await this.stack.store.readState(run)).toMatchObject({ status: 'completed', step: steps });
+    expect(metrics.map(({ step }) => step)).toEqual(numbers);
+    expect(metrics.map((row) => row['optim/updates'])).toEqual(numbers);
+    expect(metrics.every((row) => row['env/all/total_episodes'] === 16)).toBe(true);
+    expect(this.groupsJournalled(run)).toBe(steps * 4);
+  }
+
+  /** How far the weights that drew each turn were behind those that it trains, by the place of its group. */
+  delays(run: string): Record<string, readonly number[]> {
+    const groups = Object.entries(this.rollouts(run)).map(([place, text]): [string, number[]] => {
+      const step = Number(place.split('/')[0]);
+      return [
+        place,
+        [...text.matchAll(/"policy_version":(\d+)/g)].map(([, version]) => step - 1 - Number(version)),
+      ];
+    });
+    return Object.fromEntries(groups);
+  }
+
   /** Sampling activities that the server counts as under way, by how it knows them. */
   async samplersUnderWay(handle: WorkflowHandle): Promise<{ readonly isStarted: boolean }[]> {
     const { raw } = await handle.describe();
@@ -114,6 +165,13 @@ export class ReinforcementRuns {
     return (raw.pendingActivities ?? [])
       .filter(({ activityType }) => activityType?.name === 'sampleRollouts')
       .map(({ state }) => ({ isStarted: state === started }));
+  }
+
+  /** A sampler of the run has begun: where weights are still trained, it waits for them. */
+  async untilSamplerBegan(handle: WorkflowHandle): Promise<void> {
+    await until(async () =>
+      (await this.samplersUnderWay(handle)).some(({ isStarted }) => isStarted) ? true : null,
+    );
   }
 
   /** What each sampling activity of a run was asked for, and what became of it. */

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { WorkflowFailedError } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ActivityFailure, ApplicationFailure } from '@temporalio/common';
 import { SupervisedConfig } from '../../../src/config/supervised-config';
 import type { EvaluationCell, LiveStatus, ScoreRow } from '../../../src/core/run';
 import { WORKFLOW_TASK_TIMEOUT } from '../../../src/core/task-queues';
@@ -53,18 +53,26 @@ export class TestRuns {
     });
   }
 
-  async start(
+  inputOf(
     run: string,
     config: SupervisedConfig,
     more: Partial<TrainSupervisedInput> = {},
-  ): Promise<WorkflowHandle> {
-    const input: TrainSupervisedInput = {
+  ): TrainSupervisedInput {
+    return {
       run,
       config,
       useSearchAttributes: false,
       provenance: { everstepVersion: 'test', codeRevision: null, startedBy: 'test', command: [] },
       ...more,
     };
+  }
+
+  async start(
+    run: string,
+    config: SupervisedConfig,
+    more: Partial<TrainSupervisedInput> = {},
+  ): Promise<WorkflowHandle> {
+    const input = this.inputOf(run, config, more);
     return this.stack.client.workflow.start('trainSupervised', {
       taskQueue: 'everstep',
       workflowId: `train/${run}`,
@@ -129,12 +137,12 @@ export async function untilCell(
   return until(async () => (await handle.query(evaluationsQuery)).find(isReached) ?? null);
 }
 
-/** Asks until there is an answer; the test's own limit ends a wait in vain. */
+/** Asks until there is an answer, less and less often, since asking costs too; the test's own limit ends a wait in vain. */
 export async function until<Answer>(ask: () => Answer | null | Promise<Answer | null>): Promise<Answer> {
-  for (;;) {
+  for (let pauseMs = 10; ; pauseMs = Math.min(100, pauseMs * 1.3)) {
     const answer = await ask();
     if (answer !== null) return answer;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }
 
@@ -145,9 +153,9 @@ export async function failureOf(
   try {
     await handle.result();
   } catch (error) {
-    if (error instanceof WorkflowFailedError && error.cause instanceof ApplicationFailure) {
-      return { code: error.cause.type, message: error.cause.message };
-    }
+    const failed = error instanceof WorkflowFailedError ? error.cause : null;
+    const cause = failed instanceof ActivityFailure ? failed.cause : failed;
+    if (cause instanceof ApplicationFailure) return { code: cause.type, message: cause.message };
     throw error;
   }
   throw new Error('The workflow did not fail.');

@@ -16,6 +16,7 @@ import { installTemporalRuntime } from '../../../src/workers/logging';
 import type { RunningWorkers } from '../../../src/workers/worker';
 import { runWorkers } from '../../../src/workers/worker';
 import type { RunWorkersOptions } from '../../../src/workers/worker-options';
+import { until } from './runs';
 
 const logger = pino({ level: process.env['EVERSTEP_TEST_LOG'] ?? 'silent' }, pino.destination(2));
 
@@ -63,7 +64,7 @@ export class TestStack {
     if (address === undefined)
       throw new Error('No Temporal server: run through jest without EVERSTEP_TEST_NO_SERVER.');
     const folder = mkdtempSync(join(tmpdir(), 'everstep-workflows-'));
-    const runtime = engineOptions.runtime ?? (await createModelRuntime({ threads: 2 }));
+    const runtime = engineOptions.runtime ?? (await createModelRuntime({ threads: 1 }));
     const options = { ...engineOptions, runtime };
     const dataFolder = join(folder, 'engine');
     const engine = await startLocalEngine({ port: 0, dataFolder, logger, ...options });
@@ -86,7 +87,12 @@ export class TestStack {
   /** `engine`: what a worker knows of the engine besides its address. */
   async startWorkers(
     engine: { readonly apiKey?: string } = {},
-    more: Partial<Pick<RunWorkersOptions, 'huggingFaceUrl' | 'concurrency' | 'judgeApiKey'>> = {},
+    more: Partial<
+      Pick<
+        RunWorkersOptions,
+        'huggingFaceUrl' | 'concurrency' | 'openaiApiKey' | 'judgeApiKey' | 'keyAddresses'
+      >
+    > = {},
   ): Promise<void> {
     // The native runtime keeps the process alive until its last worker has ended; tests whose workers are processes of their own need none.
     if (!TestStack.hasRuntime) installTemporalRuntime(logger);
@@ -101,6 +107,7 @@ export class TestStack {
       dataFolder: this.folder,
       store: join(this.folder, 'store'),
       engine: { url: this.engine.url, ...engine },
+      pluginFolders: [this.folder],
       workflowBundle: WORKFLOW_BUNDLE,
       ...more,
       logger,
@@ -113,11 +120,16 @@ export class TestStack {
     this.workers = null;
   }
 
-  /** As if the engine had died and been started again: its models are gone, its checkpoints are not. */
-  async restartEngine(whileAway: () => Promise<void> = () => Promise.resolve()): Promise<void> {
+  /**
+   * As if the engine had died and been started again: its models are gone, its checkpoints are not. `letGo` is for what is
+   * held in it, of which nobody hears any more.
+   */
+  async restartEngine(letGo: () => void = () => undefined): Promise<void> {
     const port = Number(new URL(this.engine.url).port);
-    await this.engine.close();
-    await whileAway();
+    const closed = this.engine.close();
+    await untilSilent(this.engine.url);
+    letGo();
+    await closed;
     this.engine = await startLocalEngine({
       port,
       dataFolder: join(this.folder, 'engine'),
@@ -147,8 +159,8 @@ export class TestStack {
       .filter((path) => path.includes('/sampler_weights/'));
   }
 
-  async isModelLoaded(modelId: string): Promise<boolean> {
-    const response = await fetch(`${this.engine.url}/api/v1/get_info`, {
+  async isModelLoaded(modelId: string, engineUrl = this.engine.url): Promise<boolean> {
+    const response = await fetch(`${engineUrl}/api/v1/get_info`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ model_id: modelId }),
@@ -165,6 +177,16 @@ export class TestStack {
     await this.parts.engineOptions.runtime.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** Nobody can ask an engine any more, and whoever had asked gets no answer. */
+export async function untilSilent(url: string): Promise<void> {
+  await until(() =>
+    fetch(`${url}/api/v1/healthz`).then(
+      () => null,
+      () => true,
+    ),
+  );
 }
 
 async function registerNamespace(connection: Connection, namespace: string): Promise<void> {

@@ -8,9 +8,14 @@ export class WorkerProcess {
     /** Resolves when the process is gone, whoever ended it. */
     readonly ended: Promise<void>,
     private readonly end: () => void,
+    readonly pid: number | undefined,
   ) {}
 
-  static start(stack: TestStack, roles: readonly string[] = []): WorkerProcess {
+  static start(
+    stack: TestStack,
+    roles: readonly string[] = [],
+    environment: Readonly<Record<string, string>> = {},
+  ): WorkerProcess {
     const places = ['--data-dir', stack.folder, '--store', join(stack.folder, 'store')];
     const program = resolve(__dirname, '../../../bin/everstep.js');
     const only = roles.length > 0 ? ['--roles', roles.join(',')] : [];
@@ -19,6 +24,8 @@ export class WorkerProcess {
       stdio: 'ignore',
       env: {
         ...process.env,
+        EVERSTEP_PLUGIN_FOLDERS: stack.folder,
+        ...environment,
         EVERSTEP_NO_BUILD: '1',
         TEMPORAL_ADDRESS: stack.address,
         TEMPORAL_NAMESPACE: stack.namespace,
@@ -29,7 +36,7 @@ export class WorkerProcess {
         done();
       });
     });
-    return new WorkerProcess(ended, () => child.kill('SIGKILL'));
+    return new WorkerProcess(ended, () => child.kill('SIGKILL'), child.pid);
   }
 
   /** SIGKILL: nothing is closed, written or said. */

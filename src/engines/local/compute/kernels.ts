@@ -43,8 +43,9 @@ const FOLDER = join(__dirname, '../kernels');
 
 function compile(choice: KernelChoice): WebAssembly.Module {
   if (choice === 'auto') {
-    // Node 20 knows the instructions but keeps them behind this flag, which must be set before compiling.
-    setFlagsFromString('--experimental-wasm-relaxed-simd');
+    // Node 20 knows the instructions but keeps them behind this flag, which must be set before compiling; Node 24 prints an
+    // error where it is set.
+    if (process.versions.v8.startsWith('11.3.')) setFlagsFromString('--experimental-wasm-relaxed-simd');
     try {
       return new WebAssembly.Module(readFileSync(join(FOLDER, 'kernels-fma.wasm')));
     } catch {

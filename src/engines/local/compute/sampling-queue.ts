@@ -157,8 +157,11 @@ export class SamplingQueue implements BackgroundWork {
         for (const [index, { task, stretch }] of chosen.entries()) {
           task.inFlight -= 1;
           if (output === null) task.fail(computeFailed(reply));
-          if (task.isSettled) this.releaseIfIdle(task);
-          else this.acceptStretch(task, stretch.tokens.length, output?.scores[index] ?? null);
+          else if (!task.isSettled)
+            guarded(task, () => {
+              this.acceptStretch(task, stretch.tokens.length, output.scores[index] ?? null);
+            });
+          this.releaseIfIdle(task);
         }
       },
     };
@@ -203,7 +206,10 @@ export class SamplingQueue implements BackgroundWork {
           sequence.task.inFlight -= 1;
           const decoded = output?.sequences[index];
           if (decoded === undefined) sequence.task.fail(computeFailed(reply));
-          else if (!sequence.task.isSettled) this.acceptTokens(sequence, decoded);
+          else if (!sequence.task.isSettled)
+            guarded(sequence.task, () => {
+              this.acceptTokens(sequence, decoded);
+            });
           this.settle(sequence.task);
         }
       },
@@ -239,6 +245,18 @@ function rowsAtATime(sequences: readonly DecodingSequence[]): number {
 
 function footprint(task: SamplingTask): number {
   return task.cacheFloats * task.options.request.numSamples;
+}
+
+/** What goes wrong with one call's tokens, its text for instance, fails this call and nobody else's. */
+function guarded(task: SamplingTask, accept: () => void): void {
+  try {
+    accept();
+  } catch (error) {
+    const what = error instanceof Error ? error.message : String(error);
+    task.fail(
+      new DomainError('request-failed', `Sampling failed: ${what}`, { category: 'server', cause: error }),
+    );
+  }
 }
 
 function computeFailed(reply: JobReply): DomainError {

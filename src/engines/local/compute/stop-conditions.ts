@@ -53,7 +53,8 @@ export function findTextStop(
     const text = decode(tokens.slice(0, count));
     return texts.some((stop) => text.includes(stop));
   };
-  if (texts.length === 0 || !holdsStop(tokens.length)) return null;
+  // A quantum may end before the first token, and tokenizers do not decode nothing.
+  if (texts.length === 0 || tokens.length === 0 || !holdsStop(tokens.length)) return null;
   let count = 1;
   while (!holdsStop(count)) count++;
   return count;

@@ -2,8 +2,10 @@ import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { DomainError } from '../../../core/errors';
+import { isCalledByKnownName, isFromOtherSite } from '../../../core/page-guard';
 import type { EngineService } from './engine-service';
 import { ProtocolError } from './protocol-error';
+import type { ClientKey } from './client-key';
 import { BODY_LIMIT_BYTES, checkJsonParts, limitBodies } from './request-limits';
 import { addAppliedStepsRoute } from './routes/applied-steps';
 import { addBootstrapRoutes } from './routes/bootstrap';
@@ -27,8 +29,19 @@ const CONNECTION_STATUS: Readonly<Partial<Record<string, string>>> = {
 const MOST_CONNECTIONS = 4096;
 const LONGEST_DETAIL = 1000;
 
+interface AppOptions {
+  readonly strict?: StrictMode | null | undefined;
+  /** Names with dots that the engine may be called by. */
+  readonly hosts?: readonly string[] | undefined;
+  /** Asked of every client; without it any key passes. */
+  readonly clientKey?: ClientKey | undefined;
+}
+
 /** The protocol over HTTP, in the strict ways of the official service where asked for. Whatever goes wrong is answered as `{"detail": "…"}`. */
-export function createApp(service: EngineService, strict: StrictMode | null = null): FastifyInstance {
+export function createApp(
+  service: EngineService,
+  { strict = null, hosts, clientKey }: AppOptions = {},
+): FastifyInstance {
   const bodyLimit = strict?.limits.bodyBytes ?? BODY_LIMIT_BYTES;
   const { requestTimeoutMs } = service;
   const app = fastify({
@@ -49,6 +62,7 @@ export function createApp(service: EngineService, strict: StrictMode | null = nu
     clientErrorHandler: refuseConnection,
   });
   app.server.maxConnections = MOST_CONNECTIONS;
+  guard(app, service, { hosts, clientKey });
   limitBodies(app, bodyLimit);
   readBodies(app);
   answerErrors(app, service);
@@ -78,13 +92,48 @@ export function createApp(service: EngineService, strict: StrictMode | null = nu
       addTrainingRoutes(api, service);
       addSamplingRoutes(api, service);
       addFutureRoutes(api, service);
-      addCheckpointRoutes(api, service);
+      addCheckpointRoutes(api, service, clientKey);
       addCopyRoute(api, service);
       addTrainingRunRoutes(api, service);
     },
     { prefix: '/api/v1' },
   );
   return app;
+}
+
+/** Before anything else is looked at. */
+function guard(app: FastifyInstance, service: EngineService, { hosts = [], clientKey }: AppOptions): void {
+  keepPagesOut(app, hosts);
+  if (clientKey) requireKey(app, clientKey, service);
+}
+
+/** Clients of the protocol show whatever key they have, so pages are known by what their browser says of them. */
+function keepPagesOut(app: FastifyInstance, hosts: readonly string[]): void {
+  const names = new Set(hosts.map((host) => host.toLowerCase()));
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    if (isFromOtherSite(headers))
+      throw new ProtocolError(403, 'Pages of other sites may not ask this engine.');
+    if (!isCalledByKnownName(headers, names))
+      throw new ProtocolError(
+        403,
+        'This engine is not known by that name. Call it by its address, or start it with --allow-host NAME.',
+      );
+    done();
+  });
+}
+
+/** Of everything but whether the engine is there, and links that were signed for somebody. */
+function requireKey(app: FastifyInstance, clientKey: ClientKey, { context }: EngineService): void {
+  app.addHook('onRequest', ({ headers, url, method }, _reply, done) => {
+    const isOpen =
+      /^\/(api\/v1\/)?healthz$/.test(url) || (method === 'GET' && clientKey.isSigned(url, context.now()));
+    if (!isOpen && !clientKey.isShownIn(headers))
+      throw new ProtocolError(
+        401,
+        'This engine asks for its key: set TINKER_API_KEY to what its --token-file holds.',
+      );
+    done();
+  });
 }
 
 function addStrict(

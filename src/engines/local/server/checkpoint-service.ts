@@ -118,7 +118,7 @@ export class CheckpointService {
       },
       delay: () => this.full,
       complete: (state, model, sequence) => {
-        const createdAt = new Date();
+        const createdAt = new Date(this.context.now());
         const origin: CheckpointOrigin = {
           ...addressOf(model, sequence),
           baseModel: model.origin.base.name,

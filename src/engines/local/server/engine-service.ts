@@ -21,6 +21,7 @@ export interface EngineServiceOptions {
   readonly longPollMs: number;
   /** Within which a request has to arrive whole. */
   readonly requestTimeoutMs: number;
+  readonly now: () => number;
   readonly profile: EngineProfile;
 }
 
@@ -48,6 +49,7 @@ export class EngineService {
       appliedSteps: AppliedSteps.open(options.dataFolder, options),
       checkpoints,
       sessions,
+      now: options.now,
     };
     this.longPollMs = options.longPollMs;
     this.requestTimeoutMs = options.requestTimeoutMs;
@@ -58,7 +60,7 @@ export class EngineService {
     this.timers = [
       setInterval(
         () => {
-          sessions.expire(Date.now());
+          sessions.expire(options.now());
         },
         Math.min(options.sessionTimeoutMs / 4, 5000),
       ),
@@ -70,7 +72,7 @@ export class EngineService {
   }
 
   static async start(options: EngineServiceOptions): Promise<EngineService> {
-    const checkpoints = await CheckpointStore.open(path.join(options.dataFolder, 'checkpoints'));
+    const checkpoints = await CheckpointStore.open(path.join(options.dataFolder, 'checkpoints'), options.now);
     const service = new EngineService(options, checkpoints);
     await service.sampling.sessions.start();
     return service;
@@ -90,7 +92,7 @@ export class EngineService {
     this.context.futures.dropExpired(now);
     this.sampling.samplers.disposeIdle(now);
     try {
-      await this.context.checkpoints.removeExpired(now);
+      await this.context.checkpoints.removeExpired(this.context.now());
     } catch (error) {
       this.context.logger.warn({ err: error }, 'could not remove expired checkpoints');
     }

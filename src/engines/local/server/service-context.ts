@@ -28,4 +28,6 @@ export interface ServiceContext {
   readonly appliedSteps: AppliedSteps;
   readonly checkpoints: CheckpointStore;
   readonly sessions: SessionRegistry;
+  /** By which sessions and checkpoints end. */
+  readonly now: () => number;
 }

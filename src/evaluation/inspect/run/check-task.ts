@@ -15,7 +15,9 @@ const LIMIT_MS = 120_000;
  * Refuses a task that its file does not have, and arguments that the task does not have, before anything is begun that they would be
  * part of. What else may be wrong with a task is told when it runs.
  */
-export async function checkTask(access: InspectAccess, { task, args }: InspectTask): Promise<void> {
+export async function checkTask(access: InspectAccess, asked: InspectTask): Promise<void> {
+  access.requirePermission(asked);
+  const { task, args } = asked;
   if (Object.keys(args).length === 0 && taskFileOf(task) === null) return;
   const { python, variables } = await findInspectEnvironment(access.cacheFolder);
   const passed = access.readVariables(variables);

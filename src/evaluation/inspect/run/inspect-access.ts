@@ -1,3 +1,4 @@
+import type { InspectTask } from '../../../core/benchmark-run';
 import type { Sampler } from '../../../core/sampling';
 import type { Tokenizer } from '../../../core/tokenizer';
 import type { Renderer } from '../../../renderers/renderer';
@@ -27,6 +28,8 @@ export interface InspectAccess {
   readonly serveModel: (model: ServedModel) => Promise<ModelServer>;
   /** Holds what `everstep inspect setup` made. */
   readonly cacheFolder: string;
+  /** Refuses a task whose file, or whose models' services, this worker was not told of. */
+  readonly requirePermission: (task: InspectTask) => void;
   /** What Inspect's process gets of the environment of this one without being told: nothing in it is secret. */
   readonly variables: Readonly<Record<string, string>>;
   /** Those of the environment that have one of these names: whoever set Inspect up lets tasks have them. */

@@ -45,6 +45,7 @@ export async function runTask(task: InspectTask, run: TaskRun): Promise<InspectL
   const place = path.join(run.folder, digestOf([task, run.settings, run.model, run.identity]).slice(0, 16));
   const finished = await findFinished(place);
   if (finished) return finished;
+  run.access.requirePermission(task);
   const environment = await findInspectEnvironment(run.access.cacheFolder);
   const passed = run.access.readVariables(environment.variables);
   const logs = path.join(place, `attempt-${run.epoch}`);

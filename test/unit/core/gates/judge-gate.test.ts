@@ -66,6 +66,20 @@ describe('a gate', () => {
       { score: { step: 5, value: 0.95, stderr: 0.04, n: 20 } },
       'failed',
     ],
+    [
+      'of a loss that is low enough with its upper end',
+      { atMost: 1 },
+      { higherIsBetter: false },
+      { score: { step: 5, value: 0.9, stderr: 0.04, n: 20 } },
+      'passed',
+    ],
+    [
+      'a loss that is far too high',
+      { atMost: 1 },
+      { higherIsBetter: false },
+      { score: { step: 5, value: 2, stderr: 0.04, n: 20 } },
+      'failed',
+    ],
     ['a missing score decides nothing', { atLeast: 0 }, {}, {}, 'undecided'],
     [
       'a score without an error has no interval to decide by',

@@ -51,7 +51,7 @@ test('tells what it waits for while nobody is answered', async () => {
 
   expect(told).toHaveLength(2);
   expect(told[0]).toMatch(/^the endpoint at http:\S+ gives nothing but failures \(500: CUDA said no\)$/);
-}, 20_000);
+});
 
 describe('one request that always fails', () => {
   const failures: readonly [string, ServerAnswer, RegExp][] = [

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Completer } from '../../../../src/core/completion';
@@ -6,6 +6,8 @@ import type { Message } from '../../../../src/core/conversation';
 import type { MessageEnvironment } from '../../../../src/core/environment';
 import { findBenchmark, registerBenchmark } from '../../../../src/evaluation/benchmarks';
 import { loadExamples } from '../../../../src/evaluation/benchmarks/load-examples';
+import { findKind } from '../../../../src/evaluation/kinds';
+import { kindIdentity } from '../../../../src/evaluation/kinds/score-kind';
 import { loadPlugins } from '../../../../src/evaluation/plugins';
 
 const EXAMPLE = resolve(__dirname, '../../../../examples/custom-benchmark/everstep.config.ts');
@@ -125,6 +127,67 @@ test('the version of its grader follows the plug-in file', async () => {
 
   expect(first.grader.version).toMatch(/^one@[0-9a-f]{16}$/);
   expect(second.grader.version).not.toBe(first.grader.version);
+});
+
+describe('what its file imports', () => {
+  const USES = `import { judge } from './judging/judge';\nexport const benchmarks = { one: { ...${ONE}, grader: judge } };`;
+  const versionIn = async (name = 'one') =>
+    findBenchmark(name, await loadPlugins(join(folder, 'everstep.config.ts'))).grader.version;
+
+  beforeEach(() => {
+    mkdirSync(join(folder, 'judging'));
+    writeFileSync(join(folder, 'judging', 'judge.ts'), "export { judge } from './exact.js';");
+    writeFileSync(join(folder, 'judging', 'exact.ts'), 'export const judge = () => 1;');
+    pluginFile(USES);
+  });
+
+  test.each([
+    ['a file', 'judging/judge.ts', "export { judge } from './exact.js'; // read"],
+    ['a file of a file, by the name it is compiled to', 'judging/exact.ts', 'export const judge = () => 0;'],
+  ])('belongs to the version of its grader: %s', async (_, name, text) => {
+    const before = await versionIn();
+
+    writeFileSync(join(folder, name), text);
+
+    expect(await versionIn()).not.toBe(before);
+  });
+
+  test('a file that nothing imports does not', async () => {
+    const before = await versionIn();
+
+    writeFileSync(join(folder, 'judging', 'other.ts'), 'export const judge = () => 0;');
+
+    expect(await versionIn()).toBe(before);
+  });
+});
+
+test('a grader with a version of its own has that of the file too', async () => {
+  const own = (value: number) =>
+    `class Own { name = 'own'; version = 'own@1'; grade() { return { value: ${value}, answer: null }; } }
+     export const benchmarks = { one: { ...${ONE}, grader: new Own() } };`;
+  const load = async (value: number) =>
+    findBenchmark('one', await loadPlugins(pluginFile(own(value)))).grader;
+
+  const [first, second] = [await load(1), await load(0)];
+
+  expect(first.version).toMatch(/^own@1 one@[0-9a-f]{16}$/);
+  expect(second.version).not.toBe(first.version);
+  expect(await first.grade('', { id: 'a', messages: [], target: null })).toMatchObject({ value: 1 });
+});
+
+test('a task measured by generation or likelihood has the version of the file', async () => {
+  const task = (check: string) =>
+    `import { generation } from 'everstep';
+     export const kinds = { echo: generation({ name: 'echo', data: { rows: () => [{}] }, maxNewTokens: 4,
+       get: () => ({ prompt: 'a', gold: 'a' }), check: () => ${check} }) };`;
+  const asked = { rows: [{}], indices: [0], reduce: 'mean' } as const;
+  const versionOf = async (check: string) =>
+    kindIdentity(findKind('echo', await loadPlugins(pluginFile(task(check)))), asked).graderVersion;
+
+  const before = await versionOf('true');
+
+  expect(before).toMatch(/^generation@1 echo@[0-9a-f]{16}$/);
+  expect(await versionOf('false')).not.toBe(before);
 });
 
 test.each([

@@ -47,6 +47,7 @@ function plan(task: Partial<InspectTask>) {
   };
   const access = {
     ...{ cacheFolder: folder, variables: { PATH: '/usr/bin:/bin' }, readVariables: () => ({}) },
+    requirePermission: () => undefined,
     serveModel: () => Promise.reject(new Error('nothing is served')),
   };
   const models = { promptFormat: () => 'role_colon' };

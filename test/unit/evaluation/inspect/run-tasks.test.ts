@@ -69,6 +69,7 @@ function run(task: Partial<InspectTask> = {}) {
         cacheFolder: folder,
         variables: { PATH: '/usr/bin:/bin' },
         readVariables: (names) => (names.includes('HF_TOKEN') ? { HF_TOKEN: SECRET } : {}),
+        requirePermission: () => undefined,
         serveModel: () => Promise.reject(new Error('served elsewhere')),
       },
       server: { url: 'http://127.0.0.1:1/v1', token: 'token', close: () => Promise.resolve() },

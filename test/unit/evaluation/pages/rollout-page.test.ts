@@ -96,7 +96,7 @@ if (browser === undefined) {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 60_000);
+  });
 }
 
 interface SeenPage {

@@ -119,24 +119,20 @@ test('examples that are gone are written anew', async () => {
   expect(again.asked).toEqual([]);
 });
 
-test.each(['gone', 'damaged'])(
-  'a plan that is %s is made again, and nothing is asked twice',
-  async (how) => {
-    const { request, folder, inside } = await finished();
-    if (how === 'gone') rmSync(inside('plan.json'));
-    else truncateSync(inside('plan.json'), 100);
-    rmSync(join(folder, 'result.json'));
-    const again = modelThatSays(numberIn);
+test.each(['gone', 'damaged'])('a plan that is %s is made again, and nothing is asked twice', async (how) => {
+  const { request, folder, inside } = await finished();
+  if (how === 'gone') rmSync(inside('plan.json'));
+  else truncateSync(inside('plan.json'), 100);
+  rmSync(join(folder, 'result.json'));
+  const again = modelThatSays(numberIn);
 
-    const shard = runShard(request);
-    await expect(shard).rejects.toMatchObject({ code: 'store-conflict', retryable: false });
-    await expect(shard).rejects.toThrow(/plan\.json is gone or damaged.*same command again/);
-    await expect(evaluate(again.completer, request)).resolves.toMatchObject({ score: 1, numErrors: 0 });
+  const shard = runShard(request);
+  await expect(shard).rejects.toMatchObject({ code: 'store-conflict', retryable: false });
+  await expect(shard).rejects.toThrow(/plan\.json is gone or damaged.*same command again/);
+  await expect(evaluate(again.completer, request)).resolves.toMatchObject({ score: 1, numErrors: 0 });
 
-    expect(again.asked).toEqual([]);
-  },
-  15_000,
-);
+  expect(again.asked).toEqual([]);
+});
 
 test('a result without its plan is known by its identity', async () => {
   const { request, inside } = await finished();

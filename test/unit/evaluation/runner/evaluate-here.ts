@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BenchmarkRequest } from '../../../../src/core/benchmark-run';
 import type { Completer } from '../../../../src/core/completion';
 import { createBenchmarkRowReader } from '../../../../src/evaluation/benchmarks/benchmark-rows';
-import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
+import { loadPlugins, NO_PLUGINS } from '../../../../src/evaluation/plugins';
 import { runBenchmarkShard } from '../../../../src/evaluation/runner/benchmark-shard';
 import { finishBenchmark } from '../../../../src/evaluation/runner/finish-benchmark';
 import { createPermitPool } from '../../../../src/evaluation/runner/permits';
@@ -42,8 +42,12 @@ export function dependenciesOf(completer: Completer) {
         hub: { cacheFolder: '/nowhere' },
         ...(folder !== undefined && { dataFolder: folder }),
       }),
-    loadPlugins: async () => NO_PLUGINS,
-    models: { open: async () => ({ completer }), promptFormat: () => 'chat' },
+    loadPlugins: async (file: string | undefined) => (file === undefined ? NO_PLUGINS : loadPlugins(file)),
+    models: {
+      open: async () => ({ completer }),
+      promptFormat: () => 'chat',
+      promptTextOf: async () => null,
+    },
     permitsOf: createPermitPool(),
     now: () => new Date(),
   };

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import type { BenchmarkRequest } from '../../../../src/core/benchmark-run';
 import { createBenchmarkRowReader } from '../../../../src/evaluation/benchmarks/benchmark-rows';
 import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
-import { identifyBenchmark, planBenchmark } from '../../../../src/evaluation/runner/plan-benchmark';
+import { identifyBenchmark } from '../../../../src/evaluation/runner/identify-benchmark';
+import { planBenchmark } from '../../../../src/evaluation/runner/plan-benchmark';
 import { newFolder } from './fake-model';
 
 const DEPENDENCIES = {

@@ -5,8 +5,7 @@ import type { Lease } from '../../../../src/sandboxes/leases/leases';
 import { Leases } from '../../../../src/sandboxes/leases/leases';
 import { PyodideInterpreter } from '../../../../src/sandboxes/pyodide/pyodide-interpreter';
 import { DEFAULT_LIMITS } from '../../../../src/sandboxes/sandbox';
-
-jest.setTimeout(180_000);
+import { ENDING, expectToEnd, REACH, runIn } from './interpreter-programs';
 
 /** Everything a program can see that another one could have changed. */
 const LOOK = `
@@ -71,9 +70,6 @@ seen = {
 print(json.dumps(seen))
 `;
 
-/** What is done to JavaScript's objects by a program that has got hold of one. */
-const REACH = 'from pyodide.ffi import create_proxy, to_js\nArray = to_js([]).constructor\n';
-
 const PUT_BACK = {
   nothing: 'pass',
   'builtins, modules and hooks':
@@ -108,27 +104,15 @@ const MADE_NEW = {
   'much memory': 'x = [bytes([1]) * 1_000_000 for _ in range(150)]',
 };
 
-/** What may be left where all interpreters of a process would find it. */
-const ENDED = {
-  'foreign functions':
-    'import ctypes\nctypes.CDLL(None).getpid()\nctypes.memset(ctypes.addressof(ctypes.create_string_buffer(10)), 1, 10)',
-  pipes: 'import os\nos.write(os.pipe()[1], b"left")',
-  sockets: 'import socket\ntry: socket.socket().bind(("127.0.0.1", 8099))\nexcept OSError: pass',
-  'memory shared with a file':
-    'import mmap, os\ndescriptor = os.open("/tmp/m", os.O_CREAT | os.O_RDWR)\nos.truncate(descriptor, 5000)\nmmap.mmap(descriptor, 5000)[0] = 1',
-  'objects of JavaScript':
-    'from pyodide.ffi import create_proxy, to_js\nkept = [create_proxy(lambda: 1), to_js({"a": [1]})]',
-  'a method of all arrays replaced': `${REACH}Array.prototype.join = create_proxy(lambda *a: "forged")`,
-  'a property of all objects added': `${REACH}Array.prototype.__proto__.left = "behind"`,
-  'a task left in the event loop':
-    'import asyncio\nasync def late(): open("/tmp/late", "w").write("x")\nasyncio.ensure_future(late())',
-  'a timer left': 'import asyncio\nasyncio.get_event_loop().call_later(0.01, lambda: open("/tmp/late", "w"))',
-  'an end by itself': 'import os\nos._exit(7)',
-  'an abort': 'import os\nos.abort()',
-  'a fault': 'import faulthandler\nfaulthandler._sigsegv()',
-};
+/** One of each way in which this is found out, and what is worst; test/deep has all. */
+const TELLING = [
+  'foreign functions',
+  'objects of JavaScript',
+  'a task left in the event loop',
+  'an abort',
+] as const;
 
-let interpreter: PyodideInterpreter;
+const current: { interpreter: PyodideInterpreter | null } = { interpreter: null };
 let folder: string;
 let lease: Lease;
 let fresh: unknown;
@@ -136,33 +120,30 @@ let fresh: unknown;
 beforeAll(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'renewal-'));
   lease = await new Leases(folder).open();
-  await start();
-  fresh = await look();
   await renewOrStart();
+  fresh = await look();
 });
 
+/** Each test finds an interpreter that knows of no program. */
+beforeEach(renewOrStart);
+
 afterAll(async () => {
-  interpreter.kill();
+  current.interpreter?.kill();
   await lease.release();
   rmSync(folder, { recursive: true, force: true });
 });
 
-async function start(): Promise<void> {
-  interpreter = await PyodideInterpreter.start(lease, DEFAULT_LIMITS);
-}
-
 async function renewOrStart(): Promise<void> {
-  if ((await interpreter.renew()) === null) await start();
+  const isAsNew = current.interpreter?.isAlive && (await current.interpreter.renew()) !== null;
+  if (!isAsNew) current.interpreter = await PyodideInterpreter.start(lease, DEFAULT_LIMITS);
 }
 
-async function run(source: string): Promise<Readonly<Record<string, unknown>>> {
-  const files = { 'look.py': Buffer.from(source).toString('base64') };
-  const question = { files, argv: ['python3', 'look.py'], stdin: '', env: {}, outputBytes: 10_000_000 };
-  const text = JSON.stringify({ ...question, cpuMs: 60_000 });
-  return JSON.parse(
-    (await interpreter.ask({ text, timeoutMs: 60_000, signal: undefined })) ?? '{}',
-  ) as Readonly<Record<string, unknown>>;
+function interpreter(): PyodideInterpreter {
+  if (!current.interpreter) throw new Error('An interpreter is there only during a test.');
+  return current.interpreter;
 }
+
+const run = (source: string) => runIn(interpreter(), source);
 
 async function look(): Promise<unknown> {
   const { stdout, stderr } = await run(LOOK);
@@ -175,9 +156,8 @@ test.each(Object.entries(PUT_BACK))(
   async (_, source) => {
     await run(source);
 
-    expect(await interpreter.renew()).toBe('put-back');
+    expect(await interpreter().renew()).toBe('put-back');
     expect(await look()).toEqual(fresh);
-    await renewOrStart();
   },
 );
 
@@ -186,18 +166,13 @@ test.each(Object.entries(MADE_NEW))(
   async (_, source) => {
     await run(source);
 
-    expect(await interpreter.renew()).toBe('new');
+    expect(await interpreter().renew()).toBe('new');
     expect(await look()).toEqual(fresh);
-    await renewOrStart();
   },
 );
 
-test.each(Object.entries(ENDED))('a process ends after a program with %s', async (_, source) => {
-  await run(source);
-
-  expect(await interpreter.renew()).toBeNull();
-  expect(interpreter.isAlive).toBe(false);
-  await start();
+test.each(TELLING)('a process ends after a program with %s', async (name) => {
+  await expectToEnd(interpreter(), ENDING[name]);
 });
 
 test('programs that draw numbers draw others, and words hash the same', async () => {
@@ -206,7 +181,6 @@ test('programs that draw numbers draw others, and words hash the same', async ()
   const first = String((await run(source))['stdout']).split(' ');
   await renewOrStart();
   const second = String((await run(source))['stdout']).split(' ');
-  await renewOrStart();
 
   for (const index of [0, 1, 2, 3]) expect(first[index]).not.toBe(second[index]);
   expect(first[4]).toBe(second[4]);
@@ -221,7 +195,6 @@ for place in ("/dev/stdin", "/dev/tty", "/dev/tty1"):
     except OSError:
         print(b"")`;
   const { stdout } = await run(source);
-  await renewOrStart();
 
   expect(stdout).toBe("b''\nb''\nb''\nb''\n");
 });
@@ -236,15 +209,13 @@ for name in ("emscripten_console_log", "emscripten_console_error", "emscripten_o
 print("own")`);
 
   expect(stdout).toBe('own\n');
-  expect(await interpreter.renew()).toBeNull();
-  await start();
+  expect(await interpreter().renew()).toBeNull();
 });
 
 test('errors of the engine name no place of this machine', async () => {
   const { stdout } = await run(
     `${REACH}from pyodide.ffi import JsException\ntry: Array.constructor("return 1")()\nexcept JsException as error: print(error, error.stack)`,
   );
-  await renewOrStart();
 
   expect(stdout).toContain('EvalError');
   expect(stdout).not.toMatch(/file:|\.mjs|node_modules/);

@@ -10,8 +10,6 @@ import { buildEnvironments } from '../../../../src/training/environments/build-e
 import type * as codeModule from '../../../../src/training/environments/code-environments';
 import type { TrainingStep } from '../../../../src/training/environments/environment-dataset';
 
-jest.setTimeout(60_000);
-
 const ROWS = [
   { prompt: 'Add one.', test_list: ['assert f(1) == 2', 'assert f(5) == 6'] },
   { prompt: 'def two():\n    """ 2 """\n', entry_point: 'two', test: 'def check(c):\n    assert c() == 2\n' },

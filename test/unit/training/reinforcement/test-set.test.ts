@@ -200,6 +200,20 @@ describe('what it leaves is a benchmark’s result', () => {
     expect(warnings).toEqual([expect.stringContaining('that failed or were cut: 1 (they count 0')]);
   });
 
+  test('where every reply was cut short: nothing was right, so that the first step can be compared with later ones', async () => {
+    const cut = 'x'.repeat(CONFIG.maxTokens + 1);
+    const first = await evaluate(0, cut);
+    const later = await evaluate(10, 'odd');
+
+    const { comparisons, warnings } = await compareResults(join(folder, '10'), join(folder, '0'));
+
+    expect(first.scores.find(({ metric }) => metric === 'accuracy')).toMatchObject({ value: 0, n: 4 });
+    expect(first.result).toMatchObject({ score: 0, num_truncated: 4 });
+    expect(later.result?.identity.graderVersion).toBe(first.result?.identity.graderVersion);
+    expect(comparisons).toMatchObject([{ benchmark: 'held_out', n: 4, scoreA: 0.5, scoreB: 0 }]);
+    expect(warnings.join()).not.toContain('grader');
+  });
+
   test('of the mean reward where nothing is right or wrong, and none where nothing could be played', async () => {
     const { make } = counting;
     const judged = {

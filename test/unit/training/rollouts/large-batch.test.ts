@@ -14,9 +14,9 @@ import { sampleGroup } from '../../../../src/training/rollouts/sample-group';
 import { createSampleSeeds } from '../../../../src/training/rollouts/sample-seeds';
 import { scriptedPolicy, siteWith } from './scripted-policy';
 
-const GROUPS = 64;
+const GROUPS = 24;
 const GROUP_SIZE = 8;
-const CONCURRENCY = 16;
+const CONCURRENCY = 4;
 
 let folder: string;
 beforeEach(() => {
@@ -40,7 +40,7 @@ const count = defineTool({
   run: ({ turn }) => String(turn),
 });
 
-test('512 environments with four turns of tools are played a few at a time, and a bad one costs itself alone', async () => {
+test('192 environments with four turns of tools are played a few at a time, and a bad one costs itself alone', async () => {
   let [open, mostOpen] = [0, 0];
   const make = (group: number, member: number): TrainingEnvironment => {
     mostOpen = Math.max(mostOpen, ++open);

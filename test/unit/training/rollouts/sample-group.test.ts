@@ -391,7 +391,7 @@ describe('a group with which one process after the other died', () => {
       [2, 1],
     ]);
     await expect(play({ type: 'fail-fast' })).rejects.toThrow(
-      /^Rollout 3 of group told failed \(environment_error\): the worker's process died 3 times in a row while it alone was played/,
+      /^Rollout 3 of group told failed \(environment_error\): the worker's process died 3 times in a row while it alone was played\. Look for loops .* in its environment.*\. Repair it/,
     );
   });
 

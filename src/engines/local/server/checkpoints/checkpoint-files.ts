@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { DomainError } from '../../../../core/errors';
@@ -6,7 +6,7 @@ import type { ModelState, NamedTensor } from '../../model-runtime';
 import { digestOf } from '../body-digest';
 import type { CheckpointAddress } from './checkpoint-path';
 import { formatCheckpointPath } from './checkpoint-path';
-import { namingDamage } from './damage';
+import { isMissing, namingDamage } from './damage';
 import { readTensorFile, readUnchanged, writeTensorFile } from './tensor-file';
 
 /*
@@ -18,6 +18,8 @@ import { readTensorFile, readUnchanged, writeTensorFile } from './tensor-file';
 const WEIGHTS_FILE = 'weights.safetensors';
 const OPTIMIZER_FILE = 'optimizer.safetensors';
 const META_FILE = 'meta.json';
+/** A request that says more in its metadata is refused before. */
+const LARGEST_META_BYTES = 2 ** 26;
 const FIRST_MOMENT = 'first_moment.';
 const SECOND_MOMENT = 'second_moment.';
 
@@ -106,9 +108,11 @@ export async function writeMeta(folder: string, meta: CheckpointMeta): Promise<v
   await rename(temporary, path.join(folder, META_FILE));
 }
 
-/** null for a folder that holds no readable checkpoint. */
+/** null for a folder that holds no readable checkpoint. What it says of its address is only what somebody wrote. */
 export async function readMeta(folder: string): Promise<CheckpointMeta | null> {
   try {
+    const entry = await lstat(path.join(folder, META_FILE));
+    if (!entry.isFile() || entry.size > LARGEST_META_BYTES) return null;
     const { digest, ...meta } = MetaSeal.parse(
       JSON.parse(await readFile(path.join(folder, META_FILE), 'utf8')),
     );
@@ -153,8 +157,23 @@ export async function readState(
   };
 }
 
-export async function removeFolder(folder: string): Promise<void> {
-  await rm(folder, { recursive: true, force: true });
+/** False where there is nothing it could lie in; throws where that is not beneath the root, or only by a link on the way. */
+export async function liesBeneath(root: string, folder: string): Promise<boolean> {
+  const parent = path.dirname(folder);
+  const between = path.relative(root, parent);
+  try {
+    const isBelow = !path.isAbsolute(between) && !between.split(path.sep).includes('..');
+    if (isBelow && (await realpath(parent)) === path.join(await realpath(root), between)) return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+  throw new Error(`${folder} is left alone: it does not lie in ${root}, or only by a link.`);
+}
+
+/** Of a link in its place the link alone goes. */
+export async function removeBeneath(root: string, folder: string): Promise<void> {
+  if (await liesBeneath(root, folder)) await rm(folder, { recursive: true, force: true });
 }
 
 async function readAs<Value>(

@@ -1,7 +1,7 @@
 import { ProtocolError } from '../protocol-error';
 
 /** `weights` hold what training resumes from, `sampler_weights` what sampling needs, `external_weights` what other programs load. */
-const KINDS = ['weights', 'sampler_weights', 'external_weights'] as const;
+export const KINDS = ['weights', 'sampler_weights', 'external_weights'] as const;
 export type CheckpointKind = (typeof KINDS)[number];
 
 export interface CheckpointAddress {
@@ -48,6 +48,16 @@ export function parseLoadablePath(path: string): CheckpointAddress {
   throw new ProtocolError(
     400,
     `${path} was saved for other programs. Name a checkpoint of save_weights or save_weights_for_sampler.`,
+  );
+}
+
+/** Whether a folder of this model folder, kind and name is where the address belongs. */
+export function isAtHome(
+  { modelId, kind, name }: CheckpointAddress,
+  place: { readonly model: string; readonly kind: string; readonly name: string },
+): boolean {
+  return (
+    MODEL_ID.test(modelId) && folderOf(modelId) === place.model && kind === place.kind && name === place.name
   );
 }
 

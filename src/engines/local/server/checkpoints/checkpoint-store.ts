@@ -4,16 +4,18 @@ import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
 import type { CheckpointMeta, CheckpointOrigin } from './checkpoint-files';
 import {
+  liesBeneath,
   readMeta,
   readState,
   readWeights,
   readWeightsFile,
-  removeFolder,
+  removeBeneath,
   writeCheckpoint,
   writeMeta,
 } from './checkpoint-files';
 import type { CheckpointAddress } from './checkpoint-path';
-import { folderOf, formatCheckpointPath, isCheckpointName } from './checkpoint-path';
+import { isMissing } from './damage';
+import { folderOf, formatCheckpointPath, isAtHome, isCheckpointName, KINDS } from './checkpoint-path';
 
 /** Beginnings that no checkpoint name can have: half-written folders, and ones being replaced or removed. */
 const UNFINISHED = '.unfinished-';
@@ -24,29 +26,32 @@ const REPLACED = '.replaced-';
  *
  *     <folder>/<model id with _ for :>/{weights|sampler_weights|external_weights}/<name>/
  *
- * A folder is written under another name and renamed, so that a name either holds a whole checkpoint or none.
+ * A folder is written under another name and renamed, so that a name either holds a whole checkpoint or none. A checkpoint is
+ * known by its place; a folder whose description names another place is none, and is left alone.
  */
 export class CheckpointStore {
   private readonly checkpoints = new Map<string, CheckpointMeta>();
   private readonly turns = new Map<string, Promise<null>>();
   private unfinishedCount = 0;
 
-  private constructor(private readonly folder: string) {}
+  private constructor(
+    private readonly folder: string,
+    private readonly now: () => number,
+  ) {}
 
-  static async open(folder: string): Promise<CheckpointStore> {
-    const store = new CheckpointStore(folder);
+  static async open(folder: string, now: () => number): Promise<CheckpointStore> {
+    const store = new CheckpointStore(folder, now);
     await mkdir(folder, { recursive: true });
     for (const model of await subfoldersOf(folder)) {
-      for (const kind of await subfoldersOf(path.join(folder, model))) {
-        await store.readKind(path.join(folder, model, kind));
-      }
+      const kinds = await subfoldersOf(path.join(folder, model));
+      for (const kind of KINDS) if (kinds.includes(kind)) await store.readKind({ model, kind });
     }
     return store;
   }
 
   find(address: CheckpointAddress): CheckpointMeta | undefined {
     const meta = this.checkpoints.get(formatCheckpointPath(address));
-    return meta && !isExpired(meta, Date.now()) ? meta : undefined;
+    return meta && !isExpired(meta, this.now()) ? meta : undefined;
   }
 
   require(address: CheckpointAddress): CheckpointMeta {
@@ -61,7 +66,7 @@ export class CheckpointStore {
 
   /** Oldest first. */
   list(): readonly CheckpointMeta[] {
-    const now = Date.now();
+    const now = this.now();
     return [...this.checkpoints.values()]
       .filter((meta) => !isExpired(meta, now))
       .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
@@ -74,16 +79,16 @@ export class CheckpointStore {
       path.dirname(folder),
       `${UNFINISHED}${this.unfinishedCount++}-${origin.name}`,
     );
-    await removeFolder(unfinished);
+    await removeBeneath(this.folder, unfinished);
     const meta = await writeCheckpoint(unfinished, origin, state).catch(async (error: unknown) => {
-      await removeFolder(unfinished);
+      await removeBeneath(this.folder, unfinished);
       throw error;
     });
     await this.inTurn(origin, async () => {
       await this.moveAway(origin);
       await rename(unfinished, folder);
       this.checkpoints.set(formatCheckpointPath(origin), meta);
-      await removeFolder(this.replacedFolder(origin));
+      await removeBeneath(this.folder, this.replacedFolder(origin));
     });
     return meta;
   }
@@ -134,9 +139,10 @@ export class CheckpointStore {
       path.dirname(this.folderAt(address)),
       `${UNFINISHED}${this.unfinishedCount++}-${address.name}`,
     );
+    if (!(await liesBeneath(this.folder, doomed))) return;
     // Renamed first: a crash while removing must not leave half a checkpoint under its name.
     await rename(this.folderAt(address), doomed).catch(ignoreMissing);
-    await removeFolder(doomed);
+    await removeBeneath(this.folder, doomed);
   }
 
   /** Description and files of a name belong together: nothing may replace one while the other is read or written. */
@@ -164,24 +170,25 @@ export class CheckpointStore {
   }
 
   private async moveAway(address: CheckpointAddress): Promise<void> {
-    await removeFolder(this.replacedFolder(address));
+    await removeBeneath(this.folder, this.replacedFolder(address));
     await rename(this.folderAt(address), this.replacedFolder(address)).catch(ignoreMissing);
   }
 
-  private async readKind(folder: string): Promise<void> {
+  private async readKind(place: { readonly model: string; readonly kind: string }): Promise<void> {
+    const folder = path.join(this.folder, place.model, place.kind);
     const names = new Set(await subfoldersOf(folder));
-    for (const entry of [...names].filter((name) => name.startsWith('.'))) {
+    for (const entry of [...names]) {
       const name = entry.slice(REPLACED.length);
-      if (entry.startsWith(REPLACED) && !names.has(name)) {
+      if (entry.startsWith(REPLACED) && isCheckpointName(name) && !names.has(name)) {
         await rename(path.join(folder, entry), path.join(folder, name));
         names.add(name);
-      } else {
-        await removeFolder(path.join(folder, entry));
+      } else if (entry.startsWith(REPLACED) || entry.startsWith(UNFINISHED)) {
+        await removeBeneath(this.folder, path.join(folder, entry));
       }
     }
     for (const name of [...names].filter(isCheckpointName)) {
       const meta = await readMeta(path.join(folder, name));
-      if (meta) this.checkpoints.set(formatCheckpointPath(meta), meta);
+      if (meta && isAtHome(meta, { ...place, name })) this.checkpoints.set(formatCheckpointPath(meta), meta);
     }
   }
 }
@@ -196,6 +203,5 @@ function isExpired(meta: CheckpointMeta, now: number): boolean {
 }
 
 function ignoreMissing(error: unknown): void {
-  if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT') return;
-  throw error;
+  if (!isMissing(error)) throw error;
 }

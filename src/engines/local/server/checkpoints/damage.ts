@@ -25,3 +25,8 @@ function damageOf(error: unknown): string | null {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
   return DAMAGE[String(code)] ?? null;
 }
+
+/** Nothing lies there. */
+export function isMissing(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
+}

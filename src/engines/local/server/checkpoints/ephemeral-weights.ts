@@ -1,7 +1,6 @@
-import { mkdir, rename } from 'node:fs/promises';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { NamedTensor } from '../../model-runtime';
-import { removeFolder } from './checkpoint-files';
 import { namingDamage } from './damage';
 import { folderOf } from './checkpoint-path';
 import { readTensorFile, writeTensorFile } from './tensor-file';
@@ -13,7 +12,7 @@ export class EphemeralWeights {
   constructor(private readonly folder: string) {}
 
   async clear(): Promise<void> {
-    await removeFolder(this.folder);
+    await rm(this.folder, { recursive: true, force: true });
     await mkdir(this.folder, { recursive: true });
   }
 
@@ -31,7 +30,7 @@ export class EphemeralWeights {
 
   async remove(samplingSessionId: string): Promise<void> {
     this.digests.delete(samplingSessionId);
-    await removeFolder(this.fileOf(samplingSessionId));
+    await rm(this.fileOf(samplingSessionId), { force: true });
   }
 
   private fileOf(samplingSessionId: string): string {

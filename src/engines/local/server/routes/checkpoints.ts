@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { PageQuery, parseBody, TtlBody, WeightsInfoBody } from '../bodies';
 import { expiryOf } from '../checkpoint-service';
+import type { ClientKey } from '../client-key';
 import { archiveCheckpoint } from '../checkpoints/checkpoint-archive';
 import type { CheckpointMeta } from '../checkpoints/checkpoint-files';
 import { checkAddress, formatCheckpointPath, parseCheckpointPath } from '../checkpoints/checkpoint-path';
@@ -16,7 +17,12 @@ export const CHECKPOINT = '/training_runs/:run/checkpoints/:kind/:name';
 export const LINK_LIFETIME_SECONDS = 3600;
 
 /** Reading, keeping and removing what was saved. */
-export function addCheckpointRoutes(app: FastifyInstance, service: EngineService): void {
+/** `clientKey` signs links, which are followed without a key. */
+export function addCheckpointRoutes(
+  app: FastifyInstance,
+  service: EngineService,
+  clientKey?: ClientKey,
+): void {
   const { checkpoints } = service.context;
   app.get('/checkpoints', ({ query }) => pageOf(checkpoints.list(), query));
   app.get<{ Params: { run: string } }>('/training_runs/:run/checkpoints', ({ params, query }) =>
@@ -43,7 +49,10 @@ export function addCheckpointRoutes(app: FastifyInstance, service: EngineService
   });
   app.put<CheckpointRoute>(`${CHECKPOINT}/ttl`, async ({ params, body }, reply) => {
     const { ttl_seconds: ttlSeconds } = parseBody(TtlBody, body);
-    await checkpoints.setExpiry(requireSaved(service, params), expiryOf(new Date(), ttlSeconds));
+    await checkpoints.setExpiry(
+      requireSaved(service, params),
+      expiryOf(new Date(service.context.now()), ttlSeconds),
+    );
     return reply.code(204).send();
   });
   app.route<CheckpointRoute>({
@@ -56,16 +65,16 @@ export function addCheckpointRoutes(app: FastifyInstance, service: EngineService
       );
     },
   });
-  addArchiveRoutes(app, service);
+  addArchiveRoutes(app, service, clientKey);
 }
 
-function addArchiveRoutes(app: FastifyInstance, service: EngineService): void {
+function addArchiveRoutes(app: FastifyInstance, service: EngineService, clientKey?: ClientKey): void {
   app.get<CheckpointRoute>(`${CHECKPOINT}/archive`, (request) => {
     requireSaved(service, request.params);
-    return {
-      url: `${originOf(request)}${request.url.replace(/\/archive(\?.*)?$/, '/archive.tar.gz')}`,
-      expires: expiryOf(new Date(), LINK_LIFETIME_SECONDS),
-    };
+    const now = service.context.now();
+    const path = request.url.replace(/\/archive(\?.*)?$/, '/archive.tar.gz');
+    const link = clientKey?.signed(path, now + LINK_LIFETIME_SECONDS * 1000) ?? path;
+    return { url: `${originOf(request)}${link}`, expires: expiryOf(new Date(now), LINK_LIFETIME_SECONDS) };
   });
   app.get<CheckpointRoute>(`${CHECKPOINT}/archive.tar.gz`, async ({ params }, reply) => {
     const meta = requireSaved(service, params);

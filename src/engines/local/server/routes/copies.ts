@@ -17,7 +17,7 @@ export function addCopyRoute(app: FastifyInstance, service: EngineService): void
     const meta = checkpoints.find(source);
     if (!meta) throw new ProtocolError(404, `Checkpoint not found: ${asked.source_path}`);
     const modelId = runOfCopy(service, asked, headers['x-idempotency-key']);
-    const createdAt = new Date();
+    const createdAt = new Date(service.context.now());
     const copy: CheckpointOrigin = {
       ...meta,
       modelId,

@@ -7,10 +7,10 @@ export function addSessionRoutes(app: FastifyInstance, { context, models, sampli
   const { sessions } = context;
   app.post('/create_session', ({ body }) => {
     const { user_metadata: userMetadata } = parseBody(CreateSessionBody, body);
-    return { session_id: sessions.open(Date.now(), userMetadata), type: 'create_session' };
+    return { session_id: sessions.open(context.now(), userMetadata), type: 'create_session' };
   });
   app.post('/session_heartbeat', ({ body }) => {
-    sessions.heartbeat(parseBody(SessionBody, body).session_id, Date.now());
+    sessions.heartbeat(parseBody(SessionBody, body).session_id, context.now());
     return { type: 'session_heartbeat' };
   });
   app.get('/sessions', ({ query }) => {

@@ -18,7 +18,7 @@ export function refuseStranger(
   if (credential === '') return refuse(reply, 'No API key was given: send it as X-API-Key.');
   if (WITH_KEY.includes(route))
     return strict.takes(credential) ? false : refuse(reply, 'This API key is not valid.');
-  if (strict.tokens.isGood(credential, Date.now())) return false;
+  if (strict.tokens.isGood(credential, strict.now())) return false;
   return refuseToken(reply);
 }
 

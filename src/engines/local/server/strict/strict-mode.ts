@@ -20,6 +20,8 @@ export interface StrictOptions {
   readonly retryAfterMs?: number;
   readonly strikes?: readonly Strike[];
   readonly seeded?: SeededStrikes;
+  /** By which tokens end, in milliseconds; default the machine's clock. */
+  readonly now?: () => number;
 }
 
 export interface StrictLimits {
@@ -58,6 +60,7 @@ const KEPT_STRUCK = 10_000;
  */
 export class StrictMode {
   readonly tokens: Tokens;
+  readonly now: () => number;
   readonly limits: StrictLimits;
   readonly retryAfterMs: number;
   /** What has struck so far, in order. */
@@ -68,6 +71,7 @@ export class StrictMode {
 
   constructor(readonly options: StrictOptions = {}) {
     this.tokens = new Tokens(options.tokenLifeMs ?? 600_000);
+    this.now = options.now ?? Date.now;
     this.retryAfterMs = options.retryAfterMs ?? 1000;
     this.limits = {
       bodyBytes: options.maxBodyBytes ?? 32 * MEBIBYTE,
@@ -87,6 +91,11 @@ export class StrictMode {
   strike(strike: Strike): void {
     const done = this.counts.get(strike.route) ?? 0;
     this.pending.push({ strike: { ...strike, at: strike.at + done }, since: null });
+  }
+
+  /** Ends every trouble, as when somebody pays. */
+  lift(): void {
+    this.pending.length = 0;
   }
 
   /** Requests of a route, or promises of a kind, seen so far. */

@@ -32,7 +32,7 @@ export function addStrictBootstrapRoutes(
     sample_cancel_enabled: true,
     sample_cancel_max_batch_size: 64,
   }));
-  api.post('/auth/token', () => ({ jwt: strict.tokens.issue(Date.now()) }));
+  api.post('/auth/token', () => ({ jwt: strict.tokens.issue(strict.now()) }));
   api.post('/telemetry', () => ({ status: 'accepted' }));
   api.get('/healthz', () => ({ status: 'ok' }));
   api.get('/get_server_capabilities', () => ({

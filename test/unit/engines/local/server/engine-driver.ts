@@ -36,7 +36,11 @@ export interface Reply {
 
 /** A client of the wire without any cleverness. */
 export class EngineDriver {
-  constructor(readonly url: string) {}
+  /** `headers` go with every request. */
+  constructor(
+    readonly url: string,
+    private readonly headers: Readonly<Record<string, string>> = {},
+  ) {}
 
   async call(
     method: string,
@@ -47,7 +51,11 @@ export class EngineDriver {
     const isRaw = typeof body === 'string' || body instanceof Uint8Array;
     const response = await fetch(`${this.url}${route.startsWith('/') ? route : `/api/v1/${route}`}`, {
       method,
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...this.headers,
+        ...headers,
+      },
       ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
     });
     const contentType = response.headers.get('content-type') ?? '';

@@ -110,18 +110,18 @@ describe('a promise', () => {
   });
 
   test('answers as soon as its work is done', async () => {
-    const model = await engine.driver.createModel(await engine.driver.openSession());
-    engine.runtime.trainingGate.shut();
-    const { body } = await engine.driver.train(model, 1, 1);
-    const waiting = [engine.driver.retrieve(body.request_id), engine.driver.retrieve(body.request_id)];
+    const patient = await startTestEngine({ longPollMs: 24 * 3_600_000 });
+    const model = await patient.driver.createModel(await patient.driver.openSession());
+    patient.runtime.trainingGate.shut();
+    const { body } = await patient.driver.train(model, 1, 1);
+    const waiting = [patient.driver.retrieve(body.request_id), patient.driver.retrieve(body.request_id)];
     setTimeout(() => {
-      engine.runtime.trainingGate.open();
+      patient.runtime.trainingGate.open();
     }, 50);
 
-    const started = performance.now();
     const replies = await Promise.all(waiting);
+    await patient.close();
 
-    expect(performance.now() - started).toBeLessThan(1500);
     expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   });
 

@@ -17,6 +17,7 @@ import {
   sampleResponseToJson,
 } from '../../../../../src/engines/tinker/codec';
 import { forwardBackwardRequest, forwardBackwardResult, sampleResult } from './arbitraries';
+import { propertyRuns } from '../../../../setup/deep-cases';
 
 const MEBIBYTE = 2 ** 20;
 
@@ -71,7 +72,7 @@ describe.each(messages)('%s in protobuf', (_, valid, decode) => {
         expectAnswerOrProtocolError(() => decode(spoilt));
         expectAnswerOrProtocolError(() => readRequestEnvelope(spoilt));
       }),
-      { numRuns: 400 },
+      propertyRuns(400),
     );
   });
 
@@ -85,7 +86,7 @@ describe.each(messages)('%s in protobuf', (_, valid, decode) => {
         fc.pre(!ends.has(cut));
         expect(() => decode(message.subarray(0, cut))).toThrow(/Malformed/);
       }),
-      { numRuns: 300 },
+      propertyRuns(300),
     );
   });
 });
@@ -233,7 +234,7 @@ describe('JSON with one part exchanged for anything', () => {
         const text = JSON.parse(JSON.stringify(body)) as unknown;
         expectAnswerOrProtocolError(() => read(exchanged(text, { at, value })));
       }),
-      { numRuns: 400 },
+      propertyRuns(400),
     );
   });
 });

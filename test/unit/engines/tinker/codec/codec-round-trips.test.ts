@@ -25,6 +25,7 @@ import {
   ForwardBackwardRequestSchema,
   TensorSchema,
 } from '../../../../../src/engines/tinker/generated/tinker_pb';
+import { propertyRuns } from '../../../../setup/deep-cases';
 
 /** Every value the wire can carry comes back as it was sent: the extremes too, bit for bit where the format has them. */
 
@@ -117,7 +118,7 @@ test('a training request of any loss, length and number in protobuf', () => {
     fc.property(request, (sent) => {
       expect(decodeForwardBackwardRequest(encodeForwardBackwardRequest(sent))).toEqual(sent);
     }),
-    { numRuns: 100 },
+    propertyRuns(),
   );
 });
 
@@ -133,7 +134,7 @@ test('the same in JSON, its loss settings finite', () => {
       const received = forwardBackwardRequestFromJson(throughText(forwardBackwardRequestToJson(sent)));
       expect(received).toEqual(asJsonHasIt(sent));
     }),
-    { numRuns: 100 },
+    propertyRuns(),
   );
 });
 
@@ -145,6 +146,7 @@ test('the same request has the same bytes, whatever the order of its keys', () =
         encodeForwardBackwardRequest(sent),
       );
     }),
+    propertyRuns(),
   );
 });
 
@@ -158,6 +160,7 @@ test('bytes do not depend on when a datum was encoded, nor on how often it is se
       expect(encodeForwardBackwardRequest(sent)).toEqual(expected);
       expect(encodeForwardBackwardRequest(sent)).toEqual(expected);
     }),
+    propertyRuns(),
   );
 });
 
@@ -170,6 +173,7 @@ test('bytes are those of the fields in their order', () => {
         bytes,
       );
     }),
+    propertyRuns(),
   );
 });
 
@@ -181,7 +185,7 @@ test('training results in both codecs', () => {
         asJsonHasIt(sent),
       );
     }),
-    { numRuns: 100 },
+    propertyRuns(),
   );
 });
 
@@ -190,7 +194,7 @@ test('samples in protobuf, every bit of their log-probs', () => {
     fc.property(sample, (sent) => {
       expect(decodeSampleResponse(encodeSampleResponse(sent))).toEqual(sent);
     }),
-    { numRuns: 100 },
+    propertyRuns(),
   );
 });
 
@@ -204,7 +208,7 @@ test('samples in JSON, whose prompt log-probs are null where they are no number'
         promptLogprobs: promptLogprobs ?? null,
       });
     }),
-    { numRuns: 100 },
+    propertyRuns(),
   );
 });
 
@@ -235,7 +239,7 @@ test('sampling requests of every kind', () => {
     fc.property(asample, (sent) => {
       expect(asampleRequestFromJson(throughText(asampleRequestToJson(sent)))).toEqual(asJsonHasIt(sent));
     }),
-    { numRuns: 100 },
+    propertyRuns(),
   );
 });
 
@@ -338,6 +342,7 @@ describe('a sparse tensor is the dense one it stands for', () => {
           name === 'weights' ? received.data[0]?.lossInputs['weights'] : received.data[0]?.targetTokens;
         expect(values).toEqual(name === 'weights' ? Float32Array.from(dense) : Int32Array.from(dense));
       }),
+      propertyRuns(),
     );
   });
 

@@ -18,6 +18,7 @@ import {
   sampleResponseToJson,
 } from '../../../../../src/engines/tinker/codec';
 import { askedScores, forwardBackwardRequest, forwardBackwardResult, sampleResult } from './arbitraries';
+import { propertyRuns } from '../../../../setup/deep-cases';
 
 /** Through text, and at an odd offset of a larger buffer: as values really arrive. */
 const overTheWire = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
@@ -116,7 +117,7 @@ describe('bytes from elsewhere', () => {
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         for (const decode of decoders) expectAnswerOrProtocolError(decode, bytes);
       }),
-      { numRuns: 500 },
+      propertyRuns(500),
     );
   });
 
@@ -131,7 +132,7 @@ describe('bytes from elsewhere', () => {
           bytes.subarray(0, cut % (bytes.length + 1)),
         );
       }),
-      { numRuns: 500 },
+      propertyRuns(500),
     );
   });
 

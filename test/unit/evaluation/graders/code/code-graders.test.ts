@@ -3,8 +3,6 @@ import { humaneval } from '../../../../../src/evaluation/graders/code/humaneval'
 import { mbpp } from '../../../../../src/evaluation/graders/code/mbpp';
 import { processSandboxes } from '../../../../../src/sandboxes/process-sandboxes';
 
-jest.setTimeout(120_000);
-
 afterAll(() => processSandboxes.close());
 
 const TASK = {

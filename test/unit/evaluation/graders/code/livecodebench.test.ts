@@ -8,8 +8,6 @@ import { readPickledText } from '../../../../../src/evaluation/graders/code/live
 import { testCasesOf } from '../../../../../src/evaluation/graders/code/livecodebench/test-cases';
 import { processSandboxes } from '../../../../../src/sandboxes/process-sandboxes';
 
-jest.setTimeout(120_000);
-
 afterAll(() => processSandboxes.close());
 
 /** What Python's pickle makes of a text: protocol 4 in a frame, protocol 3, or protocol 4 with few characters. */

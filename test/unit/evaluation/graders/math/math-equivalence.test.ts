@@ -2,9 +2,6 @@ import { MathEquivalence } from '../../../../../src/evaluation/graders/math/math
 import * as pairs from './labelled-pairs';
 import * as lookalikes from './lookalikes';
 
-/** The first start on a machine makes the interpreter's snapshot. */
-jest.setTimeout(240_000);
-
 const equivalence = new MathEquivalence();
 
 afterAll(() => equivalence.close());

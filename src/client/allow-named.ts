@@ -1,0 +1,64 @@
+import { realpathSync } from 'node:fs';
+import type { Allowance } from '../config/allowances';
+import { Allowances } from '../config/allowances';
+import { namedJudge } from '../config/judge-config';
+import { taskFileOf } from '../evaluation/inspect/task-source';
+
+/**
+ * Lets workers that share the data folder run the code and send keys to the services that a person names here: in a config, or in what
+ * they ask for. What is read from a store is never given to this: it may be somebody else's.
+ */
+export function allowNamed(dataFolder: string, named: unknown): void {
+  const allowances = new Allowances(dataFolder);
+  for (const allowance of namedIn('', named)) allowances.allow(allowance);
+}
+
+/** `key` is the field that a value stands in, itself or in a list. */
+function namedIn(key: string, value: unknown): Allowance[] {
+  if (typeof value === 'string') return namedBy(key, value);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([field, inner]: [string, unknown]) =>
+    namedIn(Array.isArray(value) ? key : field, inner),
+  );
+}
+
+/** By the fields of configs and options. */
+function namedBy(key: string, text: string): Allowance[] {
+  switch (key) {
+    case 'plugins':
+      return codeAt(text);
+    case 'task':
+      return codeAt(taskFileOf(text));
+    case 'benchmarks':
+      return text.startsWith('inspect:') ? inspectTask(text.slice('inspect:'.length)) : [];
+    case 'judge':
+      return serviceAt(namedJudge(text).endpoint);
+    case 'url':
+    case 'endpoint':
+    case 'engine':
+    case 'base_url':
+      return serviceAt(text);
+    default:
+      return [];
+  }
+}
+
+/** `FILE.py@NAME?role=…`, whose roles may name services of their own. */
+function inspectTask(text: string): Allowance[] {
+  const addresses = text.match(/https?:\/\/[^\s,;&"'{}()[\]]+/g) ?? [];
+  return [...codeAt(taskFileOf(text)), ...addresses.flatMap(serviceAt)];
+}
+
+function serviceAt(address: string | undefined): Allowance[] {
+  const isAddress = address !== undefined && /^https?:/i.test(address) && URL.canParse(address);
+  return isAddress ? [{ use: 'key', of: new URL(address).origin }] : [];
+}
+
+/** A file that is not here is on the workers' machine, which have to be told there. */
+function codeAt(file: string | null): Allowance[] {
+  try {
+    return file === null ? [] : [{ use: 'code', of: realpathSync(file) }];
+  } catch {
+    return [];
+  }
+}

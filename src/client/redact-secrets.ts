@@ -1,0 +1,127 @@
+/** From where in a text to where. */
+type Range = readonly [start: number, end: number];
+
+interface Redacted {
+  readonly text: string;
+  /** Parts that were replaced. */
+  readonly count: number;
+}
+
+const REPLACEMENT = '[secret removed]';
+const SHORTEST = 8;
+const RULE = '@secretlint/secretlint-rule-preset-recommend';
+
+const SECRET_NAME =
+  /(?:api_?key|access_?key|auth_?key|private_?key|token|secret|passw(?:or)?d|credentials?)$/i;
+/** `NAME = "value"` in any language, and lines of a file of variables; a name, and a value that is no call or path of names. */
+const ASSIGNMENT = /([\w-]{2,80})["']?\]?\s*(?::=|[:=])\s*(?:f|r|b)?(["'`]?)([^\s"'`,;(){}[\]]{8,500})\2/g;
+/** Tinker's, the hub's and Amazon's keys, and tokens of the web. */
+const KEY =
+  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,})/g;
+const LONG_WORD = /(?<![\w/+.-])[A-Za-z\d+/_-]{24,200}={0,2}(?![\w/+.-])/g;
+const ENVIRONMENT_FILE = /^diff --git .*[/\s]\.env(\.[\w.-]+)?$/m;
+const VARIABLE = /^[ +-][ \t]*(?:export[ \t]+)?[\w.]+[ \t]*=[ \t]*(\S.*)$/gm;
+const BITS_OF_A_KEY = 4;
+
+/**
+ * A text without the keys and passwords in it: known shapes (by secretlint's recommended rules), values of variables and fields that are
+ * named as secrets are, every value of a `.env` file in a diff, words that look drawn at random, and `known` wherever they stand.
+ */
+export async function redactSecrets(text: string, known: readonly string[] = []): Promise<Redacted> {
+  const ranges = [
+    ...(await rangesOfKnownShapes(text)),
+    ...known.filter((secret) => secret.length >= SHORTEST).flatMap((secret) => rangesOf(text, secret)),
+    ...assignedSecrets(text),
+    ...[...text.matchAll(KEY)].map(rangeOf),
+    ...[...text.matchAll(LONG_WORD)].filter(([word]) => isDrawn(word)).map(rangeOf),
+    ...valuesOfEnvironmentFiles(text),
+  ];
+  return replaced(text, merged(ranges));
+}
+
+/** Values of variables that are named as secrets are: what the commands of this environment must not repeat. */
+export function secretsOf(variables: Readonly<Record<string, string | undefined>>): string[] {
+  return Object.entries(variables).flatMap(([name, value]) =>
+    value !== undefined && value.length >= SHORTEST && SECRET_NAME.test(name) ? [value] : [],
+  );
+}
+
+async function rangesOfKnownShapes(text: string): Promise<Range[]> {
+  // Larger than most of the program, and needed once a run.
+  const { lintSource } = await import('@secretlint/core');
+  const { creator } = await import('@secretlint/secretlint-rule-preset-recommend');
+  const config = { rules: [{ id: RULE, rule: creator }] };
+  const source = { content: text, filePath: 'code.diff', ext: '.diff', contentType: 'text' } as const;
+  const { messages } = await lintSource({ source, options: { config } });
+  return messages.map(({ range: [start, end] }) => [start, end]);
+}
+
+function rangesOf(text: string, secret: string): Range[] {
+  const ranges: Range[] = [];
+  for (let at = text.indexOf(secret); at >= 0; at = text.indexOf(secret, at + secret.length)) {
+    ranges.push([at, at + secret.length]);
+  }
+  return ranges;
+}
+
+function assignedSecrets(text: string): Range[] {
+  return [...text.matchAll(ASSIGNMENT)].flatMap((match) => {
+    const [whole, name = '', quote = '', value = ''] = match;
+    const isCode = quote === '' && /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/.test(value) && !/\d/.test(value);
+    if (!SECRET_NAME.test(name) || isCode) return [];
+    const end = match.index + whole.length - quote.length;
+    return [[end - value.length, end] as const];
+  });
+}
+
+/** Letters of both cases with digits between them, spread as by chance: names and paths are not, and digests in one case are none. */
+function isDrawn(word: string): boolean {
+  const isMixed = /[a-z]/.test(word) && /[A-Z]/.test(word) && /\d.*[A-Za-z].*\d/.test(word);
+  return isMixed && !/^sha\d+-/.test(word) && !word.includes('//') && entropyOf(word) >= BITS_OF_A_KEY;
+}
+
+/** Shannon's, in bits a character. */
+function entropyOf(word: string): number {
+  const counts = new Map<string, number>();
+  for (const character of word) counts.set(character, (counts.get(character) ?? 0) + 1);
+  const shares = [...counts.values()].map((count) => count / word.length);
+  return -shares.reduce((total, share) => total + share * Math.log2(share), 0);
+}
+
+/** In a diff, by the files that it names. */
+function valuesOfEnvironmentFiles(diff: string): Range[] {
+  let at = 0;
+  return diff.split(/(?=^diff --git )/m).flatMap((section) => {
+    const start = at;
+    at += section.length;
+    if (!ENVIRONMENT_FILE.test(section)) return [];
+    return [...section.matchAll(VARIABLE)].map(({ index, 0: line, 1: value = '' }): Range => {
+      const end = start + index + line.length;
+      return [end - value.length, end];
+    });
+  });
+}
+
+function rangeOf({ index, 0: word }: RegExpExecArray): Range {
+  return [index, index + word.length];
+}
+
+function merged(ranges: readonly Range[]): Range[] {
+  const result: Range[] = [];
+  for (const [start, end] of [...ranges].sort(([one], [other]) => one - other)) {
+    const last = result.at(-1);
+    if (last && start <= last[1]) result[result.length - 1] = [last[0], Math.max(last[1], end)];
+    else result.push([start, end]);
+  }
+  return result;
+}
+
+function replaced(text: string, ranges: readonly Range[]): Redacted {
+  let result = '';
+  let from = 0;
+  for (const [start, end] of ranges) {
+    result += text.slice(from, start) + REPLACEMENT;
+    from = end;
+  }
+  return { text: result + text.slice(from), count: ranges.length };
+}

@@ -1,0 +1,61 @@
+import path from 'node:path';
+import type { BenchmarkRequest } from '../core/benchmark-run';
+import { DomainError } from '../core/errors';
+import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
+import { findPlan } from '../evaluation/runner/benchmark-plan';
+import { listBenchmarks } from '../stores/eval-places';
+
+/** Whose answers are graded again. */
+export interface RegradeOptions {
+  /** Folder of an eval run, e.g. `<store>/evals/<run>`. */
+  readonly folder: string;
+  /** Plug-in file with the present grader; default the one it was begun with. */
+  readonly plugins?: string | undefined;
+  /** Only these; default all that a grader judged. */
+  readonly benchmarks?: readonly string[] | undefined;
+}
+
+/** An eval run as it was asked for, to have its stored answers graded. */
+export async function regradeRequests({
+  folder: given,
+  plugins,
+  benchmarks,
+}: RegradeOptions): Promise<BenchmarkRequest[]> {
+  const folder = path.resolve(given);
+  const plans = await gradedPlans(folder, benchmarks);
+  return plans.map(({ request, benchmark }) => ({
+    ...request,
+    ...{ folder, benchmark, isRegrading: true as const },
+    ...(plugins !== undefined && { plugins: path.resolve(plugins) }),
+  }));
+}
+
+async function gradedPlans(folder: string, wanted: readonly string[] | undefined): Promise<BenchmarkPlan[]> {
+  const { finished, unfinished } = await listBenchmarks(folder);
+  const names = wanted?.map((name) => name.replaceAll('-', '_')) ?? [...finished, ...unfinished];
+  const found = await Promise.all(names.map((benchmark) => findPlan({ run: '', folder, benchmark })));
+  const missing = names.find((_, index) => found[index] === null);
+  if (wanted && missing !== undefined)
+    throw new DomainError('bad-config', `${folder} has no journal of ${missing}.`);
+  const plans = found.filter((plan) => plan !== null);
+  const graded = plans.filter((plan) => whyNotGraded(plan) === null);
+  const [refused] = wanted ? plans.filter((plan) => whyNotGraded(plan) !== null) : [];
+  if (refused) throw new DomainError('bad-config', `${refused.benchmark} ${whyNotGraded(refused) ?? ''}`);
+  if (graded.length > 0) return graded;
+  const reasons = plans.map((plan) => `${plan.benchmark} ${whyNotGraded(plan) ?? ''}`);
+  throw new DomainError(
+    'bad-config',
+    reasons.length > 0
+      ? `${folder}: ${reasons.join(' ')}`
+      : `${folder} holds no journal of an eval run. What a training run was evaluated to is scored again beside it: everstep eval --evaluator NAME --checkpoint RUN@STEP --run NAME`,
+  );
+}
+
+/** null for what a grader of ours, or of a plug-in file, judged. */
+function whyNotGraded({ request, identity, isKind }: BenchmarkPlan): string | null {
+  if (identity.judges)
+    return `is judged by a model: everstep results rejudge ${request.run} --judge MODEL judges its answers again.`;
+  if (isKind || request.inspectTask)
+    return 'is measured by its own task and not by a grader: ask it anew with another --run NAME.';
+  return null;
+}

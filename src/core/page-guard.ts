@@ -1,0 +1,31 @@
+/**
+ * Keeps web pages out of a server on this machine: whatever page is open in a browser here can send requests to it.
+ *
+ * A page cannot choose what the browser says of `Host` and `Origin`. A change from another site names that site as its origin. A
+ * name that somebody's DNS points here (rebinding) makes a page and this server one site, and is known by the host: only names
+ * that nobody else can own, and those that were told, are taken.
+ */
+export interface CallerHeaders {
+  readonly host?: string | undefined;
+  readonly origin?: string | undefined;
+}
+
+const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
+
+/** From a page that is not this server's own. */
+export function isFromOtherSite({ host, origin }: CallerHeaders): boolean {
+  if (origin === undefined) return false;
+  return !URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase();
+}
+
+/** Called by an address, by a name without a dot, which no domain is, or by one of `names`, which are in small letters. */
+export function isCalledByKnownName({ host }: CallerHeaders, names: ReadonlySet<string>): boolean {
+  const name = hostName(host);
+  if (name === null) return false;
+  return names.has(name) || name.startsWith('[') || IPV4.test(name) || !name.includes('.');
+}
+
+/** Without the port. */
+function hostName(host: string | undefined): string | null {
+  return /^(\[[0-9a-f:]+\]|[^:[\]/@]+)(:\d+)?$/i.exec(host ?? '')?.[1]?.toLowerCase() ?? null;
+}

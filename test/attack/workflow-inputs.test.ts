@@ -1,0 +1,131 @@
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingHttpHeaders, Server } from 'node:http';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { BenchmarkRequest } from '../../src/core/benchmark-run';
+import { failureOf, reportOf, TestRuns } from '../workflows/harness/runs';
+import { TestStack } from '../workflows/harness/stack';
+
+const KEY = 'tml-worker-key-0123456789';
+
+let stack: TestStack;
+let runs: TestRuns;
+let elsewhere: string;
+let listener: Server;
+/** Of every request that the attacker's service got. */
+let heard: IncomingHttpHeaders[] = [];
+
+beforeAll(async () => {
+  stack = await TestStack.start();
+  runs = new TestRuns(stack);
+  elsewhere = mkdtempSync(join(tmpdir(), 'everstep-attack-'));
+  listener = createServer((request, response) => {
+    heard.push(request.headers);
+    response.writeHead(401, { 'content-type': 'application/json' }).end('{"detail":"your key, please"}');
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  await stack.startWorkers({ apiKey: KEY }, { openaiApiKey: KEY, judgeApiKey: KEY });
+});
+afterAll(async () => {
+  listener.close();
+  await stack.stop();
+  rmSync(elsewhere, { recursive: true });
+});
+beforeEach(() => {
+  heard = [];
+});
+
+/** Nobody configured it anywhere. */
+function theirs(): string {
+  return `http://127.0.0.1:${(listener.address() as AddressInfo).port}`;
+}
+
+/** A file that tells when it is run. */
+function trap(): { readonly file: string; readonly wasRun: () => boolean } {
+  const mark = join(elsewhere, 'was-run');
+  const file = join(elsewhere, 'plugins.js');
+  writeFileSync(file, `require('node:fs').writeFileSync(${JSON.stringify(mark)}, '');\nmodule.exports = {};`);
+  return { file, wasRun: () => existsSync(mark) };
+}
+
+/** One question of a benchmark that is judged. */
+function writeArena(): string {
+  mkdirSync(join(elsewhere, 'arena_hard'));
+  const row = { question_id: 'q', category: 'c', turns: [{ content: 'Why?' }], baseline_answer: 'So.' };
+  writeFileSync(join(elsewhere, 'arena_hard', 'data.jsonl'), `${JSON.stringify(row)}\n`);
+  return elsewhere;
+}
+
+function evaluate(name: string, more: Partial<BenchmarkRequest>): Promise<WorkflowHandle> {
+  const request: BenchmarkRequest = {
+    ...{ run: name, folder: join(stack.folder, 'store', 'evals', name), benchmark: 'arithmetic' },
+    ...{ numSamples: 1, concurrency: 1, agentConcurrency: 1, maxExamples: 1 },
+    model: { type: 'engine', model: 'everstep/tiny', path: null, label: null },
+    ...more,
+  };
+  return stack.client.workflow.start('runBenchmark', {
+    taskQueue: 'everstep',
+    workflowId: `eval/${name}`,
+    args: [{ request, useSearchAttributes: false }],
+  });
+}
+
+test('whoever can start workflows cannot have a file run that the worker was not told of', async () => {
+  const { file, wasRun } = trap();
+
+  const training = await failureOf(await runs.start('trap', runs.config({ plugins: file })));
+  const evaluation = await failureOf(await evaluate('trap', { plugins: file }));
+
+  const refusal = { code: 'refused', message: expect.stringContaining(file) as string };
+  expect([training, evaluation]).toEqual([refusal, refusal]);
+  expect(wasRun()).toBe(false);
+});
+
+test('nor have the key of a training service sent to an address of their own', async () => {
+  const failure = await failureOf(await runs.start('listen', runs.config({ engine: { url: theirs() } })));
+
+  expect(failure.code).toBe('unauthorized');
+  expect(failure.message).toContain('EVERSTEP_KEY_ADDRESSES');
+  expect(heard.length).toBeGreaterThan(0);
+  expect(JSON.stringify(heard)).not.toContain(KEY);
+});
+
+test('nor those of endpoints, of the model that is measured or of a judge', async () => {
+  const model = { type: 'endpoint', url: theirs(), api: 'chat', model: 'theirs' } as const;
+  const judge = { model, temperature: 0, topP: 1, concurrency: 1, timeoutSeconds: 5 };
+
+  await failureOf(await evaluate('asked', { model }));
+  const askedCount = heard.length;
+  const judged = { benchmark: 'arena_hard', dataFolder: writeArena(), judges: [judge] };
+  await failureOf(await evaluate('judged', judged));
+
+  expect(askedCount).toBeGreaterThan(0);
+  expect(heard.length).toBeGreaterThan(askedCount);
+  expect(JSON.stringify(heard)).not.toContain(KEY);
+});
+
+test('a signal of any form ends neither a run nor an evaluation', async () => {
+  const config = runs.config({ steps: 2, batchSize: 4 });
+  const told = { taskQueue: 'everstep', signalArgs: [] };
+  const run = await stack.client.workflow.signalWithStart('trainSupervised', {
+    ...told,
+    workflowId: 'train/told',
+    signal: 'evaluationFinished',
+    args: [runs.inputOf('told', config)],
+  });
+  const evaluation = await stack.client.workflow.signalWithStart('evaluateCheckpoint', {
+    ...told,
+    workflowId: 'eval/told/2',
+    signal: 'cancelEvaluators',
+    args: [{ run: 'told', step: 2, attempt: 1, evaluators: [], parentWorkflowId: 'train/told' }],
+  });
+  for (const args of [[null], ['x'], [{ step: 2 }], [{ step: 2, cells: [{}] }], [1, 2, 3]]) {
+    await run.signal('evaluationFinished', ...args).catch(() => undefined);
+  }
+
+  expect(await reportOf(run)).toMatchObject({ status: 'completed', step: 2 });
+  expect(await evaluation.result()).toEqual([]);
+});

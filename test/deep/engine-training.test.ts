@@ -1,0 +1,1 @@
+import '../unit/engines/local/compute/training.test';

@@ -1,0 +1,1 @@
+import '../contract/hostile-requests.test';

@@ -1,0 +1,99 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createPermissions } from '../../../src/config/permissions';
+import type { PermissionOptions, Permissions } from '../../../src/config/permissions';
+
+let root: string;
+
+beforeEach(() => {
+  root = realpathSync(mkdtempSync(join(tmpdir(), 'everstep-permissions-')));
+});
+afterEach(() => {
+  rmSync(root, { recursive: true });
+});
+
+function fileAt(place: string): string {
+  const file = join(root, place);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, 'export default {};');
+  return file;
+}
+
+/** Of a worker that was started in `<root>/project`. */
+function permissions(more: Partial<PermissionOptions> = {}): Permissions {
+  const project = join(root, 'project');
+  const dataFolder = join(project, '.everstep');
+  return createPermissions({
+    ...{ dataFolder, store: join(dataFolder, 'store'), pluginFolders: [project], keyAddresses: [] },
+    ...more,
+  });
+}
+
+function requireIn(place: string, more: Partial<PermissionOptions> = {}): () => void {
+  const file = fileAt(place);
+  return () => {
+    permissions(more).requireCode(file, 'plugins');
+  };
+}
+
+const REFUSED = expect.objectContaining({ code: 'refused' }) as Error;
+
+test('a plug-in file in the folder of the worker is run, and one elsewhere is refused', () => {
+  expect(requireIn('project/deep/plugins.ts')).not.toThrow();
+  expect(requireIn('project-2/plugins.ts')).toThrow(REFUSED);
+  expect(requireIn('elsewhere/plugins.ts')).toThrow(
+    /^plugins: this worker was not told that it may run .*elsewhere\/plugins\.ts\. .*EVERSTEP_PLUGIN_FOLDERS/,
+  );
+});
+
+test('what runs write is no code, although it lies in the folder of the worker', () => {
+  expect(requireIn('project/.everstep/store/runs/mine/config.json')).toThrow(REFUSED);
+  expect(requireIn('project/.everstep/cache/x.js')).toThrow(REFUSED);
+});
+
+test('a folder that the worker was told of is one of code, also beneath its data', () => {
+  const pluginFolders = [join(root, 'project/.everstep/plugins')];
+
+  expect(requireIn('project/.everstep/plugins/mine.ts', { pluginFolders })).not.toThrow();
+});
+
+test('a link in the folder of the worker leads to nothing outside', () => {
+  const outside = fileAt('elsewhere/plugins.ts');
+  mkdirSync(join(root, 'project'));
+  symlinkSync(outside, join(root, 'project', 'plugins.ts'));
+
+  expect(() => {
+    permissions().requireCode(join(root, 'project', 'plugins.ts'), 'plugins');
+  }).toThrow(REFUSED);
+});
+
+test("the worker's own plug-in file may lie anywhere", () => {
+  const plugins = fileAt('elsewhere/own.ts');
+
+  expect(requireIn('elsewhere/own.ts', { plugins })).not.toThrow();
+  expect(requireIn('elsewhere/other.ts', { plugins })).toThrow(REFUSED);
+});
+
+test('keys go to the services that the worker was told of, and to those they are made for', () => {
+  const keys = permissions({
+    engineUrl: 'https://engine.example/a',
+    keyAddresses: ['https://more.example'],
+  });
+  const gets = (address: string) => keys.keyFor(address, 'secret') === 'secret';
+
+  expect(gets('https://engine.example/b')).toBe(true);
+  expect(gets('https://more.example:443/v1')).toBe(true);
+  expect(gets('https://api.openai.com/v1')).toBe(true);
+  expect(gets('https://tinker.thinkingmachines.dev/services/tinker-prod')).toBe(true);
+  for (const address of [
+    'http://engine.example/a',
+    'https://engine.example:8443',
+    'https://engine.example.evil.example',
+    'https://engine.example@evil.example',
+    'http://127.0.0.1:1',
+    'no address',
+  ]) {
+    expect([address, gets(address)]).toEqual([address, false]);
+  }
+});

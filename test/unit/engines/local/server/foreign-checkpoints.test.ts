@@ -1,0 +1,131 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { CheckpointStore } from '../../../../../src/engines/local/server/checkpoints/checkpoint-store';
+
+/** Folders of checkpoints that somebody else has written. */
+const ADDRESS = { modelId: 'a1:train:0', kind: 'weights', name: 'mine' } as const;
+const LATER = Date.parse('2030-01-01T00:00:00Z');
+
+let folder: string;
+let root: string;
+let victim: string;
+
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'everstep-foreign-'));
+  root = path.join(folder, 'checkpoints');
+  victim = path.join(folder, 'victim');
+  mkdirSync(victim);
+  writeFileSync(path.join(victim, 'thesis.tex'), 'years of work');
+  const store = await CheckpointStore.open(root, () => 0);
+  const origin = { ...ADDRESS, baseModel: 'm', lora: null, sequence: 1, userMetadata: null };
+  const times = { createdAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-02T00:00:00.000Z' };
+  await store.save({ ...origin, ...times }, { weights: [], optimizer: null });
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const placeOf = (name: string, model = 'a1_train_0', kind = 'weights') => path.join(root, model, kind, name);
+
+/** A checkpoint at this place whose description says so of itself; without a digest, as old ones are. */
+function plant(place: string, says: object): void {
+  mkdirSync(place, { recursive: true });
+  const meta = JSON.parse(readFileSync(path.join(placeOf('mine'), 'meta.json'), 'utf8')) as object;
+  writeFileSync(path.join(place, 'meta.json'), JSON.stringify({ ...meta, digest: undefined, ...says }));
+}
+
+/** Opened long after everything has expired, and swept. Returns what it knew before. */
+async function sweep(): Promise<string[]> {
+  const known = (await CheckpointStore.open(root, () => 0)).list();
+  const store = await CheckpointStore.open(root, () => LATER);
+  await store.removeExpired(LATER);
+  return known.map(({ name }) => name);
+}
+
+test('what is its own goes when its time is over', async () => {
+  expect(await sweep()).toEqual(['mine']);
+  expect(existsSync(placeOf('mine'))).toBe(false);
+});
+
+test.each([
+  ['a name', { name: '../../../victim' }],
+  ['a model', { modelId: '../victim', name: 'x' }],
+  ['a model of another folder', { modelId: 'b2:train:0' }],
+  ['another kind', { kind: 'sampler_weights' }],
+  ['another name', { name: 'other' }],
+])(
+  'a description that says %s that is not its place’s is no checkpoint’s, and removes nothing',
+  async (_what, says) => {
+    plant(placeOf('evil'), { name: 'evil', ...says });
+
+    expect(await sweep()).toEqual(['mine']);
+    expect(readFileSync(path.join(victim, 'thesis.tex'), 'utf8')).toBe('years of work');
+    expect(existsSync(placeOf('evil'))).toBe(true);
+  },
+);
+
+test('a folder that was copied under another name is not known by the first one’s', async () => {
+  cpSync(placeOf('mine'), placeOf('copy'), { recursive: true });
+  rmSync(placeOf('mine'), { recursive: true });
+
+  expect(await sweep()).toEqual([]);
+  expect(existsSync(placeOf('copy'))).toBe(true);
+});
+
+test.each([
+  ['a checkpoint', () => placeOf('linked')],
+  ['a kind', () => path.join(root, 'a1_train_0', 'sampler_weights')],
+  ['a model', () => path.join(root, 'b2_train_0')],
+])('a link in place of %s leads nowhere', async (_what, place) => {
+  plant(path.join(victim, 'weights', 'linked'), { modelId: 'b2:train:0', name: 'linked' });
+  symlinkSync(victim, place());
+
+  expect(await sweep()).toEqual(['mine']);
+  expect(readFileSync(path.join(victim, 'thesis.tex'), 'utf8')).toBe('years of work');
+});
+
+test('a model’s folder that becomes a link later has nothing removed behind it', async () => {
+  const store = await CheckpointStore.open(root, () => 0);
+  renameSync(path.join(root, 'a1_train_0'), path.join(victim, 'moved'));
+  symlinkSync(path.join(victim, 'moved'), path.join(root, 'a1_train_0'));
+
+  await expect(store.remove(ADDRESS)).rejects.toThrow('or only by a link');
+
+  expect(existsSync(path.join(victim, 'moved', 'weights', 'mine', 'weights.safetensors'))).toBe(true);
+});
+
+test('of what begins with a dot only what saving left is cleared away', async () => {
+  for (const name of ['.git', '.unfinished-0-torn', '.replaced-mine', '.replaced-..'])
+    mkdirSync(path.join(root, 'a1_train_0', 'weights', name));
+  mkdirSync(path.join(root, 'a1_train_0', '.git', '.git'), { recursive: true });
+
+  await CheckpointStore.open(root, () => 0);
+
+  const left = ['.git', '.unfinished-0-torn', '.replaced-mine', '.replaced-..'].filter((name) =>
+    existsSync(path.join(root, 'a1_train_0', 'weights', name)),
+  );
+  expect(left).toEqual(['.git']);
+  expect(existsSync(path.join(root, 'a1_train_0', '.git', '.git'))).toBe(true);
+});
+
+test('a description that is a pipe, a folder or without end keeps nobody waiting', async () => {
+  for (const name of ['pipe', 'folder', 'long']) mkdirSync(placeOf(name));
+  execFileSync('mkfifo', [path.join(placeOf('pipe'), 'meta.json')]);
+  mkdirSync(path.join(placeOf('folder'), 'meta.json'));
+  execFileSync('truncate', ['--size', '1T', path.join(placeOf('long'), 'meta.json')]);
+
+  expect(await sweep()).toEqual(['mine']);
+});
