@@ -1,6 +1,21 @@
 const os = require('node:os');
 
-/** Tests run from the TypeScript sources; packages that ship only ES modules are compiled on the way in. */
+/**
+ * Which tests there are, in three projects: `npm test` selects the quick one, `npm run test:stack` the other stories of the real stack,
+ * `npm run test:deep` long matrices. `npx jest PATTERN` finds the tests of all. The stories of the quick one are those that carry what
+ * the product promises.
+ */
+const STORIES = [
+  'workflows/train-supervised',
+  'workflows/train-reinforcement',
+  'workflows/rewinds',
+  'workflows/killed-between',
+  'workflows/run-benchmark',
+  'workflows/library',
+  'e2e/commands',
+].map((story) => `<rootDir>/test/${story}.test.ts`);
+
+/** Packages that ship only ES modules are compiled on the way in. */
 const ESM_ONLY = [
   'hyparquet',
   'hyparquet-compressors',
@@ -11,10 +26,9 @@ const ESM_ONLY = [
   'boundary',
 ];
 
-module.exports = {
+/** Tests run from the TypeScript sources. */
+const SHARED = {
   testEnvironment: '<rootDir>/test/setup/environment.js',
-  // test/deep holds long matrices, which `npm run test:deep` runs.
-  testMatch: ['<rootDir>/test/!(deep)/**/*.test.ts'],
   transform: {
     '^.+\\.(ts|js|mjs)$': [
       '@swc/jest',
@@ -25,8 +39,24 @@ module.exports = {
   modulePathIgnorePatterns: ['<rootDir>/dist', '<rootDir>/lib', '<rootDir>/.everstep'],
   globalSetup: '<rootDir>/test/setup/global-setup.js',
   globalTeardown: '<rootDir>/test/setup/global-teardown.js',
+};
+
+module.exports = {
+  projects: [
+    {
+      ...SHARED,
+      displayName: 'quick',
+      testMatch: ['<rootDir>/test/!(workflows|e2e|deep)/**/*.test.ts', ...STORIES],
+    },
+    {
+      ...SHARED,
+      displayName: 'stack',
+      testMatch: ['<rootDir>/test/{workflows,e2e}/**/*.test.ts', ...STORIES.map((story) => `!${story}`)],
+    },
+    { ...SHARED, displayName: 'deep', testMatch: ['<rootDir>/test/deep/**/*.test.ts'] },
+  ],
   // A test waits for a condition; how long that takes is the machine's affair. This only ends a wait in vain.
-  testTimeout: 15 * 60_000,
+  testTimeout: 5 * 60_000,
   testSequencer: '<rootDir>/test/setup/sequencer.js',
   // Suites that run a stack wait half of their time; a worker grows to a gigabyte or two.
   maxWorkers: Math.max(2, Math.min(2 * os.availableParallelism(), Math.floor(os.totalmem() / (3 * 2 ** 30)))),

@@ -17,7 +17,7 @@ async function main(args) {
   process.env.EVERSTEP_DEEP_SEED = String(seed);
   const again = `npm run test:deep -- ${['--share', share, '--seed', seed, ...patterns].join(' ')}`;
   process.stderr.write(`The same cases again: ${again}\n`);
-  await require('jest').run([...patterns, '--testMatch=<rootDir>/test/deep/**/*.test.ts']);
+  await require('jest').run([...patterns, '--selectProjects=deep']);
 }
 
 /** @returns {{ share: number, seed: number, patterns: string[] }} all cases and a new seed where nothing is said */
