@@ -1,11 +1,12 @@
 import type { CompletionRequest } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
+import { splitThinking } from '../../core/reasoning';
 import type { JsonObject } from './answer-fields';
 import { isObject, jsonTextOf, objectAt, textAt } from './answer-fields';
 import { chatMessages, chatTools } from './chat-messages';
 import type { ChoiceCompletion, Dialect, MaxTokensField } from './dialect';
 import { samplingFields } from './dialect';
-import { contentFrom, splitThinking, withThinking } from './thinking';
+import { contentFrom, withThinking } from './thinking';
 
 interface ReadCalls {
   readonly calls: readonly ToolCall[];

@@ -1,11 +1,12 @@
 import type { CompletionRequest } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
+import { splitThinking } from '../../core/reasoning';
 import type { JsonObject } from './answer-fields';
 import { textAt } from './answer-fields';
 import type { ChoiceCompletion, Dialect } from './dialect';
 import { samplingFields } from './dialect';
-import { contentFrom, splitThinking, textOf } from './thinking';
+import { contentFrom, textOf } from './thinking';
 
 /** Makes one prompt of a conversation, up to where the model is to go on. */
 export type RenderPrompt = (messages: readonly Message[]) => string;

@@ -1,4 +1,7 @@
-const BOX = '\\boxed';
+/** Commands that draw a box. */
+const BOX = /\\(?:boxed|fbox)(?![a-zA-Z])/g;
+/** Without braces a command takes what stands next: "\boxed 7", not "the \boxed environment". */
+const BARE = /^ {1,4}(-?\d[\d.,/]{0,62}\d|-?\d|[A-Z])(?![\w\\])/;
 
 export interface Box {
   /** What stands between the braces. */
@@ -8,29 +11,44 @@ export interface Box {
 }
 
 /**
- * Every `\boxed{…}` of a text in order, with nested braces. A box that is never closed is left out; `\boxed 7` counts
- * as a box around the next word. One pass, whatever the text.
+ * Every `\boxed{…}` and `\fbox{…}` of a text in order, with nested braces. A box that is never closed is left out; `\boxed 7` is a
+ * box around the number or capital letter behind it, and a command that a sentence speaks of is none. One pass, whatever the text.
  */
 export function findBoxes(text: string): readonly Box[] {
-  if (!text.includes(BOX)) return [];
-  const closings = matchBraces(text);
-  const boxes: Box[] = [];
-  for (let start = text.indexOf(BOX); start >= 0; start = text.indexOf(BOX, start + BOX.length)) {
-    const box = boxAt(text, start, closings);
-    if (box) boxes.push(box);
-  }
-  return boxes;
+  return allBoxes(text).flatMap(({ content, start }) => (content === null ? [] : [{ content, start }]));
 }
 
-function boxAt(text: string, start: number, closings: ReadonlyMap<number, number>): Box | null {
-  const after = start + BOX.length;
+/** The last box is begun and never closed, as where a completion was cut off: the ones before it are not its answer. */
+export function endsInOpenBox(text: string): boolean {
+  return allBoxes(text).at(-1)?.content === null;
+}
+
+interface BegunBox {
+  /** Null where it is never closed. */
+  readonly content: string | null;
+  readonly start: number;
+}
+
+function allBoxes(text: string): readonly BegunBox[] {
+  const commands = [...text.matchAll(BOX)];
+  if (commands.length === 0) return [];
+  const closings = matchBraces(text);
+  return commands.flatMap(({ 0: command, index }) => {
+    const content = contentBehind(text, index + command.length, closings);
+    return content === undefined ? [] : [{ content, start: index }];
+  });
+}
+
+/** Undefined where there is no box. */
+function contentBehind(
+  text: string,
+  after: number,
+  closings: ReadonlyMap<number, number>,
+): string | null | undefined {
   const open = text[after] === ' ' && text[after + 1] === '{' ? after + 1 : after;
-  if (text[open] === '{') {
-    const close = closings.get(open);
-    return close === undefined ? null : { content: text.slice(open + 1, close), start };
-  }
-  const word = /^ {1,4}(\w{1,64})/.exec(text.slice(after, after + 80))?.[1];
-  return word === undefined ? null : { content: word, start };
+  if (text[open] !== '{') return BARE.exec(text.slice(after, after + 80))?.[1];
+  const close = closings.get(open);
+  return close === undefined ? null : text.slice(open + 1, close);
 }
 
 /** Closing brace of each opening one; `\{` and `\}` are text. */

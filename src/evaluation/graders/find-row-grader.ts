@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { judgeGradeRows, judgeRatingRows } from '../judges/verdict-rows';
 import { arenaHardRows } from './arena-hard';
 import { bfcl } from './bfcl/bfcl';
 import { ceval, gpqa, mmluPro, mmluRedux, superGpqa } from './choices/choice-graders';
@@ -38,6 +39,8 @@ export const ROW_GRADERS: readonly RowGrader[] = [
   containsRows,
   regexRows,
   jsonMatchRows,
+  judgeGradeRows,
+  judgeRatingRows,
 ];
 
 /** By name; hyphens may stand for underscores. */

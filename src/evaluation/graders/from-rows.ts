@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { gradeRow } from './grade-row';
 import type { Grader } from './grader';
 import type { RowGrader } from './row-grader';
 
@@ -9,7 +10,7 @@ export function fromRows(grader: RowGrader): Grader {
     version: grader.version,
     ...(grader.boundsItself && { boundsItself: true }),
     grade(completion, { id, row }) {
-      if (row !== undefined) return grader.grade(completion, row);
+      if (row !== undefined) return gradeRow(grader, completion, row);
       throw new DomainError('bad-dataset', `Example "${id}" has no row for the grader ${grader.name}.`);
     },
     ...(grader.summarize && { summarize: (means) => grader.summarize?.(means) ?? means }),

@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../core/errors';
 import { DomainError } from '../../core/errors';
+import { gradeRow } from './grade-row';
 import type { JsonLine } from './json-lines-reader';
 import { readJsonLines } from './json-lines-reader';
 import { isRow } from './row-fields';
@@ -25,7 +26,7 @@ interface UngradedResponse {
 
 export interface GradedResponse {
   readonly score: number;
-  readonly answer: string | null;
+  readonly answer: string | number | null;
   readonly metrics: Readonly<Record<string, number>>;
   readonly details: Readonly<Record<string, unknown>>;
 }
@@ -57,7 +58,9 @@ interface LineInput {
 
 async function gradeLine({ grader, response, example, where }: LineInput): Promise<ResultLine> {
   try {
-    return resultOf(await grader.grade(response, example));
+    const result = resultOf(await gradeRow(grader, response, example));
+    const isNumber = grader.hasNumericAnswer === true && result.answer !== null;
+    return isNumber ? { ...result, answer: Number(result.answer) } : result;
   } catch (cause) {
     if (cause instanceof DomainError && NO_VERDICT.has(cause.code))
       return { score: null, answer: null, error: cause.message };

@@ -8,8 +8,13 @@ interface FoundJson {
 /** Where an object or list that begins at no parsable place makes us give up, so that "{{{{…" costs little. */
 const ATTEMPTS = 20;
 
-/** JSON in a completion: the whole text, else the first fenced block, else the first object or list that parses. */
-export function findJson(completion: string): FoundJson | null {
+/**
+ * JSON in a completion: the whole text, else the first fenced block, else the first object or list that parses and is of the kind of what
+ * is looked for: in "as shown in [1], it is {…}" an object is not the list.
+ */
+export function findJson(completion: string, wanted?: unknown): FoundJson | null {
+  const isWanted = (found: FoundJson) =>
+    !isNested(wanted) || Array.isArray(found.value) === Array.isArray(wanted);
   const whole = parse(completion.trim());
   if (whole) return whole;
   const fence = /```[a-zA-Z]{0,10}\n?([^`]*)```/.exec(completion)?.[1];
@@ -19,11 +24,16 @@ export function findJson(completion: string): FoundJson | null {
   for (let attempt = 0; attempt < ATTEMPTS && start >= 0; attempt++) {
     const end = endOfValue(completion, start);
     const found = end < 0 ? null : parse(completion.slice(start, end));
-    if (found) return found;
-    const next = completion.slice(start + 1).search(/[[{]/);
-    start = next < 0 ? -1 : start + 1 + next;
+    if (found && isWanted(found)) return found;
+    const behind = found ? end : start + 1;
+    const next = completion.slice(behind).search(/[[{]/);
+    start = next < 0 ? -1 : behind + next;
   }
   return null;
+}
+
+function isNested(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 function parse(text: string): FoundJson | null {

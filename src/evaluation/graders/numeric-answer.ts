@@ -1,4 +1,6 @@
+import { withoutReasoning } from '../../core/reasoning';
 import type { Grader } from './grader';
+import { withPlainMinus } from './numbers/minus';
 
 /** Digits with or without commas between groups of three, a sign, decimals; not a part of a word or a longer number. */
 const NUMBER = /(?<![\w.,])[-+]?\$?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w%]|[.,]\d)/g;
@@ -12,9 +14,9 @@ const NUMBER = /(?<![\w.,])[-+]?\$?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?![\w%]|
 export function numericAnswer(): Grader {
   return {
     name: 'numericAnswer',
-    version: 'numericAnswer@1',
+    version: 'numericAnswer@2',
     grade(completion, { target }) {
-      const answer = lastNumber(completion);
+      const answer = lastNumber(withoutReasoning(completion));
       if (answer === null || target === null) return { value: 0, answer };
       return { value: Number(answer === lastNumber(target)), answer };
     },
@@ -23,7 +25,7 @@ export function numericAnswer(): Grader {
 
 /** As plain text rather than a float, so that long numbers stay exact. */
 function lastNumber(text: string): string | null {
-  const found = [...text.matchAll(NUMBER)].at(-1)?.[0];
+  const found = [...withPlainMinus(text).matchAll(NUMBER)].at(-1)?.[0];
   return found === undefined ? null : normalise(found);
 }
 

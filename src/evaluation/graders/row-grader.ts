@@ -22,6 +22,8 @@ export interface RowGrader {
   readonly description: string;
   /** It bounds its time itself, and waiting for a place to judge in is not the example's. */
   readonly boundsItself?: true;
+  /** Its answer is written as a number. */
+  readonly hasNumericAnswer?: true;
   /** Of a line of stored responses, where plain JSON forgets what it needs to know. */
   readonly parseLine?: (text: string) => unknown;
   /** For stored responses whose lines have a form of the grader's own: how it looks, and it as example and response. */
@@ -29,6 +31,8 @@ export interface RowGrader {
   /** Fields that such a line must have. */
   readonly lineFields?: readonly string[];
   readLine?(line: Row): { readonly example: unknown; readonly response: unknown };
+  /** It asks for reasoning, which is kept from it otherwise. */
+  readsReasoning?(row: Row): boolean;
   grade(completion: string, row: Row): Score | Promise<Score>;
   /** Metrics of many responses from the mean of each metric; the means themselves where absent. */
   summarize?(means: Readonly<Record<string, number>>): Readonly<Record<string, number>>;

@@ -37,6 +37,7 @@ export const containsRows: RowGrader = {
   },
 };
 
+const PATTERN = ['pattern', 'regex'];
 /** How much text a pattern of the user's is tried on. */
 const PATTERN_TEXT_LIMIT = 20_000;
 
@@ -44,7 +45,8 @@ const PATTERN_TEXT_LIMIT = 20_000;
 export const regexRows: RowGrader = {
   name: 'regex',
   version: 'regex@1',
-  description: `pattern, flags; target = first group; on the last ${PATTERN_TEXT_LIMIT} characters`,
+  description: `pattern, flags; target = first group; on the last ${PATTERN_TEXT_LIMIT} characters; on reasoning where the pattern says think`,
+  readsReasoning: (row) => /think/i.test(textField(row, PATTERN)),
   async grade(completion, row) {
     const { source, flags } = patternOf(row);
     const text = completion.slice(-PATTERN_TEXT_LIMIT);
@@ -62,15 +64,16 @@ export const regexRows: RowGrader = {
 /** The completion's JSON (whole, fenced, or the first that parses) equals the target; order of keys does not matter. */
 export const jsonMatchRows: RowGrader = {
   name: 'json_match',
-  version: 'json_match@3',
+  version: 'json_match@4',
   description: 'target (JSON or its text); equal apart from white space and order of keys',
   parseLine: parseExactJson,
   grade(completion, row) {
     const target = firstOf(row, TARGET);
     if (target === undefined) throw lacking(TARGET, 'JSON');
-    const found = findJson(completion);
+    const wanted = asJson(target);
+    const found = findJson(completion, wanted);
     if (found === null) return { value: 0, answer: null, explanation: 'no JSON' };
-    return rightIf(equalJson(found.value, asJson(target)), found.text);
+    return rightIf(equalJson(found.value, wanted), found.text);
   },
 };
 
@@ -94,7 +97,7 @@ function folded(text: string, row: Row): string {
 }
 
 function patternOf(row: Row): RegExp {
-  const pattern = textField(row, ['pattern', 'regex']);
+  const pattern = textField(row, PATTERN);
   try {
     return new RegExp(pattern, firstOf(row, ['flags']) === undefined ? 'u' : textField(row, ['flags']));
   } catch (cause) {

@@ -1,23 +1,39 @@
 import { READ_FORMS, verdictPattern } from './verdict-forms';
 
 const GRADE = verdictPattern(READ_FORMS.grade);
+const LONGEST_GRADE = 80;
+/** Words that say what their first letter stands for. */
+const GRADE_WORDS = /^(?:correct|incorrect|partial|partially|pass|fail|yes|no|true|false)$/i;
+/** Behind a grade, another one: "C/I", "C or I", "C, I". */
+const ANOTHER_GRADE = /^[*_`"')\]\s]{0,8}(?:[/|&]|\bor\b|\band\b|,)[*_`"'([\s]{0,8}([A-Z])(?!\w|['’]|\s+\w)/i;
 const PAIR_LABEL = verdictPattern(READ_FORMS.pair);
 const TAGGED_SCORE = verdictPattern(READ_FORMS.score);
-const DOUBLE_BRACKET_NUMBER = /\[\[(\d+)\]\]/;
-const NAMED_RATING = /Rating:\s*(\d+)/i;
+const DOUBLE_BRACKET_NUMBER = /\[\[(\d+(?:\.\d+)?)\]\]/g;
+const NAMED_RATING = /Rating:\s*(\d+(?:\.\d+)?)/gi;
 /** Signs, exponents and other digits than these are how nobody was asked to write it. */
 const PLAIN_DECIMAL = /^(?:\d+(?:\.\d*)?|\.\d+)$/;
 
-/** The letter of the last `GRADE: X`; null where there is none, or it was not offered. */
+/**
+ * The letter of the last `GRADE: X`, or of a word for it ("Correct"); null where there is none, it was not offered, or more than one
+ * stand there. A grade is a word of its own: "Cannot be determined" and "C/I" are none.
+ */
 export function readGrade(text: string, offered: readonly string[]): string | null {
-  const last = [...text.matchAll(GRADE)].at(-1)?.[1]?.toUpperCase();
-  return last !== undefined && offered.includes(last) ? last : null;
+  const last = [...text.matchAll(GRADE)].at(-1);
+  if (last === undefined) return null;
+  const rest = text.slice(last.index + last[0].length, last.index + last[0].length + LONGEST_GRADE);
+  const word = /^[\p{L}\p{N}_+-]*/u.exec(rest)?.[0] ?? '';
+  const letter = word.slice(0, 1).toUpperCase();
+  const isGrade = word.length === 1 || GRADE_WORDS.test(word);
+  const other = ANOTHER_GRADE.exec(rest.slice(word.length))?.[1]?.toUpperCase();
+  const isOne = other === undefined || other === letter || !offered.includes(other);
+  return isGrade && isOne && offered.includes(letter) ? letter : null;
 }
 
-/** As tinker-cookbook reads it: the first `[[n]]`, else the first `Rating: n`; whole numbers. */
+/** The last `[[n]]`, else the last `Rating: n`, since judges are asked to end with it; null where that is no whole number. */
 export function readRating(text: string): number | null {
-  const found = DOUBLE_BRACKET_NUMBER.exec(text) ?? NAMED_RATING.exec(text);
-  return found?.[1] === undefined ? null : Number(found[1]);
+  const found = [...text.matchAll(DOUBLE_BRACKET_NUMBER)].at(-1) ?? [...text.matchAll(NAMED_RATING)].at(-1);
+  const rating = Number(found?.[1] ?? NaN);
+  return Number.isInteger(rating) ? rating : null;
 }
 
 /** The number in the last `<score>`; null where that is no plain decimal, or is not from 0 to 1. */

@@ -16,7 +16,7 @@ const BEFORE_GRADE = `(?<!\\w)GRADE(?!\\w)${ORNAMENT}:${ORNAMENT}`;
 export const VERDICT_FORMS = {
   // The letter may begin another one.
   grade: [`(${BEFORE_GRADE})(?=\\p{L})`],
-  rating: ['(\\[\\[)\\d+\\]\\]', '(rating\\s*:\\s*)(?=\\d)'],
+  rating: ['(\\[\\[)\\d+(?:\\.\\d+)?\\]\\]', '(rating\\s*:\\s*)(?=\\d)'],
   // Any tag of that name, whatever is in it: a reader takes no verdict without one.
   score: [`(<[\\s${ZERO_WIDTH}/]*)${Array.from(SCORE_TAG).join(GAP)}(?=[\\s${ZERO_WIDTH}/>])`],
   pair: ['(\\[\\[)[ABC]\\]\\]'],

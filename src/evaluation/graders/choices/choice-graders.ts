@@ -2,13 +2,13 @@ import { DomainError } from '../../../core/errors';
 import { firstOf, textField, textListField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
 import type { Score } from '../grader';
-import { choiceLetter } from './choice-letter';
+import { choiceLetter, loneLetter } from './choice-letter';
 import { mmluProLetter } from './mmlu-pro-letter';
 
 /** `answer` A–J, the official extraction. */
 export const mmluPro: RowGrader = {
   name: 'mmlu_pro',
-  version: 'mmlu_pro@1',
+  version: 'mmlu_pro@2',
   description: 'answer (letter) or answer_index; the official three stages, no letter is wrong',
   grade(completion, row) {
     return scoreLetter(mmluProLetter(completion), goldLetter(row, ['answer', 'answer_index']));
@@ -18,6 +18,7 @@ export const mmluPro: RowGrader = {
 /** `answer` is the index of the right one of four `choices`. */
 export const mmluRedux = choiceGrader({
   name: 'mmlu_redux',
+  read: loneLetter,
   gold: ['answer'],
   optionCount: () => 4,
   description: 'answer (index or letter) among four choices',
@@ -40,7 +41,7 @@ export const ceval = choiceGrader({
 /** The dataset has no letters: whoever shuffled the options gives the letter in `answer`, or the order in `options`. */
 export const gpqa: RowGrader = {
   name: 'gpqa',
-  version: 'gpqa@1',
+  version: 'gpqa@2',
   description: 'answer (letter as asked), or options in the order asked beside Correct Answer',
   grade(completion, row) {
     return scoreLetter(choiceLetter(completion, 4), gpqaLetter(row));
@@ -52,15 +53,21 @@ interface ChoiceGraderOptions {
   readonly gold: readonly string[];
   readonly description: string;
   readonly optionCount: (row: Row) => number;
+  readonly read?: typeof choiceLetter;
 }
 
-function choiceGrader({ name, gold, optionCount, description }: ChoiceGraderOptions): RowGrader {
+function choiceGrader({
+  name,
+  gold,
+  optionCount,
+  description,
+  read = choiceLetter,
+}: ChoiceGraderOptions): RowGrader {
   return {
     name,
-    version: `${name}@1`,
+    version: `${name}@2`,
     description,
-    grade: (completion, row) =>
-      scoreLetter(choiceLetter(completion, optionCount(row)), goldLetter(row, gold)),
+    grade: (completion, row) => scoreLetter(read(completion, optionCount(row)), goldLetter(row, gold)),
   };
 }
 

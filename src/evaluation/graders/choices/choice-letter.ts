@@ -3,8 +3,18 @@ import { findBoxes } from '../boxed';
 /** How far from its end a completion is searched for a letter that nothing announces. */
 const TAIL_LENGTH = 300;
 const SENTENCE_LENGTH = 80;
+/** With all around it. */
+const LONGEST_LETTER = 40;
 
-const PHRASE = /(?:answer|choice|option)\s{0,4}(?:is|:|：)|(?:答案|正确选项)\s{0,4}(?:是|为|:|：)|选择?/gi;
+/** "One choice is …" and "a wrong answer is …" announce none. */
+const PHRASE =
+  /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4})(?:choice|option))\s{0,4}(?:is\b|is(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?:答案|正确选项)\s{0,4}(?:是|为|:|：)/gi;
+
+/**
+ * "选A", "故选：B": the letter comes at once. Not "选项A", "不选A", "若选A", "可选A", nor what says that it would be wrong ("选A不对").
+ */
+const CHOSEN =
+  /(?<!不|不能|不应|不应该|不该|不可|不宜|不会|无法|别|勿|未|没|没有|若|如|如果|假如|要是|假设|误|错|多|可|候|备|待|任|首|筛|挑)选择?[\s:：*_("'“‘（【[]{0,6}([A-Z])(?![A-Za-z0-9])(?!项?[)”’）】\]*_]{0,4}\s{0,2}(?:是?不|是?错|是?有误|显然不|的话))/g;
 
 /**
  * The letter a completion chooses among the first `count` letters, or null.
@@ -15,8 +25,33 @@ const PHRASE = /(?:answer|choice|option)\s{0,4}(?:is|:|：)|(?:答案|正确选�
  * letters count only where nothing but punctuation follows ("the answer is (b)").
  */
 export function choiceLetter(completion: string, count: number): string | null {
-  const letters = new Set(Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ').slice(0, count));
+  const letters = firstLetters(count);
   return inBox(completion, letters) ?? announced(completion, letters) ?? lastAlone(completion, letters);
+}
+
+/** The same where the letter alone was asked for: "d", "c)", "**b.**", also on the last line, are answers too. */
+export function loneLetter(completion: string, count: number): string | null {
+  const letters = firstLetters(count);
+  return (
+    nothingElse(completion, letters) ??
+    choiceLetter(completion, count) ??
+    nothingElse(lastLine(completion), letters)
+  );
+}
+
+function firstLetters(count: number): ReadonlySet<string> {
+  return new Set(Array.from('ABCDEFGHIJKLMNOPQRSTUVWXYZ').slice(0, count));
+}
+
+function nothingElse(text: string, letters: ReadonlySet<string>): string | null {
+  if (text.length > LONGEST_LETTER) return null;
+  const letter = /^[\s*_`$("'[]*([a-z])[\s)\]*_`$"'.:,]*$/i.exec(text)?.[1]?.toUpperCase() ?? '';
+  return letters.has(letter) ? letter : null;
+}
+
+function lastLine(text: string): string {
+  const trimmed = text.trimEnd();
+  return trimmed.slice(trimmed.lastIndexOf('\n') + 1);
 }
 
 function inBox(completion: string, letters: ReadonlySet<string>): string | null {
@@ -30,12 +65,16 @@ function inBox(completion: string, letters: ReadonlySet<string>): string | null 
 }
 
 function announced(completion: string, letters: ReadonlySet<string>): string | null {
-  for (const match of completion.matchAll(PHRASE)) {
-    const start = match.index + match[0].length;
-    const letter = inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters);
-    if (letter !== null) return letter;
-  }
-  return null;
+  const named = [...completion.matchAll(PHRASE)].map(({ 0: phrase, index }) => {
+    const start = index + phrase.length;
+    return { index, letter: inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters) };
+  });
+  const chosen = [...completion.matchAll(CHOSEN)].map(({ 1: letter = '', index }) => ({
+    index,
+    letter: letters.has(letter) ? letter : null,
+  }));
+  const found = [...named, ...chosen].sort((left, right) => left.index - right.index);
+  return found.find(({ letter }) => letter !== null)?.letter ?? null;
 }
 
 /** The letter may come at once ("is (b)", "isB") or behind a few words; one behind "not" is not it. */

@@ -1,5 +1,5 @@
 import type { Box } from '../boxed';
-import { findBoxes } from '../boxed';
+import { endsInOpenBox, findBoxes } from '../boxed';
 import type { FormulaSpan as Segment } from './formula-spans';
 import { formulaSpans } from './formula-spans';
 
@@ -17,7 +17,7 @@ const TEXT = /\\text\s*\{[^}]{0,500}\}/g;
 const WORDS_OF_PROSE = 4;
 
 /**
- * The part of a text that is its answer, the same for responses and references: the last `\boxed{}`, else what follows
+ * The part of a text that is its answer, the same for responses and references: the last `\boxed{}`, none where that is never closed; else what follows
  * the last "answer is" or "answer:", else the last formula in `$…$`, `\(…\)` or `\[…\]`, else a bare expression or text as a whole, else
  * the last number of a longer text. Boxes and formulas that only "and", "or" or commas separate are one answer. Null where
  * there is none.
@@ -30,6 +30,7 @@ export function findAnswer(text: string): string | null {
 function fromBoxes(text: string): string | null {
   const boxes = findBoxes(text);
   if (boxes.length === 0) return null;
+  if (endsInOpenBox(text)) return '';
   return joinLast(
     text,
     boxes.map((box: Box) => ({

@@ -4,13 +4,14 @@ import { firstNumber, lastNumber } from './number-text';
 /**
  * The number a completion gives as its answer, or null.
  *
- * In this order: behind the first `####` (the official marker); on a line "A: 18" (the marker of the published solutions);
- * in the first `\boxed{…}`; behind the first "answer is" or "answer:"; in the last **bold** text; else the last
- * number. A marker without a number is passed over. The first marker counts, as in the official script, because what a base
- * model writes behind its answer is the next question.
+ * In this order: right behind the first `####` that a number follows (the official marker; `#### Step 1` is a heading); on a line
+ * "A: 18" (the marker of the published solutions); in the first `\boxed{…}`; behind the first "answer is" or "answer:"; behind
+ * `####` on the last line, whatever stands between; in the last **bold** text; else the last number. A marker without a number is
+ * passed over. The first marker counts, as in the official script, because what a base model writes behind its answer is the next
+ * question.
  */
 export function gsm8kAnswer(completion: string): string | null {
-  for (const read of [afterHashes, onAnswerLine, inBox, afterPhrase, inBold]) {
+  for (const read of [afterHashes, onAnswerLine, inBox, afterPhrase, onLastLine, inBold]) {
     const answer = read(completion);
     if (answer !== null) return answer;
   }
@@ -23,9 +24,20 @@ export function gsm8kReference(answer: string): string | null {
   return parts.length === 1 ? gsm8kAnswer(answer) : readNumber(parts.at(-1) ?? '');
 }
 
+const HASHES = /####([^\n]{0,300})/g;
+
 function afterHashes(completion: string): string | null {
-  const found = /####[^\n]*/.exec(completion)?.[0];
-  return found === undefined ? null : readNumber(found.slice(4, 300));
+  for (const [, rest = ''] of completion.matchAll(HASHES)) {
+    const tidy = withoutMarkup(rest);
+    const number = firstNumber(tidy);
+    if (number?.start === 0) return readNumber(tidy);
+  }
+  return null;
+}
+
+function onLastLine(completion: string): string | null {
+  const rest = /####([^\n]{0,300})$/.exec(completion.trimEnd())?.[1];
+  return rest === undefined ? null : readNumber(rest);
 }
 
 function inBox(completion: string): string | null {
@@ -53,7 +65,7 @@ function inSentence(text: string): string | null {
   const tidy = withoutMarkup(sentence);
   const first = firstNumber(tidy);
   if (first === null) return null;
-  const isTerm = /^\s*(?:[-+*/×÷−]|\\times|x)\s*[\d$(]/.test(tidy.slice(first.end, first.end + 20));
+  const isTerm = /^\s*(?:[-+*/×÷−–]|\\times|x)\s*[\d$(]/.test(tidy.slice(first.end, first.end + 20));
   const equals = tidy.lastIndexOf('=');
   if (!isTerm || equals < first.end) return first.value;
   return firstNumber(tidy.slice(equals + 1))?.value ?? first.value;

@@ -1,3 +1,5 @@
+import { withPlainMinus } from './minus';
+
 /**
  * Numbers as people write them in English text.
  *
@@ -9,9 +11,12 @@
 const DIGITS = String.raw`(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)`;
 const EXPONENT = String.raw`(?:[eE][-+]?\d{1,3}(?!\d))?`;
 const CURRENCY = String.raw`(?:\\?[$€£¥₹])?`;
-const PLAIN = String.raw`(?<![A-Za-z_\d]|\d[.,])(?:(?<!\w\s?)[-+−])?${CURRENCY}(?<sign>[-−])?(?<digits>${DIGITS})(?<exponent>${EXPONENT})(?:\/(?<divisor>\d+(?:\.\d+)?)(?![\/\d]))?`;
-const FRACTION = String.raw`(?<minus>[-−])?\\[dt]?frac\{(?<top>-?${DIGITS})\}\{(?<bottom>${DIGITS})\}`;
-const NUMBER = new RegExp(`${FRACTION}|${PLAIN}`, 'g');
+const PLAIN = String.raw`(?<![A-Za-z_\d]|\d[.,])(?:(?<!\w\s?)[-+])?${CURRENCY}(?<sign>-)?(?<digits>${DIGITS})(?<exponent>${EXPONENT})(?:\/(?<divisor>\d+(?:\.\d+)?)(?![\/\d]))?`;
+const WHOLE = String.raw`(?:(?<![A-Za-z_\d.,])(?<whole>\d{1,15})\s*)?`;
+/** `3\frac12` is one number, as is "3 1/2". */
+const FRACTION = String.raw`(?<minus>(?<!\w\s?)-)?${WHOLE}\\[dt]?frac\s*(?:\{(?<top>-?${DIGITS})\}|(?<topDigit>\d))\s*(?:\{(?<bottom>${DIGITS})\}|(?<bottomDigit>\d))`;
+const MIXED = String.raw`(?<mixedMinus>(?<!\w\s?)-)?(?<![A-Za-z_\d.,/])(?<mixedWhole>\d{1,15})[ \u00a0](?<mixedTop>\d{1,15})/(?<mixedBottom>\d{1,15})(?![\d/]|[.,]\d)`;
+const NUMBER = new RegExp(`${FRACTION}|${MIXED}|${PLAIN}`, 'g');
 
 export interface NumberInText {
   /** As plain text, "1234.5" or "1/3"; equal texts are equal numbers. */
@@ -32,19 +37,45 @@ export function lastNumber(text: string): NumberInText | null {
 }
 
 function* numbersIn(text: string): Generator<NumberInText> {
-  for (const match of text.matchAll(NUMBER)) {
+  for (const match of withPlainMinus(text).matchAll(NUMBER)) {
     yield { value: valueOf(match), start: match.index, end: match.index + match[0].length };
   }
 }
 
 function valueOf(match: RegExpExecArray): string {
-  const { sign, digits, exponent, divisor, minus, top, bottom } = match.groups ?? {};
-  if (top !== undefined)
-    return fraction(`${minus === undefined ? '' : '-'}${top}`.replace('--', ''), bottom ?? '1');
-  const isNegative = sign !== undefined || /^[-−]/.test(match[0]);
+  const { sign, digits, exponent, divisor } = match.groups ?? {};
+  const parts = fractionParts(match.groups ?? {});
+  if (parts !== null) return mixedNumber(parts);
+  const isNegative = sign !== undefined || match[0].startsWith('-');
   const number = `${isNegative ? '-' : ''}${digits ?? ''}`;
   if (exponent) return plainText(String(Number(`${number.replaceAll(',', '')}${exponent}`)));
   return divisor === undefined ? plainText(number) : fraction(number, divisor);
+}
+
+interface FractionParts {
+  readonly isNegative: boolean;
+  readonly whole: string | undefined;
+  readonly top: string;
+  readonly bottom: string;
+}
+
+function fractionParts(groups: Readonly<Record<string, string | undefined>>): FractionParts | null {
+  const top = groups['top'] ?? groups['topDigit'] ?? groups['mixedTop'];
+  if (top === undefined) return null;
+  return {
+    isNegative: (groups['minus'] ?? groups['mixedMinus']) !== undefined,
+    whole: groups['whole'] ?? groups['mixedWhole'],
+    top,
+    bottom: groups['bottom'] ?? groups['bottomDigit'] ?? groups['mixedBottom'] ?? '1',
+  };
+}
+
+function mixedNumber({ isNegative, whole, top, bottom }: FractionParts): string {
+  const sign = isNegative ? '-' : '';
+  if (whole === undefined || !/^\d+$/.test(top + bottom))
+    return fraction(`${sign}${top}`.replace('--', ''), bottom);
+  const above = BigInt(whole) * BigInt(bottom) + BigInt(top);
+  return fraction(`${sign}${above}`, bottom);
 }
 
 function fraction(top: string, bottom: string): string {
@@ -55,7 +86,7 @@ function fraction(top: string, bottom: string): string {
 
 /** As text rather than a float, so that long numbers stay exact. */
 function plainText(number: string): string {
-  const bare = number.replace(/[,+]/g, '').replace('−', '-');
+  const bare = number.replace(/[,+]/g, '');
   const [whole = '', decimals = ''] = bare.replace('-', '').split('.');
   const digits = whole.replace(/^0+(?=\d)/, '') || '0';
   const rest = withoutTrailingZeros(decimals);

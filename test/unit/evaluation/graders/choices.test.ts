@@ -1,4 +1,4 @@
-import { choiceLetter } from '../../../../src/evaluation/graders/choices/choice-letter';
+import { choiceLetter, loneLetter } from '../../../../src/evaluation/graders/choices/choice-letter';
 import { mmluProLetter } from '../../../../src/evaluation/graders/choices/mmlu-pro-letter';
 import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
 
@@ -44,6 +44,15 @@ describe('the letter of other multiple choice', () => {
     ['(D)', 'D'],
     ['_D_', 'D'],
     ['A/B', 'B'],
+    ['选项A不符合题意，选项B也不符合，所以答案是C。', 'C'],
+    ['我们不选A，因为质量守恒。故选：B', 'B'],
+    ['若选A则矛盾，所以应选择B。', 'B'],
+    ['选A不对，应选D', 'D'],
+    ['综上，选C', 'C'],
+    ['One choice is to use A = pi r^2. The answer is B.', 'B'],
+    ['A first option is to assume that C holds. Final answer: D', 'D'],
+    ['A possible answer is A, but that fails. The answer is C.', 'C'],
+    ['The correct option is B, not C', 'B'],
   ])('%j is %s', (completion, letter) => {
     expect(choiceLetter(completion, 4)).toBe(letter);
   });
@@ -69,6 +78,22 @@ describe('the letter of other multiple choice', () => {
 
   test('a letter long before the end is not looked for', () => {
     expect(choiceLetter(`C ${'x'.repeat(400)}`, 4)).toBeNull();
+  });
+});
+
+describe('the letter where it alone was asked for', () => {
+  test.each([
+    ['d', 'D'],
+    ['c)', 'C'],
+    ['c.', 'C'],
+    ['**b**', 'B'],
+    ['(a)', 'A'],
+    ['Energy is kept, so\n\nb)', 'B'],
+    ['The answer is C.', 'C'],
+    ['e', null],
+    ['a cat', null],
+  ])('of %j is %j', (completion, letter) => {
+    expect(loneLetter(completion, 4)).toBe(letter);
   });
 });
 

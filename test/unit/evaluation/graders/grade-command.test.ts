@@ -215,7 +215,7 @@ test('--json prints one document: with the results where they go nowhere else', 
   await run('gsm8k', '--input', inputFile(lines('4', '5')), '--json');
   expect(JSON.parse(printed)).toMatchObject({
     grader: 'gsm8k',
-    version: 'gsm8k@1',
+    version: 'gsm8k@2',
     count: 2,
     score: 0.5,
     unansweredCount: 0,
@@ -232,7 +232,7 @@ test('--list names the graders and the fields they read', async () => {
   await run('--list');
 
   expect(printed).toMatch(/^gsm8k +answer; /);
-  expect(printed.trim().split('\n')).toHaveLength(23);
+  expect(printed.trim().split('\n')).toHaveLength(25);
 });
 
 test.each([

@@ -29,6 +29,12 @@ describe('a number in text', () => {
     ['72.', '72'],
     ['(5)', '5'],
     ['5-3', '5'],
+    ['3\\frac{1}{2}', '3.5'],
+    ['-3\\frac12', '-3.5'],
+    ['3 1/2 cups', '3.5'],
+    ['–4', '-4'],
+    ['‐4', '-4'],
+    ['－4', '-4'],
   ])('%s is %s', (text, value) => {
     expect(firstNumber(text)?.value).toBe(value);
   });
@@ -72,6 +78,10 @@ describe('the answer of a gsm8k completion', () => {
     ['**Step 1**: 3 and **42** of 50', '42'],
     ['first 3, then 10.', '10'],
     ['It is 60%', '60'],
+    ['#### Step 1: count\nThere are 4.\n#### Step 2: 4 * 6 = 24\nThe answer is \\boxed{24}.', '24'],
+    ['#### Part 2\nShe keeps 36.\n\nThe final answer is 36.', '36'],
+    ['1 + 2\n#### x = 5', '5'],
+    ['\\fbox{7} of 9', '7'],
   ])('%j is %s', (completion, answer) => {
     expect(gsm8kAnswer(completion)).toBe(answer);
   });
@@ -97,5 +107,7 @@ describe('the answer of a gsm8k completion', () => {
 
   test('arithmetic takes the last number', () => {
     expect(findRowGrader('arithmetic').grade('37+58=95', { target: '95' })).toMatchObject({ value: 1 });
+    expect(findRowGrader('arithmetic').grade('It is −5', { target: '5' })).toMatchObject({ value: 0 });
+    expect(findRowGrader('arithmetic').grade('It is −5', { target: '-5' })).toMatchObject({ value: 1 });
   });
 });

@@ -27,7 +27,7 @@ const RESULT: StoredResult = {
     benchmarkVersion: 1,
     dataHash: 'data',
     promptHash: 'prompt',
-    graderVersion: 'numericAnswer@1',
+    graderVersion: 'numericAnswer@2',
     sampling: { maxTokens: 8, temperature: 0, topP: 1, contextWindow: 64 },
     model: 'everstep/tiny',
     checkpoint: 'run@3',
