@@ -1,7 +1,7 @@
 /** Commands that draw a box. */
 const BOX = /\\(?:boxed|fbox)(?![a-zA-Z])/g;
 /** Without braces a command takes what stands next: "\boxed 7", not "the \boxed environment". */
-const BARE = /^ {1,4}(-?\d[\d.,/]{0,62}\d|-?\d|[A-Z])(?![\w\\])/;
+const BARE = /^ {1,4}(?:(\d[\d.,/]{0,62}\d|\d|[A-Z])(?![\w\\])|(\w{1,64})\s*$)/;
 
 export interface Box {
   /** What stands between the braces. */
@@ -12,7 +12,7 @@ export interface Box {
 
 /**
  * Every `\boxed{…}` and `\fbox{…}` of a text in order, with nested braces. A box that is never closed is left out; `\boxed 7` is a
- * box around the number or capital letter behind it, and a command that a sentence speaks of is none. One pass, whatever the text.
+ * box around the number or capital letter behind it, or the word that ends the text, and a command that a sentence speaks of is none. One pass, whatever the text.
  */
 export function findBoxes(text: string): readonly Box[] {
   return allBoxes(text).flatMap(({ content, start }) => (content === null ? [] : [{ content, start }]));
@@ -46,7 +46,10 @@ function contentBehind(
   closings: ReadonlyMap<number, number>,
 ): string | null | undefined {
   const open = text[after] === ' ' && text[after + 1] === '{' ? after + 1 : after;
-  if (text[open] !== '{') return BARE.exec(text.slice(after, after + 80))?.[1];
+  if (text[open] !== '{') {
+    const bare = BARE.exec(text.slice(after, after + 80));
+    return bare?.[1] ?? bare?.[2];
+  }
   const close = closings.get(open);
   return close === undefined ? null : text.slice(open + 1, close);
 }

@@ -96,22 +96,26 @@ describe('boxes', () => {
     '\\boxed {3}',
     '\\boxed 7',
     '\\boxed  abc',
+    '\\fbox{3}',
   ];
 
-  given('the same content, but a stray brace elsewhere spoils no box and "\\boxed 7" is one', () => {
-    const contents = (input: string) => findBoxes(input).map(({ content }) => content);
+  given(
+    'the same content, but a stray brace elsewhere spoils no box, "\\boxed 7" is one, and \\fbox too',
+    () => {
+      const contents = (input: string) => findBoxes(input).map(({ content }) => content);
 
-    for (const { input, expected } of (last ?? []).filter((each) => !LENIENT.includes(each.input))) {
-      expect([input, contents(input).at(-1) ?? null]).toEqual([
-        input,
-        typeof expected === 'string' ? expected : null,
-      ]);
-    }
-    for (const { input, expected } of (first ?? []).filter((each) => !LENIENT.includes(each.input))) {
-      expect([input, contents(input)[0] ?? null]).toEqual([input, expected]);
-    }
-    expect(LENIENT.map((input) => contents(input)[0])).toEqual(['a', '3', '8', '3', '7', 'abc']);
-  });
+      for (const { input, expected } of (last ?? []).filter((each) => !LENIENT.includes(each.input))) {
+        expect([input, contents(input).at(-1) ?? null]).toEqual([
+          input,
+          typeof expected === 'string' ? expected : null,
+        ]);
+      }
+      for (const { input, expected } of (first ?? []).filter((each) => !LENIENT.includes(each.input))) {
+        expect([input, contents(input)[0] ?? null]).toEqual([input, expected]);
+      }
+      expect(LENIENT.map((input) => contents(input)[0])).toEqual(['a', '3', '8', '3', '7', 'abc', '3']);
+    },
+  );
 });
 
 describe('ifeval', () => {

@@ -8,7 +8,7 @@ const LONGEST_LETTER = 40;
 
 /** "One choice is …" and "a wrong answer is …" announce none. */
 const PHRASE =
-  /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4})(?:choice|option))\s{0,4}(?:is\b|is(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?:答案|正确选项)\s{0,4}(?:是|为|:|：)/gi;
+  /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4}|^[\s*_#]{0,8}|[.;:]\s)(?:choice|option))\s{0,4}(?:is\b|is(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?:答案|正确选项)\s{0,4}(?:是|为|:|：)/gim;
 
 /**
  * "选A", "故选：B": the letter comes at once. Not "选项A", "不选A", "若选A", "可选A", nor what says that it would be wrong ("选A不对").

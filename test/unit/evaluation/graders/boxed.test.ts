@@ -11,9 +11,9 @@ test.each([
   ['\\\\boxed{9}', ['9']],
   ['\\boxed{}', ['']],
   ['\\fbox{3} Boxed{3} \\boxed', ['3']],
-  ['\\boxed -7.5, then', ['-7.5']],
+  ['\\boxed 7.5, then', ['7.5']],
   ['mark it with \\boxed and go', []],
-  ['in a \\boxed environment', []],
+  ['in a \\boxed environment.', []],
   ['\\boxed . Then 6', []],
   ['\\boxedfoo{1}', []],
 ])('%j holds %j', (text, contents) => {
