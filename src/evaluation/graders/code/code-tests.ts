@@ -2,10 +2,11 @@ import { DomainError } from '../../../core/errors';
 import type { Score } from '../grader';
 import { firstOf, textField, textListField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
-import { extractCode, findCodeBlock } from './extract-code';
+import { calledIn, extractCode, findCodeBlock } from './extract-code';
+import { withFutureFirst } from './future-first';
 import type { TestedCode } from './grade-with-tests';
 import { gradeWithTests } from './grade-with-tests';
-import { humanevalProgram } from './humaneval';
+import { humanevalProgram, humanevalTests } from './humaneval';
 import { testCasesOf } from './livecodebench/test-cases';
 
 const NO_CODE: Score = {
@@ -22,12 +23,12 @@ const INPUT_FIELDS = ['public_test_cases', 'private_test_cases', 'input_output']
  */
 export const codeTests: RowGrader = {
   name: 'code_tests',
-  version: 'code_tests@2',
+  version: 'code_tests@3',
   description:
     'test_list, or test and entry_point, or input_output; the code block is run against every test in a sandbox',
   boundsItself: true,
   grade(completion, row) {
-    return gradeCode(findCodeBlock(completion), completion, row);
+    return gradeCode(findCodeBlock(completion, definedFor(row)), completion, row);
   },
 };
 
@@ -35,15 +36,22 @@ export const codeTests: RowGrader = {
 export const bareCodeTests: RowGrader = {
   ...codeTests,
   name: 'bare_code_tests',
-  version: 'bare_code_tests@2',
-  grade: (completion, row) => gradeCode(extractCode(completion), completion, row),
+  version: 'bare_code_tests@3',
+  grade: (completion, row) => gradeCode(extractCode(completion, definedFor(row)), completion, row),
 };
 
 function gradeCode(found: string | null, completion: string, row: Row): Score | Promise<Score> {
   const answer = found ?? '';
   const { code, tests } = testedCode(answer, completion, row);
   if (answer.trim() === '') return NO_CODE;
-  return gradeWithTests({ code, answer, tests, stopsAtFirst: false });
+  return gradeWithTests({ code, answer, tests, stopsAtFirst: false, runsAsProgram: true });
+}
+
+/** Names that the tests want to be defined. */
+function definedFor(row: Row): readonly string[] {
+  const form = testFormOf(row);
+  if (form === 'function') return [textField(row, ['entry_point'])];
+  return form === 'assertions' ? calledIn(textListField(row, ['test_list'])) : [];
 }
 
 /** Which form a row has, by its fields. */
@@ -62,11 +70,10 @@ function testedCode(answer: string, completion: string, row: Row): Pick<TestedCo
   if (form === 'cases') return { code: answer, tests: testCasesOf(row) };
   if (form === 'function') {
     const { program } = humanevalProgram(completion, row);
-    const check = `${textField(row, ['test'])}\n\ncheck(${textField(row, ['entry_point'])})\n`;
-    return { code: program, tests: { assertions: [check] } };
+    return { code: program, tests: { assertions: [humanevalTests(row)] } };
   }
   const code = [...optional(row, 'test_imports'), answer, ...optional(row, 'test_setup_code')].join('\n');
-  return { code: `${code}\n`, tests: { assertions: textListField(row, ['test_list']) } };
+  return { code: withFutureFirst(`${code}\n`), tests: { assertions: textListField(row, ['test_list']) } };
 }
 
 function optional(row: Row, field: string): readonly string[] {

@@ -1,26 +1,73 @@
-const PYTHON_BLOCK = /```(?:python|py)3?[ \t]*\r?\n([^]*?)```/i;
-const ANY_BLOCK = /```[\w+-]*[ \t]*\r?\n([^]*?)```/g;
-const OPEN_BLOCK = /```(?:python|py)3?[ \t]*\r?\n([^]*)$/i;
-/** The form of MBPP's own prompt. */
-const MARKED = /\[BEGIN\]\r?\n?([^]*?)\[DONE\]/;
+import type { FencedBlock } from './fenced-blocks';
+import { fencedBlocks } from './fenced-blocks';
+
+const PYTHON = /^(?:python|py)3?$/i;
+/** The form of MBPP's own prompt, whose reply may begin behind the first mark. */
+const MARKED = /^(?:[^]*?\[BEGIN\]\r?\n?)?([^]*?)\[DONE\]/;
+const CALL = /(?<![\w.])([A-Za-z_]\w*)\s*\(/g;
+/** Lines of code in the first column. */
+const CODE_LINE = /^(?:(?:async[ \t]+)?def|class|import|from|for|while|if|return|print)\b|^\w+[ \t]*=[^=]/m;
 
 /**
- * The code of a reply: its first block marked as Python, else its last block, else a Python block that is not closed (a stop text ended it),
- * else what stands between [BEGIN] and [DONE]. Null where nothing is marked as code. Indentation is kept.
+ * The code of a reply: of its blocks marked as Python the first that defines one of `names`, else the first; without one the first of any
+ * kind that defines one, else the last; a Python block that is not closed (a stop text ended it); what stands before a closing fence
+ * without an opening one; what stands before [DONE], and behind [BEGIN] where that is there. Null where nothing is marked as code. Indentation is
+ * kept, but for that of a fence in a list.
  */
-export function findCodeBlock(text: string): string | null {
-  const python = PYTHON_BLOCK.exec(text)?.[1];
-  const found = python ?? lastBlock(text) ?? OPEN_BLOCK.exec(text)?.[1] ?? MARKED.exec(text)?.[1];
+export function findCodeBlock(text: string, names: readonly string[] = []): string | null {
+  const blocks = fencedBlocks(text);
+  const closed = blocks.filter(({ isClosed }) => isClosed);
+  const python = closed.filter(isPython);
+  const found =
+    chosen(python, names) ??
+    (definer(closed, names) ?? closed.at(-1))?.code ??
+    blocks.find((block) => !block.isClosed && isPython(block))?.code ??
+    beforeLoneFence(text, blocks, names) ??
+    MARKED.exec(text)?.[1];
   return found === undefined ? null : withoutBlankEnds(found);
 }
 
 /** The code of a reply, which is code as a whole where nothing in it is marked. */
-export function extractCode(text: string): string {
-  return findCodeBlock(text) ?? withoutBlankEnds(text);
+export function extractCode(text: string, names: readonly string[] = []): string {
+  return findCodeBlock(text, names) ?? withoutBlankEnds(text);
 }
 
-function lastBlock(text: string): string | undefined {
-  return [...text.matchAll(ANY_BLOCK)].at(-1)?.[1];
+/** What tests call, one of which the code has to define. */
+export function calledIn(tests: readonly string[]): readonly string[] {
+  return [...new Set(tests.flatMap((test) => [...test.matchAll(CALL)].map(([, name = '']) => name)))];
+}
+
+export function definesAtTop(code: string, name: string): boolean {
+  return definitionOf(name).test(code);
+}
+
+export function definitionOf(name: string): RegExp {
+  const word = name.replace(/[^\w]/g, '');
+  return new RegExp(String.raw`^(?:async[ \t]+)?(?:def|class)[ \t]+${word}\b|^${word}[ \t]*=`, 'm');
+}
+
+function isPython({ language }: FencedBlock): boolean {
+  return PYTHON.test(language);
+}
+
+function chosen(blocks: readonly FencedBlock[], names: readonly string[]): string | undefined {
+  return (definer(blocks, names) ?? blocks[0])?.code;
+}
+
+function definer(blocks: readonly FencedBlock[], names: readonly string[]): FencedBlock | undefined {
+  return blocks.find(({ code }) => names.some((name) => definesAtTop(code, name)));
+}
+
+/** The reply began inside a block, as after a prompt that opens one. */
+function beforeLoneFence(
+  text: string,
+  [only, ...others]: readonly FencedBlock[],
+  names: readonly string[],
+): string | undefined {
+  if (only === undefined || others.length > 0 || only.isClosed || only.language !== '') return undefined;
+  const before = text.slice(0, only.start);
+  const isDefined = names.some((name) => definesAtTop(before, name));
+  return isDefined || (CODE_LINE.test(before) && !CODE_LINE.test(only.code)) ? before : undefined;
 }
 
 /** Blank lines before and after; the first line keeps its indentation. */

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ExecResult } from '../../../sandboxes/sandbox';
 import type { Score } from '../grader';
 import type { WordedResult } from './run-with-word';
+import { CHECK_PRELUDE } from './python-verdict';
 import { runWithWord } from './run-with-word';
 
 /** What a program is run on, or statements that have to hold after it. */
@@ -23,6 +24,8 @@ export interface TestedCode {
   readonly tests: Tests;
   /** Else every test is run, and how many pass is a finer measure. */
   readonly stopsAtFirst: boolean;
+  /** Else a program is run within a function, as LiveCodeBench's harness does, where `global` names nothing of it. */
+  readonly runsAsProgram?: boolean;
 }
 
 /** As LiveCodeBench's harness: of each test, and together with what the rest may take. */
@@ -39,18 +42,18 @@ const Verdict = z.object({
 });
 type Verdict = z.infer<typeof Verdict>;
 
-const CHECK = readFileSync(path.join(__dirname, 'tests_check.py'), 'utf8');
+const CHECK = CHECK_PRELUDE + readFileSync(path.join(__dirname, 'tests_check.py'), 'utf8');
 
 /**
  * 1 when code passes all of its tests in a sandbox; `tests_passed` is the share that it passes. A limit that it exceeds is named in the
  * details.
  */
 export async function gradeWithTests(tested: TestedCode): Promise<Score> {
-  const { code, answer = code, tests, stopsAtFirst } = tested;
+  const { code, answer = code, tests, stopsAtFirst, runsAsProgram = false } = tested;
   const testCount = 'assertions' in tests ? tests.assertions.length : tests.inputs.length;
   const run = await runTests(
     code,
-    JSON.stringify({ ...tests, stopsAtFirst, seconds: TEST_SECONDS }),
+    JSON.stringify({ ...tests, stopsAtFirst, asProgram: runsAsProgram, seconds: TEST_SECONDS }),
     testCount,
   );
   return { ...scoreOf(run, testCount), answer: answer.slice(0, ANSWER_LENGTH) };

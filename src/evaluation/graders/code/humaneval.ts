@@ -1,6 +1,7 @@
 import { textField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
-import { findCodeBlock } from './extract-code';
+import { definesAtTop, definitionOf, findCodeBlock } from './extract-code';
+import { withFutureFirst } from './future-first';
 import { pythonVerdict } from './python-verdict';
 
 /** A line in the first column that can only be prose or a mark after a raw continuation. */
@@ -13,13 +14,12 @@ const INDENT = '    ';
  */
 export const humaneval: RowGrader = {
   name: 'humaneval',
-  version: 'humaneval@1',
+  version: 'humaneval@2',
   description: 'prompt, entry_point, test; the function is run against the tests in a sandbox',
   boundsItself: true,
   grade(completion, row) {
     const solution = humanevalProgram(completion, row);
-    const program = `${solution.program}\n\n${textField(row, ['test'])}\n\ncheck(${textField(row, ['entry_point'])})\n`;
-    return pythonVerdict({ answer: solution.answer, program });
+    return pythonVerdict({ ...solution, tests: humanevalTests(row) });
   },
 };
 
@@ -28,14 +28,19 @@ export interface HumanevalProgram {
   readonly program: string;
 }
 
+/** The task's check of the function. */
+export function humanevalTests(row: Row): string {
+  return `${textField(row, ['test'])}\n\ncheck(${textField(row, ['entry_point'])})\n`;
+}
+
 /** The function of a reply, with what the prompt gives. */
 export function humanevalProgram(completion: string, row: Row): HumanevalProgram {
   const prompt = textField(row, ['prompt']);
   const entryPoint = textField(row, ['entry_point']);
-  const block = findCodeBlock(completion);
+  const block = findCodeBlock(completion, [entryPoint]);
   const code = block ?? completion;
   if (definesAtTop(code, entryPoint))
-    return { answer: code, program: `${preambleOf(prompt, entryPoint)}\n${code}` };
+    return { answer: code, program: withFutureFirst(`${preambleOf(prompt, entryPoint)}\n${code}`) };
   if (block === null) {
     const answer = completion.replace(AFTER_CONTINUATION, '\n');
     return { answer, program: prompt + answer };
@@ -47,15 +52,6 @@ export function humanevalProgram(completion: string, row: Row): HumanevalProgram
 function preambleOf(prompt: string, entryPoint: string): string {
   const start = prompt.search(definitionOf(entryPoint));
   return start < 0 ? prompt : prompt.slice(0, start);
-}
-
-function definesAtTop(code: string, entryPoint: string): boolean {
-  return definitionOf(entryPoint).test(code);
-}
-
-function definitionOf(entryPoint: string): RegExp {
-  const name = entryPoint.replace(/[^\w]/g, '');
-  return new RegExp(String.raw`^(?:async[ \t]+)?def[ \t]+${name}\b|^${name}[ \t]*=`, 'm');
 }
 
 /** A body without indentation gets the one it needs. */

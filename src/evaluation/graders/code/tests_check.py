@@ -70,18 +70,6 @@ def expire(*_):
     raise TimeIsUp()
 
 
-read_file = open
-
-
-def starved_seconds():
-    """How long this process was ready while the machine was busy with others; 0 where the system does not tell."""
-    try:
-        with read_file("/proc/self/schedstat") as file:
-            return int(file.read().split()[1]) / 1e9
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-
 class Clock:
     """Bounds a test. Where there are no timers (in a browser's engine) it is told afterwards."""
 
@@ -145,6 +133,19 @@ def without_main_guard(code):
     return code
 
 
+def behind(prelude, code):
+    """The code behind a prelude, its imports of `__future__` before both, where they have to stand."""
+    try:
+        tree = ast.parse(code)
+    except Exception:
+        return prelude + code
+    future = [each for each in tree.body if isinstance(each, ast.ImportFrom) and each.module == "__future__"]
+    if not future:
+        return prelude + code
+    rest = [each for each in tree.body if each not in future]
+    return "\n".join([ast.unparse(future), prelude, ast.unparse(rest)])
+
+
 def as_function(code):
     """The program as a function, so that every test begins with new variables. Imports stay outside."""
     try:
@@ -156,7 +157,7 @@ def as_function(code):
     others = [statement for statement in tree.body if not is_import(statement)] or [ast.Pass()]
     function = ast.parse("def wrapped_function():\n    pass").body[0]
     function.body = others
-    return "\n".join([PRELUDE, ast.unparse(imports), ast.unparse(function)])
+    return behind(PRELUDE + "\n", "\n".join([ast.unparse(imports), ast.unparse(function)]))
 
 
 PLAIN = (bool, int, float, complex, Decimal, Fraction, type(None))
@@ -211,12 +212,12 @@ def stream(text=""):
     return io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", newline="\n", write_through=True)
 
 
-def output_of(function, text, clock):
+def output_of(function, names, text, clock):
     before = sys.stdin, sys.stdout
     sys.stdin, sys.stdout = stream(text), stream()
     output = sys.stdout
     # Names that the program's imports bound before the test; whatever it opens is its input.
-    function.__globals__.update(stdin=sys.stdin, stdout=output, open=lambda *_, **__: stream(text))
+    names.update(stdin=sys.stdin, stdout=output, open=lambda *_, **__: stream(text))
     try:
         with clock:
             function()
@@ -251,11 +252,33 @@ def compare_outputs(printed, expected):
             raise WrongAnswer(f"line {number + 1} is {shown(left)}, expected {shown(right)}")
 
 
-def prepare_program(code):
+def prepare_program(code, tests):
+    return prepare_as_program(code) if tests.get("asProgram") else prepare_as_function(code)
+
+
+def prepare_as_program(code):
+    """Every test runs it anew, as the interpreter does."""
+    compiled = compile(code, "solution.py", "exec")
+
+    def test(given, expected, clock):
+        names = {}
+
+        def program():
+            module = sys.modules["__main__"] = types.ModuleType("__main__")
+            exec(PRELUDE, module.__dict__)
+            module.__dict__.update(names)
+            exec(compiled, module.__dict__)
+
+        compare_outputs(output_of(program, names, given, clock), expected)
+
+    return test
+
+
+def prepare_as_function(code):
     function = run_module(as_function(without_main_guard(code))).wrapped_function
 
     def test(given, expected, clock):
-        compare_outputs(output_of(function, given, clock), expected)
+        compare_outputs(output_of(function, function.__globals__, given, clock), expected)
 
     return test
 
@@ -264,8 +287,12 @@ def prepare_assertions(code):
     module = run_module(code)
 
     def test(statements, _, clock):
+        results = OwnComparisons()
+        tested = {name: results.watched(value) for name, value in list(module.__dict__.items())}
         with clock:
-            exec(compile(statements, "test.py", "exec"), module.__dict__)
+            exec(compile(statements, "test.py", "exec"), tested)
+        if results.found:
+            raise WrongAnswer("a result is of a class that says itself what it is equal to")
 
     return test
 
@@ -273,11 +300,11 @@ def prepare_assertions(code):
 def prepare(code, tests):
     if "assertions" in tests:
         return prepare_assertions(code)
-    return prepare_function(code, tests["functionName"]) if tests["functionName"] else prepare_program(code)
+    return prepare_function(code, tests["functionName"]) if tests["functionName"] else prepare_program(code, tests)
 
 
 def prepare_function(code, name):
-    module = run_module(PRELUDE + "\n\n" + code)
+    module = run_module(behind(PRELUDE + "\n\n", code))
     holder = module.Solution() if "class Solution" in code else module
     function = getattr(holder, name)
 

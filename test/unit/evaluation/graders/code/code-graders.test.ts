@@ -33,6 +33,34 @@ describe('humaneval', () => {
     expect(await humaneval.grade(reply, TASK)).toMatchObject({ value: 1, explanation: 'passed' });
   });
 
+  test('an object that equals everything is what the official script takes, and scores 0', async () => {
+    const reply = block(
+      'class Same:\n    def __eq__(self, other):\n        return True\n\ndef halves(numbers):\n    return [Same(), Same()]',
+    );
+    const task = { ...TASK, test: 'def check(candidate):\n    assert candidate([2, 3]) == [1, 1.5]\n' };
+
+    expect(await humaneval.grade(reply, task)).toMatchObject({
+      value: 0,
+      explanation: expect.stringContaining('says itself what it is equal to') as string,
+      details: { official: 1 },
+    });
+  });
+
+  test('an object of its own that compares as all do is a result', async () => {
+    const reply = block(
+      'class Pair(tuple):\n    pass\n\ndef halves(numbers):\n    return Pair(n / 2 for n in numbers)',
+    );
+    const task = { ...TASK, test: 'def check(candidate):\n    assert candidate([2, 3]) == (1, 1.5)\n' };
+
+    expect(await humaneval.grade(reply, task)).toMatchObject({ value: 1 });
+  });
+
+  test('a program that sleeps is counted by the clock on the wall', async () => {
+    const reply = block(`import time\ntime.sleep(11)\ndef halves(numbers):\n    ${BODY}`);
+
+    expect(await humaneval.grade(reply, TASK)).toMatchObject({ value: 0, details: { limit: 'time' } });
+  });
+
   test('the file with the tests is not there to be read', async () => {
     const reply = block('def halves(numbers):\n    raise ValueError(open("program.py").read())');
 
