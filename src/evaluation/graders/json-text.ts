@@ -13,18 +13,19 @@ const ATTEMPTS = 20;
  * is looked for: in "as shown in [1], it is {…}" an object is not the list.
  */
 export function findJson(completion: string, wanted?: unknown): FoundJson | null {
-  const isWanted = (found: FoundJson) =>
-    !isNested(wanted) || Array.isArray(found.value) === Array.isArray(wanted);
   const whole = parse(completion.trim());
   if (whole) return whole;
   const fence = /```[a-zA-Z]{0,10}\n?([^`]*)```/.exec(completion)?.[1];
   const fenced = fence === undefined ? null : parse(fence.trim());
-  if (fenced) return fenced;
+  return fenced ?? firstNested(completion, wanted);
+}
+
+function firstNested(completion: string, wanted: unknown): FoundJson | null {
   let start = completion.search(/[[{]/);
   for (let attempt = 0; attempt < ATTEMPTS && start >= 0; attempt++) {
     const end = endOfValue(completion, start);
     const found = end < 0 ? null : parse(completion.slice(start, end));
-    if (found && isWanted(found)) return found;
+    if (found && isOfKind(found.value, wanted)) return found;
     const behind = found ? end : start + 1;
     const next = completion.slice(behind).search(/[[{]/);
     start = next < 0 ? -1 : behind + next;
@@ -32,8 +33,9 @@ export function findJson(completion: string, wanted?: unknown): FoundJson | null
   return null;
 }
 
-function isNested(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+function isOfKind(value: unknown, wanted: unknown): boolean {
+  const isNested = typeof wanted === 'object' && wanted !== null;
+  return !isNested || Array.isArray(value) === Array.isArray(wanted);
 }
 
 function parse(text: string): FoundJson | null {

@@ -23,10 +23,13 @@ export function readGrade(text: string, offered: readonly string[]): string | nu
   const rest = text.slice(last.index + last[0].length, last.index + last[0].length + LONGEST_GRADE);
   const word = /^[\p{L}\p{N}_+-]*/u.exec(rest)?.[0] ?? '';
   const letter = word.slice(0, 1).toUpperCase();
-  const isGrade = word.length === 1 || GRADE_WORDS.test(word);
-  const other = ANOTHER_GRADE.exec(rest.slice(word.length))?.[1]?.toUpperCase();
-  const isOne = other === undefined || other === letter || !offered.includes(other);
-  return isGrade && isOne && offered.includes(letter) ? letter : null;
+  if (word.length !== 1 && !GRADE_WORDS.test(word)) return null;
+  return offered.includes(letter) && !hasAnother(rest.slice(word.length), letter, offered) ? letter : null;
+}
+
+function hasAnother(rest: string, letter: string, offered: readonly string[]): boolean {
+  const other = ANOTHER_GRADE.exec(rest)?.[1]?.toUpperCase();
+  return other !== undefined && other !== letter && offered.includes(other);
 }
 
 /** The last `[[n]]`, else the last `Rating: n`, since judges are asked to end with it; null where that is no whole number. */

@@ -1,5 +1,5 @@
 import type { Score } from '../graders/grader';
-import { textField, textListField } from '../graders/row-fields';
+import { textListField } from '../graders/row-fields';
 import type { RowGrader } from '../graders/row-grader';
 import { readGrade, readRating } from './read-verdicts';
 

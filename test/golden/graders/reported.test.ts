@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { findRowGrader } from '../../../src/evaluation/graders/find-row-grader';
+import type { ResultLine } from '../../../src/evaluation/graders/grade-responses';
 import { gradeResponses } from '../../../src/evaluation/graders/grade-responses';
 import { processSandboxes } from '../../../src/sandboxes/process-sandboxes';
 
@@ -39,7 +40,9 @@ const cases = existsSync(FILE)
       yield await Promise.resolve(Buffer.from(`${JSON.stringify(input)}\n`));
     })();
 
-    const result = (await gradeResponses({ grader, name: 'case', chunks }).next()).value;
+    const results: ResultLine[] = [];
+    for await (const line of gradeResponses({ grader, name: 'case', chunks })) results.push(line);
+    const [result] = results;
 
     const isVerdict = name.startsWith('judge_');
     expect(isVerdict ? result?.answer : result?.score).toBe(expected);

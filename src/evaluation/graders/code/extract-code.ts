@@ -16,15 +16,9 @@ const CODE_LINE = /^(?:(?:async[ \t]+)?def|class|import|from|for|while|if|return
  */
 export function findCodeBlock(text: string, names: readonly string[] = []): string | null {
   const blocks = fencedBlocks(text);
-  const closed = blocks.filter(({ isClosed }) => isClosed);
-  const python = closed.filter(isPython);
   const found =
-    chosen(python, names) ??
-    (definer(closed, names) ?? closed.at(-1))?.code ??
-    blocks.find((block) => !block.isClosed && isPython(block))?.code ??
-    beforeLoneFence(text, blocks, names) ??
-    MARKED.exec(text)?.[1];
-  return found === undefined ? null : withoutBlankEnds(found);
+    inBlocks(blocks, names) ?? beforeLoneFence(text, blocks, names) ?? MARKED.exec(text)?.[1] ?? null;
+  return found === null ? null : withoutBlankEnds(found);
 }
 
 /** The code of a reply, which is code as a whole where nothing in it is marked. */
@@ -50,8 +44,16 @@ function isPython({ language }: FencedBlock): boolean {
   return PYTHON.test(language);
 }
 
-function chosen(blocks: readonly FencedBlock[], names: readonly string[]): string | undefined {
-  return (definer(blocks, names) ?? blocks[0])?.code;
+function inBlocks(blocks: readonly FencedBlock[], names: readonly string[]): string | undefined {
+  const closed = blocks.filter(({ isClosed }) => isClosed);
+  const python = closed.filter(isPython);
+  const block =
+    definer(python, names) ??
+    python[0] ??
+    definer(closed, names) ??
+    closed.at(-1) ??
+    blocks.find((each) => isPython(each));
+  return block?.code;
 }
 
 function definer(blocks: readonly FencedBlock[], names: readonly string[]): FencedBlock | undefined {

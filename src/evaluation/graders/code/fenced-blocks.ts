@@ -58,12 +58,12 @@ function linesOf(text: string): readonly Line[] {
 }
 
 function openingOf({ text, start }: Line): Opening | null {
-  if (!text.includes('```') && !text.includes('~~~')) return null;
-  const [, before = '', fence = '', language = ''] = OPENING.exec(text) ?? [];
-  // Of tildes only those at the beginning of a line; "~~~" within it is nobody's fence.
-  if (fence === '' || (fence.startsWith('~') && before.trim() !== '')) return null;
-  const isWords = /[^\s>*+\-\d.)]/.test(before);
-  return { fence, language, indent: isWords ? 0 : before.length, start };
+  const [, before = '', fence, language = ''] = OPENING.exec(text) ?? [];
+  if (fence === undefined) return null;
+  const hasWords = /[^\s>*+\-\d.)]/.test(before);
+  // "~~~" within a line is nobody's fence.
+  if (fence.startsWith('~') && before.trim() !== '') return null;
+  return { fence, language, indent: hasWords ? 0 : before.length, start };
 }
 
 function blockFrom(
@@ -93,20 +93,26 @@ interface Closing {
 }
 
 function closingFrom(lines: readonly Line[], first: number, opening: Opening): Closing | null {
-  let isQuoted = false;
-  let quotedClosing: Closing | null = null;
-  let closingAtEnd: Closing | null = null;
-  for (let index = first; index < lines.length; index++) {
-    const text = lines[index]?.text ?? '';
-    if (closes(text, opening)) {
-      if (!isQuoted) return { line: index, rest: null };
-      quotedClosing ??= { line: index, rest: null };
-    }
+  const body = lines.slice(first).map(({ text }) => text);
+  const quoted = insideQuotes(body);
+  const closings = body.flatMap((text, index) => (closes(text, opening) ? [index] : []));
+  const index = closings.find((each) => !quoted[each]) ?? closings[0];
+  if (index !== undefined) return { line: first + index, rest: null };
+  for (const [at, text] of body.entries()) {
     const [, rest, fence] = CLOSING_AT_END.exec(text) ?? [];
-    if (rest !== undefined && fence === opening.fence) closingAtEnd ??= { line: index, rest };
-    if ((text.match(TRIPLE_QUOTES)?.length ?? 0) % 2 === 1) isQuoted = !isQuoted;
+    if (rest !== undefined && fence === opening.fence) return { line: first + at, rest };
   }
-  return quotedClosing ?? closingAtEnd;
+  return null;
+}
+
+/** Of each line whether it begins within a text of three quotes. */
+function insideQuotes(lines: readonly string[]): readonly boolean[] {
+  let isInside = false;
+  return lines.map((text) => {
+    const wasInside = isInside;
+    if ((text.match(TRIPLE_QUOTES)?.length ?? 0) % 2 === 1) isInside = !isInside;
+    return wasInside;
+  });
 }
 
 function closes(text: string, { fence, indent }: Opening): boolean {

@@ -16,10 +16,13 @@ export interface CodeUnderTest {
 
 /** Goes before a check. */
 export const CHECK_PRELUDE = readFileSync(path.join(__dirname, 'check_prelude.py'), 'utf8');
-export const COMPARES_ITSELF = 'a result is of a class that says itself what it is equal to';
-/** Said behind the word. */
+/** Said behind the word; nothing where all is well. */
 const OWN = 'own';
 const LATE = 'late';
+const EXPLAINED: ReadonlyMap<string | null, string> = new Map([
+  ['', 'passed'],
+  [OWN, 'a result is of a class that says itself what it is equal to'],
+]);
 const ANSWER_LENGTH = 4000;
 const ERROR_LENGTH = 300;
 /** Generous, since a busy machine must not change a verdict: reference solutions take less than a second. */
@@ -68,22 +71,16 @@ export async function pythonVerdict({ answer, program, tests }: CodeUnderTest): 
     timeoutMs: TIMEOUT_MS,
     limits: LIMITS,
   });
-  const hasPassed = said === '';
-  const late = said === LATE ? 'time' : null;
-  const isOfficial = hasPassed || said === OWN;
+  const ended: ExecResult = said === LATE ? { ...result, limit: 'time' } : result;
   return {
-    value: Number(hasPassed),
+    value: Number(said === ''),
     answer: answer.slice(0, ANSWER_LENGTH),
-    explanation: hasPassed
-      ? 'passed'
-      : isOfficial
-        ? COMPARES_ITSELF
-        : whyFailed({ ...result, limit: result.limit ?? late }),
+    explanation: EXPLAINED.get(said) ?? whyFailed(ended),
     details: {
       sandbox,
-      ...(isOfficial && !hasPassed && { official: 1 }),
-      ...((result.limit ?? late) !== null && { limit: result.limit ?? late }),
-      ...(result.exitCode !== null && { exitCode: result.exitCode }),
+      ...(said === OWN && { official: 1 }),
+      ...(ended.limit !== null && { limit: ended.limit }),
+      ...(ended.exitCode !== null && { exitCode: ended.exitCode }),
     },
   };
 }

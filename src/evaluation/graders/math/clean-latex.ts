@@ -3,6 +3,11 @@ import { enclosed } from './top-level';
 const CHARACTERS: ReadonlyMap<string, string> = new Map([
   ['−', '-'],
   ['–', '-'],
+  ['‐', '-'],
+  ['‑', '-'],
+  ['‒', '-'],
+  ['﹣', '-'],
+  ['－', '-'],
   ['×', '\\times '],
   ['·', '\\cdot '],
   ['⋅', '\\cdot '],
@@ -39,6 +44,10 @@ const REWRITES: readonly (readonly [RegExp, string])[] = [
   [/\\[()[\]]/g, ' '],
   [/\\\$|\$/g, ''],
   [/\\!\s*/g, ''],
+  // As programs write it.
+  [/(?<=[\w)}\]]\s*)\*\*\s*([+-]?\d+(?:\.\d+)?|[a-zA-Z](?![a-zA-Z]))/g, '^{$1}'],
+  [/(?<=[\w)}\]]\s*)\*\*\s*(?=[(\\{])/g, '^'],
+  [/(?<![\\a-zA-Z])abs\s*\(([^()]*)\)/g, '|$1|'],
   // Between braces a comma groups digits, also within brackets.
   [/(?<=(?<!\d)[1-9]\d{0,2}(?:\{,\}\d{3}){0,9})\{,\}(?=\d{3}(?!\d))/g, ''],
   [/\{\s*,\s*\}/g, ','],
@@ -51,6 +60,17 @@ const REWRITES: readonly (readonly [RegExp, string])[] = [
     '\\text',
   ],
   [/\\text\s*\{\s*(\d+|[ei])\s*\}/g, ' $1 '],
+  // What it is called, and under which conditions it holds.
+  [/^\s*\\text\s*\{[^{}]{0,60}?\b(?:is|are|equals)\s*:?\s*\}\s*(?=\S)/i, ''],
+  [/^\s*\\text\s*\{[^{}:=]{0,60}[:=]\s*\}\s*(?=\S)/, ''],
+  [
+    /^\s*\\text\s*\{\s*(?:the\s+)?(?:final\s+)?(?:answer|result|solution|value)\s*(?:is|:|=)\s*([^{}]{1,60})\}\s*$/i,
+    '$1',
+  ],
+  [
+    /(?<=\S)\s*,?\s*\\text\s*\{\s*,?\s*(?:(?:for|where|when)\b(?!\s+the\s+first)[^{}]{0,100})\}(?:(?!\\text|\\\\begin)[^;]){0,100}$/i,
+    '',
+  ],
   // Behind a number a letter in text is a unit.
   [/(?<![\d}]\s*)\\text\s*\{\s*(\w)\s*\}/g, ' $1 '],
   [/,?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*/g, ', '],
@@ -69,7 +89,7 @@ const REWRITES: readonly (readonly [RegExp, string])[] = [
   [/(?<=\d\s*)[xX](?=\s*10\s*\^)/g, '\\cdot '],
   // A vector, not two inequalities.
   [/(?<=(?:^|[=,])\s*)<([^<>=,]*,[^<>=]*)>/g, '\\langle $1\\rangle '],
-  [/\\sqrt\s*(\d|[a-zA-Z](?![a-zA-Z]))/g, '\\sqrt{$1}'],
+  [/\\sqrt\s*((?:\[[^[\]]{1,20}\])?)\s*(\d|[a-zA-Z](?![a-zA-Z]))/g, '\\sqrt$1{$2}'],
   [/\\frac\s*(\d)\s*(\d)/g, '\\frac{$1}{$2}'],
   [/\\frac\s*(\d)\s*(?=\{)/g, '\\frac{$1}'],
   [/(\\frac\s*\{[^{}]*\})\s*(\d|[a-zA-Z](?![a-zA-Z]))/g, '$1{$2}'],

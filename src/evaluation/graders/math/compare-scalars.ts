@@ -13,8 +13,15 @@ export async function compareScalars(
 ): Promise<boolean> {
   if (given.kind === 'number' && expected.kind === 'number') return areSameQuantities(given, expected);
   if (isQuantity(given) && isQuantity(expected)) return compareQuantities(given, expected, exact);
+  // Where the answer is asked for in a base, it need not be named again.
+  if (expected.kind === 'based' && given.kind === 'number') return digitsOf(given) === expected.digits;
   const [mine, theirs] = [signOf(given), signOf(expected)];
   return mine !== null && mine === theirs;
+}
+
+/** Null where it is no whole number. */
+function digitsOf({ value, unit, isPercent }: NumberShape): string | null {
+  return value.denominator === 1n && unit === null && !isPercent ? String(value.numerator) : null;
 }
 
 type QuantityShape = NumberShape | ExpressionShape;

@@ -67,7 +67,7 @@ function fromFormulas(text: string): string | null {
 }
 
 function fromBareText(text: string): string | null {
-  const bare = text.trim();
+  const bare = text.trim().replace(/^\*\*([^*]+)\*\*$/, '$1');
   const words = wordCount(bare);
   const isProse = words >= WORDS_OF_PROSE || (words > 1 && /^[a-zA-Z]{2}/.test(bare));
   if (isProse) return lastNumber(bare) ?? (bare.length <= LONGEST_BARE_TEXT ? bare : null);

@@ -5,6 +5,7 @@ import { areSame, readAnswer } from './compare-shapes';
 import type { ExactPath, ExactQuestion } from './exact-path';
 import { findAnswer } from './find-answer';
 import type { MathInterpreter } from './math-process';
+import { withRelationsAsSets } from './relation-sets';
 import { MathProcess, QUESTION_LIMIT_MS } from './math-process';
 
 export interface MathVerdict {
@@ -66,7 +67,7 @@ export class MathEquivalence {
 }
 
 function read(answer: string): ReadAnswer {
-  return readAnswer(cleanLatex(withDollars(answer)));
+  return readAnswer(cleanLatex(withRelationsAsSets(withDollars(answer))));
 }
 
 /** Plain spaces in a bare whole number do not count: the vectors of tinker-cookbook have "3 4" for 34. */

@@ -12,7 +12,7 @@ export interface Assignment {
   readonly claim?: string;
 }
 
-const NAME = String.raw`(?:\\[a-zA-Z]+|[a-zA-Z])(?:_(?:\w|\{[^{}]*\}))?'*`;
+const NAME = String.raw`(?:\\text\s?\{[^{}]{1,40}\}|\\[a-zA-Z]+|[a-zA-Z])(?:_(?:\w|\{[^{}]*\}))?'*`;
 const SEGMENT = String.raw`[A-Z]{2,4}`;
 const QUANTITY = new RegExp(
   `^(?:${NAME}|${NAME}\\s?\\([^()]*\\)|\\|?${SEGMENT}\\|?|\\\\overline\\{${SEGMENT}\\}|\\\\angle ?${SEGMENT}|\\\\frac\\{${SEGMENT}\\}\\{${SEGMENT}\\}|${SEGMENT}/${SEGMENT}|\\(\\s*${NAME}(?:\\s*,\\s*${NAME})*\\s*\\))$`,
@@ -77,8 +77,8 @@ function isConstant(text: string): boolean {
 /** The interval that an inequality for one variable describes: "x > 3", "-2 \le x < 7". */
 export function intervalOf(shape: AnswerShape): TupleShape | null {
   if (shape.kind !== 'relation') return null;
-  const relation = isUpwards(shape) ? shape : mirrored(shape);
-  if (!isUpwards(relation)) return null;
+  const relation = upwards(shape);
+  if (relation === null) return null;
   return relation.sides.length === 2 ? rayOf(relation) : boundedIntervalOf(relation);
 }
 
@@ -105,6 +105,16 @@ function interval(
     close: right === '<' ? ')' : ']',
     items: [readShape(low), readShape(high)],
   };
+}
+
+/** An inequality from the smallest side to the greatest; null where it has none. */
+export function upwards(shape: RelationShape): RelationShape | null {
+  return [shape, mirrored(shape)].find(isUpwards) ?? null;
+}
+
+/** The name of a quantity; null where a side is none, as a number. */
+export function bareName(side: string): string | null {
+  return isQuantity(side) ? squeezed(side) : null;
 }
 
 function isUpwards(relation: RelationShape): boolean {

@@ -37,7 +37,7 @@ const NO_UNIT =
   /^(?:(?:thousand|million|billion|trillion|hundred|dozen|half|halve|third|quarter|fourth|fifth|sixth|eighth|tenth|hundredth|thousandth|squared|cubed|factorial|plus|minus|times|over|mod|base|and|or|less|more|choose|to|pi|through|than|into|divided|by|of|where|when|if|for|with|is|are|in|at|on)s?)$/;
 
 const UNIT = new RegExp(
-  String.raw`^(.*?[\d)}])(?:\s*°\s*([CF])?|\s*\\text\s*\{([^{}]*)\}|\s+([a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3})|([a-z]{2,12}))\s*(?:\^\{?([23])\}?)?$`,
+  String.raw`^(?:(.*?[\d)}])(?:\s*°\s*([CF])?|\s+([a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3})|([a-z]{2,12}))|(.*?(?:[\d)}]|\\pi|[a-zA-Z]))\s*\\text\s*\{((?:[^{}]|\{[^{}]*\})*)\})\s*(?:\^\{?([23])\}?)?$`,
 );
 const TRIGONOMETRY = /\\(?:arc)?(?:sin|cos|tan|cot|sec|csc)/;
 /** Written directly behind the number, only these are units: 2ab is a product. */
@@ -48,16 +48,25 @@ export function splitUnit(text: string): Quantity {
   if (text.endsWith('%')) return { value: text.slice(0, -1).trim(), unit: null, isPercent: true };
   // There the degrees belong to an angle.
   if (TRIGONOMETRY.test(text)) return withoutUnit(text);
-  const [, value, ...parts] = UNIT.exec(text) ?? [];
-  const unit = unitOf(parts);
+  const [, bare, scale, apart, attached, before, inText, power] = UNIT.exec(text) ?? [];
+  const value = bare ?? before;
+  const unit = unitOf({ scale, apart, attached, inText, power });
   return value === undefined || unit === null
     ? withoutUnit(text)
     : { value: value.trim(), unit, isPercent: false };
 }
 
 /** From the groups of UNIT behind the value. */
-function unitOf([scale, inText, apart, attached, power]: readonly (string | undefined)[]): string | null {
+function unitOf({
+  scale,
+  apart,
+  attached,
+  inText,
+  power,
+}: Readonly<Record<string, string | undefined>>): string | null {
   if (attached !== undefined && !ATTACHED.test(attached)) return null;
+  // A word of text is a preposition, unless it is all there is of it.
+  if (inText?.trim() === 'in') return spell('inch', power);
   return spell(inText ?? apart ?? attached ?? `°${scale ?? ''}`, power);
 }
 
@@ -69,9 +78,14 @@ function spell(name: string, power: string | undefined): string | null {
   const words = name
     .trim()
     .toLowerCase()
+    .replace(/[{}]/g, '')
     .replace(/\.$/, '')
     .split(/[\s-]+/);
-  if (words.some((word) => NO_UNIT.test(word) || /[^a-z°/]/.test(word)) || words[0] === '') return null;
+  if (
+    words.some((word) => NO_UNIT.test(word) || /[^a-z°/^\d]/.test(word) || !/^[a-z°]/.test(word)) ||
+    words[0] === ''
+  )
+    return null;
   const [first = '', ...others] = words;
   const exponents: Readonly<Record<string, string>> = { square: '2', sq: '2', cubic: '3' };
   const stated = exponents[first];

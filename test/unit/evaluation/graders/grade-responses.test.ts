@@ -42,7 +42,7 @@ test('a grader that takes its time keeps the order', async () => {
       return { value: 0.5, answer: String(delay) };
     },
   };
-  const answers: (string | null)[] = [];
+  const answers: (string | number | null)[] = [];
 
   for await (const { answer } of gradeResponses({ grader, name: 'in', chunks: chunksOf(LINE + LINE) }))
     answers.push(answer);

@@ -1,0 +1,54 @@
+import { cleanLatex } from './clean-latex';
+import { readShape } from './read-shape';
+import { bareName, upwards } from './relations';
+
+const OR =
+  /\s*,?\s*(?:\\text\s*\{\s*,?\s*or\s*\}|\\(?:lor|vee)(?![a-zA-Z])|(?<![\\a-zA-Z])or(?![a-zA-Z]))\s*/;
+const RELATION = /[<>≠≤≥]|\\(?:lt|gt|[lg]e|[lg]eq|[lg]eqslant|neq?)(?![a-zA-Z])/;
+const LONGEST = 500;
+
+/**
+ * Relations for one variable that only "or" joins, and "x \ne a", as the set of its values: "x < 2 or x > 3" is
+ * (-\infty,2)\cup(3,\infty). Any other text is as it was.
+ */
+export function withRelationsAsSets(text: string): string {
+  if (text.length > LONGEST || !RELATION.test(text)) return text;
+  const sets = text.split(OR).map((part) => setOf(part));
+  const names = new Set(sets.map((set) => set?.name));
+  const isUnion = sets.length > 1 || sets[0]?.isUnequal === true;
+  if (!isUnion || names.size !== 1 || sets.includes(null)) return text;
+  return sets.flatMap((set) => set?.parts ?? []).join('\\cup ');
+}
+
+interface RelationSet {
+  readonly name: string;
+  readonly parts: readonly string[];
+  readonly isUnequal: boolean;
+}
+
+function setOf(part: string): RelationSet | null {
+  const shape = readShape(cleanLatex(part.replace(/^\s*\$|\$\s*$/g, '')));
+  if (shape.kind !== 'relation') return null;
+  const [left = '', right = ''] = shape.sides;
+  if (shape.operators.join() === '\\ne' && bareName(left) !== null) {
+    return {
+      name: bareName(left) ?? '',
+      parts: [`(-\\infty,${right})`, `(${right},\\infty)`],
+      isUnequal: true,
+    };
+  }
+  const relation = upwards(shape);
+  return relation && intervalSet(relation.sides, relation.operators);
+}
+
+function intervalSet(sides: readonly string[], operators: readonly string[]): RelationSet | null {
+  const at = sides.findIndex((side) => bareName(side) !== null);
+  const name = bareName(sides[at] ?? '');
+  const isOneVariable = sides.length <= 3 && (sides.length === 2 || at === 1);
+  if (name === null || !isOneVariable) return null;
+  const low = sides[at - 1];
+  const high = sides[at + 1];
+  const open = operators[at - 1] === '\\le' ? '[' : '(';
+  const close = operators[at] === '\\le' ? ']' : ')';
+  return { name, parts: [`${open}${low ?? '-\\infty'},${high ?? '\\infty'}${close}`], isUnequal: false };
+}
