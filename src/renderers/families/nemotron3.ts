@@ -5,7 +5,13 @@ import type { MessageFormat, MessagePlace } from '../message-format';
 import { hasThinking } from '../message-text';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
-import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
+import {
+  chatmlReasoningFormat,
+  hasText,
+  hasThinkingPart,
+  trimmedMessage,
+  withSystemMessage,
+} from './chatml-reasoning';
 import { parseXmlReply } from './qwen3-5';
 import { declareXmlTools, writeXmlCall } from './xml-tool-calls';
 
@@ -55,6 +61,7 @@ export function nemotron3Format(generation: Nemotron3Generation, mode: Nemotron3
     },
     toolResponse: { end: '\n', next: '' },
     prepareMessages: (messages) => withEffort(withSystem(messages), EFFORTS[mode] ?? ''),
+    trimMessage: trimmedMessage,
     parseReply: parseXmlReply,
     declareTools,
   });
