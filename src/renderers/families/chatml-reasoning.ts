@@ -13,7 +13,7 @@ export interface ReasoningStyle {
   readonly opening: string;
   readonly refusesReasoning: boolean;
   /** Ends a reasoning block, up to the text after it. */
-  readonly closing: string;
+  closing(message: Message): string;
   /** Whether reasoning is written where the message stands. */
   keepsThinking(place: MessagePlace): boolean;
   /** Block of a reply whose reasoning is not written; empty where there is none. */
@@ -23,7 +23,7 @@ export interface ReasoningStyle {
   /** What ends one of several tool responses, and what begins the next of them. */
   readonly toolResponse: { readonly end: string; readonly next: string };
   /** Takes off what the template takes off the words and the reasoning of a message. */
-  trimMessage(message: Message): Message;
+  trimMessage(message: Message, place: MessagePlace): Message;
   prepareMessages(messages: readonly Message[]): readonly Message[];
   parseReply(text: string): ReadReply;
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
@@ -38,7 +38,7 @@ export function chatmlReasoningFormat(style: ReasoningStyle): MessageFormat {
     controlTokens: ['<|im_start|>', '<|im_end|>', '<think>', '</think>'],
     refusesReasoning: style.refusesReasoning,
     prepareMessages: (messages) => style.prepareMessages(messages),
-    renderMessage: (message, place) => renderMessage(style, style.trimMessage(message), place),
+    renderMessage: (message, place) => renderMessage(style, style.trimMessage(message, place), place),
     openReply: (messages) => headerOf('assistant', messages.length) + style.opening,
     parseReply: (text) => style.parseReply(text),
     declareTools: (tools, systemPrompt) => style.declareTools(tools, systemPrompt),
@@ -86,7 +86,9 @@ function renderToolResponse(style: ReasoningStyle, message: Message, place: Mess
 
 function contentOf(style: ReasoningStyle, message: Message): Piece[] {
   return partsOf(message).flatMap((part): Piece[] =>
-    part.type === 'thinking' ? ['<think>\n', written(part.thinking), style.closing] : [written(part.text)],
+    part.type === 'thinking'
+      ? ['<think>\n', written(part.thinking), style.closing(message)]
+      : [written(part.text)],
   );
 }
 

@@ -62,7 +62,7 @@ function qwenStyle(
     hasExtensionProperty: false,
     opening: disablesThinking ? EMPTY_BLOCK : OPEN_BLOCK,
     refusesReasoning: disablesThinking,
-    closing: '\n</think>\n\n',
+    closing: () => '\n</think>\n\n',
     writeCalls: (calls, message) =>
       (hasText(message) ? '\n\n' : '') + calls.map((call) => writeXmlCall(call, literals)).join('\n'),
     toolResponse: { end: '', next: '\n' },

@@ -203,7 +203,7 @@ describe('nemotron3', () => {
     const prompt = promptOf('nemotron3_low_thinking', [user('a'), reply('b'), user(' c ')]);
 
     expect(prompt).toContain('user\na<|im_end|>');
-    expect(prompt).toContain('user\nc \n\n{reasoning effort: low}<|im_end|>');
+    expect(prompt).toContain('user\n c \n\n{reasoning effort: low}<|im_end|>');
   });
 });
 

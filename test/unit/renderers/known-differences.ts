@@ -46,6 +46,12 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
       'reasoning stays while tools answer, answers in a row share a message, as in the models’ templates',
   },
   {
+    ids: of(
+      '^nemotron3\\w*/(prompt|supervised|prefill)/(spaces-|control-|crlf|long|tools?-|calls?-|think-|ends-)',
+    ),
+    reason: 'the space around words and empty descriptions are the templates’',
+  },
+  {
     ids: of('^deepseekv3'),
     reason: 'replies end with their stop token; system messages and roles are the template’s; calls are read',
   },

@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs';
 import { loadTokenizer } from '../../../src/renderers/tokenizers/load-tokenizer';
+import { CharacterTokenizer } from './character-tokenizer';
 import { knownDifference } from './known-differences';
 import { realModel, realModelsFolder } from './real-models';
 import type { RenderingCase, RenderingFamily, Site } from './real-rendering';
-import { differenceOf, isModelTemplate, readRenderings } from './real-rendering';
+import { differenceOf, isModelTemplate, readRenderings, textLike } from './real-rendering';
 
 /** What tinker-cookbook's renderers and the models' own templates make of 90 conversations, in the models' own tokens. */
 
@@ -56,6 +57,35 @@ for (const name of FAMILIES) {
 
 function isOfTemplate({ kind }: RenderingCase): boolean {
   return kind.startsWith('template-');
+}
+
+/** Models without a tokenizer here: the words of their templates, of which our renderer has to write every one. */
+const RENDERERS_OF_TEMPLATES: readonly [model: string, renderer: string][] = [
+  ['Nemotron-3-Nano', 'nemotron3'],
+  ['Nemotron-3-Super', 'nemotron3'],
+  ['Nemotron-3-Ultra', 'nemotron3_ultra'],
+];
+
+for (const [model, renderer] of RENDERERS_OF_TEMPLATES) {
+  const family = readRenderings('nemotron3');
+  const cases = (family?.cases ?? []).filter((one) => one.model === model && isOfTemplate(one));
+  (family === null ? test.skip : test)(`${renderer} writes what the template of ${model} writes`, () => {
+    if (family === null) return;
+    const tokenizer = Object.assign(new CharacterTokenizer(), {
+      chatTemplate: null,
+      source: model,
+      longestToken: null,
+    });
+    const site = { family, tokenizer, renderers: new Map() };
+    const compared = cases.filter(({ id }) => !/\/(call-arguments(-escaped)?|call-whole-float)$/.test(id));
+    const texts = (text: string | null | undefined) => text?.replace(/\n$/, '');
+
+    for (const one of compared) {
+      const ours = textLike(one, renderer, site);
+      expect([one.id, texts(ours)]).toEqual([one.id, texts(one.expected.text)]);
+    }
+    expect(compared.length).toBeGreaterThan(100);
+  });
 }
 
 function surprises(cases: RenderingFamily['cases'], site: Site): string[] {

@@ -31,6 +31,7 @@ interface Expected {
   readonly stop?: readonly (number | string)[];
   readonly message?: VectorMessage;
   readonly termination?: string;
+  readonly text?: string;
   readonly plain?: readonly number[];
   readonly decoded?: string;
   readonly decoded_without_special?: string;
@@ -150,6 +151,12 @@ function oursOf(one: RenderingCase, site: Site): Expected {
         ),
       };
   }
+}
+
+/** Our text of what a template wrote, by a renderer of our own; null where we refuse it. */
+export function textLike(one: RenderingCase, name: string, site: Site): string | null {
+  const tokens = tokensOf({ ...one, renderer: name }, site);
+  return tokens === null ? null : site.tokenizer.decode([...tokens]);
 }
 
 function rendererOf(name: string, { renderers, tokenizer }: Site): Renderer {
