@@ -1,3 +1,5 @@
+import { largestOf, smallestOf } from '../core/extremes';
+
 const BARS = '▁▂▃▄▅▆▇█';
 
 /** Values as a row of bars, the newest on the right; several values that share a bar are averaged. Empty below two values. */
@@ -11,7 +13,7 @@ export function sparkline(values: readonly number[], width: number): string {
     const part = finite.slice(from, to);
     return part.reduce((sum, value) => sum + value, 0) / part.length;
   });
-  const [low, high] = [Math.min(...means), Math.max(...means)];
+  const [low, high] = [smallestOf(means), largestOf(means)];
   const height = (value: number) => (high === low ? 0 : (value - low) / (high - low));
   return means.map((value) => BARS[Math.round(height(value) * (BARS.length - 1))] ?? '').join('');
 }

@@ -35,6 +35,6 @@ export function printTable(
     chars: NO_BORDERS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
   });
-  table.push(...rows.map((row) => row.map(escapeControls)));
+  for (const row of rows) table.push(row.map(escapeControls));
   for (const line of table.toString().split('\n')) output.line(line.trimEnd());
 }

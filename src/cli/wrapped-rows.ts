@@ -1,3 +1,5 @@
+import { largestOf } from '../core/extremes';
+
 const GAP = 2;
 /** A narrower column would be one of words; the terminal wraps instead. */
 const LEAST_ROOM = 24;
@@ -16,7 +18,7 @@ export function wrapRows(
   const last = heading.length - 1;
   const widths = heading
     .slice(0, last)
-    .map((title, index) => Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)));
+    .map((title, index) => Math.max(title.length, largestOf(rows.map((row) => row[index]?.length ?? 0))));
   const room = Math.max(LEAST_ROOM, columns - widths.reduce((sum, width) => sum + width + GAP, 0));
   return rows.flatMap((row) =>
     linesOf(row[last] ?? '', room).map((line, index) => [

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { largestOf } from '../core/extremes';
 import type { EvaluationCell } from '../core/run';
 import { meanOf } from '../core/statistics/mean';
 import type { Interval } from '../core/statistics/wilson-interval';
@@ -43,7 +44,7 @@ export async function withPartialScore(cell: EvaluationCell, runFolder: string):
   const counts = await Promise.all(
     COUNTED.map(async (stage) => (await readJsonLines(path.join(journal, `${stage}.jsonl`))).length),
   );
-  const done = Math.max(0, ...counts);
+  const done = Math.max(0, largestOf(counts));
   return done === 0 ? cell : { ...cell, partial: { ...NOTHING, done } };
 }
 

@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { ControlRow } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
 import { DomainError } from '../core/errors';
+import { largestOf } from '../core/extremes';
 import type { MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { TimelineEntry } from '../core/timeline';
 import { readLastRow } from '../stores/last-row';
@@ -94,7 +95,7 @@ export class RunHandle extends RunChanges {
         ),
       ),
     );
-    const latest = Math.max(...times);
+    const latest = largestOf(times);
     return latest === 0 ? null : new Date(latest).toISOString();
   }
 

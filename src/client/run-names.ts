@@ -1,3 +1,4 @@
+import { largestOf } from '../core/extremes';
 import { validateName } from '../core/names';
 
 /** `<kind>-<model's last part>-<n>`, with the next number nobody has. Numbers below the highest are not used again. */
@@ -22,5 +23,5 @@ export function nextName(base: string, taken: readonly string[]): string {
     .map((name) => name.slice(base.length + 1))
     .filter((rest) => /^\d{1,9}$/.test(rest))
     .map(Number);
-  return validateName('Run', `${base}-${Math.max(0, ...numbers) + 1}`);
+  return validateName('Run', `${base}-${Math.max(0, largestOf(numbers)) + 1}`);
 }

@@ -1,3 +1,5 @@
+import { smallestOf } from '../core/extremes';
+
 /** Keys as the field's other tools spell them, and what to write here instead. */
 
 interface Spelling {
@@ -83,7 +85,7 @@ function editDistance(from: string, to: string): number {
         at(last, column - 1) + (isSame ? 0 : 1),
       ];
       if (isSwap && row > 1 && column > 1) costs.push(at(beforeLast, column - 2) + 1);
-      current.push(Math.min(...costs));
+      current.push(smallestOf(costs));
     }
     [beforeLast, last] = [last, current];
   }

@@ -1,5 +1,6 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
+import { largestOf } from '../core/extremes';
 import { OFFICIAL_SERVICE } from './engine-address';
 import { DomainError } from '../core/errors';
 import { Allowances } from './allowances';
@@ -83,5 +84,5 @@ function depthOf(folders: readonly string[], file: string): number {
     const way = path.relative(folder, file);
     return way !== '' && way !== '..' && !way.startsWith(`..${path.sep}`) && !path.isAbsolute(way);
   });
-  return Math.max(0, ...holding.map((folder) => folder.length));
+  return Math.max(0, largestOf(holding.map((folder) => folder.length)));
 }

@@ -1,3 +1,5 @@
+import { largestOf } from './extremes';
+
 /**
  * Whole shares of `total` in proportion to the weights, none of them 0: what is left after rounding down goes to the
  * largest remainders (Hamilton's method).
@@ -15,7 +17,7 @@ export function largestRemainders(weights: readonly number[], total: number): nu
     shares[index] = (shares[index] ?? 0) + 1;
   }
   for (; left < 0; left++) {
-    const largest = shares.indexOf(Math.max(...shares));
+    const largest = shares.indexOf(largestOf(shares));
     shares[largest] = (shares[largest] ?? 1) - 1;
   }
   return shares;

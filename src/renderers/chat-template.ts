@@ -28,6 +28,7 @@ export function createChatTemplateRenderer(tokenizer: Tokenizer): Renderer {
 
 /** Stands for the words of a message when looking for what the template writes around them. */
 const MARKER = 'everstep-content-marker';
+const OPENED_REASONING = /<think>\s*$/;
 
 interface Span {
   readonly start: number;
@@ -108,22 +109,29 @@ class ChatTemplateRenderer implements Renderer {
     const through = messages.slice(0, index + 1);
     const { prefix, start } = isReply ? this.replySpan(through) : this.statementSpan(through);
     if (text.startsWith(prefix) && start <= prefix.length) return { start, end: prefix.length };
-    const what =
+    const [what, modes] =
       through.length < messages.length
-        ? `writes the first ${through.length} messages differently when more follow (templates that drop reasoning from history do)`
-        : `writes messages[${index}] otherwise than its own prompt opens it`;
+        ? [
+            `writes the first ${through.length} messages differently when more follow (templates that drop reasoning from history do)`,
+            '"lastAssistantMessage" or "allTokens"',
+          ]
+        : [`writes messages[${index}] otherwise than its own prompt opens it`, '"allTokens"'];
     throw new DomainError(
       'bad-dataset',
       `The chat template of "${this.tokenizer.source}" ${what}, so that it cannot be told which tokens the loss belongs to. ` +
-        'Use trainOnWhat "lastAssistantMessage" or "allTokens", or a renderer made for the model.',
+        `Use trainOnWhat ${modes}, or a renderer made for the model.`,
     );
   }
 
-  /** A reply begins where the prompt ends and ends with its stop token; what the template adds after that is not said. */
+  /**
+   * A reply begins where the prompt ends and ends with its stop token; what the template adds after that is not said.
+   * Where it writes a reply that did not reason without the block its prompt opens, the reply begins before the block.
+   */
   private replySpan(messages: readonly Message[]): { prefix: string; start: number } {
     const prompt = this.render(messages.slice(0, -1), true);
     const prefix = this.cutAfterStop(this.render(messages, false), prompt.length);
-    return { prefix, start: prefix.startsWith(prompt) ? prompt.length : Number.POSITIVE_INFINITY };
+    const opened = [prompt, prompt.replace(OPENED_REASONING, '')].find((text) => prefix.startsWith(text));
+    return { prefix, start: opened?.length ?? Number.POSITIVE_INFINITY };
   }
 
   /** Other messages begin and end with their words, found by writing the conversation with others in their place. */

@@ -17,18 +17,33 @@ export const TOOL_CALL_SPELLINGS: readonly ToolCallSpelling[] = [
   { arguments: 'text', hasEmptyLists: true },
 ];
 
+/** Where templates look for reasoning; most know the first of them. */
+const REASONING_FIELDS = ['reasoning_content', 'thinking', 'reasoning'] as const;
+export type ReasoningField = (typeof REASONING_FIELDS)[number];
+
+/** The field a template reads reasoning from: Harmony's calls it `thinking`. */
+export function reasoningFieldOf(source: string): ReasoningField {
+  const isRead = (field: string) => new RegExp(`\\.${field}\\b|["']${field}["']`).test(source);
+  return REASONING_FIELDS.find(isRead) ?? 'reasoning_content';
+}
+
+/** How one template wants its messages. */
+export interface TemplateSpelling extends ToolCallSpelling {
+  readonly reasoning: ReasoningField;
+}
+
 /** What the template engine writes for an object put into a text. */
 export const UNREADABLE = '[object Map]';
 
 /** A message as Hugging Face chat templates read it: reasoning beside the text, tool calls in OpenAI's nesting. */
-export function toTemplateMessage(message: Message, spelling: ToolCallSpelling): Record<string, unknown> {
+export function toTemplateMessage(message: Message, spelling: TemplateSpelling): Record<string, unknown> {
   const reasoning = reasoningOf(message);
   const calls =
     message.toolCalls?.map((call) => toTemplateCall(call, spelling)) ?? (spelling.hasEmptyLists ? [] : null);
   return {
     role: message.role,
     content: textOf(message),
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+    ...(reasoning === '' ? {} : { [spelling.reasoning]: reasoning }),
     ...(message.name === undefined ? {} : { name: message.name }),
     ...(message.toolCallId === undefined ? {} : { tool_call_id: message.toolCallId }),
     ...(calls === null ? {} : { tool_calls: calls }),

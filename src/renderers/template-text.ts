@@ -3,7 +3,8 @@ import { DomainError } from '../core/errors';
 import { isRecord, parseJson } from './reply-blocks';
 import type { ChatTemplate } from './template-environment';
 import { compileTemplate } from './template-environment';
-import { TOOL_CALL_SPELLINGS, toTemplateMessage, UNREADABLE } from './template-message';
+import type { ReasoningField } from './template-message';
+import { reasoningFieldOf, TOOL_CALL_SPELLINGS, toTemplateMessage, UNREADABLE } from './template-message';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 
 /** A first message of this role holds the tools as JSON; it is handed to the template beside the conversation. */
@@ -14,12 +15,14 @@ export class TemplateText {
   /** Whether the template reads tools at all. */
   readonly hasTools: boolean;
   private readonly template: ChatTemplate;
+  private readonly reasoning: ReasoningField;
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
     source: string,
   ) {
     this.template = compileTemplate(source);
+    this.reasoning = reasoningFieldOf(source);
     this.hasTools = /\btools\b/.test(source);
   }
 
@@ -31,7 +34,9 @@ export class TemplateText {
     for (const spelling of TOOL_CALL_SPELLINGS) {
       try {
         const text = this.template({
-          messages: spoken.map((message) => toTemplateMessage(message, spelling)),
+          messages: spoken.map((message) =>
+            toTemplateMessage(message, { ...spelling, reasoning: this.reasoning }),
+          ),
           ...(tools === null ? {} : { tools }),
           add_generation_prompt: addGenerationPrompt,
           bos_token: this.tokenizer.bosToken ?? '',

@@ -142,7 +142,10 @@ async function scan<Row extends SteppedRow>(
   const start = from > 0 ? await findBegin(file, size, from) : 0;
   for await (const lines of linesFrom(file, start)) {
     const { chosen, isPast } = chooseLines(lines, { from, to, isWanted });
-    rows.push(...chosen.flatMap((line) => parseJsonObject<Row>(line) ?? []));
+    for (const line of chosen) {
+      const row = parseJsonObject<Row>(line);
+      if (row) rows.push(row);
+    }
     if (isPast) break;
   }
   return rows;

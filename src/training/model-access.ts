@@ -2,6 +2,7 @@ import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import type { Completer, Completion, CompletionOptions, CompletionRequest } from '../core/completion';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../core/concurrency/waiting-reasons';
+import { smallestOf } from '../core/extremes';
 import type { Tokenizer } from '../core/tokenizer';
 import type { OnWait } from '../engines/tinker/waiting';
 import { openEndpoint } from '../engines/openai/open-endpoint';
@@ -143,7 +144,7 @@ async function openEngineModel(
   const limits = [engine.profile.maxSequenceLength, contextWindow].filter((limit) => limit !== null);
   const site = {
     ...{ sampler: samplerInTurns(sampler), renderer, tokenizer },
-    contextLength: limits.length === 0 ? null : Math.min(...limits),
+    contextLength: limits.length === 0 ? null : smallestOf(limits),
   };
   const completer = new TokenCompleter({
     ...site,

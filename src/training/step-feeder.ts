@@ -78,7 +78,9 @@ export class StepFeeder {
     if (step < 1 || this.sent()) return true;
     const { planner, sender } = this.parts;
     const early: Datum[] = [];
-    const isReady = await planner.batches.isReady?.(step, (data) => early.push(...data));
+    const isReady = await planner.batches.isReady?.(step, (data) => {
+      for (const datum of data) early.push(datum);
+    });
     await sender.client.encodeAhead(early, { signal: sender.signal });
     return isReady ?? true;
   }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { readEnvironment } from '../../config/environment';
 import { DomainError } from '../../core/errors';
+import { largestOf } from '../../core/extremes';
 import { diagnose } from '../../stack/diagnosis';
 import type { Finding } from '../../stack/finding';
 import { EXIT } from '../exit-codes';
@@ -51,7 +52,7 @@ function chooseFindings(
 }
 
 export function formatFindings(findings: readonly Finding[]): string {
-  const width = Math.max(...findings.map((finding) => finding.name.length));
+  const width = largestOf(findings.map((finding) => finding.name.length));
   const lines = findings.flatMap(({ name, status, found, remedy }) => [
     `${MARKS[status]}  ${name.padEnd(width)}  ${found}`,
     ...(remedy === undefined ? [] : [`${' '.repeat(width + 11)}→ ${remedy}`]),

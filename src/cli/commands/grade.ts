@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Command } from 'commander';
 import { DomainError } from '../../core/errors';
 import { readEnvironment } from '../../config/environment';
+import { largestOf } from '../../core/extremes';
 import { runCodeIn } from '../../evaluation/graders/code/code-sandboxes';
 import { findRowGrader, ROW_GRADERS } from '../../evaluation/graders/find-row-grader';
 import { gradeResponses } from '../../evaluation/graders/grade-responses';
@@ -48,7 +49,7 @@ async function run(name: string | undefined, flags: GradeFlags): Promise<void> {
 }
 
 function listGraders(output: Output): void {
-  const width = Math.max(...ROW_GRADERS.map(({ name }) => name.length));
+  const width = largestOf(ROW_GRADERS.map(({ name }) => name.length));
   for (const { name, description } of ROW_GRADERS) output.line(`${name.padEnd(width)}  ${description}`);
   output.document(ROW_GRADERS.map(({ name, version, description }) => ({ name, version, description })));
 }

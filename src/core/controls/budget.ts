@@ -1,5 +1,6 @@
 import type { ControlRequest } from '../controls';
 import { fieldsOf, isPositive, refused, requireControlRequest } from '../controls';
+import { smallestOf } from '../extremes';
 
 /** What a run may use. Null where there is no limit. */
 export interface Budget {
@@ -164,7 +165,7 @@ function isTighter(budget: Budget, isOut: boolean): boolean {
 function tokenLimit({ tokens, dollars, dollarsPerMillionTokens: price }: Budget): number | null {
   const affordable = dollars === null || price === null ? null : (dollars / price) * 1e6;
   const limits = [tokens, affordable].filter((limit) => limit !== null);
-  return limits.length === 0 ? null : Math.min(...limits);
+  return limits.length === 0 ? null : smallestOf(limits);
 }
 
 function tokensPerStep({ tokens, stepsDone }: Usage): number {

@@ -1,3 +1,4 @@
+import { smallestOf } from '../extremes';
 import type { Rollout, RolloutStopReason, Transition } from './rollout';
 
 /** Budgets of one rollout; null is none. */
@@ -83,7 +84,7 @@ export function turnBudget(limits: RolloutLimits, progress: RolloutProgress): nu
   const { rollout, sampled } = remainders(limits, progress);
   const open = [rollout, sampled].filter((remainder) => !isExhausted(remainder));
   const bounds = [limits.maxTurnTokens, ...open].filter((bound) => bound !== null);
-  return bounds.length > 0 ? Math.min(...bounds) : null;
+  return bounds.length > 0 ? smallestOf(bounds) : null;
 }
 
 function remainders(

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../extremes';
 import { REINFORCEMENT_METRIC_KEYS as KEYS } from './reinforcement-metric-keys';
 
 export interface GroupAge {
@@ -36,11 +37,11 @@ export function samplingMetrics(groups: readonly GroupSampling[]): Record<string
   const versions = groups.map(({ policyVersion }) => policyVersion);
   const seconds = groups.map((group) => group.seconds);
   return {
-    [KEYS.samplingStepMax]: Math.max(...versions),
-    [KEYS.samplingStepMin]: Math.min(...versions),
+    [KEYS.samplingStepMax]: largestOf(versions),
+    [KEYS.samplingStepMin]: smallestOf(versions),
     [KEYS.samplingStepMean]: mean(versions),
-    [KEYS.samplingSecondsMax]: Math.max(...seconds),
-    [KEYS.samplingSecondsMin]: Math.min(...seconds),
+    [KEYS.samplingSecondsMax]: largestOf(seconds),
+    [KEYS.samplingSecondsMin]: smallestOf(seconds),
     [KEYS.samplingSecondsMean]: mean(seconds),
   };
 }

@@ -1,3 +1,4 @@
+import { largestOf } from '../extremes';
 import { createRandom } from '../random';
 import { logChoose } from './log-gamma';
 
@@ -90,7 +91,7 @@ function majorityScore(subset: readonly AnsweredSample[]): number {
   for (const { answer, score } of subset) {
     if (answer !== null) votes.set(answer, [...(votes.get(answer) ?? []), score]);
   }
-  const most = Math.max(...[...votes.values()].map(({ length }) => length));
+  const most = largestOf([...votes.values()].map(({ length }) => length));
   const winners = [...votes.values()].filter(({ length }) => length === most);
   if (winners.length === 0) return 0;
   return averageOf(winners.map(averageOf));

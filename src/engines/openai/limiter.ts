@@ -1,3 +1,4 @@
+import { largestOf } from '../../core/extremes';
 import { AdaptiveWindow } from './adaptive-window';
 import type { Cancellation } from './cancellation';
 
@@ -45,7 +46,7 @@ export class Limiter {
 
   /** The largest concurrency that somebody who uses the endpoint now has asked for. */
   get ceiling(): number {
-    return Math.max(1, ...this.ceilings);
+    return Math.max(1, largestOf(this.ceilings));
   }
 
   get state(): LimiterState {

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../core/extremes';
 import type { HttpHeaders } from './http-exchange';
 
 /** Longer waits are taken in pieces of this length: the limit may be lifted earlier. */
@@ -64,6 +65,6 @@ function untilReset(headers: HttpHeaders, now: number): number | null {
     return waitMs === null ? [] : [{ waitMs, isUsedUp }];
   });
   const usedUp = limits.filter(({ isUsedUp }) => isUsedUp).map(({ waitMs }) => waitMs);
-  if (usedUp.length > 0) return Math.max(...usedUp);
-  return limits.length > 0 ? Math.min(...limits.map(({ waitMs }) => waitMs)) : null;
+  if (usedUp.length > 0) return largestOf(usedUp);
+  return limits.length > 0 ? smallestOf(limits.map(({ waitMs }) => waitMs)) : null;
 }

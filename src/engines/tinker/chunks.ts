@@ -1,5 +1,6 @@
 /** How a batch is cut into requests the server takes, and how their results become one again. */
 import type { Datum, ForwardBackwardResult } from '../../core/datum';
+import { largestOf, smallestOf } from '../../core/extremes';
 import type { ServerProfile } from './profile';
 
 /** Consecutive chunks within the server's limits; a datum above the byte limit is a chunk of its own. */
@@ -33,7 +34,9 @@ export function mergeChunkResults(results: readonly ForwardBackwardResult[]): Fo
   const values = new Map<string, { value: number; weight: number }[]>();
   for (const { metrics, logprobs } of results) {
     for (const [name, value] of Object.entries(metrics)) {
-      values.set(name, [...(values.get(name) ?? []), { value, weight: logprobs.length }]);
+      const parts = values.get(name) ?? [];
+      parts.push({ value, weight: logprobs.length });
+      values.set(name, parts);
     }
   }
   return {
@@ -55,10 +58,10 @@ type Reduction = (parts: readonly Part[]) => number;
 
 const REDUCTIONS: Readonly<Record<string, Reduction>> = {
   sum: (parts) => parts.reduce((total, { value }) => total + value, 0),
-  min: (parts) => Math.min(...parts.map(({ value }) => value)),
-  max: (parts) => Math.max(...parts.map(({ value }) => value)),
+  min: (parts) => smallestOf(parts.map(({ value }) => value)),
+  max: (parts) => largestOf(parts.map(({ value }) => value)),
   mean,
-  slack: (parts) => Math.max(...parts.map(({ value }) => value)) - mean(parts),
+  slack: (parts) => largestOf(parts.map(({ value }) => value)) - mean(parts),
   hash2: (parts) =>
     Number(
       BigInt.asUintN(

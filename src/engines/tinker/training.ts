@@ -1,5 +1,6 @@
 import type { AdamParams, Datum, ForwardBackwardResult, LossFunction } from '../../core/datum';
 import { DomainError } from '../../core/errors';
+import { largestOf, smallestOf } from '../../core/extremes';
 import { stateNameOf } from './checkpoint-path';
 import {
   checkDatum,
@@ -193,7 +194,7 @@ function checkWeighsTheSame(data: readonly Datum[]): void {
     return weights ? weights.reduce((sum, weight) => sum + weight, 0) : targetTokens.length;
   });
   const weighed = sums.filter((sum) => sum !== 0);
-  const [least, most] = [Math.min(...weighed), Math.max(...weighed)];
+  const [least, most] = [smallestOf(weighed), largestOf(weighed)];
   if (weighed.length === 0 || most - least <= LARGEST_WEIGHT_DIFFERENCE * Math.abs(most)) return;
   throw refused(
     `this service averages each sequence on its own, and these weigh between ${least} and ${most}; use lossReduction: mean`,

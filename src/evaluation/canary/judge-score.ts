@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { CanaryBand, CanaryScore } from '../../core/canary';
 import { judgeByFloor, judgeByInterval, judgePaired } from '../../core/canary-verdict';
 import { DomainError } from '../../core/errors';
+import { smallestOf } from '../../core/extremes';
 import { noiseFloor } from '../../core/statistics/noise-floor';
 import type { StoredResult } from '../../stores/eval-store';
 import { benchmarkFolder, loadResult, streamTrajectories } from '../../stores/eval-store';
@@ -85,7 +86,7 @@ function floorOf(dir: string, benchmark: string, level: number): number | null {
     samples.set(example_id, [...(samples.get(example_id) ?? []), reward]);
   }
   const counts = [...samples.values()].map(({ length }) => length);
-  const samplesPerExample = Math.max(1, Math.min(...counts));
+  const samplesPerExample = Math.max(1, smallestOf(counts));
   return noiseFloor([...samples.values()], { level, samplesPerExample })?.difference ?? null;
 }
 

@@ -1,3 +1,4 @@
+import { smallestOf } from '../../core/extremes';
 import type { Tokenizer } from '../../core/tokenizer';
 import type { Renderer } from '../../renderers/renderer';
 
@@ -25,7 +26,7 @@ export function cutAtTexts(
   const text = tokenizer.decode(written);
   const places = texts.map((stop) => text.indexOf(stop)).filter((place) => place >= 0);
   if (places.length === 0) return null;
-  const rawText = text.slice(0, Math.min(...places));
+  const rawText = text.slice(0, smallestOf(places));
   const [own] = renderer.stopSequences();
   const end = typeof own === 'number' ? [own] : tokenizer.encode(own ?? '', { allowSpecial: true });
   return { rawText, tokens: [...tokenizer.encode(rawText, { allowSpecial: true }), ...end] };

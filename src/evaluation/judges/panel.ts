@@ -1,3 +1,4 @@
+import { largestOf } from '../../core/extremes';
 import { meanOf } from '../../core/statistics/mean';
 import type { Score, Vote } from '../graders/grader';
 import { UNPARSED } from './parsed-total';
@@ -46,7 +47,7 @@ function mostGiven(votes: readonly Vote[]): Vote[] {
     known.count += 1;
     counts.set(vote.answer, known);
   }
-  const most = Math.max(...[...counts.values()].map(({ count }) => count));
+  const most = largestOf([...counts.values()].map(({ count }) => count));
   return [...counts.values()].filter(({ count }) => count === most).map(({ vote }) => vote);
 }
 

@@ -1,3 +1,4 @@
+import { largestOf } from '../../core/extremes';
 import type { Tokenizer } from '../../core/tokenizer';
 import type { Row } from '../graders/row-grader';
 import type { JudgedSample, Kind, KindDeclaration, KindSite, PreparedExample, Probe } from './kind';
@@ -77,7 +78,7 @@ function sharedLength(prefix: readonly number[], whole: readonly number[]): numb
 
 function judgeChoice(sequences: readonly ScoredSequence[], correct: number): JudgedSample {
   const means = sequences.map(({ logprobs }) => meanOf(logprobs ?? []));
-  const best = means.indexOf(Math.max(...means));
+  const best = means.indexOf(largestOf(means));
   const right = means[correct] ?? -Infinity;
   const isRight = means.every((mean, index) => index === correct || right > mean);
   return { value: Number(isRight), sequence: sequences[best] ?? null };

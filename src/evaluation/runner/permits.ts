@@ -1,3 +1,5 @@
+import { smallestOf } from '../../core/extremes';
+
 /**
  * How many requests may be under way at a model, whoever in this process makes them.
  *
@@ -32,7 +34,7 @@ export class Permits {
   private nextWaiting(): (() => void) | undefined {
     const [first] = this.waiting.keys();
     if (first === undefined) return undefined;
-    const rank = this.waiting.size === 1 ? first : Math.min(...this.waiting.keys());
+    const rank = this.waiting.size === 1 ? first : smallestOf(this.waiting.keys());
     const line = this.waiting.get(rank) ?? [];
     const next = line.shift();
     if (line.length === 0) this.waiting.delete(rank);

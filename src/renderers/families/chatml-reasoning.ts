@@ -2,7 +2,7 @@ import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
-import { hasThinking, partsOf, roleWord, withoutThinking } from '../message-text';
+import { hasThinking, partsOf, roleWord, textOf, thinkingOf, withoutThinking } from '../message-text';
 import type { ReadReply } from '../reply-blocks';
 
 /** What tells apart the families that reason in ChatML and call tools in XML (Qwen3.5, Qwen3.8, Nemotron 3). */
@@ -13,7 +13,7 @@ export interface ReasoningStyle {
   readonly opening: string;
   readonly refusesReasoning: boolean;
   /** Ends a reasoning block, up to the text after it. */
-  readonly closing: string;
+  closing(message: Message): string;
   /** Whether reasoning is written where the message stands. */
   keepsThinking(place: MessagePlace): boolean;
   /** Block of a reply whose reasoning is not written; empty where there is none. */
@@ -22,6 +22,8 @@ export interface ReasoningStyle {
   writeCalls(calls: readonly ToolCall[], message: Message): string;
   /** What ends one of several tool responses, and what begins the next of them. */
   readonly toolResponse: { readonly end: string; readonly next: string };
+  /** Takes off what the template takes off the words and the reasoning of a message. */
+  trimMessage(message: Message, place: MessagePlace): Message;
   prepareMessages(messages: readonly Message[]): readonly Message[];
   parseReply(text: string): ReadReply;
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
@@ -36,7 +38,7 @@ export function chatmlReasoningFormat(style: ReasoningStyle): MessageFormat {
     controlTokens: ['<|im_start|>', '<|im_end|>', '<think>', '</think>'],
     refusesReasoning: style.refusesReasoning,
     prepareMessages: (messages) => style.prepareMessages(messages),
-    renderMessage: (message, place) => renderMessage(style, trimmed(message), place),
+    renderMessage: (message, place) => renderMessage(style, style.trimMessage(message, place), place),
     openReply: (messages) => headerOf('assistant', messages.length) + style.opening,
     parseReply: (text) => style.parseReply(text),
     declareTools: (tools, systemPrompt) => style.declareTools(tools, systemPrompt),
@@ -84,7 +86,9 @@ function renderToolResponse(style: ReasoningStyle, message: Message, place: Mess
 
 function contentOf(style: ReasoningStyle, message: Message): Piece[] {
   return partsOf(message).flatMap((part): Piece[] =>
-    part.type === 'thinking' ? ['<think>\n', written(part.thinking), style.closing] : [written(part.text)],
+    part.type === 'thinking'
+      ? ['<think>\n', written(part.thinking), style.closing(message)]
+      : [written(part.text)],
   );
 }
 
@@ -92,9 +96,17 @@ function headerOf(role: string, index: number): string {
   return `${index > 0 ? '\n' : ''}<|im_start|>${role}\n`;
 }
 
-/** The templates of these models trim what a message says. */
-function trimmed(message: Message): Message {
-  return typeof message.content === 'string' ? { ...message, content: message.content.trim() } : message;
+/** Without the space around its words and around its reasoning, both of which may be given in several parts. */
+export function trimmedMessage(message: Message): Message {
+  if (typeof message.content === 'string') return { ...message, content: message.content.trim() };
+  const [thinking, text] = [thinkingOf(message).trim(), textOf(message).trim()];
+  return {
+    ...message,
+    content: [
+      ...(thinking === '' ? [] : [{ type: 'thinking' as const, thinking }]),
+      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+    ],
+  };
 }
 
 /** A system message is put before the conversation; where marks decide on loss it is marked as carrying none. */

@@ -2,7 +2,7 @@ import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 
 import type { MessageFormat, MessagePlace } from '../message-format';
-import { hasThinking } from '../message-text';
+import { hasThinking, textOf, thinkingOf } from '../message-text';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
 import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
@@ -41,10 +41,13 @@ export function nemotron3Format(generation: Nemotron3Generation, mode: Nemotron3
     hasExtensionProperty: mode === 'preserved',
     opening: mode === 'disabled' ? EMPTY_BLOCK : '<think>\n',
     refusesReasoning: mode === 'disabled',
-    closing: isUltra ? '</think>' : '\n</think>\n',
+    closing: (message) => {
+      const endsReply = !hasText(message) && !message.toolCalls?.length;
+      return isUltra ? '</think>' : `\n</think>${endsReply ? '' : '\n'}`;
+    },
     keepsThinking,
     emptyBlock: (message, place) => {
-      if (!hasThinking(message)) return EMPTY_BLOCK;
+      if (!hasThinking(message)) return closesThinking(message) ? '' : EMPTY_BLOCK;
       if (keepsThinking(place)) return '';
       const keepsLineBreak = !isUltra && hasText(message) && !message.toolCalls?.length;
       return EMPTY_BLOCK + (keepsLineBreak ? '\n' : '');
@@ -55,9 +58,33 @@ export function nemotron3Format(generation: Nemotron3Generation, mode: Nemotron3
     },
     toolResponse: { end: '\n', next: '' },
     prepareMessages: (messages) => withEffort(withSystem(messages), EFFORTS[mode] ?? ''),
+    trimMessage: (message, place) => trimReply(message, keepsThinking(place)),
     parseReply: parseXmlReply,
     declareTools,
   });
+}
+
+/** The template trims replies only, as a whole: the space between a reasoning block and the words stays. */
+function trimReply(message: Message, keepsThinking: boolean): Message {
+  if (message.role !== 'assistant') return message;
+  const trim = (text: string) => (message.toolCalls?.length && !keepsThinking ? text.trim() : text.trimEnd());
+  if (typeof message.content === 'string') {
+    const text = keepsThinking ? message.content : afterThinking(message.content);
+    return { ...message, content: text.includes('think>') ? text.trim() : trim(text) };
+  }
+  const [thinking, text] = [thinkingOf(message), trim(textOf(message))];
+  if (thinking.trim() === '') return { ...message, content: text };
+  const words = text === '' ? [] : [{ type: 'text' as const, text }];
+  return { ...message, content: [{ type: 'thinking', thinking }, ...words] };
+}
+
+function afterThinking(text: string): string {
+  return text.includes('<think>') ? (text.split('</think>').at(-1) ?? '') : text;
+}
+
+/** Whether a reply continues a block that its prompt opened. */
+function closesThinking({ content }: Message): boolean {
+  return typeof content === 'string' && content.includes('</think>');
 }
 
 function writeCalls(calls: readonly ToolCall[]): string {
@@ -92,7 +119,7 @@ function declareTool(tool: ToolDeclaration): string {
   return [
     '<function>',
     tag('name', tool.name),
-    ...(description === '' ? [] : [tag('description', description)]),
+    tag('description', description),
     '<parameters>',
     ...(isRecord(properties) ? Object.entries(properties).flatMap(declareParameter) : []),
     ...tagsOf(others, ['type']),

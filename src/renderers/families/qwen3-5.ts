@@ -4,7 +4,13 @@ import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
 import { hasThinking, textOf } from '../message-text';
 import type { ReasoningStyle } from './chatml-reasoning';
-import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
+import {
+  chatmlReasoningFormat,
+  hasText,
+  hasThinkingPart,
+  trimmedMessage,
+  withSystemMessage,
+} from './chatml-reasoning';
 import type { ReadReply } from '../reply-blocks';
 import { parseQwenReply } from './qwen3-blocks';
 import type { LiteralSpelling } from './xml-tool-calls';
@@ -56,10 +62,11 @@ function qwenStyle(
     hasExtensionProperty: false,
     opening: disablesThinking ? EMPTY_BLOCK : OPEN_BLOCK,
     refusesReasoning: disablesThinking,
-    closing: '\n</think>\n\n',
+    closing: () => '\n</think>\n\n',
     writeCalls: (calls, message) =>
       (hasText(message) ? '\n\n' : '') + calls.map((call) => writeXmlCall(call, literals)).join('\n'),
     toolResponse: { end: '', next: '\n' },
+    trimMessage: trimmedMessage,
     parseReply: parseXmlReply,
     declareTools,
   };
@@ -85,7 +92,11 @@ function withEffort(messages: readonly Message[], sentence: string): readonly Me
 
 function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
   const declaration =
-    tools.length === 0 ? '' : declareXmlTools(tools.map((tool) => respaceJson(JSON.stringify(tool))));
+    tools.length === 0
+      ? ''
+      : declareXmlTools(
+          tools.map((tool) => respaceJson(JSON.stringify({ type: 'function', function: tool }))),
+        );
   const content = [declaration, systemPrompt].filter((text) => text !== '').join('\n\n');
   return [{ role: 'system', content }];
 }

@@ -89,8 +89,8 @@ function readBlocks(text: string, { readsXml }: QwenReplyOptions): Blocks {
 function unframe(parts: readonly ContentPart[]): ContentPart[] {
   return parts.flatMap((part, index): ContentPart[] => {
     if (part.type === 'thinking') {
-      const thinking = part.thinking.trim();
-      return thinking === '' ? [] : [{ type: 'thinking', thinking }];
+      const thinking = part.thinking.replace(/^\n+/, '').trimEnd();
+      return thinking.trim() === '' ? [] : [{ type: 'thinking', thinking }];
     }
     const follows = parts[index - 1]?.type === 'thinking';
     return [{ type: 'text', text: follows ? part.text.replace(/^\n+/, '') : part.text }];

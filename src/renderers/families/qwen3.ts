@@ -2,7 +2,7 @@ import type { ContentPart, Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
-import { hasThinking, roleWord, withoutThinking } from '../message-text';
+import { hasThinking, roleWord, textOf, withoutThinking } from '../message-text';
 import { declareQwenTools, parseQwenReply, writeToolCalls } from './qwen3-blocks';
 
 type Qwen3Variant = 'qwen3' | 'qwen3_disable_thinking' | 'qwen3_instruct';
@@ -57,7 +57,7 @@ function renderToolResponse(message: Message, place: MessagePlace): RenderedMess
 
 interface MessageText {
   readonly content: string;
-  /** Whether the message says anything itself, apart from the reasoning block the layout adds. */
+  /** Whether the message says anything besides its reasoning. */
   readonly hasOwnText: boolean;
 }
 
@@ -81,22 +81,24 @@ function framedText(message: Message): MessageText {
   const content = parts.join('');
   return {
     content: hasThinking(message) ? content : frameReasoning('') + trimStart(content, true),
-    hasOwnText: content !== '',
+    hasOwnText: textOf(message) !== '',
   };
 }
 
 function framedString(text: string): MessageText {
-  const hasOwnText = text !== '';
   const close = text.indexOf('</think>');
   if (close >= 0) {
     const reasoning = text.slice(0, close).split('<think>').at(-1) ?? '';
     const rest = trimStart(text.slice(close + '</think>'.length), true);
     const content = frameReasoning(reasoning) + rest;
-    return { content: text.includes('<think>') ? content : frameReasoning('') + content, hasOwnText };
+    return {
+      content: text.includes('<think>') ? content : frameReasoning('') + content,
+      hasOwnText: rest !== '',
+    };
   }
   return {
     content: text.includes('<think>') ? text : frameReasoning('') + trimStart(text, true),
-    hasOwnText,
+    hasOwnText: text !== '',
   };
 }
 

@@ -1,5 +1,6 @@
 import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
 import { DomainError } from '../../core/errors';
+import { largestOf } from '../../core/extremes';
 import type { Tokenizer } from '../../core/tokenizer';
 import { longestTokenOf } from './longest-token';
 import { templateOf, tokenText } from './tokenizer-config';
@@ -58,7 +59,7 @@ class HuggingFaceTokenizer implements ChatTokenizer {
       config,
     );
     this.specialIds = new Set(special.map((token) => token.id));
-    this.vocabSize = Math.max(...this.encoder.get_vocab().values()) + 1;
+    this.vocabSize = largestOf(this.encoder.get_vocab().values()) + 1;
     this.bosToken = tokenText(config['bos_token']);
     this.eosToken = tokenText(config['eos_token']);
     this.eosTokenId = this.eosToken === null ? null : (this.encoder.token_to_id(this.eosToken) ?? null);

@@ -2,6 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { Writable } from 'node:stream';
 import { DomainError } from '../../core/errors';
+import { largestOf } from '../../core/extremes';
 import { BoundedText } from '../bounded-text';
 import type { ExecResult, SandboxLimit } from '../sandbox';
 import { killOrphansNaming } from '../leases/processes-naming';
@@ -71,7 +72,7 @@ export async function runConfined(run: ConfinedRun): Promise<ExecResult> {
 
 /** What the system takes of a command line, and of one word in it, is told before it refuses. */
 function checkWords(words: readonly string[]): void {
-  const longest = Math.max(0, ...words.map((word) => Buffer.byteLength(word)));
+  const longest = Math.max(0, largestOf(words.map((word) => Buffer.byteLength(word))));
   const bytes = words.reduce((sum, word) => sum + Buffer.byteLength(word), 0);
   const why = words.some((word) => word.includes('\0'))
     ? 'has a NUL character in a word'

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { largestOf } from '../../core/extremes';
 import { threadTime } from '../used-time';
 
 /** The system counts processor time of processes in hundredths of a second. */
@@ -34,7 +35,7 @@ function hasMemory(place: string): boolean {
 /** How long the one of a process's family that waited most for a processor has waited. */
 export function starvedMsOf(pid: number): number {
   const threads = familyOf(pid).flatMap((each) => tasksOf(each).map((task) => threadTime(each, task)));
-  return Math.max(0, ...threads.map((time) => time?.starvedMs ?? 0));
+  return Math.max(0, largestOf(threads.map((time) => time?.starvedMs ?? 0)));
 }
 
 /** Processor time of a family, together with that of its dead. */

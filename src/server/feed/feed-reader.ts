@@ -1,3 +1,4 @@
+import { smallestOf } from '../../core/extremes';
 import type { StreamEvent } from '../http/event-stream';
 import type { FeedCursor, FeedEvent } from './feed-cursor';
 import { FEED_JOURNALS, shortDigest, writeCursor } from './feed-cursor';
@@ -82,7 +83,7 @@ export class FeedReader {
 
   private followCuts(): StreamEvent | null {
     const { cuts } = this.source.mirrors.step;
-    const left = Math.min(...cuts.slice(this.cutsSeen), Infinity);
+    const left = smallestOf(cuts.slice(this.cutsSeen));
     this.cutsSeen = cuts.length;
     return left < this.counts.step ? this.rewindTo(left) : null;
   }

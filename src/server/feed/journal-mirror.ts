@@ -2,6 +2,7 @@ import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { largestOf } from '../../core/extremes';
 import { parseJsonObject } from '../../stores/json-lines';
 import { hasErrorCode } from '../../stores/system-errors';
 
@@ -67,7 +68,7 @@ export class JournalMirror {
     const epochs = entries
       .filter((entry) => entry.startsWith(prefix) && /^\d+$/.test(entry.slice(prefix.length)))
       .map((entry) => Number(entry.slice(prefix.length)));
-    return epochs.length === 0 ? this.name : `${prefix}${Math.max(...epochs)}`;
+    return epochs.length === 0 ? this.name : `${prefix}${largestOf(epochs)}`;
   }
 
   private enter({ ino, birthtimeNs, size }: BigIntStats): void {

@@ -1,3 +1,4 @@
+import { smallestOf } from '../../core/extremes';
 import type { SampledSequence } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
 
@@ -28,7 +29,7 @@ export function cutAtStop(
   const text = stops.length === 0 ? '' : tokenizer.decode(tokens);
   const cuts = stops.map((stop) => text.indexOf(stop)).filter((index) => index >= 0);
   if (cuts.length === 0) return { tokens, rest: '', isCut: false, endToken };
-  const kept = text.slice(0, Math.min(...cuts));
+  const kept = text.slice(0, smallestOf(cuts));
   const count = tokensWithin(tokens, kept, tokenizer);
   const whole = tokens.slice(0, count);
   return { tokens: whole, rest: kept.slice(tokenizer.decode(whole).length), isCut: true, endToken: null };

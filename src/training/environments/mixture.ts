@@ -1,3 +1,4 @@
+import { largestOf } from '../../core/extremes';
 import { largestRemainders } from '../../core/largest-remainders';
 import { createRandom, shuffledIndices } from '../../core/random';
 import type { EnvironmentDataset } from './environment-dataset';
@@ -110,7 +111,7 @@ function startsOf(parts: readonly MixturePart[]): number[] {
 
 /** Problems of all lists, one of each in turn, so that the first so many of them are of every kind. */
 function inTurns(lengths: readonly number[]): { readonly part: number; readonly index: number }[] {
-  const longest = Math.max(0, ...lengths);
+  const longest = Math.max(0, largestOf(lengths));
   return Array.from({ length: longest }, (_, index) =>
     lengths.flatMap((length, part) => (index < length ? [{ part, index }] : [])),
   ).flat();

@@ -1,3 +1,4 @@
+import { largestOf, smallestOf } from '../../core/extremes';
 import { REINFORCEMENT_METRIC_KEYS as KEYS } from '../../core/reinforcement/reinforcement-metric-keys';
 import { oldestPolicyVersion } from '../../core/reinforcement/rollout';
 import type { RolloutGroup } from '../../core/reinforcement/rollout';
@@ -7,8 +8,8 @@ export function policyAges(groups: readonly RolloutGroup[], step: number): Recor
   const versions = groups.map(oldestPolicyVersion).filter((version) => version !== null);
   if (versions.length === 0 || versions.every((version) => version === step - 1)) return {};
   return {
-    [KEYS.samplingStepMax]: Math.max(...versions),
-    [KEYS.samplingStepMin]: Math.min(...versions),
+    [KEYS.samplingStepMax]: largestOf(versions),
+    [KEYS.samplingStepMin]: smallestOf(versions),
     [KEYS.samplingStepMean]: versions.reduce((sum, version) => sum + version, 0) / versions.length,
   };
 }

@@ -1,3 +1,4 @@
+import { largestOf } from '../../core/extremes';
 import type { RolloutPlan } from '../../core/training-plan';
 import type { RolloutActivities } from '../../activities/rollout-activities';
 import { roller } from '../activities';
@@ -36,7 +37,7 @@ export async function sampleShards(
   const done = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   return {
     failure: failed ? asError(failed.reason) : null,
-    seconds: Math.max(0, ...done.map(({ seconds }) => seconds)),
+    seconds: Math.max(0, largestOf(done.map(({ seconds }) => seconds))),
     isInVain: done.some(({ isInVain }) => isInVain),
   };
 }

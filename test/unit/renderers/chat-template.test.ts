@@ -248,3 +248,21 @@ test('refuses a tokenizer without a template', () => {
   );
   expect(() => findRenderer('chat_template', tokenizer)).toThrow('needs a tokenizer with a chat template');
 });
+
+const HARMONIC = `{% for message in messages %}{% if 'thinking' in message %}{{ '<|channel|>' + message.thinking + '<|end|>' }}{% endif %}{{ message.content + '<|im_end|>' }}{% endfor %}`;
+const OPENS_REASONING = `{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' }}{% if message.role == 'assistant' %}{% if message.reasoning_content %}{{ '<think>' + message.reasoning_content }}{% endif %}{{ '</think>' }}{% endif %}{{ message.content + '<|im_end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>' }}{% endif %}`;
+
+test('gives reasoning in the field that the template reads', () => {
+  const { tokens } = rendererOf(HARMONIC).buildSupervisedExample(reasoned.slice(0, 2), 'allTokens');
+
+  expect(tokenizer.decode(tokens)).toBe('a<|im_end|><|channel|>hm<|end|>b<|im_end|>');
+});
+
+test.each([
+  ['that did not reason', conversation.slice(1, 3), '</think>b<|im_end|>'],
+  ['that reasoned', reasoned.slice(0, 2), 'hm</think>b<|im_end|>'],
+])('trains a reply %s after a prompt that opens reasoning', (_what, messages, said) => {
+  const example = rendererOf(OPENS_REASONING).buildSupervisedExample(messages, 'lastAssistantMessage');
+
+  expect(spansOf(tokenizer, example).filter(([, weight]) => weight === 1)).toEqual([[said, 1]]);
+});

@@ -54,6 +54,21 @@ describe('qwen3', () => {
     expect(promptOf('qwen3', [...turn, reply('done'), user('r')])).toContain('assistant\nx\n<tool_call>');
   });
 
+  test('nothing but the block stands between reasoning and a call', () => {
+    const silent = reply([{ type: 'thinking', thinking: 'h' }], calls('f'));
+    const written = reply('<think>\nh\n</think>\n\n', calls('f'));
+
+    for (const message of [silent, written]) {
+      expect(promptOf('qwen3', [user('q'), message, output('1')])).toContain('</think>\n\n<tool_call>');
+    }
+  });
+
+  test('reasoning keeps its indentation', () => {
+    const { message } = parse('qwen3', '<think>\n\n  a\n    b\n</think>\n\nNo.<|im_end|>');
+
+    expect(message).toEqual(reply(thought('  a\n    b', 'No.')));
+  });
+
   test('a call that is only reasoned about is none', () => {
     const { message, unparsedToolCalls } = parse(
       'qwen3',
@@ -62,6 +77,36 @@ describe('qwen3', () => {
 
     expect(message).toEqual(reply(thought('I could use <tool_call>', 'No.')));
     expect(unparsedToolCalls).toBeUndefined();
+  });
+});
+
+describe('qwen3_5', () => {
+  test('text and reasoning are trimmed in parts as well', () => {
+    const parted = reply([
+      { type: 'thinking', thinking: '\n\n h\n' },
+      { type: 'text', text: '\n x' },
+      { type: 'text', text: 'y \n' },
+    ]);
+    const question: Message = { role: 'user', content: [{ type: 'text', text: ' q\n' }] };
+
+    for (const name of ['qwen3_5', 'qwen3_8_medium_reasoning']) {
+      const whole = exampleOf(name, [question, parted]).map(([text]) => text);
+
+      expect(whole.join('')).toBe(
+        '<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n<think>\nh\n</think>\n\nxy<|im_end|>',
+      );
+    }
+  });
+
+  test('declares a tool as OpenAI nests it', () => {
+    const [declared] = findRenderer('qwen3_5', tokenizer).declareTools(
+      [{ name: 'f', description: 'd', parameters: {} }],
+      '',
+    );
+
+    expect(declared?.content).toContain(
+      '<tools>\n{"type": "function", "function": {"name": "f", "description": "d", "parameters": {}}}\n</tools>',
+    );
   });
 });
 
@@ -158,7 +203,7 @@ describe('nemotron3', () => {
     const prompt = promptOf('nemotron3_low_thinking', [user('a'), reply('b'), user(' c ')]);
 
     expect(prompt).toContain('user\na<|im_end|>');
-    expect(prompt).toContain('user\nc \n\n{reasoning effort: low}<|im_end|>');
+    expect(prompt).toContain('user\n c \n\n{reasoning effort: low}<|im_end|>');
   });
 });
 

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { largestOf } from '../../../core/extremes';
 import { chooseToken, isFromAll, uniformAt } from './choose-token';
 import { Forward } from './forward';
 import { Network } from './network';
@@ -158,7 +159,7 @@ class Quantum {
 
   /** Whether the sequences are worth sharing with an idle thread, and no other quantum has ended for it. */
   private shares(states: readonly SequenceState[]): boolean {
-    const tokensLeft = Math.max(...states.map(({ left }) => left));
+    const tokensLeft = largestOf(states.map(({ left }) => left));
     if (states.length < 2 * FEWEST_SEQUENCES || tokensLeft < FEWEST_TOKENS_TO_SHARE) return false;
     const { idleThread, none } = URGENCY;
     return (

@@ -29,7 +29,7 @@ export class PromptScores {
   }
 
   accept({ logprobs, top, targets, alternatives }: StretchScores): void {
-    if (logprobs !== null) this.logprobs.push(...logprobs);
+    if (logprobs !== null) for (const logprob of logprobs) this.logprobs.push(logprob);
     if (targets !== null) for (const target of targets) this.targets.push(target);
     if (top !== null) this.topStretches.push(top);
     if (alternatives !== null) this.alternativeStretches.push(alternatives);

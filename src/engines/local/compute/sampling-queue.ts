@@ -109,7 +109,7 @@ export class SamplingQueue implements BackgroundWork {
   }
 
   private startDecoding(task: SamplingTask): void {
-    this.ready.push(...task.sequences.filter(({ isDone }) => !isDone));
+    for (const sequence of task.sequences) if (!sequence.isDone) this.ready.push(sequence);
     this.settle(task);
   }
 

@@ -75,9 +75,9 @@ export class SamplingSequence {
   accept({ isPrefilled, tokens, logprobs, isStopped, top }: DecodedTokens): void {
     if (isPrefilled) this.task.acceptPrompt();
     const { sampler, stops } = this.task.options;
-    this.tokens.push(...tokens);
-    this.logprobs.push(...logprobs);
-    this.top.push(...top);
+    for (const token of tokens) this.tokens.push(token);
+    for (const logprob of logprobs) this.logprobs.push(logprob);
+    for (const cells of top) this.top.push(cells);
     this.isStopped = isStopped;
     const count = findTextStop(this.tokens, stops.texts, sampler.decode);
     if (count === null) return;

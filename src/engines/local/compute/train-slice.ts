@@ -1,3 +1,4 @@
+import { largestOf } from '../../../core/extremes';
 import { Decoder } from './decoder';
 import { LOSSES } from './losses';
 import { Network } from './network';
@@ -154,7 +155,9 @@ class PackedAttention implements Attention {
       next += length;
       return { start, length };
     });
-    this.scratch = space.allocate(attentionScratchFloats(network.shape, Math.max(0, ...options.lengths)));
+    this.scratch = space.allocate(
+      attentionScratchFloats(network.shape, Math.max(0, largestOf(options.lengths))),
+    );
     this.gradient = options.isTraining ? space.allocate(options.rows * network.shape.width) : 0;
   }
 

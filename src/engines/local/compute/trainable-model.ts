@@ -1,3 +1,4 @@
+import { largestOf } from '../../../core/extremes';
 import { checkAdam, checkData, checkLoss, userError } from './check-request';
 import { trainableLayout } from './network';
 import { sliceBatch } from './slice-batch';
@@ -160,7 +161,7 @@ export class SharedMemoryModel implements TrainableModel {
     for (let start = 0; start < slices.length; start += waveSize) {
       const wave = slices.slice(start, start + waveSize);
       const gradients = this.sliceGradients.slice(0, wave.length);
-      outputs.push(...(await this.runSlices(wave, loss, gradients)));
+      for (const output of await this.runSlices(wave, loss, gradients)) outputs.push(output);
       await this.addGradients(gradients);
     }
     return outputs;
@@ -175,8 +176,8 @@ export class SharedMemoryModel implements TrainableModel {
     const { network } = this;
     const { heap, pool } = this.resources;
     const isTraining = gradients !== null;
-    const arenaFloats = Math.max(
-      ...slices.map(
+    const arenaFloats = largestOf(
+      slices.map(
         ({ tokens, lengths }) =>
           floatsForPass(network, { rows: tokens.length, isTraining }) + floatsForAttention(network, lengths),
       ),

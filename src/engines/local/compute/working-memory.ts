@@ -1,3 +1,4 @@
+import { largestOf } from '../../../core/extremes';
 import { paddedRank } from './layout';
 import { keyWidth } from './model-shape';
 import { rowProductsScratchFloats } from './linear-map';
@@ -35,7 +36,7 @@ export function floatsForAttention(network: NetworkDescription, lengths: readonl
     (total, length) => total + heads * length * lineOf(length) + PER_ALLOCATION,
     0,
   );
-  const scratch = attentionScratchFloats(network.shape, Math.max(0, ...lengths));
+  const scratch = attentionScratchFloats(network.shape, Math.max(0, largestOf(lengths)));
   return layers * perLayer + scratch + PER_ALLOCATION;
 }
 

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { largestOf } from '../../../core/extremes';
 
 /** Refused numbers that are remembered; any more of them hold back what follows until it is their turn. */
 const MOST_REFUSED = 10_000;
@@ -46,7 +47,7 @@ export class OrderedQueue {
 
   /** The number after every one seen so far, for senders that give none. */
   following(): number {
-    return Math.max(this.next - 1, ...this.held.keys()) + 1;
+    return Math.max(this.next - 1, largestOf(this.held.keys())) + 1;
   }
 
   submit<T>(sequence: number, work: () => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { largestOf } from '../../../core/extremes';
 import { firstOf, textField, textListField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
 import type { Score } from '../grader';
@@ -41,7 +42,7 @@ function gradeVersion1(completion: string, row: Row): Score {
   const classes = firstOf(row, ['all_classes']) === undefined ? [] : textListField(row, ['all_classes']);
   const scores = textListField(row, ['answers']).map((reference) => metric(prediction, reference, classes));
   return {
-    value: prediction.trim() === '' ? 0 : Math.max(0, ...scores),
+    value: prediction.trim() === '' ? 0 : Math.max(0, largestOf(scores)),
     answer: prediction.trim() || null,
     details: { dataset },
   };

@@ -46,6 +46,23 @@ test('takes special tokens in a text for text, unless told otherwise', async () 
   expect(tokenizer.encode('<think>')).toEqual([266]); // an added token that is not special
 });
 
+test('a vocabulary may be larger than the stack has room for arguments', async () => {
+  const definition = byteTokenizerDefinition();
+  const model = definition['model'] as { vocab: Record<string, number> };
+  const words = Array.from({ length: 200_000 }, (_, index): [string, number] => [`<${index}>`, 1000 + index]);
+  folder = await writeTokenizer({
+    'tokenizer.json': {
+      ...definition,
+      model: { ...model, vocab: { ...model.vocab, ...Object.fromEntries(words) } },
+    },
+  });
+
+  const tokenizer = await loadTokenizer({ folder });
+
+  expect(tokenizer.vocabSize).toBe(201_000);
+  expect(tokenizer.decode(tokenizer.encode('he'))).toBe('he');
+});
+
 test('decodes what it encoded, with no clean-up of spaces', async () => {
   folder = await writeTokenizer();
   const tokenizer = await loadTokenizer({ folder });

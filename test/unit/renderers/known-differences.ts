@@ -1,0 +1,104 @@
+/** Where ours is on purpose, or still, not what the reference makes of a case. docs/renderers.md has the reasons at length. */
+export interface KnownDifference {
+  readonly ids: RegExp;
+  readonly reason: string;
+  /** Nobody wants it so. */
+  readonly isOpen?: true;
+}
+
+const OWN = String.raw`^[a-z0-9_@]+\/\w+\/`;
+const MODEL = String.raw`^[A-Z][\w.-]+\/template-\w+\/`;
+const GPT = String.raw`^(gpt_oss_\w+|gpt-oss-20b)\/`;
+
+function of(pattern: string): RegExp {
+  return new RegExp(pattern);
+}
+
+export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+  { ids: of(`${OWN}(marks-[\\w-]+|tool-marks)$`), reason: 'words of people and models forge no turn' },
+  {
+    ids: of(
+      `${OWN}(call-arguments(-escaped|-tight)?|call-argument-strings|call-unicode-result|tools-nested)$`,
+    ),
+    reason: 'the cookbook writes JSON again, ours keeps its spelling',
+  },
+  {
+    ids: of(`${OWN}call-(big-number|whole-float|booleans|null|no-arguments|hyphen)$`),
+    reason: 'the cookbook writes JSON again, ours keeps its spelling; DeepSeek ends a reply that calls tools',
+  },
+  {
+    ids: of(`${OWN}(call-(values|tight|duplicate-key)|xml-values|xml-lines)$`),
+    reason: 'arguments keep the spelling and the indentation that the model wrote',
+  },
+  { ids: of(`${OWN}call-nan$`), reason: 'NaN is no JSON: the call is reported' },
+  { ids: of(`${OWN}call-list$`), reason: 'arguments are an object, else the call is reported' },
+  { ids: of(`${OWN}(double-end|two-returns)$`), reason: 'a bad completion is data: malformed' },
+  {
+    ids: of(`${OWN}(text-parts|(role_colon|llama3|deepseek)?think-part[\\w-]*)$`),
+    reason:
+      'the cookbook refuses messages of several parts, or gives loss to the <think> that the prompt has',
+  },
+  {
+    ids: of(
+      `${OWN}(calls?-(several|text-several|two-rounds|two-questions|thinking|thinking-rounds)|ends-with-tools)$`,
+    ),
+    reason:
+      'reasoning stays while tools answer, answers in a row share a message, as in the models’ templates',
+  },
+  {
+    ids: of(
+      '^nemotron3\\w*/(prompt|supervised|prefill)/(spaces-|control-|crlf|long|tools?-|calls?-|think-|ends-)',
+    ),
+    reason: 'the space around words and empty descriptions are the templates’',
+  },
+  {
+    ids: of('^deepseekv3'),
+    reason: 'replies end with their stop token; system messages and roles are the template’s; calls are read',
+  },
+  {
+    ids: of('^qwen3_disable_thinking/supervised/(no-user|only-assistant)$'),
+    reason: 'the cookbook refuses them, ours where the reply would be trained as it is never sampled',
+  },
+  {
+    ids: of('^role_colon(@\\w+)?/supervised/(ends-with-user|think-part)'),
+    reason: 'the cookbook writes <UNUSED> after a user, and refuses parts',
+  },
+  {
+    ids: of(`${OWN}think-empty$`),
+    reason: 'an empty block is no reasoning; the cookbook reads <think> as a word of it',
+  },
+  {
+    ids: of(`${GPT}parse/`),
+    reason: 'content holds what is said, not the raw text of calls; an unknown channel is text',
+  },
+  {
+    ids: of(`${GPT}(prompt|supervised)/tool-nameless$`),
+    reason: 'an answer is matched with its call by position',
+  },
+  {
+    ids: of(`^(Meta-Llama-3-8B-Instruct|gemma-3-4b-it)/template-`),
+    reason: 'a template without tools would drop the declarations and calls: refused',
+  },
+  { ids: of(`${MODEL}(?!default/)`), reason: 'chat_template takes no template arguments', isOpen: true },
+  {
+    ids: of(`${MODEL}default/(call-arguments(-escaped)?|call-big-number|call-whole-float|call-null)$`),
+    reason: 'the engine of templates knows JavaScript’s numbers and texts only',
+    isOpen: true,
+  },
+  {
+    ids: of(`${MODEL}default/(odd-spaces|spaces-assistant-history)$`),
+    reason: 'strip takes no characters in the engine of templates',
+    isOpen: true,
+  },
+  {
+    ids: of('^qwen3_[58]\\w*/(prompt|supervised|prefill)/(tools?-|calls?-|ends-with-tools?$)'),
+    reason: 'tools are declared in OpenAI’s nesting, as in the models’ templates',
+  },
+  { ids: of(`${OWN}think-spaces$`), reason: 'the cookbook reads <think> as a word of the reasoning' },
+];
+
+export const MODEL_TEMPLATE = 'the model’s own template, from which the cookbook differs';
+
+export function knownDifference(id: string): KnownDifference | undefined {
+  return KNOWN_DIFFERENCES.find(({ ids }) => ids.test(id));
+}
