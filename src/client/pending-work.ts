@@ -1,10 +1,15 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import { TASK_QUEUES } from '../core/task-queues';
+import type { WorkerRole } from '../core/task-queues';
 
 export type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
-const RUNNING = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
+const { PENDING_ACTIVITY_STATE_STARTED: RUNNING, PENDING_ACTIVITY_STATE_SCHEDULED: SCHEDULED } =
+  temporal.api.enums.v1.PendingActivityState;
+/** A worker with a free place takes work within a fraction of this. */
+const SOON_MS = 3000;
 const Told = z.object({ waiting: z.string() });
 
 /** What one pending activity waits for, as its attempts say; null where nothing is known to keep it. */
@@ -21,14 +26,49 @@ const RUN_WORK: Readonly<Record<string, string>> = {
   sampleRollouts: 'rollouts wait',
 };
 
+/** Work of the run itself, and the role of the workers that do it. */
+const OWN_WORK: Readonly<Record<string, WorkerRole>> = {
+  prepareRun: 'workflows',
+  openModel: 'training',
+  runSegment: 'training',
+  releaseModel: 'training',
+};
+
+/** That the run itself stands still because no worker has taken its work yet, and since when; null where it does not. */
+export function placeWait(
+  pending: readonly PendingActivity[],
+  now: number,
+): { readonly what: string; readonly since: string } | null {
+  for (const activity of pending) {
+    const role = OWN_WORK[activity.activityType?.name ?? ''];
+    const since = scheduledAt(activity);
+    if (role === undefined || since === null || now - since < SOON_MS) continue;
+    const queue = TASK_QUEUES[role];
+    const what = `a free place on a worker (${queue}); start another worker with --roles ${role}, or give more places with --concurrency ${role}=N`;
+    return { what, since: new Date(since).toISOString() };
+  }
+  return null;
+}
+
+/** When work was scheduled of which no attempt was begun; null for any other. */
+function scheduledAt({ state, attempt, lastFailure, scheduledTime }: PendingActivity): number | null {
+  if (state !== SCHEDULED || lastFailure || (attempt ?? 1) > 1 || !scheduledTime) return null;
+  return Number(scheduledTime.seconds ?? 0) * 1000 + (scheduledTime.nanos ?? 0) / 1e6;
+}
+
 /** What evaluations and rollouts of a run wait for while the run itself goes on, each said once. */
-export function waitsOfRun(pending: readonly PendingActivity[]): string[] {
+export function waitsOfRun(pending: readonly PendingActivity[], now: number): string[] {
   const waits = pending.flatMap((activity) => {
     const work = RUN_WORK[activity.activityType?.name ?? ''];
-    const reason = work === undefined ? null : workReason(activity);
+    const reason = work === undefined ? null : (workReason(activity) ?? placeReason(activity, now));
     return reason === null ? [] : [`${work}: ${reason}`];
   });
   return [...new Set(waits)];
+}
+
+function placeReason(activity: PendingActivity, now: number): string | null {
+  const since = scheduledAt(activity);
+  return since === null || now - since < SOON_MS ? null : 'a free place on a worker';
 }
 
 /** That a worker died says nothing of the attempt after it. */

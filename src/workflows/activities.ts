@@ -2,8 +2,8 @@ import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow'
 import type { EvaluationActivities } from '../activities/evaluation-activities';
 import type { RolloutActivities } from '../activities/rollout-activities';
 import type { RunActivities } from '../activities/run-activities';
-import type { TrainingActivities } from '../activities/training-activities';
-import { TASK_QUEUES } from '../core/task-queues';
+import type { SessionActivities, TrainingActivities } from '../activities/training-activities';
+import { SESSION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 
 /** Light bookkeeping on the store, done again elsewhere within seconds when its worker dies. */
 export const bookkeeping = proxyActivities<RunActivities>({
@@ -50,11 +50,14 @@ export const closer = proxyActivities<TrainingActivities>({
   retry: { maximumAttempts: 1 },
 });
 
-/** Keeps the service's session alive for as long as the run needs it, on whatever worker lives. */
-export const keeper = proxyActivities<TrainingActivities>({
-  taskQueue: TASK_QUEUES.training,
+/**
+ * Keeps the service's session alive for as long as the run needs it, on whatever worker lives. Services keep a session for
+ * minutes without a word, so that a dead keeper may be noticed late; there is one a run, and each heartbeat is a write of the server.
+ */
+export const keeper = proxyActivities<SessionActivities>({
+  taskQueue: SESSION_QUEUE,
   startToCloseTimeout: '365 days',
-  heartbeatTimeout: '5 seconds',
+  heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 1, maximumInterval: '5 seconds' },
 });
 
