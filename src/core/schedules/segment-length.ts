@@ -1,8 +1,8 @@
 /** Long enough to cost no history, short enough that what the workflow knows of a run is fresh. */
 const SEGMENT_SECONDS = 4;
-const MOST_SECONDS = 20;
+const MOST_SECONDS = 12;
 /** Of slow steps, which each would be a segment otherwise. */
-const LEAST_STEPS = 4;
+const LEAST_STEPS = 3;
 
 /** How long a segment takes steps; whoever wants something of the run meanwhile interrupts it. */
 export function segmentSeconds(stepsPerSecond: number | null): number {

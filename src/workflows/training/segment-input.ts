@@ -16,8 +16,7 @@ export function nextSegment(
   readyThrough: number,
 ): SegmentInput {
   const { position, pause } = state;
-  // Of a run that samples, time passes with rollouts: a segment that waits for them for long hides it from the run.
-  const seconds = segmentSeconds(state.rollouts ? null : state.stepsPerSecond);
+  const seconds = segmentSeconds(mayBeLong(state) ? state.stepsPerSecond : null);
   const steps = segmentLength(state.stepsPerSecond, seconds);
   const last = Math.min(lastStepOf(state), pause?.step ?? Infinity, affordableStep(state));
   const end = Math.min(last, readyThrough);
@@ -28,6 +27,11 @@ export function nextSegment(
     maxSeconds: Math.min(seconds, secondsLeft(state)),
     timedSteps: bindTimedSchedules(state),
   };
+}
+
+/** Rollouts are waited for by the run, which shows it, and schedules by seconds are bound to steps between segments. */
+function mayBeLong({ rollouts, timedDueAt }: TrainingState): boolean {
+  return !rollouts && Object.keys(timedDueAt).length === 0;
 }
 
 /** The weights before the last step are the last that are sampled from. */
