@@ -10,6 +10,7 @@ const { PENDING_ACTIVITY_STATE_STARTED: RUNNING, PENDING_ACTIVITY_STATE_SCHEDULE
   temporal.api.enums.v1.PendingActivityState;
 /** A worker with a free place takes work within a fraction of this. */
 const SOON_MS = 3000;
+const A_PLACE = 'a free place on a worker';
 const Told = z.object({ waiting: z.string() });
 
 /** What one pending activity waits for, as its attempts say; null where nothing is known to keep it. */
@@ -41,34 +42,39 @@ export function placeWait(
 ): { readonly what: string; readonly since: string } | null {
   for (const activity of pending) {
     const role = OWN_WORK[activity.activityType?.name ?? ''];
-    const since = scheduledAt(activity);
-    if (role === undefined || since === null || now - since < SOON_MS) continue;
+    const since = queuedSince(activity, now);
+    if (role === undefined || since === null) continue;
     const queue = TASK_QUEUES[role];
-    const what = `a free place on a worker (${queue}); start another worker with --roles ${role}, or give more places with --concurrency ${role}=N`;
+    const what = `${A_PLACE} (${queue}); start another worker with --roles ${role}, or give more places with --concurrency ${role}=N`;
     return { what, since: new Date(since).toISOString() };
   }
   return null;
 }
 
-/** When work was scheduled of which no attempt was begun; null for any other. */
-function scheduledAt({ state, attempt, lastFailure, scheduledTime }: PendingActivity): number | null {
+/** That nothing of a workflow goes on, because no worker has taken any of it yet; null where something does. */
+export function placeWaitOfAll(pending: readonly PendingActivity[], now: number): string | null {
+  const isQueued = pending.length > 0 && pending.every((activity) => queuedSince(activity, now) !== null);
+  return isQueued ? A_PLACE : null;
+}
+
+/** When work was scheduled of which no attempt was begun; null where one was, or where it was scheduled just now. */
+function queuedSince(
+  { state, attempt, lastFailure, scheduledTime }: PendingActivity,
+  now: number,
+): number | null {
   if (state !== SCHEDULED || lastFailure || (attempt ?? 1) > 1 || !scheduledTime) return null;
-  return Number(scheduledTime.seconds ?? 0) * 1000 + (scheduledTime.nanos ?? 0) / 1e6;
+  const since = Number(scheduledTime.seconds ?? 0) * 1000 + (scheduledTime.nanos ?? 0) / 1e6;
+  return now - since < SOON_MS ? null : since;
 }
 
 /** What evaluations and rollouts of a run wait for while the run itself goes on, each said once. */
 export function waitsOfRun(pending: readonly PendingActivity[], now: number): string[] {
   const waits = pending.flatMap((activity) => {
     const work = RUN_WORK[activity.activityType?.name ?? ''];
-    const reason = work === undefined ? null : (workReason(activity) ?? placeReason(activity, now));
+    const reason = work === undefined ? null : (workReason(activity) ?? placeWaitOfAll([activity], now));
     return reason === null ? [] : [`${work}: ${reason}`];
   });
   return [...new Set(waits)];
-}
-
-function placeReason(activity: PendingActivity, now: number): string | null {
-  const since = scheduledAt(activity);
-  return since === null || now - since < SOON_MS ? null : 'a free place on a worker';
 }
 
 /** That a worker died says nothing of the attempt after it. */
