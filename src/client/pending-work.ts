@@ -1,8 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { TASK_QUEUES } from '../core/task-queues';
-import type { WorkerRole } from '../core/task-queues';
+import { PREPARATION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 
 export type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
@@ -27,12 +26,13 @@ const RUN_WORK: Readonly<Record<string, string>> = {
   sampleRollouts: 'rollouts wait',
 };
 
-/** Work of the run itself, and the role of the workers that do it. */
-const OWN_WORK: Readonly<Record<string, WorkerRole>> = {
-  prepareRun: 'workflows',
-  openModel: 'training',
-  runSegment: 'training',
-  releaseModel: 'training',
+const TRAINING = `${TASK_QUEUES.training}); start another worker with --roles training, or give more places with --concurrency training=N`;
+/** Work of the run itself: the queue it waits in, and what a person can do. */
+const OWN_WORK: Readonly<Record<string, string>> = {
+  prepareRun: `${PREPARATION_QUEUE}): other runs are made ready first; start another worker with --roles workflows`,
+  openModel: TRAINING,
+  runSegment: TRAINING,
+  releaseModel: TRAINING,
 };
 
 /** That the run itself stands still because no worker has taken its work yet, and since when; null where it does not. */
@@ -41,11 +41,10 @@ export function placeWait(
   now: number,
 ): { readonly what: string; readonly since: string } | null {
   for (const activity of pending) {
-    const role = OWN_WORK[activity.activityType?.name ?? ''];
+    const queue = OWN_WORK[activity.activityType?.name ?? ''];
     const since = queuedSince(activity, now);
-    if (role === undefined || since === null) continue;
-    const queue = TASK_QUEUES[role];
-    const what = `${A_PLACE} (${queue}); start another worker with --roles ${role}, or give more places with --concurrency ${role}=N`;
+    if (queue === undefined || since === null) continue;
+    const what = `${A_PLACE} (${queue}`;
     return { what, since: new Date(since).toISOString() };
   }
   return null;

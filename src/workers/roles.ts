@@ -3,11 +3,11 @@ import { createBenchmarkActivities } from '../activities/benchmark-activities';
 import { createCanaryActivities } from '../activities/canary-activities';
 import { createEvaluationActivities } from '../activities/evaluation-activities';
 import { createRolloutActivities } from '../activities/rollout-activities';
-import { createRunActivities } from '../activities/run-activities';
+import { createPreparationActivities, createRunActivities } from '../activities/run-activities';
 import { createSessionActivities, createTrainingActivities } from '../activities/training-activities';
 import { createWorkerActivities } from '../activities/worker-activities';
 import { webhookValue } from '../config/webhook-values';
-import { SESSION_QUEUE, TASK_QUEUES } from '../core/task-queues';
+import { PREPARATION_QUEUE, SESSION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 import type { WorkerRole } from '../core/task-queues';
 import type { WorkerDependencies } from './dependencies';
 
@@ -20,6 +20,8 @@ export interface RoleQueue {
 
 /** Everything keeps a session that trains; sessions wait nearly always and cost next to nothing. */
 const SESSION_PLACES = 10_000;
+/** Each computes and holds a dataset; one may wait for a hub, which must not keep the others waiting. */
+const PREPARATION_PLACES = 8;
 /** Each run that trains has one nearly all the time, and what it holds in memory with it. */
 const TRAINING_PLACES = 500;
 
@@ -30,9 +32,17 @@ export function queuesOf(
   places = defaultPlaces(role),
 ): RoleQueue[] {
   const own = { taskQueue: TASK_QUEUES[role], activities: activitiesOf(role, dependencies), places };
-  if (role !== 'training') return [own];
-  const activities = createSessionActivities(dependencies.training);
-  return [own, { taskQueue: SESSION_QUEUE, activities, places: SESSION_PLACES }];
+  return [own, ...queuesBeside(role, dependencies)];
+}
+
+function queuesBeside(role: WorkerRole, { runs, training }: WorkerDependencies): RoleQueue[] {
+  if (role === 'workflows') {
+    const activities = createPreparationActivities(runs);
+    return [{ taskQueue: PREPARATION_QUEUE, activities, places: PREPARATION_PLACES }];
+  }
+  if (role !== 'training') return [];
+  const activities = createSessionActivities(training);
+  return [{ taskQueue: SESSION_QUEUE, activities, places: SESSION_PLACES }];
 }
 
 function activitiesOf(role: WorkerRole, dependencies: WorkerDependencies): object {

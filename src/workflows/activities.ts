@@ -1,9 +1,9 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { EvaluationActivities } from '../activities/evaluation-activities';
 import type { RolloutActivities } from '../activities/rollout-activities';
-import type { RunActivities } from '../activities/run-activities';
+import type { PreparationActivities, RunActivities } from '../activities/run-activities';
 import type { SessionActivities, TrainingActivities } from '../activities/training-activities';
-import { SESSION_QUEUE, TASK_QUEUES } from '../core/task-queues';
+import { PREPARATION_QUEUE, SESSION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 
 /** Light bookkeeping on the store, done again elsewhere within seconds when its worker dies. */
 export const bookkeeping = proxyActivities<RunActivities>({
@@ -13,7 +13,8 @@ export const bookkeeping = proxyActivities<RunActivities>({
 });
 
 /** Reading and rendering a dataset may take long, so it reports that it lives. */
-export const preparation = proxyActivities<RunActivities>({
+export const preparation = proxyActivities<PreparationActivities>({
+  taskQueue: PREPARATION_QUEUE,
   startToCloseTimeout: '6 hours',
   // A file of many megabytes is parsed in one go. What ends without a word again and again is given up by a mark in the run's folder.
   heartbeatTimeout: '15 seconds',

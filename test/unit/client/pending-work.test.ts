@@ -24,6 +24,12 @@ test('a segment that no worker has taken waits for a place, since it was schedul
   });
 });
 
+test('a run that is not yet ready waits for its turn to be made so', () => {
+  expect(placeWait([pending('prepareRun')], NOW)?.what).toBe(
+    'a free place on a worker (everstep-preparation): other runs are made ready first; start another worker with --roles workflows',
+  );
+});
+
 test.each([
   ['one that runs', [pending('runSegment', RUNNING)]],
   [
