@@ -1,5 +1,5 @@
 /** A stretch of time in which the steps of all runs are counted. */
-export interface Window {
+interface Window {
   readonly fromMs: number;
   readonly toMs: number;
 }
