@@ -26,6 +26,7 @@ export class BenchServices {
   /** In the order they were started, dead ones too. */
   readonly workers: ChildProcess[] = [];
   private engine: ChildProcess | null = null;
+  private temporal: ChildProcess | null = null;
 
   private constructor(
     private readonly kind: EngineKind,
@@ -80,14 +81,17 @@ export class BenchServices {
     return this.engine?.pid ?? 0;
   }
 
+  get temporalPid(): number {
+    return this.temporal?.pid ?? 0;
+  }
+
   private async startAll(): Promise<void> {
     const port = await freePort();
     this.address = `127.0.0.1:${port}`;
     const url = this.kind === 'paced' ? this.startPacedEngine() : this.startRealEngine();
-    await Promise.all([
-      url,
-      firstLine(this.program('temporal', '--port', String(port), '--headless', '--data-dir', this.folder)),
-    ]);
+    const places = ['--headless', '--data-dir', this.folder];
+    this.temporal = this.program('temporal', '--port', String(port), ...places);
+    await Promise.all([url, firstLine(this.temporal)]);
     this.engineUrl = await url;
     for (const roles of this.roles) await this.startWorker(roles);
   }

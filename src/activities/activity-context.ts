@@ -11,13 +11,16 @@ export interface ActivityRun {
 const HEARTBEAT_MS = 1000;
 const ATTEMPTS = 1_000_000;
 
-/** Heartbeats once a second while the work goes on, so that a dead worker is noticed although nothing is done yet. */
-export async function withHeartbeat<Result>(work: (run: ActivityRun) => Promise<Result>): Promise<Result> {
+/** Heartbeats, once a second unless told, while the work goes on, so that a dead worker is noticed although nothing is done yet. */
+export async function withHeartbeat<Result>(
+  work: (run: ActivityRun) => Promise<Result>,
+  everyMs = HEARTBEAT_MS,
+): Promise<Result> {
   const context = Context.current();
   let latest: unknown;
   const timer = setInterval(() => {
     context.heartbeat(latest);
-  }, HEARTBEAT_MS);
+  }, everyMs);
   try {
     return await work({
       signal: context.cancellationSignal,

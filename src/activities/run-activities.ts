@@ -37,18 +37,8 @@ const CLOSE_ATTEMPTS = 20;
 export function createRunActivities(dependencies: RunDependencies) {
   const { store, runs, now } = dependencies;
   return {
-    /** Makes the run's folder; see `prepareRun`. A service or a hub that stays away refuses the run: nothing was begun yet. */
-    async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
-      const { workflowId, runId } = currentWorkflow();
-      const owner = { workflowId, firstRunId: runId };
-      return withHeartbeat(({ progress, attempt, signal }) =>
-        prepareRun(dependencies, { ...input, ...owner }, { onProgress: progress, signal }).catch(
-          (error: unknown) => {
-            throw giveUpInTime(error, attempt);
-          },
-        ),
-      );
-    },
+    // Begun by releases before preparation had a queue of its own.
+    ...createPreparationActivities(dependencies),
 
     /** Writes scores that came in and lets go of the snapshots they were measured on. */
     async recordScores(input: RecordScoresInput): Promise<readonly ScoreRow[]> {
@@ -104,6 +94,24 @@ export function createRunActivities(dependencies: RunDependencies) {
   };
 }
 
+/** What makes runs ready: rows are read and rendered, which computes for as long as there are rows. */
+export function createPreparationActivities(dependencies: PrepareDependencies) {
+  return {
+    /** Makes the run's folder; see `prepareRun`. A service or a hub that stays away refuses the run: nothing was begun yet. */
+    async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
+      const { workflowId, runId } = currentWorkflow();
+      const owner = { workflowId, firstRunId: runId };
+      return withHeartbeat(({ progress, attempt, signal }) =>
+        prepareRun(dependencies, { ...input, ...owner }, { onProgress: progress, signal }).catch(
+          (error: unknown) => {
+            throw giveUpInTime(error, attempt);
+          },
+        ),
+      );
+    },
+  };
+}
+
 /** What changes that people make while a run goes on need of the store. */
 function createControlActivities({ store, runs }: RunDependencies) {
   return {
@@ -135,3 +143,4 @@ function createControlActivities({ store, runs }: RunDependencies) {
 }
 
 export type RunActivities = ReturnType<typeof createRunActivities>;
+export type PreparationActivities = ReturnType<typeof createPreparationActivities>;

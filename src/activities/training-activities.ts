@@ -1,3 +1,4 @@
+import { Context } from '@temporalio/activity';
 import type {
   ModelIncarnation,
   OpenedModel,
@@ -62,6 +63,14 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
       await withHeartbeat(({ signal }) => releaseModel(runs, input, signal));
     },
 
+    // Begun by releases before the sessions had a queue of their own.
+    ...createSessionActivities(dependencies),
+  };
+}
+
+/** What keeps runs' sessions alive. Each is under way for as long as its run, so they have places of their own. */
+export function createSessionActivities({ runs, stopping }: Pick<TrainingDependencies, 'runs' | 'stopping'>) {
+  return {
     /**
      * Runs for as long as the model lives; whichever worker has it, the service's session goes on. A worker that stops
      * gives it up at once.
@@ -72,9 +81,16 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
         await runs.use(input.run, ({ engine }) =>
           keepSession(engine.client, input.model, { signal: ending, intervalMs: SESSION_HEARTBEAT_MS }),
         );
-      });
+      }, heartbeatEveryMs());
     },
   };
 }
 
+/** A third of what the workflow allows. */
+function heartbeatEveryMs(): number | undefined {
+  const { heartbeatTimeoutMs } = Context.current().info;
+  return heartbeatTimeoutMs === undefined ? undefined : heartbeatTimeoutMs / 3;
+}
+
 export type TrainingActivities = ReturnType<typeof createTrainingActivities>;
+export type SessionActivities = ReturnType<typeof createSessionActivities>;

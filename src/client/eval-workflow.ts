@@ -15,7 +15,7 @@ import type { RunBenchmarkInput } from '../workflows/benchmark-contracts';
 import { searchAttributesOfEval } from '../workflows/eval-attributes';
 import { differencesText } from '../evaluation/runner/option-differences';
 import { differencesOf } from './eval-requests';
-import { waitOf } from './pending-work';
+import { placeWaitOfAll, waitOf } from './pending-work';
 import { pause } from './run-handle';
 import type { ServerLink } from './server-link';
 import { ANSWER_LIMIT_MS } from './workflow-answers';
@@ -150,8 +150,9 @@ export async function waitingReason(link: ServerLink, workflowId: string): Promi
   try {
     const handle = client.workflow.getHandle(workflowId);
     const { raw } = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () => handle.describe());
-    const reasons = (raw.pendingActivities ?? []).map(waitOf);
-    return taskReason(raw.pendingWorkflowTask) ?? reasons.find((reason) => reason !== null) ?? null;
+    const pending = raw.pendingActivities ?? [];
+    const told = pending.map(waitOf).find((reason) => reason !== null);
+    return taskReason(raw.pendingWorkflowTask) ?? told ?? placeWaitOfAll(pending, Date.now());
   } catch {
     return `the Temporal server at ${link.description} does not answer`;
   }

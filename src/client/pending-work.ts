@@ -1,10 +1,15 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import { PREPARATION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 
 export type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
-const RUNNING = temporal.api.enums.v1.PendingActivityState.PENDING_ACTIVITY_STATE_STARTED;
+const { PENDING_ACTIVITY_STATE_STARTED: RUNNING, PENDING_ACTIVITY_STATE_SCHEDULED: SCHEDULED } =
+  temporal.api.enums.v1.PendingActivityState;
+/** A worker with a free place takes work within a fraction of this. */
+const SOON_MS = 3000;
+const A_PLACE = 'a free place on a worker';
 const Told = z.object({ waiting: z.string() });
 
 /** What one pending activity waits for, as its attempts say; null where nothing is known to keep it. */
@@ -21,11 +26,51 @@ const RUN_WORK: Readonly<Record<string, string>> = {
   sampleRollouts: 'rollouts wait',
 };
 
+const TRAINING = `${TASK_QUEUES.training}); start another worker with --roles training, or give more places with --concurrency training=N`;
+/** Work of the run itself: the queue it waits in, and what a person can do. */
+const OWN_WORK: Readonly<Record<string, string>> = {
+  prepareRun: `${PREPARATION_QUEUE}): other runs are made ready first; start another worker with --roles workflows`,
+  openModel: TRAINING,
+  runSegment: TRAINING,
+  releaseModel: TRAINING,
+};
+
+/** That the run itself stands still because no worker has taken its work yet, and since when; null where it does not. */
+export function placeWait(
+  pending: readonly PendingActivity[],
+  now: number,
+): { readonly what: string; readonly since: string } | null {
+  for (const activity of pending) {
+    const queue = OWN_WORK[activity.activityType?.name ?? ''];
+    const since = queuedSince(activity, now);
+    if (queue === undefined || since === null) continue;
+    const what = `${A_PLACE} (${queue}`;
+    return { what, since: new Date(since).toISOString() };
+  }
+  return null;
+}
+
+/** That nothing of a workflow goes on, because no worker has taken any of it yet; null where something does. */
+export function placeWaitOfAll(pending: readonly PendingActivity[], now: number): string | null {
+  const isQueued = pending.length > 0 && pending.every((activity) => queuedSince(activity, now) !== null);
+  return isQueued ? A_PLACE : null;
+}
+
+/** When work was scheduled of which no attempt was begun; null where one was, or where it was scheduled just now. */
+function queuedSince(
+  { state, attempt, lastFailure, scheduledTime }: PendingActivity,
+  now: number,
+): number | null {
+  if (state !== SCHEDULED || lastFailure || (attempt ?? 1) > 1 || !scheduledTime) return null;
+  const since = Number(scheduledTime.seconds ?? 0) * 1000 + (scheduledTime.nanos ?? 0) / 1e6;
+  return now - since < SOON_MS ? null : since;
+}
+
 /** What evaluations and rollouts of a run wait for while the run itself goes on, each said once. */
-export function waitsOfRun(pending: readonly PendingActivity[]): string[] {
+export function waitsOfRun(pending: readonly PendingActivity[], now: number): string[] {
   const waits = pending.flatMap((activity) => {
     const work = RUN_WORK[activity.activityType?.name ?? ''];
-    const reason = work === undefined ? null : workReason(activity);
+    const reason = work === undefined ? null : (workReason(activity) ?? placeWaitOfAll([activity], now));
     return reason === null ? [] : [`${work}: ${reason}`];
   });
   return [...new Set(waits)];

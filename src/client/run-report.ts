@@ -63,7 +63,16 @@ function reportKnown(facts: WorkflowFacts, evidence: RunEvidence): RunReport {
   const base = state ?? freshState(evidence, facts);
   if (!facts.isOpen) return reportClosed(base, facts, evidence);
   if (!live) return reportUnanswered(base, evidence);
-  return { ...reportLive(base, live), ...(facts.waits.length > 0 && { waits: facts.waits }) };
+  return {
+    ...reportLive(base, live),
+    ...queued(live, facts),
+    ...(facts.waits.length > 0 && { waits: facts.waits }),
+  };
+}
+
+/** What the workflow cannot see: that work it handed out was taken by nobody yet. */
+function queued({ status }: LiveStatus, { placeWait }: WorkflowFacts): Partial<RunReport> {
+  return placeWait && status === 'running' ? { status: 'waiting', waitingFor: placeWait } : {};
 }
 
 const QUIET = { waitingFor: null, pendingEvaluations: 0, stopAt: null, pause: null, refusal: null };

@@ -3,9 +3,9 @@ import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { QueryDefinition } from '@temporalio/common';
 import { z } from 'zod';
-import type { RunStatus } from '../core/run';
+import type { LiveStatus, RunStatus } from '../core/run';
 import type { PendingActivity } from './pending-work';
-import { waitsOfRun } from './pending-work';
+import { placeWait, waitsOfRun } from './pending-work';
 
 /** A workflow whose workers are away does not answer: the store is asked instead after this long. */
 export const ANSWER_LIMIT_MS = 2000;
@@ -40,6 +40,8 @@ export interface WorkflowFacts {
   readonly memo: RunMemo | null;
   /** What evaluations and rollouts wait for. */
   readonly waits: readonly string[];
+  /** Set where no worker has taken the run's own work for some seconds. */
+  readonly placeWait?: LiveStatus['waitingFor'];
 }
 
 /** Evaluations under way that are asked what they wait for. */
@@ -92,6 +94,7 @@ function factsOf(
   description: WorkflowExecutionDescription,
   pending: readonly PendingActivity[],
 ): WorkflowFacts {
+  const now = Date.now();
   const ending = ENDINGS[description.status.name];
   return {
     isOpen: ending === undefined,
@@ -99,7 +102,8 @@ function factsOf(
     startedAt: description.startTime.toISOString(),
     closedAt: description.closeTime?.toISOString() ?? null,
     memo: RunMemo.safeParse(description.memo).data ?? null,
-    waits: waitsOfRun(pending),
+    waits: waitsOfRun(pending, now),
+    placeWait: placeWait(pending, now),
   };
 }
 

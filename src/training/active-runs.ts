@@ -33,16 +33,19 @@ export interface ActiveRuns {
 interface Entry {
   readonly loading: Promise<ActiveRun>;
   users: number;
+  /** When the last of them was done. */
+  usedAt: number;
 }
 
 const PATIENCE_MS = 5000;
 const KEPT_RUNS = 16;
+/** A run that is trained here comes back within seconds, however many others there are. */
+const KEPT_MS = 60_000;
 
-/** Loads each run once per worker process; the one unused for longest makes room for another. */
+/** Loads each run once per worker process; of many, those that nobody has used for a while make room. */
 export function createActiveRuns(
-  store: RunStore,
-  engines: EngineAccess,
-  loadPlugins: LoadPlugins,
+  loadRun: (run: string) => Promise<ActiveRun>,
+  now: () => number = () => performance.now(),
 ): ActiveRuns {
   const entries = new Map<string, Entry>();
 
@@ -56,13 +59,15 @@ export function createActiveRuns(
 
   async function makeRoom(): Promise<void> {
     if (entries.size <= KEPT_RUNS) return;
-    const unused = [...entries].find(([, { users }]) => users === 0);
-    if (unused) await forget(unused[0]);
+    const limit = now() - KEPT_MS;
+    const unused = [...entries].filter(([, { users, usedAt }]) => users === 0 && usedAt <= limit);
+    const surplus = unused.slice(0, entries.size - KEPT_RUNS);
+    await Promise.all(surplus.map(([run]) => forget(run)));
   }
 
   /** The entry, as the one used last. */
   function enter(run: string): Entry {
-    const entry = entries.get(run) ?? { loading: load({ store, engines, loadPlugins }, run), users: 0 };
+    const entry = entries.get(run) ?? { loading: loadRun(run), users: 0, usedAt: now() };
     entries.delete(run);
     entries.set(run, entry);
     return entry;
@@ -81,6 +86,7 @@ export function createActiveRuns(
         throw error;
       } finally {
         entry.users -= 1;
+        entry.usedAt = now();
       }
     },
   };
@@ -94,13 +100,16 @@ async function isBroken({ loading }: Entry): Promise<boolean> {
   );
 }
 
-interface Sources {
+interface ActiveRunSources {
   readonly store: RunStore;
   readonly engines: EngineAccess;
   readonly loadPlugins: LoadPlugins;
 }
 
-async function load({ store, engines, loadPlugins }: Sources, run: string): Promise<ActiveRun> {
+export async function loadActiveRun(
+  { store, engines, loadPlugins }: ActiveRunSources,
+  run: string,
+): Promise<ActiveRun> {
   const record = await readRunRecord(store, run);
   const batches = await batchesOf(record, store.runFolder(run), loadPlugins);
   const optimization = optimizationOf(record.config);

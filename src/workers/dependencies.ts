@@ -13,7 +13,7 @@ import { createBenchmarkRowReader } from '../evaluation/benchmarks/benchmark-row
 import type { PythonLink } from '../evaluation/python/python-link';
 import type { JudgeAccess } from '../evaluation/judges/judge-access';
 import { createPermitPool } from '../evaluation/runner/permits';
-import { createActiveRuns } from '../training/active-runs';
+import { createActiveRuns, loadActiveRun } from '../training/active-runs';
 import { checkEvaluators } from '../training/check-evaluators';
 import { createDatasetReader } from '../training/dataset-source';
 import type { EngineAccess } from '../training/engine-access';
@@ -67,7 +67,7 @@ export function createDependencies(
     createBenchmarkRowReader({ hub, ...(folder !== undefined && { dataFolder: folder }) });
   const { requireCode } = permissions;
   const loadPlugins = createPluginLoader({ fallback: options.plugins, requireCode });
-  const runs = createActiveRuns(store, engines, loadPlugins);
+  const runs = createActiveRuns((run) => loadActiveRun({ store, engines, loadPlugins }, run));
   const permitsOf = createPermitPool();
   const asking = { engines: patientEngines, tokenizer, python, permitsOf, permissions, now };
   const judges = createJudgeAccess(options, { ...asking, runs: store });

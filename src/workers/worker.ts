@@ -7,10 +7,10 @@ import { TASK_QUEUES } from '../core/task-queues';
 import type { WorkerRole } from '../core/task-queues';
 import { processSandboxes } from '../sandboxes/process-sandboxes';
 import { createDependencies } from './dependencies';
-import type { WorkerDependencies } from './dependencies';
 import { DomainFailureInterceptor } from './domain-failure-interceptor';
 import { nativeConnectionOptions } from './native-connection';
-import { activitiesOf, defaultConcurrency } from './roles';
+import type { RoleQueue } from './roles';
+import { queuesOf } from './roles';
 import { versioningOptions } from './versioning-options';
 import type { DeploymentReader } from './watch-version';
 import { watchVersion } from './watch-version';
@@ -28,18 +28,17 @@ const GRACE = '5 seconds';
 /** Shorter than a worker's way out, which waits for the answer. */
 const DESCRIBE_LIMIT_MS = 3000;
 
-/** Starts a worker a role on one connection. The Temporal runtime and its logging are the caller's. */
+/** Starts a worker for each task queue of the roles on one connection. The Temporal runtime and its logging are the caller's. */
 export async function runWorkers(options: RunWorkersOptions): Promise<RunningWorkers> {
   const stopping = new AbortController();
   if (options.sandbox !== undefined) processSandboxes.choose(options.sandbox);
   const connection = await NativeConnection.connect(nativeConnectionOptions(options.connection));
   const dependencies = createDependencies(options, stopping.signal);
   const roles = parseRoles(options.roles);
-  const workers = await Promise.all(
-    roles.map((role) => createWorker({ role, options, connection, dependencies })),
-  );
+  const queues = roles.flatMap((role) => queuesOf(role, dependencies, options.concurrency[role]));
+  const workers = await Promise.all(queues.map((queue) => createWorker({ queue, options, connection })));
   const ended = new AbortController();
-  const taskQueues = roles.map((role) => TASK_QUEUES[role]);
+  const taskQueues = queues.map(({ taskQueue }) => taskQueue);
   const watching = watchOwnVersion(options, { connection, taskQueues, signal: ended.signal });
   const run = Promise.all(workers.map((worker) => worker.run()))
     .then(() => undefined)
@@ -83,25 +82,24 @@ interface WatchedWorkers {
 }
 
 interface WorkerSpec {
-  readonly role: WorkerRole;
+  readonly queue: RoleQueue;
   readonly options: RunWorkersOptions;
   readonly connection: NativeConnection;
-  readonly dependencies: WorkerDependencies;
 }
 
-function createWorker({ role, options, connection, dependencies }: WorkerSpec): Promise<Worker> {
+function createWorker({ queue, options, connection }: WorkerSpec): Promise<Worker> {
   return Worker.create({
     connection,
     namespace: options.connection.namespace,
-    taskQueue: TASK_QUEUES[role],
-    activities: activitiesOf(role, dependencies),
+    taskQueue: queue.taskQueue,
+    activities: queue.activities,
     interceptors: { activity: [(context) => ({ inbound: new DomainFailureInterceptor(context) })] },
-    maxConcurrentActivityTaskExecutions: options.concurrency[role] ?? defaultConcurrency(role),
+    maxConcurrentActivityTaskExecutions: queue.places,
     // The longest pause between heartbeats that reach the server: a dead worker is noticed within three seconds.
     maxHeartbeatThrottleInterval: '1 second',
     shutdownGraceTime: GRACE,
     ...versioningOptions(options.version),
-    ...(role === 'workflows' && workflowOptions(options)),
+    ...(queue.taskQueue === TASK_QUEUES.workflows && workflowOptions(options)),
   });
 }
 

@@ -1,9 +1,9 @@
 import { ActivityCancellationType, proxyActivities } from '@temporalio/workflow';
 import type { EvaluationActivities } from '../activities/evaluation-activities';
 import type { RolloutActivities } from '../activities/rollout-activities';
-import type { RunActivities } from '../activities/run-activities';
-import type { TrainingActivities } from '../activities/training-activities';
-import { TASK_QUEUES } from '../core/task-queues';
+import type { PreparationActivities, RunActivities } from '../activities/run-activities';
+import type { SessionActivities, TrainingActivities } from '../activities/training-activities';
+import { PREPARATION_QUEUE, SESSION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 
 /** Light bookkeeping on the store, done again elsewhere within seconds when its worker dies. */
 export const bookkeeping = proxyActivities<RunActivities>({
@@ -13,7 +13,8 @@ export const bookkeeping = proxyActivities<RunActivities>({
 });
 
 /** Reading and rendering a dataset may take long, so it reports that it lives. */
-export const preparation = proxyActivities<RunActivities>({
+export const preparation = proxyActivities<PreparationActivities>({
+  taskQueue: PREPARATION_QUEUE,
   startToCloseTimeout: '6 hours',
   // A file of many megabytes is parsed in one go. What ends without a word again and again is given up by a mark in the run's folder.
   heartbeatTimeout: '15 seconds',
@@ -50,11 +51,14 @@ export const closer = proxyActivities<TrainingActivities>({
   retry: { maximumAttempts: 1 },
 });
 
-/** Keeps the service's session alive for as long as the run needs it, on whatever worker lives. */
-export const keeper = proxyActivities<TrainingActivities>({
-  taskQueue: TASK_QUEUES.training,
+/**
+ * Keeps the service's session alive for as long as the run needs it, on whatever worker lives. Services keep a session for
+ * minutes without a word, so that a dead keeper may be noticed late; there is one a run, and each heartbeat is a write of the server.
+ */
+export const keeper = proxyActivities<SessionActivities>({
+  taskQueue: SESSION_QUEUE,
   startToCloseTimeout: '365 days',
-  heartbeatTimeout: '5 seconds',
+  heartbeatTimeout: '30 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 1, maximumInterval: '5 seconds' },
 });
 

@@ -1,5 +1,5 @@
 import { changesFrom } from '../../core/controls/changes-by-step';
-import { segmentLength } from '../../core/schedules/segment-length';
+import { segmentLength, segmentSeconds } from '../../core/schedules/segment-length';
 import type { ModelIncarnation, SaveHere, SegmentInput } from '../../core/training-plan';
 import { affordableStep, secondsLeft } from './budget-limits';
 import { RequestedEvaluations } from './requested-evaluations';
@@ -7,8 +7,6 @@ import { bindTimedSchedules } from './timed-schedules';
 import type { TrainingState } from './training-state';
 import { lastStepOf } from './training-state';
 
-/** Long enough to cost no history, short enough that controls and evaluations do not wait. */
-const SEGMENT_SECONDS = 4;
 const SAVE_SECONDS = 600;
 
 /** The next steps, up to the end of the run or a pause somebody asked for. */
@@ -18,16 +16,22 @@ export function nextSegment(
   readyThrough: number,
 ): SegmentInput {
   const { position, pause } = state;
-  const steps = segmentLength(state.stepsPerSecond, SEGMENT_SECONDS);
+  const seconds = segmentSeconds(mayBeLong(state) ? state.stepsPerSecond : null);
+  const steps = segmentLength(state.stepsPerSecond, seconds);
   const last = Math.min(lastStepOf(state), pause?.step ?? Infinity, affordableStep(state));
   const end = Math.min(last, readyThrough);
   return {
     ...segmentOf(state, model),
     ...passing(state, last),
     throughStep: Math.min(end, position.collectedThrough + steps),
-    maxSeconds: Math.min(SEGMENT_SECONDS, secondsLeft(state)),
+    maxSeconds: Math.min(seconds, secondsLeft(state)),
     timedSteps: bindTimedSchedules(state),
   };
+}
+
+/** Rollouts are waited for by the run, which shows it, and schedules by seconds are bound to steps between segments. */
+function mayBeLong({ rollouts, timedDueAt }: TrainingState): boolean {
+  return !rollouts && Object.keys(timedDueAt).length === 0;
 }
 
 /** The weights before the last step are the last that are sampled from. */

@@ -165,6 +165,22 @@ describe('status', () => {
     ]);
   });
 
+  test('of a run whose next steps no worker has taken says that it waits for a place, whatever its workflow believes', async () => {
+    const [scheduledTime, activityType] = [{ seconds: 1_700_000_000 }, { name: 'runSegment' }];
+    const pendingActivities = [{ state: 1, attempt: 1, activityType, scheduledTime }];
+
+    const { status, waitingFor } = await handleOn(
+      new FakeServer({ 'train/one': { status: 'RUNNING', answers: { status: LIVE }, pendingActivities } })
+        .link,
+    ).status();
+
+    expect(status).toBe('waiting');
+    expect(waitingFor).toEqual({
+      what: expect.stringContaining('a free place on a worker (everstep-training)') as string,
+      since: '2023-11-14T22:13:20.000Z',
+    });
+  });
+
   test('of an unknown run is refused with the known names', async () => {
     await store({ run: 'other' });
 

@@ -49,6 +49,13 @@ test('a workflow whose own code fails is no silent wait', async () => {
   );
 });
 
+test('a benchmark of which no worker has taken anything waits for a place, one of which something goes on does not', async () => {
+  const queued = { ...activity(SCHEDULED, {}), scheduledTime: { seconds: 1_700_000_000 } };
+
+  expect(await reasonOf({ pendingActivities: [queued, queued] })).toBe('a free place on a worker');
+  expect(await reasonOf({ pendingActivities: [queued, activity(RUNNING, {})] })).toBeNull();
+});
+
 test('nothing is waited for while all goes on', async () => {
   const pendingActivities = [activity(RUNNING, { told: { done: 3, total: 10 } })];
 
