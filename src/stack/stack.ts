@@ -3,7 +3,8 @@ import { withheldFrom } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import type { WorkerRole } from '../core/task-queues';
-import { findFreePort, keepOrReplacePort } from './free-port';
+import { holdPort, keepOrReplacePort } from './free-port';
+import type { HeldPort } from './free-port';
 import { takePidLock } from './pid-lock';
 import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
 import { inPhase } from './phase';
@@ -144,7 +145,12 @@ async function waitUntilIdle(dataFolder: string, services: StackServices): Promi
 
 class StackServices {
   private readonly dataFolder: string;
-  private readonly ports: { temporal: number | null; ui: number | null; engine: number | null };
+  /** What `start` holds until `stop`, also while the program that listens there is being started again. */
+  private readonly ports: Record<'temporal' | 'ui' | 'engine', HeldPort | null> = {
+    temporal: null,
+    ui: null,
+    engine: null,
+  };
   private temporal: SupervisedService | null = null;
   private engine: SupervisedService | null = null;
   private workers: SupervisedService[] = [];
@@ -158,11 +164,6 @@ class StackServices {
   ) {
     this.dataFolder = options.environment.dataFolder;
     this.keeper = new RecordKeeper(this.dataFolder, () => this.record());
-    this.ports = {
-      temporal: portOf(known.previous?.temporalAddress),
-      ui: portOf(known.previous?.uiUrl),
-      engine: portOf(known.previous?.engineUrl),
-    };
   }
 
   async start(): Promise<void> {
@@ -192,6 +193,7 @@ class StackServices {
     await Promise.all(this.workers.map((worker) => worker.stop()));
     await this.engine?.stop();
     await this.temporal?.stop();
+    for (const held of Object.values(this.ports)) held?.release();
   }
 
   /** Says in the record whether commands may use the stack. */
@@ -206,10 +208,10 @@ class StackServices {
       ...ownIdentity(),
       ready: this.isReady,
       kind: this.options.untilIdle ? 'until-idle' : 'dev',
-      temporalAddress: `127.0.0.1:${this.ports.temporal ?? 0}`,
+      temporalAddress: `127.0.0.1:${this.ports.temporal?.port ?? 0}`,
       namespace: DEFAULT_NAMESPACE,
-      uiUrl: this.ports.ui === null ? null : `http://127.0.0.1:${this.ports.ui}`,
-      engineUrl: `http://127.0.0.1:${this.ports.engine ?? 0}`,
+      uiUrl: this.ports.ui === null ? null : `http://127.0.0.1:${this.ports.ui.port}`,
+      engineUrl: `http://127.0.0.1:${this.ports.engine?.port ?? 0}`,
       store: this.options.environment.store,
       children: services.flatMap((service) =>
         service?.process ? [{ name: service.name, ...service.process }] : [],
@@ -240,40 +242,39 @@ class StackServices {
   }
 
   private async choosePorts(): Promise<void> {
-    const taken = new Set<number>();
-    const choose = async (preferred: number | null): Promise<number> => {
-      const port = await findFreePort(preferred, taken);
-      taken.add(port);
-      return port;
-    };
+    const { previous } = this.known;
     const usual = this.options.untilIdle ? { temporal: null, ui: null } : USUAL_PORTS;
-    this.ports.temporal = await choose(this.ports.temporal ?? usual.temporal);
-    this.ports.engine = await choose(this.ports.engine);
-    this.ports.ui = this.options.withUi ? await choose(this.ports.ui ?? usual.ui) : null;
+    this.ports.temporal = await holdPort(portOf(previous?.temporalAddress) ?? usual.temporal);
+    this.ports.engine = await holdPort(portOf(previous?.engineUrl));
+    if (this.options.withUi) this.ports.ui = await holdPort(portOf(previous?.uiUrl) ?? usual.ui);
   }
 
   private async prepareTemporal(): Promise<ServiceStart> {
-    const { temporal, ui } = this.ports;
-    this.ports.temporal = await keepOrReplacePort(temporal);
-    if (ui !== null) this.ports.ui = await keepOrReplacePort(ui);
-    if (temporal !== this.ports.temporal) this.addressChanged('Temporal server', this.ports.temporal);
-    const page = this.ports.ui === null ? ['--headless'] : ['--ui-port', String(this.ports.ui)];
+    const port = await this.portToUse('temporal', 'Temporal server');
+    const page = this.options.withUi ? ['--ui-port', String(await this.portToUse('ui'))] : ['--headless'];
     return {
-      args: ['temporal', '--port', String(this.ports.temporal), ...page, '--data-dir', this.dataFolder],
+      args: ['temporal', '--port', String(port), ...page, '--data-dir', this.dataFolder],
       variables: { ...withheldFrom('temporal'), EVERSTEP_TEMPORAL_CLI: this.known.binary.path },
     };
   }
 
   private async prepareEngine(): Promise<ServiceStart> {
-    const { engine } = this.ports;
-    this.ports.engine = await keepOrReplacePort(engine);
-    if (engine !== this.ports.engine) this.addressChanged('engine', this.ports.engine);
+    const port = await this.portToUse('engine', 'engine');
     const { engineThreads } = this.options;
     const threads = engineThreads === null ? [] : ['--threads', String(engineThreads)];
     return {
-      args: ['engine', '--port', String(this.ports.engine), ...threads, '--data-dir', this.dataFolder],
+      args: ['engine', '--port', String(port), ...threads, '--data-dir', this.dataFolder],
       variables: withheldFrom('engine'),
     };
+  }
+
+  /** The port of before, or another where a program that holds none has taken it; workers hear of it if they use it. */
+  private async portToUse(part: keyof typeof this.ports, usedByWorkersAs?: string): Promise<number> {
+    const before = this.ports[part];
+    const held = before === null ? await holdPort(null) : await keepOrReplacePort(before);
+    this.ports[part] = held;
+    if (usedByWorkersAs !== undefined && held !== before) this.addressChanged(usedByWorkersAs, held.port);
+    return held.port;
   }
 
   private async prepareWorker(roles: readonly WorkerRole[]): Promise<ServiceStart> {
@@ -295,6 +296,5 @@ class StackServices {
 }
 
 function portOf(address: string | null | undefined): number | null {
-  const port = Number(/:(\d+)$/.exec(address ?? '')?.[1] ?? Number.NaN);
-  return Number.isInteger(port) && port > 0 ? port : null;
+  return Number(/:(\d+)$/.exec(address ?? '')?.[1] ?? 0) || null;
 }
