@@ -7,12 +7,13 @@ import { holdPort, keepOrReplacePort } from './free-port';
 import type { HeldPort } from './free-port';
 import { takePidLock } from './pid-lock';
 import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
-import { inPhase } from './phase';
+import { inPhase, orAbort } from './phase';
 import { superviseService } from './processes';
 import type { ServiceStart, SupervisedService } from './processes';
 import type { Progress } from './progress';
 import { RecordKeeper, writeRecordIfRoom } from './record-keeper';
-import { listClients, readStackRecord, stackPlaces } from './stack-record';
+import { waitUntilIdle } from './stack-idle';
+import { readStackRecord, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { PREPARING } from './starting-stack';
 import { progressInLock } from './wait-for-lock';
@@ -29,6 +30,8 @@ export interface StackOptions {
   readonly engineThreads: number | null;
   readonly launcher?: string;
   readonly progress: Progress;
+  /** Ends a start that is under way, with what was begun. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Stack {
@@ -44,9 +47,6 @@ const STOP_LIMITS_MS = { worker: 10_000, engine: 5000, temporal: 12_000 };
 /** Where people and tools look for a Temporal server first. */
 const USUAL_PORTS = { temporal: 7233, ui: 8233 };
 const LEFTOVER_LIMIT_MS = 5000;
-const IDLE_CHECK_MS = 400;
-/** Checks in a row that must find no client: a command that follows another directly finds the stack still there. */
-const IDLE_CHECKS = 3;
 
 /** Starts server, engine and workers on a data folder and keeps them running until `stop`. */
 export async function runStack(options: StackOptions): Promise<Stack> {
@@ -57,7 +57,7 @@ export async function runStack(options: StackOptions): Promise<Stack> {
     const previous = readStackRecord(dataFolder);
     await stopLeftovers(previous);
     const preparing = progressInLock(attempt.lock, options.progress, PREPARING);
-    const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing));
+    const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing), options.signal);
     const progress = progressInLock(attempt.lock, options.progress);
     const services = new StackServices({ ...options, progress }, { binary, previous });
     const release = (): void => {
@@ -127,22 +127,6 @@ function running(services: StackServices, { options, binary, release }: RunningP
   };
 }
 
-/**
- * A client writes its file before it looks for the record, and the record is withdrawn before the last look at the
- * files: whichever comes first, the client either keeps this stack or sees that it has to start one.
- */
-async function waitUntilIdle(dataFolder: string, services: StackServices): Promise<void> {
-  for (let idleChecks = 0; idleChecks < IDLE_CHECKS;) {
-    await new Promise((resolve) => setTimeout(resolve, IDLE_CHECK_MS));
-    idleChecks = listClients(dataFolder).length === 0 ? idleChecks + 1 : 0;
-    if (idleChecks < IDLE_CHECKS) continue;
-    services.announce(false);
-    if (listClients(dataFolder).length === 0) return;
-    services.announce(true);
-    idleChecks = 0;
-  }
-}
-
 class StackServices {
   private readonly dataFolder: string;
   /** What `start` holds until `stop`, also while the program that listens there is being started again. */
@@ -168,6 +152,7 @@ class StackServices {
 
   async start(): Promise<void> {
     await this.choosePorts();
+    process.once('exit', this.kill);
     this.temporal = this.supervise('temporal', () => this.prepareTemporal());
     this.engine = this.supervise('engine', () => this.prepareEngine());
     this.workers = workerProcesses(this.options.workerCount).map(({ name, roles }) =>
@@ -180,10 +165,13 @@ class StackServices {
 
   private async untilReady(services: readonly SupervisedService[]): Promise<void> {
     const waiting = new Set(services.map((service) => service.name));
-    const { progress } = this.options;
+    const { progress, signal } = this.options;
     const describe = (): string => `waiting for ${[...waiting].join(', ')}`;
-    await inPhase({ name: 'Starting the services', progress, describe }, () =>
-      Promise.all(services.map((service) => service.ready.then(() => waiting.delete(service.name)))),
+    await inPhase({ name: 'Starting the services', progress, describe, signal }, (end) =>
+      orAbort(
+        Promise.all(services.map((service) => service.ready.then(() => waiting.delete(service.name)))),
+        end,
+      ),
     );
   }
 
@@ -193,8 +181,14 @@ class StackServices {
     await Promise.all(this.workers.map((worker) => worker.stop()));
     await this.engine?.stop();
     await this.temporal?.stop();
+    process.removeListener('exit', this.kill);
     for (const held of Object.values(this.ports)) held?.release();
   }
+
+  /** Whoever leaves without stopping leaves nothing behind. */
+  private readonly kill = (): void => {
+    for (const { pid } of this.record().children) sendSignal(-pid, 'SIGKILL');
+  };
 
   /** Says in the record whether commands may use the stack. */
   announce(isReady: boolean): void {

@@ -9,7 +9,7 @@ import { isRunning, sendSignal } from '../../../src/stack/process-identity';
 import { SILENT_PROGRESS } from '../../../src/stack/progress';
 import { runStack } from '../../../src/stack/stack';
 import type { Stack, StackOptions } from '../../../src/stack/stack';
-import { addClient, findStack, writeStackRecord } from '../../../src/stack/stack-record';
+import { addClient, findStack, readStackRecord, writeStackRecord } from '../../../src/stack/stack-record';
 
 let folder: string;
 let stacks: Stack[];
@@ -61,6 +61,11 @@ async function looks(count: number): Promise<void> {
     await until(() => !existsSync(leftover));
   }
 }
+
+const hasSaidReady = (name: string): boolean => {
+  const log = path.join(folder, 'logs', `${name}.log`);
+  return existsSync(log) && readFileSync(log, 'utf8').includes(`${name} ready`);
+};
 
 const childPid = (name: string): number =>
   findStack(folder)?.children.find((child) => child.name === name)?.pid ?? 0;
@@ -187,5 +192,26 @@ test('leaves nothing running when a part cannot start', async () => {
   }
 
   expect(existsSync(path.join(folder, 'engine.sigterm'))).toBe(true);
+  expect(existsSync(path.join(folder, 'temporal.sigterm'))).toBe(true);
+});
+
+test('a start that is interrupted ends what it has begun, in order, before it says so', async () => {
+  process.env['FAKE_SILENCE'] = 'worker';
+  const interrupts = new AbortController();
+  try {
+    const starting = start({ signal: interrupts.signal });
+    starting.catch(() => undefined);
+    const children = await until(() => {
+      const begun = readStackRecord(folder)?.children ?? [];
+      return begun.length === 4 && ['engine', 'temporal'].every(hasSaidReady) && begun;
+    });
+    interrupts.abort(new Error('interrupted'));
+
+    await expect(starting).rejects.toThrow('interrupted');
+    expect(children.filter(isRunning)).toEqual([]);
+  } finally {
+    delete process.env['FAKE_SILENCE'];
+  }
+
   expect(existsSync(path.join(folder, 'temporal.sigterm'))).toBe(true);
 });
