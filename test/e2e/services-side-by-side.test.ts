@@ -29,7 +29,7 @@ test('stacks that are started at once in two folders never meet, and a run in ea
   const devs = await Promise.all(places.map((place) => place.dev()));
   const stacks = places.map((place) => place.stack());
   const runs = await Promise.all(
-    places.map((place) => place.run('train', place.config({ steps: 4 }), '--name', 'alike')),
+    places.map((place) => place.run('train', place.config({ steps: 4 }), '--run', 'alike')),
   );
 
   expect(new Set(stacks.flatMap(({ temporalAddress, engineUrl }) => [temporalAddress, engineUrl])).size).toBe(
