@@ -11,7 +11,7 @@ import { readLock } from './pid-lock';
 import { isRunning } from './process-identity';
 import { SILENT_PROGRESS } from './progress';
 import { findStack, listClients, readStackRecord, stackPlaces } from './stack-record';
-import { findOnPath } from './temporal-binary-check';
+import { findOnPath } from './find-on-path';
 import { binaryLookup, cachedBinaryPath, findTemporalBinary } from './temporal-binary';
 import { databaseLock } from './temporal-server';
 

@@ -27,6 +27,19 @@ export function waitForStop(options: { readonly exitWithParent: boolean }): Prom
   });
 }
 
+/** npx passes on the Ctrl-C that the terminal has sent here too: what comes this soon after is the same one. */
+const ECHO_MS = 400;
+
+/** For a service that a person stopped: asked once more, its process ends on the spot. */
+export function leaveWhenAskedAgain(exitCode: number): void {
+  const since = performance.now();
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(name, () => {
+      if (performance.now() - since >= ECHO_MS) process.exit(exitCode);
+    });
+  }
+}
+
 /**
  * Ends a service's process when its work is over. Native libraries keep the event loop alive, so waiting for it to
  * run dry is no way out; the log is written synchronously, so nothing is lost.

@@ -3,15 +3,17 @@ import { withheldFrom } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import type { WorkerRole } from '../core/task-queues';
-import { findFreePort, keepOrReplacePort } from './free-port';
+import { holdPort, keepOrReplacePort } from './free-port';
+import type { HeldPort } from './free-port';
 import { takePidLock } from './pid-lock';
 import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
-import { inPhase } from './phase';
+import { inPhase, orAbort } from './phase';
 import { superviseService } from './processes';
 import type { ServiceStart, SupervisedService } from './processes';
 import type { Progress } from './progress';
 import { RecordKeeper, writeRecordIfRoom } from './record-keeper';
-import { listClients, readStackRecord, stackPlaces } from './stack-record';
+import { waitUntilIdle } from './stack-idle';
+import { readStackRecord, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { PREPARING } from './starting-stack';
 import { progressInLock } from './wait-for-lock';
@@ -28,6 +30,8 @@ export interface StackOptions {
   readonly engineThreads: number | null;
   readonly launcher?: string;
   readonly progress: Progress;
+  /** Ends a start that is under way, with what was begun. */
+  readonly signal?: AbortSignal;
 }
 
 export interface Stack {
@@ -43,9 +47,6 @@ const STOP_LIMITS_MS = { worker: 10_000, engine: 5000, temporal: 12_000 };
 /** Where people and tools look for a Temporal server first. */
 const USUAL_PORTS = { temporal: 7233, ui: 8233 };
 const LEFTOVER_LIMIT_MS = 5000;
-const IDLE_CHECK_MS = 400;
-/** Checks in a row that must find no client: a command that follows another directly finds the stack still there. */
-const IDLE_CHECKS = 3;
 
 /** Starts server, engine and workers on a data folder and keeps them running until `stop`. */
 export async function runStack(options: StackOptions): Promise<Stack> {
@@ -56,7 +57,7 @@ export async function runStack(options: StackOptions): Promise<Stack> {
     const previous = readStackRecord(dataFolder);
     await stopLeftovers(previous);
     const preparing = progressInLock(attempt.lock, options.progress, PREPARING);
-    const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing));
+    const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing), options.signal);
     const progress = progressInLock(attempt.lock, options.progress);
     const services = new StackServices({ ...options, progress }, { binary, previous });
     const release = (): void => {
@@ -126,25 +127,14 @@ function running(services: StackServices, { options, binary, release }: RunningP
   };
 }
 
-/**
- * A client writes its file before it looks for the record, and the record is withdrawn before the last look at the
- * files: whichever comes first, the client either keeps this stack or sees that it has to start one.
- */
-async function waitUntilIdle(dataFolder: string, services: StackServices): Promise<void> {
-  for (let idleChecks = 0; idleChecks < IDLE_CHECKS;) {
-    await new Promise((resolve) => setTimeout(resolve, IDLE_CHECK_MS));
-    idleChecks = listClients(dataFolder).length === 0 ? idleChecks + 1 : 0;
-    if (idleChecks < IDLE_CHECKS) continue;
-    services.announce(false);
-    if (listClients(dataFolder).length === 0) return;
-    services.announce(true);
-    idleChecks = 0;
-  }
-}
-
 class StackServices {
   private readonly dataFolder: string;
-  private readonly ports: { temporal: number | null; ui: number | null; engine: number | null };
+  /** What `start` holds until `stop`, also while the program that listens there is being started again. */
+  private readonly ports: Record<'temporal' | 'ui' | 'engine', HeldPort | null> = {
+    temporal: null,
+    ui: null,
+    engine: null,
+  };
   private temporal: SupervisedService | null = null;
   private engine: SupervisedService | null = null;
   private workers: SupervisedService[] = [];
@@ -158,15 +148,11 @@ class StackServices {
   ) {
     this.dataFolder = options.environment.dataFolder;
     this.keeper = new RecordKeeper(this.dataFolder, () => this.record());
-    this.ports = {
-      temporal: portOf(known.previous?.temporalAddress),
-      ui: portOf(known.previous?.uiUrl),
-      engine: portOf(known.previous?.engineUrl),
-    };
   }
 
   async start(): Promise<void> {
     await this.choosePorts();
+    process.once('exit', this.kill);
     this.temporal = this.supervise('temporal', () => this.prepareTemporal());
     this.engine = this.supervise('engine', () => this.prepareEngine());
     this.workers = workerProcesses(this.options.workerCount).map(({ name, roles }) =>
@@ -179,10 +165,13 @@ class StackServices {
 
   private async untilReady(services: readonly SupervisedService[]): Promise<void> {
     const waiting = new Set(services.map((service) => service.name));
-    const { progress } = this.options;
+    const { progress, signal } = this.options;
     const describe = (): string => `waiting for ${[...waiting].join(', ')}`;
-    await inPhase({ name: 'Starting the services', progress, describe }, () =>
-      Promise.all(services.map((service) => service.ready.then(() => waiting.delete(service.name)))),
+    await inPhase({ name: 'Starting the services', progress, describe, signal }, (end) =>
+      orAbort(
+        Promise.all(services.map((service) => service.ready.then(() => waiting.delete(service.name)))),
+        end,
+      ),
     );
   }
 
@@ -192,7 +181,14 @@ class StackServices {
     await Promise.all(this.workers.map((worker) => worker.stop()));
     await this.engine?.stop();
     await this.temporal?.stop();
+    process.removeListener('exit', this.kill);
+    for (const held of Object.values(this.ports)) held?.release();
   }
+
+  /** Whoever leaves without stopping leaves nothing behind. */
+  private readonly kill = (): void => {
+    for (const { pid } of this.record().children) sendSignal(-pid, 'SIGKILL');
+  };
 
   /** Says in the record whether commands may use the stack. */
   announce(isReady: boolean): void {
@@ -206,10 +202,10 @@ class StackServices {
       ...ownIdentity(),
       ready: this.isReady,
       kind: this.options.untilIdle ? 'until-idle' : 'dev',
-      temporalAddress: `127.0.0.1:${this.ports.temporal ?? 0}`,
+      temporalAddress: `127.0.0.1:${this.ports.temporal?.port ?? 0}`,
       namespace: DEFAULT_NAMESPACE,
-      uiUrl: this.ports.ui === null ? null : `http://127.0.0.1:${this.ports.ui}`,
-      engineUrl: `http://127.0.0.1:${this.ports.engine ?? 0}`,
+      uiUrl: this.ports.ui === null ? null : `http://127.0.0.1:${this.ports.ui.port}`,
+      engineUrl: `http://127.0.0.1:${this.ports.engine?.port ?? 0}`,
       store: this.options.environment.store,
       children: services.flatMap((service) =>
         service?.process ? [{ name: service.name, ...service.process }] : [],
@@ -240,40 +236,39 @@ class StackServices {
   }
 
   private async choosePorts(): Promise<void> {
-    const taken = new Set<number>();
-    const choose = async (preferred: number | null): Promise<number> => {
-      const port = await findFreePort(preferred, taken);
-      taken.add(port);
-      return port;
-    };
+    const { previous } = this.known;
     const usual = this.options.untilIdle ? { temporal: null, ui: null } : USUAL_PORTS;
-    this.ports.temporal = await choose(this.ports.temporal ?? usual.temporal);
-    this.ports.engine = await choose(this.ports.engine);
-    this.ports.ui = this.options.withUi ? await choose(this.ports.ui ?? usual.ui) : null;
+    this.ports.temporal = await holdPort(portOf(previous?.temporalAddress) ?? usual.temporal);
+    this.ports.engine = await holdPort(portOf(previous?.engineUrl));
+    if (this.options.withUi) this.ports.ui = await holdPort(portOf(previous?.uiUrl) ?? usual.ui);
   }
 
   private async prepareTemporal(): Promise<ServiceStart> {
-    const { temporal, ui } = this.ports;
-    this.ports.temporal = await keepOrReplacePort(temporal);
-    if (ui !== null) this.ports.ui = await keepOrReplacePort(ui);
-    if (temporal !== this.ports.temporal) this.addressChanged('Temporal server', this.ports.temporal);
-    const page = this.ports.ui === null ? ['--headless'] : ['--ui-port', String(this.ports.ui)];
+    const port = await this.portToUse('temporal', 'Temporal server');
+    const page = this.options.withUi ? ['--ui-port', String(await this.portToUse('ui'))] : ['--headless'];
     return {
-      args: ['temporal', '--port', String(this.ports.temporal), ...page, '--data-dir', this.dataFolder],
+      args: ['temporal', '--port', String(port), ...page, '--data-dir', this.dataFolder],
       variables: { ...withheldFrom('temporal'), EVERSTEP_TEMPORAL_CLI: this.known.binary.path },
     };
   }
 
   private async prepareEngine(): Promise<ServiceStart> {
-    const { engine } = this.ports;
-    this.ports.engine = await keepOrReplacePort(engine);
-    if (engine !== this.ports.engine) this.addressChanged('engine', this.ports.engine);
+    const port = await this.portToUse('engine', 'engine');
     const { engineThreads } = this.options;
     const threads = engineThreads === null ? [] : ['--threads', String(engineThreads)];
     return {
-      args: ['engine', '--port', String(this.ports.engine), ...threads, '--data-dir', this.dataFolder],
+      args: ['engine', '--port', String(port), ...threads, '--data-dir', this.dataFolder],
       variables: withheldFrom('engine'),
     };
+  }
+
+  /** The port of before, or another where a program that holds none has taken it; workers hear of it if they use it. */
+  private async portToUse(part: keyof typeof this.ports, usedByWorkersAs?: string): Promise<number> {
+    const before = this.ports[part];
+    const held = before === null ? await holdPort(null) : await keepOrReplacePort(before);
+    this.ports[part] = held;
+    if (usedByWorkersAs !== undefined && held !== before) this.addressChanged(usedByWorkersAs, held.port);
+    return held.port;
   }
 
   private async prepareWorker(roles: readonly WorkerRole[]): Promise<ServiceStart> {
@@ -295,6 +290,5 @@ class StackServices {
 }
 
 function portOf(address: string | null | undefined): number | null {
-  const port = Number(/:(\d+)$/.exec(address ?? '')?.[1] ?? Number.NaN);
-  return Number.isInteger(port) && port > 0 ? port : null;
+  return Number(/:(\d+)$/.exec(address ?? '')?.[1] ?? 0) || null;
 }

@@ -1,40 +1,36 @@
-import { execFile } from 'node:child_process';
-import { accessSync, constants, statSync } from 'node:fs';
-import path from 'node:path';
+import { isExecutable } from './find-on-path';
+import { PhaseLimitError } from './phase';
+import { runProgram } from './run-program';
 
 export type ProgramCheck =
   { readonly version: string } | { readonly reason: string; readonly missing: boolean };
 
-/** Runs `FILE --version`: a damaged or foreign program of that name is not a Temporal CLI. */
-export async function checkProgram(file: string): Promise<ProgramCheck> {
+const LIMIT_MS = 20_000;
+
+/**
+ * Runs `FILE --version`: a damaged or foreign program of that name is not a Temporal CLI. The program is in a process
+ * group of its own, so that Ctrl-C ends us and not it: a program that was interrupted is not a damaged one.
+ */
+export async function checkProgram(file: string, signal?: AbortSignal): Promise<ProgramCheck> {
   if (!isExecutable(file)) return { reason: 'no such program, or it may not be run', missing: true };
-  return new Promise((resolve) => {
-    execFile(file, ['--version'], { timeout: 20_000, encoding: 'utf8' }, (error, stdout) => {
-      const version = /temporal version .*\((Server [\d.]+)/.exec(stdout)?.[1];
-      if (error === null && version !== undefined) resolve({ version });
-      else if (error !== null)
-        resolve({ reason: error.message.trim().split('\n')[0] ?? 'it fails', missing: false });
-      else resolve({ reason: 'it does not call itself a Temporal CLI with a server', missing: false });
-    });
-  });
-}
-
-export function findOnPath(program: string, searchPath: string): string | null {
-  const endings = process.platform === 'win32' ? ['.exe', '.cmd'] : [''];
-  for (const folder of searchPath.split(path.delimiter).filter(Boolean)) {
-    for (const ending of endings) {
-      const file = path.join(folder, program + ending);
-      if (isExecutable(file)) return file;
-    }
-  }
-  return null;
-}
-
-function isExecutable(file: string): boolean {
+  const limit = new AbortController();
+  const timer = setTimeout(() => {
+    limit.abort(new PhaseLimitError(`${file} --version`, LIMIT_MS));
+  }, LIMIT_MS);
   try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
+    const end = await runProgram({
+      program: file,
+      args: ['--version'],
+      signal: AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]),
+    });
+    const version = /temporal version .*\((Server [\d.]+)/.exec(end.output)?.[1];
+    if (end.exitCode === 0 && version !== undefined) return { version };
+    const reason =
+      end.exitCode === 0
+        ? 'it does not call itself a Temporal CLI with a server'
+        : `\`${file} --version\` failed: ${end.output.trim().split('\n')[0] || end.how}`;
+    return { reason, missing: false };
+  } finally {
+    clearTimeout(timer);
   }
 }

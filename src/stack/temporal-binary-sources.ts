@@ -5,7 +5,7 @@ import { childVariables } from '../config/environment';
 import { inPhase, orAbort } from './phase';
 import type { Progress } from './progress';
 import { describeFailure, runProgram } from './run-program';
-import { findOnPath } from './temporal-binary-check';
+import { findOnPath } from './find-on-path';
 
 interface FetchOptions {
   readonly progress: Progress;

@@ -6,7 +6,8 @@ import { DomainError } from '../core/errors';
 import type { Progress } from './progress';
 import { goInstall, sdkDownload } from './temporal-binary-sources';
 import type { BinarySource } from './temporal-binary-sources';
-import { checkProgram, findOnPath } from './temporal-binary-check';
+import { checkProgram } from './temporal-binary-check';
+import { findOnPath } from './find-on-path';
 import { progressInLock, waitForLock } from './wait-for-lock';
 
 const TEMPORAL_CLI_VERSION = '1.5.1';
@@ -50,15 +51,18 @@ export function cachedBinaryPath(cacheFolder: string): string {
 }
 
 /** A Temporal CLI that is on this machine and runs, without fetching anything; null when there is none. */
-export async function findTemporalBinary(lookup: BinaryLookup): Promise<TemporalBinary | null> {
-  if (lookup.explicit !== null) return explicitBinary(lookup.explicit);
+export async function findTemporalBinary(
+  lookup: BinaryLookup,
+  signal?: AbortSignal,
+): Promise<TemporalBinary | null> {
+  if (lookup.explicit !== null) return explicitBinary(lookup.explicit, signal);
   const onPath = findOnPath('temporal', lookup.searchPath);
   const candidates = [
     ...(onPath === null ? [] : [{ path: onPath, source: 'PATH' } as const]),
     { path: cachedBinaryPath(lookup.cacheFolder), source: 'cache' } as const,
   ];
   for (const candidate of candidates) {
-    const check = await checkProgram(candidate.path);
+    const check = await checkProgram(candidate.path, signal);
     if ('version' in check) return { ...candidate, version: check.version };
     if (!check.missing)
       lookup.progress.note(`Temporal CLI at ${candidate.path} cannot be used: ${check.reason}.`);
@@ -75,7 +79,7 @@ export async function obtainTemporalBinary(
   lookup: BinaryLookup,
   signal?: AbortSignal,
 ): Promise<TemporalBinary> {
-  const found = await findTemporalBinary(lookup);
+  const found = await findTemporalBinary(lookup, signal);
   if (found !== null) return found;
   const target = cachedBinaryPath(lookup.cacheFolder);
   const lock = await waitForLock(path.join(path.dirname(target), 'fetch.lock'), {
@@ -88,7 +92,7 @@ export async function obtainTemporalBinary(
   };
   process.once('exit', release);
   try {
-    const check = await checkProgram(target);
+    const check = await checkProgram(target, signal);
     if ('version' in check) return { path: target, source: 'cache', version: check.version };
     return await fetchInto(target, { ...lookup, progress: progressInLock(lock, lookup.progress) }, signal);
   } finally {
@@ -134,7 +138,7 @@ async function fetchFrom(
   removeWork(folder);
   const program = await source.fetch(mkdtempSync(path.join(folder, WORK_PREFIX)), options);
   chmodSync(program, 0o755);
-  const check = await checkProgram(program);
+  const check = await checkProgram(program, options.signal);
   if (!('version' in check)) return check.reason;
   renameSync(program, target);
   return { path: target, source: source.name, version: check.version };
@@ -150,8 +154,8 @@ function removeWork(folder: string): void {
   }
 }
 
-async function explicitBinary(file: string): Promise<TemporalBinary> {
-  const check = await checkProgram(file);
+async function explicitBinary(file: string, signal?: AbortSignal): Promise<TemporalBinary> {
+  const check = await checkProgram(file, signal);
   if ('version' in check) return { path: file, source: 'EVERSTEP_TEMPORAL_CLI', version: check.version };
   throw new DomainError(
     'bad-config',

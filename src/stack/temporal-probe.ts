@@ -37,6 +37,8 @@ export interface WaitOptions {
   readonly timeoutMs: number;
   /** Search attributes that must be there. */
   readonly attributes: readonly string[];
+  /** Where the server is our own: whether it has said that it listens. Until then another may answer at its address. */
+  readonly isListening?: () => boolean;
   /** Says why waiting has become pointless. */
   readonly isGone: () => string | null;
 }
@@ -48,9 +50,11 @@ export async function waitUntilServing(target: TemporalAddress, options: WaitOpt
   while (performance.now() < deadline) {
     const gone = options.isGone();
     if (gone !== null) throw new DomainError('temporal-unavailable', gone);
-    const found = await findObstacle(target, options.attributes);
-    if (found === null) return;
-    obstacle = found;
+    if (options.isListening?.() !== false) {
+      const found = await findObstacle(target, options.attributes);
+      if (found === null) return;
+      obstacle = found;
+    }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   throw new DomainError(

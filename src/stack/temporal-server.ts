@@ -106,6 +106,7 @@ async function launch(options: TemporalServerOptions, lock: PidLock | null): Pro
   const address = `127.0.0.1:${options.port}`;
   const child = spawnTiedToUs(options.binary, serverArguments(options));
   const ended = whenEnded(child).finally(() => lock?.release());
+  const isListening = listening(child, options.port);
   const identity = identifyProcess(child.pid ?? -1);
   if (identity !== null) {
     lock?.note({ port: options.port, serverPid: identity.pid, serverStartedAt: identity.startedAt });
@@ -124,6 +125,7 @@ async function launch(options: TemporalServerOptions, lock: PidLock | null): Pro
       {
         timeoutMs: START_LIMIT_MS,
         attributes: Object.keys(SEARCH_ATTRIBUTES),
+        isListening,
         isGone: () => (end === null ? null : `The Temporal server ended while starting: ${end}.`),
       },
     );
@@ -139,7 +141,20 @@ async function launch(options: TemporalServerOptions, lock: PidLock | null): Pro
 function spawnTiedToUs(binary: string, args: readonly string[]): ChildProcess {
   const variables = childVariables({});
   const tied = tiedToUs(binary, args, { signal: 'TERM', searchPath: variables['PATH'] ?? '' });
-  return spawn(tied.program, tied.args, { stdio: ['ignore', 'ignore', 'pipe'], env: variables });
+  return spawn(tied.program, tied.args, { stdio: ['ignore', 'pipe', 'pipe'], env: variables });
+}
+
+/**
+ * Whether our own process listens: it prints its address once the port is its own and it has started; one that lost
+ * the port to another server since it was looked at dies before, and the other one would answer in its place.
+ */
+function listening(child: ChildProcess, port: number): () => boolean {
+  const line = new RegExp(`^Server:.*:${port}\\s*$`, 'm');
+  let printed = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    if (!line.test(printed)) printed = (printed + text).slice(-1000);
+  });
+  return () => line.test(printed);
 }
 
 function whenEnded(child: ChildProcess): Promise<string> {

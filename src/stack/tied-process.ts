@@ -1,4 +1,4 @@
-import { findOnPath } from './temporal-binary-check';
+import { findOnPath } from './find-on-path';
 
 /**
  * A command line whose program the kernel ends when this process dies, however it dies: where util-linux is there.

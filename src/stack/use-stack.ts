@@ -7,6 +7,7 @@ import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
 import { describeLog, fileSize } from './last-lines';
 import { findLockHolder } from './pid-lock';
+import { sendSignal } from './process-identity';
 import { LAUNCHER, openLog } from './processes';
 import { SILENT_PROGRESS } from './progress';
 import type { Progress } from './progress';
@@ -62,6 +63,7 @@ export async function useStack(options: UseStackOptions): Promise<StackUse> {
       release: async () => {
         await watch.end();
         forget();
+        if (options.signal?.aborted === true) endIdle(dataFolder);
       },
     };
   } catch (error) {
@@ -151,6 +153,12 @@ async function startStack(options: UseStackOptions): Promise<StartedStack> {
 function endUnused({ child, dataFolder }: StartedStack): void {
   const others = listClients(dataFolder).filter((client) => client.pid !== process.pid);
   if (others.length === 0 && !hasEnded(child)) child.kill('SIGTERM');
+}
+
+/** Whoever interrupted a command wants its work to end: what works for nobody else does not wait for a next command. */
+function endIdle(dataFolder: string): void {
+  const stack = findStack(dataFolder);
+  if (stack?.kind === 'until-idle' && listClients(dataFolder).length === 0) sendSignal(stack.pid, 'SIGTERM');
 }
 
 interface Watch {

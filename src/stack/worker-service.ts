@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Environment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
@@ -29,7 +30,7 @@ const ORPHAN_LIMIT_MS = 2000;
 
 /** `everstep worker`: workers in the foreground. Returns the exit code. */
 export async function runWorkerService(options: WorkerServiceOptions): Promise<number> {
-  const { environment, connection } = options;
+  const { environment } = options;
   const logger = createServiceLogger({ service: 'worker', level: environment.logLevel });
   installTemporalRuntime(logger);
   collectEarly(options.roles);
@@ -38,7 +39,12 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   process.on('unhandledRejection', (reason) => {
     logger.error({ error: String(reason) }, 'a promise nobody waits for was rejected');
   });
-  await waitUntilServing(connection, { timeoutMs: SERVER_WAIT_MS, attributes: [], isGone: () => null });
+  const early = await stopBeforeServing(options);
+  return early === null ? work(options, logger) : early.exitCode;
+}
+
+async function work(options: WorkerServiceOptions, logger: Logger): Promise<number> {
+  const { environment, connection } = options;
   const workers = await runWorkers({
     connection,
     roles: [...options.roles],
@@ -69,6 +75,16 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   workers.shutdown();
   await workers.run;
   return end.exitCode;
+}
+
+/** A worker that is asked to end while its server is still starting has nothing to finish. */
+async function stopBeforeServing({ connection, stop }: WorkerServiceOptions): Promise<StopReason | null> {
+  const serving = waitUntilServing(connection, {
+    timeoutMs: SERVER_WAIT_MS,
+    attributes: [],
+    isGone: () => null,
+  });
+  return Promise.race([serving.then(() => null), stop]);
 }
 
 function readyLine(

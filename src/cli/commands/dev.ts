@@ -1,9 +1,10 @@
 import { Command, Option } from 'commander';
+import { DomainError } from '../../core/errors';
 import { readEnvironment, variableNames } from '../../config/environment';
 import { streamProgress } from '../../stack/progress';
 import { runStack } from '../../stack/stack';
 import type { Stack } from '../../stack/stack';
-import { endService, exitWithin, waitForStop } from '../../stack/service-lifetime';
+import { endService, exitWithin, leaveWhenAskedAgain, waitForStop } from '../../stack/service-lifetime';
 import type { ServiceFlags } from '../service-options';
 import { addPlaces, addServiceOptions, parseCount } from '../service-options';
 
@@ -34,7 +35,15 @@ export function createCommand(): Command {
 async function run(flags: DevFlags): Promise<number> {
   const stop = waitForStop({ exitWithParent: flags.exitWithParent === true });
   const untilIdle = flags.untilIdle === true;
+  const interrupted = new AbortController();
+  void stop.then(({ exitCode }) => {
+    process.stderr.write('Stopping… (Ctrl-C again leaves at once)\n');
+    leaveWhenAskedAgain(exitCode);
+    exitWithin(STOP_LIMIT_MS, exitCode);
+    interrupted.abort(new DomainError('interrupted', 'Interrupted before the stack was ready.'));
+  });
   const starting = runStack({
+    signal: interrupted.signal,
     environment: readEnvironment(flags),
     untilIdle,
     withUi: flags.ui === true,
@@ -42,15 +51,14 @@ async function run(flags: DevFlags): Promise<number> {
     engineThreads: flags.threads ?? null,
     progress: streamProgress(process.stderr),
   });
-  // Children end with this process, so a start that is interrupted need not be waited for.
-  const early = await Promise.race([starting.then(() => null), stop]);
-  if (early !== null) process.exit(early.exitCode);
-  const stack = await starting;
+  const stack = await starting.catch((error: unknown) => {
+    if (interrupted.signal.aborted) return null;
+    throw error;
+  });
+  if (stack === null) return (await stop).exitCode;
   printAddresses(stack, readEnvironment(flags).dataFolder);
   const end = await Promise.race([stop, stack.idle]);
   if (end === undefined) return 0;
-  process.stderr.write('Stopping…\n');
-  exitWithin(STOP_LIMIT_MS, end.exitCode);
   await stack.stop();
   return end.exitCode;
 }

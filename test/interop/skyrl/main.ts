@@ -66,7 +66,7 @@ async function operations({ environment, folder, onCheck }: Site): Promise<Check
   const model = path.join(ROOT, 'models/everstep-tiny');
   const port = await findFreePort();
   const server = new SkyrlServer({ environment, folder: path.join(folder, 'operations'), port, model });
-  const engine = await startEngine(await findFreePort(null, new Set([port])), path.join(folder, 'engine'));
+  const engine = await startEngine(await findFreePort(), path.join(folder, 'engine'));
   try {
     await server.start();
     return await checkOperations({ skyrlUrl: server.url, skyrlModel: model, engineUrl: engine.url }, onCheck);

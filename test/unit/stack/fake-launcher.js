@@ -21,7 +21,9 @@ process.on('SIGTERM', () => {
 });
 process.stdin.on('end', () => end('orphaned')).resume();
 
-const ready = () => process.stdout.write(`${command} ready ${process.pid} ${args.join(' ')}\n`);
+const ready = () =>
+  process.env.FAKE_SILENCE !== command &&
+  process.stdout.write(`${command} ready ${process.pid} ${args.join(' ')}\n`);
 if (args.includes('--port')) createServer().listen(Number(flag('--port')), '127.0.0.1', ready);
 else {
   setInterval(() => {}, 1000);

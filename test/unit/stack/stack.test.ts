@@ -1,13 +1,15 @@
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { readEnvironment } from '../../../src/config/environment';
+import type { Environment } from '../../../src/config/environment';
+import { holdPort } from '../../../src/stack/free-port';
 import { isRunning, sendSignal } from '../../../src/stack/process-identity';
 import { SILENT_PROGRESS } from '../../../src/stack/progress';
 import { runStack } from '../../../src/stack/stack';
 import type { Stack, StackOptions } from '../../../src/stack/stack';
-import { addClient, findStack } from '../../../src/stack/stack-record';
+import { addClient, findStack, readStackRecord, writeStackRecord } from '../../../src/stack/stack-record';
 
 let folder: string;
 let stacks: Stack[];
@@ -25,13 +27,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+const environmentOf = (dataDir: string): Environment =>
+  readEnvironment({ dataDir }, { EVERSTEP_TEMPORAL_CLI: path.join(folder, 'temporal') });
+
 async function start(changes: Partial<StackOptions> = {}): Promise<Stack> {
-  const environment = readEnvironment(
-    { dataDir: folder },
-    { EVERSTEP_TEMPORAL_CLI: path.join(folder, 'temporal') },
-  );
   const stack = await runStack({
-    environment,
+    environment: environmentOf(folder),
     untilIdle: false,
     withUi: false,
     workerCount: 1,
@@ -60,6 +61,11 @@ async function looks(count: number): Promise<void> {
     await until(() => !existsSync(leftover));
   }
 }
+
+const hasSaidReady = (name: string): boolean => {
+  const log = path.join(folder, 'logs', `${name}.log`);
+  return existsSync(log) && readFileSync(log, 'utf8').includes(`${name} ready`);
+};
 
 const childPid = (name: string): number =>
   findStack(folder)?.children.find((child) => child.name === name)?.pid ?? 0;
@@ -127,6 +133,43 @@ test('uses the same ports at the next start, and another where somebody else has
   expect(third.record.engineUrl).not.toBe(engineUrl);
 });
 
+test('two that start at once and want the same ports never meet', async () => {
+  const first = await start();
+  const { temporalAddress, engineUrl } = first.record;
+  await first.stop();
+  const folders = ['one', 'other'].map((name) => path.join(folder, name));
+  const notes: string[] = [];
+
+  const both = await Promise.all(
+    folders.map((dataDir) => {
+      mkdirSync(dataDir);
+      writeStackRecord(dataDir, first.record);
+      return start({
+        environment: environmentOf(dataDir),
+        progress: { ...SILENT_PROGRESS, note: (line) => notes.push(line) },
+      });
+    }),
+  );
+
+  const addresses = both.flatMap(({ record }) => [record.temporalAddress, record.engineUrl]);
+  expect(new Set(addresses).size).toBe(4);
+  expect(addresses).toEqual(expect.arrayContaining([temporalAddress, engineUrl]));
+  expect(notes).toEqual([]);
+});
+
+test('keeps its port while the server is being started again', async () => {
+  const { temporalAddress } = (await start()).record;
+  const port = Number(temporalAddress.split(':')[1]);
+  const server = childPid('temporal');
+  sendSignal(server, 'SIGKILL');
+  const other = await holdPort(port);
+  other.release();
+  await until(() => childPid('temporal') !== server && childPid('temporal'));
+
+  expect(other.port).not.toBe(port);
+  expect(findStack(folder)).toMatchObject({ temporalAddress });
+});
+
 test('goes by itself when its last client has gone, and not before', async () => {
   const removeClient = addClient(folder, 'train demo');
   const stack = await start({ untilIdle: true });
@@ -149,5 +192,26 @@ test('leaves nothing running when a part cannot start', async () => {
   }
 
   expect(existsSync(path.join(folder, 'engine.sigterm'))).toBe(true);
+  expect(existsSync(path.join(folder, 'temporal.sigterm'))).toBe(true);
+});
+
+test('a start that is interrupted ends what it has begun, in order, before it says so', async () => {
+  process.env['FAKE_SILENCE'] = 'worker';
+  const interrupts = new AbortController();
+  try {
+    const starting = start({ signal: interrupts.signal });
+    starting.catch(() => undefined);
+    const children = await until(() => {
+      const begun = readStackRecord(folder)?.children ?? [];
+      return begun.length === 4 && ['engine', 'temporal'].every(hasSaidReady) && begun;
+    });
+    interrupts.abort(new Error('interrupted'));
+
+    await expect(starting).rejects.toThrow('interrupted');
+    expect(children.filter(isRunning)).toEqual([]);
+  } finally {
+    delete process.env['FAKE_SILENCE'];
+  }
+
   expect(existsSync(path.join(folder, 'temporal.sigterm'))).toBe(true);
 });

@@ -1,4 +1,5 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { SILENT_PROGRESS } from '../../../src/stack/progress';
@@ -7,6 +8,7 @@ import {
   findTemporalBinary,
   obtainTemporalBinary,
 } from '../../../src/stack/temporal-binary';
+import type { BinarySource } from '../../../src/stack/temporal-binary-sources';
 import type { BinaryLookup } from '../../../src/stack/temporal-binary';
 
 const GOOD = '#!/bin/sh\necho "temporal version 0.0.0-DEV (Server 1.29.1, UI 2.42.1)"\n';
@@ -87,4 +89,34 @@ test('refuses an explicit path that does not work instead of looking elsewhere',
   const attempt = obtainTemporalBinary(lookup({ explicit: path.join(folder, 'absent') }));
 
   await expect(attempt).rejects.toThrow(/EVERSTEP_TEMPORAL_CLI is .*absent.*Correct it or unset it/);
+});
+
+test('Ctrl-C while the program is looked at ends the look: nothing is said of it and nothing is fetched', async () => {
+  const begun = path.join(folder, 'begun');
+  writeProgram(
+    'path/temporal',
+    `#!/bin/sh\nps -o pgid= -p $$ >'${begun}.new'\nmv '${begun}.new' '${begun}'\nexec sleep 1000\n`,
+  );
+  const interrupts = new AbortController();
+  const fetched: string[] = [];
+  const source: BinarySource = {
+    name: 'SDK download',
+    fetch: () => {
+      fetched.push('download');
+      return Promise.reject(new Error('nothing there'));
+    },
+  };
+
+  const attempt = obtainTemporalBinary(lookup({ sources: [source] }), interrupts.signal);
+  attempt.catch(() => undefined);
+  while (!existsSync(begun)) await new Promise((resolve) => setTimeout(resolve, 20));
+  const group = Number(readFileSync(begun, 'utf8'));
+  interrupts.abort(new Error('interrupted'));
+
+  await expect(attempt).rejects.toThrow('interrupted');
+  expect(group).not.toBe(
+    Number(execFileSync('ps', ['-o', 'pgid=', '-p', String(process.pid)], { encoding: 'utf8' })),
+  );
+  expect(progress).toEqual([]);
+  expect(fetched).toEqual([]);
 });

@@ -170,3 +170,17 @@ test('one that is not ready in time is ended, and what it waits for is told', as
   );
   await until(() => !hasSupervisor(dataFolder()));
 });
+
+test('a command that is interrupted ends the stack that works for it alone, which would have waited for another', async () => {
+  const waiting = READY.replace('process.exit(0)', 'undefined');
+  const controller = new AbortController();
+  const starting = use(waiting, { signal: controller.signal });
+  await until(() => go.isBuilding());
+  go.finish();
+  const own = await starting;
+  controller.abort();
+
+  await own.release();
+
+  await until(() => !hasSupervisor(dataFolder()));
+});
