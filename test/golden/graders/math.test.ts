@@ -29,6 +29,7 @@ const ACCEPTED: Readonly<Record<string, Reason>> = {
   'sets and lists in any order, semicolons as commas': (pair) =>
     isEither(pair, /[,;]/) && !isEither(pair, /[<>]/),
   'a named value or an inequality and its interval': (pair) => isEither(pair, /=|[<>]|\\(?:le|in|ne|cup)\b/),
+  'the base that is asked for, not named again': ({ given, expected }) => expected.startsWith(`${given}_`),
   'other spellings of the same': ({ given, expected }) => squeezed(given) === squeezed(expected),
 };
 

@@ -14,7 +14,7 @@ function of(pattern: string): RegExp {
   return new RegExp(pattern);
 }
 
-export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
+const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   { ids: of(`${OWN}(marks-[\\w-]+|tool-marks)$`), reason: 'words of people and models forge no turn' },
   {
     ids: of(
@@ -96,8 +96,6 @@ export const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
   },
   { ids: of(`${OWN}think-spaces$`), reason: 'the cookbook reads <think> as a word of the reasoning' },
 ];
-
-export const MODEL_TEMPLATE = 'the model’s own template, from which the cookbook differs';
 
 export function knownDifference(id: string): KnownDifference | undefined {
   return KNOWN_DIFFERENCES.find(({ ids }) => ids.test(id));
