@@ -31,6 +31,7 @@ import { createJudgeAccess } from './judge-access';
 import { createPermissions } from '../config/permissions';
 import type { Permissions } from '../config/permissions';
 import type { RunWorkersOptions } from './worker-options';
+import { sharedLimitsFolder } from './shared-limits';
 
 export interface WorkerDependencies {
   readonly description: WorkerDescription;
@@ -161,7 +162,7 @@ interface BenchmarkParts {
 }
 
 function benchmarkDependencies(
-  { dataFolder, openaiApiKey }: Pick<RunWorkersOptions, 'dataFolder' | 'openaiApiKey'>,
+  options: Pick<RunWorkersOptions, 'store' | 'dataFolder' | 'openaiApiKey'>,
   { engines, tokenizer, permissions, ...parts }: BenchmarkParts,
 ): BenchmarkDependencies {
   return {
@@ -169,8 +170,8 @@ function benchmarkDependencies(
     models: createModelAccess({
       engines,
       tokenizerOf: tokenizer,
-      sharedFolder: join(dataFolder, 'endpoints'),
-      keyFor: (url) => permissions.keyFor(url, openaiApiKey),
+      sharedFolder: sharedLimitsFolder(options),
+      keyFor: (url) => permissions.keyFor(url, options.openaiApiKey),
     }),
   };
 }

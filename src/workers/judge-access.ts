@@ -7,6 +7,7 @@ import { findCheckpointSource } from '../training/checkpoint-source';
 import { createModelAccess } from '../training/model-access';
 import type { RunStore } from '../stores/run-store';
 import type { Permissions } from '../config/permissions';
+import { sharedLimitsFolder } from './shared-limits';
 import type { RunWorkersOptions } from './worker-options';
 
 interface JudgeParts {
@@ -26,7 +27,7 @@ export function createJudgeAccess(
   const models = createModelAccess({
     engines,
     tokenizerOf: tokenizer,
-    sharedFolder: join(options.dataFolder, 'endpoints'),
+    sharedFolder: sharedLimitsFolder(options),
     keyFor,
   });
   return {

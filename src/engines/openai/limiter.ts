@@ -1,9 +1,10 @@
 import { largestOf } from '../../core/extremes';
-import { AdaptiveWindow } from './adaptive-window';
 import type { Cancellation } from './cancellation';
+import type { Sent } from './server-capacity';
+import { ServerCapacity } from './server-capacity';
 
 interface Waiter {
-  readonly grant: () => void;
+  readonly grant: (sent: Sent) => void;
 }
 
 export interface LimiterState {
@@ -28,7 +29,7 @@ const SHORTEST_HOLD_MS = 50;
  * A request that was refused goes before those that were never sent.
  */
 export class Limiter {
-  private readonly window: AdaptiveWindow;
+  private readonly capacity: ServerCapacity;
   private readonly fresh = new Set<Waiter>();
   private readonly refusedOnce = new Set<Waiter>();
   private readonly ceilings: number[];
@@ -37,10 +38,14 @@ export class Limiter {
   private heldUntil = -Infinity;
   private ownHoldUntil = -Infinity;
   private timer: NodeJS.Timeout | null = null;
+  /** Where requests a second are limited: when the next one may go. */
+  private nextAt = -Infinity;
+  private paceTimer: NodeJS.Timeout | null = null;
+  private trialTimer: NodeJS.Timeout | null = null;
 
   /** `onHold`: told when the server asks this process to wait. */
   constructor(private readonly onHold: () => void = () => undefined) {
-    this.window = new AdaptiveWindow(1);
+    this.capacity = new ServerCapacity(1, performance.now());
     this.ceilings = [];
   }
 
@@ -61,13 +66,13 @@ export class Limiter {
 
   addCeiling(ceiling: number): void {
     this.ceilings.push(ceiling);
-    this.window.setCeiling(this.ceiling);
+    this.capacity.setCeiling(this.ceiling);
     this.serve();
   }
 
   removeCeiling(ceiling: number): void {
     this.ceilings.splice(this.ceilings.indexOf(ceiling), 1);
-    this.window.setCeiling(this.ceiling);
+    this.capacity.setCeiling(this.ceiling);
   }
 
   /** This process's part of what all processes may have in flight. */
@@ -76,13 +81,13 @@ export class Limiter {
     this.serve();
   }
 
-  acquire(cancellation: Cancellation, wasRefused: boolean): Promise<void> {
+  acquire(cancellation: Cancellation, wasRefused: boolean): Promise<Sent> {
     const queue = wasRefused ? this.refusedOnce : this.fresh;
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
-        grant: () => {
+        grant: (sent) => {
           cancellation.ignore();
-          resolve();
+          resolve(sent);
         },
       };
       queue.add(waiter);
@@ -99,15 +104,27 @@ export class Limiter {
     this.serve();
   }
 
-  answered(sentAt: number): void {
-    this.window.answered(sentAt, this.inFlight >= this.window.limit);
+  answered(sent: Sent): void {
+    const trialInMs = this.capacity.answered(sent, performance.now(), this.state.waiting > 0);
+    if (trialInMs === null) return;
+    this.trialTimer ??= setTimeout(() => {
+      this.trialTimer = null;
+      this.capacity.tryOneMore();
+      this.serve();
+    }, trialInMs);
+    this.trialTimer.unref();
   }
 
-  /** A refusal for lack of capacity: less at once from now on, and nothing at all until the wait is over. */
-  refused(sentAt: number, waitMs: number | null): void {
-    const isNew = this.window.refused(sentAt, { now: performance.now(), inUse: this.inFlight });
-    if (waitMs !== null) this.holdForAll(Math.max(waitMs, SHORTEST_HOLD_MS));
-    else if (isNew) this.holdForAll(backoffMs(this.window.cutsInARow));
+  /**
+   * A refusal for lack of capacity: no more than were taken from now on, and nothing at all until the wait is over. A server that asks for
+   * none is left alone only where nothing was answered between its refusals.
+   */
+  refused(sent: Sent, waitMs: number | null): void {
+    const holdMs = waitMs === null ? 0 : Math.max(waitMs, SHORTEST_HOLD_MS);
+    const isNew = this.capacity.refused({ sent, now: performance.now(), holdMs });
+    const { refusals } = this.capacity;
+    if (waitMs !== null) this.holdForAll(holdMs);
+    else if (isNew && (refusals > 1 || this.capacity.limit === 1)) this.holdForAll(backoffMs(refusals));
   }
 
   /** Sends nothing for so long. */
@@ -127,6 +144,8 @@ export class Limiter {
 
   close(): void {
     if (this.timer) clearTimeout(this.timer);
+    if (this.paceTimer) clearTimeout(this.paceTimer);
+    if (this.trialTimer) clearTimeout(this.trialTimer);
   }
 
   private holdForAll(waitMs: number): void {
@@ -136,7 +155,7 @@ export class Limiter {
   }
 
   private get limit(): number {
-    return Math.min(this.window.limit, this.allowance);
+    return Math.min(this.capacity.limit, this.allowance);
   }
 
   private serve(): void {
@@ -144,12 +163,27 @@ export class Limiter {
       this.timer?.ref();
       return;
     }
-    while (this.inFlight < this.limit) {
+    while (this.inFlight < this.limit && this.state.waiting > 0) {
+      const now = performance.now();
+      if (now < this.nextAt) {
+        this.serveAt(this.nextAt - now);
+        return;
+      }
       const waiter = takeFirst(this.refusedOnce) ?? takeFirst(this.fresh);
       if (!waiter) return;
+      const apartMs = 1000 / this.capacity.pace;
+      // An unlimited pace is no distance at all.
+      this.nextAt = Math.max(this.nextAt, now - apartMs) + apartMs;
       this.inFlight += 1;
-      waiter.grant();
+      waiter.grant({ ordinal: this.inFlight, at: now });
     }
+  }
+
+  private serveAt(waitMs: number): void {
+    this.paceTimer ??= setTimeout(() => {
+      this.paceTimer = null;
+      this.serve();
+    }, waitMs);
   }
 }
 

@@ -10,6 +10,7 @@ import { exchange, MOST_ANSWER_BYTES } from './http-exchange';
 import type { Destination, Refusal } from './refusals';
 import { detailOf, isLackOfCapacity, isOutage, refusalIn, serverError } from './refusals';
 import { capacityWaitMs, retryAfterMs } from './retry-after';
+import type { Sent } from './server-capacity';
 
 export interface EndpointRequest {
   readonly to: Destination;
@@ -68,9 +69,9 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
   };
   for (let wasSent = false; ; wasSent = true) {
     if (lane.sharing) await lane.sharing.join();
-    await lane.limiter.acquire(order.cancellation, wasSent);
+    const sent = await lane.limiter.acquire(order.cancellation, wasSent);
     try {
-      const verdict = await attempt(lane, order, attempts);
+      const verdict = await attempt(lane, order, { attempts, sent });
       if (!('verdict' in verdict)) return verdict;
       tellWaiting(lane, order, { attempts, verdict });
       if (verdict.verdict === 'outage') await bearOutage(lane, order, { attempts, outage: verdict });
@@ -80,7 +81,11 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
   }
 }
 
-async function attempt(lane: EndpointLane, order: EndpointRequest, attempts: Attempts): Promise<Verdict> {
+async function attempt(
+  lane: EndpointLane,
+  order: EndpointRequest,
+  { attempts, sent }: { readonly attempts: Attempts; readonly sent: Sent },
+): Promise<Verdict> {
   const { request, to, cancellation } = order;
   const timeoutMs = request.timeoutMs - attempts.sentMs;
   if (timeoutMs <= 0) throw timedOut(order);
@@ -94,9 +99,9 @@ async function attempt(lane: EndpointLane, order: EndpointRequest, attempts: Att
   // Whatever else it says, the server is there.
   attempts.failureCount = 0;
   lane.outage.ended();
-  if ('verdict' in verdict) lane.limiter.refused(sentAt, verdict.waitMs);
+  if ('verdict' in verdict) lane.limiter.refused(sent, verdict.waitMs);
   else if ('answer' in verdict) {
-    lane.limiter.answered(sentAt);
+    lane.limiter.answered(sent);
     lane.outage.answered();
   }
   return verdict;

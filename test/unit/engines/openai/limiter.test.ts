@@ -1,4 +1,3 @@
-import { AdaptiveWindow } from '../../../../src/engines/openai/adaptive-window';
 import { Cancellation } from '../../../../src/engines/openai/cancellation';
 import { Limiter } from '../../../../src/engines/openai/limiter';
 import { Outage } from '../../../../src/engines/openai/outage';
@@ -81,55 +80,6 @@ describe('Limiter', () => {
 
     await new Promise((resolve) => setTimeout(resolve, 120));
     expect(served).toEqual(['a']);
-  });
-});
-
-describe('AdaptiveWindow', () => {
-  test('halves once for all that were on their way, and again for who was sent after', () => {
-    const window = new AdaptiveWindow(64);
-    for (let index = 0; index < 10; index += 1) window.refused(index, { now: 100, inUse: 64 });
-    expect(window.limit).toBe(32);
-
-    window.refused(101, { now: 200, inUse: 32 });
-    expect([window.limit, window.cutsInARow]).toEqual([16, 2]);
-  });
-
-  test('halves what was in use, and never below one', () => {
-    const window = new AdaptiveWindow(64);
-    window.refused(0, { now: 1, inUse: 6 });
-    expect(window.limit).toBe(3);
-
-    for (let at = 2; at < 20; at += 2) window.refused(at, { now: at + 1, inUse: window.limit });
-    expect(window.limit).toBe(1);
-  });
-
-  test('grows by a step for each window of answers, up to the ceiling and only where it is full', () => {
-    const window = new AdaptiveWindow(20);
-    window.refused(0, { now: 1, inUse: 20 });
-    for (let index = 0; index < 12; index += 1) window.answered(2, true);
-    expect(window.limit).toBe(11);
-    for (let index = 0; index < 1_000; index += 1) window.answered(2, false);
-    expect(window.limit).toBe(11);
-    for (let index = 0; index < 1_000; index += 1) window.answered(2, true);
-    expect(window.limit).toBe(20);
-  });
-
-  test('answers to what was sent before a cut do not undo it', () => {
-    const window = new AdaptiveWindow(20);
-    window.refused(0, { now: 10, inUse: 20 });
-    for (let index = 0; index < 100; index += 1) window.answered(5, true);
-
-    expect([window.limit, window.cutsInARow]).toEqual([10, 1]);
-  });
-
-  test('a ceiling that rises lifts a window that was never cut', () => {
-    const window = new AdaptiveWindow(8);
-    window.setCeiling(64);
-    expect(window.limit).toBe(64);
-
-    window.refused(0, { now: 1, inUse: 64 });
-    window.setCeiling(128);
-    expect(window.limit).toBe(32);
   });
 });
 

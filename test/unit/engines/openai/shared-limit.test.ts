@@ -118,7 +118,7 @@ test('a hold of one holds the others, and ends for all', async () => {
   const all = [participant(), participant(), participant()];
   for (const { work } of all) work(4);
   await Promise.all(all.map(({ sharing }) => sharing.join()));
-  all[0]?.limiter.refused(performance.now(), 2_500);
+  all[0]?.limiter.refused({ ordinal: 1, at: performance.now() }, 2_500);
 
   await until(() => all.every(({ limiter }) => limiter.state.holdMs > 1_000));
   await until(() => all.every(({ limiter }) => limiter.state.holdMs === 0));
