@@ -2,10 +2,10 @@
  * An OpenAI-compatible endpoint that only keeps time: canned answers, each after a delay.
  *
  *     npx jiti bench/endpoint.ts [--port 0] [--delay-ms 100] [--answer TEXT] [--answers FILE] [--model NAME]
- *         [--limit N] [--retry-after SECONDS] [--api-key KEY]
+ *         [--limit N] [--per-second N] [--retry-after SECONDS] [--api-key KEY]
  *
  * Prints its base URL. `--answers` is a file of JSON lines `{"prompt","answer"}`, looked up by the last message (or by a
- * prompt that holds it); over `--limit` in flight it answers 429. `GET /stats` tells what it saw, `POST /stats/reset`
+ * prompt that holds it); over `--limit` in flight, or faster than `--per-second` (a bucket of one second), it answers 429. `GET /stats` tells what it saw, `POST /stats/reset`
  * begins anew.
  */
 import { readFileSync } from 'node:fs';
@@ -25,6 +25,8 @@ export interface BenchEndpointOptions {
   readonly model?: string;
   /** More in flight than this are refused with 429. */
   readonly limit?: number;
+  /** Requests a second, from a bucket that holds those of one second. */
+  readonly perSecond?: number;
   readonly retryAfterSeconds?: number;
   /** Other keys are refused with 401. */
   readonly apiKey?: string;
@@ -60,6 +62,7 @@ const ANSWER = 'The answer is 42.\n#### 42';
 
 export async function startBenchEndpoint(options: BenchEndpointOptions = {}): Promise<BenchEndpoint> {
   const stats = newStats();
+  const bucket = bucketOf(options.perSecond);
   const server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
     void serve(request, response);
   });
@@ -89,7 +92,7 @@ export async function startBenchEndpoint(options: BenchEndpointOptions = {}): Pr
     stats.bytesIn += body.length;
     const asked = askedIn(url, body);
     if (!asked) reply(response, 404, { error: { message: `no route ${url}` } });
-    else if (stats.inFlight >= (options.limit ?? Infinity)) refuse(response);
+    else if (stats.inFlight >= (options.limit ?? Infinity) || !bucket.takes()) refuse(response);
     else answerLater(response, asked);
   }
 
@@ -125,6 +128,21 @@ export async function startBenchEndpoint(options: BenchEndpointOptions = {}): Pr
         });
         server.closeAllConnections();
       }),
+  };
+}
+
+function bucketOf(perSecond = Infinity): { takes(): boolean } {
+  let tokens = perSecond;
+  let filledAt = now();
+  return {
+    takes() {
+      if (perSecond === Infinity) return true;
+      tokens = Math.min(perSecond, tokens + ((now() - filledAt) / 1000) * perSecond);
+      filledAt = now();
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
   };
 }
 
@@ -212,6 +230,7 @@ async function main(): Promise<void> {
       answers: { type: 'string' },
       model: { type: 'string' },
       limit: { type: 'string' },
+      'per-second': { type: 'string' },
       'retry-after': { type: 'string' },
       'api-key': { type: 'string' },
     },
@@ -223,6 +242,7 @@ async function main(): Promise<void> {
     ...(values.answers !== undefined && { answers: readAnswers(values.answers) }),
     ...(values.model !== undefined && { model: values.model }),
     ...(values.limit !== undefined && { limit: Number(values.limit) }),
+    ...(values['per-second'] !== undefined && { perSecond: Number(values['per-second']) }),
     ...(values['retry-after'] !== undefined && { retryAfterSeconds: Number(values['retry-after']) }),
     ...(values['api-key'] !== undefined && { apiKey: values['api-key'] }),
   });
