@@ -80,6 +80,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => require('./commands/grade'),
   },
   {
+    name: 'render',
+    summary: 'what a renderer makes of conversations, as tokens',
+    load: () => require('./commands/render'),
+  },
+  {
     name: 'benchmarks',
     summary: 'what can be evaluated, with prompts and examples',
     load: () => require('./commands/benchmarks'),

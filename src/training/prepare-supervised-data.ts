@@ -46,7 +46,7 @@ export async function prepareSupervisedData(
   const tokenizer = await waitFor(dependencies.tokenizerOf(config.model));
   const prepared = await prepareExamples(train, {
     config,
-    renderer: findRenderer(place.renderer, tokenizer),
+    renderer: findRenderer(place.renderer, tokenizer, config.templateArguments),
     tokenizer,
     contextLength: place.contextLength,
     signal,
