@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
+import type { Tokenizer } from '../core/tokenizer';
 import { streamJsonLines } from '../datasets/json-rows';
 import { requireFile } from '../datasets/local-files';
 import { findRenderer } from '../renderers/find-renderer';
@@ -17,6 +18,11 @@ export interface RenderRequest {
   /** Default: the one recommended for the model. */
   readonly renderer?: string | undefined;
   readonly templateArguments?: TemplateArguments | undefined;
+}
+
+/** Tokenizers by the names of models, for those who may not load them themselves. */
+export function tokenizersOf(access: TokenizerAccess): (model: string) => Promise<Tokenizer> {
+  return (model) => tokenizerOf(model, access);
 }
 
 /** A renderer alone, with the tokenizer of its model. It need not be made for the model: tokens that it lacks are refused. */
