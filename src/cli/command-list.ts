@@ -80,6 +80,16 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => require('./commands/grade'),
   },
   {
+    name: 'data',
+    summary: 'what a run would train on, row by row',
+    load: () => require('./commands/data'),
+  },
+  {
+    name: 'render',
+    summary: 'what a renderer makes of conversations, as tokens',
+    load: () => require('./commands/render'),
+  },
+  {
     name: 'benchmarks',
     summary: 'what can be evaluated, with prompts and examples',
     load: () => require('./commands/benchmarks'),

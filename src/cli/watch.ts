@@ -16,7 +16,7 @@ export interface WatchOptions {
   readonly output: Output;
   /** Stops watching; the run is left alone. */
   readonly signal?: AbortSignal;
-  readonly onReport?: (report: RunReport) => void;
+  readonly onReport?: (report: RunReport) => void | Promise<void>;
   readonly onScores?: (scores: readonly ScoreRow[]) => void;
   /** Which scores are printed; default all. */
   readonly isShown?: (score: ScoreRow) => boolean;
@@ -46,7 +46,7 @@ export async function watchRun(
       const [scores, metrics] = await Promise.all([handle.scores(), handle.latestMetrics()]);
       if (signal?.aborted && !isClosed(report)) return report;
       view.show(report, wanted(scores, isShown), metrics);
-      onReport?.(report);
+      await onReport?.(report);
       onScores?.(scores);
       if (isClosed(report)) return report;
       await pause(period, signal);

@@ -6,7 +6,7 @@ import { rendererFor, requireOffered } from '../training/model-checks';
 export interface ServiceQuestion {
   readonly url: string;
   readonly apiKey: string | null;
-  readonly config: Pick<SupervisedConfig, 'model' | 'renderer' | 'engine'>;
+  readonly config: Pick<SupervisedConfig, 'model' | 'renderer' | 'templateArguments' | 'engine'>;
 }
 
 export interface ServiceFacts {

@@ -8,7 +8,7 @@ import type { IdentifyDependencies } from '../evaluation/runner/identify-benchma
 import { identifyStored } from '../evaluation/runner/identify-stored';
 import { isSameIdentity } from '../evaluation/runner/refuse-other-identity';
 import type { StoredResult } from '../stores/eval-store';
-import { rendererFor } from '../training/model-checks';
+import { engineFormat } from '../training/model-checks';
 import { createPluginLoader } from '../training/plugin-file';
 
 /**
@@ -51,5 +51,5 @@ export function identifyDependencies(environment: Environment): IdentifyDependen
 
 function promptFormat(source: ModelSource): string {
   if (source.type === 'endpoint') return source.api;
-  return rendererFor({ model: source.model, renderer: source.renderer });
+  return engineFormat(source);
 }

@@ -2,11 +2,15 @@ import type { BenchmarkConfig } from '../config/benchmark-config';
 import { isOfficialService, OFFICIAL_SERVICE, refuseKeyInAddress } from '../config/engine-address';
 import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
+import { withFormat } from '../core/source-format';
 import type { CheckpointRow } from '../core/run';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
 
-type Asked = Pick<BenchmarkConfig, 'model' | 'endpoint' | 'api' | 'checkpoint' | 'engine' | 'renderer'>;
+type Asked = Pick<
+  BenchmarkConfig,
+  'model' | 'endpoint' | 'api' | 'checkpoint' | 'engine' | 'renderer' | 'templateArguments'
+>;
 
 /** A checkpoint of one of our runs. */
 export interface RunCheckpoint {
@@ -107,6 +111,7 @@ async function sourceOfRun(text: string, asked: Asked, records: RunRecords): Pro
     label: `${run}@${row.step}`,
     identity: `${run}/${row.step}/${row.lineage}`,
     renderer,
+    ...(config.templateArguments && { templateArguments: config.templateArguments }),
     ...(url !== undefined && { url }),
     ...(profile && { profile }),
   };
@@ -116,12 +121,9 @@ function sourceOfPath(path: string, model: string): EngineSource {
   return { type: 'engine', model, path, label: null };
 }
 
-function withChoices(source: EngineSource, { engine, renderer }: Asked): EngineSource {
-  return {
-    ...source,
-    ...(engine !== undefined && { url: engineUrl(engine) }),
-    ...(renderer !== undefined && { renderer }),
-  };
+function withChoices(source: EngineSource, asked: Asked): EngineSource {
+  const { engine } = asked;
+  return withFormat({ ...source, ...(engine !== undefined && { url: engineUrl(engine) }) }, asked);
 }
 
 function engineUrl(engine: string): string {

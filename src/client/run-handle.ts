@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { ControlRow } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
+import type { DataSummary } from '../core/data-summary';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import type { MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
@@ -10,6 +11,7 @@ import type { TimelineEntry } from '../core/timeline';
 import { readLastRow } from '../stores/last-row';
 import type { StepSelection } from '../stores/step-rows';
 import { readJson } from '../stores/whole-file';
+import type { RunRecord } from '../training/run-folder';
 import * as contracts from '../workflows/contracts';
 import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
 import { checkSelection } from './check-selection';
@@ -118,6 +120,14 @@ export class RunHandle extends RunChanges {
   /** The newest row of `metrics.jsonl`; null before the first step is done. */
   async latestMetrics(): Promise<MetricsRow | null> {
     return readLastRow<MetricsRow>(path.join(this.sources.records.runFolder(this.name), 'metrics.jsonl'));
+  }
+
+  /** What was counted of its data while it was prepared; null before that, and of data that is not rendered ahead. */
+  async dataSummary(): Promise<DataSummary | null> {
+    const { records } = this.sources;
+    if (!(await records.exists(this.name))) return null;
+    const record = await records.readConfig<Partial<RunRecord>>(this.name).catch(() => null);
+    return record?.data?.summary ?? null;
   }
 
   /** Read again, because the run may have been closed meanwhile. A step counts as done when its row is there. */

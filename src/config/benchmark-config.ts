@@ -44,6 +44,10 @@ export const BenchmarkConfig = z.strictObject({
     .min(1)
     .optional()
     .describe("How conversations become tokens; default: the run's, or the one recommended for the model"),
+  templateArguments: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe("Variables of the chat template; default: the run's"),
   maxExamples: z.int().min(1).optional().describe('Only the first examples of the seeded order'),
   numSamples: z.int().min(1).max(10_000).default(1).describe('Completions of each example'),
   concurrency: z.int().min(1).max(4096).default(64).describe('Requests in flight'),

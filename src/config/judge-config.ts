@@ -14,6 +14,7 @@ const Judge = z.strictObject({
   checkpoint: z.string().min(1).optional().describe('RUN, RUN@STEP, or the URI of sampler weights'),
   engine: z.string().min(1).optional().describe('Training service that has the weights'),
   renderer: z.string().min(1).optional().describe('How conversations become tokens'),
+  templateArguments: z.record(z.string(), z.json()).optional().describe('Variables of the chat template'),
   temperature: z.number().min(0).max(10).default(0),
   topP: z.number().positive().max(1).default(1),
   maxTokens: z.int().min(1).optional().describe('Tokens a judgement may have; default what is judged needs'),

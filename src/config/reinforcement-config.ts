@@ -69,6 +69,7 @@ export const ReinforcementConfig = z.strictObject({
   kind: z.literal('rl').describe('Reinforcement learning'),
   model: shared.model,
   renderer: shared.renderer,
+  templateArguments: shared.templateArguments,
   environment: EnvironmentConfig.describe('Problems and how answers earn rewards'),
   steps: z
     .int()

@@ -13,6 +13,12 @@ export const SupervisedConfig = z.strictObject({
     .min(1)
     .optional()
     .describe('How conversations become tokens; default: the one recommended for the model'),
+  templateArguments: z
+    .record(z.string(), z.json())
+    .optional()
+    .describe(
+      'Variables of the chat template, as in `{ enable_thinking: false }`; with renderer `chat_template`',
+    ),
   dataset: DatasetConfig.describe('Training conversations'),
   trainOnWhat: z.enum(TRAIN_ON_WHAT).default('allAssistantMessages').describe('Which tokens carry loss'),
   lossReduction: z

@@ -1,5 +1,6 @@
 /** What a benchmark run is asked for and what it tells. Plain JSON: it travels through workflow history and `--json`. */
 
+import type { TemplateArguments } from './conversation';
 import type { Regrading, TakenAnswers } from './result-origin';
 
 /** A chat or completions endpoint that speaks text. */
@@ -26,6 +27,8 @@ export interface EngineSource {
   readonly identity?: string;
   /** Default: the one recommended for the model. */
   readonly renderer?: string;
+  /** Variables of the chat template, with the renderer of that name. */
+  readonly templateArguments?: TemplateArguments;
 }
 
 export type ModelSource = EndpointSource | EngineSource;

@@ -32,6 +32,9 @@ export const TRAIN_ON_WHAT = [
 ] as const;
 export type TrainOnWhat = (typeof TRAIN_ON_WHAT)[number];
 
+/** Variables of a chat template that are not of the conversation: `enable_thinking`, `reasoning_effort`. Plain JSON. */
+export type TemplateArguments = Readonly<Record<string, unknown>>;
+
 /** Tokens and their loss weights, both of length N. */
 export interface RenderedExample {
   readonly tokens: readonly number[];

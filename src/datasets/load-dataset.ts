@@ -10,8 +10,11 @@ import { findLocalFiles } from './local-files';
 import { RowProblem, toConversation } from './rows';
 
 interface DatasetOptions {
-  /** `error` (default) refuses the dataset at its first bad row; `skip` leaves such rows out and lists them. */
-  readonly onBadRow?: 'error' | 'skip';
+  /**
+   * `error` (default) refuses the dataset at its first bad row; `skip` leaves such rows out and lists them; `list` does so also
+   * where no row is left.
+   */
+  readonly onBadRow?: 'error' | 'skip' | 'list';
 }
 
 interface LocalDatasetSpec extends DatasetOptions {
@@ -41,7 +44,8 @@ export async function loadDataset(spec: DatasetSpec): Promise<LoadedDataset> {
     for (const row of read.rows) rows.push(row);
     for (const row of read.skipped) skipped.push(row);
   }
-  if (rows.length === 0) throw emptyDataset(source, skipped);
+  if (rows.length === 0 && !(spec.onBadRow === 'list' && skipped.length > 0))
+    throw emptyDataset(source, skipped);
   return { rows, contentHash: hash.digest('hex'), source, skipped };
 }
 
@@ -56,7 +60,7 @@ async function describeLocal(
 async function readConversations(
   file: DatasetFile,
   bytes: Uint8Array,
-  onBadRow: 'error' | 'skip',
+  onBadRow: NonNullable<DatasetOptions['onBadRow']>,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
@@ -66,7 +70,7 @@ async function readConversations(
     const result = 'problem' in raw ? raw.problem : readRow(raw.value);
     if (typeof result !== 'string') {
       rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
-    } else if (onBadRow === 'skip') {
+    } else if (onBadRow !== 'error') {
       skipped.push({ file: file.name, line: raw.line, reason: result });
     } else {
       throw new DomainError(

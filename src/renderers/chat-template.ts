@@ -1,8 +1,9 @@
 import type { ToolDeclaration } from '../core/completion';
-import type { Message, RenderedExample, TrainOnWhat } from '../core/conversation';
+import type { Message, RenderedExample, TemplateArguments, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
+import { requireRead } from './template-arguments';
 import type { ReplyDialect } from './template-dialects';
 import { findDialect } from './template-dialects';
 import { TemplateText, TOOL_DECLARATION_ROLE } from './template-text';
@@ -16,9 +17,13 @@ import { checkMessages, trainedMessages } from './training-weights';
  * messages before it ends. That holds only where the template writes a message the same way whatever follows; where
  * it does not, the example is refused. The template sees one text, so special tokens spelled out by a user are special.
  */
-export function createChatTemplateRenderer(tokenizer: Tokenizer): Renderer {
+export function createChatTemplateRenderer(
+  tokenizer: Tokenizer,
+  templateArguments: TemplateArguments = {},
+): Renderer {
   if (isChatTokenizer(tokenizer) && tokenizer.chatTemplate !== null) {
-    return new ChatTemplateRenderer(tokenizer, tokenizer.chatTemplate);
+    requireRead(tokenizer.source, tokenizer.chatTemplate, templateArguments);
+    return new ChatTemplateRenderer(tokenizer, tokenizer.chatTemplate, templateArguments);
   }
   throw new DomainError(
     'unknown-renderer',
@@ -48,8 +53,9 @@ class ChatTemplateRenderer implements Renderer {
   constructor(
     private readonly tokenizer: ChatTokenizer,
     source: string,
+    readonly templateArguments: TemplateArguments,
   ) {
-    this.template = new TemplateText(tokenizer, source);
+    this.template = new TemplateText(tokenizer, source, templateArguments);
     this.dialect = findDialect(source, this.render([{ role: 'user', content: 'a' }], true));
     this.stopToken = this.findStopToken();
     this.callStops = this.encode(this.dialect.callStop);

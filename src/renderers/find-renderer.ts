@@ -1,3 +1,4 @@
+import type { TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import { createChatTemplateRenderer } from './chat-template';
@@ -13,8 +14,9 @@ import { roleColonFormat } from './families/role-colon';
 import type { MessageFormat } from './message-format';
 import { createMessageRenderer } from './message-renderer';
 import type { Renderer } from './renderer';
+import { checkTemplateArguments } from './template-arguments';
 
-type Builder = (tokenizer: Tokenizer) => Renderer;
+type Builder = (tokenizer: Tokenizer, templateArguments?: TemplateArguments) => Renderer;
 
 const FORMATS: readonly MessageFormat[] = [
   llama3Format,
@@ -58,10 +60,15 @@ const builders = new Map<string, Builder>([
 export const RENDERER_NAMES: readonly string[] = [...builders.keys()];
 
 /** Unknown names are refused with the names that exist; a tokenizer that does not fit is refused with its missing tokens. */
-export function findRenderer(name: string, tokenizer: Tokenizer): Renderer {
+export function findRenderer(
+  name: string,
+  tokenizer: Tokenizer,
+  templateArguments?: TemplateArguments,
+): Renderer {
   const build = builders.get(name);
-  if (build) return build(tokenizer);
-  throw unknownRenderer(name);
+  if (!build) throw unknownRenderer(name);
+  checkTemplateArguments(name, templateArguments);
+  return build(tokenizer, templateArguments);
 }
 
 export function unknownRenderer(name: string): DomainError {

@@ -1,5 +1,11 @@
 import type { ToolDeclaration } from '../core/completion';
-import type { Message, ParsedCompletion, RenderedExample, TrainOnWhat } from '../core/conversation';
+import type {
+  Message,
+  ParsedCompletion,
+  RenderedExample,
+  TemplateArguments,
+  TrainOnWhat,
+} from '../core/conversation';
 
 export interface GenerationPromptOptions {
   /** Text the completion is made to begin with; it is part of the prompt. */
@@ -23,6 +29,8 @@ export interface ParsedReply extends ParsedCompletion {
  */
 export interface Renderer {
   readonly name: string;
+  /** What its template is given beside the conversation; absent where it is nothing. */
+  readonly templateArguments?: TemplateArguments;
   /**
    * Whether the prompt of each turn is a prefix of the next turn's, so that one sequence can train every turn.
    * False where reasoning is dropped from history.

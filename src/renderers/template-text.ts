@@ -1,4 +1,4 @@
-import type { Message } from '../core/conversation';
+import type { Message, TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { isRecord, parseJson } from './reply-blocks';
 import type { ChatTemplate } from './template-environment';
@@ -20,6 +20,7 @@ export class TemplateText {
   constructor(
     private readonly tokenizer: ChatTokenizer,
     source: string,
+    private readonly given: TemplateArguments,
   ) {
     this.template = compileTemplate(source);
     this.reasoning = reasoningFieldOf(source);
@@ -34,6 +35,7 @@ export class TemplateText {
     for (const spelling of TOOL_CALL_SPELLINGS) {
       try {
         const text = this.template({
+          ...this.given,
           messages: spoken.map((message) =>
             toTemplateMessage(message, { ...spelling, reasoning: this.reasoning }),
           ),

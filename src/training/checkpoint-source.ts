@@ -26,6 +26,7 @@ export async function findCheckpointSource(store: RunStore, text: string): Promi
     label: `${run}@${row.step}`,
     identity: `${run}/${row.step}/${row.lineage}`,
     renderer,
+    ...(config.templateArguments && { templateArguments: config.templateArguments }),
     ...(url !== undefined && { url }),
     ...(profile && { profile }),
   };

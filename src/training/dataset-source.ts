@@ -16,6 +16,8 @@ export interface DatasetAccess {
   readonly token?: string;
   /** A mirror of the hub. */
   readonly hubUrl?: string;
+  /** Bad rows are listed, whatever the config says of them. */
+  readonly listsBadRows?: true;
   /** The way to Python workers, and the folder of the store where they leave what they read. */
   readonly python?: { readonly link: PythonLink; readonly folder: string };
 }
@@ -60,9 +62,9 @@ async function readInPython(
 
 function specOf(
   config: DatasetConfig,
-  access: Omit<DatasetAccess, 'python'>,
+  { listsBadRows, ...access }: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
-  const { onBadRow } = config;
+  const onBadRow = listsBadRows ? 'list' : config.onBadRow;
   if (config.hub === undefined) return { path: config.path ?? [], onBadRow };
   return {
     hub: config.hub,

@@ -141,7 +141,7 @@ async function scoreCell(
       {
         sampler: allowance?.limit(sampler) ?? sampler,
         tokenizer,
-        renderer: findRenderer(record.renderer, tokenizer),
+        renderer: findRenderer(record.renderer, tokenizer, config.templateArguments),
         ...snapshot,
         loadDataset: readDataset,
         readBenchmarkRows: dependencies.readBenchmarkRows(record.dataFolder),
@@ -241,7 +241,7 @@ function testSetOf(
     const tokenizer = await tokenizerOf(active.config.model);
     return evaluateTestSet(active, evaluator, {
       ...{ sampler, tokenizer, folder, model, signal, step, judges },
-      renderer: findRenderer(active.record.renderer, tokenizer),
+      renderer: findRenderer(active.record.renderer, tokenizer, active.config.templateArguments),
       contextLength: contextLengthOf(profile),
       onWaiting: (waiting) => {
         onProgress({ waiting });

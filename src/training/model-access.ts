@@ -12,7 +12,7 @@ import type { ModelAccess, OpenedModel, OpenModelOptions } from '../evaluation/r
 import { samplerInTurns } from '../evaluation/turns';
 import { findRenderer } from '../renderers/find-renderer';
 import type { EngineAccess } from './engine-access';
-import { rendererFor } from './model-checks';
+import { engineFormat, rendererFor } from './model-checks';
 
 export interface ModelAccessDependencies {
   readonly engines: EngineAccess;
@@ -52,10 +52,10 @@ export function createModelAccess(dependencies: ModelAccessDependencies): ModelA
     async promptTextOf(source) {
       if (source.type === 'endpoint') return null;
       const tokenizer = await dependencies.tokenizerOf(source.model);
-      const renderer = findRenderer(rendererNameOf(source), tokenizer);
+      const renderer = findRenderer(rendererFor(source), tokenizer, source.templateArguments);
       return (messages) => tokenizer.decode(renderer.buildGenerationPrompt(messages));
     },
-    promptFormat: (source) => (source.type === 'endpoint' ? source.api : rendererNameOf(source)),
+    promptFormat: (source) => (source.type === 'endpoint' ? source.api : engineFormat(source)),
     async open(source, options) {
       const key = JSON.stringify([source, options.concurrency, options.contextWindow, options.timeoutMs]);
       const model = share(key, () => openAnew(dependencies, source, options));
@@ -133,7 +133,7 @@ async function openEngineModel(
 ): Promise<OpenedModel> {
   const { model, path, url, profile } = source;
   const tokenizer = await tokenizerOf(model);
-  const renderer = findRenderer(rendererNameOf(source), tokenizer);
+  const renderer = findRenderer(rendererFor(source), tokenizer, source.templateArguments);
   const config = { tags: [], ...(url !== undefined && { url }), ...(profile && { profile }) };
   const onWait = onWaiting && tellWaiting(engines.urlOf(config), onWaiting);
   const engine = await engines.connect(config, {
@@ -170,8 +170,4 @@ function tellWaiting(url: string, tell: (reason: string | null) => void): OnWait
     const state = waiting.queueState === undefined ? '' : ` (${waiting.queueState})`;
     tell(`the training service ${url}: ${waiting.what}${state}, since ${since}`);
   };
-}
-
-function rendererNameOf({ model, renderer }: EngineSource): string {
-  return rendererFor({ model, renderer });
 }

@@ -1,11 +1,18 @@
-import type { SupervisedConfig } from '../config/supervised-config';
+import type { TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { ServerProfile, SupportedModel } from '../engines/tinker/profile';
 import { checkRendererFits, recommendedRendererFor } from '../renderers/recommended-renderer';
+import { checkTemplateArguments, promptFormatOf } from '../renderers/template-arguments';
 
 interface Service {
   readonly url: string;
   readonly profile: Pick<ServerProfile, 'server'>;
+}
+
+interface RendererChoice {
+  readonly model: string;
+  readonly renderer?: string | undefined;
+  readonly templateArguments?: TemplateArguments | undefined;
 }
 
 const ELSEWHERE = ' For others set TINKER_API_KEY (the Tinker service), or name a service with --engine.';
@@ -14,10 +21,16 @@ const NEAREST = 3;
 const NEAR_ENOUGH = 0.5;
 
 /** The renderer asked for, or the model's own; refuses one that is not made for the model. */
-export function rendererFor({ renderer, model }: Pick<SupervisedConfig, 'renderer' | 'model'>): string {
+export function rendererFor({ renderer, model, templateArguments }: RendererChoice): string {
   const name = renderer ?? recommendedRendererFor(model);
   checkRendererFits(name, model);
+  checkTemplateArguments(name, templateArguments);
   return name;
+}
+
+/** How conversations become tokens there: the renderer, with what its template is given. */
+export function engineFormat(source: RendererChoice): string {
+  return promptFormatOf({ ...source, name: rendererFor(source) });
 }
 
 /** Refuses a model that the service does not train, with the names most like it. A service that lists nothing is asked by opening it. */

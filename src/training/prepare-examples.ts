@@ -1,5 +1,7 @@
 import type { SupervisedConfig } from '../config/supervised-config';
 import type { RenderedExample } from '../core/conversation';
+import type { CountedRow, DataSummary } from '../core/data-summary';
+import { DataTotals } from '../core/data-summary';
 import { DomainError } from '../core/errors';
 import { countText } from '../core/metrics/counted-text';
 import type { Tokenizer } from '../core/tokenizer';
@@ -23,7 +25,7 @@ export interface ExampleContext {
 
 export interface PreparedExamples {
   readonly examples: readonly PreparedExample[];
-  readonly truncatedCount: number;
+  readonly summary: DataSummary;
 }
 
 /** Rows; others work in the same process, training steps of another run among them. */
@@ -40,12 +42,11 @@ export async function prepareExamples(
 ): Promise<PreparedExamples> {
   const limit = lengthLimit(context);
   const examples: PreparedExample[] = [];
-  let truncatedCount = 0;
+  const totals = new DataTotals();
   for (const [index, row] of rows.entries()) {
-    const rule = { place: placeOf(row, index), limit, isCutAllowed: context.config.maxLength !== undefined };
-    const rendered = await render(row, rule, context);
-    truncatedCount += checkLength(rendered, rule);
-    examples.push(prepareExample(rendered, limit, context));
+    const { example, ...read } = await prepareRow({ row, index, limit }, context);
+    examples.push(example);
+    totals.add(read);
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(index + 1);
       await new Promise((resolve) => setImmediate(resolve));
@@ -57,10 +58,40 @@ export async function prepareExamples(
       `dataset: no token of any example carries loss with trainOnWhat "${context.config.trainOnWhat}". Choose another trainOnWhat, or check that the conversations have assistant messages.`,
     );
   }
-  return { examples, truncatedCount };
+  return { examples, summary: totals.summary(context.config.batchSize) };
 }
 
-function lengthLimit({ config, contextLength }: ExampleContext): number {
+export interface PreparedRow extends CountedRow {
+  readonly example: PreparedExample;
+  /** Before it was cut. */
+  readonly fullLength: number;
+}
+
+interface RowToPrepare {
+  readonly row: ConversationRow;
+  readonly index: number;
+  readonly limit: number;
+}
+
+/** What a row is trained as: its tokens that are read or predicted, and the weight of each. */
+export async function prepareRow(
+  { row, index, limit }: RowToPrepare,
+  context: ExampleContext,
+): Promise<PreparedRow> {
+  const rule = { place: placeOf(row, index), limit, isCutAllowed: context.config.maxLength !== undefined };
+  const rendered = await render(row, rule, context);
+  checkLength(rendered, rule);
+  const { tokens, weights } = rendered;
+  return {
+    tokens: tokens.slice(0, limit),
+    weights: weights.slice(0, limit),
+    cut: tokens.length > limit,
+    fullLength: tokens.length,
+    example: prepareExample(rendered, limit, context),
+  };
+}
+
+export function lengthLimit({ config, contextLength }: ExampleContext): number {
   const { maxLength } = config;
   if (maxLength !== undefined && contextLength !== null && maxLength > contextLength) {
     throw new DomainError(
@@ -95,10 +126,8 @@ async function render(
   });
 }
 
-/** 1 when the example has to be cut. */
-function checkLength({ tokens }: RenderedExample, rule: LengthRule): 0 | 1 {
-  if (tokens.length <= rule.limit) return 0;
-  if (rule.isCutAllowed) return 1;
+function checkLength({ tokens }: RenderedExample, rule: LengthRule): void {
+  if (tokens.length <= rule.limit || rule.isCutAllowed) return;
   throw tooLong(String(tokens.length), rule);
 }
 

@@ -46,7 +46,7 @@ export async function prepareSupervisedData(
   const tokenizer = await waitFor(dependencies.tokenizerOf(config.model));
   const prepared = await prepareExamples(train, {
     config,
-    renderer: findRenderer(place.renderer, tokenizer),
+    renderer: findRenderer(place.renderer, tokenizer, config.templateArguments),
     tokenizer,
     contextLength: place.contextLength,
     signal,
@@ -63,7 +63,8 @@ export async function prepareSupervisedData(
       preparedHash: await writeTrainSet(folder, prepared.examples),
       trainCount: train.length,
       testCount: test.length,
-      truncatedCount: prepared.truncatedCount,
+      truncatedCount: prepared.summary.cutRows,
+      summary: { ...prepared.summary, refusedRows: dataset.skipped.length },
     },
   };
 }
@@ -77,8 +78,8 @@ function describeData({ source, contentHash, skipped }: LoadedDataset) {
   };
 }
 
-async function splitRows(
-  { readDataset }: DataDependencies,
+export async function splitRows(
+  { readDataset }: Pick<DataDependencies, 'readDataset'>,
   config: SupervisedConfig,
   dataset: LoadedDataset,
 ): Promise<{ train: readonly ConversationRow[]; test: readonly ConversationRow[] }> {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
+import type { DataSummary } from '../core/data-summary';
 import type { OptimizationPlan } from '../core/training-plan';
 import type { KlReference } from './reinforcement/kl-reference';
 import { runIsAway } from '../stores/make-folder';
@@ -34,6 +35,8 @@ export interface RunRecord {
     readonly testCount: number;
     readonly skippedCount: number;
     readonly truncatedCount: number;
+    /** What was counted while it was rendered; absent where nothing is. */
+    readonly summary?: DataSummary;
   };
   /** Weights that the KL penalty compares with; absent where there is none. */
   readonly klReference?: KlReference;

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Command } from 'commander';
@@ -17,6 +17,7 @@ import { EXIT } from '../exit-codes';
 import { LongSilence } from '../long-silence';
 import type { Output } from '../output';
 import { openOutput } from '../output';
+import { print, writeWhole } from '../whole-output';
 
 interface GradeFlags {
   readonly input?: string;
@@ -115,41 +116,6 @@ async function* linesOf(file: string): AsyncGenerator<string> {
     const lines = `${rest}${String(chunk)}`.split('\n');
     rest = lines.pop() ?? '';
     yield* lines;
-  }
-}
-
-async function print(text: string): Promise<void> {
-  if (process.stdout.write(text)) return;
-  await new Promise((resolve) => process.stdout.once('drain', resolve));
-}
-
-/** Under another name until it is complete. */
-async function writeWhole(
-  file: string,
-  write: (temporary: string) => Promise<GradingSummary>,
-): Promise<GradingSummary> {
-  const temporary = path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.partial`);
-  await writing(file, () => writeFile(temporary, ''));
-  try {
-    const summary = await write(temporary);
-    await writing(file, () => rename(temporary, file));
-    return summary;
-  } finally {
-    await rm(temporary, { force: true });
-  }
-}
-
-/** Only what concerns the output itself: a grader may miss files of its own. */
-async function writing(file: string, write: () => Promise<void>): Promise<void> {
-  try {
-    await write();
-  } catch (cause) {
-    if (!hasErrorCode(cause, 'ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'EPERM')) throw cause;
-    throw new DomainError(
-      'bad-config',
-      `--output ${file} cannot be written. Give a file in an existing folder.`,
-      { cause },
-    );
   }
 }
 

@@ -5,6 +5,7 @@ import { isClosed } from '../../client/run-report';
 import type { StartedRun } from '../../client/start-run';
 import type { ScoreRow } from '../../core/run';
 import type { Session } from '../connect';
+import { summaryText } from '../../core/data-summary';
 import { asSentence } from '../../core/sentences';
 import { escapeControls } from '../escape-controls';
 import { EXIT, refusalOf } from '../exit-codes';
@@ -30,7 +31,13 @@ const NOBODY_THERE_MS = 3000;
 /** Shows the run until it has ended or the person has seen enough, and says how it ended. */
 export async function followRun(handle: RunHandle, options: FollowOptions): Promise<number> {
   const { output, signal } = options;
-  const report = await watchRun(handle, { output, signal });
+  let isTold = false;
+  const onReport = async (seen: RunReport) => {
+    if (isTold || isPreparing(seen)) return;
+    isTold = true;
+    await tellData(handle, output);
+  };
+  const report = await watchRun(handle, { output, signal, onReport });
   if (report.refusal) throw refusalOf(report.refusal);
   const scores = await handle.scores();
   output.document(statusDocument(report, scores));
@@ -46,10 +53,16 @@ export async function leaveDetached(
 ): Promise<number> {
   const report = await prepared(started.handle, signal);
   if (report.refusal) throw refusalOf(report.refusal);
+  await tellData(started.handle, output);
   if (report.status !== 'failed') return printDetached(started, output);
   output.document(statusDocument(report, []));
   printEnd(report, [], output);
   return exitCodeOfRun(report);
+}
+
+async function tellData(handle: RunHandle, output: Output): Promise<void> {
+  const summary = await handle.dataSummary();
+  if (summary) output.note(`Data: ${summaryText(summary)}.`);
 }
 
 async function prepared(handle: RunHandle, signal: AbortSignal): Promise<RunReport> {

@@ -67,6 +67,7 @@ async function baselineModel(
     type: 'engine',
     model: model.name,
     renderer: renderer.name,
+    ...(renderer.templateArguments && { templateArguments: renderer.templateArguments }),
     ...(engineUrl !== undefined && { url: engineUrl }),
   };
   if (baseline === 'base') return { ...own, path: null, label: null };

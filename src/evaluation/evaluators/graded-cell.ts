@@ -6,6 +6,7 @@ import type { JudgeSource } from '../../core/benchmark-run';
 import type { CellScore } from '../../core/run';
 import type { ConversationRow } from '../../datasets/dataset';
 import type { ResultIdentity } from '../../stores/eval-store';
+import { promptFormatOf } from '../../renderers/template-arguments';
 import { findBenchmark } from '../benchmarks';
 import { givenDates, refuseEmptyWindow, withinDates } from '../benchmarks/date-window';
 import type { DateWindow } from '../benchmarks/date-window';
@@ -200,7 +201,7 @@ function identityOfCell(
     benchmarkVersion: version,
     dataHash: dataHashOf(examples),
     ...dates,
-    promptHash: digestOf([renderer.name, subject.systemPrompt ?? null]),
+    promptHash: digestOf([promptFormatOf(renderer), subject.systemPrompt ?? null]),
     graderVersion: subject.grader.version,
     sampling: {
       ...{ ...subject.generation, numSamples: subject.numSamples, seed: SEED_RULE },
@@ -222,7 +223,7 @@ export function subjectOf(
   { model }: CellWork,
 ): ExampleSubject {
   const { grader, generation, environment, systemPrompt, numSamples = 1, contextWindow } = asked;
-  const facts = [identityOf(model), renderer.name, systemPrompt ?? null, generation];
+  const facts = [identityOf(model), promptFormatOf(renderer), systemPrompt ?? null, generation];
   return {
     grader,
     generation,

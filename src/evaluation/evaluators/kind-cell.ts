@@ -1,5 +1,6 @@
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { CellScore } from '../../core/run';
+import { promptFormatOf } from '../../renderers/template-arguments';
 import { digestOf } from '../digest';
 import { findKind } from '../kinds';
 import { chooseIndices } from '../kinds/evaluate-kind';
@@ -26,7 +27,7 @@ export async function evaluateKindCell(
     weights: identityOf(work.model),
     identity: {
       ...kindIdentity(kind, asked),
-      promptHash: digestOf([dependencies.renderer.name]),
+      promptHash: digestOf([promptFormatOf(dependencies.renderer)]),
       model: work.model.name,
       checkpoint: work.model.path,
     },

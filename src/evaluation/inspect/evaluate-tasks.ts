@@ -1,5 +1,6 @@
 import type { InspectTask } from '../../core/benchmark-run';
 import type { ResultIdentity } from '../../stores/eval-store';
+import { promptFormatOf } from '../../renderers/template-arguments';
 import { digestOf } from '../digest';
 import type { EvaluationDependencies } from '../evaluators/evaluation-context';
 import { withJournal } from '../evaluators/journalled-work';
@@ -99,7 +100,7 @@ async function evaluateTask(
   try {
     const where = place.resultOf(name);
     const version = await packageVersionOf(access.cacheFolder, task.task);
-    const asked = { task, version, promptFormat: site.renderer.name };
+    const asked = { task, version, promptFormat: promptFormatOf(site.renderer) };
     const identity = identityOfTask(asked, settings, model);
     const { ci } = await writeLogResults(log, { identity, ...where, verify });
     return { name, header: log.header, ci };

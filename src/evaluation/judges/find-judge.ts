@@ -1,6 +1,7 @@
 import type { JudgeConfig } from '../../config/judge-config';
 import type { CellRejudging, EngineSource, JudgeSource, ModelSource } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
+import { withFormat } from '../../core/source-format';
 import type { Grader } from '../graders/grader';
 import type { JudgeAccess } from './judge-access';
 import { judgeSourcesOf } from './judge-sources';
@@ -27,7 +28,7 @@ export async function requireJudges(
 }
 
 /** The model that a run trains, at its training service. */
-export type OwnModel = Pick<EngineSource, 'model' | 'url' | 'profile' | 'renderer'>;
+export type OwnModel = Pick<EngineSource, 'model' | 'url' | 'profile' | 'renderer' | 'templateArguments'>;
 
 /** How a judge is called that is the run's own model, as it was before training. */
 const BASE = 'base';
@@ -42,8 +43,8 @@ export async function findRewardJudges(
   own: OwnModel,
 ): Promise<readonly JudgeSource[]> {
   return sourcesOf(configs, async (config) => {
-    const { model, renderer, checkpoint } = config;
-    if (placesOf(config).length === 0 && model !== undefined) return ownService(own, { model, renderer });
+    const { model, checkpoint } = config;
+    if (placesOf(config).length === 0 && model !== undefined) return ownService(own, config, model);
     const problem = problemOf(config);
     if (problem !== null) throw new DomainError('bad-config', `environment.judge: ${problem}`);
     const found = await findModel(config, access);
@@ -62,16 +63,15 @@ export function requireStep(checkpoint: string, found: ModelSource, key: string)
   );
 }
 
-function ownService(
-  { model: ownModel, renderer: ownRenderer, ...service }: OwnModel,
-  asked: { readonly model: string; readonly renderer: string | undefined },
-): EngineSource {
-  const model = asked.model === BASE ? ownModel : asked.model;
-  const renderer = asked.renderer ?? (model === ownModel ? ownRenderer : undefined);
-  return {
-    ...{ type: 'engine', model, path: null, label: null, ...service },
-    ...(renderer !== undefined && { renderer }),
+function ownService(own: OwnModel, asked: JudgeConfig, name: string): EngineSource {
+  const model = name === BASE ? own.model : name;
+  const { url, profile } = own;
+  const source: EngineSource = {
+    ...{ type: 'engine', model, path: null, label: null },
+    ...(url !== undefined && { url }),
+    ...(profile && { profile }),
   };
+  return withFormat(model === own.model ? { ...source, ...own } : source, asked);
 }
 
 async function sourcesOf(
@@ -110,13 +110,12 @@ function problemOf(config: JudgeConfig): string | null {
 }
 
 async function findModel(config: JudgeConfig, access: JudgeAccess): Promise<ModelSource> {
-  const { model = '', endpoint, api, checkpoint, engine, renderer } = config;
+  const { model = '', endpoint, api, checkpoint, engine } = config;
   if (endpoint !== undefined) return { type: 'endpoint', url: endpoint, api, model };
-  const choices = {
-    ...(engine !== undefined && { url: engine.replace(/\/+$/, '') }),
-    ...(renderer !== undefined && { renderer }),
-  };
-  if (checkpoint === undefined) return { type: 'engine', model, path: null, label: null, ...choices };
-  if (checkpoint.includes('://')) return { type: 'engine', model, path: checkpoint, label: null, ...choices };
-  return { ...(await access.findCheckpoint(checkpoint)), ...choices };
+  const place = engine === undefined ? {} : { url: engine.replace(/\/+$/, '') };
+  const isPath = checkpoint === undefined || checkpoint.includes('://');
+  const source: EngineSource = isPath
+    ? { type: 'engine', model, path: checkpoint ?? null, label: null }
+    : await access.findCheckpoint(checkpoint);
+  return withFormat({ ...source, ...place }, config);
 }

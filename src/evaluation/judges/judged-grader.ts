@@ -1,4 +1,5 @@
 import type { JudgeSource } from '../../core/benchmark-run';
+import type { TemplateArguments } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import { digestOf } from '../digest';
 import type { Grader, JudgeMethod } from '../graders/grader';
@@ -42,6 +43,7 @@ export interface JudgeIdentity {
   readonly at: string;
   readonly api?: string;
   readonly renderer?: string;
+  readonly templateArguments?: TemplateArguments;
   readonly temperature: number;
   readonly topP: number;
   readonly maxTokens: number | null;
@@ -50,9 +52,14 @@ export interface JudgeIdentity {
 export function judgeIdentity({ model, temperature, topP, maxTokens }: JudgeSource): JudgeIdentity {
   const sampling = { temperature, topP, maxTokens: maxTokens ?? null };
   if (model.type === 'endpoint') return { model: model.model, at: model.url, api: model.api, ...sampling };
-  const { identity, path, renderer } = model;
+  const { identity, path, renderer, templateArguments } = model;
   const at = identity ?? path ?? 'base model';
-  return { model: model.model, at, ...(renderer !== undefined && { renderer }), ...sampling };
+  return {
+    ...{ model: model.model, at },
+    ...(renderer !== undefined && { renderer }),
+    ...(templateArguments && { templateArguments }),
+    ...sampling,
+  };
 }
 
 /** What `result.json` says of the judges of a benchmark; nothing where none is asked. */

@@ -173,9 +173,12 @@ function modelDifferences(before: ModelSource, now: ModelSource): OptionDifferen
 function formatDifferences(before?: ModelSource, now?: ModelSource): OptionDifference[] {
   const apiOf = (source?: ModelSource) => (source?.type === 'endpoint' ? source.api : undefined);
   const rendererOf = (source?: ModelSource) => (source?.type === 'engine' ? source.renderer : undefined);
+  const argumentsOf = (source?: ModelSource) =>
+    source?.type === 'engine' ? source.templateArguments : undefined;
   return [
     difference('--api', apiOf(before), apiOf(now)),
     difference('--renderer', rendererOf(before), rendererOf(now)),
+    difference('templateArguments', argumentsOf(before), argumentsOf(now)),
   ];
 }
 

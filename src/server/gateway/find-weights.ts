@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Promotion } from '../../core/controls/promotion';
 import { isValidName } from '../../core/names';
+import type { TemplateArguments } from '../../core/conversation';
 import type { CheckpointRow } from '../../core/run';
 import type { RunStore } from '../../stores/run-store';
 import { readJson } from '../../stores/whole-file';
@@ -22,6 +23,8 @@ export interface FoundWeights {
   readonly profile: 'everstep' | 'tinker' | 'skyrl' | null;
   /** null for the one recommended for the model. */
   readonly renderer: string | null;
+  /** What the run's chat template is given. */
+  readonly templateArguments?: TemplateArguments;
 }
 
 export type WeightsRecords = Pick<RunStore, 'exists' | 'readCheckpoints' | 'readConfig' | 'runFolder'>;
@@ -59,6 +62,7 @@ async function findRunWeights({ run, step }: Wanted, records: WeightsRecords): P
     engineUrl: url,
     profile,
     renderer,
+    ...(config.templateArguments && { templateArguments: config.templateArguments }),
   };
 }
 

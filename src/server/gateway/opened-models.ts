@@ -130,7 +130,11 @@ export class OpenedModels {
     ]);
     let made: Renderer | null = null;
     const renderer = () =>
-      (made ??= findRenderer(weights.renderer ?? recommendedRendererFor(baseModel), tokenizer));
+      (made ??= findRenderer(
+        weights.renderer ?? recommendedRendererFor(baseModel),
+        tokenizer,
+        weights.templateArguments,
+      ));
     return {
       label: weights.label,
       ...{ sampler, tokenizer, renderer },

@@ -40,12 +40,20 @@ export async function openEnvironments(
 
 function judgingOf(
   { judges, readDataset }: EnvironmentAccess,
-  { model, renderer, engine: { url, profile }, maxTokens, temperature }: ReinforcementConfig,
+  {
+    model,
+    renderer,
+    templateArguments,
+    engine: { url, profile },
+    maxTokens,
+    temperature,
+  }: ReinforcementConfig,
 ): JudgingSources | undefined {
   if (!judges || !readDataset) return undefined;
   const own = {
     model,
     ...(renderer !== undefined && { renderer }),
+    ...(templateArguments && { templateArguments }),
     ...(url !== undefined && { url }),
     ...(profile && { profile }),
   };

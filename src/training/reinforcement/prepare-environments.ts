@@ -26,7 +26,7 @@ export async function prepareEnvironments(
   pluginLossOf(config, await access.loadPlugins(config.plugins));
   const dataset = await openEnvironments(access, config, dataFolder);
   await refuseUselessJudges(access, dataset);
-  await refuseUnknownTools(access, dataset, { renderer, model: config.model });
+  await refuseUnknownTools(access, dataset, { renderer, config });
   const test = dataset.test;
   return {
     testSet: test === null ? null : testSetOf(config),
@@ -56,11 +56,12 @@ async function refuseUselessJudges(
 async function refuseUnknownTools(
   { tokenizerOf }: PrepareAccess,
   dataset: EnvironmentDataset,
-  { renderer, model }: { readonly renderer: string; readonly model: string },
+  { renderer, config }: { readonly renderer: string; readonly config: ReinforcementConfig },
 ): Promise<void> {
   const groups = groupsWithTools(dataset);
   if (groups.length === 0) return;
-  const refusal = refusalOfTools(findRenderer(renderer, await tokenizerOf(model)));
+  const tokenizer = await tokenizerOf(config.model);
+  const refusal = refusalOfTools(findRenderer(renderer, tokenizer, config.templateArguments));
   if (refusal === null) return;
   for (const group of groups) {
     const tools = group.tools ?? (await toolsOnOpening(group));

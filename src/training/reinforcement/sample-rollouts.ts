@@ -251,7 +251,7 @@ function siteOf({ active, engine, tokenizer }: Ready, sampler: Sampler): Rollout
     ...rolloutRulesOf(config),
     sampler,
     tokenizer,
-    renderer: findRenderer(record.renderer, tokenizer),
+    renderer: findRenderer(record.renderer, tokenizer, config.templateArguments),
     contextLength: contextLengthOf(engine.profile),
     now: () => performance.now(),
   };

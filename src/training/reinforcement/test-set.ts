@@ -13,6 +13,7 @@ import type { Tokenizer } from '../../core/tokenizer';
 import type { MeasuredModel } from '../../evaluation/evaluators/evaluation-context';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { Renderer } from '../../renderers/renderer';
+import { promptFormatOf } from '../../renderers/template-arguments';
 import type { CorrectTotals } from '../rollouts/evaluate-environments';
 import { evaluateEnvironments } from '../rollouts/evaluate-environments';
 import { JudgedGroups } from '../rollouts/judged-groups';
@@ -111,7 +112,7 @@ function asResult(
   const { environment } = config;
   const identity = {
     environment,
-    renderer: renderer.name,
+    renderer: promptFormatOf(renderer),
     sampling,
     model: model.name,
     checkpoint: model.path,

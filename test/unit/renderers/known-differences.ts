@@ -7,7 +7,7 @@ export interface KnownDifference {
 }
 
 const OWN = String.raw`^[a-z0-9_@]+\/\w+\/`;
-const MODEL = String.raw`^[A-Z][\w.-]+\/template-\w+\/`;
+const MODEL = String.raw`^[A-Za-z][\w.-]+\/template-\w+\/`;
 const GPT = String.raw`^(gpt_oss_\w+|gpt-oss-20b)\/`;
 
 function of(pattern: string): RegExp {
@@ -79,14 +79,13 @@ const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     ids: of(`^(Meta-Llama-3-8B-Instruct|gemma-3-4b-it)/template-`),
     reason: 'a template without tools would drop the declarations and calls: refused',
   },
-  { ids: of(`${MODEL}(?!default/)`), reason: 'chat_template takes no template arguments', isOpen: true },
   {
-    ids: of(`${MODEL}default/(call-arguments(-escaped)?|call-big-number|call-whole-float|call-null)$`),
+    ids: of(`${MODEL}[^/]+/(call-arguments(-escaped)?|call-big-number|call-whole-float|call-null)$`),
     reason: 'the engine of templates knows JavaScript’s numbers and texts only',
     isOpen: true,
   },
   {
-    ids: of(`${MODEL}default/(odd-spaces|spaces-assistant-history)$`),
+    ids: of(`${MODEL}[^/]+/(odd-spaces|spaces-assistant-history)$`),
     reason: 'strip takes no characters in the engine of templates',
     isOpen: true,
   },

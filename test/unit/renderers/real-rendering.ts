@@ -133,7 +133,7 @@ function rangesOf(trained: NonNullable<Expected['trained']>): [string, readonly 
 
 function oursOf(one: RenderingCase, site: Site): Expected {
   if (one.kind === 'tokenizer') return encoded(one.text ?? '', site.tokenizer);
-  const renderer = rendererOf(one.renderer ?? 'chat_template', site);
+  const renderer = rendererOf(one, site);
   switch (one.kind) {
     case 'cookbook-stop':
       return { stop: renderer.stopSequences() };
@@ -159,9 +159,12 @@ export function textLike(one: RenderingCase, name: string, site: Site): string |
   return tokens === null ? null : site.tokenizer.decode([...tokens]);
 }
 
-function rendererOf(name: string, { renderers, tokenizer }: Site): Renderer {
-  const renderer = renderers.get(name) ?? findRenderer(name, tokenizer);
-  renderers.set(name, renderer);
+function rendererOf({ renderer: name = 'chat_template', kwargs = {} }: RenderingCase, site: Site): Renderer {
+  const { renderers, tokenizer } = site;
+  const given = name === 'chat_template' ? kwargs : {};
+  const key = `${name} ${JSON.stringify(given)}`;
+  const renderer = renderers.get(key) ?? findRenderer(name, tokenizer, given);
+  renderers.set(key, renderer);
   return renderer;
 }
 

@@ -1,0 +1,93 @@
+import { Command } from 'commander';
+import { showTrainingData } from '../../client/show-data';
+import { loadTrainingConfig } from '../../config/load-config';
+import type { TrainingConfig } from '../../config/training-config';
+import { DataTotals, summaryText, trainedCount } from '../../core/data-summary';
+import type { DataRow, RenderedRow } from '../../training/shown-row';
+import { escapeControls } from '../escape-controls';
+import type { Output } from '../output';
+import { openOutput } from '../output';
+import { parseCount } from '../service-options';
+import { print } from '../whole-output';
+import { collect } from './eval-options';
+
+interface ShowFlags {
+  readonly limit?: number;
+  readonly set?: readonly string[];
+  readonly json?: boolean;
+}
+
+const PROGRESS_EVERY = 500;
+
+export function createCommand(): Command {
+  const show = new Command('show')
+    .description(
+      'What a run would train on, row by row: the text as the model reads it, what carries loss marked',
+    )
+    .argument('<config>', 'YAML, JSON or TypeScript file, as `train` takes it')
+    .option('--limit <n>', 'show the first n rows; the summary is of all', parseCount)
+    .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
+    .option('--json', 'a JSON line a row on standard output, the summary on standard error')
+    .action(run);
+  return new Command('data')
+    .description('What a run would train on, before anything is started')
+    .addCommand(show.exitOverride());
+}
+
+async function run(file: string, flags: ShowFlags): Promise<void> {
+  const output = openOutput(flags);
+  const config = await loadTrainingConfig({ file, overrides: flags.set ?? [] });
+  const { limit = Number.POSITIVE_INFINITY } = flags;
+  const totals = new DataTotals();
+  let count = 0;
+  for await (const row of showTrainingData(config)) {
+    if ('refused' in row) totals.refuse();
+    else totals.add(row);
+    if (++count <= limit) await showRow(row, output);
+    else if (count % PROGRESS_EVERY === 0) output.status(`${count} rows read`);
+  }
+  output.status(null);
+  const text = summaryText(totals.summary(batchSizeOf(config)));
+  if (output.isJson) output.note(text);
+  else output.line(text);
+}
+
+function batchSizeOf(config: TrainingConfig): number {
+  return config.kind === 'sft' ? config.batchSize : config.groupsPerBatch;
+}
+
+async function showRow(row: DataRow, output: Output): Promise<void> {
+  await print(output.isJson ? `${JSON.stringify(documentOf(row))}\n` : `${textOf(row, output)}\n\n`);
+}
+
+function documentOf(row: DataRow): object {
+  if ('refused' in row) return row;
+  const { row: name, tokens, weights, text, cut } = row;
+  const trained = row.pieces.filter(({ isTrained }) => isTrained).map((piece) => piece.text);
+  return { row: name, tokens, weights, text, trained, cut };
+}
+
+function textOf(row: DataRow, { colors }: Output): string {
+  const name = colors.bold(escapeControls(row.row));
+  if ('refused' in row) return `${name} ${colors.red(`refused: ${escapeControls(row.refused)}`)}`;
+  const mark = (text: string) => (colors.isColorSupported ? colors.green(text) : `⟦${text}⟧`);
+  const text = row.pieces.map((piece) => {
+    const shown = printable(piece.text);
+    return piece.isTrained ? mark(shown) : shown;
+  });
+  return `${name} ${factsOf(row)}\n${text.join('')}`;
+}
+
+function factsOf({ tokens, weights, cut, fullLength }: RenderedRow): string {
+  const trained = trainedCount(weights);
+  return [
+    `${tokens.length} tokens`,
+    trained === 0 ? 'trains nothing' : `${trained} trained`,
+    ...(cut ? [`cut from ${fullLength}`] : []),
+  ].join(', ');
+}
+
+/** Lines stay lines. */
+function printable(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}

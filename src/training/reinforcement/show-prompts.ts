@@ -1,0 +1,53 @@
+import type { ReinforcementConfig } from '../../config/reinforcement-config';
+import { DomainError } from '../../core/errors';
+import { inTurns } from '../../core/tokenizer';
+import { conversationWithTools } from '../../renderers/conversation-with-tools';
+import type { Renderer } from '../../renderers/renderer';
+import type { Tokenizer } from '../../core/tokenizer';
+import type { EnvironmentGroup } from '../environments/environment-dataset';
+import { EnvironmentCalls } from '../rollouts/environment-calls';
+import { RolloutFailure } from '../rollouts/rollout-failure';
+import type { DataRow, ShowAccess } from '../shown-row';
+import { asShown } from '../shown-row';
+import { openEnvironments } from './open-environments';
+
+interface Site {
+  readonly renderer: Renderer;
+  readonly tokenizer: Tokenizer;
+}
+
+const OPENING_SECONDS = 300;
+
+/** The first prompt of each problem, in the order of the environment. Nothing of them carries loss: what is sampled does. */
+export async function* showPrompts(
+  config: ReinforcementConfig,
+  access: ShowAccess,
+  site: Site,
+): AsyncGenerator<DataRow> {
+  const dataset = await openEnvironments(access, config, access.dataFolder);
+  for (let index = 0; index < dataset.length; index += 1) {
+    const row = `${dataset.name}:${index + 1}`;
+    try {
+      const tokens = await promptOf(dataset.groupAt(index), site);
+      const weights = tokens.map(() => 0);
+      yield { row, ...asShown({ tokens, weights, cut: false }, site.tokenizer), fullLength: tokens.length };
+    } catch (error) {
+      if (!(error instanceof DomainError || error instanceof RolloutFailure)) throw error;
+      yield { row, refused: error.message };
+    }
+  }
+}
+
+async function promptOf(group: EnvironmentGroup, { renderer, tokenizer }: Site): Promise<readonly number[]> {
+  const { signal } = new AbortController();
+  const bounds = { maxToolCalls: null, toolExecution: 'parallel', signal, tokenizer } as const;
+  const calls = new EnvironmentCalls(group.make(0, bounds), OPENING_SECONDS);
+  try {
+    const { messages, tools, prompt } = await calls.observe(signal);
+    if (prompt) return prompt.tokens;
+    const conversation = conversationWithTools(renderer, messages, tools);
+    return await inTurns(tokenizer, () => renderer.buildGenerationPrompt(conversation));
+  } finally {
+    await calls.close();
+  }
+}

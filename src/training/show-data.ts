@@ -1,0 +1,79 @@
+import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
+import { DomainError } from '../core/errors';
+import type { ConversationRow, LoadedDataset, SkippedRow } from '../datasets/dataset';
+import { findRenderer } from '../renderers/find-renderer';
+import { createDatasetReader } from './dataset-source';
+import { rendererFor } from './model-checks';
+import { lengthLimit, prepareRow } from './prepare-examples';
+import { splitRows } from './prepare-supervised-data';
+import { showPrompts } from './reinforcement/show-prompts';
+import type { DataRow, ShowAccess } from './shown-row';
+import { asShown } from './shown-row';
+
+/** What a run of this config would train on, row by row in the order of its files; what it would refuse is a row too. */
+export async function* showData(config: TrainingConfig, access: ShowAccess): AsyncGenerator<DataRow> {
+  const name = rendererFor(config);
+  const tokenizer = await access.tokenizerOf(config.model);
+  const site = { tokenizer, renderer: findRenderer(name, tokenizer, config.templateArguments) };
+  if (config.kind === 'sft') yield* showConversations(config, access, site);
+  else yield* showPrompts(config, access, site);
+}
+
+type Site = Pick<Parameters<typeof prepareRow>[1], 'renderer' | 'tokenizer'>;
+
+async function* showConversations(
+  config: SupervisedConfig,
+  { datasets }: ShowAccess,
+  site: Site,
+): AsyncGenerator<DataRow> {
+  const readDataset = createDatasetReader({ ...datasets, listsBadRows: true });
+  const dataset = await readDataset(config.dataset);
+  const train = dataset.rows.length === 0 ? [] : (await splitRows({ readDataset }, config, dataset)).train;
+  const context = { ...site, config, contextLength: null, onProgress: () => undefined };
+  const limit = lengthLimit(context);
+  for (const [index, row] of inOrder(dataset, new Set(train))) {
+    if ('reason' in row) {
+      yield { row: `${row.file}:${row.line}`, refused: row.reason };
+      continue;
+    }
+    const name = nameOf(row);
+    try {
+      const prepared = await prepareRow({ row, index, limit }, context);
+      yield { row: name, ...asShown(prepared, site.tokenizer), fullLength: prepared.fullLength };
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      yield { row: name, refused: error.message };
+    }
+  }
+}
+
+/** `FILE:LINE` of what a dataset calls `FILE line LINE`. */
+function nameOf({ place, id }: ConversationRow): string {
+  return place?.replace(/ (?:line|row) (\d+)$/, ':$1') ?? id;
+}
+
+/** Training rows with their numbers among those, and bad rows where they stood. */
+function* inOrder(
+  { rows, skipped, source }: LoadedDataset,
+  train: ReadonlySet<ConversationRow>,
+): Generator<[number, ConversationRow | SkippedRow]> {
+  const fileOrder = new Map(source.files.map((file, index) => [file, index]));
+  const keyOf = (place: string): [number, number] => {
+    const at = place.lastIndexOf(':');
+    return [fileOrder.get(place.slice(0, at)) ?? 0, Number(place.slice(at + 1))];
+  };
+  const isBefore = (one: string, other: string) => {
+    const [[file, line], [otherFile, otherLine]] = [keyOf(one), keyOf(other)];
+    return file === otherFile ? line < otherLine : file < otherFile;
+  };
+  let [index, next] = [0, 0];
+  for (const row of rows) {
+    for (let bad = skipped[next]; bad && isBefore(`${bad.file}:${bad.line}`, nameOf(row));) {
+      yield [index, bad];
+      bad = skipped[++next];
+    }
+    if (train.has(row)) yield [index++, row];
+  }
+  for (const bad of skipped.slice(next)) yield [index, bad];
+}

@@ -1,0 +1,45 @@
+import type { Tokenizer } from '../core/tokenizer';
+import type { CountedRow } from '../core/data-summary';
+import type { DatasetAccess } from './dataset-source';
+import type { EnvironmentAccess } from './reinforcement/open-environments';
+
+/** A row as the model reads it. */
+export interface RenderedRow {
+  readonly row: string;
+  readonly tokens: readonly number[];
+  readonly weights: readonly number[];
+  /** Stretches of its text that carry loss, and those between them. */
+  readonly pieces: readonly { readonly text: string; readonly isTrained: boolean }[];
+  readonly text: string;
+  readonly cut: boolean;
+  /** Tokens before it was cut. */
+  readonly fullLength: number;
+}
+
+export interface RefusedRow {
+  readonly row: string;
+  readonly refused: string;
+}
+
+export type DataRow = RenderedRow | RefusedRow;
+
+export interface ShowAccess extends Pick<EnvironmentAccess, 'readBenchmarkRows' | 'loadPlugins'> {
+  readonly datasets: DatasetAccess;
+  readonly tokenizerOf: (model: string) => Promise<Tokenizer>;
+  readonly dataFolder: string | undefined;
+}
+
+export function asShown(
+  { tokens, weights, cut }: CountedRow,
+  tokenizer: Tokenizer,
+): Omit<RenderedRow, 'row' | 'fullLength'> {
+  const pieces: { text: string; isTrained: boolean }[] = [];
+  for (let start = 0; start < tokens.length;) {
+    const isTrained = (weights[start] ?? 0) > 0;
+    let end = start + 1;
+    while (end < tokens.length && (weights[end] ?? 0) > 0 === isTrained) end += 1;
+    pieces.push({ text: tokenizer.decode(tokens.slice(start, end)), isTrained });
+    start = end;
+  }
+  return { tokens, weights, pieces, text: tokenizer.decode(tokens), cut };
+}

@@ -1,0 +1,206 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createCommand } from '../../../src/cli/commands/data';
+import { createDatasetReader } from '../../../src/training/dataset-source';
+import { prepareSupervisedData } from '../../../src/training/prepare-supervised-data';
+import { PreparedData } from '../../../src/training/prepared-data';
+import { parseTrainingConfig } from '../../../src/config/parse-training-config';
+import { loadTokenizer } from '../../../src/renderers/tokenizers/load-tokenizer';
+import { trainDataPath } from '../../../src/training/run-folder';
+import { realModel, realModelsFolder } from '../renderers/real-models';
+
+const QWEN3 = realModel('Qwen3-8B')?.folder ?? '';
+
+let folder = '';
+let stdout = '';
+let stderr = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(path.join(os.tmpdir(), 'everstep-data-'));
+  [stdout, stderr] = ['', ''];
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    stdout += String(text);
+    return true;
+  });
+  jest.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    stderr += String(text);
+    return true;
+  });
+});
+
+afterEach(() => {
+  jest.restoreAllMocks();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+afterAll(() => {
+  rmSync(realModelsFolder() ?? folder, { recursive: true, force: true });
+});
+
+const said = (question: string, answer: string) => ({
+  messages: [
+    { role: 'user', content: question },
+    { role: 'assistant', content: answer },
+  ],
+});
+const ROWS = [
+  said('Hi', 'Ho'),
+  { messages: [{ role: 'user', content: 7 }] },
+  said('And?', 'And a rather longer answer, of many words, that has to be cut'),
+  { messages: [{ role: 'user', content: 'Nobody answers' }] },
+  said('Bye', 'Ciao'),
+];
+
+function written(rows: readonly unknown[], more: Readonly<Record<string, unknown>> = {}): string {
+  const data = path.join(folder, 'rows.jsonl');
+  writeFileSync(data, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const file = path.join(folder, 'run.json');
+  const config = {
+    kind: 'sft',
+    model: QWEN3,
+    renderer: 'qwen3',
+    dataset: { path: 'rows.jsonl' },
+    batchSize: 3,
+  };
+  writeFileSync(file, JSON.stringify({ ...config, ...more }));
+  return file;
+}
+
+function show(...words: readonly string[]): Promise<unknown> {
+  return createCommand()
+    .exitOverride()
+    .parseAsync(['show', ...words], { from: 'user' });
+}
+
+interface ShownLine {
+  readonly row: string;
+  readonly tokens: number[];
+  readonly weights: number[];
+  readonly text: string;
+  readonly trained: string[];
+  readonly cut: boolean;
+  readonly refused?: string;
+}
+
+function shownLines(): ShownLine[] {
+  return stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as ShownLine);
+}
+
+test('shows rows in the order of the file, what is cut and what is refused, and counts them', async () => {
+  await show(written(ROWS), '--set', 'maxLength=24', '--json');
+
+  const [first, bad, cut, unanswered, last] = shownLines();
+  const at = (line: number) => `${path.join(folder, 'rows.jsonl')}:${line}`;
+  expect(first).toMatchObject({
+    row: at(1),
+    text: '<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\nHo<|im_end|>',
+    trained: ['<think>\n\n</think>\n\nHo<|im_end|>'],
+    cut: false,
+  });
+  expect(first?.weights).toHaveLength(first?.tokens.length ?? 0);
+  expect(bad).toEqual({
+    row: at(2),
+    refused: 'field "messages[0].content": expected text, got number.',
+  });
+  expect(cut?.cut).toBe(true);
+  expect(cut?.tokens).toHaveLength(24);
+  expect(cut?.text).toContain('And a rather longer');
+  expect(cut?.text).not.toContain('cut');
+  expect(unanswered?.trained).toEqual([]);
+  expect(last?.row).toBe(at(5));
+  const tokens = [first, cut, unanswered, last].map((line) => line?.tokens.length ?? 0);
+  const trained = [first, cut, last].map((line) => line?.weights.filter((weight) => weight > 0).length ?? 0);
+  const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0);
+  expect(stderr).toBe(
+    `4 rows · ${sum(tokens)} tokens, ${sum(trained)} trained · longest 24 · 1 rows that train nothing · 1 cut · 1 refused · 1 of a ragged last batch, left out of each pass\n`,
+  );
+});
+
+test('shows what a run prepares, to the token and the weight, and counts the same', async () => {
+  const rows = ROWS.filter((_, index) => index !== 1);
+  const file = written(rows, { dataset: { path: 'rows.jsonl', testSize: 1 }, lossReduction: 'none' });
+  await show(file, '--json');
+  const dataset = { path: path.join(folder, 'rows.jsonl'), testSize: 1 };
+  const config = parseTrainingConfig(
+    { kind: 'sft', model: QWEN3, renderer: 'qwen3', dataset, batchSize: 3, lossReduction: 'none' },
+    'test',
+  );
+  if (config.kind !== 'sft') throw new Error('not supervised');
+  const tokenizer = await loadTokenizer({ folder: QWEN3 });
+
+  const { data } = await prepareSupervisedData(
+    {
+      readDataset: createDatasetReader({ cacheFolder: folder }),
+      tokenizerOf: () => Promise.resolve(tokenizer),
+    },
+    config,
+    {
+      ...{ folder, renderer: 'qwen3', contextLength: null, onProgress: () => undefined },
+      signal: new AbortController().signal,
+    },
+  );
+
+  const prepared = await PreparedData.load(trainDataPath(folder));
+  const lines = shownLines();
+  expect(lines).toHaveLength(3);
+  expect(prepared.exampleCount).toBe(3);
+  for (const [index, { tokens, weights }] of lines.entries()) {
+    const { datum } = prepared.example(index);
+    expect([...datum.tokens]).toEqual(tokens.slice(0, -1));
+    expect([...datum.targetTokens]).toEqual(tokens.slice(1));
+    expect([...(datum.lossInputs['weights'] ?? [])]).toEqual(weights.slice(1));
+  }
+  expect(data.summary).toMatchObject({ rows: 3, refusedRows: 0, raggedRows: 0 });
+  expect(data.summary?.tokens).toBe(lines.flatMap(({ tokens }) => tokens).length);
+});
+
+test('marks what carries loss, shows the first rows only, and counts all', async () => {
+  await show(written(ROWS), '--limit', '2');
+
+  expect(stdout).toContain(`rows.jsonl:1 15 tokens, 6 trained\n<|im_start|>user\nHi<|im_end|>\n`);
+  expect(stdout).toContain('assistant\n⟦<think>\n\n</think>\n\nHo<|im_end|>⟧');
+  expect(stdout).toContain('rows.jsonl:2 refused: field "messages[0].content"');
+  expect(stdout).not.toContain('rows.jsonl:3');
+  expect(stdout).toContain('4 rows · ');
+});
+
+test('shows a dataset of which every row is refused, and a row that its renderer refuses', async () => {
+  await show(written([ROWS[1]]), '--json');
+  expect(shownLines()).toMatchObject([{ refused: expect.stringContaining('got number') as string }]);
+  stdout = '';
+
+  await show(written([ROWS[0]]), '--set', 'trainOnWhat=customized', '--json');
+  expect(shownLines()).toMatchObject([{ refused: expect.stringContaining('trainable') as string }]);
+});
+
+test('gives chat_template what the config says', async () => {
+  const given = ['--set', 'renderer=chat_template', '--set', 'templateArguments.enable_thinking=false'];
+
+  await show(written([ROWS[0]]), ...given, '--json');
+
+  expect(shownLines()[0]?.text).toContain('<think>\n\n</think>\n\nHo<|im_end|>');
+  await expect(show(written([ROWS[0]]), given[2] ?? '', given[3] ?? '')).rejects.toThrow(
+    'templateArguments: renderer "qwen3" has no template to give enable_thinking to.',
+  );
+});
+
+test('shows the prompts of an environment', async () => {
+  const file = path.join(folder, 'rl.json');
+  const environment = { type: 'arithmetic' };
+  writeFileSync(
+    file,
+    JSON.stringify({ kind: 'rl', model: QWEN3, renderer: 'qwen3', environment, groupsPerBatch: 3 }),
+  );
+
+  await show(file, '--json');
+
+  const [first] = shownLines();
+  expect(first?.row).toMatch(/^arithmetic.*:1$/);
+  expect(first?.text).toMatch(/^<\|im_start\|>[^]*<\|im_start\|>assistant\n$/);
+  expect(first?.trained).toEqual([]);
+  expect(stderr).toMatch(/ rows · [\d,]+ tokens, 0 trained /);
+});
