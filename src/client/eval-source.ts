@@ -4,6 +4,7 @@ import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import { withFormat } from '../core/source-format';
 import type { CheckpointRow } from '../core/run';
+import { savedWeights } from '../training/checkpoint-source';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
 
@@ -96,25 +97,15 @@ function isUntrained({ step }: CheckpointRow, { config, initialPath }: RunRecord
 
 async function sourceOfRun(text: string, asked: Asked, records: RunRecords): Promise<EngineSource> {
   const { run, row, samplerPath } = await findWeights(text, records);
-  const { config, renderer } = await records.readConfig<RunRecord>(run);
+  const record = await records.readConfig<RunRecord>(run);
+  const { config } = record;
   if (asked.model !== undefined && asked.model !== config.model) {
     throw new DomainError(
       'bad-config',
       `--model ${asked.model}: run "${run}" trained ${config.model}. Leave --model out.`,
     );
   }
-  const { url, profile } = config.engine;
-  return {
-    type: 'engine',
-    model: config.model,
-    path: samplerPath,
-    label: `${run}@${row.step}`,
-    identity: `${run}/${row.step}/${row.lineage}`,
-    renderer,
-    ...(config.templateArguments && { templateArguments: config.templateArguments }),
-    ...(url !== undefined && { url }),
-    ...(profile && { profile }),
-  };
+  return savedWeights(record, { run, row, path: samplerPath });
 }
 
 function sourceOfPath(path: string, model: string): EngineSource {

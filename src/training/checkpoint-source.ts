@@ -1,5 +1,6 @@
 import type { EngineSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
+import type { CheckpointRow } from '../core/run';
 import type { RunStore } from '../stores/run-store';
 import type { RunRecord } from './run-folder';
 import { requireRun } from './run-folder';
@@ -8,7 +9,7 @@ import { requireRun } from './run-folder';
 export async function findCheckpointSource(store: RunStore, text: string): Promise<EngineSource> {
   const [run = '', step] = text.split('@');
   await requireRun(store, run);
-  const { config, renderer } = await store.readConfig<RunRecord>(run);
+  const record = await store.readConfig<RunRecord>(run);
   const rows = (await store.readCheckpoints(run)).filter(({ sampler_path }) => sampler_path !== null);
   const row = step === undefined ? rows.at(-1) : rows.findLast((each) => each.step === Number(step));
   if (!row?.sampler_path) {
@@ -18,11 +19,23 @@ export async function findCheckpointSource(store: RunStore, text: string): Promi
       `checkpoint "${text}" has no sampler weights. Steps of "${run}" with some: ${known}.`,
     );
   }
+  return savedWeights(record, { run, row, path: row.sampler_path });
+}
+
+interface SavedWeights {
+  readonly run: string;
+  readonly row: CheckpointRow;
+  /** Of the sampler weights. */
+  readonly path: string;
+}
+
+/** Weights that a run saved, with what it says of the model. */
+export function savedWeights({ config, renderer }: RunRecord, { run, row, path }: SavedWeights): EngineSource {
   const { url, profile } = config.engine;
   return {
     type: 'engine',
     model: config.model,
-    path: row.sampler_path,
+    path,
     label: `${run}@${row.step}`,
     identity: `${run}/${row.step}/${row.lineage}`,
     renderer,

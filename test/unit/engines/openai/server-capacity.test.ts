@@ -108,7 +108,9 @@ test('a server that takes all is asked for all from the first', async () => {
 });
 
 describe('ServerCapacity', () => {
-  const refusedAt = (capacity: ServerCapacity, ordinals: readonly number[], at: number) => { ordinals.forEach((ordinal) => capacity.refused({ sent: { ordinal, at }, now: at + 5, holdMs: 0 })); };
+  const refusedAt = (capacity: ServerCapacity, ordinals: readonly number[], at: number) => {
+    ordinals.forEach((ordinal) => capacity.refused({ sent: { ordinal, at }, now: at + 5, holdMs: 0 }));
+  };
 
   test('takes as many as were taken of a burst', () => {
     const capacity = new ServerCapacity(64, 0);
