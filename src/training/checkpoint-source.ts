@@ -25,12 +25,15 @@ export async function findCheckpointSource(store: RunStore, text: string): Promi
 interface SavedWeights {
   readonly run: string;
   readonly row: CheckpointRow;
-  /** Of the sampler weights. */
-  readonly path: string;
+  /** Of the sampler weights; null of a base model. */
+  readonly path: string | null;
 }
 
 /** Weights that a run saved, with what it says of the model. */
-export function savedWeights({ config, renderer }: RunRecord, { run, row, path }: SavedWeights): EngineSource {
+export function savedWeights(
+  { config, renderer }: RunRecord,
+  { run, row, path }: SavedWeights,
+): EngineSource {
   const { url, profile } = config.engine;
   return {
     type: 'engine',
