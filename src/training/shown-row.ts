@@ -16,7 +16,7 @@ export interface RenderedRow {
   readonly fullLength: number;
 }
 
-export interface RefusedRow {
+interface RefusedRow {
   readonly row: string;
   readonly refused: string;
 }
