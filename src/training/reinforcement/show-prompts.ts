@@ -1,10 +1,12 @@
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import { DomainError } from '../../core/errors';
 import { inTurns } from '../../core/tokenizer';
+import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import { conversationWithTools } from '../../renderers/conversation-with-tools';
 import type { Renderer } from '../../renderers/renderer';
 import type { Tokenizer } from '../../core/tokenizer';
-import type { EnvironmentGroup } from '../environments/environment-dataset';
+import type { EnvironmentBounds, EnvironmentGroup } from '../environments/environment-dataset';
+import { createDatasetReader } from '../dataset-source';
 import { EnvironmentCalls } from '../rollouts/environment-calls';
 import { RolloutFailure } from '../rollouts/rollout-failure';
 import type { DataRow, ShowAccess } from '../shown-row';
@@ -18,13 +20,32 @@ interface Site {
 
 const OPENING_SECONDS = 300;
 
+const notAsked = (): never => {
+  throw new DomainError('refused', 'What a run would train on is shown without asking any judge.');
+};
+
+/** Who judges changes nothing of a prompt. */
+const NOT_ASKED: JudgeAccess = {
+  models: { open: notAsked, promptFormat: notAsked },
+  permitsOf: notAsked,
+  cacheFolder: null,
+  findCheckpoint: (checkpoint) =>
+    Promise.resolve({ type: 'engine', model: checkpoint, path: null, label: checkpoint }),
+  check: () => Promise.resolve(),
+};
+
 /** The first prompt of each problem, in the order of the environment. Nothing of them carries loss: what is sampled does. */
 export async function* showPrompts(
   config: ReinforcementConfig,
   access: ShowAccess,
   site: Site,
 ): AsyncGenerator<DataRow> {
-  const dataset = await openEnvironments(access, config, access.dataFolder);
+  const readDataset = createDatasetReader(access.datasets);
+  const dataset = await openEnvironments(
+    { ...access, readDataset, judges: NOT_ASKED },
+    config,
+    access.dataFolder,
+  );
   for (let index = 0; index < dataset.length; index += 1) {
     const row = `${dataset.name}:${index + 1}`;
     try {
@@ -40,7 +61,10 @@ export async function* showPrompts(
 
 async function promptOf(group: EnvironmentGroup, { renderer, tokenizer }: Site): Promise<readonly number[]> {
   const { signal } = new AbortController();
-  const bounds = { maxToolCalls: null, toolExecution: 'parallel', signal, tokenizer } as const;
+  const bounds: EnvironmentBounds = {
+    ...{ maxToolCalls: null, toolExecution: 'parallel', signal, tokenizer },
+    askJudges: (grader) => grader,
+  };
   const calls = new EnvironmentCalls(group.make(0, bounds), OPENING_SECONDS);
   try {
     const { messages, tools, prompt } = await calls.observe(signal);

@@ -204,3 +204,20 @@ test('shows the prompts of an environment', async () => {
   expect(first?.trained).toEqual([]);
   expect(stderr).toMatch(/ rows · [\d,]+ tokens, 0 trained /);
 });
+
+test('shows the prompts of an environment that a model judges, without the judge', async () => {
+  const rows = written([ROWS[0]]);
+  const environment = {
+    type: 'modelGraded',
+    dataset: { path: path.join(path.dirname(rows), 'rows.jsonl') },
+    judge: { model: 'judge', endpoint: 'http://127.0.0.1:9' },
+  };
+  const file = path.join(folder, 'rl.json');
+  writeFileSync(file, JSON.stringify({ kind: 'rl', model: QWEN3, renderer: 'qwen3', environment }));
+
+  await show(file, '--json');
+
+  expect(shownLines().map(({ text, trained }) => [text, trained])).toEqual([
+    ['<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n', []],
+  ]);
+});

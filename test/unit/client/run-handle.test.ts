@@ -27,6 +27,24 @@ async function store(more: Partial<RunState> = {}): Promise<void> {
 
 const handleOn = (link: FakeServer['link']) => new RunHandle('one', { link, records });
 
+test('the count of its data is there once it is prepared', async () => {
+  const summary = {
+    rows: 4,
+    tokens: 40,
+    trainedTokens: 9,
+    longest: 12,
+    untrainedRows: 1,
+    cutRows: 0,
+    refusedRows: 2,
+  };
+  await store();
+  expect(await handleOn(SERVER_AWAY).dataSummary()).toBeNull();
+
+  await records.writeConfig('one', { data: { summary: { ...summary, raggedRows: 0 } } });
+
+  expect(await handleOn(SERVER_AWAY).dataSummary()).toEqual({ ...summary, raggedRows: 0 });
+});
+
 describe('status', () => {
   test('of a running run is what its workflow says, completed from the store', async () => {
     await store();

@@ -15,6 +15,9 @@ const PACKAGES: Readonly<Record<string, string>> = {
 /** Models whose chat template the package has as the model does. */
 export const WITH_TEMPLATE: readonly string[] = ['Qwen3-8B', 'Meta-Llama-3-8B-Instruct', 'gemma-3-4b-it'];
 
+/** Models whose own configuration has it; the package of DeepSeek V3.1 is V3's. */
+const IN_CONFIGURATION: readonly string[] = [...WITH_TEMPLATE, 'DeepSeek-V3.1'];
+
 /** What DeepSeek V3.1 calls tokens that V3 left without a use. */
 const DEEPSEEK_V31_TOKENS = new Map([
   [128796, '<｜search▁begin｜>'],
@@ -40,7 +43,7 @@ export function realModel(name: string): RealModel | null {
     const folder = join(given, name);
     return {
       folder,
-      hasTemplate: existsSync(join(folder, 'chat_template.jinja')) || WITH_TEMPLATE.includes(name),
+      hasTemplate: existsSync(join(folder, 'chat_template.jinja')) || IN_CONFIGURATION.includes(name),
     };
   }
   const packaged = PACKAGES[name];
