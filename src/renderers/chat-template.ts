@@ -28,6 +28,7 @@ export function createChatTemplateRenderer(tokenizer: Tokenizer): Renderer {
 
 /** Stands for the words of a message when looking for what the template writes around them. */
 const MARKER = 'everstep-content-marker';
+const QUESTION: Message = { role: 'user', content: 'a' };
 const OPENED_REASONING = /<think>\s*$/;
 
 interface Span {
@@ -42,8 +43,10 @@ class ChatTemplateRenderer implements Renderer {
   private readonly dialect: ReplyDialect;
   private readonly stopToken: number;
   private readonly stopText: string;
-  /** Ends a reply that calls a tool, in formats where that is another token. */
-  private readonly callStops: readonly number[];
+  /** End a reply too: one that calls a tool, and what begins the next message where nothing ends a reply. */
+  private readonly otherStops: readonly number[];
+  /** Whether what begins the next message is all that ends a reply (GLM). */
+  private readonly endsWithNext: boolean;
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
@@ -51,8 +54,11 @@ class ChatTemplateRenderer implements Renderer {
   ) {
     this.template = new TemplateText(tokenizer, source);
     this.dialect = findDialect(source, this.render([{ role: 'user', content: 'a' }], true));
-    this.stopToken = this.findStopToken();
-    this.callStops = this.encode(this.dialect.callStop);
+    const own = this.stopAfterReply([]);
+    const next = own === null ? this.stopAfterReply([QUESTION]) : null;
+    this.endsWithNext = next !== null;
+    this.stopToken = own ?? next ?? this.endOfText();
+    this.otherStops = this.endsWithNext ? this.stopsOfCalls() : this.encode(this.dialect.callStop);
     this.stopText = tokenizer.decode([this.stopToken]);
     this.hasExtensionProperty = this.keepsHistory();
   }
@@ -64,13 +70,14 @@ class ChatTemplateRenderer implements Renderer {
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
     checkMessages(messages, trainOnWhat);
     const trained = trainedMessages(messages, trainOnWhat);
-    const text = this.render(messages, false);
-    const spans =
-      trainOnWhat === 'allTokens'
-        ? [{ start: 0, end: text.length }]
-        : messages.flatMap(({ role }, index) =>
-            trained[index] && role !== TOOL_DECLARATION_ROLE ? [this.spanOf(messages, index, text)] : [],
-          );
+    const written = this.render(messages, false);
+    if (trainOnWhat === 'allTokens') {
+      return this.encodeSpans(written, [{ start: 0, end: written.length }]);
+    }
+    const text = written + (trained.at(-1) ? this.missingEnd(messages) : '');
+    const spans = messages.flatMap(({ role }, index) =>
+      trained[index] && role !== TOOL_DECLARATION_ROLE ? [this.spanOf(messages, index, text)] : [],
+    );
     return this.encodeSpans(text, spans);
   }
 
@@ -100,7 +107,7 @@ class ChatTemplateRenderer implements Renderer {
   }
 
   stopSequences(): readonly number[] {
-    return [this.stopToken, ...this.callStops.filter((token) => token !== this.stopToken)];
+    return [...new Set([this.stopToken, ...this.otherStops])];
   }
 
   /** Where the loss of one message begins and ends in the text of the whole conversation. */
@@ -108,7 +115,9 @@ class ChatTemplateRenderer implements Renderer {
     const isReply = messages[index]?.role === 'assistant';
     const through = messages.slice(0, index + 1);
     const { prefix, start } = isReply ? this.replySpan(through) : this.statementSpan(through);
-    if (text.startsWith(prefix) && start <= prefix.length) return { start, end: prefix.length };
+    if (text.startsWith(prefix) && start <= prefix.length) {
+      return { start, end: prefix.length + (isReply ? this.nextMark(text, prefix.length).length : 0) };
+    }
     const [what, modes] =
       through.length < messages.length
         ? [
@@ -187,27 +196,57 @@ class ChatTemplateRenderer implements Renderer {
     return text === '' ? [] : this.tokenizer.encode(text, { allowSpecial: true });
   }
 
-  /** The first special token after a reply ends it; models whose template writes none end with end-of-text. */
-  private findStopToken(): number {
-    const text = this.render(
-      [
-        { role: 'user', content: 'a' },
-        { role: 'assistant', content: MARKER },
-      ],
-      false,
-    );
+  /** What begins the next message, where that is what ends a reply. */
+  private nextMark(text: string, position: number): string {
+    if (!this.endsWithNext) return '';
+    const marks = this.stopSequences().map((token) => this.tokenizer.decode([token]));
+    return marks.find((mark) => text.startsWith(mark, position)) ?? '';
+  }
+
+  /** The end of a last reply that the template leaves to the next message. */
+  private missingEnd(messages: readonly Message[]): string {
+    const last = messages.at(-1);
+    if (!this.endsWithNext || last?.role !== 'assistant') return '';
+    const call = last.toolCalls?.length ? this.otherStops[0] : undefined;
+    return this.tokenizer.decode([call ?? this.stopToken]);
+  }
+
+  /** The first special token after a reply, whose end that is. */
+  private stopAfterReply(following: readonly Message[]): number | null {
+    const reply = { role: 'assistant', content: MARKER };
+    const text = this.render([QUESTION, reply, ...following], false);
     const after = this.encode(text.slice(text.lastIndexOf(MARKER) + MARKER.length));
-    const stop = after.find((token) => this.tokenizer.isSpecial(token)) ?? this.tokenizer.eosTokenId;
-    if (stop !== null) return stop;
+    return after.find((token) => this.tokenizer.isSpecial(token)) ?? null;
+  }
+
+  /** What begins a tool's answer, and the end of text. Templates without tools refuse one, or write it as any message. */
+  private stopsOfCalls(): number[] {
+    const call: Message = {
+      role: 'assistant',
+      content: MARKER,
+      toolCalls: [{ id: 'call', name: 'f', arguments: '{}' }],
+    };
+    const stops = this.tokenizer.eosTokenId === null ? [] : [this.tokenizer.eosTokenId];
+    if (!this.template.hasTools) return stops;
+    const alone = this.render([QUESTION, call], false);
+    const answer: Message = { role: 'tool', content: 'a', name: 'f', toolCallId: 'call' };
+    const answered = this.render([QUESTION, call, answer], false);
+    const after = this.encode(answered.startsWith(alone) ? answered.slice(alone.length) : '');
+    return [...after.slice(0, 1).filter((token) => this.tokenizer.isSpecial(token)), ...stops];
+  }
+
+  /** Models whose template has no special token after a reply, nor before the next message, end with end-of-text. */
+  private endOfText(): number {
+    const { eosTokenId, source } = this.tokenizer;
+    if (eosTokenId !== null) return eosTokenId;
     throw new DomainError(
       'bad-config',
-      `The chat template of "${this.tokenizer.source}" ends a reply with no special token, and its tokenizer has no eos_token. Use role_colon.`,
+      `The chat template of "${source}" ends a reply with no special token, and its tokenizer has no eos_token. Use role_colon.`,
     );
   }
 
   /** Whether a reply that reasoned, in either spelling, stands in later prompts as it was sampled. */
   private keepsHistory(): boolean {
-    const question: Message = { role: 'user', content: 'a' };
     const raw: Message = { role: 'assistant', content: '<think>\nb\n</think>\n\nc' };
     const parts: Message = {
       role: 'assistant',
@@ -216,10 +255,10 @@ class ChatTemplateRenderer implements Renderer {
         { type: 'text', text: 'c' },
       ],
     };
-    const asSampled = this.render([question], true) + '<think>\nb\n</think>\n\nc';
+    const asSampled = this.render([QUESTION], true) + '<think>\nb\n</think>\n\nc';
     return (
-      this.render([question, raw, question], true).startsWith(asSampled) &&
-      this.render([question, parts, question], true).startsWith(this.replySpan([question, parts]).prefix)
+      this.render([QUESTION, raw, QUESTION], true).startsWith(asSampled) &&
+      this.render([QUESTION, parts, QUESTION], true).startsWith(this.replySpan([QUESTION, parts]).prefix)
     );
   }
 }
