@@ -81,15 +81,15 @@ class ChatTemplateRenderer implements Renderer {
     return this.encodeSpans(text, spans);
   }
 
-  parseCompletion(completion: readonly number[]): ParsedReply {
+  parseCompletion(completion: readonly number[], tools: readonly ToolDeclaration[] = []): ParsedReply {
     const isStop = (token: number) => this.stopSequences().includes(token);
     const stopCount = completion.filter(isStop).length;
     const endsWithEos =
       stopCount === 0 && completion.length > 0 && completion.at(-1) === this.tokenizer.eosTokenId;
     const bodyEnd = stopCount > 0 ? completion.findIndex(isStop) : completion.length - (endsWithEos ? 1 : 0);
     const text = this.tokenizer.decode(completion.slice(0, bodyEnd));
-    if (stopCount === 1) return { ...this.dialect.parseReply(text), termination: 'stop_sequence' };
-    if (endsWithEos) return { ...this.dialect.parseReply(text), termination: 'eos' };
+    if (stopCount === 1) return { ...this.dialect.parseReply(text, tools), termination: 'stop_sequence' };
+    if (endsWithEos) return { ...this.dialect.parseReply(text, tools), termination: 'eos' };
     return { message: { role: 'assistant', content: text }, termination: 'malformed' };
   }
 

@@ -78,11 +78,11 @@ class MessageRenderer implements Renderer {
     throw this.reasoningRefusal(reply + messages.length - prepared.length);
   }
 
-  parseCompletion(completion: readonly number[]): ParsedReply {
+  parseCompletion(completion: readonly number[], tools: readonly ToolDeclaration[] = []): ParsedReply {
     const { text, termination } = this.readToStop(completion);
     const content = this.format.trimReply?.(text) ?? text;
     if (termination === 'malformed') return { message: { role: 'assistant', content }, termination };
-    return { ...this.format.parseReply(content), termination };
+    return { ...this.format.parseReply(content, tools), termination };
   }
 
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
