@@ -33,6 +33,7 @@ export function createChatTemplateRenderer(
 
 /** Stands for the words of a message when looking for what the template writes around them. */
 const MARKER = 'everstep-content-marker';
+const QUESTION: Message = { role: 'user', content: 'a' };
 const OPENED_REASONING = /<think>\s*$/;
 
 interface Span {
@@ -47,8 +48,10 @@ class ChatTemplateRenderer implements Renderer {
   private readonly dialect: ReplyDialect;
   private readonly stopToken: number;
   private readonly stopText: string;
-  /** Ends a reply that calls a tool, in formats where that is another token. */
-  private readonly callStops: readonly number[];
+  /** End a reply too: one that calls a tool, and what begins the next message where nothing ends a reply. */
+  private readonly otherStops: readonly number[];
+  /** Whether what begins the next message is all that ends a reply (GLM). */
+  private readonly endsWithNext: boolean;
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
@@ -57,8 +60,11 @@ class ChatTemplateRenderer implements Renderer {
   ) {
     this.template = new TemplateText(tokenizer, source, templateArguments);
     this.dialect = findDialect(source, this.render([{ role: 'user', content: 'a' }], true));
-    this.stopToken = this.findStopToken();
-    this.callStops = this.encode(this.dialect.callStop);
+    const own = this.stopAfterReply([]);
+    const next = own === null ? this.stopAfterReply([QUESTION]) : null;
+    this.endsWithNext = next !== null;
+    this.stopToken = own ?? next ?? this.endOfText();
+    this.otherStops = this.endsWithNext ? this.stopsOfCalls() : this.encode(this.dialect.callStop);
     this.stopText = tokenizer.decode([this.stopToken]);
     this.hasExtensionProperty = this.keepsHistory();
   }
@@ -70,25 +76,26 @@ class ChatTemplateRenderer implements Renderer {
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
     checkMessages(messages, trainOnWhat);
     const trained = trainedMessages(messages, trainOnWhat);
-    const text = this.render(messages, false);
-    const spans =
-      trainOnWhat === 'allTokens'
-        ? [{ start: 0, end: text.length }]
-        : messages.flatMap(({ role }, index) =>
-            trained[index] && role !== TOOL_DECLARATION_ROLE ? [this.spanOf(messages, index, text)] : [],
-          );
+    const written = this.render(messages, false);
+    if (trainOnWhat === 'allTokens') {
+      return this.encodeSpans(written, [{ start: 0, end: written.length }]);
+    }
+    const text = written + (trained.at(-1) ? this.missingEnd(messages) : '');
+    const spans = messages.flatMap(({ role }, index) =>
+      trained[index] && role !== TOOL_DECLARATION_ROLE ? [this.spanOf(messages, index, text)] : [],
+    );
     return this.encodeSpans(text, spans);
   }
 
-  parseCompletion(completion: readonly number[]): ParsedReply {
+  parseCompletion(completion: readonly number[], tools: readonly ToolDeclaration[] = []): ParsedReply {
     const isStop = (token: number) => this.stopSequences().includes(token);
     const stopCount = completion.filter(isStop).length;
     const endsWithEos =
       stopCount === 0 && completion.length > 0 && completion.at(-1) === this.tokenizer.eosTokenId;
     const bodyEnd = stopCount > 0 ? completion.findIndex(isStop) : completion.length - (endsWithEos ? 1 : 0);
     const text = this.tokenizer.decode(completion.slice(0, bodyEnd));
-    if (stopCount === 1) return { ...this.dialect.parseReply(text), termination: 'stop_sequence' };
-    if (endsWithEos) return { ...this.dialect.parseReply(text), termination: 'eos' };
+    if (stopCount === 1) return { ...this.dialect.parseReply(text, tools), termination: 'stop_sequence' };
+    if (endsWithEos) return { ...this.dialect.parseReply(text, tools), termination: 'eos' };
     return { message: { role: 'assistant', content: text }, termination: 'malformed' };
   }
 
@@ -106,7 +113,7 @@ class ChatTemplateRenderer implements Renderer {
   }
 
   stopSequences(): readonly number[] {
-    return [this.stopToken, ...this.callStops.filter((token) => token !== this.stopToken)];
+    return [...new Set([this.stopToken, ...this.otherStops])];
   }
 
   /** Where the loss of one message begins and ends in the text of the whole conversation. */
@@ -114,7 +121,9 @@ class ChatTemplateRenderer implements Renderer {
     const isReply = messages[index]?.role === 'assistant';
     const through = messages.slice(0, index + 1);
     const { prefix, start } = isReply ? this.replySpan(through) : this.statementSpan(through);
-    if (text.startsWith(prefix) && start <= prefix.length) return { start, end: prefix.length };
+    if (text.startsWith(prefix) && start <= prefix.length) {
+      return { start, end: prefix.length + (isReply ? this.nextMark(text, prefix.length).length : 0) };
+    }
     const [what, modes] =
       through.length < messages.length
         ? [
@@ -193,27 +202,57 @@ class ChatTemplateRenderer implements Renderer {
     return text === '' ? [] : this.tokenizer.encode(text, { allowSpecial: true });
   }
 
-  /** The first special token after a reply ends it; models whose template writes none end with end-of-text. */
-  private findStopToken(): number {
-    const text = this.render(
-      [
-        { role: 'user', content: 'a' },
-        { role: 'assistant', content: MARKER },
-      ],
-      false,
-    );
+  /** What begins the next message, where that is what ends a reply. */
+  private nextMark(text: string, position: number): string {
+    if (!this.endsWithNext) return '';
+    const marks = this.stopSequences().map((token) => this.tokenizer.decode([token]));
+    return marks.find((mark) => text.startsWith(mark, position)) ?? '';
+  }
+
+  /** The end of a last reply that the template leaves to the next message. */
+  private missingEnd(messages: readonly Message[]): string {
+    const last = messages.at(-1);
+    if (!this.endsWithNext || last?.role !== 'assistant') return '';
+    const call = last.toolCalls?.length ? this.otherStops[0] : undefined;
+    return this.tokenizer.decode([call ?? this.stopToken]);
+  }
+
+  /** The first special token after a reply, whose end that is. */
+  private stopAfterReply(following: readonly Message[]): number | null {
+    const reply = { role: 'assistant', content: MARKER };
+    const text = this.render([QUESTION, reply, ...following], false);
     const after = this.encode(text.slice(text.lastIndexOf(MARKER) + MARKER.length));
-    const stop = after.find((token) => this.tokenizer.isSpecial(token)) ?? this.tokenizer.eosTokenId;
-    if (stop !== null) return stop;
+    return after.find((token) => this.tokenizer.isSpecial(token)) ?? null;
+  }
+
+  /** What begins a tool's answer, and the end of text. Templates without tools refuse one, or write it as any message. */
+  private stopsOfCalls(): number[] {
+    const call: Message = {
+      role: 'assistant',
+      content: MARKER,
+      toolCalls: [{ id: 'call', name: 'f', arguments: '{}' }],
+    };
+    const stops = this.tokenizer.eosTokenId === null ? [] : [this.tokenizer.eosTokenId];
+    if (!this.template.hasTools) return stops;
+    const alone = this.render([QUESTION, call], false);
+    const answer: Message = { role: 'tool', content: 'a', name: 'f', toolCallId: 'call' };
+    const answered = this.render([QUESTION, call, answer], false);
+    const after = this.encode(answered.startsWith(alone) ? answered.slice(alone.length) : '');
+    return [...after.slice(0, 1).filter((token) => this.tokenizer.isSpecial(token)), ...stops];
+  }
+
+  /** Models whose template has no special token after a reply, nor before the next message, end with end-of-text. */
+  private endOfText(): number {
+    const { eosTokenId, source } = this.tokenizer;
+    if (eosTokenId !== null) return eosTokenId;
     throw new DomainError(
       'bad-config',
-      `The chat template of "${this.tokenizer.source}" ends a reply with no special token, and its tokenizer has no eos_token. Use role_colon.`,
+      `The chat template of "${source}" ends a reply with no special token, and its tokenizer has no eos_token. Use role_colon.`,
     );
   }
 
   /** Whether a reply that reasoned, in either spelling, stands in later prompts as it was sampled. */
   private keepsHistory(): boolean {
-    const question: Message = { role: 'user', content: 'a' };
     const raw: Message = { role: 'assistant', content: '<think>\nb\n</think>\n\nc' };
     const parts: Message = {
       role: 'assistant',
@@ -222,10 +261,10 @@ class ChatTemplateRenderer implements Renderer {
         { type: 'text', text: 'c' },
       ],
     };
-    const asSampled = this.render([question], true) + '<think>\nb\n</think>\n\nc';
+    const asSampled = this.render([QUESTION], true) + '<think>\nb\n</think>\n\nc';
     return (
-      this.render([question, raw, question], true).startsWith(asSampled) &&
-      this.render([question, parts, question], true).startsWith(this.replySpan([question, parts]).prefix)
+      this.render([QUESTION, raw, QUESTION], true).startsWith(asSampled) &&
+      this.render([QUESTION, parts, QUESTION], true).startsWith(this.replySpan([QUESTION, parts]).prefix)
     );
   }
 }

@@ -1,4 +1,4 @@
-/** These packages' own declarations import without file extensions, which Node's module resolution cannot follow. */
+/** The package's own declarations import without file extensions, which Node's module resolution cannot follow. */
 declare module '@huggingface/tokenizers' {
   export class Tokenizer {
     constructor(definition: object, config: object);
@@ -9,23 +9,5 @@ declare module '@huggingface/tokenizers' {
     ): string;
     token_to_id(token: string): number | undefined;
     get_vocab(withAddedTokens?: boolean): Map<string, number>;
-  }
-}
-
-declare module '@huggingface/jinja' {
-  interface Program {
-    readonly type: string;
-  }
-  export function tokenize(
-    source: string,
-    options?: { lstrip_blocks?: boolean; trim_blocks?: boolean },
-  ): readonly object[];
-  export function parse(tokens: readonly object[]): Program;
-  export class Environment {
-    set(name: string, value: unknown): unknown;
-  }
-  export class Interpreter {
-    constructor(environment: Environment);
-    run(program: Program): { readonly value: unknown };
   }
 }

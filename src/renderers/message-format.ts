@@ -48,7 +48,7 @@ export interface MessageFormat {
   /** Opens the reply after the messages of a prompt. */
   openReply(messages: readonly Message[]): string;
   /** Reads the text of a reply that ended cleanly. */
-  parseReply(text: string): Omit<ParsedReply, 'termination'>;
+  parseReply(text: string, tools?: readonly ToolDeclaration[]): Omit<ParsedReply, 'termination'>;
   /** Messages that declare tools; absent where the format has none. */
   declareTools?(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
   /** Takes off what the layout puts around content, also where a reply was cut off. */

@@ -1,6 +1,7 @@
 import type { ToolDeclaration } from '../core/completion';
 import type { Message, RenderedExample, Termination, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
+import { largestOf } from '../core/extremes';
 import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace } from './message-format';
 import { PieceEncoder } from './piece-encoder';
@@ -77,11 +78,11 @@ class MessageRenderer implements Renderer {
     throw this.reasoningRefusal(reply + messages.length - prepared.length);
   }
 
-  parseCompletion(completion: readonly number[]): ParsedReply {
+  parseCompletion(completion: readonly number[], tools: readonly ToolDeclaration[] = []): ParsedReply {
     const { text, termination } = this.readToStop(completion);
     const content = this.format.trimReply?.(text) ?? text;
     if (termination === 'malformed') return { message: { role: 'assistant', content }, termination };
-    return { ...this.format.parseReply(content), termination };
+    return { ...this.format.parseReply(content, tools), termination };
   }
 
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
@@ -140,7 +141,10 @@ class MessageRenderer implements Renderer {
     const endsWithEos = completion.length > 0 && completion.at(-1) === this.tokenizer.eosTokenId;
     if (stopTokens === null) return this.readToStopText(completion, endsWithEos);
     const isStop = (token: number) => stopTokens.includes(token);
-    const stopCount = completion.filter(isStop).length;
+    // One end after another is a reply and its end; the same one twice is not.
+    const stopCount = largestOf(
+      stopTokens.map((stop) => completion.filter((token) => token === stop).length),
+    );
     const ownEos = endsWithEos && !isStop(completion.at(-1) ?? -1);
     const bodyEnd = stopCount > 0 ? completion.findIndex(isStop) : completion.length - (ownEos ? 1 : 0);
     return {

@@ -38,8 +38,11 @@ export interface Renderer {
   readonly hasExtensionProperty: boolean;
   buildGenerationPrompt(messages: readonly Message[], options?: GenerationPromptOptions): number[];
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample;
-  /** Never throws on what a model wrote: what cannot be read is `malformed`. */
-  parseCompletion(tokens: readonly number[]): ParsedReply;
+  /**
+   * Never throws on what a model wrote: what cannot be read is `malformed`. In formats whose calls do not tell texts from
+   * other values, the declared types of `tools` do.
+   */
+  parseCompletion(tokens: readonly number[], tools?: readonly ToolDeclaration[]): ParsedReply;
   /**
    * Messages that tell the model of its tools and carry the system prompt; they go before the conversation.
    * Refused where the format has no tools.

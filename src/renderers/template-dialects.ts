@@ -1,3 +1,4 @@
+import type { ToolDeclaration } from '../core/completion';
 import type { ToolCall } from '../core/conversation';
 import { readDeepSeekReply } from './families/deepseek-v3';
 import { parseHarmonyReply } from './families/harmony-reply';
@@ -10,7 +11,7 @@ import { isRecord, parseJson, readCall, replyOf, separateCalls, splitThinking } 
 
 /** How the models behind one chat template write reasoning and tool calls. */
 export interface ReplyDialect {
-  parseReply(text: string): ReadReply;
+  parseReply(text: string, tools?: readonly ToolDeclaration[]): ReadReply;
   /** Token that ends a reply which calls a tool; empty where it is the one that ends every reply. */
   readonly callStop: string;
 }
@@ -18,7 +19,7 @@ export interface ReplyDialect {
 interface DialectRule {
   /** What only templates of this dialect contain. */
   readonly marker: RegExp;
-  readonly parseReply: (text: string) => ReadReply;
+  readonly parseReply: (text: string, tools?: readonly ToolDeclaration[]) => ReadReply;
   readonly callStop?: string;
 }
 
@@ -29,7 +30,7 @@ const RULES: readonly DialectRule[] = [
   { marker: /\[TOOL_CALLS\]/, parseReply: readMistralReply },
   {
     marker: /<tool_call>/,
-    parseReply: (text) => parseQwenReply(text, { framesReasoning: true, readsXml: true }),
+    parseReply: (text, tools = []) => parseQwenReply(text, { framesReasoning: true, readsXml: true, tools }),
   },
   { marker: /"parameters": /, parseReply: readLlamaReply },
 ];
@@ -40,7 +41,7 @@ export function findDialect(template: string, prompt: string): ReplyDialect {
   const parse = rule?.parseReply ?? (template.includes('think>') ? readReasoning : plainReply);
   const opensThinking = prompt.trimEnd().endsWith('<think>');
   return {
-    parseReply: (text) => parse(opensThinking ? withOpening(text) : text),
+    parseReply: (text, tools) => parse(opensThinking ? withOpening(text) : text, tools),
     callStop: rule?.callStop ?? '',
   };
 }

@@ -1,8 +1,11 @@
-import { Environment, Interpreter, parse, tokenize } from '@huggingface/jinja';
 import { FIXED_DAY } from './fixed-day';
+import { textOf } from './jinja/python-text';
+import { JinjaTemplate } from './jinja/template';
+import { Callable, integerOf, isList, isMap, itemsOf, Namespace, TemplateError } from './jinja/values';
+import type { Keywords, Value } from './jinja/values';
 
 /** Renders one chat template with different conversations. */
-export type ChatTemplate = (values: Readonly<Record<string, unknown>>) => string;
+export type ChatTemplate = (values: Readonly<Record<string, Value>>) => string;
 
 /** What templates that write the date are told. */
 const [YEAR = '', MONTH = '', DAY = ''] = FIXED_DAY.split('-');
@@ -20,33 +23,51 @@ const FIXED_DATE = new Map([
   ['%S', '00'],
 ]);
 
+/** A range of more numbers than this is refused, as in Jinja's sandbox. */
+const LONGEST_RANGE = 100_000;
+
 export function compileTemplate(source: string): ChatTemplate {
-  const program = parse(tokenize(source, { lstrip_blocks: true, trim_blocks: true }));
-  return (values) => {
-    const environment = new Environment();
-    for (const [name, value] of Object.entries({ ...GLOBALS, ...values })) environment.set(name, value);
-    const { value } = new Interpreter(environment).run(program);
-    return String(value);
-  };
+  const template = new JinjaTemplate(source);
+  return (values) => template.render({ ...GLOBALS, ...values });
 }
 
-/** The library's own globals cannot be replaced once set, and its clock has to be. */
-const GLOBALS = {
-  true: true,
-  false: false,
-  none: null,
-  True: true,
-  False: false,
-  None: null,
-  raise_exception: (message: unknown) => {
-    throw new Error(String(message));
-  },
-  range: (first: number, end?: number, step = 1) => {
-    const [from, to] = end === undefined ? [0, first] : [first, end];
-    return Array.from(
-      { length: Math.max(0, Math.ceil((to - from) / step)) },
-      (_, index) => from + index * step,
-    );
-  },
-  strftime_now: (format: string) => format.replace(/%\w/g, (part) => FIXED_DATE.get(part) ?? part),
+const GLOBALS: Readonly<Record<string, Value>> = {
+  raise_exception: new Callable(([message]) => {
+    throw new TemplateError(textOf(message));
+  }),
+  strftime_now: new Callable(([format]) =>
+    textOf(format).replace(/%\w/g, (part) => FIXED_DATE.get(part) ?? part),
+  ),
+  range: new Callable(range),
+  dict: new Callable((positional, keywords) => new Map(entriesOf(positional, keywords))),
+  namespace: new Callable((positional, keywords) => {
+    const entries = entriesOf(positional, keywords).map(([key, value]): [string, Value] => [
+      textOf(key),
+      value,
+    ]);
+    return new Namespace(new Map(entries));
+  }),
 };
+
+function range([first, second, by]: readonly Value[]): Value {
+  const bound = (value: Value) => integerOf(value, 'a bound of range()');
+  const [from, to] = second === undefined ? [0, bound(first)] : [bound(first), bound(second)];
+  const step = by === undefined ? 1 : bound(by);
+  if (step === 0) throw new TemplateError('range() arg 3 must not be zero');
+  const length = Math.max(0, Math.ceil((to - from) / step));
+  if (length > LONGEST_RANGE)
+    throw new TemplateError(
+      `Range too big. The sandbox blocks ranges larger than MAX_RANGE (${LONGEST_RANGE}).`,
+    );
+  return Array.from({ length }, (_, index) => BigInt(from + index * step));
+}
+
+function entriesOf([source]: readonly Value[], keywords: Keywords): [Value, Value][] {
+  const given = isMap(source) ? [...source] : itemsOf(source).map(pairOf);
+  return [...given, ...keywords];
+}
+
+function pairOf(value: Value): [Value, Value] {
+  if (!isList(value) || value.length !== 2) throw new TemplateError('a dict is made of pairs');
+  return [value[0], value[1]];
+}

@@ -1,4 +1,7 @@
 import type { Message, ToolCall } from '../core/conversation';
+import { fromJson } from './jinja/json';
+import { isMap, UnwritableMap } from './jinja/values';
+import { parseJson } from './reply-blocks';
 
 interface ToolCallSpelling {
   readonly arguments: 'object' | 'text';
@@ -31,9 +34,6 @@ export function reasoningFieldOf(source: string): ReasoningField {
 export interface TemplateSpelling extends ToolCallSpelling {
   readonly reasoning: ReasoningField;
 }
-
-/** What the template engine writes for an object put into a text. */
-export const UNREADABLE = '[object Map]';
 
 /** A message as Hugging Face chat templates read it: reasoning beside the text, tool calls in OpenAI's nesting. */
 export function toTemplateMessage(message: Message, spelling: TemplateSpelling): Record<string, unknown> {
@@ -68,11 +68,9 @@ function reasoningOf({ content }: Message): string {
   return content.map((part) => (part.type === 'thinking' ? part.thinking : '')).join('');
 }
 
-/** Text that is no JSON is handed on as it is. */
+/** Text that is no JSON is handed on as it is. A template that puts the object into a text has to have its JSON. */
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+  if ('reason' in parseJson(text)) return text;
+  const value = fromJson(text);
+  return isMap(value) ? new UnwritableMap(value) : value;
 }

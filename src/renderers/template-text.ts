@@ -1,10 +1,13 @@
 import type { Message, TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
+import { fromJson, toValue } from './jinja/json';
+import type { Value } from './jinja/values';
+import { isList } from './jinja/values';
 import { isRecord, parseJson } from './reply-blocks';
 import type { ChatTemplate } from './template-environment';
 import { compileTemplate } from './template-environment';
 import type { ReasoningField } from './template-message';
-import { reasoningFieldOf, TOOL_CALL_SPELLINGS, toTemplateMessage, UNREADABLE } from './template-message';
+import { reasoningFieldOf, TOOL_CALL_SPELLINGS, toTemplateMessage } from './template-message';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 
 /** A first message of this role holds the tools as JSON; it is handed to the template beside the conversation. */
@@ -16,12 +19,14 @@ export class TemplateText {
   readonly hasTools: boolean;
   private readonly template: ChatTemplate;
   private readonly reasoning: ReasoningField;
+  private readonly given: Readonly<Record<string, Value>>;
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
     source: string,
-    private readonly given: TemplateArguments,
+    given: TemplateArguments,
   ) {
+    this.given = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, toValue(value)]));
     this.template = compileTemplate(source);
     this.reasoning = reasoningFieldOf(source);
     this.hasTools = /\btools\b/.test(source);
@@ -34,17 +39,17 @@ export class TemplateText {
     let failure: unknown;
     for (const spelling of TOOL_CALL_SPELLINGS) {
       try {
-        const text = this.template({
+        return this.template({
           ...this.given,
           messages: spoken.map((message) =>
-            toTemplateMessage(message, { ...spelling, reasoning: this.reasoning }),
+            toValue(toTemplateMessage(message, { ...spelling, reasoning: this.reasoning })),
           ),
-          ...(tools === null ? {} : { tools }),
+          tools,
+          documents: null,
           add_generation_prompt: addGenerationPrompt,
           bos_token: this.tokenizer.bosToken ?? '',
           eos_token: this.tokenizer.eosToken ?? '',
         });
-        if (!text.includes(UNREADABLE)) return text;
       } catch (error) {
         failure ??= error;
       }
@@ -65,9 +70,15 @@ export class TemplateText {
 }
 
 /** In OpenAI's nesting, as templates read them. */
-function toolsOf(message: Message | undefined): unknown[] | null {
+function toolsOf(message: Message | undefined): Value {
   if (message?.role !== TOOL_DECLARATION_ROLE || typeof message.content !== 'string') return null;
-  const parsed = parseJson(message.content);
-  if (!('value' in parsed) || !Array.isArray(parsed.value)) return null;
-  return parsed.value.map((tool: unknown) => ({ type: 'function', function: tool }));
+  const tools = 'value' in parseJson(message.content) ? fromJson(message.content) : null;
+  if (!isList(tools)) return null;
+  return tools.map(
+    (tool) =>
+      new Map<Value, Value>([
+        ['type', 'function'],
+        ['function', tool],
+      ]),
+  );
 }

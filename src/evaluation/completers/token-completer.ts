@@ -28,6 +28,7 @@ interface Drawing {
   readonly prompt: readonly number[];
   /** The client's. */
   readonly stop: readonly string[];
+  readonly tools: CompletionRequest['tools'];
   readonly seconds: number;
 }
 
@@ -41,7 +42,10 @@ export class TokenCompleter implements Completer {
     const startedAt = performance.now();
     const sequence = await this.sample(prompt, params, options);
     const seconds = (performance.now() - startedAt) / 1000;
-    return this.completionOf({ prompt, stop: request.params.stop ?? [], seconds }, sequence);
+    return this.completionOf(
+      { prompt, stop: request.params.stop ?? [], tools: request.tools, seconds },
+      sequence,
+    );
   }
 
   /** A conversation as the model reads it. */
@@ -107,12 +111,12 @@ export class TokenCompleter implements Completer {
     }
   }
 
-  private completionOf({ prompt, stop, seconds }: Drawing, sequence: SampledSequence): Completion {
+  private completionOf({ prompt, stop, tools, seconds }: Drawing, sequence: SampledSequence): Completion {
     const { renderer, tokenizer } = this.options;
     const { tokens } = sequence;
     const cut = stop.length === 0 ? null : cutAtTexts(tokens, { texts: stop, tokenizer, renderer });
     const stopReason = cut ? 'stop' : sequence.stopReason;
-    const reply = renderer.parseCompletion(cut?.tokens ?? tokens);
+    const reply = renderer.parseCompletion(cut?.tokens ?? tokens, tools);
     return {
       message: reply.message,
       rawText: cut?.rawText ?? tokenizer.decode(tokens),

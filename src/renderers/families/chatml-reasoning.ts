@@ -25,7 +25,7 @@ export interface ReasoningStyle {
   /** Takes off what the template takes off the words and the reasoning of a message. */
   trimMessage(message: Message, place: MessagePlace): Message;
   prepareMessages(messages: readonly Message[]): readonly Message[];
-  parseReply(text: string): ReadReply;
+  parseReply(text: string, tools?: readonly ToolDeclaration[]): ReadReply;
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
 }
 
@@ -40,7 +40,7 @@ export function chatmlReasoningFormat(style: ReasoningStyle): MessageFormat {
     prepareMessages: (messages) => style.prepareMessages(messages),
     renderMessage: (message, place) => renderMessage(style, style.trimMessage(message, place), place),
     openReply: (messages) => headerOf('assistant', messages.length) + style.opening,
-    parseReply: (text) => style.parseReply(text),
+    parseReply: (text, tools) => style.parseReply(text, tools),
     declareTools: (tools, systemPrompt) => style.declareTools(tools, systemPrompt),
   };
 }

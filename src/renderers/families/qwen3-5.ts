@@ -77,9 +77,13 @@ function isAfterLastUser(place: MessagePlace): boolean {
 }
 
 /** Reads the reply to a prompt that opened the reasoning block. */
-export function parseXmlReply(text: string): ReadReply {
+export function parseXmlReply(text: string, tools: readonly ToolDeclaration[] = []): ReadReply {
   const isClosedOnly = text.includes('</think>') && !text.startsWith(OPEN_BLOCK);
-  return parseQwenReply(isClosedOnly ? OPEN_BLOCK + text : text, { framesReasoning: true, readsXml: true });
+  return parseQwenReply(isClosedOnly ? OPEN_BLOCK + text : text, {
+    framesReasoning: true,
+    readsXml: true,
+    tools,
+  });
 }
 
 /** An empty system message is not written at all. */

@@ -53,6 +53,8 @@ export interface QwenReplyOptions {
   readonly framesReasoning: boolean;
   /** Calls may be XML too. */
   readonly readsXml: boolean;
+  /** What the model was told of, whose schemas tell texts from other values. */
+  readonly tools?: readonly ToolDeclaration[];
 }
 
 /** Splits a reply into reasoning, text and tool calls; a reply without such blocks stays one text. */
@@ -74,13 +76,15 @@ interface Blocks {
 }
 
 /** A call that is only reasoned about is reasoning. */
-function readBlocks(text: string, { readsXml }: QwenReplyOptions): Blocks {
+function readBlocks(text: string, { readsXml, tools }: QwenReplyOptions): Blocks {
   const blocks = findBlocks(text, [THINKING, CALL]);
   const calls = blocks
     .filter((block) => block.open === CALL[0])
     .map(({ inner, start, end }) => {
       const raw = text.slice(start, end);
-      return readsXml && inner.includes('<function=') ? readXmlCall(inner, raw) : readJsonCall(inner, raw);
+      return readsXml && inner.includes('<function=')
+        ? readXmlCall(inner, raw, tools)
+        : readJsonCall(inner, raw);
     });
   return { parts: partsAround(text, blocks), calls };
 }

@@ -1,9 +1,11 @@
 import type { ToolCall } from '../../core/conversation';
+import type { ToolDeclaration } from '../../core/completion';
 import { DomainError } from '../../core/errors';
 import type { JsonMember } from '../json-text';
 import { objectMembers, respaceJson } from '../json-text';
 import type { UnparsedToolCall } from '../renderer';
 import { findBlocks, isRecord, parseJson, textAround } from '../reply-blocks';
+import { declaredTypes, declaredValue } from './declared-values';
 
 /** `<function=name><parameter=key>value</parameter></function>`: how Qwen3.5 and later, and Nemotron 3, call tools. */
 export type LiteralSpelling = 'python' | 'json';
@@ -64,8 +66,12 @@ export function writeXmlCall(call: ToolCall, literals: LiteralSpelling): string 
   return `<tool_call>\n<function=${call.name}>\n${parameters.join('')}</function>\n</tool_call>`;
 }
 
-/** Reads what stands between `<tool_call>` and `</tool_call>`; values that are JSON are taken for it, others for text. */
-export function readXmlCall(text: string, rawText: string): ToolCall | UnparsedToolCall {
+/** Reads what stands between `<tool_call>` and `</tool_call>`; values are of the types that the tool declares. */
+export function readXmlCall(
+  text: string,
+  rawText: string,
+  tools: readonly ToolDeclaration[] = [],
+): ToolCall | UnparsedToolCall {
   const [, name = '', body = ''] = CALL.exec(text) ?? [];
   if (name.trim() === '') return { rawText, reason: 'Malformed tool call: no <function=name> block' };
   const blocks = findBlocks(body, [PARAMETER]);
@@ -73,7 +79,12 @@ export function readXmlCall(text: string, rawText: string): ToolCall | UnparsedT
   const isOnlyParameters = textAround(body, blocks).join('').trim() === '' && !parameters.includes(null);
   if (!isOnlyParameters)
     return { rawText, reason: 'Unexpected text between the parameters of the tool call' };
-  const values = new Map(parameters.map((found) => [found?.[1]?.trim() ?? '', jsonOf(found?.[2] ?? '')]));
+  const values = new Map(
+    parameters.map((found) => {
+      const key = found?.[1]?.trim() ?? '';
+      return [key, declaredValue(bareValue(found?.[2] ?? ''), declaredTypes(tools, name.trim(), key))];
+    }),
+  );
   const members = [...values].map(([key, value]) => `${JSON.stringify(key)}: ${value}`);
   return { name: name.trim(), arguments: `{${members.join(', ')}}` };
 }
@@ -95,7 +106,6 @@ function valueText(json: string, literals: LiteralSpelling): string {
 }
 
 /** The format puts a line break on either side of a value; further ones, and indentation, belong to it. */
-function jsonOf(text: string): string {
-  const value = text.replace(/^\n/, '').replace(/\n$/, '');
-  return 'value' in parseJson(value) ? respaceJson(value) : JSON.stringify(value);
+function bareValue(text: string): string {
+  return text.replace(/^\n/, '').replace(/\n$/, '');
 }

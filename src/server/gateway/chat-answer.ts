@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import type { Tokenizer } from '../../core/tokenizer';
 import { textOf, thinkingOf } from '../../renderers/message-text';
@@ -14,12 +15,14 @@ interface ReadOptions {
   readonly renderer: Renderer;
   readonly tokenizer: Tokenizer;
   readonly wantsLogprobs: boolean;
+  /** What the model was told of. */
+  readonly tools?: readonly ToolDeclaration[];
 }
 
 /** One choice of a chat completion as clients read it. */
 export function readChoice(choice: DrawnChoice, options: ReadOptions): ChatChoice {
-  const { renderer, tokenizer, index, wantsLogprobs } = options;
-  const parsed = renderer.parseCompletion(tokensOf(choice, options));
+  const { renderer, tokenizer, index, wantsLogprobs, tools } = options;
+  const parsed = renderer.parseCompletion(tokensOf(choice, options), tools);
   const unread = (parsed.unparsedToolCalls ?? []).map(({ rawText }) => rawText).join('');
   const message = answerOf(parsed.message, unread);
   return {

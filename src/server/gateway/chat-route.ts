@@ -60,6 +60,7 @@ async function answer(
       renderer: model.renderer(),
       tokenizer: model.tokenizer,
       wantsLogprobs: body.logprobs === true,
+      tools: readTools(body),
     };
     const choices = drawn.choices.map((choice, index) => readChoice(choice, { ...options, index }));
     const completionTokens = drawn.choices.reduce((sum, { drawnCount }) => sum + drawnCount, 0);

@@ -1,3 +1,4 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import type { RolloutProgress } from '../../core/reinforcement/limits';
 import {
@@ -75,6 +76,7 @@ class RolloutPlay {
   private readonly messages: Message[] = [];
   /** Messages before the conversation, which declare tools. */
   private declared: readonly Message[] = [];
+  private tools: readonly ToolDeclaration[] = [];
   /** In an environment of tokens. */
   private given: TokenPrompt | null = null;
   private promptLength = 0;
@@ -135,6 +137,7 @@ class RolloutPlay {
       this.beginWith(prompt, messages);
       return;
     }
+    this.tools = tools;
     const [first] = messages;
     const system = first?.role === 'system' && typeof first.content === 'string' ? first.content : null;
     if (tools.length > 0) {
@@ -169,7 +172,7 @@ class RolloutPlay {
     if (stop !== null) return early(stop);
     const maxTokens = Math.min(turnBudget(limits, progress) ?? Infinity, contextLength - prompt.length);
     const seed = this.task.seedOf(turn);
-    const request = { prompt, maxTokens, seed, stop: this.given?.stop };
+    const request = { prompt, maxTokens, seed, stop: this.given?.stop, tools: this.tools };
     const action = await sampleAction(this.site, request, signal);
     this.sampledTokenCount += action.tokens.length;
     const ending = await this.actUpon(action, turn, signal);

@@ -1,3 +1,4 @@
+import type { ToolDeclaration } from '../../core/completion';
 import { DomainError } from '../../core/errors';
 import type { SampledSequence } from '../../core/sampling';
 import type { ParsedReply } from '../../renderers/renderer';
@@ -22,11 +23,13 @@ export interface ActionRequest {
   readonly seed: number;
   /** Default: what ends a message. */
   readonly stop?: TokenPrompt['stop'];
+  /** What the model was told of. */
+  readonly tools?: readonly ToolDeclaration[];
 }
 
 export async function sampleAction(
   site: RolloutSite,
-  { prompt, maxTokens, seed, stop = site.renderer.stopSequences() }: ActionRequest,
+  { prompt, maxTokens, seed, stop = site.renderer.stopSequences(), tools }: ActionRequest,
   signal: AbortSignal,
 ): Promise<SampledAction> {
   const { temperature, renderer, limits } = site;
@@ -37,7 +40,7 @@ export async function sampleAction(
   );
   const { tokens, stopReason } = sequence;
   const logprobs = site.computeLogprobs ? tokens.map(() => 0) : requiredLogprobs(sequence);
-  return { prompt, tokens, logprobs, stopReason, reply: renderer.parseCompletion(tokens) };
+  return { prompt, tokens, logprobs, stopReason, reply: renderer.parseCompletion(tokens, tools) };
 }
 
 async function drawSequence(

@@ -266,3 +266,24 @@ test.each([
 
   expect(spansOf(tokenizer, example).filter(([, weight]) => weight === 1)).toEqual([[said, 1]]);
 });
+
+const ENDLESS = `{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`;
+
+test('trains what begins the next message as the end of a reply, where a template writes no other (GLM)', () => {
+  const renderer = rendererOf(ENDLESS);
+  const example = renderer.buildSupervisedExample(conversation.slice(1), 'allAssistantMessages');
+
+  expect(spansOf(tokenizer, example)).toEqual([
+    ['<|im_start|>user\na<|im_start|>assistant\n', 0],
+    ['b<|im_start|>', 1],
+    ['user\nc<|im_start|>assistant\n', 0],
+    ['d<|im_start|>', 1],
+  ]);
+  expect(renderer.stopSequences()).toEqual([
+    ...tokenizer.encode('<|im_start|>', { allowSpecial: true }),
+    tokenizer.eosTokenId,
+  ]);
+  expect(tokenizer.decode(renderer.buildSupervisedExample(conversation.slice(1), 'allTokens').tokens)).toBe(
+    '<|im_start|>user\na<|im_start|>assistant\nb<|im_start|>user\nc<|im_start|>assistant\nd',
+  );
+});

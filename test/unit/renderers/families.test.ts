@@ -1,4 +1,5 @@
 import type { Message } from '../../../src/core/conversation';
+import { conversationWithTools } from '../../../src/renderers/conversation-with-tools';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { CharacterTokenizer, spansOf } from './character-tokenizer';
 
@@ -382,6 +383,48 @@ describe('kimi', () => {
 });
 
 describe('gpt_oss', () => {
+  test('reads a call up to its end where another end follows, and refuses the same end twice', () => {
+    const call = ' to=functions.a<|channel|>commentary <|constrain|>json<|message|>{}<|call|>';
+
+    expect(parse('gpt_oss_no_sysprompt', `${call}<|return|>`)).toMatchObject({
+      message: { toolCalls: [{ name: 'a', arguments: '{}' }] },
+      termination: 'stop_sequence',
+    });
+    expect(parse('gpt_oss_no_sysprompt', `${call}<|call|>`).termination).toBe('malformed');
+  });
+
+  test('keeps the text of a channel that nobody knows, and reads an empty answer as empty', () => {
+    const other = '<|channel|>musing<|message|>Hm.<|end|><|start|>assistant';
+
+    expect(parse('gpt_oss_no_sysprompt', `${other}<|channel|>final<|message|>4<|return|>`).message).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'text', text: 'Hm.' },
+        { type: 'text', text: '4' },
+      ],
+    });
+    expect(parse('gpt_oss_no_sysprompt', '<|channel|>final<|message|><|return|>').message.content).toEqual(
+      [],
+    );
+  });
+
+  test('writes every system message of a conversation with tools, an empty one among them', () => {
+    const renderer = findRenderer('gpt_oss_low_reasoning', tokenizer);
+    const tools = [{ name: 'f', description: '', parameters: {} }];
+    const written = (...systems: string[]) => {
+      const messages = [...systems.map((content): Message => ({ role: 'system', content })), user('q')];
+      return tokenizer.decode(
+        renderer.buildGenerationPrompt(conversationWithTools(renderer, messages, tools)),
+      );
+    };
+
+    expect(written('A', 'B')).toMatch(
+      /Calls to these tools.*# Instructions\n\nA\n\n# Tools.*# Instructions\n\nB\n\n<\|end\|>/s,
+    );
+    expect(written('')).not.toContain('# Instructions');
+    expect(written('A', '')).toContain('<|start|>developer<|message|># Instructions\n\n\n\n<|end|>');
+  });
+
   test('reads reasoning, words and a call of one reply', () => {
     const { message, termination } = parse(
       'gpt_oss_no_sysprompt',

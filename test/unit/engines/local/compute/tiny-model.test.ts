@@ -9,6 +9,7 @@ import { measureAccuracy } from '../../../../../scripts/tiny/measure-accuracy';
 import { encodeText, tokenizerConfig, tokenizerJson } from '../../../../../scripts/tiny/tokenizer';
 import type { Exchange } from '../../../../../scripts/tiny/corpus';
 import { createModelRuntime } from '../../../../../src/engines/local/compute/create-model-runtime';
+import { toValue } from '../../../../../src/renderers/jinja/json';
 import { compileTemplate } from '../../../../../src/renderers/template-environment';
 
 const ROOT = path.join(__dirname, '../../../../..');
@@ -106,8 +107,8 @@ describe('the tokenizer of everstep/tiny', () => {
       { role: 'user', content: '37+58=' },
       { role: 'assistant', content: '95' },
     ];
-    const text = template({ messages, add_generation_prompt: false });
-    const prompt = template({ messages: messages.slice(0, 2), add_generation_prompt: true });
+    const text = template({ messages: toValue(messages), add_generation_prompt: false });
+    const prompt = template({ messages: toValue(messages.slice(0, 2)), add_generation_prompt: true });
 
     const { tokens } = tokenizeConversation({
       system: 'Answer briefly.',

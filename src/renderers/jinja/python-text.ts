@@ -1,0 +1,121 @@
+import { Tuple, UnwritableMap, TemplateError, isList, isMap } from './values';
+import type { Value } from './values';
+
+/** `str(value)`. */
+export function textOf(value: Value): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined) return '';
+  return reprOf(value);
+}
+
+/** `repr(value)`. */
+export function reprOf(value: Value): string {
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value === 'number') return floatText(value);
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (value === null) return 'None';
+  if (value === undefined) return 'Undefined';
+  if (typeof value === 'bigint') return value.toString();
+  return reprOfObject(value);
+}
+
+function reprOfObject(value: Exclude<Value, string | number | bigint | boolean | null | undefined>): string {
+  if (isList(value)) return listText(value);
+  if (value instanceof UnwritableMap) {
+    throw new TemplateError('the arguments of a call are written as text here');
+  }
+  if (isMap(value)) {
+    return `{${[...value].map(([key, item]) => `${reprOf(key)}: ${reprOf(item)}`).join(', ')}}`;
+  }
+  throw new TemplateError('a function, a namespace or a loop cannot be written as text');
+}
+
+function listText(items: readonly Value[]): string {
+  // Array.from, because map of a Tuple makes a Tuple.
+  const text = Array.from(items, reprOf).join(', ');
+  if (!(items instanceof Tuple)) return `[${text}]`;
+  return items.length === 1 ? `(${text},)` : `(${text})`;
+}
+
+const SPECIAL_FLOATS: readonly (readonly [number, string])[] = [
+  [Number.NaN, 'nan'],
+  [Number.POSITIVE_INFINITY, 'inf'],
+  [Number.NEGATIVE_INFINITY, '-inf'],
+  [-0, '-0.0'],
+];
+
+/** The shortest text that reads back as the number; Python writes exponents below 1e-4 and from 1e16 on. */
+export function floatText(value: number): string {
+  const special = SPECIAL_FLOATS.find(([number]) => Object.is(number, value));
+  if (special) return special[1];
+  const [digits = '', exponentText = '0'] = value.toExponential().split('e');
+  const exponent = Number(exponentText);
+  if (exponent < -4 || exponent >= 16) {
+    const size = String(Math.abs(exponent)).padStart(2, '0');
+    return `${digits}e${exponent < 0 ? '-' : '+'}${size}`;
+  }
+  return exponent < 0 ? smallText(digits, exponent) : wholeOrDecimal(value, digits, exponent);
+}
+
+function smallText(digits: string, exponent: number): string {
+  const bare = digits.replace(/[-.]/g, '');
+  return `${digits.startsWith('-') ? '-' : ''}0.${'0'.repeat(-exponent - 1)}${bare}`;
+}
+
+function wholeOrDecimal(value: number, digits: string, exponent: number): string {
+  const bare = digits.replace(/[-.]/g, '');
+  const whole = bare.slice(0, exponent + 1).padEnd(exponent + 1, '0');
+  return `${value < 0 ? '-' : ''}${whole}.${bare.slice(exponent + 1) || '0'}`;
+}
+
+const ESCAPES = new Map([
+  ['\\', '\\\\'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+]);
+const UNPRINTABLE = /[\\\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]/gu;
+
+function quoted(text: string): string {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  const escaped = text.replace(UNPRINTABLE, escapedCharacter);
+  return quote + (quote === "'" ? escaped.replaceAll("'", "\\'") : escaped) + quote;
+}
+
+function escapedCharacter(character: string): string {
+  const known = ESCAPES.get(character);
+  if (known !== undefined || character === ' ') return known ?? character;
+  const code = character.codePointAt(0) ?? 0;
+  const hex = code.toString(16);
+  if (code < 0x100) return `\\x${hex.padStart(2, '0')}`;
+  return code < 0x10000 ? `\\u${hex.padStart(4, '0')}` : `\\U${hex.padStart(8, '0')}`;
+}
+
+/** What Python takes for space; a byte order mark is none, and some control characters are. */
+export const SPACES =
+  '\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000';
+
+export function stripStart(text: string, characters: string = SPACES): string {
+  const set = new Set(characters);
+  let start = 0;
+  for (const character of text) {
+    if (!set.has(character)) break;
+    start += character.length;
+  }
+  return text.slice(start);
+}
+
+export function stripEnd(text: string, characters: string = SPACES): string {
+  const set = new Set(characters);
+  let end = text.length;
+  while (end > 0) {
+    const width = /[\uDC00-\uDFFF]/.test(text[end - 1] ?? '') && end > 1 ? 2 : 1;
+    if (!set.has(text.slice(end - width, end))) break;
+    end -= width;
+  }
+  return text.slice(0, end);
+}
+
+export function strip(text: string, characters: string = SPACES): string {
+  return stripStart(stripEnd(text, characters), characters);
+}

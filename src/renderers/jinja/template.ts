@@ -1,0 +1,23 @@
+import { tokenize } from './lexer';
+import { Scope } from './scope';
+import { StatementParser } from './statements';
+import { TokenReader } from './token-reader';
+import type { Value } from './values';
+
+/** A template of Jinja, as Python's Jinja with transformers' settings writes it. */
+export class JinjaTemplate {
+  private readonly body: ReturnType<StatementParser['template']>;
+
+  /** Refuses what is no template, with the line. */
+  constructor(source: string) {
+    this.body = new StatementParser(new TokenReader(source, tokenize(source))).template();
+  }
+
+  render(globals: Readonly<Record<string, Value>>): string {
+    const scope = new Scope();
+    for (const [name, value] of Object.entries(globals)) scope.set(name, value);
+    const out: string[] = [];
+    this.body(new Scope(scope), out);
+    return out.join('');
+  }
+}
