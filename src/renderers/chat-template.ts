@@ -1,4 +1,5 @@
 import type { ToolDeclaration } from '../core/completion';
+import { jsonText } from '../core/json-source';
 import type { Message, RenderedExample, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
@@ -101,7 +102,7 @@ class ChatTemplateRenderer implements Renderer {
       );
     }
     return [
-      ...(tools.length > 0 ? [{ role: TOOL_DECLARATION_ROLE, content: JSON.stringify(tools) }] : []),
+      ...(tools.length > 0 ? [{ role: TOOL_DECLARATION_ROLE, content: jsonText(tools) }] : []),
       ...(systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt }]),
     ];
   }
