@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
-import { parseJson } from '../core/whole-floats';
+import { parseJsonWithSource } from '../core/json-source';
 import type { RawRow } from './dataset';
 
 const NEWLINE = 0x0a;
@@ -89,7 +89,7 @@ function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): Raw
   if (text === null) return { line, problem: 'the line is not UTF-8 text.' };
   if (text.trim() === '') return null;
   try {
-    return { line, value: parseJson(text) };
+    return { line, value: parseJsonWithSource(text) };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return {
@@ -103,7 +103,7 @@ function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): Raw
 
 function parseWhole(name: string, text: string): unknown {
   try {
-    return parseJson(text);
+    return parseJsonWithSource(text);
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     throw new DomainError('bad-dataset', `${name} is not valid JSON: ${detail}. Correct the file.`, {

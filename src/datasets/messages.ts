@@ -1,4 +1,5 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
+import { jsonText } from '../core/json-source';
 
 /** What is wrong with one row, naming the field. Internal: the loader adds file and line. */
 export class RowProblem extends Error {}
@@ -113,12 +114,18 @@ function readToolCall(value: unknown, field: string): ToolCall {
 }
 
 function readArguments(value: unknown, field: string): string {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return JSON.stringify(value);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return jsonText(value);
   if (typeof value !== 'string')
     throw new RowProblem(`field "${field}": expected JSON text, got ${kindOf(value)}.`);
+  if (kindOfJson(value, field) === 'an object') return value;
+  throw new RowProblem(
+    `field "${field}": expected JSON text of an object, got that of ${kindOfJson(value, field)}.`,
+  );
+}
+
+function kindOfJson(text: string, field: string): string {
   try {
-    JSON.parse(value);
-    return value;
+    return kindOf(JSON.parse(text));
   } catch {
     throw new RowProblem(`field "${field}": expected JSON text, got text that is not valid JSON.`);
   }

@@ -1,15 +1,17 @@
 import { DomainError } from '../core/errors';
+import { rememberSource } from '../core/json-source';
 import type { RawRow } from './dataset';
 
 /** Rows of a Parquet file. The reader is loaded with the first such file: its decompressors are slow to start. */
 export async function readParquetRows(name: string, bytes: Uint8Array): Promise<RawRow[]> {
-  const { parquetReadObjects } = await import('hyparquet');
+  const { parquetMetadata, parquetReadObjects } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
   const buffer = new ArrayBuffer(bytes.byteLength);
   new Uint8Array(buffer).set(bytes);
   try {
+    const floats = floatColumns(parquetMetadata(buffer).schema);
     const rows: unknown[] = await parquetReadObjects({ file: buffer, compressors });
-    return rows.map((value, index) => ({ line: index + 1, value }));
+    return rows.map((value, index) => ({ line: index + 1, value: plainRow(value, floats) }));
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     throw new DomainError(
@@ -20,4 +22,55 @@ export async function readParquetRows(name: string, bytes: Uint8Array): Promise<
       },
     );
   }
+}
+
+/** Names of columns that hold floats and nowhere integers: their `2` is `2.0`. */
+function floatColumns(schema: readonly { readonly name: string; readonly type?: string }[]): Set<string> {
+  const named = (types: readonly string[]) =>
+    schema.filter(({ type }) => types.includes(type ?? '')).map(({ name }) => name);
+  const integers = new Set(named(['INT32', 'INT64']));
+  return new Set(named(['FLOAT', 'DOUBLE']).filter((name) => !integers.has(name)));
+}
+
+/** A row keeps its empty columns; structs have a null for every key that another row's has, which says nothing. */
+function plainRow(row: unknown, floats: ReadonlySet<string>): unknown {
+  if (!isStruct(row)) return plain(row, 'element', floats).value;
+  return Object.fromEntries(Object.entries(row).map(([key, item]) => [key, plain(item, key, floats).value]));
+}
+
+interface Plain {
+  readonly value: unknown;
+  readonly json: string;
+}
+
+/** With the JSON text in which 64-bit integers keep their digits and floats are told from integers. */
+function plain(value: unknown, column: string, floats: ReadonlySet<string>): Plain {
+  if (typeof value === 'bigint') return { value: Number(value), json: String(value) };
+  if (Array.isArray(value)) {
+    const items = value.map((item: unknown) => plain(item, 'element', floats));
+    const list = items.map((item) => item.value);
+    return remembered(list, `[${items.map(({ json }) => json).join(',')}]`);
+  }
+  if (isStruct(value)) return plainStruct(value, floats);
+  const json = value === undefined ? 'null' : JSON.stringify(value);
+  const isWhole = typeof value === 'number' && floats.has(column) && /^-?\d+$/.test(json);
+  return { value, json: isWhole ? `${json}.0` : json };
+}
+
+function plainStruct(struct: object, floats: ReadonlySet<string>): Plain {
+  const members = Object.entries(struct)
+    .filter(([, item]) => item !== null && item !== undefined)
+    .map(([key, item]) => ({ key, ...plain(item, key, floats) }));
+  const json = members.map(({ key, json: text }) => `${JSON.stringify(key)}:${text}`).join(',');
+  return remembered(Object.fromEntries(members.map(({ key, value }) => [key, value])), `{${json}}`);
+}
+
+function remembered(value: object, json: string): Plain {
+  if (json !== JSON.stringify(value)) rememberSource(value, json);
+  return { value, json };
+}
+
+/** Dates and bytes are left as they are. */
+function isStruct(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }

@@ -1,4 +1,5 @@
 import type { ToolDeclaration } from '../core/completion';
+import { parseJsonWithSource } from '../core/json-source';
 import type { Fields } from './messages';
 import { kindOf, readObject, readText, RowProblem } from './messages';
 
@@ -20,20 +21,25 @@ function readTool(value: unknown, field: string): ToolDeclaration {
 
 function declarationIn(tool: Fields, field: string): ToolDeclaration {
   const { description, parameters } = tool;
+  const isUndescribed = description === undefined || description === null;
+  const hasParameters = parameters !== undefined && parameters !== null;
+  // Not a copy: an object remembers how it was written.
+  if (hasParameters) readObject(parameters, `${field}.parameters`);
   return {
+    ...tool,
     name: readText(tool, 'name', field),
-    description:
-      description === undefined || description === null ? '' : readText(tool, 'description', field),
-    parameters:
-      parameters === undefined || parameters === null
-        ? { type: 'object', properties: {} }
-        : readObject(parameters, `${field}.parameters`),
+    description: isUndescribed ? '' : readText(tool, 'description', field),
+    parameters: isFields(parameters) ? parameters : { type: 'object', properties: {} },
   };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
 }
 
 function parsed(text: string, field: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonWithSource(text);
   } catch {
     throw new RowProblem(`field "${field}": expected a list, got text that is not valid JSON.`);
   }

@@ -1,5 +1,6 @@
 import type { ToolDeclaration } from '../core/completion';
 import type { Message, RenderedExample, TemplateArguments, TrainOnWhat } from '../core/conversation';
+import { jsonText } from '../core/json-source';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
@@ -107,7 +108,7 @@ class ChatTemplateRenderer implements Renderer {
       );
     }
     return [
-      ...(tools.length > 0 ? [{ role: TOOL_DECLARATION_ROLE, content: JSON.stringify(tools) }] : []),
+      ...(tools.length > 0 ? [{ role: TOOL_DECLARATION_ROLE, content: jsonText(tools) }] : []),
       ...(systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt }]),
     ];
   }

@@ -1,4 +1,5 @@
 import type { ToolDeclaration } from '../../core/completion';
+import { jsonText } from '../../core/json-source';
 import type { Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import { respaceJson } from '../json-text';
@@ -142,7 +143,7 @@ function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): 
       `### ${tool.name}`,
       `Description: ${tool.description}`,
       '',
-      `Parameters: ${respaceJson(JSON.stringify(tool.parameters))}`,
+      `Parameters: ${respaceJson(jsonText(tool.parameters))}`,
     ].join('\n'),
   );
   const content = [

@@ -1,4 +1,5 @@
 import type { ToolDeclaration } from '../../core/completion';
+import { jsonText } from '../../core/json-source';
 import { respaceJson } from '../json-text';
 import { isRecord } from '../reply-blocks';
 
@@ -95,5 +96,5 @@ function propertiesOf({ properties, required }: Schema): Property[] {
 }
 
 function json(value: unknown): string {
-  return respaceJson(JSON.stringify(value));
+  return respaceJson(jsonText(value));
 }

@@ -1,4 +1,5 @@
 import type { ToolDeclaration } from '../../core/completion';
+import { jsonText } from '../../core/json-source';
 import { respaceJson } from '../json-text';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
@@ -121,7 +122,7 @@ function commentsOf(schema: Schema, indent: string): string {
 function defaultOf(schema: Schema, indent: string): string {
   const value = schema['default'];
   if (value === undefined || value === null) return '';
-  const text = typeof value === 'boolean' ? pythonText(value) : respaceJson(JSON.stringify(value));
+  const text = typeof value === 'boolean' ? pythonText(value) : respaceJson(jsonText(value));
   return `${indent}// Default: ${text}\n`;
 }
 

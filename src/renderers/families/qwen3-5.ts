@@ -1,4 +1,5 @@
 import type { ToolDeclaration } from '../../core/completion';
+import { jsonText } from '../../core/json-source';
 import type { Message } from '../../core/conversation';
 import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
@@ -98,9 +99,7 @@ function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): 
   const declaration =
     tools.length === 0
       ? ''
-      : declareXmlTools(
-          tools.map((tool) => respaceJson(JSON.stringify({ type: 'function', function: tool }))),
-        );
+      : declareXmlTools(tools.map((tool) => respaceJson(jsonText({ type: 'function', function: tool }))));
   const content = [declaration, systemPrompt].filter((text) => text !== '').join('\n\n');
   return [{ role: 'system', content }];
 }

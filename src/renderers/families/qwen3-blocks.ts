@@ -1,4 +1,5 @@
 import type { ToolDeclaration } from '../../core/completion';
+import { jsonText } from '../../core/json-source';
 import type { ContentPart, ToolCall } from '../../core/conversation';
 import { memberText, respaceJson } from '../json-text';
 import type { UnparsedToolCall } from '../renderer';
@@ -20,7 +21,7 @@ const CALL = ['<tool_call>', '</tool_call>'] as const;
 /** Qwen3's own words for telling the model of its tools. */
 export function declareQwenTools(tools: readonly ToolDeclaration[], systemPrompt: string): string {
   if (tools.length === 0) return systemPrompt;
-  const lines = tools.map((tool) => respaceJson(JSON.stringify({ type: 'function', function: tool })));
+  const lines = tools.map((tool) => respaceJson(jsonText({ type: 'function', function: tool })));
   const declaration = [
     '# Tools',
     '',

@@ -7,7 +7,6 @@ export interface KnownDifference {
 }
 
 const OWN = String.raw`^[a-z0-9_@]+\/\w+\/`;
-const MODEL = String.raw`^[A-Za-z][\w.-]+\/template-\w+\/`;
 const GPT = String.raw`^(gpt_oss_\w+|gpt-oss-20b)\/`;
 
 function of(pattern: string): RegExp {

@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJsonLines } from '../../../src/datasets/json-rows';
+import type { Fields } from '../../../src/datasets/messages';
+import { readMessages } from '../../../src/datasets/messages';
+import { readParquetRows } from '../../../src/datasets/parquet-rows';
+import { readTools } from '../../../src/datasets/tools';
+import { findRenderer } from '../../../src/renderers/find-renderer';
+import { conversationWithTools } from '../../../src/renderers/conversation-with-tools';
+import { CharacterTokenizer } from '../renderers/character-tokenizer';
+
+const ARGUMENTS = '{"id":9007199254740993,"ratio":2.0,"eps":1e-05,"0":"z","a":1,"none":null,"flag":true}';
+const PARAMETERS = '{"type":"object","properties":{"10":{"default":1.0},"9":{"maximum":1e5}}}';
+
+async function rowOf(line: string): Promise<Fields> {
+  const [row] = await readJsonLines('rows.jsonl', Buffer.from(line));
+  return (row && 'value' in row ? row.value : {}) as Fields;
+}
+
+test('keeps arguments given as an object as they stand in the file', async () => {
+  const row = await rowOf(
+    `{"messages": [{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": ${ARGUMENTS}}}]}]}`,
+  );
+
+  expect(readMessages(row['messages'], 'messages')[0]?.toolCalls).toEqual([
+    { name: 'f', arguments: ARGUMENTS },
+  ]);
+});
+
+test('declares tools as they stand in the file, also what only the model reads', async () => {
+  const tool = `{"name":"f","description":"d","strict":true,"parameters":${PARAMETERS}}`;
+  const row = await rowOf(`{"tools": [{"type": "function", "function": ${tool}}]}`);
+  const tokenizer = new CharacterTokenizer();
+  const renderer = findRenderer('qwen3', tokenizer);
+  const messages = conversationWithTools(
+    renderer,
+    [{ role: 'user', content: 'q' }],
+    readTools(row['tools'], 'tools'),
+  );
+  const prompt = tokenizer.decode(renderer.buildGenerationPrompt(messages));
+
+  expect(prompt.replaceAll(': ', ':').replaceAll(', ', ',')).toContain(`"function":${tool}`);
+});
+
+test.each(['[1,2]', '5', 'null', '"text"'])('refuses arguments that are no object: %s', (text) => {
+  const messages = [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: text } }] }];
+
+  expect(() => readMessages(messages, 'messages')).toThrow(
+    /messages\[0\]\.tool_calls\[0\]\.function\.arguments.*of an object/,
+  );
+});
+
+test('reads the structs of a Parquet file: whole numbers, floats, and no keys of other calls', async () => {
+  const bytes = readFileSync(join(__dirname, 'fixtures/calls-in-structs.parquet'));
+  const [row] = await readParquetRows('calls.parquet', bytes);
+  const fields = (row && 'value' in row ? row.value : {}) as Fields;
+
+  expect(readMessages(fields['messages'], 'messages')[1]?.toolCalls).toEqual([
+    { name: 'weather', arguments: '{"city":"Oslo","limit":3,"ratio":2.0,"id":9007199254740993}' },
+    { name: 'search', arguments: '{"query":"sun"}' },
+  ]);
+});
