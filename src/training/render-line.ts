@@ -66,12 +66,11 @@ function prompt(fields: Fields, { renderer }: RenderSite): Answer {
 }
 
 function parse(fields: Fields, { renderer }: RenderSite): Answer {
-  toolsIn(fields);
   const { sampled } = fields;
   if (!Array.isArray(sampled) || !sampled.every(isToken)) {
     throw new RowProblem(`field "sampled": expected a list of tokens, whole numbers from 0.`);
   }
-  return asJson(renderer.parseCompletion(sampled));
+  return asJson(renderer.parseCompletion(sampled, toolsIn(fields)));
 }
 
 /** Special tokens spelled in the text are special. */

@@ -230,3 +230,29 @@ function comparable({ message, termination, tokens, stop }: Line): unknown {
   const spoken = parts.filter((part) => JSON.stringify(part) !== '{"type":"text","text":""}');
   return { termination, spoken, calls, unparsed: unparsed.map(({ raw_text }) => raw_text) };
 }
+
+test('reads calls in XML by the types that the line declares', async () => {
+  const text =
+    '<tool_call>\n<function=find>\n<parameter=year>\n2024\n</parameter>\n<parameter=exact>\nTrue\n</parameter>\n</function>\n</tool_call><|im_end|>';
+  const tools = [
+    {
+      type: 'function',
+      function: {
+        name: 'find',
+        description: 'Finds',
+        parameters: {
+          type: 'object',
+          properties: { year: { type: 'string' }, exact: { type: 'boolean' } },
+        },
+      },
+    },
+  ];
+  const [encoded] = await answersTo([{ kind: 'encode', text }], '--renderer', 'qwen3_5');
+  const sampled = encoded?.['tokens'];
+
+  const [parsed] = await answersTo([{ kind: 'parse', sampled, tools }], '--renderer', 'qwen3_5');
+
+  expect(parsed).toMatchObject({
+    message: { tool_calls: [{ function: { name: 'find', arguments: '{"year": "2024", "exact": true}' } }] },
+  });
+});
