@@ -21,18 +21,21 @@ export function describeRoutes(
   }
   return {
     openapi: '3.1.0',
+    // Where it was asked.
+    servers: [{ url: '/' }],
     info: {
       title: 'Everstep',
       version: EVERSTEP_VERSION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       description:
         'Runs, scores and live events of Everstep, and an OpenAI-compatible gateway to their checkpoints.',
     },
     paths,
     components: {
       schemas: schemas.all,
-      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      ...(options.asksForToken && { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } }),
     },
-    ...(options.asksForToken && { security: [{ token: [] }] }),
+    security: options.asksForToken ? [{ token: [] }] : [],
   };
 }
 
@@ -45,7 +48,8 @@ class SchemaCollection {
     for (const [name, definition] of Object.entries(definitions ?? {})) this.keep(name, definition);
     const name = schema.meta()?.id;
     if (name === undefined) return pointToComponents(json);
-    this.keep(name, json);
+    // A schema that others refer to stands among its own definitions, and is itself a reference to that.
+    if (definitions?.[name] === undefined) this.keep(name, json);
     return { $ref: `#/components/schemas/${name}` };
   }
 
@@ -81,7 +85,8 @@ function operationOf(spec: RouteSpec, schemas: SchemaCollection): object {
       ...Object.fromEntries(
         Object.entries(spec.answers).map(([status, answer]) => [status, answerOf(answer, schemas)]),
       ),
-      default: answerOf({ description: 'Why it was refused or failed', schema: ErrorBody }, schemas),
+      '4XX': answerOf({ description: 'Why it was refused', schema: ErrorBody }, schemas),
+      default: answerOf({ description: 'Why it failed', schema: ErrorBody }, schemas),
     },
   };
 }

@@ -67,9 +67,10 @@ test('declares each part of a path, and nothing as a part that is none', () => {
 
 test('says what every answer is, also when it is a refusal', () => {
   for (const { responses } of operations()) {
-    const { default: refusal, ...answers } = responses;
+    const { default: failure, '4XX': refusal, ...answers } = responses;
     expect(Object.keys(answers).length).toBeGreaterThan(0);
-    expect(refusal?.content?.['application/json']?.schema).toEqual({ $ref: '#/components/schemas/Error' });
+    for (const each of [failure, refusal])
+      expect(each?.content?.['application/json']?.schema).toEqual({ $ref: '#/components/schemas/Error' });
     for (const { description } of Object.values(responses)) expect(description).not.toBe('');
   }
 });
@@ -84,6 +85,10 @@ test('refers to nothing that is not there', () => {
     expect(target).toMatch(/^#\/components\/schemas\/\w+$/);
     expect(document.components.schemas).toHaveProperty(target.split('/').at(-1) ?? '');
   }
+});
+
+test('holds no schema that is only a reference', () => {
+  for (const schema of Object.values(document.components.schemas)) expect(schema).not.toHaveProperty('$ref');
 });
 
 test('holds JSON Schemas that a reader of them takes', () => {
