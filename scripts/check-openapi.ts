@@ -77,7 +77,7 @@ async function lint(source: string): Promise<string[]> {
 }
 
 async function validate(source: string): Promise<string[]> {
-  const { valid, errors } = await new Validator().validate(JSON.parse(source) as object);
+  const { valid, errors } = await new Validator().validate(source);
   return valid ? [] : [`openapi 3.1: ${JSON.stringify(errors)}`];
 }
 
