@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     const source = await documentOf(folder);
     const problems = [
       ...(await lint(source)),
-      ...(await validate(source)),
+      ...(await validate(JSON.parse(source) as Record<string, unknown>)),
       ...(await compileClient(source, folder)),
     ];
     for (const problem of problems) process.stdout.write(`${problem}\n`);
@@ -77,7 +77,7 @@ async function lint(source: string): Promise<string[]> {
 }
 
 async function validate(source: string): Promise<string[]> {
-  const { valid, errors } = await new Validator().validate(source);
+  const { valid, errors } = await new Validator().validate(JSON.parse(source) as Record<string, unknown>);
   return valid ? [] : [`openapi 3.1: ${JSON.stringify(errors)}`];
 }
 
