@@ -36,7 +36,7 @@ async function main(): Promise<void> {
     const source = await documentOf(folder);
     const problems = [
       ...(await lint(source)),
-      ...(await validate(JSON.parse(source) as Record<string, unknown>)),
+      ...(await validate(source)),
       ...(await compileClient(source, folder)),
     ];
     for (const problem of problems) process.stdout.write(`${problem}\n`);
