@@ -7,11 +7,14 @@ import { readFileRows, rowWord } from './file-rows';
 import { fetchHubDataset } from './hub-dataset';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { findLocalFiles } from './local-files';
-import { RowProblem, toConversation } from './rows';
+import { RowProblem } from './row-problem';
+import { toConversation } from './rows';
 
 interface DatasetOptions {
   /** `error` (default) refuses the dataset at its first bad row; `skip` leaves such rows out and lists them. */
   readonly onBadRow?: 'error' | 'skip';
+  /** Keys of rows and messages that are left out although nobody knows them. */
+  readonly ignoreKeys?: readonly string[];
 }
 
 interface LocalDatasetSpec extends DatasetOptions {
@@ -37,7 +40,7 @@ export async function loadDataset(spec: DatasetSpec): Promise<LoadedDataset> {
   for (const file of files) {
     const bytes = await readFile(file.path);
     hash.update(bytes);
-    const read = await readConversations(file, bytes, spec.onBadRow ?? 'error');
+    const read = await readConversations(file, bytes, spec);
     for (const row of read.rows) rows.push(row);
     for (const row of read.skipped) skipped.push(row);
   }
@@ -56,14 +59,15 @@ async function describeLocal(
 async function readConversations(
   file: DatasetFile,
   bytes: Uint8Array,
-  onBadRow: 'error' | 'skip',
+  { onBadRow, ignoreKeys }: DatasetOptions,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
+  const ignored = new Set(ignoreKeys);
   for (const [index, raw] of (await readFileRows(file.name, bytes)).entries()) {
     // An evaluation reads its dataset while training steps go on in the same process.
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
-    const result = 'problem' in raw ? raw.problem : readRow(raw.value);
+    const result = 'problem' in raw ? raw.problem : readRow(raw.value, ignored);
     if (typeof result !== 'string') {
       rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
     } else if (onBadRow === 'skip') {
@@ -78,9 +82,9 @@ async function readConversations(
   return { rows, skipped };
 }
 
-function readRow(value: unknown): ConversationRow | string {
+function readRow(value: unknown, ignored: ReadonlySet<string>): ConversationRow | string {
   try {
-    return toConversation(value);
+    return toConversation(value, ignored);
   } catch (error) {
     if (error instanceof RowProblem) return error.message;
     throw error;

@@ -8,6 +8,7 @@ import { findDialect } from './template-dialects';
 import { TemplateText, TOOL_DECLARATION_ROLE } from './template-text';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 import { checkMessages, trainedMessages } from './training-weights';
+import { requireWritten } from './written-words';
 
 /**
  * Any model's own chat template.
@@ -58,13 +59,16 @@ class ChatTemplateRenderer implements Renderer {
   }
 
   buildGenerationPrompt(messages: readonly Message[], options: GenerationPromptOptions = {}): number[] {
-    return this.encode(this.render(messages, true) + (options.prefill ?? ''));
+    const text = this.render(messages, true);
+    requireWritten(messages, { renderer: this.name, text }, 'prompt');
+    return this.encode(text + (options.prefill ?? ''));
   }
 
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
     checkMessages(messages, trainOnWhat);
     const trained = trainedMessages(messages, trainOnWhat);
     const text = this.render(messages, false);
+    requireWritten(messages, { renderer: this.name, text }, 'whole');
     const spans =
       trainOnWhat === 'allTokens'
         ? [{ start: 0, end: text.length }]

@@ -2,10 +2,11 @@ import type { ToolDeclaration } from '../core/completion';
 import type { Message, RenderedExample, Termination, TrainOnWhat } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
-import type { MessageFormat, MessagePlace } from './message-format';
+import type { MessageFormat, MessagePlace, RenderedMessage } from './message-format';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
+import { requireMessage } from './written-words';
 
 /** Control tokens that a reply may spell out itself. */
 const WORD_TOKENS = ['<think>', '</think>'];
@@ -60,7 +61,13 @@ class MessageRenderer implements Renderer {
 
     const chunks: Chunk[] = [{ tokens: this.encodeLayout(this.format.bosText), weight: 0 }];
     places.forEach((place) => {
-      const { header, body, stopOverlap } = this.format.renderMessage(place.message, place);
+      const rendered = this.format.renderMessage(place.message, place);
+      const { header, body, stopOverlap } = rendered;
+      this.requireWritten(
+        rendered,
+        { ...place, index: place.index + messages.length - prepared.length },
+        'whole',
+      );
       const weight = trained[place.index] ? 1 : 0;
       chunks.push({ tokens: this.encoder.encode(header), weight: headerWeight });
       chunks.push({ tokens: this.encoder.encode(body), weight });
@@ -107,14 +114,26 @@ class MessageRenderer implements Renderer {
   /** Of messages that are prepared already. */
   private promptOf(messages: readonly Message[]): number[] {
     const history = placesOf(messages, this.turnStartOf(messages)).flatMap((place) => {
-      const { header, body } = this.format.renderMessage(place.message, place);
-      return [this.encoder.encode(header), this.encoder.encode(body)];
+      const rendered = this.format.renderMessage(place.message, place);
+      this.requireWritten(rendered, place, 'prompt');
+      return [this.encoder.encode(rendered.header), this.encoder.encode(rendered.body)];
     });
     return [
       this.encodeLayout(this.format.bosText),
       ...history,
       this.encoder.encode([this.format.openReply(messages)]),
     ].flat();
+  }
+
+  private requireWritten(
+    { header, body }: RenderedMessage,
+    { message, index, isLast }: MessagePlace & { readonly message: Message },
+    extent: 'whole' | 'prompt',
+  ): void {
+    const text = [...header, ...body]
+      .map((piece) => (typeof piece === 'string' ? piece : piece.written))
+      .join('');
+    requireMessage(message, { renderer: this.name, text, from: 0, index, isLast }, extent);
   }
 
   /** Loss is withheld from all the generation prompt supplies, such as an empty reasoning block; null is a refusal. */

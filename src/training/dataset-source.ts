@@ -62,14 +62,14 @@ function specOf(
   config: DatasetConfig,
   access: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
-  const { onBadRow } = config;
-  if (config.hub === undefined) return { path: config.path ?? [], onBadRow };
+  const { onBadRow, ignoreKeys = [] } = config;
+  if (config.hub === undefined) return { path: config.path ?? [], onBadRow, ignoreKeys };
   return {
     hub: config.hub,
     split: config.split,
     ...(config.subset !== undefined && { config: config.subset }),
     ...(config.revision !== undefined && { revision: config.revision }),
     ...access,
-    onBadRow,
+    ...{ onBadRow, ignoreKeys },
   };
 }

@@ -84,8 +84,8 @@ async function splitRows(
 ): Promise<{ train: readonly ConversationRow[]; test: readonly ConversationRow[] }> {
   const { testPath, testSize } = config.dataset;
   if (testPath !== undefined) {
-    const { onBadRow, split } = config.dataset;
-    const test = await readDataset({ path: testPath, onBadRow, split, testSize: 0 });
+    const { onBadRow, split, ignoreKeys } = config.dataset;
+    const test = await readDataset({ path: testPath, onBadRow, split, ignoreKeys, testSize: 0 });
     return { train: dataset.rows, test: test.rows };
   }
   return splitTrainTest(dataset.rows, { testSize, seed: config.seed });
