@@ -34,6 +34,9 @@ export interface RunRecord {
     readonly testCount: number;
     readonly skippedCount: number;
     readonly truncatedCount: number;
+    /** Examples that train nothing: their loss is cut off, or they have none. Absent where nothing is rendered before it is sampled. */
+    readonly lossGoneCount?: number;
+    readonly losslessCount?: number;
   };
   /** Weights that the KL penalty compares with; absent where there is none. */
   readonly klReference?: KlReference;
