@@ -17,7 +17,6 @@ import type { Renderer } from './renderer';
 type Builder = (tokenizer: Tokenizer) => Renderer;
 
 const FORMATS: readonly MessageFormat[] = [
-  llama3Format,
   qwen3Format('qwen3'),
   qwen3Format('qwen3_disable_thinking'),
   qwen3Format('qwen3_instruct'),
@@ -48,6 +47,7 @@ const FORMATS: readonly MessageFormat[] = [
 const builders = new Map<string, Builder>([
   ['everstep', (tokenizer) => createMessageRenderer(everstepFormat(tokenizer), tokenizer)],
   ['role_colon', (tokenizer) => createMessageRenderer(roleColonFormat(tokenizer.bosToken), tokenizer)],
+  ['llama3', (tokenizer) => createMessageRenderer(llama3Format(tokenizer), tokenizer)],
   ...FORMATS.map((format): [string, Builder] => [
     format.name,
     (tokenizer) => createMessageRenderer(format, tokenizer),

@@ -91,7 +91,7 @@ function wordsOf(message: Message, isLast: boolean): Words[] {
 }
 
 /** Reasoning stands in parts, or in a text before `</think>`. */
-function splitReply(message: Message): { readonly thinking: string; readonly text: string } {
+export function splitReply(message: Message): { readonly thinking: string; readonly text: string } {
   const text = textOf(message);
   const [before = '', ...after] = text.split('</think>');
   if (after.length === 0) return { thinking: thinkingOf(message), text };

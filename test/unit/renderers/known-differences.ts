@@ -76,6 +76,18 @@ const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'an answer is matched with its call by position',
   },
   {
+    ids: of('^llama3/(prompt|supervised|prefill)/spaces-'),
+    reason: 'the space around words goes, as in the model’s template',
+  },
+  {
+    ids: of('^\\w+/(prompt|supervised|prefill)/spaces-system$'),
+    reason: 'words of systems and users are encoded with their header, as the model’s template is',
+  },
+  {
+    ids: of('^qwen3_disable_thinking/supervised/think-string'),
+    reason: 'reasoning is refused in every mode where prompts rule it out',
+  },
+  {
     ids: of(`${OWN}calls-undeclared$`),
     reason: 'calls that a renderer does not write are refused, not dropped',
   },
