@@ -46,8 +46,8 @@ function localDatasets(config: TrainingConfig, evaluators: readonly EvaluatorCon
 }
 
 function trainingDatasets(dataset: DatasetConfig): NamedDataset[] {
-  const { testPath, onBadRow, split, testSize } = dataset;
-  const test = { path: testPath, onBadRow, split, testSize };
+  const { testPath, onBadRow, split, testSize, ignoreKeys } = dataset;
+  const test = { onBadRow, split, testSize, ignoreKeys };
   return [
     { key: 'dataset.path', dataset },
     ...(testPath === undefined ? [] : [{ key: 'dataset.testPath', dataset: { ...test, path: testPath } }]),

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { escapeControls } from '../core/escape-controls';
-import { fieldSpelling, nearestKey } from './field-spellings';
+import { nearestKey } from '../core/nearest-key';
+import { fieldSpelling } from './field-spellings';
 import { isWholeNumberAt, knownKeysAt } from './known-keys';
 
 type Issue = z.core.$ZodIssue;

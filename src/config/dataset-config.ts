@@ -25,6 +25,12 @@ export const DatasetConfig = z
       .enum(['error', 'skip'])
       .default('error')
       .describe('skip: leave bad rows out, count and report them'),
+    ignoreKeys: z
+      .array(z.string().min(1))
+      .optional()
+      .describe(
+        'Keys of rows and messages that say nothing to the model, besides ids, sources, scores and the like',
+      ),
   })
   .refine(({ path, hub, python }) => [path, hub, python].filter((key) => key !== undefined).length === 1, {
     message: 'give "path" or "hub" or "python"',

@@ -116,6 +116,8 @@ export interface CellScore {
   readonly higherIsBetter: boolean | null;
   /** 95 % interval, where whoever measured it knows more of it than its standard error says. */
   readonly ci?: readonly [low: number, high: number];
+  /** What a person should know of it. */
+  readonly remark?: string;
 }
 
 /** A pause somebody asked for. */

@@ -24,6 +24,8 @@ export interface TrainingPlan {
   readonly isFree?: boolean;
   /** What a step has to sample before it can be trained; absent where batches are there from the start. */
   readonly rollouts?: RolloutPlan;
+  /** What a person should know of the data; absent where there is nothing, and in histories from before it was said. */
+  readonly remarks?: readonly string[];
 }
 
 /** How the rollouts of a step are sampled, as far as the workflow decides it. */

@@ -7,7 +7,8 @@ import { readFileRows, rowWord } from './file-rows';
 import { fetchHubDataset } from './hub-dataset';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { findLocalFiles } from './local-files';
-import { RowProblem, toConversation } from './rows';
+import { RowProblem } from './row-problem';
+import { toConversation } from './rows';
 
 interface DatasetOptions {
   /**
@@ -15,6 +16,8 @@ interface DatasetOptions {
    * where no row is left.
    */
   readonly onBadRow?: 'error' | 'skip' | 'list';
+  /** Keys of rows and messages that are left out although nobody knows them. */
+  readonly ignoreKeys?: readonly string[];
 }
 
 interface LocalDatasetSpec extends DatasetOptions {
@@ -40,7 +43,7 @@ export async function loadDataset(spec: DatasetSpec): Promise<LoadedDataset> {
   for (const file of files) {
     const bytes = await readFile(file.path);
     hash.update(bytes);
-    const read = await readConversations(file, bytes, spec.onBadRow ?? 'error');
+    const read = await readConversations(file, bytes, spec);
     for (const row of read.rows) rows.push(row);
     for (const row of read.skipped) skipped.push(row);
   }
@@ -60,14 +63,15 @@ async function describeLocal(
 async function readConversations(
   file: DatasetFile,
   bytes: Uint8Array,
-  onBadRow: NonNullable<DatasetOptions['onBadRow']>,
+  { onBadRow, ignoreKeys }: DatasetOptions,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
+  const ignored = new Set(ignoreKeys);
   for (const [index, raw] of (await readFileRows(file.name, bytes)).entries()) {
     // An evaluation reads its dataset while training steps go on in the same process.
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
-    const result = 'problem' in raw ? raw.problem : readRow(raw.value);
+    const result = 'problem' in raw ? raw.problem : readRow(raw.value, ignored);
     if (typeof result !== 'string') {
       rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
     } else if (onBadRow !== 'error') {
@@ -82,9 +86,9 @@ async function readConversations(
   return { rows, skipped };
 }
 
-function readRow(value: unknown): ConversationRow | string {
+function readRow(value: unknown, ignored: ReadonlySet<string>): ConversationRow | string {
   try {
-    return toConversation(value);
+    return toConversation(value, ignored);
   } catch (error) {
     if (error instanceof RowProblem) return error.message;
     throw error;

@@ -1,12 +1,13 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { jsonText } from '../core/json-source';
-
-/** What is wrong with one row, naming the field. Internal: the loader adds file and line. */
-export class RowProblem extends Error {}
+import { NO_KEYS, requireKnownKeys } from './known-keys';
+import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
+import { RowProblem } from './row-problem';
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-const SHAREGPT_ROLES = new Map([
+/** Words for the same roles, in any capitals. */
+const ROLES = new Map([
   ['human', 'user'],
   ['user', 'user'],
   ['gpt', 'assistant'],
@@ -14,15 +15,30 @@ const SHAREGPT_ROLES = new Map([
   ['model', 'assistant'],
   ['assistant', 'assistant'],
   ['system', 'system'],
+  ['developer', 'system'],
   ['tool', 'tool'],
+  ['function', 'tool'],
   ['observation', 'tool'],
 ]);
 
-/** A list of messages, in OpenAI's spelling (`tool_calls`), ours (`toolCalls`) or ShareGPT's (`from`, `value`). */
-export function readMessages(value: unknown, field: string): Message[] {
+const MESSAGE_KEYS: readonly string[] = [
+  ...['name', 'tool_calls', 'toolCalls', 'tool_call_id', 'toolCallId', 'function_call'],
+  ...LOSS_KEYS,
+  ...REASONING_KEYS,
+];
+const OPENAI_KEYS = ['role', 'content', ...MESSAGE_KEYS];
+const SHAREGPT_KEYS = ['from', 'value', ...MESSAGE_KEYS];
+const CALL_KEYS = ['id', 'type', 'function'];
+const NAMED_CALL_KEYS = ['name', 'arguments'];
+
+/**
+ * A list of messages, in OpenAI's spelling (`tool_calls`), ours (`toolCalls`) or ShareGPT's (`from`, `value`). Every key of
+ * a message is read or refused, except those in `ignored` and those that say nothing to a model.
+ */
+export function readMessages(value: unknown, field: string, ignored = NO_KEYS): Message[] {
   if (!Array.isArray(value))
     throw new RowProblem(`field "${field}": expected a list of messages, got ${kindOf(value)}.`);
-  return value.map((item: unknown, index) => readMessage(item, `${field}[${index}]`));
+  return value.map((item: unknown, index) => readMessage(item, `${field}[${index}]`, ignored));
 }
 
 const KINDS = new Map([
@@ -39,75 +55,117 @@ export function kindOf(value: unknown): string {
   return KINDS.get(typeof value) ?? 'an object';
 }
 
-function readMessage(value: unknown, field: string): Message {
+function readMessage(value: unknown, field: string, ignored: ReadonlySet<string>): Message {
   const fields = readObject(value, field);
-  if (has(fields, 'from')) return readShareGptMessage(fields, field);
-  const role = readText(fields, 'role', field);
-  if (role === '') throw new RowProblem(`field "${field}.role": expected a role, got empty text.`);
-  const toolCalls = readToolCalls(fields['tool_calls'] ?? fields['toolCalls'], `${field}.tool_calls`);
-  const toolCallId = optional(
-    fields['tool_call_id'] ?? fields['toolCallId'],
-    'string',
-    `${field}.tool_call_id`,
-  );
-  const name = optional(fields['name'], 'string', `${field}.name`);
-  const trainable = optional(fields['trainable'], 'boolean', `${field}.trainable`);
+  const isShareGpt = has(fields, 'from');
+  requireKnownKeys(fields, { field, known: isShareGpt ? SHAREGPT_KEYS : OPENAI_KEYS, ignored });
+  const role = isShareGpt ? shareGptRole(fields, field) : roleOf(fields, field);
+  const toolCalls = readCalls(fields, { field, ignored });
+  const toolCallId = optionalText(fields['tool_call_id'] ?? fields['toolCallId'], `${field}.tool_call_id`);
+  const name = optionalText(fields['name'], `${field}.name`);
+  const trainable = readTrainable(fields, field);
+  const content = readContent(fields, isShareGpt ? 'value' : 'content', {
+    ...{ field, ignored, mayBeEmpty: toolCalls.length > 0 },
+  });
   return {
     role,
-    content: readContent(fields, field, toolCalls.length > 0),
-    ...(typeof name === 'string' ? { name } : {}),
-    ...(toolCalls.length > 0 ? { toolCalls } : {}),
-    ...(typeof toolCallId === 'string' ? { toolCallId } : {}),
-    ...(typeof trainable === 'boolean' ? { trainable } : {}),
+    content: withReasoning(content, readReasoning(fields, field)),
+    ...(name !== undefined && { name }),
+    ...(toolCalls.length > 0 && { toolCalls }),
+    ...(toolCallId !== undefined && { toolCallId }),
+    ...(trainable !== undefined && { trainable }),
   };
 }
 
-function readShareGptMessage(fields: Fields, field: string): Message {
-  const from = readText(fields, 'from', field);
-  const role = SHAREGPT_ROLES.get(from.toLowerCase());
-  if (role) return { role, content: readText(fields, 'value', field) };
-  throw new RowProblem(
-    `field "${field}.from": expected ${[...SHAREGPT_ROLES.keys()].join(', ')}, got "${from}".`,
-  );
+/** A role of no known meaning is left as it is: some templates write any word. */
+function roleOf(fields: Fields, field: string): string {
+  const role = readText(fields, 'role', field);
+  if (role === '') throw new RowProblem(`field "${field}.role": expected a role, got empty text.`);
+  return ROLES.get(role.toLowerCase()) ?? role;
 }
 
-function readContent(fields: Fields, field: string, mayBeEmpty: boolean): Message['content'] {
-  const { content } = fields;
-  const reasoning = optional(fields['reasoning_content'], 'string', `${field}.reasoning_content`);
-  const body = (content === null || content === undefined) && mayBeEmpty ? '' : content;
-  const parts = typeof body === 'string' ? body : readParts(body, `${field}.content`);
-  if (typeof reasoning !== 'string' || reasoning === '') return parts;
-  const rest: readonly ContentPart[] = typeof parts === 'string' ? [{ type: 'text', text: parts }] : parts;
+function shareGptRole(fields: Fields, field: string): string {
+  const from = readText(fields, 'from', field);
+  const role = ROLES.get(from.toLowerCase());
+  if (role) return role;
+  throw new RowProblem(`field "${field}.from": expected ${[...ROLES.keys()].join(', ')}, got "${from}".`);
+}
+
+interface MessagePlace {
+  readonly field: string;
+  readonly ignored: ReadonlySet<string>;
+}
+
+function readContent(
+  fields: Fields,
+  key: 'content' | 'value',
+  { field, ignored, mayBeEmpty }: MessagePlace & { readonly mayBeEmpty: boolean },
+): Message['content'] {
+  const content = fields[key];
+  if (typeof content === 'string') return content;
+  if (mayBeEmpty && (content === null || content === undefined)) return '';
+  return readParts(content, `${field}.${key}`, ignored);
+}
+
+function withReasoning(content: Message['content'], reasoning: string): Message['content'] {
+  if (reasoning === '') return content;
+  const rest: readonly ContentPart[] =
+    typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   return [{ type: 'thinking', thinking: reasoning }, ...rest];
 }
 
-function readParts(value: unknown, field: string): ContentPart[] {
+function readParts(value: unknown, field: string, ignored: ReadonlySet<string>): ContentPart[] {
   if (!Array.isArray(value)) throw new RowProblem(`field "${field}": expected text, got ${kindOf(value)}.`);
   return value.map((item: unknown, index): ContentPart => {
     const at = `${field}[${index}]`;
     const part = readObject(item, at);
     const type = readText(part, 'type', at);
-    if (type === 'text') return { type, text: readText(part, 'text', at) };
-    if (type === 'thinking') return { type, thinking: readText(part, 'thinking', at) };
+    if (type === 'text' || type === 'thinking') {
+      requireKnownKeys(part, { field: at, known: ['type', type], ignored });
+      const text = readText(part, type, at);
+      return type === 'text' ? { type, text } : { type, thinking: text };
+    }
     throw new RowProblem(`field "${at}.type": expected text or thinking, got "${type}".`);
   });
 }
 
-function readToolCalls(value: unknown, field: string): ToolCall[] {
+/** OpenAI's list of calls, or the one call of its older files. */
+function readCalls(fields: Fields, { field, ignored }: MessagePlace): ToolCall[] {
+  const calls = readToolCalls(fields['tool_calls'] ?? fields['toolCalls'], {
+    ...{ field: `${field}.tool_calls`, ignored },
+  });
+  if (!has(fields, 'function_call')) return calls;
+  if (calls.length > 0) {
+    throw new RowProblem(
+      `fields "${field}.tool_calls" and "${field}.function_call" both call. Keep one of them.`,
+    );
+  }
+  return [readToolCall(fields['function_call'], { field: `${field}.function_call`, ignored })];
+}
+
+function readToolCalls(value: unknown, { field, ignored }: MessagePlace): ToolCall[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new RowProblem(`field "${field}": expected a list, got ${kindOf(value)}.`);
-  return value.map((item: unknown, index) => readToolCall(item, `${field}[${index}]`));
+  return value.map((item: unknown, index) => readToolCall(item, { field: `${field}[${index}]`, ignored }));
 }
 
 /** OpenAI nests name and arguments under `function`; the arguments are JSON text, or an object in some datasets. */
-function readToolCall(value: unknown, field: string): ToolCall {
+function readToolCall(value: unknown, { field, ignored }: MessagePlace): ToolCall {
   const fields = readObject(value, field);
   const isNested = has(fields, 'function');
-  const call = isNested ? readObject(fields['function'], `${field}.function`) : fields;
+  const known = isNested ? CALL_KEYS : [...CALL_KEYS, ...NAMED_CALL_KEYS];
+  requireKnownKeys(fields, { field, known, ignored });
+  if (has(fields, 'type') && fields['type'] !== 'function') {
+    throw new RowProblem(
+      `field "${field}.type": expected "function", got ${JSON.stringify(fields['type'])}.`,
+    );
+  }
   const at = isNested ? `${field}.function` : field;
-  const id = optional(fields['id'], 'string', `${field}.id`);
+  const call = isNested ? readObject(fields['function'], at) : fields;
+  if (isNested) requireKnownKeys(call, { field: at, known: NAMED_CALL_KEYS, ignored });
+  const id = optionalText(fields['id'], `${field}.id`);
   return {
-    ...(typeof id === 'string' ? { id } : {}),
+    ...(id !== undefined && { id }),
     name: readText(call, 'name', at),
     arguments: readArguments(call['arguments'], `${at}.arguments`),
   };
@@ -142,11 +200,10 @@ export function readText(fields: Fields, name: string, field: string): string {
   throw new RowProblem(`field "${field}.${name}": expected text, got ${kindOf(value)}.`);
 }
 
-function optional(value: unknown, type: 'string' | 'boolean', field: string): unknown {
-  if (value === undefined || value === null || typeof value === type) return value;
-  throw new RowProblem(
-    `field "${field}": expected ${type === 'string' ? 'text' : 'true or false'}, got ${kindOf(value)}.`,
-  );
+function optionalText(value: unknown, field: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw new RowProblem(`field "${field}": expected text, got ${kindOf(value)}.`);
 }
 
 function has(fields: Fields, name: string): boolean {

@@ -2,26 +2,65 @@ import { createHash } from 'node:crypto';
 import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
 import type { ConversationRow } from './dataset';
-import { kindOf, readMessages, RowProblem } from './messages';
+import { NO_KEYS, requireKnownKeys } from './known-keys';
+import { kindOf, readMessages } from './messages';
+import { RowProblem } from './row-problem';
 import { readTools } from './tools';
 
-export { RowProblem } from './messages';
-
 type Row = Readonly<Record<string, unknown>>;
+
+/** One way to write a conversation. */
+interface Shape {
+  /** Fields without which a row is not of the shape. */
+  readonly needs: readonly string[];
+  readonly may: readonly string[];
+  readonly read: (row: Row, ignored: ReadonlySet<string>) => Message[];
+}
+
+const SHAPES: readonly Shape[] = [
+  {
+    needs: ['messages'],
+    may: [],
+    read: (row, ignored) => readMessages(row['messages'], 'messages', ignored),
+  },
+  {
+    needs: ['conversations'],
+    may: [],
+    read: (row, ignored) => readMessages(row['conversations'], 'conversations', ignored),
+  },
+  {
+    needs: ['prompt', 'completion'],
+    may: [],
+    read: (row, ignored) => [
+      ...readSide(row, { field: 'prompt', role: 'user', ignored }),
+      ...readSide(row, { field: 'completion', role: 'assistant', ignored }),
+    ],
+  },
+  { needs: ['instruction', 'output'], may: ['input'], read: readAlpaca },
+];
+
+/** What rows of every shape may hold beside their conversation. */
+const SYSTEM_KEYS = ['system', 'system_prompt'];
+const TOOL_KEYS = ['tools', 'functions'];
+const COMMON_KEYS = [...SYSTEM_KEYS, ...TOOL_KEYS, 'history'];
 
 /**
  * Reads one row in any of the shapes people have:
  * `messages` · `prompt` + `completion` (texts or lists of messages) · Alpaca's `instruction`, `input`, `output` ·
- * ShareGPT's `conversations`; with `tools`, where the model has any. Throws `RowProblem` naming the field.
+ * ShareGPT's `conversations`; with `system`, `history` and `tools`. Every other field is refused, except those in `ignored`
+ * and those that say nothing to a model. Throws `RowProblem` naming the field.
  */
-export function toConversation(value: unknown): ConversationRow {
+export function toConversation(value: unknown, ignored: ReadonlySet<string> = NO_KEYS): ConversationRow {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RowProblem(`expected an object, got ${kindOf(value)}.`);
   }
   const row: Row = { ...value };
-  const messages = readShape(row);
+  const shape = shapeOf(row);
+  const messages = withBeginning(row, shape.read(row, ignored), ignored);
+  const known = [...shape.needs, ...shape.may, ...COMMON_KEYS];
+  requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored });
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
-  const tools = readTools(row['tools'], 'tools');
+  const tools = TOOL_KEYS.flatMap((key) => readTools(row[key], key));
   return { id: conversationId(messages, tools), messages, ...(tools.length > 0 && { tools }) };
 }
 
@@ -39,13 +78,9 @@ function conversationId(messages: readonly Message[], tools: readonly ToolDeclar
   return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
 }
 
-function readShape(row: Row): Message[] {
-  if (has(row, 'messages')) return readMessages(row['messages'], 'messages');
-  if (has(row, 'conversations')) return readShareGpt(row);
-  if (has(row, 'prompt') && has(row, 'completion')) {
-    return [...readSide(row, 'prompt', 'user'), ...readSide(row, 'completion', 'assistant')];
-  }
-  if (has(row, 'instruction') && has(row, 'output')) return readAlpaca(row);
+function shapeOf(row: Row): Shape {
+  const shape = SHAPES.find(({ needs }) => needs.every((field) => has(row, field)));
+  if (shape) return shape;
   const fields = Object.keys(row).slice(0, 8).join(', ');
   throw new RowProblem(
     `no known shape: expected "messages", "prompt" and "completion", "instruction" and "output", or "conversations", ` +
@@ -53,27 +88,72 @@ function readShape(row: Row): Message[] {
   );
 }
 
-function readSide(row: Row, field: 'prompt' | 'completion', role: string): Message[] {
+/** The system prompt and the history that stand beside the conversation, before it. */
+function withBeginning(row: Row, messages: Message[], ignored: ReadonlySet<string>): Message[] {
+  const history = readHistory(row['history'], ignored);
+  const [first, ...rest] = messages;
+  const ownSystem = first?.role === 'system' ? first : null;
+  const system = systemBeside(row, ownSystem);
+  return [...system, ...history, ...(ownSystem ? rest : messages)];
+}
+
+function systemBeside(row: Row, own: Message | null): Message[] {
+  const texts = SYSTEM_KEYS.filter((key) => has(row, key)).map((key) => readText(row, key));
+  const beside = new Set(texts.filter((text) => text !== ''));
+  if (own && typeof own.content === 'string') beside.delete(own.content);
+  const [text] = beside;
+  if (text === undefined) return own ? [own] : [];
+  if (beside.size === 1 && !own) return [{ role: 'system', content: text }];
+  throw new RowProblem(`field "system": the row has another system prompt too. Keep one of them.`);
+}
+
+/** Alpaca's pairs of question and answer, or messages. */
+function readHistory(value: unknown, ignored: ReadonlySet<string>): Message[] {
+  if (value === undefined || value === null || value === '') return [];
+  if (!Array.isArray(value)) throw new RowProblem(`field "history": expected a list, got ${kindOf(value)}.`);
+  const items: readonly unknown[] = value;
+  if (!items.some((item) => Array.isArray(item))) return readMessages(value, 'history', ignored);
+  return items.flatMap((item, index): Message[] => {
+    const pair: readonly unknown[] = Array.isArray(item) ? item : [];
+    const [question, answer] = pair;
+    if (pair.length === 2 && typeof question === 'string' && typeof answer === 'string') {
+      return [
+        { role: 'user', content: question },
+        { role: 'assistant', content: answer },
+      ];
+    }
+    throw new RowProblem(`field "history[${index}]": expected a question and an answer, both text.`);
+  });
+}
+
+/** Datasets repeat the question beside `messages`: what the conversation holds already says nothing more. */
+function withoutRepetitions(row: Row, messages: readonly Message[]): Row {
+  const fieldsOfShapes = SHAPES.flatMap(({ needs, may }) => [...needs, ...may]);
+  const isRepeated = ([field, value]: [string, unknown]) =>
+    fieldsOfShapes.includes(field) && messages.some(({ content }) => content === value);
+  return Object.fromEntries(Object.entries(row).filter((entry) => !isRepeated(entry)));
+}
+
+interface Side {
+  readonly field: 'prompt' | 'completion';
+  readonly role: string;
+  readonly ignored: ReadonlySet<string>;
+}
+
+function readSide(row: Row, { field, role, ignored }: Side): Message[] {
   const value = row[field];
   if (typeof value === 'string') return [{ role, content: value }];
-  if (Array.isArray(value)) return readMessages(value, field);
+  if (Array.isArray(value)) return readMessages(value, field, ignored);
   throw new RowProblem(`field "${field}": expected text or a list of messages, got ${kindOf(value)}.`);
 }
 
 function readAlpaca(row: Row): Message[] {
   const instruction = readText(row, 'instruction');
   const input = has(row, 'input') ? readText(row, 'input') : '';
-  const system: Message[] = has(row, 'system') ? [{ role: 'system', content: readText(row, 'system') }] : [];
   return [
-    ...system,
     { role: 'user', content: input === '' ? instruction : `${instruction}\n\n${input}` },
     { role: 'assistant', content: readText(row, 'output') },
   ];
-}
-
-function readShareGpt(row: Row): Message[] {
-  const system: Message[] = has(row, 'system') ? [{ role: 'system', content: readText(row, 'system') }] : [];
-  return [...system, ...readMessages(row['conversations'], 'conversations')];
 }
 
 function readText(row: Row, field: string): string {

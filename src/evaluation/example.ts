@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
 
 /** One question of a benchmark or dataset. */
@@ -6,6 +7,8 @@ export interface Example {
   readonly id: string;
   /** The conversation up to the completion that is asked for. */
   readonly messages: readonly Message[];
+  /** What the model may call; a completion is then judged with its calls. */
+  readonly tools?: readonly ToolDeclaration[];
   /** The reference answer, where there is one. */
   readonly target: string | null;
   /** The publisher's row, for graders that need more of it. Plain JSON. */

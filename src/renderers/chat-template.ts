@@ -10,6 +10,7 @@ import { findDialect } from './template-dialects';
 import { TemplateText, TOOL_DECLARATION_ROLE } from './template-text';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 import { checkMessages, trainedMessages } from './training-weights';
+import { requireWritten } from './written-words';
 
 /**
  * Any model's own chat template.
@@ -71,13 +72,16 @@ class ChatTemplateRenderer implements Renderer {
   }
 
   buildGenerationPrompt(messages: readonly Message[], options: GenerationPromptOptions = {}): number[] {
-    return this.encode(this.render(messages, true) + (options.prefill ?? ''));
+    const text = this.render(messages, true);
+    requireWritten(messages, { renderer: this.name, text }, 'prompt');
+    return this.encode(text + (options.prefill ?? ''));
   }
 
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
     checkMessages(messages, trainOnWhat);
     const trained = trainedMessages(messages, trainOnWhat);
     const written = this.render(messages, false);
+    requireWritten(messages, { renderer: this.name, text: written }, 'whole');
     if (trainOnWhat === 'allTokens') {
       return this.encodeSpans(written, [{ start: 0, end: written.length }]);
     }

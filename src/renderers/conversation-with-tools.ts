@@ -2,6 +2,7 @@ import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
 import { textOf } from './message-text';
 import type { Renderer } from './renderer';
+import { markOfAdded } from './training-weights';
 
 /**
  * A conversation whose model is told of its tools, in the renderer's own way. The system prompt, where there is one, goes
@@ -16,9 +17,7 @@ export function conversationWithTools(
   const [first] = messages;
   const system = first?.role === 'system' ? first : null;
   const declared = renderer.declareTools(tools, system === null ? '' : textOf(system));
-  // Where one message says whether it is trained on, all have to.
-  const isMarked = messages.some(({ trainable }) => trainable !== undefined);
-  const mark = isMarked ? { trainable: system?.trainable ?? false } : {};
+  const mark = system?.trainable === undefined ? markOfAdded(messages) : { trainable: system.trainable };
   return [
     ...declared.map((message) => ({ ...message, ...mark })),
     ...messages.slice(system === null ? 0 : 1),

@@ -19,7 +19,6 @@ import { checkTemplateArguments } from './template-arguments';
 type Builder = (tokenizer: Tokenizer, templateArguments?: TemplateArguments) => Renderer;
 
 const FORMATS: readonly MessageFormat[] = [
-  llama3Format,
   qwen3Format('qwen3'),
   qwen3Format('qwen3_disable_thinking'),
   qwen3Format('qwen3_instruct'),
@@ -50,6 +49,7 @@ const FORMATS: readonly MessageFormat[] = [
 const builders = new Map<string, Builder>([
   ['everstep', (tokenizer) => createMessageRenderer(everstepFormat(tokenizer), tokenizer)],
   ['role_colon', (tokenizer) => createMessageRenderer(roleColonFormat(tokenizer.bosToken), tokenizer)],
+  ['llama3', (tokenizer) => createMessageRenderer(llama3Format(tokenizer), tokenizer)],
   ...FORMATS.map((format): [string, Builder] => [
     format.name,
     (tokenizer) => createMessageRenderer(format, tokenizer),

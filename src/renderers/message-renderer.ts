@@ -3,10 +3,11 @@ import type { Message, RenderedExample, Termination, TrainOnWhat } from '../core
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import type { Tokenizer } from '../core/tokenizer';
-import type { MessageFormat, MessagePlace } from './message-format';
+import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
+import { requireMessage, splitReply } from './written-words';
 
 /** Control tokens that a reply may spell out itself. */
 const WORD_TOKENS = ['<think>', '</think>'];
@@ -28,6 +29,8 @@ interface Chunk {
   readonly tokens: readonly number[];
   readonly weight: number;
 }
+
+type PlacedMessage = MessagePlace & { readonly message: Message };
 
 class MessageRenderer implements Renderer {
   readonly name: string;
@@ -61,10 +64,17 @@ class MessageRenderer implements Renderer {
 
     const chunks: Chunk[] = [{ tokens: this.encodeLayout(this.format.bosText), weight: 0 }];
     places.forEach((place) => {
-      const { header, body, stopOverlap } = this.format.renderMessage(place.message, place);
+      const rendered = this.format.renderMessage(place.message, place);
+      const { stopOverlap } = rendered;
+      this.requireWritten(
+        rendered,
+        { ...place, index: place.index + messages.length - prepared.length },
+        'whole',
+      );
       const weight = trained[place.index] ? 1 : 0;
-      chunks.push({ tokens: this.encoder.encode(header), weight: headerWeight });
-      chunks.push({ tokens: this.encoder.encode(body), weight });
+      if (weight === 1) this.refuseReasoning(rendered, place, messages.length - prepared.length);
+      const written = this.encodeMessage(rendered, place.message);
+      chunks.push({ tokens: written.header, weight: headerWeight }, { tokens: written.body, weight });
       if (place.isLast && stopOverlap) chunks.push({ tokens: this.encodeLayout(stopOverlap), weight });
     });
 
@@ -108,14 +118,50 @@ class MessageRenderer implements Renderer {
   /** Of messages that are prepared already. */
   private promptOf(messages: readonly Message[]): number[] {
     const history = placesOf(messages, this.turnStartOf(messages)).flatMap((place) => {
-      const { header, body } = this.format.renderMessage(place.message, place);
-      return [this.encoder.encode(header), this.encoder.encode(body)];
+      const rendered = this.format.renderMessage(place.message, place);
+      this.requireWritten(rendered, place, 'prompt');
+      const { header, body } = this.encodeMessage(rendered, place.message);
+      return [header, body];
     });
     return [
       this.encodeLayout(this.format.bosText),
       ...history,
       this.encoder.encode([this.format.openReply(messages)]),
     ].flat();
+  }
+
+  /**
+   * What a person says is encoded with its header, as a template's text is; a reply begins with a token of its own, because
+   * its header is the end of a prompt. A token of both belongs to the words.
+   */
+  private encodeMessage(
+    { header, body }: RenderedMessage,
+    { role }: Message,
+  ): { header: readonly number[]; body: readonly number[] } {
+    const alone = this.encoder.encode(header);
+    const isSampled = role === 'assistant' || this.format.controlTokens.length === 0;
+    if (isSampled) return { header: alone, body: this.encoder.encode(body) };
+    const whole = this.encoder.encode([...header, ...body]);
+    const differs = alone.findIndex((token, index) => whole[index] !== token);
+    const end = differs < 0 ? alone.length : differs;
+    return { header: whole.slice(0, end), body: whole.slice(end) };
+  }
+
+  /** Reasoning is not trained where prompts rule it out; what history drops is not written. */
+  private refuseReasoning({ header, body }: RenderedMessage, place: PlacedMessage, shift: number): void {
+    if (!this.format.refusesReasoning || place.message.role !== 'assistant') return;
+    const thinking = splitReply(place.message).thinking.trim();
+    if (thinking === '' || !textOfPieces([...header, ...body]).includes(thinking)) return;
+    throw this.reasoningRefusal(place.index + shift);
+  }
+
+  private requireWritten(
+    { header, body }: RenderedMessage,
+    { message, index, isLast }: PlacedMessage,
+    extent: 'whole' | 'prompt',
+  ): void {
+    const text = textOfPieces([...header, ...body]);
+    requireMessage(message, { renderer: this.name, text, from: 0, index, isLast }, extent);
   }
 
   /** Loss is withheld from all the generation prompt supplies, such as an empty reasoning block; null is a refusal. */
@@ -167,16 +213,17 @@ class MessageRenderer implements Renderer {
   }
 }
 
+function textOfPieces(pieces: readonly Piece[]): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : piece.written)).join('');
+}
+
 /** A stop sequence and then end-of-text means that sampling did not stop where it should have. */
 function terminationOf(stopCount: number, endsWithEos: boolean): Termination {
   if (stopCount === 0) return endsWithEos ? 'eos' : 'malformed';
   return stopCount === 1 && !endsWithEos ? 'stop_sequence' : 'malformed';
 }
 
-function placesOf(
-  messages: readonly Message[],
-  turnStart: number,
-): (MessagePlace & { readonly message: Message })[] {
+function placesOf(messages: readonly Message[], turnStart: number): PlacedMessage[] {
   const lastUser = lastUserIndex(messages);
   return messages.map((message, index) => ({
     message,

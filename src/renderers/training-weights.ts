@@ -16,17 +16,22 @@ const CARRIES_LOSS: Record<TrainOnWhat, (message: Message, place: MessagePlace) 
   customized: (message) => message.trainable ?? false,
 };
 
-/** For each message: does what it says (not its header) carry loss? The turn being produced begins at `turnStart`. */
+/**
+ * For each message: does what it says (not its header) carry loss? The turn being produced begins at `turnStart`. A message
+ * that is marked as carrying none does not in any mode.
+ */
 export function trainedMessages(
   messages: readonly Message[],
   trainOnWhat: TrainOnWhat,
   turnStart = lastUserIndex(messages.slice(0, -1)) + 1,
 ): boolean[] {
-  return messages.map((message, index) =>
-    CARRIES_LOSS[trainOnWhat](message, {
-      isLast: index === messages.length - 1,
-      isInLastTurn: index >= turnStart,
-    }),
+  return messages.map(
+    (message, index) =>
+      message.trainable !== false &&
+      CARRIES_LOSS[trainOnWhat](message, {
+        isLast: index === messages.length - 1,
+        isInLastTurn: index >= turnStart,
+      }),
   );
 }
 
@@ -47,7 +52,7 @@ export function lastUserIndex(messages: readonly Message[]): number {
   return messages.findLastIndex((message) => message.role === 'user');
 }
 
-/** Refuses an empty conversation, and `trainable` marks that are missing or that nothing reads. */
+/** Refuses an empty conversation, and marks of loss that are missing or that the mode goes against. */
 export function checkMessages(messages: readonly Message[], trainOnWhat: TrainOnWhat): void {
   if (messages.length === 0) {
     throw new DomainError(
@@ -55,13 +60,30 @@ export function checkMessages(messages: readonly Message[], trainOnWhat: TrainOn
       'A conversation without messages cannot be rendered. Remove the row.',
     );
   }
-  const wantsMarks = trainOnWhat === 'customized';
-  const wrong = messages.findIndex((message) => (message.trainable !== undefined) !== wantsMarks);
+  if (trainOnWhat === 'customized') {
+    const unmarked = messages.findIndex(({ trainable }) => trainable === undefined);
+    if (unmarked < 0) return;
+    throw new DomainError(
+      'bad-dataset',
+      `trainOnWhat "customized" needs "trainable" on each message, and messages[${unmarked}] has none. Add true or false to it.`,
+    );
+  }
+  const trained = trainedMessages(messages, trainOnWhat);
+  const wrong = messages.findIndex(
+    ({ trainable }, index) =>
+      (trainable === true && trained[index] === false) ||
+      (trainable === false && trainOnWhat === 'allTokens'),
+  );
   if (wrong < 0) return;
+  const mark = messages[wrong]?.trainable === true ? 'carrying' : 'carrying no';
   throw new DomainError(
     'bad-dataset',
-    wantsMarks
-      ? `trainOnWhat "customized" needs "trainable" on each message, and messages[${wrong}] has none. Add true or false to it.`
-      : `messages[${wrong}] has "trainable", which trainOnWhat "${trainOnWhat}" does not read. Remove the field or use "customized".`,
+    `messages[${wrong}] is marked as ${mark} loss, against trainOnWhat "${trainOnWhat}". Remove the mark or use "customized".`,
   );
+}
+
+/** The mark of a message that a renderer adds: where all messages are marked it carries no loss. */
+export function markOfAdded(messages: readonly Message[]): Pick<Message, 'trainable'> {
+  const areMarked = messages.every(({ trainable }) => trainable !== undefined);
+  return areMarked ? { trainable: false } : {};
 }

@@ -4,6 +4,7 @@ import type { RunState } from '../core/run';
 import type { RunEvent } from '../core/timeline';
 import type { ModelIncarnation, TrainingPlan } from '../core/training-plan';
 import type { TinkerClient } from '../engines/tinker/client';
+import { REWARD_ALARM } from '../core/reinforcement/reward-watch';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from './active-runs';
 import type { EngineConnection } from './engine-access';
@@ -56,7 +57,11 @@ export async function closeRun(
   if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
   await recordEvents(store, { run: plan.run, events: input.events, epoch: dependencies.epoch });
   const finalWeightsDigest = await release(dependencies, input);
-  const remarks = [...(input.remarks ?? []), ...(await rewardRemarks(store, input.plan))];
+  const remarks = [
+    ...(input.remarks ?? []),
+    ...(await rewardRemarks(store, input.plan)),
+    ...(await scoreRemarks(store, plan.run)),
+  ];
   const state: RunState = {
     ...before,
     status: input.status,
@@ -93,6 +98,16 @@ async function rewardRemarks(store: RunStore, { run, rollouts }: TrainingPlan): 
   if (!rollouts) return [];
   const remark = nothingLearnt(await readRunRecord(store, run), await store.readMetrics(run));
   return remark === null ? [] : [remark];
+}
+
+/** The newest of each evaluator. */
+async function scoreRemarks(store: RunStore, run: string): Promise<string[]> {
+  const newest = new Map<string, string>();
+  for (const { evaluator, metric, step, remark } of await store.readScores(run)) {
+    if (remark === undefined || metric.startsWith(REWARD_ALARM)) continue;
+    newest.set(evaluator, `evaluator "${evaluator}" at step ${step}: ${remark}`);
+  }
+  return [...newest.values()];
 }
 
 /** A segment cut short has journalled steps that its workflow never heard of. */

@@ -64,14 +64,15 @@ function specOf(
   config: DatasetConfig,
   { listsBadRows, ...access }: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
+  const { ignoreKeys = [] } = config;
   const onBadRow = listsBadRows ? 'list' : config.onBadRow;
-  if (config.hub === undefined) return { path: config.path ?? [], onBadRow };
+  if (config.hub === undefined) return { path: config.path ?? [], onBadRow, ignoreKeys };
   return {
     hub: config.hub,
     split: config.split,
     ...(config.subset !== undefined && { config: config.subset }),
     ...(config.revision !== undefined && { revision: config.revision }),
     ...access,
-    onBadRow,
+    ...{ onBadRow, ignoreKeys },
   };
 }

@@ -7,7 +7,7 @@ import { countText } from '../core/metrics/counted-text';
 import type { Tokenizer } from '../core/tokenizer';
 import { inTurns, TooManyTokens } from '../core/tokenizer';
 import type { ConversationRow } from '../datasets/dataset';
-import { toDatum } from '../datasets/to-datum';
+import { describeTruncation, toDatum } from '../datasets/to-datum';
 import { conversationWithTools } from '../renderers/conversation-with-tools';
 import type { Renderer } from '../renderers/renderer';
 import type { PreparedExample } from './prepared-data';
@@ -26,10 +26,25 @@ export interface ExampleContext {
 export interface PreparedExamples {
   readonly examples: readonly PreparedExample[];
   readonly summary: DataSummary;
+  /** Rows that were left out because `onBadRow` is `skip`. */
+  readonly refused: readonly RefusedRow[];
+  /** Where the rows stand whose whole loss `maxLength` cuts off. */
+  readonly lossGone: readonly string[];
+  /** Where the rows stand of which no token carries loss. */
+  readonly lossless: readonly string[];
 }
+
+export interface RefusedRow {
+  readonly place: string;
+  readonly reason: string;
+}
+
+/** An example that trains nothing, and whether it would have in full length. */
+type Loss = 'some' | 'gone' | 'none';
 
 /** Rows; others work in the same process, training steps of another run among them. */
 const PAUSE_EVERY = 16;
+const LEAST_TOKENS = 2;
 
 /**
  * Renders conversations into training sequences.
@@ -42,29 +57,61 @@ export async function prepareExamples(
 ): Promise<PreparedExamples> {
   const limit = lengthLimit(context);
   const examples: PreparedExample[] = [];
+  const refused: RefusedRow[] = [];
+  const places: Record<Loss, string[]> = { some: [], gone: [], none: [] };
   const totals = new DataTotals();
   for (const [index, row] of rows.entries()) {
-    const { example, ...read } = await prepareRow({ row, index, limit }, context);
-    examples.push(example);
-    totals.add(read);
+    const read = await prepareRow({ row, index, limit }, context);
+    if ('reason' in read) refused.push(read);
+    else {
+      examples.push(read.example);
+      totals.add(read);
+      places[read.loss].push(placeOf(row, index));
+    }
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(index + 1);
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
-  if (examples.every(({ counted }) => !counted.includes(1))) {
-    throw new DomainError(
+  const summary = totals.summary(context.config.batchSize);
+  const prepared = { examples, summary, refused, lossGone: places.gone, lossless: places.none };
+  if (places.some.length === 0) throw nothingToTrain(prepared, context.config);
+  return prepared;
+}
+
+function lossOf(rendered: RenderedExample, limit: number): Loss {
+  if (describeTruncation(rendered, limit).isLossGone) return 'gone';
+  return rendered.weights.slice(1).some((weight) => weight > 0) ? 'some' : 'none';
+}
+
+function nothingToTrain(
+  { examples, refused, lossGone }: PreparedExamples,
+  { trainOnWhat, maxLength }: SupervisedConfig,
+): DomainError {
+  const [first] = refused;
+  if (examples.length === 0 && first) {
+    return new DomainError(
       'bad-dataset',
-      `dataset: no token of any example carries loss with trainOnWhat "${context.config.trainOnWhat}". Choose another trainOnWhat, or check that the conversations have assistant messages.`,
+      `dataset: all ${refused.length} rows were left out, the first one, ${first.place}, because: ${first.reason}`,
     );
   }
-  return { examples, summary: totals.summary(context.config.batchSize) };
+  if (lossGone.length > 0) {
+    return new DomainError(
+      'bad-dataset',
+      `dataset: maxLength ${maxLength ?? ''} cuts off all tokens with loss of every example that has any (${lossGone.length} of ${examples.length}). Raise maxLength.`,
+    );
+  }
+  return new DomainError(
+    'bad-dataset',
+    `dataset: no token of any example carries loss with trainOnWhat "${trainOnWhat}". Choose another trainOnWhat, or check that the conversations have assistant messages.`,
+  );
 }
 
 export interface PreparedRow extends CountedRow {
   readonly example: PreparedExample;
   /** Before it was cut. */
   readonly fullLength: number;
+  readonly loss: Loss;
 }
 
 interface RowToPrepare {
@@ -73,13 +120,14 @@ interface RowToPrepare {
   readonly limit: number;
 }
 
-/** What a row is trained as: its tokens that are read or predicted, and the weight of each. */
+/** What a row is trained as: its tokens that are read or predicted, and the weight of each; or why it is left out. */
 export async function prepareRow(
   { row, index, limit }: RowToPrepare,
   context: ExampleContext,
-): Promise<PreparedRow> {
+): Promise<PreparedRow | RefusedRow> {
   const rule = { place: placeOf(row, index), limit, isCutAllowed: context.config.maxLength !== undefined };
   const rendered = await render(row, rule, context);
+  if ('reason' in rendered) return rendered;
   checkLength(rendered, rule);
   const { tokens, weights } = rendered;
   return {
@@ -87,7 +135,8 @@ export async function prepareRow(
     weights: weights.slice(0, limit),
     cut: tokens.length > limit,
     fullLength: tokens.length,
-    example: prepareExample(rendered, limit, context),
+    example: prepareExample(rendered, rule, context),
+    loss: lossOf(rendered, limit),
   };
 }
 
@@ -112,17 +161,32 @@ function placeOf(row: ConversationRow, index: number): string {
   return `example ${index + 1}${row.place === undefined ? '' : ` (${row.place})`}`;
 }
 
-/** One that is too long for certain is refused before it is turned into tokens. */
+/** One that is too long for certain is refused before it is turned into tokens; one that cannot be rendered may be left out. */
 async function render(
   row: ConversationRow,
   rule: LengthRule,
   { renderer, tokenizer, config, signal }: ExampleContext,
-): Promise<RenderedExample> {
-  const conversation = conversationWithTools(renderer, row.messages, row.tools);
-  const work = () => renderer.buildSupervisedExample(conversation, config.trainOnWhat);
+): Promise<RenderedExample | RefusedRow> {
+  const work = () => {
+    const conversation = conversationWithTools(renderer, row.messages, row.tools);
+    const rendered = renderer.buildSupervisedExample(conversation, config.trainOnWhat);
+    if (rendered.tokens.length >= LEAST_TOKENS) return rendered;
+    throw new DomainError(
+      'bad-dataset',
+      `it has ${rendered.tokens.length} tokens, and an example needs at least ${LEAST_TOKENS}: one to read and one to predict. Remove the row.`,
+    );
+  };
   const limits = { mostTokens: rule.limit, isCutAllowed: rule.isCutAllowed, ...(signal && { signal }) };
-  return inTurns(tokenizer, work, limits).catch((error: unknown) => {
-    throw error instanceof TooManyTokens ? tooLong(`at least ${error.leastTokens}`, rule) : error;
+  return inTurns(tokenizer, work, limits).catch((error: unknown): RefusedRow => {
+    if (error instanceof TooManyTokens) throw tooLong(`at least ${error.leastTokens}`, rule);
+    if (!(error instanceof DomainError) || error.code !== 'bad-dataset') throw error;
+    const { place } = rule;
+    if (config.dataset.onBadRow === 'skip') return { place, reason: error.message };
+    throw new DomainError(
+      'bad-dataset',
+      `dataset: ${place}: ${error.message} Or set onBadRow to "skip" to leave such rows out.`,
+      { cause: error },
+    );
   });
 }
 
@@ -138,7 +202,11 @@ function tooLong(tokens: string, { place, limit }: LengthRule): DomainError {
   );
 }
 
-function prepareExample(rendered: RenderedExample, limit: number, context: ExampleContext): PreparedExample {
+function prepareExample(
+  rendered: RenderedExample,
+  { limit }: LengthRule,
+  context: ExampleContext,
+): PreparedExample {
   const datum = toDatum(rendered, { maxLength: limit, reduction: context.config.lossReduction });
   return { datum, ...countText(context.tokenizer, datum.targetTokens, datum.lossInputs['weights'] ?? []) };
 }

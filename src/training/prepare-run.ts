@@ -98,6 +98,7 @@ async function prepareClaimed(
     isFree,
     exampleCount: source.data.trainCount,
     startedAt: dependencies.now().toISOString(),
+    remarks: source.remarks ?? [],
   });
   const { codeDiff, ...provenance } = input.provenance;
   const klReference =
@@ -159,7 +160,12 @@ async function lookUpEngine(
 function planOf(
   { run, config }: PrepareInput,
   { schedules }: ResolvedEvaluations,
-  facts: { readonly exampleCount: number; readonly startedAt: string; readonly isFree: boolean },
+  facts: {
+    readonly exampleCount: number;
+    readonly startedAt: string;
+    readonly isFree: boolean;
+    readonly remarks: readonly string[];
+  },
 ): TrainingPlan {
   const batchSize = config.kind === 'sft' ? config.batchSize : config.groupsPerBatch;
   const epochLength = stepsPerEpoch({ exampleCount: facts.exampleCount, batchSize });
@@ -181,6 +187,7 @@ function planOf(
     ...budgetOf(config, facts.isFree),
     ...(facts.isFree && { isFree: true }),
     ...(config.kind === 'rl' && { rollouts: rolloutPlanOf(config) }),
+    ...(facts.remarks.length > 0 && { remarks: facts.remarks }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { Tokenizer } from '../core/tokenizer';
 import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
 import { splitTrainTest } from '../datasets/split';
 import { findRenderer } from '../renderers/find-renderer';
+import { dataRemarks } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
 import { prepareExamples } from './prepare-examples';
 import { writePreparedData } from './prepared-data';
@@ -31,6 +32,8 @@ export interface DataPlace {
 export interface PreparedSource {
   readonly data: RunRecord['data'];
   readonly testSet: EvaluatorConfig | null;
+  /** What a person should know of the data. */
+  readonly remarks?: readonly string[];
 }
 
 /** Freezes the training split as tokens in the run's folder. Safe to run again: files are written whole. */
@@ -58,23 +61,26 @@ export async function prepareSupervisedData(
   const testSet = await writeTestSet(folder, test);
   return {
     testSet,
+    remarks: dataRemarks(config, dataset, prepared),
     data: {
       ...describeData(dataset),
+      skippedCount: dataset.skipped.length + prepared.refused.length,
       preparedHash: await writeTrainSet(folder, prepared.examples),
-      trainCount: train.length,
+      trainCount: prepared.examples.length,
       testCount: test.length,
       truncatedCount: prepared.summary.cutRows,
-      summary: { ...prepared.summary, refusedRows: dataset.skipped.length },
+      summary: { ...prepared.summary, refusedRows: dataset.skipped.length + prepared.refused.length },
+      lossGoneCount: prepared.lossGone.length,
+      losslessCount: prepared.lossless.length,
     },
   };
 }
 
-function describeData({ source, contentHash, skipped }: LoadedDataset) {
+function describeData({ source, contentHash }: LoadedDataset) {
   return {
     source: source.description,
     revision: source.revision ?? null,
     contentHash,
-    skippedCount: skipped.length,
   };
 }
 
@@ -85,8 +91,8 @@ export async function splitRows(
 ): Promise<{ train: readonly ConversationRow[]; test: readonly ConversationRow[] }> {
   const { testPath, testSize } = config.dataset;
   if (testPath !== undefined) {
-    const { onBadRow, split } = config.dataset;
-    const test = await readDataset({ path: testPath, onBadRow, split, testSize: 0 });
+    const { onBadRow, split, ignoreKeys } = config.dataset;
+    const test = await readDataset({ path: testPath, onBadRow, split, ignoreKeys, testSize: 0 });
     return { train: dataset.rows, test: test.rows };
   }
   return splitTrainTest(dataset.rows, { testSize, seed: config.seed });

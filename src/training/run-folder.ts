@@ -37,6 +37,9 @@ export interface RunRecord {
     readonly truncatedCount: number;
     /** What was counted while it was rendered; absent where nothing is. */
     readonly summary?: DataSummary;
+    /** Examples that train nothing: their loss is cut off, or they have none. Absent where nothing is rendered before it is sampled. */
+    readonly lossGoneCount?: number;
+    readonly losslessCount?: number;
   };
   /** Weights that the KL penalty compares with; absent where there is none. */
   readonly klReference?: KlReference;

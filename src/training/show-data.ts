@@ -40,7 +40,8 @@ async function* showConversations(
     const name = nameOf(row);
     try {
       const prepared = await prepareRow({ row, index, limit }, context);
-      yield { row: name, ...asShown(prepared, site.tokenizer), fullLength: prepared.fullLength };
+      if ('reason' in prepared) yield { row: name, refused: prepared.reason };
+      else yield { row: name, ...asShown(prepared, site.tokenizer), fullLength: prepared.fullLength };
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       yield { row: name, refused: error.message };

@@ -1,5 +1,5 @@
 import type { BudgetOptions, LearningRateOptions, ScheduleOptions } from '../../client/control-requests';
-import { nearestKey } from '../../config/field-spellings';
+import { nearestKey } from '../../core/nearest-key';
 import { MAX_LEARNING_RATE, MAX_MULTIPLIER } from '../../core/controls/learning-rate';
 import { DomainError } from '../../core/errors';
 

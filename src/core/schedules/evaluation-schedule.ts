@@ -51,7 +51,7 @@ function isDue(schedule: EvaluationSchedule, facts: StepFacts): boolean {
   const { step, totalSteps } = facts;
   if (schedule.at?.includes(step)) return true;
   if (step === 0) return schedule.atStart;
-  if (step === totalSteps) return schedule.atEnd;
+  if (step === totalSteps && schedule.atEnd) return true;
   return schedule.every !== undefined && hasPassed(schedule.every, schedule.offset, facts);
 }
 

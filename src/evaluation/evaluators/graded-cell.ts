@@ -5,8 +5,9 @@ import { shuffledIndices } from '../../core/random';
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { CellScore } from '../../core/run';
 import type { ConversationRow } from '../../datasets/dataset';
-import type { ResultIdentity } from '../../stores/eval-store';
 import { promptFormatOf } from '../../renderers/template-arguments';
+import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
+import { streamTrajectories } from '../../stores/eval-store';
 import { findBenchmark } from '../benchmarks';
 import { givenDates, refuseEmptyWindow, withinDates } from '../benchmarks/date-window';
 import type { DateWindow } from '../benchmarks/date-window';
@@ -26,7 +27,7 @@ import type { PluginRegistry } from '../plugins';
 import { findGrader } from '../plugins';
 import { declarePythonGrader } from '../python/python-grader';
 import { dataHashOf, SEED_RULE } from '../runner/identity';
-import { messageText } from '../runner/message-text';
+import { answerText } from '../runner/message-text';
 import { Permits } from '../runner/permits';
 import { runShard, verifyShard } from '../runner/run-shard';
 import type { ExampleSubject } from '../runner/shard-task';
@@ -155,8 +156,16 @@ export async function scoreCell(
       n: Math.ceil((result.num_examples - (result.metrics['num_unparsed'] ?? 0)) / subject.numSamples),
       higherIsBetter: true,
       ...(result.ci && { ci: result.ci }),
+      ...(result.num_errors > 0 && { remark: errorRemark(work.folder, result) }),
     },
   ];
+}
+
+/** A score that counts failures as 0 says so. */
+function errorRemark(folder: string, { num_errors: errorCount, num_examples: count }: StoredResult): string {
+  const [first] = streamTrajectories(folder, { errorsOnly: true });
+  const why = first?.error === null || first === undefined ? '' : `, the first with: ${first.error}`;
+  return `${errorCount} of ${count} examples failed and count 0${why}`;
 }
 
 interface GradedWork extends GradedCell {
@@ -245,10 +254,11 @@ export function generationOf(
   };
 }
 
-function exampleOf({ id, messages }: ConversationRow): Example {
+function exampleOf({ id, messages, tools }: ConversationRow): Example {
+  const declared = tools && { tools };
   const last = messages.at(-1);
-  if (last?.role !== 'assistant') return { id, messages, target: null };
-  return { id, messages: messages.slice(0, -1), target: messageText(last) };
+  if (last?.role !== 'assistant') return { id, messages, target: null, ...declared };
+  return { id, messages: messages.slice(0, -1), target: answerText(last), ...declared };
 }
 
 function customGrader(plugins: PluginRegistry, grader: CustomConfig['grader']): Grader {

@@ -86,13 +86,18 @@ async function prepare(
   signal: AbortSignal,
 ): Promise<PreparedSequence> {
   const { trainOnWhat, lossReduction, maxLength } = supervision ?? DEFAULT_SUPERVISION;
-  const conversation = conversationWithTools(renderer, row.messages, row.tools);
   const mostTokens = Math.min(maxLength ?? Infinity, contextLength ?? Infinity);
   const rendered = await inTurns(
     tokenizer,
-    () => renderer.buildSupervisedExample(conversation, trainOnWhat),
+    () =>
+      renderer.buildSupervisedExample(conversationWithTools(renderer, row.messages, row.tools), trainOnWhat),
     { mostTokens, isCutAllowed: true, signal },
-  );
+  ).catch((error: unknown) => {
+    if (!(error instanceof DomainError) || error.code !== 'bad-dataset') throw error;
+    throw new DomainError(error.code, `${row.place ?? `example ${row.id}`}: ${error.message}`, {
+      cause: error,
+    });
+  });
   const limit = Math.min(mostTokens, rendered.tokens.length);
   const { targetTokens, lossInputs } = toDatum(rendered, { maxLength: limit, reduction: lossReduction });
   const weights = lossInputs['weights'] ?? new Float32Array(targetTokens.length);

@@ -2,14 +2,18 @@ import type { Message } from '../../core/conversation';
 import type { EnvironmentStep, MessageEnvironment } from '../../core/environment';
 import type { Example } from '../example';
 import type { Grader, Score } from '../graders/grader';
-import { messageText } from './message-text';
+import { answerText, messageText } from './message-text';
 
 /** A question with one answer, judged by a grader. Reasoning that is told apart never reaches the grader. */
 export function createProblemEnvironment(example: Example, grader: Grader): MessageEnvironment {
   return {
-    initialObservation: () => ({ messages: example.messages }),
+    initialObservation: () => ({
+      messages: example.messages,
+      ...(example.tools && { tools: example.tools }),
+    }),
     step(action: Message) {
-      const judged = grader.grade(messageText(action), example);
+      const completion = example.tools ? answerText(action) : messageText(action);
+      const judged = grader.grade(completion, example);
       return 'then' in judged ? judged.then(stepOf) : stepOf(judged);
     },
   };

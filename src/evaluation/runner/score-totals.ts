@@ -67,10 +67,11 @@ export class ScoreTotals {
 
   /** Why nothing could be scored: a score of 0 because nothing could be asked would be a lie. null where something was. */
   get failure(): string | null {
-    const { units, errors } = this.counts;
+    const { units, errors, truncated } = this.counts;
     if (units === 0) return 'There are no examples. Check the dataset.';
-    if (errors < units) return null;
-    return `All ${units} examples failed, the first with: ${this.firstError ?? ''}`;
+    if (errors === 0 || errors + truncated < units) return null;
+    const which = truncated === 0 ? `All ${units} examples` : `All ${errors} examples that were not cut off`;
+    return `${which} failed, the first with: ${this.firstError ?? ''}`;
   }
 
   result({ name, identity, seconds, grader }: ResultFacts): StoredResult {

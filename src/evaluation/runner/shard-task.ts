@@ -80,8 +80,8 @@ export function* unitsOf(subject: KeyedSubject, examples: Iterable<Example>): Ge
 }
 
 /** What an answer depends on: seeds follow from the id. */
-export function promptLine({ id, messages }: Example): string {
-  return JSON.stringify({ id, messages });
+export function promptLine({ id, messages, tools }: Example): string {
+  return JSON.stringify({ id, messages, tools });
 }
 
 /** What a judgement depends on beside the answer. */

@@ -4,6 +4,7 @@ import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../mes
 import { written } from '../message-format';
 import { hasThinking, partsOf, roleWord, textOf, thinkingOf, withoutThinking } from '../message-text';
 import type { ReadReply } from '../reply-blocks';
+import { markOfAdded } from '../training-weights';
 
 /** What tells apart the families that reason in ChatML and call tools in XML (Qwen3.5, Qwen3.8, Nemotron 3). */
 export interface ReasoningStyle {
@@ -111,8 +112,7 @@ export function trimmedMessage(message: Message): Message {
 
 /** A system message is put before the conversation; where marks decide on loss it is marked as carrying none. */
 export function withSystemMessage(messages: readonly Message[], content: string): readonly Message[] {
-  const isMarked = messages.some((message) => message.trainable !== undefined);
-  return [{ role: 'system', content, ...(isMarked ? { trainable: false } : {}) }, ...messages];
+  return [{ role: 'system', content, ...markOfAdded(messages) }, ...messages];
 }
 
 /** Whether a message says anything besides its reasoning. */

@@ -6,6 +6,7 @@ import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../mes
 import { written } from '../message-format';
 import { plainText, roleWord, textOf, thinkingOf } from '../message-text';
 import { matchToolAnswers } from '../tool-answers';
+import { markOfAdded } from '../training-weights';
 import { parseHarmonyReply } from './harmony-reply';
 import { declareHarmonyTools } from './harmony-tools';
 
@@ -53,8 +54,7 @@ function withSystem(messages: readonly Message[], effort: ReasoningEffort): read
     '',
     '# Valid channels: analysis, commentary, final. Channel must be included for every message.',
   ].join('\n');
-  const isMarked = messages.some((message) => message.trainable !== undefined);
-  return [{ role: SYSTEM_ROLE, content, ...(isMarked ? { trainable: false } : {}) }, ...messages];
+  return [{ role: SYSTEM_ROLE, content, ...markOfAdded(messages) }, ...messages];
 }
 
 function renderMessage(message: Message, place: MessagePlace): RenderedMessage {

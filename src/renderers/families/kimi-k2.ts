@@ -17,6 +17,7 @@ import {
   unfinishedCall,
 } from '../reply-blocks';
 import { matchToolAnswers } from '../tool-answers';
+import { markOfAdded } from '../training-weights';
 import { declareInTypeScript } from './kimi-tools';
 
 interface KimiVariant {
@@ -107,8 +108,7 @@ function turnStart(messages: readonly Message[]): number {
 function withSystem(messages: readonly Message[]): readonly Message[] {
   const start = messages[0]?.role === 'tool_declare' ? 1 : 0;
   if (messages[start]?.role === 'system') return messages;
-  const isMarked = messages.some((message) => message.trainable !== undefined);
-  const system = { role: 'system', content: DEFAULT_SYSTEM, ...(isMarked ? { trainable: false } : {}) };
+  const system = { role: 'system', content: DEFAULT_SYSTEM, ...markOfAdded(messages) };
   return [...messages.slice(0, start), system, ...messages.slice(start)];
 }
 

@@ -9,20 +9,33 @@ const TextPart = z.strictObject({ type: z.literal('text'), text: z.string() });
 const Text = z.union([z.string(), z.array(TextPart)]);
 
 const ToolCall = z
-  .object({
+  .strictObject({
     id: z.string().optional(),
     type: z.literal('function').default('function'),
-    function: z.object({ name: z.string().min(1), arguments: z.string() }),
+    function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+    index: z.int().nullish().describe('Of calls that were streamed'),
   })
   .meta({ id: 'ToolCall' });
 
-const InstructionMessage = z.object({
+const InstructionMessage = z.strictObject({
   role: z.enum(['system', 'developer']),
   content: Text,
   name: z.string().optional(),
 });
-const UserMessage = z.object({ role: z.literal('user'), content: Text, name: z.string().optional() });
-const AssistantMessage = z.object({
+const UserMessage = z.strictObject({
+  role: z.literal('user'),
+  content: Text,
+  name: z.string().optional(),
+});
+/** What clients write out of an answer and say nothing with. */
+const emptyFields = {
+  refusal: z.null().optional(),
+  audio: z.null().optional(),
+  function_call: z.null().optional(),
+  annotations: z.array(z.never()).max(0).nullish(),
+};
+
+const AssistantMessage = z.strictObject({
   role: z.literal('assistant'),
   content: Text.nullish(),
   reasoning_content: z
@@ -31,8 +44,9 @@ const AssistantMessage = z.object({
     .describe('What it thought before it spoke, for renderers that know reasoning'),
   tool_calls: z.array(ToolCall).nullish(),
   name: z.string().optional(),
+  ...emptyFields,
 });
-const ToolMessage = z.object({
+const ToolMessage = z.strictObject({
   role: z.literal('tool'),
   content: Text,
   tool_call_id: z.string(),

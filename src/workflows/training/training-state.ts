@@ -149,8 +149,9 @@ const START: TrainingPosition = {
   tokens: 0,
 };
 
-/** `remarks` are those of whoever started the run. */
-export function initialState(plan: TrainingPlan, remarks: readonly string[] = []): TrainingState {
+/** `started` are the remarks of whoever started the run. */
+export function initialState(plan: TrainingPlan, started: readonly string[] = []): TrainingState {
+  const remarks = [...started, ...(plan.remarks ?? [])];
   return {
     version: 1,
     plan,
@@ -171,7 +172,7 @@ export function initialState(plan: TrainingPlan, remarks: readonly string[] = []
     timedDueAt: {},
     timedSteps: [],
     ...(plan.budget && { budget: plan.budget }),
-    ...(remarks.length > 0 && { remarks: [...remarks] }),
+    ...(remarks.length > 0 && { remarks }),
   };
 }
 

@@ -139,6 +139,9 @@ test('tries an example again, and counts it as an error when that does not help'
   expect(errors.every(({ error, reward }) => error === 'always fails' && reward === 0)).toBe(true);
   expect(score?.value).toBeCloseTo(1 - errors.length / 40, 12);
   expect(score?.n).toBe(40);
+  expect(score?.remark).toBe(
+    `${errors.length} of 40 examples failed and count 0, the first with: always fails`,
+  );
   expect(await loadResult(...filesOf(work.folder))).toMatchObject({
     num_errors: errors.length,
     score_completed: 1,

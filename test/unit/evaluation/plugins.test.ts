@@ -9,7 +9,7 @@ import { evaluateCell } from '../../../src/evaluation/evaluate-cell';
 import { loadPlugins, NO_PLUGINS } from '../../../src/evaluation/plugins';
 import { validateEvaluators } from '../../../src/evaluation/validate-evaluators';
 import { loadResult } from '../../../src/stores/eval-store';
-import { dependenciesOf, modelThatSays, sumIn, workOf } from './measured-model';
+import { dependenciesOf, modelThatSays, sumIn, tokenizer, workOf } from './measured-model';
 import { thrownBy } from '../stores/thrown-by';
 
 let folder: string;
@@ -229,6 +229,67 @@ describe('a grader', () => {
 
     expect(score?.value).toBe(1);
     expect(asked).toHaveLength(4);
+  });
+
+  test('that fails on all it sees is no accuracy of 0, though other replies were cut off', async () => {
+    const { sampler } = modelThatSays((question) => (question === '1+1=' ? 'a'.repeat(50) : sumIn(question)));
+    const plugins = await loadPlugins(
+      pluginFile('export const graders = { closeEnough() { throw new Error("judge is away"); } };'),
+    );
+
+    const evaluated = evaluateCell(dependenciesOf(sampler, { rows: SUMS, plugins }), {
+      ...workOf({ name: 'sums' }),
+      evaluator: custom(),
+    });
+
+    await expect(evaluated).rejects.toThrow('All 3 examples that were not cut off failed');
+  });
+
+  test('that fails on some examples is said beside the score', async () => {
+    const { sampler } = modelThatSays(sumIn);
+    const plugins = await loadPlugins(
+      pluginFile(
+        'export const graders = { closeEnough(text) { if (text === "3") throw new Error("no 3"); return 1; } };',
+      ),
+    );
+
+    const [score] = await evaluateCell(dependenciesOf(sampler, { rows: SUMS, plugins }), {
+      ...workOf({ name: 'sums' }),
+      evaluator: custom(),
+    });
+
+    expect(score).toMatchObject({
+      value: 0.75,
+      remark: '1 of 4 examples failed and count 0, the first with: grader: no 3',
+    });
+  });
+
+  test('sees the calls of a reply where its row declares tools, and the model is told of them', async () => {
+    const { sampler, requests } = modelThatSays(() => '<|call|>weather{"city": "Oslo"}');
+    const weather = { name: 'weather', description: '', parameters: { type: 'object', properties: {} } };
+    const call = { name: 'weather', arguments: '{"city": "Oslo"}' };
+    const row = {
+      id: 'a',
+      messages: [
+        { role: 'user', content: 'Weather in Oslo?' },
+        { role: 'assistant', content: '', toolCalls: [call] },
+      ],
+      tools: [weather],
+    };
+    const plugins = await loadPlugins(
+      pluginFile(
+        `export const graders = { closeEnough: (text, { target }) =>
+           ({ value: Number(text === target && JSON.parse(target).arguments.city === 'Oslo'), answer: text }) };`,
+      ),
+    );
+
+    const [score] = await evaluateCell(dependenciesOf(sampler, { rows: [row], plugins }), {
+      ...workOf({ name: 'sums' }),
+      evaluator: custom({ maxTokens: 100 }),
+    });
+
+    expect(score?.value).toBe(1);
+    expect(tokenizer.decode(requests[0]?.prompt ?? [])).toContain('<|system|>weather{');
   });
 
   test('that changed since is not told as the one that scored, where somebody asks by name', async () => {

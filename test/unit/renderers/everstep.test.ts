@@ -48,7 +48,25 @@ test('customized trains the marked messages and needs a mark on each', () => {
     1,
   ]);
   expect(() => renderer.buildSupervisedExample(conversation, 'customized')).toThrow('messages[0] has none');
-  expect(() => renderer.buildSupervisedExample(marked, 'allMessages')).toThrow('messages[0] has "trainable"');
+});
+
+test('a message marked as carrying no loss carries none in any mode, and a mode that would not train a marked one is refused', () => {
+  const marked = (index: number, trainable: boolean) =>
+    conversation.map((message, at) => (at === index ? { ...message, trainable } : message));
+  const trainedWith = (messages: Message[], mode: TrainOnWhat) =>
+    spansOf(tokenizer, renderer.buildSupervisedExample(messages, mode))
+      .filter(([, weight]) => weight === 1)
+      .map(([text]) => text);
+
+  expect(trainedWith(marked(2, false), 'allAssistantMessages')).toEqual(['d<|end|>']);
+  expect(trainedWith(marked(2, true), 'allAssistantMessages')).toEqual(['b<|end|>', 'd<|end|>']);
+  expect(trainedWith(marked(4, false), 'lastAssistantMessage')).toEqual([]);
+  expect(() => trainedWith(marked(1, true), 'allAssistantMessages')).toThrow(
+    'messages[1] is marked as carrying loss, against trainOnWhat "allAssistantMessages"',
+  );
+  expect(() => trainedWith(marked(1, false), 'allTokens')).toThrow(
+    'messages[1] is marked as carrying no loss',
+  );
 });
 
 test('the prompt of each turn is a prefix of the example that trains it', () => {

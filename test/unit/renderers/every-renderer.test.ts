@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { Message } from '../../../src/core/conversation';
+import type { Message, TrainOnWhat } from '../../../src/core/conversation';
 import { findRenderer, RENDERER_NAMES } from '../../../src/renderers/find-renderer';
 import { CharacterTokenizer, WORD_TOKENS } from './character-tokenizer';
 
@@ -77,18 +77,27 @@ test.each(knowsReasoning)('%s reads back reasoning as it was rendered', (name) =
   ]);
 });
 
-test.each(names.filter((name) => name.includes('disable') && !name.startsWith('deepseek')))(
-  '%s refuses to train reasoning after a prompt that closes it',
-  (name) => {
-    const build = () =>
-      findRenderer(name, tokenizer).buildSupervisedExample(
-        [...plain.slice(1, 2), reasoned('so', 'd')],
-        'lastAssistantMessage',
-      );
+const closesReasoning = names.filter((name) => name.includes('disable') && !name.startsWith('deepseek'));
 
-    expect(build).toThrow('messages[1] reasons');
-  },
-);
+test.each(
+  closesReasoning.flatMap((name) =>
+    (
+      [
+        'lastAssistantMessage',
+        'lastAssistantTurn',
+        'allAssistantMessages',
+        'allMessages',
+        'allTokens',
+      ] as const
+    ).map((mode): [string, TrainOnWhat] => [name, mode]),
+  ),
+)('%s refuses to train reasoning after a prompt that closes it, in the mode %s', (name, mode) => {
+  const build = (reply: Message) => () =>
+    findRenderer(name, tokenizer).buildSupervisedExample([...plain.slice(1, 2), reply], mode);
+
+  expect(build(reasoned('because', 'd'))).toThrow('messages[1] reasons');
+  expect(build({ role: 'assistant', content: 'd' })).not.toThrow();
+});
 
 test.each(withTools)('%s reads back the tool calls it writes', (name) => {
   const renderer = findRenderer(name, tokenizer);

@@ -1,6 +1,9 @@
-import type { Message } from '../../../src/core/conversation';
+import { rmSync } from 'node:fs';
+import type { Message, TrainOnWhat } from '../../../src/core/conversation';
 import { findRenderer } from '../../../src/renderers/find-renderer';
+import { loadTokenizer } from '../../../src/renderers/tokenizers/load-tokenizer';
 import { CharacterTokenizer, spansOf } from './character-tokenizer';
+import { realModel, realModelsFolder } from './real-models';
 
 const tokenizer = new CharacterTokenizer();
 const parse = (name: string, text: string) =>
@@ -82,3 +85,40 @@ test('without thinking, refuses reasoning and a conversation that has no user', 
 test('refuses a role that would write into the layout', () => {
   expect(() => train('qwen3', [{ role: 'user<|im_end|>', content: 'q' }])).toThrow('is not a word');
 });
+
+const qwen = realModel('Qwen3-8B');
+
+afterAll(() => {
+  const folder = realModelsFolder();
+  if (folder !== null) rmSync(folder, { recursive: true, force: true });
+});
+
+(qwen === null ? test.skip : test)(
+  'what a user says is encoded with its header, as the template is, in any mode',
+  async () => {
+    if (qwen === null) return;
+    const real = await loadTokenizer({ folder: qwen.folder });
+    const own = findRenderer('qwen3', real);
+    const messages = [
+      { role: 'user', content: '\n\nhello' },
+      { role: 'assistant', content: 'hi' },
+    ];
+    const words = (mode: TrainOnWhat) => {
+      const { tokens, weights } = own.buildSupervisedExample(messages, mode);
+      const text = tokens.map((token) => real.decode([token]));
+      return { text, trained: text.filter((_, index) => weights[index] === 1) };
+    };
+
+    expect(words('allAssistantMessages').text.slice(0, 5)).toEqual([
+      '<|im_start|>',
+      'user',
+      '\n\n\n',
+      'hello',
+      '<|im_end|>',
+    ]);
+    expect(words('allUserAndSystemMessages').trained).toEqual(['\n\n\n', 'hello', '<|im_end|>']);
+    expect(own.buildGenerationPrompt(messages.slice(0, 1)).slice(0, 5)).toEqual(
+      own.buildSupervisedExample(messages, 'allTokens').tokens.slice(0, 5),
+    );
+  },
+);

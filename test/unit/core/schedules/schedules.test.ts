@@ -73,6 +73,16 @@ describe('schedulesDueAt', () => {
       { ...base, name: 's', every: { steps: 3 }, atStart: false, atEnd: false },
       [3, 6, 9],
     ],
+    [
+      'at a last step that is a multiple, also without the end',
+      { ...base, name: 's', every: { steps: 5 }, atStart: false, atEnd: false },
+      [5, 10],
+    ],
+    [
+      'at a last step that passes a token count, also without the end',
+      { ...base, name: 's', every: { tokens: 50 }, atStart: false, atEnd: false },
+      [5, 10],
+    ],
     ['shifted by an offset', { ...base, name: 's', every: { steps: 4 }, offset: 2 }, [0, 2, 6, 10]],
     ['at listed steps', { ...base, name: 's', at: [4], atStart: false, atEnd: false }, [4]],
     [

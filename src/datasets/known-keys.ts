@@ -1,0 +1,75 @@
+import { nearestKey } from '../core/nearest-key';
+import { RowProblem } from './row-problem';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Keys that say nothing to a model: what a row is known by, where it comes from, how it was judged. In any spelling. */
+const SAYS_NOTHING = new Set(
+  [
+    ...['id', '_id', 'uid', 'uuid', 'guid', 'hash', 'index', 'idx', 'row_id', 'example_id', 'sample_id'],
+    ...['prompt_id', 'question_id', 'message_id', 'parent_id', 'conversation_id', 'conversation_hash'],
+    ...[
+      'source',
+      'sources',
+      'source_url',
+      'url',
+      'origin',
+      'license',
+      'dataset',
+      'dataset_name',
+      'data_source',
+    ],
+    ...['dataset_source', 'subset', 'split', 'language', 'lang', 'category', 'categories', 'domain', 'tags'],
+    ...['difficulty', 'score', 'scores', 'rating', 'ratings', 'quality', 'quality_score', 'reward_score'],
+    ...['model', 'model_name', 'generator', 'author', 'annotator', 'created', 'created_at', 'updated_at'],
+    ...[
+      'timestamp',
+      'timestamps',
+      'date',
+      'time',
+      'metadata',
+      'meta',
+      'num_turns',
+      'num_tokens',
+      'token_count',
+    ],
+    ...['length', 'views', 'avatar_url', 'parallel_tool_calls'],
+  ].map(squeezed),
+);
+
+/** What may stand in an object of a row, besides keys that say nothing. */
+export interface KnownKeys {
+  /** Empty for the row itself. */
+  readonly field: string;
+  readonly known: readonly string[];
+  /** Left out by the config's own word. */
+  readonly ignored: ReadonlySet<string>;
+}
+
+export const NO_KEYS: ReadonlySet<string> = new Set();
+
+/** Refuses a key nobody reads, with the nearest that is read. Null and empty values are how tables write nothing. */
+export function requireKnownKeys(fields: Fields, { field, known, ignored }: KnownKeys): void {
+  const unknown = Object.keys(fields).find(
+    (key) =>
+      !known.includes(key) && !ignored.has(key) && !SAYS_NOTHING.has(squeezed(key)) && !isEmpty(fields[key]),
+  );
+  if (unknown === undefined) return;
+  const at = (key: string) => (field === '' ? key : `${field}.${key}`);
+  const nearest = nearestKey(unknown, known);
+  const instead = nearest ? `Did you mean "${at(nearest)}"?` : `Known here: ${known.join(', ')}.`;
+  throw new RowProblem(
+    `unknown field "${at(unknown)}". ${instead} ` +
+      `Remove it, or name it in dataset.ignoreKeys if it says nothing to the model.`,
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}
+
+function squeezed(key: string): string {
+  return key.replaceAll(/[_-]/g, '').toLowerCase();
+}

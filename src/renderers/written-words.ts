@@ -1,0 +1,160 @@
+import type { Message, ToolCall } from '../core/conversation';
+import { DomainError } from '../core/errors';
+import { largestOf } from '../core/extremes';
+import { textOf, thinkingOf } from './message-text';
+import { parseJson } from './reply-blocks';
+
+/** A text in which the words of messages are looked for. */
+export interface RenderedText {
+  readonly renderer: string;
+  readonly text: string;
+  /** Where the words of the message may begin. */
+  readonly from: number;
+}
+
+/** What is asked for: all that is said, or only what no prompt may leave out, since templates shorten past replies. */
+type Extent = 'whole' | 'prompt';
+
+/** Messages that templates gather at the start, or put before another message. */
+const UNORDERED = ['system', 'tool_declare'];
+
+/**
+ * Refuses a conversation of which a renderer or template left something out: what a message says, the name of a tool it
+ * calls and the arguments have to stand in the text, one message after another. Reasoning may be dropped from history.
+ */
+export function requireWritten(
+  messages: readonly Message[],
+  { renderer, text }: Omit<RenderedText, 'from'>,
+  extent: Extent,
+): void {
+  let from = 0;
+  messages.forEach((message, index) => {
+    const isUnordered = UNORDERED.includes(message.role);
+    const isLast = index === messages.length - 1;
+    const place = { renderer, text, from: isUnordered ? 0 : from };
+    const end = requireMessage(message, { ...place, index, isLast }, extent);
+    from = isUnordered ? from : Math.max(from, end);
+  });
+}
+
+interface MessagePlace extends RenderedText {
+  readonly index: number;
+  readonly isLast: boolean;
+}
+
+/** As `requireWritten` of one message; returns where its words end. */
+export function requireMessage(message: Message, place: MessagePlace, extent: Extent): number {
+  if (message.role === 'tool_declare') return place.from;
+  const said = wordsOf(message, place.isLast).flatMap((words) =>
+    extent === 'whole' || message.role !== 'assistant'
+      ? requireWords(words, place, [])
+      : (find(words.words, place, []) ?? []),
+  );
+  const calls = message.toolCalls ?? [];
+  // A call that is only spoken of is not written.
+  const taken = [...said];
+  for (const call of calls) {
+    taken.push(requireWords({ words: call.name, what: `the call of tool "${call.name}"` }, place, taken));
+    if (extent === 'whole') requireArguments(call, place, said);
+  }
+  return largestOf([place.from, ...taken.map(({ end }) => end)]);
+}
+
+/** A stretch of the text. */
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+}
+
+function requireWords({ words, what }: Words, place: MessagePlace, taken: readonly Stretch[]): Stretch {
+  const found = find(words, place, taken);
+  if (found) return found;
+  throw new DomainError(
+    'bad-dataset',
+    `messages[${place.index}]: renderer "${place.renderer}" does not write ${what}. Remove it from the message, or use a renderer that writes it.`,
+  );
+}
+
+interface Words {
+  readonly words: string;
+  /** For messages. */
+  readonly what: string;
+}
+
+function wordsOf(message: Message, isLast: boolean): Words[] {
+  const isReply = message.role === 'assistant';
+  const { thinking, text } = isReply ? splitReply(message) : { thinking: '', text: textOf(message) };
+  return [
+    ...(isLast ? [{ words: thinking, what: 'its reasoning' }] : []),
+    { words: text, what: `the words of role "${message.role.slice(0, 80)}"` },
+  ];
+}
+
+/** Reasoning stands in parts, or in a text before `</think>`. */
+export function splitReply(message: Message): { readonly thinking: string; readonly text: string } {
+  const text = textOf(message);
+  const [before = '', ...after] = text.split('</think>');
+  if (after.length === 0) return { thinking: thinkingOf(message), text };
+  return {
+    thinking: thinkingOf(message) || (before.split('<think>').at(-1) ?? ''),
+    text: after.at(-1) ?? '',
+  };
+}
+
+/** Templates sort arguments and spell numbers in their own way: keys and texts have to be there, in any order. */
+function requireArguments(call: ToolCall, place: MessagePlace, taken: readonly Stretch[]): void {
+  const parsed = parseJson(call.arguments);
+  if (!('value' in parsed)) return;
+  for (const words of textsIn(parsed.value)) {
+    requireWords({ words, what: `"${words.slice(0, 40)}" in the call of tool "${call.name}"` }, place, taken);
+  }
+}
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => [key, ...textsIn(inner)]);
+}
+
+/** Where the words stand, as they are or as JSON and Python spell them; null where they are missing. */
+function find(words: string, { text, from }: RenderedText, taken: readonly Stretch[]): Stretch | null {
+  const trimmed = words.trim();
+  if (trimmed === '') return { start: from, end: from };
+  for (const spell of SPELLINGS) {
+    const spelled = spell(trimmed);
+    const start = findOutside(spelled, { text, from }, taken);
+    if (start >= 0) return { start, end: start + spelled.length };
+  }
+  return null;
+}
+
+function findOutside(
+  words: string,
+  { text, from }: Pick<RenderedText, 'text' | 'from'>,
+  taken: readonly Stretch[],
+): number {
+  let start = text.indexOf(words, from);
+  for (;;) {
+    const at = start;
+    const hit = at < 0 ? undefined : taken.find((one) => at < one.end && at + words.length > one.start);
+    if (!hit) return start;
+    start = text.indexOf(words, hit.end);
+  }
+}
+
+const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
+const inAscii = (text: string) =>
+  text.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+const SPELLINGS: readonly ((text: string) => string)[] = [
+  (text) => text,
+  escaped,
+  (text) => inAscii(escaped(text)),
+  (text) => escaped(text).replaceAll(String.raw`\"`, '"'),
+  (text) =>
+    escaped(text)
+      .replaceAll(String.raw`\"`, '"')
+      .replaceAll("'", String.raw`\'`),
+  (text) => escaped(escaped(text)),
+];

@@ -1,0 +1,55 @@
+import type { SupervisedConfig } from '../config/supervised-config';
+import type { LoadedDataset } from '../datasets/dataset';
+import type { PreparedExamples } from './prepare-examples';
+
+/** Rows that are named one by one. */
+const MOST_NAMED = 5;
+
+/** What a person should know of the training split before anything is paid for: rows that train nothing, or not always. */
+export function dataRemarks(
+  config: SupervisedConfig,
+  { skipped }: Pick<LoadedDataset, 'skipped'>,
+  { examples, refused, lossGone, lossless }: PreparedExamples,
+): string[] {
+  const leftOut = [
+    ...skipped.map(({ file, line, reason }) => ({ place: `${file} line ${line}`, reason })),
+    ...refused,
+  ];
+  const [first] = leftOut;
+  return [
+    ...(first === undefined
+      ? []
+      : [
+          `${counted(leftOut.length)} left out (onBadRow: skip), the first, ${first.place}, because: ${first.reason}`,
+        ]),
+    ...(lossGone.length === 0
+      ? []
+      : [
+          `${counted(lossGone.length)} trained in vain: maxLength ${config.maxLength ?? ''} cuts off all tokens with loss of ${named(lossGone)}. Raise maxLength, or shorten or remove them.`,
+        ]),
+    ...(lossless.length === 0
+      ? []
+      : [
+          `${counted(lossless.length)} trained in vain: with trainOnWhat "${config.trainOnWhat}" no token carries loss of ${named(lossless)}.`,
+        ]),
+    ...tailRemark(examples.length, config.batchSize),
+  ];
+}
+
+function counted(count: number): string {
+  return count === 1 ? '1 row is' : `${count} rows are`;
+}
+
+function named(places: readonly string[]): string {
+  const more = places.length - MOST_NAMED;
+  return places.slice(0, MOST_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
+}
+
+/** Each pass has its own order, so that others are left over each time. */
+function tailRemark(exampleCount: number, batchSize: number): string[] {
+  const tail = exampleCount % batchSize;
+  if (exampleCount < batchSize || tail === 0) return [];
+  return [
+    `${counted(tail)} left over in each pass: ${exampleCount} rows are ${Math.floor(exampleCount / batchSize)} whole batches of ${batchSize}, and each pass leaves out others. A batchSize that divides ${exampleCount} leaves none.`,
+  ];
+}

@@ -1,0 +1,123 @@
+import { SupervisedConfig } from '../../../src/config/supervised-config';
+import { dataRemarks } from '../../../src/training/data-remarks';
+import { prepareExamples } from '../../../src/training/prepare-examples';
+import { findRenderer } from '../../../src/renderers/find-renderer';
+import { toConversation } from '../../../src/datasets/rows';
+import { CharacterTokenizer } from '../renderers/character-tokenizer';
+
+const tokenizer = new CharacterTokenizer();
+
+const reply = (question: string, answer: string, fields: object = {}) => ({
+  messages: [
+    { role: 'user', content: question },
+    { role: 'assistant', content: answer, ...fields },
+  ],
+});
+const calling = reply('a', 'b', { tool_calls: [{ name: 'f', arguments: '{}' }] });
+
+function configOf(changes: object = {}) {
+  return SupervisedConfig.parse({
+    kind: 'sft',
+    model: 'everstep/tiny',
+    renderer: 'llama3',
+    batchSize: 4,
+    learningRate: 1e-4,
+    dataset: { path: 'rows.jsonl' },
+    ...changes,
+  });
+}
+
+async function prepared(rows: readonly object[], config = configOf()) {
+  const conversations = rows.map((row, index) => ({
+    ...toConversation(row),
+    place: `rows.jsonl line ${index + 1}`,
+  }));
+  return prepareExamples(conversations, {
+    ...{ config, tokenizer, contextLength: null, onProgress: () => undefined },
+    renderer: findRenderer('llama3', tokenizer),
+  });
+}
+
+const NO_SKIPPED = { skipped: [] };
+const skipping = { dataset: { path: 'rows.jsonl', onBadRow: 'skip' } };
+
+test('a row that the renderer refuses is named by file and line', async () => {
+  await expect(prepared([reply('a', 'b'), calling])).rejects.toThrow(
+    'dataset: example 2 (rows.jsonl line 2): messages[1]: renderer "llama3" does not write the call of tool "f".',
+  );
+});
+
+test('such a row is left out and said where bad rows are skipped', async () => {
+  const config = configOf(skipping);
+
+  const result = await prepared([reply('a', 'b'), calling, reply('c', 'd')], config);
+
+  expect(result.examples).toHaveLength(2);
+  expect(dataRemarks(config, NO_SKIPPED, result)).toEqual([
+    expect.stringMatching(
+      /^1 row is left out \(onBadRow: skip\), the first, example 2 \(rows\.jsonl line 2\), because: messages\[1\]/,
+    ),
+  ]);
+});
+
+test('rows of which all are refused are no dataset', async () => {
+  await expect(prepared([calling, calling], configOf(skipping))).rejects.toThrow(
+    'dataset: all 2 rows were left out, the first one, example 1 (rows.jsonl line 1), because:',
+  );
+});
+
+test('rows whose whole loss is cut off, and rows without any, are named', async () => {
+  const long = reply('a'.repeat(90), 'b');
+  const config = configOf({ maxLength: 50 });
+
+  const result = await prepared([reply('a', 'b'), long, reply('c', 'd', { weight: 0 })], config);
+
+  expect(result).toMatchObject({ truncatedCount: 1 });
+  expect(dataRemarks(config, NO_SKIPPED, result)).toEqual([
+    '1 row is trained in vain: maxLength 50 cuts off all tokens with loss of example 2 (rows.jsonl line 2). Raise maxLength, or shorten or remove them.',
+    '1 row is trained in vain: with trainOnWhat "allAssistantMessages" no token carries loss of example 3 (rows.jsonl line 3).',
+  ]);
+});
+
+test('where all loss is cut off, maxLength is to blame', async () => {
+  const long = reply('a'.repeat(90), 'b');
+
+  await expect(prepared([long, long], configOf({ maxLength: 50 }))).rejects.toThrow(
+    'dataset: maxLength 50 cuts off all tokens with loss of every example that has any (2 of 2). Raise maxLength.',
+  );
+  await expect(prepared([reply('a', 'b', { weight: 0 })])).rejects.toThrow(
+    'dataset: no token of any example carries loss with trainOnWhat',
+  );
+});
+
+test.each([
+  [10, 4, ['2 rows are left over in each pass: 10 rows are 2 whole batches of 4']],
+  [8, 4, []],
+  [3, 4, []],
+])('of %i rows in batches of %i the rest is said', async (count, batchSize, expected) => {
+  const config = configOf({ batchSize });
+  const result = await prepared(
+    Array.from({ length: count }, () => reply('a', 'b')),
+    config,
+  );
+
+  expect(dataRemarks(config, NO_SKIPPED, result)).toEqual(
+    expected.map((text) => expect.stringContaining(text) as string),
+  );
+});
+
+test('rows that were skipped when they were read are said too, and of many rows the first', async () => {
+  const config = configOf(skipping);
+  const result = await prepared(
+    [reply('a', 'b'), ...Array.from({ length: 7 }, () => reply('c', 'd', { weight: 0 }))],
+    config,
+  );
+  const skipped = [{ file: 'rows.jsonl', line: 9, reason: 'no known shape.' }];
+
+  expect(dataRemarks(config, { skipped }, result)).toEqual([
+    '1 row is left out (onBadRow: skip), the first, rows.jsonl line 9, because: no known shape.',
+    expect.stringMatching(
+      /^7 rows are trained in vain: .* example 2 .* example 6 \(rows.jsonl line 6\) and 2 more\.$/,
+    ),
+  ]);
+});
