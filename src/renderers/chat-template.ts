@@ -29,6 +29,9 @@ export function createChatTemplateRenderer(tokenizer: Tokenizer): Renderer {
 
 /** Stands for the words of a message when looking for what the template writes around them. */
 const MARKER = 'everstep-content-marker';
+const QUESTION: Message = { role: 'user', content: 'a' };
+const REPLY: Message = { role: 'assistant', content: MARKER };
+const LONGEST_MARKER = 64;
 const OPENED_REASONING = /<think>\s*$/;
 
 interface Span {
@@ -43,6 +46,8 @@ class ChatTemplateRenderer implements Renderer {
   private readonly dialect: ReplyDialect;
   private readonly stopToken: number;
   private readonly stopText: string;
+  /** The template writes nothing after a reply: the next speaker's marker ends it, and none stands after the last one. */
+  private readonly isEndless: boolean;
   /** Ends a reply that calls a tool, in formats where that is another token. */
   private readonly callStops: readonly number[];
 
@@ -52,7 +57,9 @@ class ChatTemplateRenderer implements Renderer {
   ) {
     this.template = new TemplateText(tokenizer, source);
     this.dialect = findDialect(source, this.render([{ role: 'user', content: 'a' }], true));
-    this.stopToken = this.findStopToken();
+    const end = this.tokenAfter([REPLY]);
+    this.isEndless = end === null;
+    this.stopToken = end ?? this.findMarker();
     this.callStops = this.encode(this.dialect.callStop);
     this.stopText = tokenizer.decode([this.stopToken]);
     this.hasExtensionProperty = this.keepsHistory();
@@ -67,7 +74,7 @@ class ChatTemplateRenderer implements Renderer {
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
     checkMessages(messages, trainOnWhat);
     const trained = trainedMessages(messages, trainOnWhat);
-    const text = this.render(messages, false);
+    const text = this.render(messages, false) + (this.isEndless ? this.endAfter(messages) : '');
     requireWritten(messages, { renderer: this.name, text }, 'whole');
     const spans =
       trainOnWhat === 'allTokens'
@@ -104,7 +111,8 @@ class ChatTemplateRenderer implements Renderer {
   }
 
   stopSequences(): readonly number[] {
-    return [this.stopToken, ...this.callStops.filter((token) => token !== this.stopToken)];
+    const eos = this.isEndless && this.tokenizer.eosTokenId !== null ? [this.tokenizer.eosTokenId] : [];
+    return [...new Set([this.stopToken, ...this.callStops, ...eos])];
   }
 
   /** Where the loss of one message begins and ends in the text of the whole conversation. */
@@ -112,7 +120,12 @@ class ChatTemplateRenderer implements Renderer {
     const isReply = messages[index]?.role === 'assistant';
     const through = messages.slice(0, index + 1);
     const { prefix, start } = isReply ? this.replySpan(through) : this.statementSpan(through);
-    if (text.startsWith(prefix) && start <= prefix.length) return { start, end: prefix.length };
+    if (text.startsWith(prefix) && start <= prefix.length) {
+      return {
+        start,
+        end: prefix.length + (isReply && this.isEndless ? this.markerLength(text, prefix.length) : 0),
+      };
+    }
     const [what, modes] =
       through.length < messages.length
         ? [
@@ -191,21 +204,35 @@ class ChatTemplateRenderer implements Renderer {
     return text === '' ? [] : this.tokenizer.encode(text, { allowSpecial: true });
   }
 
-  /** The first special token after a reply ends it; models whose template writes none end with end-of-text. */
-  private findStopToken(): number {
-    const text = this.render(
-      [
-        { role: 'user', content: 'a' },
-        { role: 'assistant', content: MARKER },
-      ],
-      false,
-    );
+  /** The first special token that the template writes after the words of a reply; null where it writes none. */
+  private tokenAfter(following: readonly Message[]): number | null {
+    const text = this.render([QUESTION, ...following], false);
     const after = this.encode(text.slice(text.lastIndexOf(MARKER) + MARKER.length));
-    const stop = after.find((token) => this.tokenizer.isSpecial(token)) ?? this.tokenizer.eosTokenId;
-    if (stop !== null) return stop;
+    return after.find((token) => this.tokenizer.isSpecial(token)) ?? null;
+  }
+
+  /** What ends a reply after which the template writes nothing: the marker of whoever speaks next. */
+  private findMarker(): number {
+    const marker = this.tokenAfter([REPLY, QUESTION]) ?? this.tokenizer.eosTokenId;
+    if (marker !== null) return marker;
     throw new DomainError(
       'bad-config',
       `The chat template of "${this.tokenizer.source}" ends a reply with no special token, and its tokenizer has no eos_token. Use role_colon.`,
+    );
+  }
+
+  /** After a last reply, what generation stops at. */
+  private endAfter(messages: readonly Message[]): string {
+    return messages.at(-1)?.role === 'assistant' ? this.stopText : '';
+  }
+
+  /** Of the token that follows a reply. */
+  private markerLength(text: string, end: number): number {
+    const [first] = this.encode(text.slice(end, end + LONGEST_MARKER));
+    if (first !== undefined && this.tokenizer.isSpecial(first)) return this.tokenizer.decode([first]).length;
+    throw new DomainError(
+      'bad-dataset',
+      `The chat template of "${this.tokenizer.source}" writes no token at the end of a reply, so that nothing would teach the model to stop. Use another renderer.`,
     );
   }
 
