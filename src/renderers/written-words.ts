@@ -5,7 +5,7 @@ import { textOf, thinkingOf } from './message-text';
 import { parseJson } from './reply-blocks';
 
 /** A text in which the words of messages are looked for. */
-export interface RenderedText {
+interface RenderedText {
   readonly renderer: string;
   readonly text: string;
   /** Where the words of the message may begin. */
