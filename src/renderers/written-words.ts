@@ -54,7 +54,12 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
   // A call that is only spoken of is not written.
   const taken = [...said];
   for (const call of calls) {
-    taken.push(requireWords({ words: call.name, what: `the call of tool "${call.name}"` }, place, taken));
+    const words = { words: call.name, what: `the call of tool "${call.name}"` };
+    // Kimi's templates write a call's id in place of its name.
+    const byId = call.id !== undefined && find(call.name, place, taken) === null;
+    taken.push(
+      byId ? requireWords({ ...words, words: call.id }, place, taken) : requireWords(words, place, taken),
+    );
     if (extent === 'whole') requireArguments(call, place, said);
   }
   return largestOf([place.from, ...taken.map(({ end }) => end)]);
