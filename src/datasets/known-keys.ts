@@ -38,7 +38,7 @@ const SAYS_NOTHING = new Set(
 );
 
 /** What may stand in an object of a row, besides keys that say nothing. */
-export interface KnownKeys {
+interface KnownKeys {
   /** Empty for the row itself. */
   readonly field: string;
   readonly known: readonly string[];

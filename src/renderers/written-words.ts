@@ -5,7 +5,7 @@ import { textOf, thinkingOf } from './message-text';
 import { parseJson } from './reply-blocks';
 
 /** A text in which the words of messages are looked for. */
-export interface RenderedText {
+interface RenderedText {
   readonly renderer: string;
   readonly text: string;
   /** Where the words of the message may begin. */
@@ -54,7 +54,12 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
   // A call that is only spoken of is not written.
   const taken = [...said];
   for (const call of calls) {
-    taken.push(requireWords({ words: call.name, what: `the call of tool "${call.name}"` }, place, taken));
+    const words = { words: call.name, what: `the call of tool "${call.name}"` };
+    // Kimi's templates write a call's id in place of its name.
+    const byId = call.id !== undefined && find(call.name, place, taken) === null;
+    taken.push(
+      byId ? requireWords({ ...words, words: call.id }, place, taken) : requireWords(words, place, taken),
+    );
     if (extent === 'whole') requireArguments(call, place, said);
   }
   return largestOf([place.from, ...taken.map(({ end }) => end)]);

@@ -34,7 +34,7 @@ export interface PreparedExamples {
   readonly lossless: readonly string[];
 }
 
-export interface RefusedRow {
+interface RefusedRow {
   readonly place: string;
   readonly reason: string;
 }

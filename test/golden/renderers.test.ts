@@ -78,23 +78,43 @@ function testVectors<Input extends { renderer: string }, Expected>(suite: Suite<
   });
 }
 
+const REFUSED = 'what the renderer does not write is refused, not dropped';
+
 testVectors<Rendering, string | Failure>({
   title: 'generation prompt',
   source: 'Renderer.build_generation_prompt',
   count: 191,
-  difference: (input) => (declaresBareTools(input) ? NESTED_TOOLS : dateDifference(input)),
+  difference: (input) => {
+    if (dropsCalls(input)) return REFUSED;
+    return declaresBareTools(input) ? NESTED_TOOLS : dateDifference(input);
+  },
   check: (input, expected) => {
     const renderer = findRenderer(input.renderer, tokenizer);
     const declare = () => (input.tools ? renderer.declareTools(input.tools, input.system_prompt ?? '') : []);
     const build = () => renderer.buildGenerationPrompt([...declare(), ...toMessages(input.messages)]);
 
-    if (isFailure(expected)) expect(build).toThrow();
+    if (isFailure(expected) || dropsCalls(input)) expect(build).toThrow();
     else expect(tokenizer.decode(build())).toBe(withFixedDay(withNestedTools(input, expected)));
   },
 });
 
+/** The cookbook leaves calls out where it has no form for them. */
+function dropsCalls({ renderer, messages }: Rendering): boolean {
+  return ['llama3', 'role_colon'].includes(renderer) && JSON.stringify(messages).includes('"tool_calls":[{');
+}
+
+/** And reasoning of the reply that is trained. */
+function dropsWords(input: Rendering): boolean {
+  const rulesOut = ['deepseekv3', 'qwen3_8_disable_thinking'].includes(input.renderer);
+  const last = JSON.stringify(input.messages.at(-1) ?? {});
+  return dropsCalls(input) || (rulesOut && (last.includes('"type":"thinking"') || last.includes('</think>')));
+}
+
 const supervised = {
-  difference: (input: Rendering) => (isEmptyDeepSeekReply(input) ? EMPTY_REPLY : dateDifference(input)),
+  difference: (input: Rendering) => {
+    if (dropsWords(input)) return REFUSED;
+    return isEmptyDeepSeekReply(input) ? EMPTY_REPLY : dateDifference(input);
+  },
   check: (input: Rendering, expected: Spans | Failure) => {
     const build = () =>
       findRenderer(input.renderer, tokenizer).buildSupervisedExample(
@@ -102,7 +122,7 @@ const supervised = {
         toTrainOnWhat(input.train_on_what),
       );
 
-    if (isFailure(expected)) {
+    if (isFailure(expected) || dropsWords(input)) {
       expect(build).toThrow();
       return;
     }
