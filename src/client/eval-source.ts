@@ -69,7 +69,7 @@ async function findWeights(text: string, records: RunRecords): Promise<StepWeigh
 }
 
 /** A step that has only its training state, as step 0 mostly, is sampled from that; null where it cannot be. */
-function stateOf(
+export function stateOf(
   rows: readonly CheckpointRow[],
   step: number,
   record: RunRecord,
