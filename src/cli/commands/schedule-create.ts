@@ -40,7 +40,10 @@ export function createScheduleCommand(): Command {
     .option('--model <name>', 'what the endpoint or the engine calls the model')
     .option('--endpoint <url>', 'OpenAI-compatible endpoint, e.g. http://127.0.0.1:8000/v1')
     .option('--api <api>', 'API of the endpoint: chat or completions (chat)')
-    .option('--checkpoint <checkpoint>', 'RUN@STEP, or tinker://… with --model; RUN is its newest one now')
+    .option(
+      '--checkpoint <checkpoint>',
+      'RUN@STEP, RUN@best, or tinker://… with --model; RUN is its newest one now',
+    )
     .option('--engine <url>', 'training service, or "tinker"; without --checkpoint its base model is asked')
     .option('--renderer <name>', "how conversations become tokens (the run's, else the model's)")
     .option('--pin <score>', 'what the score should be; BENCHMARK=SCORE where there are several', collect)
