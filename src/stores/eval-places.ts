@@ -90,8 +90,7 @@ interface StepOfRun {
 /** What the run itself was evaluated to, else what `everstep eval --checkpoint RUN@STEP` gave, where that is one eval run. */
 async function locateStep(label: string, asked: StepOfRun): Promise<EvalPlace | null> {
   const { name, runFolder } = asked;
-  const isBest = asked.step === 'best' && runFolder !== null;
-  const step = isBest ? { ...asked, step: String((await requirePromotion(name, runFolder)).step) } : asked;
+  const step = { ...asked, step: await stepOf(asked) };
   if (!/^\d{1,12}$/.test(step.step)) {
     if (runFolder === null) return null;
     throw new DomainError(
@@ -105,6 +104,12 @@ async function locateStep(label: string, asked: StepOfRun): Promise<EvalPlace | 
   if (folder !== undefined) return { label, folder, benchmark: null };
   if (runFolder !== null) await refuseStep(label, runFolder, step);
   return null;
+}
+
+/** The best is a step too, as the run's folder says. */
+async function stepOf({ name, runFolder, step }: StepOfRun): Promise<string> {
+  if (step !== 'best' || runFolder === null) return step;
+  return String((await requirePromotion(name, runFolder)).step);
 }
 
 async function ownEvaluation({ runFolder, step }: StepOfRun) {
