@@ -87,7 +87,6 @@ function applySegment(state: TrainingState, result: SegmentResult): void {
   if (steps > 0 && result.seconds > 0) state.stepsPerSecond = steps / result.seconds;
   state.position = result.position;
   if (result.unaffordable) state.unaffordable = result.unaffordable;
-  else delete state.unaffordable;
   state.sentThrough = Math.max(
     state.sentThrough ?? -1,
     result.sentThrough ?? result.position.submittedThrough,
