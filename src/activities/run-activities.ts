@@ -12,6 +12,8 @@ import { prepareRun } from '../training/prepare-run';
 import type { EvaluationToSettle, RecordScoresInput } from '../training/record-scores';
 import { findCheckpoint } from '../training/find-checkpoint';
 import type { FindCheckpointInput, FoundCheckpoint } from '../training/find-checkpoint';
+import { findScore } from '../training/find-score';
+import type { FindScoreInput } from '../training/find-score';
 import { noteStatus } from '../training/note-status';
 import type { NoteStatusInput } from '../training/note-status';
 import { pairScores } from '../training/pair-scores';
@@ -128,6 +130,11 @@ function createControlActivities({ store, runs }: RunDependencies) {
     /** A kept checkpoint that can be sampled from. */
     async findCheckpoint(input: FindCheckpointInput): Promise<FoundCheckpoint> {
       return withHeartbeat(() => findCheckpoint(store, input));
+    },
+
+    /** What an evaluator measured at a step; null where it did not. */
+    async findScore(input: FindScoreInput): Promise<ScoreRow | null> {
+      return withHeartbeat(() => findScore(store, input));
     },
 
     /** How an evaluator's scores of two steps differ on the same examples; null where it keeps none. */

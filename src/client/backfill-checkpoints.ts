@@ -1,5 +1,8 @@
+import { BASE_MODEL } from '../core/backfill';
 import { DomainError } from '../core/errors';
 import type { CheckpointRow } from '../core/run';
+import type { RunRecord } from '../training/run-folder';
+import { stateOf } from './eval-source';
 import type { RunRecords } from './run-records';
 
 /** Which kept checkpoints of a run are meant. */
@@ -57,9 +60,22 @@ export async function chooseCheckpoints(
   );
 }
 
+/** With step 0, which mostly has a training state alone. */
 async function keptRows(run: string, records: RunRecords): Promise<CheckpointRow[]> {
   const rows = await records.readCheckpoints(run);
-  return rows.filter(({ sampler_path, rolling }) => sampler_path !== null && rolling !== true);
+  const kept = rows.filter(({ sampler_path, rolling }) => sampler_path !== null && rolling !== true);
+  const start = kept.some(({ step }) => step === 0) ? null : await startOf(run, rows, records);
+  return start ? [start, ...kept] : kept;
+}
+
+async function startOf(
+  run: string,
+  rows: readonly CheckpointRow[],
+  records: RunRecords,
+): Promise<CheckpointRow | null> {
+  if (!rows.some(({ step }) => step === 0)) return null;
+  const found = stateOf(rows, 0, await records.readConfig<RunRecord>(run));
+  return found && { ...found.row, sampler_path: found.samplerPath };
 }
 
 function newestOfSteps(rows: readonly CheckpointRow[]): CheckpointRow[] {
@@ -82,7 +98,7 @@ function select(rows: readonly CheckpointRow[], choice: StepChoice): readonly Ch
 
 function pathsOf({ step, lineage }: CheckpointRow, rows: readonly CheckpointRow[]): string[] {
   const same = rows.filter((row) => row.step === step && row.lineage === lineage);
-  return same.flatMap(({ sampler_path }) => sampler_path ?? []);
+  return same.map(({ sampler_path }) => sampler_path ?? BASE_MODEL);
 }
 
 function stepsOf(rows: readonly CheckpointRow[]): number[] {

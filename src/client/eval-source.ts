@@ -4,6 +4,7 @@ import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import { withFormat } from '../core/source-format';
 import type { CheckpointRow } from '../core/run';
+import { readCheckpointName } from '../stores/checkpoint-name';
 import { savedWeights } from '../training/checkpoint-source';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
@@ -39,7 +40,7 @@ export async function findSource(asked: Asked, records: RunRecords): Promise<Mod
   return withChoices(base, asked);
 }
 
-/** RUN@STEP, or RUN for its newest checkpoint with sampler weights. Refuses a step whose weights are in no checkpoint. */
+/** RUN@STEP, RUN@best, or RUN for its newest checkpoint with sampler weights. Refuses a step whose weights are in no checkpoint. */
 export async function findRunCheckpoint(text: string, records: RunRecords): Promise<RunCheckpoint> {
   const { run, row, samplerPath } = await findWeights(text, records);
   if (samplerPath !== null) return { run, row, samplerPath };
@@ -53,7 +54,7 @@ export async function findRunCheckpoint(text: string, records: RunRecords): Prom
 type StepWeights = Omit<RunCheckpoint, 'samplerPath'> & { readonly samplerPath: string | null };
 
 async function findWeights(text: string, records: RunRecords): Promise<StepWeights> {
-  const [run, step] = splitStep(text);
+  const { run, step } = await readCheckpointName(text, records);
   const record = await records.readConfig<RunRecord>(run);
   const rows = await records.readCheckpoints(run);
   const sampled = rows.filter(({ sampler_path }) => sampler_path !== null);
@@ -69,7 +70,7 @@ async function findWeights(text: string, records: RunRecords): Promise<StepWeigh
 }
 
 /** A step that has only its training state, as step 0 mostly, is sampled from that; null where it cannot be. */
-function stateOf(
+export function stateOf(
   rows: readonly CheckpointRow[],
   step: number,
   record: RunRecord,
@@ -81,14 +82,6 @@ function stateOf(
   }
   // The official service samples from sampler weights alone; an adapter that was never trained changes nothing.
   return isUntrained(row, record) ? { row, samplerPath: null } : null;
-}
-
-function splitStep(text: string): [run: string, step: number | null] {
-  const at = text.lastIndexOf('@');
-  if (at < 0) return [text, null];
-  const [run, step] = [text.slice(0, at), text.slice(at + 1)];
-  if (/^\d{1,12}$/.test(step)) return [run, Number(step)];
-  throw new DomainError('bad-config', `--checkpoint ${text}: write RUN or RUN@STEP, e.g. ${run}@100.`);
 }
 
 function isUntrained({ step }: CheckpointRow, { config, initialPath }: RunRecord): boolean {

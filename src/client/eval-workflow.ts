@@ -13,6 +13,7 @@ import { DomainError } from '../core/errors';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import type { RunBenchmarkInput } from '../workflows/benchmark-contracts';
 import { searchAttributesOfEval } from '../workflows/eval-attributes';
+import { linkedAbort } from '../evaluation/linked-abort';
 import { differencesText } from '../evaluation/runner/option-differences';
 import { differencesOf } from './eval-requests';
 import { placeWaitOfAll, waitOf } from './pending-work';
@@ -41,6 +42,8 @@ export interface AwaitedWorkflow {
 }
 
 const AWAY_PAUSE_MS = 1000;
+/** The client adds a listener to its signal with each long poll, every 20 s, and removes none. */
+const ROUND_MS = 100_000;
 type PendingTask = temporal.api.workflow.v1.IPendingWorkflowTaskInfo | null | undefined;
 
 /** A worker that dies or stops leaves one behind. */
@@ -96,10 +99,31 @@ export async function awaitWorkflow<Value>(
   signal?: AbortSignal,
 ): Promise<WorkflowOutcome<Value> | null> {
   for (;;) {
-    const outcome = await unlessFired(askForEnd<Value>(link, workflow, signal), signal);
+    const outcome = await unlessFired(askForRound<Value>(link, workflow, signal), signal);
+    if (outcome === 'goes on') continue;
     if (outcome !== 'away') return outcome;
     await pause(AWAY_PAUSE_MS, signal);
     if (signal?.aborted) return null;
+  }
+}
+
+/** Each round has a signal of its own, with which its listeners go. */
+async function askForRound<Value>(
+  link: ServerLink,
+  workflow: AwaitedWorkflow,
+  signal: AbortSignal | undefined,
+): Promise<WorkflowOutcome<Value> | 'away' | 'goes on'> {
+  if (!signal) return askForEnd(link, workflow);
+  const round = linkedAbort(signal);
+  const timer = setTimeout(() => {
+    round.abort(new Error('this round is over'));
+  }, ROUND_MS);
+  try {
+    const outcome = await askForEnd<Value>(link, workflow, round.signal);
+    return outcome === 'away' && round.signal.aborted ? 'goes on' : outcome;
+  } finally {
+    clearTimeout(timer);
+    round.release();
   }
 }
 

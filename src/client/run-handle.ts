@@ -8,9 +8,9 @@ import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import type { MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { TimelineEntry } from '../core/timeline';
+import { readPromotion } from '../stores/checkpoint-name';
 import { readLastRow } from '../stores/last-row';
 import type { StepSelection } from '../stores/step-rows';
-import { readJson } from '../stores/whole-file';
 import type { RunRecord } from '../training/run-folder';
 import * as contracts from '../workflows/contracts';
 import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
@@ -184,7 +184,7 @@ export class RunHandle extends RunChanges {
 
   /** The checkpoint somebody promoted last; null where nobody did. */
   async best(): Promise<Promotion | null> {
-    return readJson<Promotion>(path.join(this.sources.records.runFolder(this.name), 'best.json'));
+    return readPromotion(this.sources.records.runFolder(this.name));
   }
 
   /** When each step was done and how long its parts took. */

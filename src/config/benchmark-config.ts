@@ -33,7 +33,7 @@ export const BenchmarkConfig = z.strictObject({
     .optional()
     .describe('Base URL of an OpenAI-compatible endpoint'),
   api: z.enum(['chat', 'completions']).default('chat').describe('Which API of the endpoint is spoken'),
-  checkpoint: z.string().min(1).optional().describe('RUN, RUN@STEP, or the URI of sampler weights'),
+  checkpoint: z.string().min(1).optional().describe('RUN, RUN@STEP, RUN@best, or the URI of sampler weights'),
   engine: z
     .string()
     .min(1)

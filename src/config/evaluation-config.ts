@@ -204,6 +204,12 @@ const GateConfig = z
       .enum(['interval', 'value'])
       .default('interval')
       .describe('Whether the whole 95 % interval has to follow the rule, or the value alone'),
+    by: z
+      .enum(['significance', 'point'])
+      .optional()
+      .describe(
+        'What replaces the best: a score that is better with significance (default, but with `on: value`), or by its number alone',
+      ),
     otherwise: z
       .union([
         z.enum(['hold', 'stop', 'pause']),

@@ -11,7 +11,7 @@ const Judge = z.strictObject({
       'Base URL of an OpenAI-compatible endpoint; its key is EVERSTEP_JUDGE_API_KEY, else OPENAI_API_KEY, where the workers run',
     ),
   api: z.enum(['chat', 'completions']).default('chat').describe('Which API of the endpoint is spoken'),
-  checkpoint: z.string().min(1).optional().describe('RUN, RUN@STEP, or the URI of sampler weights'),
+  checkpoint: z.string().min(1).optional().describe('RUN, RUN@STEP, RUN@best, or the URI of sampler weights'),
   engine: z.string().min(1).optional().describe('Training service that has the weights'),
   renderer: z.string().min(1).optional().describe('How conversations become tokens'),
   templateArguments: z.record(z.string(), z.json()).optional().describe('Variables of the chat template'),
@@ -84,7 +84,9 @@ export const ComparisonEvaluatorParts = {
   baseline: z
     .union([
       z.enum(['target', 'base']),
-      z.strictObject({ checkpoint: z.string().min(1).describe('RUN@STEP, or tinker://… of this model') }),
+      z.strictObject({
+        checkpoint: z.string().min(1).describe('RUN@STEP, RUN@best, or tinker://… of this model'),
+      }),
     ])
     .default('target')
     .describe(

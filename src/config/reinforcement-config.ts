@@ -61,7 +61,9 @@ const KlReferenceConfig = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Sampler weights, as the URI of the engine or as RUN@STEP; default: the model as it is'),
+    .describe(
+      'Sampler weights, as the URI of the engine or as RUN@STEP or RUN@best; default: the model as it is',
+    ),
 });
 
 /** What a person writes to train a model by reinforcement. Unknown keys are errors, so typos fail at once. */

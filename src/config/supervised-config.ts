@@ -84,7 +84,7 @@ export const SupervisedConfig = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Engine URI or RUN@STEP whose weights the run starts from, with a fresh optimizer'),
+    .describe('Engine URI, RUN@STEP or RUN@best whose weights the run starts from, with a fresh optimizer'),
   engine: EngineConfig.prefault({}),
   plugins: z
     .string()

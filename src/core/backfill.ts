@@ -2,6 +2,9 @@ import type { BenchmarkRequest, BenchmarkSummary, EngineSource, InspectTask } fr
 
 /** A matrix of checkpoints × benchmarks, and where each cell stands. Plain JSON: it travels through workflow history. */
 
+/** Stands among paths for weights that have none, because nobody trained them. */
+export const BASE_MODEL = '';
+
 /** Weights of one row of the matrix. */
 export interface BackfillCheckpoint {
   readonly run: string;

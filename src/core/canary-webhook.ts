@@ -1,3 +1,6 @@
+/** How long a firing goes on telling its webhook. */
+export const WEBHOOK_MOST_SECONDS = 300;
+
 /** Variables whose values may be sent: a schedule must not be a way to the other secrets of a worker. */
 const VARIABLE = /^EVERSTEP_WEBHOOK_[A-Z0-9_]{1,64}$/;
 

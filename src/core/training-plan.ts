@@ -77,6 +77,8 @@ export interface TrainingPosition {
   readonly inFlight: readonly StepInFlight[];
   /** Tokens trained on in the steps collected. */
   readonly tokens: number;
+  /** Those of the steps in flight among them; absent in histories from before it was kept. */
+  readonly tokensSubmitted?: number;
   /** Optimizer updates of the steps collected; absent where each step is one. */
   readonly updates?: number;
 }
@@ -107,6 +109,8 @@ export interface OpenedModel {
   readonly stepsToReplay: number;
   /** What was tried before, e.g. a checkpoint that is gone. */
   readonly remarks: readonly string[];
+  /** As `position.tokens`, of the last step that the life before sent; absent where it sent none. */
+  readonly tokensSent?: number;
 }
 
 /** Schedules by seconds, bound to a step before that step is submitted. */
@@ -152,6 +156,10 @@ export interface SegmentInput {
   readonly passing?: PolicyPassing;
   /** What happened since the segment before, to be written with this one's rows. */
   readonly events?: readonly RunEvent[];
+  /** No step is sent that would take the position's tokens past this; absent where nothing limits them. */
+  readonly tokensAtMost?: number;
+  /** The step that reaches so many tokens is handed over, so that people are warned in time. */
+  readonly handOverAtTokens?: number;
 }
 
 /** Part of the save's name; evaluations that were asked for have a number, and so have policies that expired. */
@@ -204,4 +212,19 @@ export interface SegmentResult {
   readonly lost: string | null;
   /** Requests of steps up to this one may be at the service; a change of plan takes effect after it. */
   readonly sentThrough?: number;
+  /** The step that was not sent, because its tokens would not fit; absent where all did. */
+  readonly unaffordable?: StepTokens;
+}
+
+export interface StepTokens {
+  readonly step: number;
+  readonly tokens: number;
+}
+
+/** A step that is about to be sent; a row of `sent.jsonl`. */
+export interface SentRow {
+  readonly step: number;
+  readonly incarnation: number;
+  /** Tokens of this life's steps, and of those before it, with this one's. */
+  readonly tokens: number;
 }

@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
+import { requirePromotion } from './checkpoint-name';
 import { hasErrorCode } from './system-errors';
 import { readJson } from './whole-file';
 
@@ -23,7 +24,7 @@ export interface BenchmarkFolders {
 }
 
 /**
- * Finds results by what a person calls them: a folder; the name of an eval run; RUN@STEP, what a training run was
+ * Finds results by what a person calls them: a folder; the name of an eval run; RUN@STEP or RUN@best, what a training run was
  * evaluated to at a step, by itself or else by one eval run; or RUN, its last step with a benchmark's result.
  *
  * A text with a slash is a folder. Any other is looked up in the store first, and a name that means two things there is
@@ -87,11 +88,15 @@ interface StepOfRun {
 }
 
 /** What the run itself was evaluated to, else what `everstep eval --checkpoint RUN@STEP` gave, where that is one eval run. */
-async function locateStep(label: string, step: StepOfRun): Promise<EvalPlace | null> {
-  const { name, runFolder } = step;
+async function locateStep(label: string, asked: StepOfRun): Promise<EvalPlace | null> {
+  const { name, runFolder } = asked;
+  const step = { ...asked, step: await stepOf(asked) };
   if (!/^\d{1,12}$/.test(step.step)) {
     if (runFolder === null) return null;
-    throw new DomainError('bad-config', `"${label}" names no step. Write RUN@STEP, e.g. ${name}@100.`);
+    throw new DomainError(
+      'bad-config',
+      `"${label}" names no step. Write RUN@STEP or RUN@best, e.g. ${name}@100.`,
+    );
   }
   const own = await ownEvaluation(step);
   if (own?.hasBenchmark) return { label, folder: own.folder, benchmark: null };
@@ -99,6 +104,12 @@ async function locateStep(label: string, step: StepOfRun): Promise<EvalPlace | n
   if (folder !== undefined) return { label, folder, benchmark: null };
   if (runFolder !== null) await refuseStep(label, runFolder, step);
   return null;
+}
+
+/** The best is a step too, as the run's folder says. */
+async function stepOf({ name, runFolder, step }: StepOfRun): Promise<string> {
+  if (step !== 'best' || runFolder === null) return step;
+  return String((await requirePromotion(name, runFolder)).step);
 }
 
 async function ownEvaluation({ runFolder, step }: StepOfRun) {

@@ -6,6 +6,7 @@ import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import type { CheckpointRow, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { RunEvent } from '../core/timeline';
+import type { SentRow } from '../core/training-plan';
 import type { Journal, JournalSpec } from './fenced-journal';
 import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
@@ -32,6 +33,7 @@ interface RunJournals {
   readonly checkpoints: CheckpointRow;
   readonly controls: ControlRow;
   readonly events: RunEvent;
+  readonly sent: SentRow;
 }
 
 /**
@@ -40,7 +42,7 @@ interface RunJournals {
  * ```
  * <root>/runs/<run>/
  *   owner.json  config.json  code.diff  state.json
- *   metrics.jsonl  timing.jsonl  scores.jsonl  checkpoints.jsonl  controls.jsonl  events.jsonl
+ *   metrics.jsonl  timing.jsonl  scores.jsonl  checkpoints.jsonl  controls.jsonl  events.jsonl  sent.jsonl
  *   evals/<step>/<evaluator>/
  * ```
  *
@@ -82,6 +84,7 @@ export interface RunStore {
   readCheckpoints(run: string): Promise<CheckpointRow[]>;
   readControls(run: string): Promise<ControlRow[]>;
   readEvents(run: string): Promise<RunEvent[]>;
+  readSent(run: string): Promise<SentRow[]>;
 }
 
 const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Name]) => RowKey } = {
@@ -91,6 +94,7 @@ const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Na
   checkpoints: ({ name, lineage }) => JSON.stringify([name, lineage]),
   controls: ({ at, by, control, step }) => JSON.stringify([at, by, control, step]),
   events: ({ at, kind, step, text }) => JSON.stringify([at, kind, step, text]),
+  sent: ({ incarnation, step, tokens }) => JSON.stringify([incarnation, step, tokens]),
 };
 
 /** Files open at a time. */
@@ -225,6 +229,10 @@ class FolderRunStore implements RunStore {
 
   readEvents(run: string): Promise<RunEvent[]> {
     return this.readRows(run, 'events');
+  }
+
+  readSent(run: string): Promise<SentRow[]> {
+    return this.readRows(run, 'sent');
   }
 
   private readRows<Name extends keyof RunJournals>(run: string, name: Name): Promise<RunJournals[Name][]> {

@@ -1,17 +1,18 @@
 import type { EngineSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import type { CheckpointRow } from '../core/run';
+import { readCheckpointName } from '../stores/checkpoint-name';
 import type { RunStore } from '../stores/run-store';
 import type { RunRecord } from './run-folder';
 import { requireRun } from './run-folder';
 
-/** Sampler weights of RUN@STEP, or of RUN's newest checkpoint, as something that can be asked. */
+/** Sampler weights of RUN@STEP, of RUN@best, or of RUN's newest checkpoint, as something that can be asked. */
 export async function findCheckpointSource(store: RunStore, text: string): Promise<EngineSource> {
-  const [run = '', step] = text.split('@');
+  const { run, step } = await readCheckpointName(text, store);
   await requireRun(store, run);
   const record = await store.readConfig<RunRecord>(run);
   const rows = (await store.readCheckpoints(run)).filter(({ sampler_path }) => sampler_path !== null);
-  const row = step === undefined ? rows.at(-1) : rows.findLast((each) => each.step === Number(step));
+  const row = step === null ? rows.at(-1) : rows.findLast((each) => each.step === step);
   if (!row?.sampler_path) {
     const known = [...new Set(rows.map((each) => each.step))].join(', ') || 'none yet';
     throw new DomainError(

@@ -1,5 +1,7 @@
 import { join } from 'node:path';
+import { dollarsOf } from '../core/controls/budget';
 import { DomainError } from '../core/errors';
+import { largestOf } from '../core/extremes';
 import type { Sampler, SampleRequest, SampleResult } from '../core/sampling';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import type { Journal } from '../stores/fenced-journal';
@@ -17,18 +19,26 @@ interface Amount {
   readonly sampled: number;
 }
 
-/** What one answer took; a row of `journal/spent.jsonl` of a cell. */
+/** What one answer may take at most, and then what it took; rows of `journal/spent.jsonl` of a cell. */
 interface SpentRow extends Amount {
-  /** Counts the answers of all attempts, from 1. */
+  /** Counts the requests of all attempts, from 1. */
   readonly answer: number;
+  /** The request is about to be sent. */
+  readonly isReserved?: true;
 }
 
 const NONE: Amount = { prompt: 0, sampled: 0 };
+/** Nothing was drawn for a request that ends so; of any other end nobody knows. */
+const NOT_DRAWN: readonly string[] = [
+  ...['unreachable', 'engine-busy', 'engine-refused', 'unauthorized', 'payment-required'],
+  ...['request-failed', 'context-overflow', 'checkpoint-missing'],
+];
 
 /**
  * Holds an evaluator to its tokens and dollars: what a request may take at most is reserved before it is sent, and settled
  * when its answer is there. A request that does not fit waits for those under way; where there are none, the budget is used up
- * and `signal` ends the evaluator with the reason. What earlier attempts spent is counted; answers of their journals cost nothing again.
+ * and `signal` ends the evaluator with the reason. Both are journalled: what earlier attempts spent is counted, and what they
+ * had reserved when they died, since it was drawn all the same. Answers of their journals cost nothing again.
  */
 export class EvaluationAllowance {
   private readonly ending = new AbortController();
@@ -43,9 +53,11 @@ export class EvaluationAllowance {
     /** Of the cell, for all attempts. */
     private readonly journal: Journal<SpentRow>,
   ) {
-    const rows = journal.rows();
-    this.spent = rows.reduce(plus, NONE);
-    this.answerCount = rows.length;
+    const settled = new Map<number, Amount>();
+    for (const row of journal.rows())
+      if (!(row.isReserved && settled.has(row.answer))) settled.set(row.answer, row);
+    this.spent = [...settled.values()].reduce(plus, NONE);
+    this.answerCount = largestOf([0, ...settled.keys()]);
   }
 
   static async open(
@@ -54,7 +66,7 @@ export class EvaluationAllowance {
     prices: SamplingPrices | null,
   ): Promise<EvaluationAllowance> {
     const path = join(folder, 'journal', 'spent.jsonl');
-    const journal = await openJournal<SpentRow>({ path, epoch, keyOf: ({ answer }) => answer });
+    const journal = await openJournal<SpentRow>({ path, epoch, keyOf });
     return new EvaluationAllowance(budget, prices, journal);
   }
 
@@ -77,17 +89,27 @@ export class EvaluationAllowance {
   ): Promise<SampleResult> {
     const most = { prompt: request.prompt.length, sampled: request.numSamples * request.params.maxTokens };
     await this.reserve(most);
+    const answer = ++this.answerCount;
+    let spent = most;
     try {
+      await this.journal.appendWhenRoom({ answer, isReserved: true, ...most }, options);
       const result = await sampler.sample(request, options);
       const sampled = result.sequences.reduce((sum, { tokens }) => sum + tokens.length, 0);
-      const amount = { prompt: most.prompt, sampled };
-      this.spent = plus(this.spent, amount);
-      await this.journal.appendWhenRoom({ answer: ++this.answerCount, ...amount }, options);
+      spent = { prompt: most.prompt, sampled };
       return result;
+    } catch (error) {
+      if (error instanceof DomainError && NOT_DRAWN.includes(error.code)) spent = NONE;
+      throw error;
     } finally {
-      this.reserved = plus(this.reserved, { prompt: -most.prompt, sampled: -most.sampled });
-      for (const wake of this.waiting.splice(0)) wake();
+      this.settle(most, spent);
+      if (spent !== most) await this.journal.appendWhenRoom({ answer, ...spent }, options);
     }
+  }
+
+  private settle(most: Amount, spent: Amount): void {
+    this.spent = plus(this.spent, spent);
+    this.reserved = plus(this.reserved, { prompt: -most.prompt, sampled: -most.sampled });
+    for (const wake of this.waiting.splice(0)) wake();
   }
 
   private async reserve(most: Amount): Promise<void> {
@@ -114,7 +136,7 @@ export class EvaluationAllowance {
     const { tokens, dollars } = this.budget;
     const used = [
       ...(tokens === undefined ? [] : [`${this.spent.prompt + this.spent.sampled} of ${tokens} tokens`]),
-      ...(dollars === undefined ? [] : [`$${shortDollars(this.costOf(this.spent))} of $${dollars}`]),
+      ...(dollars === undefined ? [] : [dollarsOf(this.costOf(this.spent), dollars)]),
     ];
     const reason = new DomainError(
       'over-budget',
@@ -125,8 +147,9 @@ export class EvaluationAllowance {
   }
 }
 
-function shortDollars(amount: number): string {
-  return amount < 1 ? String(Number(amount.toPrecision(3))) : amount.toFixed(2);
+/** What was reserved and what was settled are two rows. */
+function keyOf({ answer, isReserved }: SpentRow): string {
+  return `${answer}${isReserved ? ' reserved' : ''}`;
 }
 
 function plus(one: Amount, other: Amount): Amount {

@@ -80,6 +80,7 @@ async function openInSession(attempt: Attempt, input: OpenModelInput): Promise<O
     const opening = { client, sessionId, config: record.config, signal };
     const restored = await restoreModel(opening, known, record.initialPath);
     const updatesPerStep = record.config.kind === 'rl' ? record.config.numSubsteps : 1;
+    const tokensSent = await tokensSentBy(store, input);
     const lastStep = (await store.readLastMetrics(input.run))?.step ?? 0;
     await cutJournals(attempt, restored);
     const opened = {
@@ -87,6 +88,7 @@ async function openInSession(attempt: Attempt, input: OpenModelInput): Promise<O
       position: positionAfter(restored),
       stepsToReplay: reachOf(input, { applied, lastStep, updatesPerStep }) - baseStepOf(restored),
       remarks: restored.remarks,
+      ...(tokensSent > 0 && { tokensSent }),
     };
     await noteRewind(store, input, opened);
     return opened;
@@ -94,6 +96,14 @@ async function openInSession(attempt: Attempt, input: OpenModelInput): Promise<O
     await clearAway(client, sessionId, { error, owner });
     throw error;
   }
+}
+
+/** Also of steps that nobody collected, because engine or worker died. */
+async function tokensSentBy(store: RunStore, { run, previous }: OpenModelInput): Promise<number> {
+  if (previous === null) return 0;
+  const rows = await store.readSent(run);
+  const own = rows.filter(({ incarnation }) => incarnation === previous.incarnation);
+  return own.reduce((most, { tokens }) => Math.max(most, tokens), 0);
 }
 
 /** The store answers for the run while nothing else does, so it is told of rewinds as they happen. */
@@ -227,6 +237,7 @@ function positionAfter({ row, nextSeqId }: RestoredModel): TrainingPosition {
     nextSeqId,
     inFlight: [],
     tokens: row?.elapsed_tokens ?? 0,
+    tokensSubmitted: row?.elapsed_tokens ?? 0,
     ...(row?.updates !== undefined && { updates: row.updates }),
   };
 }

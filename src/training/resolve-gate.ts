@@ -27,6 +27,7 @@ interface KnownMetric {
  */
 export function resolveGate(gate: GateConfig, { schedule, evaluators }: GateSite): EvaluationGate {
   const { metric, rule, on, otherwise, promotes } = gate;
+  const by = gate.by ?? (on === 'value' ? 'point' : 'significance');
   const where = `schedules: gate of "${schedule}"`;
   const owner = ownerOf(evaluators, metric);
   if (owner === null) {
@@ -35,7 +36,7 @@ export function resolveGate(gate: GateConfig, { schedule, evaluators }: GateSite
   }
   const higherIsBetter = directionOf(where, gate, owner);
   refuseWrongSide(where, gate, higherIsBetter);
-  return { evaluator: owner.name, metric, rule, on, otherwise, promotes, higherIsBetter };
+  return { evaluator: owner.name, metric, rule, on, by, otherwise, promotes, higherIsBetter };
 }
 
 function directionOf(where: string, { metric, higherIsBetter }: GateConfig, owner: NamedEvaluator): boolean {

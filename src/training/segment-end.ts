@@ -1,4 +1,6 @@
 import { DomainError } from '../core/errors';
+import type { SegmentInput, TrainingPosition } from '../core/training-plan';
+import type { SubmittedStep } from './step-requests';
 
 const WAITED_FOR: readonly string[] = ['unreachable', 'store-full'];
 
@@ -50,4 +52,23 @@ export function lackingReason(step: number | null): string | null {
     ? null
     : `Rollouts of step ${step} were sampled, and are not all in the store of the worker that trains. Those that are gone are ` +
         'sampled again. Where this stays, start all workers with the --store the run was started with.';
+}
+
+/** As many tokens are trained on as people are to be told of. */
+export function hasReachedTokens(
+  { handOverAtTokens = Infinity, position }: SegmentInput,
+  { tokens }: TrainingPosition,
+): boolean {
+  return position.tokens < handOverAtTokens && tokens >= handOverAtTokens;
+}
+
+/** Where training stands, with what is in flight for the next segment to collect. */
+export function positionWith(position: TrainingPosition, queue: readonly SubmittedStep[]): TrainingPosition {
+  const last = queue.at(-1)?.planned;
+  return {
+    ...position,
+    submittedThrough: last?.step ?? position.collectedThrough,
+    tokensSubmitted: last?.tokensAfter ?? position.tokens,
+    inFlight: queue.map(({ planned, requestIds }) => ({ step: planned.step, requestIds })),
+  };
 }

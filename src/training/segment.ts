@@ -11,7 +11,7 @@ import type {
 import { PolicyPasser } from './policy-passer';
 import { retireRolling } from './retire-rolling';
 import type { SegmentDependencies, SegmentOptions } from './segment-contract';
-import { lackingReason, SegmentEnd } from './segment-end';
+import { hasReachedTokens, lackingReason, positionWith, SegmentEnd } from './segment-end';
 import { plannerOf, updatesOf } from './segment-planner';
 import { StepFeeder } from './step-feeder';
 import type { PlannedStep } from './step-plan';
@@ -85,7 +85,11 @@ class Segment {
     this.collector = { ...this.sender, signal: AbortSignal.any([options.signal, signal]) };
     this.passer = new PolicyPasser(input.passing, dependencies.passPolicy);
     this.feeder = new StepFeeder(
-      { planner: plannerOf(dependencies, input), sender: this.sender, input, signal: this.collector.signal },
+      {
+        ...{ planner: plannerOf(dependencies, input), sender: this.sender, input },
+        onSend: dependencies.journals.recordSent,
+        signal: this.collector.signal,
+      },
       {
         step: position.collectedThrough + 1,
         seqId: position.nextSeqId,
@@ -117,14 +121,17 @@ class Segment {
     }
   }
 
-  /** Whether there is a step to collect. One whose batch is still being sampled is sent part by part, or waited for. */
+  /**
+   * Whether there is a step to collect. One whose batch is still being sampled is sent part by part, or waited for where its
+   * tokens have to be known first.
+   */
   private async hasHead(): Promise<boolean> {
     const { feeder } = this;
     const { rollouts } = this.input.plan;
     this.lacking = rollouts ? feeder.lacking : null;
     if (this.lacking !== null) return false;
     if (feeder.queue.length === 0 && rollouts && !feeder.isExhausted) {
-      if (rollouts.isStreamed) await feeder.stream();
+      if (rollouts.isStreamed && this.input.tokensAtMost === undefined) await feeder.stream();
       else await this.awaitRollouts();
     }
     return feeder.queue.length > 0;
@@ -232,6 +239,7 @@ class Segment {
   private isTimeUp(): boolean {
     const elapsedMs = this.dependencies.now() - this.startedAt;
     if (elapsedMs >= this.input.maxSeconds * 1000) return true;
+    if (hasReachedTokens(this.input, this.position)) return true;
     // The next rollouts are sampled from the weights just saved.
     if (this.isAhead) return true;
     return this.snapshots.length > 0 && elapsedMs >= SNAPSHOT_HANDOVER_MS;
@@ -247,15 +255,10 @@ class Segment {
   }
 
   private result(): SegmentResult {
-    const { position } = this;
     const { lost } = this.end;
-    const queue = lost === null ? this.feeder.queue : [];
+    const { unaffordable } = this.feeder;
     return {
-      position: {
-        ...position,
-        submittedThrough: queue.at(-1)?.planned.step ?? position.collectedThrough,
-        inFlight: queue.map(({ planned, requestIds }) => ({ step: planned.step, requestIds })),
-      },
+      position: positionWith(this.position, lost === null ? this.feeder.queue : []),
       snapshots: this.snapshots,
       ...(this.policy && { policy: this.policy }),
       ...(this.passer.passedOn !== null && { passedOn: this.passer.passedOn }),
@@ -264,13 +267,14 @@ class Segment {
       waitingFor: this.options.waiting.reason() ?? this.end.unreachable ?? lackingReason(this.lacking),
       lost,
       sentThrough: this.sentThrough(),
+      ...(unaffordable && { unaffordable }),
     };
   }
 
   /** An earlier attempt may have got further than this one did. */
   private sentThrough(): number {
-    if (isRepeated(this.input, this.options)) return this.input.throughStep;
-    return this.feeder.sentThrough;
+    const mayBeFurther = isRepeated(this.input, this.options) && this.feeder.unaffordable === null;
+    return mayBeFurther ? this.input.throughStep : this.feeder.sentThrough;
   }
 }
 

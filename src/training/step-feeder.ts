@@ -1,5 +1,5 @@
 import type { Datum } from '../core/datum';
-import type { SegmentInput } from '../core/training-plan';
+import type { SegmentInput, StepTokens } from '../core/training-plan';
 import type { BatchSource } from './step-batch';
 import type { PlannedStep, StepPlanner, StepStart } from './step-plan';
 import { planStep, rateAt } from './step-plan';
@@ -13,6 +13,8 @@ export interface FeederParts {
   readonly planner: StepPlanner;
   readonly sender: StepSender;
   readonly input: SegmentInput;
+  /** Hears of each step before any of it is sent. */
+  readonly onSend: (planned: PlannedStep) => void;
   /** Fires when nobody waits any longer for parts of a batch. */
   readonly signal: AbortSignal;
 }
@@ -27,6 +29,8 @@ export class StepFeeder {
   readonly queue: SubmittedStep[] = [];
   /** Requests of a step are under way, and which of them arrived is not known. */
   isSubmitting = false;
+  /** The next step, where its tokens do not fit. */
+  unaffordable: StepTokens | null = null;
   private isBlocked = false;
 
   constructor(
@@ -40,7 +44,7 @@ export class StepFeeder {
   }
 
   get isExhausted(): boolean {
-    return this.isBlocked || this.next.step > this.parts.input.throughStep;
+    return this.isBlocked || this.unaffordable !== null || this.next.step > this.parts.input.throughStep;
   }
 
   /**
@@ -92,6 +96,8 @@ export class StepFeeder {
   private async send(early: readonly string[]): Promise<void> {
     const planned = await this.plan();
     const sent = this.sent();
+    if (!sent && !this.canAfford(planned)) return;
+    if (!sent) this.parts.onSend(planned);
     this.isSubmitting = !sent;
     this.queue.push(sent ? adoptStep(planned, sent) : await submitStep(this.parts.sender, planned, early));
     this.isSubmitting = false;
@@ -103,6 +109,13 @@ export class StepFeeder {
       tokensBefore: planned.tokensAfter,
       updatesBefore: planned.updatesAfter,
     };
+  }
+
+  private canAfford({ step, batch, tokensAfter }: PlannedStep): boolean {
+    const { tokensAtMost = Infinity } = this.parts.input;
+    if (batch === null || tokensAfter <= tokensAtMost) return true;
+    this.unaffordable = { step, tokens: batch.tokenCount };
+    return false;
   }
 
   private plan(): Promise<PlannedStep> {

@@ -1,6 +1,6 @@
 import { DomainError } from '../core/errors';
 import type { CheckpointRow, MetricsRow, TimingRow } from '../core/run';
-import type { ModelIncarnation, SampledStep, TrainingPlan } from '../core/training-plan';
+import type { ModelIncarnation, SampledStep, SentRow, TrainingPlan } from '../core/training-plan';
 import type { Journal } from '../stores/fenced-journal';
 import type { RunStore } from '../stores/run-store';
 import { stepMetrics } from './step-metrics';
@@ -13,6 +13,8 @@ import type { StepAnswers } from './step-requests';
  */
 export interface StepJournals {
   record(planned: PlannedStep, answers: StepAnswers): void;
+  /** Before anything of a step is sent: what was sent counts, whatever dies before it is collected. */
+  readonly recordSent: (planned: PlannedStep) => void;
   /** State path of the rolling or held checkpoint that the one of this name makes superfluous, if any. */
   retiredBy(name: string): string | null;
 }
@@ -32,6 +34,7 @@ interface Journals {
   readonly metrics: Journal<MetricsRow>;
   readonly timing: Journal<TimingRow>;
   readonly checkpoints: Journal<CheckpointRow>;
+  readonly sent: Journal<SentRow>;
 }
 
 /** Journals in the hands of one attempt. */
@@ -49,7 +52,7 @@ export interface JournalOpening {
 }
 
 /** Rows that are asked for again: a retried segment's last one, and the checkpoint before each of its own. */
-const REMEMBERED = { metrics: 1, timing: 1, checkpoints: 64 };
+const REMEMBERED = { metrics: 1, timing: 1, checkpoints: 64, sent: 64 };
 
 export async function openJournals(opening: JournalOpening): Promise<Journals> {
   const { store, run, epoch, keepSteps, keepCheckpoints } = opening;
@@ -62,11 +65,12 @@ export async function openJournals(opening: JournalOpening): Promise<Journals> {
       remember: REMEMBERED.checkpoints,
       ...(keepCheckpoints && { keep: keepCheckpoints }),
     }),
+    sent: await store.openJournal(run, 'sent', { epoch, remember: REMEMBERED.sent }),
   };
 }
 
-export async function closeJournals({ metrics, timing, checkpoints }: Journals): Promise<void> {
-  await Promise.all([metrics.close(), timing.close(), checkpoints.close()]);
+export async function closeJournals(journals: Journals): Promise<void> {
+  await Promise.all(allOf(journals).map((journal) => journal.close()));
 }
 
 /**
@@ -125,8 +129,7 @@ export class KeptJournals {
   private async putBack(journals: Journals): Promise<void> {
     this.isInUse = false;
     if (this.isGivenUp) return this.closeKept();
-    const { metrics, timing, checkpoints } = journals;
-    await Promise.all([metrics.sync(), timing.sync(), checkpoints.sync()]);
+    await Promise.all(allOf(journals).map((journal) => journal.sync()));
   }
 
   private async closeKept(): Promise<void> {
@@ -144,8 +147,12 @@ export class KeptJournals {
   }
 }
 
-function renewAll({ metrics, timing, checkpoints }: Journals, epoch: number): boolean {
-  return [metrics, timing, checkpoints].every((journal) => journal.renew(epoch));
+function renewAll(journals: Journals, epoch: number): boolean {
+  return allOf(journals).every((journal) => journal.renew(epoch));
+}
+
+function allOf({ metrics, timing, checkpoints, sent }: Journals) {
+  return [metrics, timing, checkpoints, sent];
 }
 
 function superseded(run: string): DomainError {
@@ -175,6 +182,10 @@ export function createStepJournals(borrowed: BorrowedJournals, options: StepJour
       });
       lastAt = at.getTime();
       metrics.append(stepMetrics(options.plan, planned, answers));
+    },
+    recordSent({ step, batch, tokensAfter: tokens }) {
+      if (batch === null) return;
+      borrowed.current().sent.append({ step, incarnation: options.model.incarnation, tokens });
     },
     retiredBy(name) {
       const rows = borrowed.current().checkpoints.rows();

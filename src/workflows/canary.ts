@@ -3,6 +3,7 @@ import { CancellationScope, isCancellation, log, proxyActivities, workflowInfo }
 import type { CanaryActivities } from '../activities/canary-activities';
 import type { CanaryOutcome, CanaryReport, CanaryRequest, CanaryWebhook } from '../core/canary';
 import { alarmLines, firingOf, firingRequest } from '../core/canary';
+import { WEBHOOK_MOST_SECONDS } from '../core/canary-webhook';
 import { durationText } from '../core/duration';
 import { TASK_QUEUES } from '../core/task-queues';
 import type { RunBenchmarkInput } from './benchmark-contracts';
@@ -19,7 +20,7 @@ const { judgeFiring } = proxyActivities<CanaryActivities>({
 /** Whoever listens may be away; nobody waits for them for long. */
 const { tellWebhook } = proxyActivities<CanaryActivities>({
   taskQueue: TASK_QUEUES.sampling,
-  scheduleToCloseTimeout: '5 minutes',
+  scheduleToCloseTimeout: WEBHOOK_MOST_SECONDS * 1000,
   startToCloseTimeout: '30 seconds',
   retry: {
     initialInterval: '1 second',

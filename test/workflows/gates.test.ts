@@ -25,14 +25,14 @@ afterAll(async () => {
 });
 
 /** An evaluator that says of each step what a story wants it to say. */
-function said(name: string, values: Readonly<Record<number, number | 'fails'>>) {
+function said(name: string, values: Readonly<Record<number, number | 'fails' | 'waits'>>) {
   writeFileSync(join(stack.folder, `said-${name}.json`), JSON.stringify(values));
   return { type: 'plugin', name: 'said', evaluator: 'said', options: { name } };
 }
 
 interface Gated {
   readonly gate: object;
-  readonly values: Readonly<Record<number, number | 'fails'>>;
+  readonly values: Readonly<Record<number, number | 'fails' | 'waits'>>;
   readonly mode?: 'background' | 'blocking';
   readonly more?: object;
 }
@@ -171,6 +171,49 @@ test('a gate has the run wait for a person, and an evaluator that fails does not
     { control: 'promote', step: 6 },
     { control: 'gate', step: 8, to: 'passed, not better than step 6' },
     { control: 'gate', step: 10, to: 'passed, not better than step 6' },
+  ]);
+});
+
+test('a gate does not undo what a person promoted: it compares with it, once that is measured', async () => {
+  const values: Record<number, number | 'waits'> = {
+    0: 0.1,
+    2: 0.5,
+    4: 0.4,
+    5: 0.8,
+    6: 'waits',
+    8: 'waits',
+    10: 0.9,
+  };
+  const say = () => {
+    writeFileSync(join(stack.folder, 'said-kept.json'), JSON.stringify(values));
+  };
+  const config = gatedRun('kept', { gate: { rule: { atLeast: 0.3 } }, values: {} });
+  say();
+  const handle = await runs.start('kept', config);
+  const run = everstep.run('kept');
+  await untilCell(handle, ({ step, status }) => step === 6 && status === 'running');
+
+  await run.promote(5, { by: 'someone' });
+  values[6] = 0.9;
+  say();
+  await untilCell(handle, ({ step, status }) => step === 8 && status === 'running');
+  await run.runEvaluation({ checkpoint: 5, evaluators: ['said'], by: 'someone' });
+  await untilCell(handle, ({ step, status }) => step === 5 && status === 'done');
+  values[8] = 0.7;
+  say();
+  await reportOf(handle);
+
+  expect(await controlsOf('kept')).toMatchObject([
+    { by: 'gate', control: 'promote', step: 2 },
+    { by: 'gate', control: 'gate', step: 4 },
+    { by: 'someone', control: 'promote', step: 5, from: 2, to: 5 },
+    {
+      ...{ by: 'gate', control: 'gate', step: 6 },
+      to: 'passed, not promoted: step 5, which was promoted, has no test/said/quality to compare with: `runs eval RUN@5 --evaluator said` measures it',
+    },
+    { by: 'someone', control: 'evaluate', step: 5 },
+    { by: 'gate', control: 'gate', step: 8, to: 'passed, not better than step 5' },
+    { by: 'gate', control: 'promote', step: 10, from: 5, to: 10 },
   ]);
 });
 

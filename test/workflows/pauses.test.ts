@@ -228,6 +228,66 @@ describe('a budget', () => {
     expect(await runs.outcome('frugal')).toEqual(await runs.outcome('lavish'));
   });
 
+  test('that the first step does not fit has none sent, and the run begins once there is more', async () => {
+    const before = held.training.tokenCount;
+    const handle = await runs.start('penniless', { ...constant(), budget: { tokens: 20 } });
+    const paused = await untilStatus(handle, ({ status }) => status === 'paused');
+    const sent = held.training.tokenCount - before;
+    const run = everstep.run('penniless');
+    await expect(run.resume()).rejects.toThrow(/would not fit the budget: 0 of 20 tokens used/);
+    await run.setBudget({ tokens: 1e9 });
+    await run.resume();
+    await reportOf(handle);
+
+    expect(sent).toBe(0);
+    expect(paused).toMatchObject({ step: 0, pause: { by: 'budget', step: 0 } });
+    await runs.train('rich', constant());
+    expect(await runs.outcome('penniless')).toEqual(await runs.outcome('rich'));
+  });
+
+  test('is kept whatever dies: what was sent counts, collected or not', async () => {
+    const before = held.training.tokenCount;
+    const { handle, run, hold } = await heldRun('unfortunate', {}, config({ saveEvery: 0 }));
+    const rows = await run.metrics({ from: 1 });
+    const tokens = rows.map((row) => row['train/tokens'] ?? 0);
+    const limit = Math.round((STEPS * tokens.reduce((sum, count) => sum + count, 0)) / tokens.length);
+    await run.setBudget({ tokens: limit });
+    const again = held.training.holdNext(DONE);
+    await held.restartEngine(hold);
+    await again.held();
+    await stack.stopWorkers();
+    await held.restartEngine(again);
+    await stack.startWorkers();
+
+    const { budget, pause, step } = await untilStatus(handle, ({ status }) => status === 'paused');
+    const trained = held.training.tokenCount - before;
+    await run.setBudget({ tokens: null });
+    await run.resume();
+    await reportOf(handle);
+
+    const { spent, warnings = [] } = { ...budget };
+    expect(step).toBeGreaterThan(0);
+    expect(trained).toBeLessThanOrEqual(spent?.tokens ?? 0);
+    expect(spent?.tokens).toBeLessThanOrEqual(limit);
+    expect(spent?.tokensReserved).toBe(0);
+    expect(pause?.by).toBe('budget');
+    expect(pause?.reason).toMatch(/would not fit the budget/);
+    expect(warnings).toHaveLength(1);
+    const state = await stack.store.readState('unfortunate');
+    expect(state).toMatchObject({ status: 'completed', rewinds: 2 });
+  });
+
+  test('warns at four fifths, not later', async () => {
+    const { handle, run, hold } = await heldRun('warned', {}, constant());
+    const [row] = await run.metrics({ from: 1, to: 1 });
+    await run.setBudget({ tokens: (row?.['train/tokens'] ?? 0) * STEPS });
+    hold.letGo();
+    await reportOf(handle);
+
+    const [warning] = (await run.timeline()).filter(({ kind }) => kind === 'budget');
+    expect(warning).toMatchObject({ step: 0.8 * STEPS });
+  });
+
   test('counts apart what rewinds cost, and no time in which a run stands still', async () => {
     const { handle, run, hold } = await heldRun('unlucky', {}, config({ saveEvery: 0 }));
     await run.setBudget({ tokens: 1e12, seconds: 1e6, dollars: 1e6, dollarsPerMillionTokens: 1 });

@@ -25,7 +25,7 @@ export function createCommand(): Command {
     .description('Compare results on the same examples: is one better, or is it chance?')
     .argument(
       '<results...>',
-      'two or more: a folder of results, the name of an eval run, RUN@STEP, or RUN (its last evaluated step)',
+      'two or more: a folder of results, the name of an eval run, RUN@STEP, RUN@best, or RUN (its last evaluated step)',
     )
     .option('--benchmark <names>', 'only these, separated by commas', parseNames)
     .option('--correction <method>', 'for many comparisons: holm, bh or none', parseCorrection, 'holm')

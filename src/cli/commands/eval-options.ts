@@ -47,7 +47,7 @@ export function addModelOptions(command: Command): void {
     .option('--model <name>', 'what the endpoint or the engine calls the model')
     .option('--endpoint <url>', 'OpenAI-compatible endpoint, e.g. http://127.0.0.1:8000/v1')
     .option('--api <api>', 'API of the endpoint: chat or completions (chat)')
-    .option('--checkpoint <checkpoint>', 'RUN, RUN@STEP, or tinker://… with --model')
+    .option('--checkpoint <checkpoint>', 'RUN, RUN@STEP, RUN@best, or tinker://… with --model')
     .option('--engine <url>', 'training service, or "tinker"; without --checkpoint its base model is asked')
     .option('--renderer <name>', "how conversations become tokens (the run's, else the model's)")
     .option('--evaluator <name>', 'run this evaluator of the run of --checkpoint instead of benchmarks');

@@ -30,7 +30,7 @@ export function addJudgeOptions(command: Command): void {
     )
     .option('--judge-endpoint <url>', 'OpenAI-compatible endpoint of the judge (that of the model)')
     .option('--judge-engine <url>', 'training service that has the judge')
-    .option('--judge-checkpoint <checkpoint>', 'RUN[@STEP], or tinker://… with --judge, as judge');
+    .option('--judge-checkpoint <checkpoint>', 'RUN[@STEP], RUN@best, or tinker://… with --judge, as judge');
 }
 
 function collect(value: string, previous: readonly string[] | undefined): string[] {

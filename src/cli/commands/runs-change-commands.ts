@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import type { RunHandle } from '../../client/run-handle';
 import { DomainError } from '../../core/errors';
 import { changeRun, evaluateRun, pauseRun, promoteCheckpoint, resumeRun, setOnRun } from './runs-changes';
 import type { ChangeFlags, EvaluateFlags, PauseFlags } from './runs-changes';
@@ -65,7 +66,9 @@ function evalCommand(): Command {
     .option('--wait', 'until the scores are there')
     .action(async (target: string, flags: EvaluateFlags) => {
       const { run, step } = parseTarget(target);
-      process.exitCode = await changeRun(run, flags, evaluateRun(step, flags));
+      process.exitCode = await changeRun(run, flags, async (handle, output) =>
+        evaluateRun(await stepOf(handle, step), flags)(handle, output),
+      );
     });
 }
 
@@ -78,7 +81,9 @@ function promoteCommand(): Command {
       if (step === null) {
         throw new DomainError('bad-config', `Name the checkpoint by its step: ${run}@STEP.`);
       }
-      process.exitCode = await changeRun(run, flags, promoteCheckpoint(step, flags));
+      process.exitCode = await changeRun(run, flags, async (handle, output) =>
+        promoteCheckpoint(await stepOf(handle, step), flags)(handle, output),
+      );
     });
 }
 
@@ -88,15 +93,35 @@ function withReason(command: Command): Command {
     .option('--yes', 'without asking; needed for what ends a run where no terminal is');
 }
 
-function parseTarget(target: string): { readonly run: string; readonly step: number | null } {
+interface Target {
+  readonly run: string;
+  /** null where only the run is named. */
+  readonly step: number | 'best' | null;
+}
+
+async function stepOf<Step extends number | null>(
+  handle: RunHandle,
+  step: Step | 'best',
+): Promise<Step | number> {
+  if (step !== 'best') return step;
+  const best = await handle.best();
+  if (best) return best.step;
+  throw new DomainError(
+    'checkpoint-missing',
+    `Nobody promoted a checkpoint of run "${handle.name}". Promote one with: npx everstep runs promote ${handle.name}@STEP`,
+  );
+}
+
+function parseTarget(target: string): Target {
   const cut = target.lastIndexOf('@');
   if (cut < 0) return { run: target, step: null };
   const [run, step] = [target.slice(0, cut), target.slice(cut + 1)];
   if (run !== '' && /^\d{1,12}$/.test(step)) return { run, step: Number(step) };
+  if (run !== '' && step === 'best') return { run, step };
   const found = step === '' ? 'the step is missing' : `"${step.slice(0, 40)}" is no step`;
   throw new DomainError(
     'bad-config',
-    `${target.slice(0, 140)}: ${run === '' ? 'the run is missing' : found}. Write RUN@STEP with a whole number, e.g. ${run || 'my-run'}@100.`,
+    `${target.slice(0, 140)}: ${run === '' ? 'the run is missing' : found}. Write RUN@STEP with a whole number or RUN@best, e.g. ${run || 'my-run'}@100.`,
   );
 }
 

@@ -2,23 +2,19 @@
 import type { RunReport } from '../../client/run-report';
 import type { Promotion } from '../../core/controls/promotion';
 import type { CheckpointRow, MetricsRow, ScoreRow } from '../../core/run';
+import { confidenceInterval } from '../tables-interval';
 
 export function scoresDocument(report: RunReport, scores: readonly ScoreRow[]) {
   const { run, status, step, totalSteps } = report;
   return { run, status, step, totalSteps, scores: scores.map(scoreDocument) };
 }
 
-function scoreDocument({ schedule, evaluator, metric, step, value, stderr, n, at, key, error }: ScoreRow) {
+function scoreDocument(row: ScoreRow) {
+  const { schedule, evaluator, metric, step, value, stderr, n, higherIsBetter, at, key, error } = row;
   return {
-    schedule,
-    evaluator,
-    metric,
-    step,
-    value,
-    stderr,
-    n,
-    at,
-    key,
+    ...{ schedule, evaluator, metric, step, value, stderr },
+    ci: confidenceInterval(row),
+    ...{ n, higherIsBetter, at, key },
     ...(error !== undefined && { error }),
   };
 }

@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import type { CanaryOptions } from '../../client/schedule-request';
 import { isRangeKnown } from '../../client/schedule-request';
+import { WEBHOOK_MOST_SECONDS } from '../../core/canary-webhook';
+import { secondsOf } from '../../core/duration';
 import { DomainError } from '../../core/errors';
 import type { Session } from '../connect';
 import { openForReading } from '../connect';
@@ -38,7 +40,10 @@ export function createScheduleCommand(): Command {
     .option('--model <name>', 'what the endpoint or the engine calls the model')
     .option('--endpoint <url>', 'OpenAI-compatible endpoint, e.g. http://127.0.0.1:8000/v1')
     .option('--api <api>', 'API of the endpoint: chat or completions (chat)')
-    .option('--checkpoint <checkpoint>', 'RUN@STEP, or tinker://… with --model; RUN is its newest one now')
+    .option(
+      '--checkpoint <checkpoint>',
+      'RUN@STEP, RUN@best, or tinker://… with --model; RUN is its newest one now',
+    )
     .option('--engine <url>', 'training service, or "tinker"; without --checkpoint its base model is asked')
     .option('--renderer <name>', "how conversations become tokens (the run's, else the model's)")
     .option('--pin <score>', 'what the score should be; BENCHMARK=SCORE where there are several', collect)
@@ -149,6 +154,13 @@ function pairsOf(flag: string, texts: readonly string[]): Record<string, string>
   );
 }
 
+/** A firing ends when its webhook has been told, and the next one does not begin before; null where that cannot matter. */
+export function repeatsNote({ webhook, every }: Pick<CanaryOptions, 'webhook' | 'every'>): string | null {
+  if (webhook === undefined) return null;
+  if ((secondsOf(every ?? '') ?? 0) > WEBHOOK_MOST_SECONDS) return null;
+  return `A firing that alarms lasts until its webhook has answered, up to ${WEBHOOK_MOST_SECONDS / 60} minutes. One that is due meanwhile is left out; \`schedule show\` counts those.`;
+}
+
 /** What would make the schedule fail later, and can be seen now. */
 async function remark(
   { everstep, isEmbedded }: Session,
@@ -158,6 +170,8 @@ async function remark(
   if (isEmbedded) {
     output.note('This server ends with the command that started it. `npx everstep dev` keeps one running.');
   }
+  const repeats = repeatsNote(options);
+  if (repeats !== null) output.note(repeats);
   const advice = await everstep.workerAdvice();
   if (advice !== null) output.note(advice);
   const { checkpoint, pin, benchmarks } = options;

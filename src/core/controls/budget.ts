@@ -27,7 +27,7 @@ export interface Spending {
   /** Tokens of steps trained again after rewinds; part of `tokens`. */
   readonly tokensOfRewinds: number;
   readonly dollarsOfRewinds: number | null;
-  /** Tokens of steps under way, as many as steps had so far. */
+  /** Tokens of steps under way. */
   readonly tokensReserved: number;
 }
 
@@ -43,6 +43,8 @@ const WARNING_SHARE = 0.8;
 
 const LIMITS = ['tokens', 'seconds', 'dollars', 'dollarsPerMillionTokens'] as const;
 const MAX_LIMIT = 1e15;
+/** More are not in a number. */
+const MAX_DIGITS = 17;
 
 export function requireBudgetRequest(request: unknown): void {
   requireControlRequest(request);
@@ -80,6 +82,10 @@ export interface Usage {
   readonly stepsDone: number;
   readonly stepsUnderWay: number;
   readonly seconds: number;
+  /** Tokens of the steps under way; null in histories from before it was kept, where they are as many as steps had so far. */
+  readonly tokensUnderWay?: number | null;
+  /** What the next step would take; null until it was asked for and did not fit. */
+  readonly nextStepTokens?: number | null;
 }
 
 export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Budget): Spending {
@@ -91,11 +97,44 @@ export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Bud
     dollars: costOf(tokens),
     tokensOfRewinds: usage.tokensOfRewinds,
     dollarsOfRewinds: costOf(usage.tokensOfRewinds),
-    tokensReserved: Math.round(tokensPerStep(usage) * usage.stepsUnderWay),
+    tokensReserved: usage.tokensUnderWay ?? Math.round(tokensPerStep(usage) * usage.stepsUnderWay),
   };
 }
 
-/** Steps that may still be sent, those under way not among them; an estimate, because batches differ in length. */
+/** Tokens that a run may come to, those of rewinds among them; null where nothing limits them. */
+export function tokensAtMost(budget: Budget): number | null {
+  const limit = tokenLimit(budget);
+  return limit === Infinity ? null : limit;
+}
+
+/** The number of tokens at which people are warned next; null where none is ahead. */
+export function nextWarningAt(spentTokens: number, budget: Budget): number | null {
+  const { tokens, dollars, dollarsPerMillionTokens: price } = budget;
+  const limits = [tokens, affordableTokens(dollars, price)];
+  const ahead = limits
+    .filter((limit): limit is number => limit !== null && limit !== Infinity)
+    .map((limit) => limit * WARNING_SHARE)
+    .filter((warning) => warning > spentTokens);
+  return ahead.length === 0 ? null : smallestOf(ahead);
+}
+
+/** Seconds of running until people are warned, or the limit is reached. */
+export function secondsAhead(seconds: number, limit: number): number {
+  const warning = limit * WARNING_SHARE;
+  return (seconds < warning ? warning : limit) - seconds;
+}
+
+/** Whether the next step is known not to fit. Until it is known, it is asked for: none is sent that does not fit. */
+function isNextOut(usage: Usage, budget: Budget): boolean {
+  const { tokensUnderWay = null, nextStepTokens = null } = usage;
+  if (tokensUnderWay === null) return stepsLeft(usage, budget) === 0;
+  const limit = tokenLimit(budget);
+  if (limit === null || nextStepTokens === null) return false;
+  const { tokens, tokensReserved } = spendingOf(usage, budget);
+  return tokens + tokensReserved + nextStepTokens > limit;
+}
+
+/** What was decided by in histories from before the tokens of steps were known when they are sent. */
 export function stepsLeft(usage: Usage, budget: Budget): number {
   const limit = tokenLimit(budget);
   const perStep = tokensPerStep(usage);
@@ -112,7 +151,7 @@ export function exhaustedLimit(usage: Usage, budget: Budget): string | null {
   if (budget.seconds !== null && seconds >= budget.seconds) {
     return wordsFor(true, `${Math.round(seconds)} of ${budget.seconds} seconds`);
   }
-  const isOut = stepsLeft(usage, budget) === 0;
+  const isOut = isNextOut(usage, budget);
   return exhaustedTokens(usage, budget, isOut) ?? exhaustedDollars(usage, budget, isOut);
 }
 
@@ -131,7 +170,7 @@ function exhaustedDollars(usage: Usage, budget: Budget, isOut: boolean): string 
   const spent = spendingOf(usage, budget).dollars ?? 0;
   const isReached = spent >= budget.dollars;
   if (!isReached && !isOut) return null;
-  return wordsFor(isReached, `$${shortDollars(spent)} of $${budget.dollars}`);
+  return wordsFor(isReached, dollarsOf(spent, budget.dollars));
 }
 
 function wordsFor(isReached: boolean, used: string): string {
@@ -140,9 +179,15 @@ function wordsFor(isReached: boolean, used: string): string {
     : `the next step would not fit the budget: ${used} used`;
 }
 
-/** Cents, and of small amounts the first digits. */
-function shortDollars(amount: number): string {
-  return amount < 1 ? String(Number(amount.toPrecision(3))) : amount.toFixed(2);
+/** Cents, and of small amounts the first digits; as many more as tell what is spent from its limit. */
+export function dollarsOf(spent: number, limit: number): string {
+  const isSame = (text: string) => Number(text) === limit && spent !== limit;
+  const short = spent < 1 ? String(Number(spent.toPrecision(3))) : spent.toFixed(2);
+  let shown = short;
+  for (let digits = 4; isSame(shown) && digits <= MAX_DIGITS; digits += 1) {
+    shown = String(Number(spent.toPrecision(digits)));
+  }
+  return `$${shown} of $${limit}`;
 }
 
 /** Limits of which four fifths are used, in words. */
@@ -153,7 +198,7 @@ export function nearLimits(usage: Usage, budget: Budget): string[] {
   return [
     ...(isNear(tokens, budget.tokens) ? [`${tokens} of ${budget.tokens ?? 0} tokens`] : []),
     ...(isNear(seconds, budget.seconds) ? [`${Math.round(seconds)} of ${budget.seconds ?? 0} seconds`] : []),
-    ...(isNear(dollars, budget.dollars) ? [`$${(dollars ?? 0).toFixed(2)} of $${budget.dollars ?? 0}`] : []),
+    ...(isNear(dollars, budget.dollars) ? [dollarsOf(dollars ?? 0, budget.dollars ?? 0)] : []),
   ];
 }
 
@@ -163,9 +208,12 @@ function isTighter(budget: Budget, isOut: boolean): boolean {
 
 /** Both limits in tokens: the smaller one. */
 function tokenLimit({ tokens, dollars, dollarsPerMillionTokens: price }: Budget): number | null {
-  const affordable = dollars === null || price === null ? null : (dollars / price) * 1e6;
-  const limits = [tokens, affordable].filter((limit) => limit !== null);
+  const limits = [tokens, affordableTokens(dollars, price)].filter((limit) => limit !== null);
   return limits.length === 0 ? null : smallestOf(limits);
+}
+
+function affordableTokens(dollars: number | null, price: number | null): number | null {
+  return dollars === null || price === null ? null : (dollars / price) * 1e6;
 }
 
 function tokensPerStep({ tokens, stepsDone }: Usage): number {

@@ -1,6 +1,6 @@
 /**
  * A gate as data: a rule over one score of each evaluation of a schedule. A checkpoint that passes is promoted where it is
- * better than the best so far; where it does not pass, promotion is held and `otherwise` is done.
+ * better than the best so far, see `by`; where it does not pass, promotion is held and `otherwise` is done.
  */
 export interface EvaluationGate {
   /** Name of the evaluator that gives the score. */
@@ -11,6 +11,11 @@ export interface EvaluationGate {
   /** `interval`: the rule has to hold for the whole 95 % interval; `value`: for the number alone. */
   readonly on: 'interval' | 'value';
   readonly otherwise: GateAction;
+  /**
+   * What takes the place of the best: a score whose difference from it is better with significance, or one whose number is.
+   * Absent in runs begun before there was a choice: the number.
+   */
+  readonly by?: 'significance' | 'point';
   /** False where it only decides; another gate promotes. */
   readonly promotes: boolean;
   readonly higherIsBetter: boolean;
@@ -40,7 +45,7 @@ export interface GateScore {
 export interface GateMemory {
   /** Step 0: the model before training. */
   readonly base: GateScore | null;
-  /** The checkpoint this gate's run promoted last. */
+  /** The checkpoint that was promoted last, by the gate or by a person. */
   readonly best: GateScore | null;
 }
 

@@ -1,15 +1,15 @@
-import type { PairedDifference } from '../statistics/paired-difference';
-import { normalQuantile } from '../statistics/normal-distribution';
 import type { Interval } from '../statistics/wilson-interval';
 import type { EvaluationGate, GateMemory, GateScore } from './gate';
-import { differenceInterval, scoreInterval } from './score-interval';
+import type { ComparedScores } from './score-interval';
+import { comparedInterval, scoreInterval } from './score-interval';
 
 /** What is known of a score that a gate decides by. */
 export interface GateEvidence extends GateMemory {
   /** Null where the evaluator failed, was skipped, or gave no such number. */
   readonly score: GateScore | null;
-  /** This score less the one it is compared with, on the examples of both; null where examples are not known. */
-  readonly paired: Pick<PairedDifference, 'difference' | 'standardError' | 'n'> | null;
+  readonly paired: ComparedScores['paired'];
+  /** The checkpoint that was promoted has no such score: what may not be worse than it cannot be told. */
+  readonly unmeasured?: number | null;
 }
 
 /** `undecided` where the numbers for a decision are missing: promotion is held and nothing else is done. */
@@ -42,6 +42,8 @@ export function judgeGate(gate: EvaluationGate, evidence: GateEvidence): GateVer
     if (other === null) return undecided('the base model has no score, because step 0 was not measured');
     return judgeDifference(gate, { ...evidence, score }, { other, level: rule.improvesOnBase });
   }
+  const { unmeasured = null } = evidence;
+  if (unmeasured !== null) return undecided(`${shown(gate, score)}, and ${lackOfScore(gate, unmeasured)}`);
   if (other === null) return { outcome: 'passed', text: `${shown(gate, score)}, the first of its kind` };
   return judgeDifference(gate, { ...evidence, score }, { other, level: rule.notWorseThanBest });
 }
@@ -55,13 +57,30 @@ export function comparedWith(
   return 'notWorseThanBest' in rule ? (best ?? base) : null;
 }
 
-/** Whether a checkpoint that passed takes the place of the best. */
-export function isBetter(
-  gate: Pick<EvaluationGate, 'higherIsBetter'>,
-  one: GateScore,
-  other: GateScore,
-): boolean {
-  return gate.higherIsBetter ? one.value > other.value : one.value < other.value;
+/**
+ * Why a checkpoint that passed does not take the place of the best; null where it does. By significance the whole 95 % interval of
+ * the difference has to be better; by the point, the number alone.
+ */
+export function lackToReplace(
+  { higherIsBetter, by }: Pick<EvaluationGate, 'higherIsBetter' | 'by'>,
+  compared: ComparedScores,
+): string | null {
+  const { score, other } = compared;
+  const isBetter = higherIsBetter ? score.value > other.value : score.value < other.value;
+  if (!isBetter) return `not better than step ${other.step}`;
+  if (by !== 'significance') return null;
+  const raw = comparedInterval(compared, LEVEL);
+  if (raw === null) {
+    return `not known to be better than step ${other.step}: without an interval only "by: point" can tell`;
+  }
+  return (higherIsBetter ? raw[0] > 0 : raw[1] < 0)
+    ? null
+    : `not significantly better than step ${other.step}: difference ${range(raw)}`;
+}
+
+/** What is said of a promoted checkpoint that a gate cannot compare with. */
+export function lackOfScore({ metric, evaluator }: EvaluationGate, step: number): string {
+  return `step ${step}, which was promoted, has no ${metric} to compare with: \`runs eval RUN@${step} --evaluator ${evaluator}\` measures it`;
 }
 
 interface Bound {
@@ -90,7 +109,10 @@ function judgeDifference(
   { other, level }: Comparison,
 ): GateVerdict {
   const { score } = evidence;
-  const raw = gate.on === 'value' ? pointOf(score.value - other.value) : intervalOf(evidence, other, level);
+  const raw =
+    gate.on === 'value'
+      ? pointOf(score.value - other.value)
+      : comparedInterval({ ...evidence, other }, level);
   if (raw === null) return withoutInterval(gate, score);
   const [low, high] = gate.higherIsBetter ? raw : [-raw[1], -raw[0]];
   const hasToImprove = 'improvesOnBase' in gate.rule;
@@ -100,19 +122,6 @@ function judgeDifference(
     : `is ${isPassed ? 'not ' : ''}worse than ${number(other.value)} of step ${other.step}`;
   const difference = gate.on === 'value' ? '' : `: difference ${range(raw)}`;
   return { outcome: isPassed ? 'passed' : 'failed', text: `${shown(gate, score)} ${relation}${difference}` };
-}
-
-/** Paired where the same examples were scored, which takes their own difficulty out of the error. */
-function intervalOf(
-  { score, paired }: GateEvidence & { readonly score: GateScore },
-  other: GateScore,
-  level: number,
-): Interval | null {
-  const spread = paired?.standardError ?? 0;
-  // Without any spread the pairs say nothing of how sure the difference is.
-  if (paired === null || spread < 1e-12) return differenceInterval(score, other, level);
-  const half = normalQuantile((1 + level) / 2) * spread;
-  return [paired.difference - half, paired.difference + half];
 }
 
 function withoutInterval(gate: EvaluationGate, score: GateScore): GateVerdict {

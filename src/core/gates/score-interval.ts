@@ -1,3 +1,4 @@
+import type { PairedDifference } from '../statistics/paired-difference';
 import { normalQuantile } from '../statistics/normal-distribution';
 import { shareOf } from '../statistics/share-of';
 import type { Interval } from '../statistics/wilson-interval';
@@ -32,4 +33,20 @@ export function differenceInterval(first: Score, second: Score, level: number): 
     difference - Math.hypot(first.value - one[0], other[1] - second.value),
     difference + Math.hypot(one[1] - first.value, second.value - other[0]),
   ];
+}
+
+export interface ComparedScores {
+  readonly score: GateScore;
+  readonly other: GateScore;
+  /** The first less the other, on the examples of both; null where examples are not known. */
+  readonly paired: Pick<PairedDifference, 'difference' | 'standardError' | 'n'> | null;
+}
+
+/** Paired where the same examples were scored, which takes their own difficulty out of the error. */
+export function comparedInterval({ score, other, paired }: ComparedScores, level: number): Interval | null {
+  const spread = paired?.standardError ?? 0;
+  // Without any spread the pairs say nothing of how sure the difference is.
+  if (paired === null || spread < 1e-12) return differenceInterval(score, other, level);
+  const half = normalQuantile((1 + level) / 2) * spread;
+  return [paired.difference - half, paired.difference + half];
 }

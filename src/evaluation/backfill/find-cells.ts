@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { BackfillCheckpoint, BackfillRequest, CellFinding } from '../../core/backfill';
-import { benchmarkRequestOf, checkpointLabel, scoresOf } from '../../core/backfill';
+import { BASE_MODEL, benchmarkRequestOf, checkpointLabel, scoresOf } from '../../core/backfill';
 import { DomainError } from '../../core/errors';
 import { isValidName } from '../../core/names';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
@@ -124,14 +124,15 @@ async function findCell(store: string, wanted: LookedFor): Promise<CellFinding> 
 function isSameCell(begun: BegunCell, { identity, checkpoint }: LookedFor): boolean {
   const made = begun.plan?.identity ?? begun.result?.identity;
   if (made?.model !== identity.model || !isSameQuestion(made, identity)) return false;
-  return checkpoint.paths.includes(weightsOf(begun) ?? '');
+  const weights = weightsOf(begun);
+  return weights !== null && checkpoint.paths.includes(weights);
 }
 
 /** Another program's result names them by their URI, if at all. */
 function weightsOf({ plan, result }: BegunCell): string | null {
-  if (!plan) return result?.identity.checkpoint ?? null;
+  if (!plan) return result && result.identity.checkpoint !== '' ? result.identity.checkpoint : null;
   const { model } = plan.request;
-  return model.type === 'engine' ? model.path : null;
+  return model.type === 'engine' ? (model.path ?? BASE_MODEL) : null;
 }
 
 /** Where a name is taken by something that was made otherwise, e.g. before the benchmark's version rose. */

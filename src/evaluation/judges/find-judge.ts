@@ -53,10 +53,11 @@ export async function findRewardJudges(
   });
 }
 
-/** Refuses the newest checkpoint of a run: what rewards are made with may not change while another trains. */
+/** Refuses the newest checkpoint of a run, and its best: what rewards are made with may not change while another trains. */
 export function requireStep(checkpoint: string, found: ModelSource, key: string): void {
-  if (checkpoint.includes('://') || checkpoint.includes('@')) return;
-  const newest = found.type === 'engine' && found.label !== null ? ` Give ${found.label}, its newest.` : '';
+  if (checkpoint.includes('://') || /@\d+$/.test(checkpoint)) return;
+  const newest =
+    found.type === 'engine' && found.label !== null ? ` Give ${found.label}, which it is now.` : '';
   throw new DomainError(
     'bad-config',
     `${key}: "${checkpoint}" has no step, and what rewards are made with may not change while a run trains.${newest}`,

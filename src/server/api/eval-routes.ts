@@ -14,7 +14,7 @@ import type { RunAccess } from './run-access';
 const EvalPath = z.object({
   evaluation: z
     .string()
-    .refine(isPlace, 'is neither a name of an eval run nor RUN@STEP')
+    .refine(isPlace, 'is neither a name of an eval run nor RUN@STEP or RUN@best')
     .describe('Name of an eval run, or RUN@STEP for what a training run was evaluated to'),
 });
 const BenchmarkPath = EvalPath.extend({
@@ -124,7 +124,7 @@ function addTrajectoriesRoute(routes: Routes, root: string): void {
 
 function isPlace(text: string): boolean {
   const [name = '', step, ...rest] = text.split('@');
-  return isValidName(name) && rest.length === 0 && (step === undefined || /^\d{1,12}$/.test(step));
+  return isValidName(name) && rest.length === 0 && (step === undefined || /^(best|\d{1,12})$/.test(step));
 }
 
 async function folderOf(root: string, evaluation: string): Promise<string> {

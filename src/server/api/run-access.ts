@@ -23,7 +23,8 @@ export interface Present {
   readonly temporal: TemporalPresence;
 }
 
-const KEPT_MS = 2000;
+/** How long a server that did not answer is not asked again. That it answers is asked for each answer anew. */
+const AWAY_MS = 2000;
 /** A server that is away must not hold up what the store knows. */
 const PATIENCE_MS = 1500;
 const ANSWER_LIMIT_MS = 1000;
@@ -73,12 +74,12 @@ export class RunAccess {
   }
 
   private async refresh(): Promise<void> {
-    if (performance.now() - this.checkedAt < KEPT_MS) return;
+    if (!this.isReachable && performance.now() - this.checkedAt < AWAY_MS) return;
     this.check ??= this.ask().finally(() => {
       this.checkedAt = performance.now();
       this.check = null;
     });
-    await withinPatience(this.check);
+    if (!(await isDoneInTime(this.check))) this.isReachable = false;
   }
 
   private async ask(): Promise<void> {
@@ -113,12 +114,13 @@ export class RunAccess {
   }
 }
 
-/** Goes on without the outcome where it takes long; it counts for whoever asks next. */
-async function withinPatience(check: Promise<void>): Promise<void> {
+/** False where it takes long: it is gone on without, and the outcome counts for whoever asks next. */
+async function isDoneInTime(check: Promise<void>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, PATIENCE_MS);
+  const patience = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, PATIENCE_MS, false);
   });
-  await Promise.race([check, patience]);
+  const isDone = await Promise.race([check.then(() => true), patience]);
   clearTimeout(timer);
+  return isDone;
 }

@@ -1,10 +1,9 @@
-import path from 'node:path';
 import type { Promotion } from '../../core/controls/promotion';
 import { isValidName } from '../../core/names';
 import type { TemplateArguments } from '../../core/conversation';
 import type { CheckpointRow } from '../../core/run';
 import type { RunStore } from '../../stores/run-store';
-import { readJson } from '../../stores/whole-file';
+import { readPromotion } from '../../stores/checkpoint-name';
 import type { RunRecord } from '../../training/run-folder';
 import { RequestError } from '../http/request-error';
 import type { ModelName } from './model-name';
@@ -83,10 +82,10 @@ async function promoted(
   run: string,
   records: WeightsRecords,
 ): Promise<Pick<Promotion, 'step' | 'sampler_path'>> {
-  const best = await readJson<Promotion>(path.join(records.runFolder(run), 'best.json'));
+  const best = await readPromotion(records.runFolder(run));
   if (best?.sampler_path) return best;
   throw notFound(
-    `Nobody promoted a checkpoint of run "${run}" that can be sampled. Promote one with: everstep runs promote ${run} STEP`,
+    `Nobody promoted a checkpoint of run "${run}" that can be sampled. Promote one with: npx everstep runs promote ${run}@STEP`,
   );
 }
 

@@ -2,6 +2,7 @@ import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import { DomainError } from '../../core/errors';
 import type { Sampler } from '../../core/sampling';
 import type { TinkerClient } from '../../engines/tinker/client';
+import { readCheckpointName } from '../../stores/checkpoint-name';
 import type { RunStore } from '../../stores/run-store';
 import type { EngineAccess } from '../engine-access';
 
@@ -74,9 +75,9 @@ async function resolveKlReference(store: RunStore, config: ReinforcementConfig):
 }
 
 async function samplerPathOf(store: RunStore, place: string): Promise<string> {
-  const [run = '', step] = place.split('@');
+  const { run, step } = await readCheckpointName(place, store);
   const rows = (await store.readCheckpoints(run)).filter((row) => row.sampler_path !== null);
-  const row = step === undefined ? rows.at(-1) : rows.find((candidate) => candidate.step === Number(step));
+  const row = step === null ? rows.at(-1) : rows.find((candidate) => candidate.step === step);
   if (row?.sampler_path != null) return row.sampler_path;
   const known = rows.map((candidate) => candidate.step).join(', ') || 'none';
   throw new DomainError(

@@ -1,6 +1,14 @@
 import type { Budget, Usage } from '../../core/controls/budget';
-import { exhaustedLimit, nearLimits, spendingOf, stepsLeft } from '../../core/controls/budget';
+import {
+  exhaustedLimit,
+  nearLimits,
+  nextWarningAt,
+  secondsAhead,
+  spendingOf,
+  tokensAtMost,
+} from '../../core/controls/budget';
 import type { LiveBudget } from '../../core/run';
+import type { SegmentInput } from '../../core/training-plan';
 import type { TrainingState } from './training-state';
 import { sentThroughOf } from './training-state';
 
@@ -12,17 +20,28 @@ export function usedUpLimit(state: TrainingState): string | null {
   return state.budget ? exhaustedLimit(usageOf(state), state.budget) : null;
 }
 
-/** The last step there is a budget for. Steps under way have theirs reserved, and those that were sent once are finished. */
-export function affordableStep(state: TrainingState): number {
-  const { budget, position } = state;
-  if (!budget) return Infinity;
-  const affordable = Math.max(0, position.submittedThrough) + stepsLeft(usageOf(state), budget);
-  return Math.max(affordable, sentThroughOf(state));
+/** Of the position's tokens: what may be sent at most, and when people are to be warned. */
+export function tokenBounds(state: TrainingState): Pick<SegmentInput, 'tokensAtMost' | 'handOverAtTokens'> {
+  const { budget, tokensOfRewinds = 0, position } = state;
+  const most = budget ? tokensAtMost(budget) : null;
+  const warning = budget ? nextWarningAt(tokensOfRewinds + position.tokens, budget) : null;
+  return {
+    ...(most !== null && { tokensAtMost: most - tokensOfRewinds }),
+    ...(warning !== null && { handOverAtTokens: warning - tokensOfRewinds }),
+  };
 }
 
 export function secondsLeft(state: TrainingState): number {
   const limit = state.budget?.seconds ?? null;
-  return limit === null ? Infinity : Math.max(LEAST_SECONDS, limit - usageOf(state).seconds);
+  return limit === null ? Infinity : Math.max(LEAST_SECONDS, secondsAhead(usageOf(state).seconds, limit));
+}
+
+/** The last step that is sent, or was: by what is known of this life, where that is known. */
+export function sentForBudget(state: TrainingState): number {
+  const { position } = state;
+  return position.tokensSubmitted === undefined
+    ? sentThroughOf(state)
+    : Math.max(0, position.submittedThrough);
 }
 
 export function liveBudget(state: TrainingState, limits: Budget): LiveBudget {
@@ -32,7 +51,8 @@ export function liveBudget(state: TrainingState, limits: Budget): LiveBudget {
 
 /** What the run has used of what a budget can limit. */
 export function usageOf(state: TrainingState): Usage {
-  const { position, plan, tokensOfRewinds = 0, pausedMs = 0, standingSince = null } = state;
+  const { position, plan, tokensOfRewinds = 0, pausedMs = 0, standingSince = null, unaffordable } = state;
+  const { tokensSubmitted } = position;
   const now = Date.now();
   const standing = standingSince === null ? 0 : now - standingSince;
   const stepsDone = Math.max(0, position.collectedThrough);
@@ -41,6 +61,8 @@ export function usageOf(state: TrainingState): Usage {
     tokensOfRewinds,
     stepsDone,
     stepsUnderWay: Math.max(0, position.submittedThrough - stepsDone),
+    tokensUnderWay: tokensSubmitted === undefined ? null : tokensSubmitted - position.tokens,
+    nextStepTokens: unaffordable?.step === position.submittedThrough + 1 ? unaffordable.tokens : null,
     seconds: Math.max(0, (now - Date.parse(plan.startedAt) - pausedMs - standing) / 1000),
   };
 }

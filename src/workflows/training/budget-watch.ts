@@ -1,9 +1,9 @@
 import { log } from '@temporalio/workflow';
 import { nearLimits } from '../../core/controls/budget';
-import { usageOf, usedUpLimit } from './budget-limits';
+import { sentForBudget, usageOf, usedUpLimit } from './budget-limits';
 import type { ControlDesk } from './control-desk';
 import type { TrainingState } from './training-state';
-import { lastStepOf, rememberEvent, sentThroughOf } from './training-state';
+import { lastStepOf, rememberEvent } from './training-state';
 
 /** Warns where a limit is near, and has the run pause where one is reached. */
 export async function watchBudget(state: TrainingState, controls: ControlDesk): Promise<void> {
@@ -11,7 +11,7 @@ export async function watchBudget(state: TrainingState, controls: ControlDesk): 
   if (!budget) return;
   for (const near of nearLimits(usageOf(state), budget)) warnOnce(state, near);
   const usedUp = usedUpLimit(state);
-  const sentThrough = sentThroughOf(state);
+  const sentThrough = sentForBudget(state);
   const isPausing = state.pause != null && state.pause.step <= sentThrough;
   if (usedUp === null || isPausing || sentThrough >= lastStepOf(state)) return;
   log.warn('the budget lets no more be sent', { run: plan.run, why: usedUp });

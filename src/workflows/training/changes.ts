@@ -11,7 +11,7 @@ import type { PauseRequest } from '../../core/controls/pause';
 import { resolvePause } from '../../core/controls/pause';
 import type { ScheduleRequest } from '../../core/controls/schedule-change';
 import { evaluatorsOf, resolveSchedule, shownSchedule } from '../../core/controls/schedule-change';
-import { usedUpLimit } from './budget-limits';
+import { sentForBudget, usedUpLimit } from './budget-limits';
 import type { RequestedSnapshot, RunPause, TrainingState } from './training-state';
 import { isPaused, lastStepOf, sentThroughOf } from './training-state';
 
@@ -46,6 +46,16 @@ export const pauseChange: Resolve<PauseRequest> = (request, state) => {
     );
   }
   const step = begun ? begun.step : resolvePause(request, boundsOf(state));
+  return pausedAt(step, request, state);
+};
+
+/** What is under way is finished. Steps that an earlier life sent as well are none of it: they cost again. */
+export const budgetPause: Resolve<PauseRequest> = (request, state) =>
+  isPaused(state) ? pauseChange(request, state) : pausedAt(sentForBudget(state), request, state);
+
+function pausedAt(step: number, request: PauseRequest, state: TrainingState): ResolvedChange {
+  const { pause } = state;
+  const begun = pause && isPaused(state) ? pause : null;
   const next = pauseAt(step, request, begun);
   return {
     row: { control: 'pause', step, from: pause ? shownPause(pause) : null, to: shownPause(next) },
@@ -53,7 +63,7 @@ export const pauseChange: Resolve<PauseRequest> = (request, state) => {
       state.pause = next;
     },
   };
-};
+}
 
 /** A pause that has begun gets a new end; one that has not been noted yet begins when it is. */
 function pauseAt(

@@ -126,7 +126,7 @@ export class ControlDesk {
     const state = await this.prepared();
     const who = { by: 'budget', reason: usedUp };
     const request = { ...who, atStep: null, seconds: null, then: 'resume' as const };
-    const { row, apply } = changes.pauseChange(request, state);
+    const { row, apply } = changes.budgetPause(request, state);
     apply();
     await this.record(state, request, row);
   }

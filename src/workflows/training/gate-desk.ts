@@ -3,13 +3,14 @@ import type { ControlRow } from '../../core/controls';
 import type { EvaluationGate, GateMemory, GateScore } from '../../core/gates/gate';
 import { changesTraining } from '../../core/gates/gate';
 import type { GateVerdict } from '../../core/gates/judge-gate';
-import { comparedWith, isBetter, judgeGate } from '../../core/gates/judge-gate';
+import { comparedWith, judgeGate, lackOfScore, lackToReplace } from '../../core/gates/judge-gate';
 import type { ScoreRow } from '../../core/run';
 import { bookkeeping } from '../activities';
 import type { TrainingInput } from '../contracts';
 import { promotionChange } from './checkpoint-changes';
 import { failureMessage } from './failures';
 import { gateAction } from './gate-actions';
+import { knownScores, rememberedOf, scoreOfRow } from './gate-memory';
 import type { PendingEvaluation, TrainingState } from './training-state';
 import { rememberEvent, schedulesOf } from './training-state';
 
@@ -28,7 +29,6 @@ interface Decision {
 }
 
 const BY = 'gate';
-const NOTHING_KNOWN: GateMemory = { base: null, best: null };
 
 /**
  * Decides by the scores of an evaluation what its schedules' gates ask for: promotion, and what is done where a checkpoint
@@ -66,10 +66,10 @@ export class GateDesk {
 
   private async decide(state: TrainingState, asked: Omit<Decision, 'verdict'>): Promise<Decision> {
     const { schedule, gate, score } = asked;
-    const memory = memoryOf(state, schedule, gate);
-    const other = comparedWith(gate, memory);
+    const known = await knownScores(state, schedule, gate);
+    const other = comparedWith(gate, known);
     const paired = score && other && gate.on === 'interval' ? await this.pair(gate, score, other) : null;
-    return { ...asked, verdict: judgeGate(gate, { ...memory, score, paired }) };
+    return { ...asked, verdict: judgeGate(gate, { ...known, score, paired }) };
   }
 
   private pair({ evaluator }: EvaluationGate, score: GateScore, other: GateScore) {
@@ -111,9 +111,10 @@ export class GateDesk {
     reason: string,
   ): Promise<string | null> {
     if (!gate.promotes || score === null) return 'passed';
-    const { best, base } = memoryOf(state, schedule, gate);
-    const toBeat = best ?? baseToBeat(base);
-    if (toBeat && !isBetter(gate, score, toBeat)) return `passed, not better than step ${toBeat.step}`;
+    const { best, base, unmeasured } = await knownScores(state, schedule, gate);
+    if (unmeasured !== null) return `passed, not promoted: ${lackOfScore(gate, unmeasured)}`;
+    const lack = await this.lackToReplace(gate, score, best ?? baseToBeat(base));
+    if (lack !== null) return `passed, ${lack}`;
     try {
       const { row, apply } = await promotionChange({ checkpoint: score.step, by: BY, reason }, state);
       apply();
@@ -124,6 +125,16 @@ export class GateDesk {
       log.warn('a checkpoint that passed its gate was not promoted', { reason: failureMessage(error) });
       return `passed, not promoted: ${failureMessage(error)}`;
     }
+  }
+
+  private async lackToReplace(
+    gate: EvaluationGate,
+    score: GateScore,
+    other: GateScore | null,
+  ): Promise<string | null> {
+    if (!other) return null;
+    const paired = gate.by === 'significance' ? await this.pair(gate, score, other) : null;
+    return lackToReplace(gate, { score, other, paired });
   }
 
   private async write(
@@ -156,30 +167,10 @@ function scoreOf(
       one.key === gate.metric &&
       one.error === undefined,
   );
-  if (!row || row.value === null) return null;
-  return gateScore(row, row.value);
-}
-
-/** What somebody promoted meanwhile is the best, where its score is known. */
-function memoryOf(
-  { gates, best, recentScores }: TrainingState,
-  schedule: string,
-  gate: EvaluationGate,
-): GateMemory {
-  const memory = gates?.[schedule] ?? NOTHING_KNOWN;
-  if (!best || best.step === memory.best?.step) return memory;
-  const row = recentScores.findLast(
-    ({ step, key, value }) => step === best.step && key === gate.metric && value !== null,
-  );
-  if (!row || row.value === null) return memory;
-  return { ...memory, best: gateScore(row, row.value) };
-}
-
-function gateScore({ step, stderr, n, clusters }: ScoreRow, value: number): GateScore {
-  return { step, value, stderr, n, ...(clusters !== undefined && { clusters }) };
+  return row ? scoreOfRow(row) : null;
 }
 
 function remember(state: TrainingState, schedule: string, known: Partial<GateMemory>): void {
-  const memory = state.gates?.[schedule] ?? NOTHING_KNOWN;
+  const memory = rememberedOf(state, schedule);
   state.gates = { ...state.gates, [schedule]: { ...memory, ...known } };
 }

@@ -137,11 +137,12 @@ export class OpenModel {
 }
 
 /** What the opening costs: steps, and their tokens, that are trained again. */
-function noteReplay(state: TrainingState, { position, stepsToReplay }: OpenedModel): void {
+function noteReplay(state: TrainingState, { position, stepsToReplay, tokensSent = 0 }: OpenedModel): void {
   const { collectedThrough, tokens } = state.position;
   if (state.isReleased && position.collectedThrough < collectedThrough) state.rewinds += 1;
   state.stepsReplayed += stepsToReplay;
-  state.tokensOfRewinds = (state.tokensOfRewinds ?? 0) + Math.max(0, tokens - position.tokens);
+  state.tokensOfRewinds =
+    (state.tokensOfRewinds ?? 0) + Math.max(0, Math.max(tokens, tokensSent) - position.tokens);
 }
 
 function openedText({ model, position, stepsToReplay }: OpenedModel): string {

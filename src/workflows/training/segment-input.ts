@@ -1,7 +1,7 @@
 import { changesFrom } from '../../core/controls/changes-by-step';
 import { segmentLength, segmentSeconds } from '../../core/schedules/segment-length';
 import type { ModelIncarnation, SaveHere, SegmentInput } from '../../core/training-plan';
-import { affordableStep, secondsLeft } from './budget-limits';
+import { secondsLeft, tokenBounds } from './budget-limits';
 import { RequestedEvaluations } from './requested-evaluations';
 import { bindTimedSchedules } from './timed-schedules';
 import type { TrainingState } from './training-state';
@@ -18,7 +18,7 @@ export function nextSegment(
   const { position, pause } = state;
   const seconds = segmentSeconds(mayBeLong(state) ? state.stepsPerSecond : null);
   const steps = segmentLength(state.stepsPerSecond, seconds);
-  const last = Math.min(lastStepOf(state), pause?.step ?? Infinity, affordableStep(state));
+  const last = Math.min(lastStepOf(state), pause?.step ?? Infinity);
   const end = Math.min(last, readyThrough);
   return {
     ...segmentOf(state, model),
@@ -26,6 +26,7 @@ export function nextSegment(
     throughStep: Math.min(end, position.collectedThrough + steps),
     maxSeconds: Math.min(seconds, secondsLeft(state)),
     timedSteps: bindTimedSchedules(state),
+    ...tokenBounds(state),
   };
 }
 

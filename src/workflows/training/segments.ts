@@ -86,6 +86,7 @@ function applySegment(state: TrainingState, result: SegmentResult): void {
   const steps = result.position.collectedThrough - state.position.collectedThrough;
   if (steps > 0 && result.seconds > 0) state.stepsPerSecond = steps / result.seconds;
   state.position = result.position;
+  if (result.unaffordable) state.unaffordable = result.unaffordable;
   state.sentThrough = Math.max(
     state.sentThrough ?? -1,
     result.sentThrough ?? result.position.submittedThrough,

@@ -7,7 +7,13 @@ import { schedulesAt } from '../../core/controls/schedule-change';
 import type { GateMemory } from '../../core/gates/gate';
 import type { EvaluationCell, RunStatus, ScoreRow } from '../../core/run';
 import type { RunEvent } from '../../core/timeline';
-import type { ModelIncarnation, TimedStep, TrainingPlan, TrainingPosition } from '../../core/training-plan';
+import type {
+  ModelIncarnation,
+  StepTokens,
+  TimedStep,
+  TrainingPlan,
+  TrainingPosition,
+} from '../../core/training-plan';
 import type { RolloutState } from './rollout-state';
 
 /** An evaluation under way: a child workflow that tells this run when its cells are final. */
@@ -120,8 +126,10 @@ export interface TrainingState {
   gates?: Record<string, GateMemory>;
   /** Limits people were warned of. */
   budgetWarnings?: readonly string[];
-  /** Tokens of collected steps that a rewind trains again. */
+  /** Tokens of steps that were sent and that a rewind trains again. */
   tokensOfRewinds?: number;
+  /** The step that was asked for last and did not fit the budget. */
+  unaffordable?: StepTokens;
   /** Milliseconds in which the run stood still, in pauses that are over. */
   pausedMs?: number;
   recentControls?: ControlRow[];
@@ -147,6 +155,7 @@ const START: TrainingPosition = {
   nextSeqId: 1,
   inFlight: [],
   tokens: 0,
+  tokensSubmitted: 0,
 };
 
 /** `started` are the remarks of whoever started the run. */

@@ -197,17 +197,20 @@ test('runs show without --json is one fact a line', async () => {
   expect(stdout()).toContain('rewinds         2, 7 steps trained again\n');
 });
 
+/** Wilson's of 50 in 100. */
+const CI = [expect.closeTo(0.4038, 4), expect.closeTo(0.5962, 4)];
+
 test('runs scores --json has the fixed keys', async () => {
   await store(COMPLETED, { scores: [score(), score({ metric: 'error', value: null, error: 'no luck' })] });
   const { output, stdout } = recordOutput({ json: true });
 
   await showScores(session.everstep.run('one'), output);
 
-  const { schedule, evaluator, metric, step, value, stderr, n, at, key } = score();
-  const row = { schedule, evaluator, metric, step, value, stderr, n, at, key };
+  const { schedule, evaluator, metric, step, value, stderr, n, higherIsBetter, at, key } = score();
+  const row = { schedule, evaluator, metric, step, value, stderr, ci: CI, n, higherIsBetter, at, key };
   expect(JSON.parse(stdout())).toEqual({
     ...{ run: 'one', status: 'completed', step: 100, totalSteps: 100 },
-    scores: [row, { ...row, metric: 'error', value: null, error: 'no luck' }],
+    scores: [row, { ...row, metric: 'error', value: null, ci: null, error: 'no luck' }],
     partial: [],
   });
 });

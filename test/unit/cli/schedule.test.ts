@@ -1,4 +1,5 @@
 import { createCommand } from '../../../src/cli/commands/schedule';
+import { repeatsNote } from '../../../src/cli/commands/schedule-create';
 import { printFirings, printSchedules } from '../../../src/cli/commands/schedule-report';
 import type { CanaryReport, CanaryScore } from '../../../src/core/canary';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -97,6 +98,18 @@ test.each([
     code: 'bad-config',
     message: expect.stringContaining(message) as string,
   });
+});
+
+test.each([
+  [{ webhook: 'http://a/hook', every: '60s' }, true],
+  [{ webhook: 'http://a/hook' }, true],
+  [{ webhook: 'http://a/hook', every: '6h' }, false],
+  [{ every: '60s' }, false],
+])('of %j it is said that the repeats of a webhook may leave firings out: %j', (options, isSaid) => {
+  const note = repeatsNote(options);
+
+  expect(note === null).toBe(!isSaid);
+  if (isSaid) expect(note).toMatch(/up to 5 minutes\. One that is due meanwhile is left out/);
 });
 
 test('tables show what each firing came to, and names cannot steer the terminal', () => {

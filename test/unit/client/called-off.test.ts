@@ -60,3 +60,57 @@ test('waiting for a server that stays away leaves no more with the signal from t
   expect(tryCount).toBeGreaterThan(10);
   expect(listenerCount).toBeLessThanOrEqual(2);
 });
+
+/** A workflow that goes on. Like the client, it waits in long polls, each of which leaves a listener with the signal of the call. */
+class LongWorkflow {
+  readonly signals = new Set<AbortSignal>();
+  private signal = new AbortController().signal;
+  private end: () => void = () => undefined;
+  private readonly ended = new Promise<boolean>((resolve) => {
+    this.end = () => {
+      resolve(true);
+    };
+  });
+
+  get link(): ServerLink {
+    const withAbortSignal = async (signal: AbortSignal, call: () => Promise<unknown>) => {
+      this.signal = signal;
+      this.signals.add(signal);
+      return call();
+    };
+    const client = { withAbortSignal, workflow: { getHandle: () => ({ result: () => this.result() }) } };
+    return { find: async () => client } as unknown as ServerLink;
+  }
+
+  finish(): void {
+    this.end();
+  }
+
+  private async result(): Promise<string> {
+    const { signal } = this;
+    for (;;) {
+      const cancelled = new Promise<never>((_, reject) => {
+        signal.addEventListener('abort', () => {
+          reject(new Error('CANCELLED'));
+        });
+      });
+      const polled = new Promise<boolean>((resolve) => setTimeout(resolve, 20_000, false));
+      if (await Promise.race([this.ended, polled, cancelled])) return 'scored';
+    }
+  }
+}
+
+test('an evaluation of an hour leaves no more listeners with a signal than node takes for a leak', async () => {
+  jest.useFakeTimers();
+  const workflow = new LongWorkflow();
+  const called = new AbortController();
+  const ending = awaitWorkflow(workflow.link, WORKFLOW, called.signal);
+
+  await jest.advanceTimersByTimeAsync(3_600_000);
+  const counts = [called.signal, ...workflow.signals].map((one) => getEventListeners(one, 'abort').length);
+  workflow.finish();
+  jest.useRealTimers();
+
+  expect(Math.max(...counts)).toBeLessThanOrEqual(10);
+  expect(await ending).toEqual({ value: 'scored' });
+});

@@ -132,7 +132,7 @@ test('finds the same folder for weights of a run wherever they are served', () =
 
 test.each([
   [{ checkpoint: 'mine@120' }, 'no sampler weights of step 120. Steps with some: 50, 100.'],
-  [{ checkpoint: 'mine@last' }, 'write RUN or RUN@STEP'],
+  [{ checkpoint: 'mine@last' }, 'write RUN, RUN@STEP or RUN@best'],
   [{ checkpoint: 'other' }, 'Unknown run "other"'],
   [{ checkpoint: 'mine', model: 'another/model' }, 'run "mine" trained everstep/tiny'],
   [{ checkpoint: 'tinker://a/1' }, '--model is missing'],

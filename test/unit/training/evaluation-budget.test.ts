@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DomainError } from '../../../src/core/errors';
 import type { EvaluationBudget } from '../../../src/core/schedules/evaluation-schedule';
 import type { Sampler } from '../../../src/core/sampling';
 import type { SamplingPrices } from '../../../src/training/evaluation-budget';
@@ -24,6 +25,10 @@ class SlowSampler implements Sampler {
     this.held.shift()?.();
     await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+async function until(isReached: () => boolean): Promise<void> {
+  while (!isReached()) await new Promise((resolve) => setImmediate(resolve));
 }
 
 let folder: string;
@@ -97,6 +102,36 @@ test('dollars are counted at the prices of prompts and of what is drawn', async 
 
   // 3·1 + 2·2 = 7 dollars are spent; any other prompt costs 3.
   await expect(sampler.sample(request(1))).rejects.toThrow(/would not fit its budget: \$\S+ of \$8 used/);
+});
+
+test('what was under way when its attempt died counts as drawn in full, however often that happens', async () => {
+  const inner = new SlowSampler();
+  // Of three attempts, each dies with a request of 3 + 5 tokens under way.
+  for (const epoch of [1, 2, 3]) {
+    const dying = (await open({ tokens: 30 }, { epoch })).limit(inner).sample(request(5));
+    dying.catch(() => undefined);
+    await until(() => inner.count === epoch);
+  }
+
+  const next = await open({ tokens: 30 }, { epoch: 4 });
+
+  await expect(next.limit(inner).sample(request(4))).rejects.toThrow(/24 of 30 tokens used/);
+  expect(inner.count).toBe(3);
+});
+
+test('a request that the service took no notice of costs nothing, also for the next attempt', async () => {
+  const away: Sampler = {
+    sample: () => Promise.reject(new DomainError('unreachable', 'away', { retryable: true })),
+  };
+  const first = await open({ tokens: 12 });
+  await expect(first.limit(away).sample(request(5))).rejects.toMatchObject({ code: 'unreachable' });
+  const inner = new SlowSampler();
+
+  const next = (await open({ tokens: 12 }, { epoch: 2 })).limit(inner).sample(request(9));
+  await until(() => inner.count === 1);
+  await inner.release();
+
+  await expect(next).resolves.toMatchObject({ sequences: [{ tokens: [1, 2] }] });
 });
 
 test('what an attempt spent that died is spent for the next one too', async () => {

@@ -21,6 +21,7 @@ test('a gate knows who gives its score and which direction is good', () => {
     metric: 'test/arithmetic/accuracy',
     rule: { atLeast: 0.9 },
     on: 'interval',
+    by: 'significance',
     otherwise: 'hold',
     promotes: true,
     higherIsBetter: true,
@@ -29,6 +30,14 @@ test('a gate knows who gives its score and which direction is good', () => {
     evaluator: 'own',
     higherIsBetter: false,
   });
+});
+
+test('numbers alone replace the best where numbers alone are compared, or where that is asked for', () => {
+  const asked = { metric: 'test/arithmetic/accuracy', rule: { atLeast: 0.9 } };
+
+  expect(resolved({ ...asked, on: 'value' })?.by).toBe('point');
+  expect(resolved({ ...asked, by: 'point' })?.by).toBe('point');
+  expect(resolved({ ...asked, on: 'value', by: 'significance' })?.by).toBe('significance');
 });
 
 test.each<[string, object, RegExp]>([

@@ -223,6 +223,14 @@ function evaluation(more: Partial<EvaluationSchedule>): EvaluationSchedule {
   };
 }
 
+/** By the engine, in the order of their sending. */
+function trainedSteps(): number[] {
+  return engine.runtime.calls.flatMap((call) => {
+    const step = /backward:(\d+)$/.exec(call)?.[1];
+    return step === undefined ? [] : [Number(step)];
+  });
+}
+
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
 
 describe('a segment hands over', () => {
@@ -269,6 +277,31 @@ describe('a segment hands over', () => {
 
     expect(standing(result)).toEqual({ collected: 5, submitted: 5, inFlight: [], tokens: 5 * TOKENS });
     expect(result.snapshots).toMatchObject([{ step: 5, schedules: ['sums'] }]);
+  });
+
+  test.each([
+    ['the first one', TOKENS - 1, 0],
+    ['one that exceeds it by a token', 5 * TOKENS - 1, 4],
+    ['one after those that fill it', 5 * TOKENS, 5],
+  ])('before a step that would not fit its tokens: %s', async (_, tokensAtMost, last) => {
+    const run = await started();
+
+    const result = await run.segment({ tokensAtMost });
+
+    expect(standing(result)).toEqual({
+      ...{ collected: last, submitted: last, inFlight: [], tokens: last * TOKENS },
+    });
+    expect(result).toMatchObject({ unaffordable: { step: last + 1, tokens: TOKENS }, sentThrough: last });
+    expect(trainedSteps()).toEqual(upTo(last));
+  });
+
+  test('at the tokens that people are to be warned at, with what is under way counted', async () => {
+    const run = await started();
+
+    const result = await run.segment({ handOverAtTokens: 2.5 * TOKENS });
+
+    expect(standing(result)).toMatchObject({ collected: 3, submitted: 6 });
+    expect(result.position.tokensSubmitted).toBe(6 * TOKENS);
   });
 
   test('a snapshot for an evaluation meanwhile, and not while it has none', async () => {
@@ -371,6 +404,21 @@ describe('a rewind', () => {
       [9, 1],
       [TOTAL, 1],
     ]);
+  });
+
+  test('tells what was sent and never collected, of the life before alone', async () => {
+    const run = await TestRun.start(planOf('story'));
+    // The worker died after it: nobody heard how far it came.
+    await run.segment({ interruptAt: 4 });
+    await engine.restart();
+
+    const opened = await run.rewind(0);
+    const again = await run.segment({ throughStep: 2 });
+    await engine.restart();
+    const third = await run.rewind(again.position.collectedThrough);
+
+    expect(opened).toMatchObject({ position: { tokens: 0 }, tokensSent: 6 * TOKENS });
+    expect(third.tokensSent).toBe(2 * TOKENS);
   });
 
   test('passes over what its workflow has not heard of', async () => {

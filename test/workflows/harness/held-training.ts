@@ -101,6 +101,8 @@ export class HeldTraining extends Hold implements ModelRuntime {
   private readonly handed: Hold[] = [];
   private readonly models: Holds[] = [];
   private readonly samplers: Holds[] = [];
+  /** That models were asked to train on. */
+  tokenCount = 0;
 
   private constructor(private readonly own: ModelRuntime) {
     super();
@@ -148,7 +150,10 @@ export class HeldTraining extends Hold implements ModelRuntime {
     const holds = this.models.map((each) => each.add());
     const model = await this.own.createModel(options);
     return {
-      forwardBackward: (...given) => model.forwardBackward(...given),
+      forwardBackward: (...given) => {
+        this.tokenCount += given[0].reduce((sum, { tokens }) => sum + tokens.length, 0);
+        return model.forwardBackward(...given);
+      },
       optimStep: async (adam) => {
         await this.pass();
         await hold?.pass();

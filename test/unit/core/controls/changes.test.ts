@@ -3,9 +3,13 @@ import type { Budget, Usage } from '../../../../src/core/controls/budget';
 import {
   exhaustedLimit,
   nearLimits,
+  dollarsOf,
   NO_BUDGET,
+  nextWarningAt,
   requireBudgetRequest,
   resolveBudget,
+  secondsAhead,
+  spendingOf,
   stepsLeft,
 } from '../../../../src/core/controls/budget';
 import { changeAt, changesFrom, withChange } from '../../../../src/core/controls/changes-by-step';
@@ -217,6 +221,38 @@ describe('budget', () => {
     ],
   ])('%j: %s', (limits, usedUp) => {
     expect(exhaustedLimit(usage, budget(limits))).toBe(usedUp);
+  });
+
+  test('what the next step takes is known where it was asked for, and what is under way where it was sent', () => {
+    const known = { ...usage, tokensUnderWay: 90, nextStepTokens: 60 };
+
+    expect(exhaustedLimit(known, budget({ tokens: 1150 }))).toBeNull();
+    expect(exhaustedLimit(known, budget({ tokens: 1149 }))).toBe(
+      'the next step would not fit the budget: 1090 of 1149 tokens used',
+    );
+    // Until it is asked for, nobody says that it does not fit.
+    expect(exhaustedLimit({ ...known, nextStepTokens: null }, budget({ tokens: 1091 }))).toBeNull();
+    expect(spendingOf(known, NO_BUDGET).tokensReserved).toBe(90);
+  });
+
+  test('the next warning is at four fifths of the limit that comes first', () => {
+    const limits = budget({ tokens: 2000, dollars: 1.5e-3, dollarsPerMillionTokens: 1 });
+
+    expect(nextWarningAt(1000, limits)).toBe(1200);
+    expect(nextWarningAt(1200, limits)).toBe(1600);
+    expect(nextWarningAt(1600, limits)).toBeNull();
+    expect(nextWarningAt(0, NO_BUDGET)).toBeNull();
+    expect([secondsAhead(10, 100), secondsAhead(80, 100), secondsAhead(90, 100)]).toEqual([70, 20, 10]);
+  });
+
+  test.each([
+    [0.0499, 0.05, '$0.0499 of $0.05'],
+    [0.04997, 0.05, '$0.04997 of $0.05'],
+    [0.05, 0.05, '$0.05 of $0.05'],
+    [12.3456, 20, '$12.35 of $20'],
+    [19.9999, 20, '$19.9999 of $20'],
+  ])('%d of %d dollars are told apart', (spent, limit, text) => {
+    expect(dollarsOf(spent, limit)).toBe(text);
   });
 
   test('warns from four fifths of a limit on', () => {

@@ -1,6 +1,6 @@
 import type { EvaluationGate, GateRule, GateScore } from '../../../../src/core/gates/gate';
 import type { GateEvidence } from '../../../../src/core/gates/judge-gate';
-import { isBetter, judgeGate } from '../../../../src/core/gates/judge-gate';
+import { judgeGate, lackToReplace } from '../../../../src/core/gates/judge-gate';
 import { differenceInterval, scoreInterval } from '../../../../src/core/gates/score-interval';
 
 const gate = (rule: GateRule, more: Partial<EvaluationGate> = {}): EvaluationGate => ({
@@ -152,9 +152,57 @@ describe('a gate', () => {
     expect(text).toBe('test/sums/accuracy 0.5 [0.4038, 0.5962] is not at least 0.9');
   });
 
-  test('prefers the better of two by the direction of its metric', () => {
-    expect(isBetter({ higherIsBetter: true }, share(0.6, 10), share(0.5, 10))).toBe(true);
-    expect(isBetter({ higherIsBetter: false }, share(0.6, 10), share(0.5, 10))).toBe(false);
-    expect(isBetter({ higherIsBetter: true }, share(0.5, 10), share(0.5, 10))).toBe(false);
+  test.each([
+    [
+      'a difference inside both intervals',
+      {},
+      share(0.82, 100, 20),
+      /^not significantly better than step 10: difference \[-0/,
+    ],
+    ['one that is worse', {}, share(0.7, 100, 20), /^not better than step 10$/],
+    ['an equal one', {}, share(0.8, 100, 20), /^not better than step 10$/],
+    ['one without an interval', {}, { ...share(0.9, 100, 20), stderr: null }, /only "by: point" can tell/],
+    [
+      'one that is lower where lower is better',
+      { higherIsBetter: false },
+      share(0.79, 100, 20),
+      /^not significantly/,
+    ],
+  ])('does not replace the best by %s', (_, more, score, lack) => {
+    const compared = { score, other: share(0.8, 100), paired: null };
+
+    expect(lackToReplace(gate({ atLeast: 0.5 }, { by: 'significance', ...more }), compared)).toMatch(lack);
+  });
+
+  test.each([
+    ['one that is better with significance', { by: 'significance' as const }, share(0.95, 200, 20), null],
+    [
+      'one whose examples tell more than both intervals',
+      { by: 'significance' as const },
+      share(0.82, 100, 20),
+      { difference: 0.02, standardError: 0.005, n: 100 },
+    ],
+    ['a larger number, by the point', { by: 'point' as const }, share(0.82, 100, 20), null],
+    ['a larger number in runs begun before there was a choice', {}, share(0.82, 100, 20), null],
+    [
+      'one that is lower with significance where lower is better',
+      { by: 'significance' as const, higherIsBetter: false },
+      share(0.2, 100, 20),
+      null,
+    ],
+  ])('replaces the best by %s', (_, more, score, paired) => {
+    const compared = { score, other: share(0.8, 100), paired };
+
+    expect(lackToReplace(gate({ atLeast: 0.5 }, more), compared)).toBeNull();
+  });
+
+  test('decides nothing against a promoted checkpoint that nobody measured', () => {
+    const known = evidence({ score: share(0.9, 100), base: share(0.5, 100), unmeasured: 5 });
+
+    expect(judgeGate(gate({ notWorseThanBest: 0.95 }), known)).toEqual({
+      outcome: 'undecided',
+      text: 'test/sums/accuracy 0.9 [0.8256, 0.9448], and step 5, which was promoted, has no test/sums/accuracy to compare with: `runs eval RUN@5 --evaluator sums` measures it',
+    });
+    expect(judgeGate(gate({ atLeast: 0.8 }), known).outcome).toBe('passed');
   });
 });

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import type { Promotion } from '../core/controls/promotion';
+import { DomainError } from '../core/errors';
+import type { RunStore } from './run-store';
+import { readJson } from './whole-file';
+
+/** A checkpoint as people call it: `RUN@STEP`, `RUN@best`, or `RUN` for the newest. */
+export interface NamedCheckpoint {
+  readonly run: string;
+  /** null for the newest. */
+  readonly step: number | null;
+}
+
+/** Reads such a name; the best is the one promoted last, as it is now. */
+export async function readCheckpointName(
+  text: string,
+  runs: Pick<RunStore, 'runFolder'>,
+): Promise<NamedCheckpoint> {
+  const at = text.lastIndexOf('@');
+  if (at < 0) return { run: text, step: null };
+  const [run, step] = [text.slice(0, at), text.slice(at + 1)];
+  if (/^\d{1,12}$/.test(step)) return { run, step: Number(step) };
+  if (step === 'best') return { run, step: (await requirePromotion(run, runs.runFolder(run))).step };
+  throw new DomainError('bad-config', `${text}: write RUN, RUN@STEP or RUN@best, e.g. ${run}@100.`);
+}
+
+/** `best.json`; null where nobody promoted a checkpoint. */
+export function readPromotion(runFolder: string): Promise<Promotion | null> {
+  return readJson<Promotion>(join(runFolder, 'best.json'));
+}
+
+export async function requirePromotion(run: string, runFolder: string): Promise<Promotion> {
+  const promotion = await readPromotion(runFolder);
+  if (promotion) return promotion;
+  throw new DomainError(
+    'checkpoint-missing',
+    `${run}@best: nobody promoted a checkpoint of run "${run}". Promote one with: npx everstep runs promote ${run}@STEP`,
+  );
+}

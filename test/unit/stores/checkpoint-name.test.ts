@@ -1,0 +1,92 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findSource } from '../../../src/client/eval-source';
+import { SupervisedConfig } from '../../../src/config/supervised-config';
+import type { CheckpointRow } from '../../../src/core/run';
+import { requireStep } from '../../../src/evaluation/judges/find-judge';
+import { findWeights } from '../../../src/server/gateway/find-weights';
+import { readCheckpointName } from '../../../src/stores/checkpoint-name';
+import { locateResults } from '../../../src/stores/eval-places';
+import { createRunStore } from '../../../src/stores/run-store';
+import { findCheckpointSource } from '../../../src/training/checkpoint-source';
+import { resolveInitialCheckpoint } from '../../../src/training/initial-checkpoint';
+import { STATE } from '../client/fake-server';
+
+const root = mkdtempSync(join(tmpdir(), 'everstep-checkpoint-name-'));
+const store = createRunStore(root);
+
+beforeAll(async () => {
+  for (const run of ['one', 'fresh']) {
+    await store.claim(run, { workflowId: `train/${run}`, firstRunId: 'first' });
+    const engine = { url: 'http://127.0.0.1:8000' };
+    await store.writeConfig(run, { run, renderer: 'everstep', config: { model: 'everstep/tiny', engine } });
+    await store.writeState(run, { ...STATE, run });
+    const checkpoints = await store.openJournal(run, 'checkpoints', { epoch: 1 });
+    for (const step of [5, 10, 15]) checkpoints.append(rowOf(step));
+    await checkpoints.close();
+  }
+  const folder = store.runFolder('one');
+  writeFileSync(join(folder, 'best.json'), JSON.stringify({ step: 10, sampler_path: 'tinker://m/s/10' }));
+  mkdirSync(join(folder, 'evals', '10', 'arithmetic'), { recursive: true });
+  writeFileSync(join(folder, 'evals', '10', 'arithmetic', 'result.json'), '{}');
+});
+
+afterAll(() => {
+  rmSync(root, { recursive: true });
+});
+
+function rowOf(step: number): CheckpointRow {
+  return {
+    ...{ name: String(step), step, batch: step, epoch: 0, final: false, lineage: 0, incarnation: 0 },
+    ...{ state_path: `tinker://m/w/${step}`, sampler_path: `tinker://m/s/${step}`, elapsed_tokens: 0 },
+  };
+}
+
+const initial = (initialCheckpoint: string) =>
+  SupervisedConfig.parse({
+    ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' }, initialCheckpoint },
+  });
+
+test.each<[string, (text: string) => Promise<unknown>, unknown]>([
+  [
+    'an evaluation, a judge, a schedule',
+    (text) => findSource({ checkpoint: text, api: 'chat' }, store),
+    { path: 'tinker://m/s/10', label: 'one@10' },
+  ],
+  [
+    'a judge or a baseline within a run',
+    (text) => findCheckpointSource(store, text),
+    { path: 'tinker://m/s/10', label: 'one@10' },
+  ],
+  ['the gateway', (text) => findWeights(text, store), { path: 'tinker://m/s/10', label: 'one@10' }],
+  [
+    'a run that goes on from it',
+    async (text) => ({ path: await resolveInitialCheckpoint(store, initial(text)) }),
+    { path: 'tinker://m/w/10' },
+  ],
+  [
+    'results and comparisons',
+    (text) => locateResults(text, root),
+    { folder: join(root, 'runs', 'one', 'evals', '10') },
+  ],
+])('RUN@best is what was promoted last, for %s', async (_, find, found) => {
+  expect(await find('one@best')).toMatchObject(found as object);
+
+  await expect(find('fresh@best')).rejects.toThrow(/npx everstep runs promote fresh@STEP/);
+});
+
+test('a name that is none of the three says what to write', async () => {
+  expect(await readCheckpointName('one', store)).toEqual({ run: 'one', step: null });
+  await expect(readCheckpointName('one@last', store)).rejects.toThrow(
+    'one@last: write RUN, RUN@STEP or RUN@best, e.g. one@100.',
+  );
+});
+
+test('what rewards are made with may not follow promotions', async () => {
+  const found = await findCheckpointSource(store, 'one@best');
+
+  expect(() => {
+    requireStep('one@best', found, 'environment.judge.checkpoint');
+  }).toThrow(/"one@best" has no step.*Give one@10, which it is now/);
+});
