@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 /** An evaluator that says of each step what a story wants it to say. */
-function said(name: string, values: Readonly<Record<number, number | 'fails'>>) {
+function said(name: string, values: Readonly<Record<number, number | 'fails' | 'waits'>>) {
   writeFileSync(join(stack.folder, `said-${name}.json`), JSON.stringify(values));
   return { type: 'plugin', name: 'said', evaluator: 'said', options: { name } };
 }
