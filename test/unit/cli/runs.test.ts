@@ -168,8 +168,9 @@ test('runs evaluations marks what is under way as partial', async () => {
 test('a run whose workflow nobody hears is not said to be closed just now', async () => {
   await store({ ...STATE, step: 100 });
   const { output, stdout, stderr } = recordOutput();
+  const environment = { dataFolder: root, store: root } as Session['environment'];
 
-  await showRun(session.everstep.run('one'), session, output);
+  await showRun(session.everstep.run('one'), { ...session, environment }, output);
 
   expect(stdout()).toMatch(/^status +running$/m);
   expect(stderr()).toMatch(/this is how the store last saw the run, at 2/);
