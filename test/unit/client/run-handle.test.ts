@@ -295,6 +295,24 @@ describe('scores and evaluations', () => {
   });
 });
 
+test('a checkpoint of a run that has ended is promoted by a workflow of its own', async () => {
+  await store({ status: 'completed', step: 100 });
+  const server = new FakeServer({ 'train/one': { status: 'COMPLETED' } });
+
+  await handleOn(server.link).promote(5, { by: 'someone' });
+
+  expect(server.updates).toEqual([]);
+  expect(server.started).toMatchObject([
+    {
+      type: 'promoteCheckpoint',
+      options: {
+        workflowId: 'promote/one@5',
+        args: [{ run: 'one', from: null, request: { checkpoint: 5, by: 'someone' } }],
+      },
+    },
+  ]);
+});
+
 describe('result', () => {
   test('waits until the run has ended', async () => {
     await store();
