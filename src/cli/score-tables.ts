@@ -24,13 +24,21 @@ export function printScores(output: Output, scores: readonly ScoreRow[]): void {
 
 /** How evaluations under way stand: no scores yet, and said to be none. */
 export function printPartialScores(output: Output, cells: readonly ReportedCell[]): void {
-  for (const { step, evaluator, partial } of cells) {
+  for (const { step, evaluator, status, heardAt, partial } of cells) {
+    const known = status === 'due' ? 'due' : 'under way';
+    if (status === 'due' && partial?.value == null)
+      output.line(`due: step ${step}, ${escapeControls(evaluator)}${heardText(heardAt)}`);
     if (partial?.value == null) continue;
     const spread = partial.interval === null ? '' : ` (${partial.interval.map(formatNumber).join('…')})`;
     output.line(
-      `under way: step ${step}, ${escapeControls(evaluator)} ${formatNumber(partial.value)}${spread}, partial: ${partial.done} examples so far`,
+      `${known}: step ${step}, ${escapeControls(evaluator)} ${formatNumber(partial.value)}${spread}, partial: ${partial.done} examples so far${heardText(heardAt)}`,
     );
   }
+}
+
+/** Of what is due while the workflow does not answer. */
+export function heardText(heardAt: string | null | undefined): string {
+  return heardAt ? `, nothing heard since ${heardAt}` : '';
 }
 
 /** First against last score of every metric: what training did. */

@@ -89,19 +89,25 @@ export function finishingText({
   totalSteps,
   stopAt,
   pendingEvaluations,
+  source,
 }: RunReport): string | null {
   const isTrained = totalSteps > 0 && step >= (stopAt ?? totalSteps);
-  if (status !== 'running' || !isTrained) return null;
+  // Who does not hear the workflow does not know.
+  if (status !== 'running' || !isTrained || source !== 'workflow') return null;
   if (pendingEvaluations === 0) return 'all steps are trained; it is being closed';
   const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
   return `all steps are trained; waits for ${evaluations}`;
 }
 
 function state(report: RunReport): string {
-  const { status, waitingFor, pendingEvaluations, step, totalSteps } = report;
+  const { status, waitingFor, source } = report;
   if (isPreparing(report)) return 'preparing…';
   if (waitingFor && status !== 'paused') return `waiting for ${escapeControls(waitingFor.what)}`;
   if (status !== 'running') return status;
+  return source === 'workflow' ? work(report) : '';
+}
+
+function work({ pendingEvaluations, step, totalSteps }: RunReport): string {
   const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
   if (totalSteps > 0 && step === totalSteps)
     return pendingEvaluations > 0 ? `finishing ${evaluations}` : 'finishing';

@@ -33,11 +33,12 @@ interface JournalledRow {
 
 /** Stages of evaluators whose result is made of all rows together. */
 const COUNTED = ['likelihoods', 'answers', 'calls'];
+const UNFINISHED: readonly EvaluationCell['status'][] = ['running', 'pending', 'due'];
 const NOTHING: PartialScore = { isPartial: true, done: 0, value: null, stderr: null, interval: null };
 
-/** Adds to a cell under way what its journal holds; the others are final. */
+/** Adds to a cell under way, or due, what its journal holds; the others are final. */
 export async function withPartialScore(cell: EvaluationCell, runFolder: string): Promise<ReportedCell> {
-  if (cell.status !== 'running' && cell.status !== 'pending') return cell;
+  if (!UNFINISHED.includes(cell.status)) return cell;
   const journal = path.join(runFolder, 'evals', String(cell.step), cell.evaluator, 'journal');
   const graded = await readJsonLines<JournalledRow>(path.join(journal, 'grades.jsonl'));
   if (graded.length > 0) return { ...cell, partial: scoreOf(graded) };

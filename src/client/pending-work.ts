@@ -1,6 +1,7 @@
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import { largestOf } from '../core/extremes';
 import { PREPARATION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 
 export type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
@@ -16,8 +17,16 @@ const Told = z.object({ waiting: z.string() });
 export function waitOf(activity: PendingActivity): string | null {
   const failure = activity.lastFailure?.message || null;
   const told = toldReason(activity);
+  if (isAtWork(activity)) return told;
   // What was told before the attempt failed says less than the failure.
   return activity.state === RUNNING ? (told ?? failure) : (failure ?? told);
+}
+
+/** It has told how far it is since it began: an earlier attempt's failure is over. */
+function isAtWork(activity: PendingActivity): boolean {
+  const { state, lastStartedTime, lastHeartbeatTime } = activity;
+  const isHeard = millisecondsOf(lastHeartbeatTime) > millisecondsOf(lastStartedTime);
+  return state === RUNNING && isHeard && toldOf(activity) !== null;
 }
 
 /** How work of a run is called that may wait for others than the training service. */
@@ -56,13 +65,26 @@ export function placeWaitOfAll(pending: readonly PendingActivity[], now: number)
   return isQueued ? A_PLACE : null;
 }
 
+/** When a worker was heard of last, of those that have begun work; null where none has. */
+export function lastHeard(pending: readonly PendingActivity[]): string | null {
+  const times = pending.flatMap(({ lastStartedTime, lastHeartbeatTime }) =>
+    [lastStartedTime, lastHeartbeatTime].map(millisecondsOf),
+  );
+  const latest = largestOf(times);
+  return latest > 0 ? new Date(latest).toISOString() : null;
+}
+
+function millisecondsOf(time: PendingActivity['scheduledTime']): number {
+  return time ? Number(time.seconds ?? 0) * 1000 + (time.nanos ?? 0) / 1e6 : 0;
+}
+
 /** When work was scheduled of which no attempt was begun; null where one was, or where it was scheduled just now. */
 function queuedSince(
   { state, attempt, lastFailure, scheduledTime }: PendingActivity,
   now: number,
 ): number | null {
   if (state !== SCHEDULED || lastFailure || (attempt ?? 1) > 1 || !scheduledTime) return null;
-  const since = Number(scheduledTime.seconds ?? 0) * 1000 + (scheduledTime.nanos ?? 0) / 1e6;
+  const since = millisecondsOf(scheduledTime);
   return now - since < SOON_MS ? null : since;
 }
 
@@ -82,8 +104,13 @@ function workReason(activity: PendingActivity): string | null {
 }
 
 /** An attempt that stands still without failing says in its heartbeats what it waits for. */
-function toldReason({ heartbeatDetails }: PendingActivity): string | null {
+function toldReason(activity: PendingActivity): string | null {
+  return Told.safeParse(toldOf(activity)).data?.waiting ?? null;
+}
+
+/** null where it has told nothing yet. */
+function toldOf({ heartbeatDetails }: PendingActivity): object | null {
   const [payload] = heartbeatDetails?.payloads ?? [];
-  const told = payload && Told.safeParse(defaultPayloadConverter.fromPayload(payload));
-  return told?.data?.waiting ?? null;
+  const told: unknown = payload && defaultPayloadConverter.fromPayload(payload);
+  return typeof told === 'object' ? told : null;
 }

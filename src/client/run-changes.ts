@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { ControlReceipt, ControlRequest } from '../core/controls';
+import type { Promotion } from '../core/controls/promotion';
 import { DomainError } from '../core/errors';
 import * as contracts from '../workflows/contracts';
 import type {
@@ -15,15 +16,16 @@ import type {
   StopOptions,
 } from './control-requests';
 import * as requests from './control-requests';
+import { promoteEnded } from './promote-ended';
 import { requestChange } from './run-controls';
 import type { ServerLink } from './server-link';
-import { ANSWER_LIMIT_MS, workflowIdOf } from './workflow-answers';
+import { ANSWER_LIMIT_MS, describeRun, workflowIdOf } from './workflow-answers';
 
 /**
  * What people can change of a run that is under way. Each change is refused with a reason, or answered with the step it
  * takes effect at once that is sure and written to `controls.jsonl`.
  */
-export class RunChanges {
+export abstract class RunChanges {
   constructor(
     readonly name: string,
     private readonly link: ServerLink,
@@ -76,10 +78,18 @@ export class RunChanges {
     return this.change(contracts.setUpdate, requests.settingsRequest(options));
   }
 
-  /** Marks the kept checkpoint of a step as the best one; it does not expire any more. */
+  /** Marks the kept checkpoint of a step as the best one, also after the end; it does not expire any more. */
   async promote(checkpoint: number, options: ControlOptions = {}): Promise<ControlReceipt> {
-    return this.change(contracts.promoteUpdate, requests.promotionRequest(checkpoint, options));
+    const request = requests.promotionRequest(checkpoint, options);
+    const client = await this.link.require();
+    const facts = await describeRun(client, this.name);
+    const isEnded = facts !== null && facts !== 'missing' && !facts.isOpen;
+    if (!isEnded) return this.change(contracts.promoteUpdate, request);
+    return promoteEnded(client, { run: this.name, request, from: (await this.best())?.step ?? null });
   }
+
+  /** The checkpoint that was promoted last. */
+  abstract best(): Promise<Promotion | null>;
 
   /** Ends the run at once. What it reached is saved where that is quick; its checkpoints and scores stay. */
   async cancel(options: ControlOptions = {}): Promise<void> {

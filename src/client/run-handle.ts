@@ -6,7 +6,7 @@ import type { Promotion } from '../core/controls/promotion';
 import type { DataSummary } from '../core/data-summary';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
-import type { MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
+import type { EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { TimelineEntry } from '../core/timeline';
 import { readPromotion } from '../stores/checkpoint-name';
 import { readLastRow } from '../stores/last-row';
@@ -15,6 +15,7 @@ import type { RunRecord } from '../training/run-folder';
 import * as contracts from '../workflows/contracts';
 import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
 import { checkSelection } from './check-selection';
+import { dueCells } from './due-cells';
 import { cellsOfScores, mergeCells, mergeScores } from './merge-scores';
 import type { ReportedCell } from './partial-scores';
 import { withPartialScore } from './partial-scores';
@@ -77,11 +78,12 @@ export class RunHandle extends RunChanges {
 
     const client = await link.find();
     const heard = client ? await this.askServer(client) : UNHEARD;
+    const isUnheard = heard.live === null;
     return reportRun({
       ...shared,
       state: (await this.latestState()) ?? state,
       ...heard,
-      writtenAt: heard.facts === 'missing' ? await this.writtenAt() : null,
+      writtenAt: isUnheard ? await this.writtenAt() : null,
       server: link.target && link.description,
     });
   }
@@ -151,9 +153,18 @@ export class RunHandle extends RunChanges {
       this.sources.records.readScores(this.name),
       this.ask(evaluationsQuery),
     ]);
-    const cells = mergeCells(cellsOfScores(stored), live ?? []);
+    const final = cellsOfScores(stored);
+    const cells = mergeCells(final, live ?? (await this.unheardCells(final)));
     const folder = this.sources.records.runFolder(this.name);
     return Promise.all(cells.map((cell) => withPartialScore(cell, folder)));
+  }
+
+  /** What is due while the workflow does not answer, and since when nothing was heard of it. */
+  private async unheardCells(final: readonly EvaluationCell[]): Promise<EvaluationCell[]> {
+    const report = await this.find();
+    if (!report || isClosed(report)) return [];
+    const heardAt = report.heardAt ?? null;
+    return (await dueCells(this.sources.records, report, final)).map((cell) => ({ ...cell, heardAt }));
   }
 
   /** Rows of `metrics.jsonl`: a range of steps, the newest, or some evenly spread. */

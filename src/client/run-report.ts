@@ -1,3 +1,4 @@
+import { largestOf } from '../core/extremes';
 import type { LiveBudget, LivePause, LiveStatus, RunState, RunStatus } from '../core/run';
 import type { RunFailure, RunMemo, WorkflowFacts } from './workflow-answers';
 
@@ -16,6 +17,8 @@ export interface RunReport extends RunState {
   readonly budget?: LiveBudget;
   /** Who said so: the running workflow, the server (the workflow is closed or has no worker), or the store. */
   readonly source: 'workflow' | 'server' | 'store';
+  /** When something was heard of it last, in its files or by its workers; absent where its workflow answers, or it has ended. */
+  readonly heardAt?: string | null;
   /** What a person should know before believing it, with the remedy. */
   readonly note: string | null;
   /** Set where the run was refused while it was prepared, which leaves nothing in the store. */
@@ -62,7 +65,7 @@ function reportKnown(facts: WorkflowFacts, evidence: RunEvidence): RunReport {
   const { state, live } = evidence;
   const base = state ?? freshState(evidence, facts);
   if (!facts.isOpen) return reportClosed(base, facts, evidence);
-  if (!live) return reportUnanswered(base, evidence);
+  if (!live) return reportUnanswered(base, facts, evidence);
   return {
     ...reportLive(base, live),
     ...queued(live, facts),
@@ -102,6 +105,7 @@ function reportGone(state: RunState, evidence: RunEvidence): RunReport {
     ...state,
     ...QUIET,
     source: 'store',
+    heardAt: writtenAt ?? null,
     note:
       age < FRESH_MS
         ? `${what}, which works on it: its files were written ${Math.max(0, Math.round(age / 1000))} s ago. Give the --data-dir of its stack, or TEMPORAL_ADDRESS.`
@@ -128,12 +132,15 @@ function reportClosed(
   };
 }
 
-function reportUnanswered(base: RunState, { now, server, workerRemedy }: RunEvidence): RunReport {
+function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunEvidence): RunReport {
+  const { server, workerRemedy } = evidence;
+  const heardAt = lastOf([heardOf.startedAt, heardOf.heardAt, evidence.writtenAt]) ?? heardOf.startedAt;
   const isResting = base.status === 'paused';
   return {
     ...base,
     status: isResting ? 'paused' : 'waiting',
-    waitingFor: { what: 'a worker', since: now },
+    waitingFor: { what: 'a worker', since: heardAt },
+    heardAt,
     pendingEvaluations: 0,
     stopAt: null,
     pause: null,
@@ -145,14 +152,21 @@ function reportUnanswered(base: RunState, { now, server, workerRemedy }: RunEvid
   };
 }
 
-function reportAway(base: RunState, { server }: RunEvidence): RunReport {
+/** ISO times; null where there is none. */
+function lastOf(times: readonly (string | null | undefined)[]): string | null {
+  const known = times.flatMap((time) => (time ? [Date.parse(time)] : []));
+  return known.length > 0 ? new Date(largestOf(known)).toISOString() : null;
+}
+
+function reportAway(base: RunState, { server, writtenAt = null }: RunEvidence): RunReport {
   const why =
     server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
   return {
     ...base,
     ...QUIET,
     source: 'store',
-    note: `${why}: this is how the store last saw the run. It goes on with \`npx everstep dev\` or \`npx everstep train --run ${base.run}\`.`,
+    heardAt: writtenAt,
+    note: `${why}: this is how the store last saw the run${writtenAt === null ? '' : `, at ${writtenAt}`}. It goes on with \`npx everstep dev\` or \`npx everstep train --run ${base.run}\`.`,
   };
 }
 

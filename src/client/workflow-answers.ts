@@ -5,7 +5,7 @@ import type { QueryDefinition } from '@temporalio/common';
 import { z } from 'zod';
 import type { LiveStatus, RunStatus } from '../core/run';
 import type { PendingActivity } from './pending-work';
-import { placeWait, waitsOfRun } from './pending-work';
+import { lastHeard, placeWait, waitsOfRun } from './pending-work';
 
 /** A workflow whose workers are away does not answer: the store is asked instead after this long. */
 export const ANSWER_LIMIT_MS = 2000;
@@ -38,6 +38,8 @@ export interface WorkflowFacts {
   readonly startedAt: string;
   readonly closedAt: string | null;
   readonly memo: RunMemo | null;
+  /** When a worker was heard of last in any of its work; null where none has begun any. */
+  readonly heardAt?: string | null;
   /** What evaluations and rollouts wait for. */
   readonly waits: readonly string[];
   /** Set where no worker has taken the run's own work for some seconds. */
@@ -102,6 +104,7 @@ function factsOf(
     startedAt: description.startTime.toISOString(),
     closedAt: description.closeTime?.toISOString() ?? null,
     memo: RunMemo.safeParse(description.memo).data ?? null,
+    heardAt: lastHeard(pending),
     waits: waitsOfRun(pending, now),
     placeWait: placeWait(pending, now),
   };

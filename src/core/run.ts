@@ -99,9 +99,14 @@ export interface EvaluationCell {
   readonly step: number;
   readonly evaluator: string;
   readonly schedules: readonly string[];
-  /** Skipped and cancelled ones made room for others of their schedule. */
-  readonly status: 'pending' | 'running' | 'done' | 'failed' | CellOmission;
+  /**
+   * Skipped and cancelled ones made room for others of their schedule. `due`: it has no result, and whether it is under way nobody
+   * knows, because the workflow does not answer.
+   */
+  readonly status: 'pending' | 'running' | 'due' | 'done' | 'failed' | CellOmission;
   readonly error?: string;
+  /** Of one that is `due`: when the run was heard of last. */
+  readonly heardAt?: string | null;
 }
 
 /** Result of one metric of one cell. */

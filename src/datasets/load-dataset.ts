@@ -63,7 +63,7 @@ async function describeLocal(
 async function readConversations(
   file: DatasetFile,
   bytes: Uint8Array,
-  { onBadRow, ignoreKeys }: DatasetOptions,
+  { onBadRow = 'error', ignoreKeys }: DatasetOptions,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];

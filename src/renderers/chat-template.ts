@@ -54,6 +54,8 @@ class ChatTemplateRenderer implements Renderer {
   private readonly otherStops: readonly number[];
   /** Whether what begins the next message is all that ends a reply (GLM). */
   private readonly endsWithNext: boolean;
+  /** Nothing that the template writes ends a reply, nor begins the next message. */
+  private readonly isEndless: boolean;
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
@@ -65,6 +67,7 @@ class ChatTemplateRenderer implements Renderer {
     const own = this.stopAfterReply([]);
     const next = own === null ? this.stopAfterReply([QUESTION]) : null;
     this.endsWithNext = next !== null;
+    this.isEndless = own === null && next === null;
     this.stopToken = own ?? next ?? this.endOfText();
     this.otherStops = this.endsWithNext ? this.stopsOfCalls() : this.encode(this.dialect.callStop);
     this.stopText = tokenizer.decode([this.stopToken]);
@@ -124,6 +127,7 @@ class ChatTemplateRenderer implements Renderer {
   /** Where the loss of one message begins and ends in the text of the whole conversation. */
   private spanOf(messages: readonly Message[], index: number, text: string): Span {
     const isReply = messages[index]?.role === 'assistant';
+    if (isReply && this.isEndless) throw this.neverStops();
     const through = messages.slice(0, index + 1);
     const { prefix, start } = isReply ? this.replySpan(through) : this.statementSpan(through);
     if (text.startsWith(prefix) && start <= prefix.length) {
@@ -244,6 +248,13 @@ class ChatTemplateRenderer implements Renderer {
     const answered = this.render([QUESTION, call, answer], false);
     const after = this.encode(answered.startsWith(alone) ? answered.slice(alone.length) : '');
     return [...after.slice(0, 1).filter((token) => this.tokenizer.isSpecial(token)), ...stops];
+  }
+
+  private neverStops(): DomainError {
+    return new DomainError(
+      'bad-dataset',
+      `The chat template of "${this.tokenizer.source}" writes no token at the end of a reply, so that nothing would teach the model to stop. Use another renderer.`,
+    );
   }
 
   /** Models whose template has no special token after a reply, nor before the next message, end with end-of-text. */

@@ -80,9 +80,20 @@ function encode(fields: Fields, { tokenizer }: RenderSite): Answer {
 }
 
 function conversationIn(fields: Fields, renderer: Renderer) {
-  const messages = readMessages(fields['messages'], 'messages');
+  const messages = readMessages(fields['messages'], 'messages').map((message, index) => ({
+    ...message,
+    // Datasets read `developer` as what it means; a renderer alone is asked for what stands there.
+    role: roleAt(fields['messages'], index) ?? message.role,
+  }));
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
   return conversationWithTools(renderer, messages, toolsIn(fields));
+}
+
+function roleAt(messages: unknown, index: number): string | null {
+  const message: unknown = Array.isArray(messages) ? messages[index] : null;
+  const role: unknown =
+    typeof message === 'object' && message !== null && 'role' in message ? message.role : null;
+  return typeof role === 'string' ? role : null;
 }
 
 function toolsIn(fields: Fields): readonly ToolDeclaration[] {

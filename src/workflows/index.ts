@@ -6,6 +6,7 @@ export { canary } from './canary';
 export * from './canary-contracts';
 export * from './contracts';
 export { evaluateCheckpoint } from './evaluate-checkpoint';
+export { promoteCheckpoint } from './promote-checkpoint';
 export { runBenchmark } from './run-benchmark';
 export { runEvaluator } from './run-evaluator';
 export { trainReinforcement } from './train-reinforcement';

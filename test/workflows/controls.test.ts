@@ -270,7 +270,14 @@ test('a promoted checkpoint is written down, shown, and does not expire', async 
   const refusal = await refusalOf(run.promote(9));
   hold.letGo();
   await reportOf(handle);
+  const afterEnd = await run.promote(5, { reason: 'better after all', by: 'someone' });
+  const refusalAfterEnd = await refusalOf(run.promote(9));
+  const bestAfterEnd = await run.best();
+  await run.promote(10);
 
+  expect(afterEnd).toEqual({ control: 'promote', step: 5, from: 10, to: 5 });
+  expect(refusalAfterEnd).toMatch(/keeps no checkpoint of step 9. It keeps: .*5, 10/);
+  expect(bestAfterEnd).toMatchObject({ step: 5, reason: 'better after all' });
   expect(receipt).toMatchObject({ control: 'promote', step: 5, from: null, to: 5 });
   expect(refusal).toMatch(/keeps no checkpoint of step 9. It keeps: .*5, 10/);
   const best = await run.best();
@@ -278,6 +285,8 @@ test('a promoted checkpoint is written down, shown, and does not expire', async 
   expect(best).toMatchObject({ step: 10, name: '000010', sampler_path: row?.sampler_path });
   expect(await controlsOf('prized')).toMatchObject([
     { control: 'promote', step: 5, reason: 'best so far', by: 'someone' },
+    { control: 'promote', step: 10, from: 5, to: 10 },
+    { control: 'promote', step: 5, reason: 'better after all', from: 10, to: 5 },
     { control: 'promote', step: 10, from: 5, to: 10 },
   ]);
   const modelId = (await stack.modelOf('prized')) ?? '';

@@ -211,7 +211,7 @@ test('a gate does not undo what a person promoted: it compares with it, once tha
       ...{ by: 'gate', control: 'gate', step: 6 },
       to: 'passed, not promoted: step 5, which was promoted, has no test/said/quality to compare with: `runs eval RUN@5 --evaluator said` measures it',
     },
-    { by: 'someone', control: 'evaluate', step: 5 },
+    { by: 'someone', control: 'runEvaluation', step: 5 },
     { by: 'gate', control: 'gate', step: 8, to: 'passed, not better than step 5' },
     { by: 'gate', control: 'promote', step: 10, from: 5, to: 10 },
   ]);

@@ -1,7 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { RunHandle } from '../../client/run-handle';
 import { DomainError } from '../../core/errors';
-import { changeRun, evaluateRun, pauseRun, promoteCheckpoint, resumeRun, setOnRun } from './runs-changes';
+import {
+  changeAnyRun,
+  changeRun,
+  evaluateRun,
+  pauseRun,
+  promoteCheckpoint,
+  resumeRun,
+  setOnRun,
+} from './runs-changes';
 import type { ChangeFlags, EvaluateFlags, PauseFlags } from './runs-changes';
 import { confirmOnTerminal, STOP_AFTER_PAUSE } from './runs-ending';
 import { parseSetting, SETTINGS_HELP } from './runs-settings';
@@ -81,7 +89,7 @@ function promoteCommand(): Command {
       if (step === null) {
         throw new DomainError('bad-config', `Name the checkpoint by its step: ${run}@STEP.`);
       }
-      process.exitCode = await changeRun(run, flags, async (handle, output) =>
+      process.exitCode = await changeAnyRun(run, flags, async (handle, output) =>
         promoteCheckpoint(await stepOf(handle, step), flags)(handle, output),
       );
     });

@@ -1,5 +1,6 @@
 import type { LearningRateOptions, SettingsOptions } from '../../client/control-requests';
 import type { RunHandle } from '../../client/run-handle';
+import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
 import { changeText } from '../../client/control-text';
 import type { ControlReceipt } from '../../core/controls';
@@ -42,11 +43,26 @@ interface Said {
 
 /** Makes a change to a run that is under way. Refused where it has ended, or nobody works on it. */
 export async function changeRun(run: string, flags: ChangeFlags, change: Change): Promise<number> {
+  return makeChange(run, flags, { change, isForEnded: false });
+}
+
+/** A change that can be made after the end, too. */
+export async function changeAnyRun(run: string, flags: ChangeFlags, change: Change): Promise<number> {
+  return makeChange(run, flags, { change, isForEnded: true });
+}
+
+async function makeChange(
+  run: string,
+  flags: ChangeFlags,
+  { change, isForEnded }: { readonly change: Change; readonly isForEnded: boolean },
+): Promise<number> {
   const output = openOutput(flags);
   const session = await openForReading(flags);
   try {
     const handle = session.everstep.run(run);
-    await requireUnderWay(handle, session, output);
+    const report = await handle.status();
+    if (!isForEnded) refuseEnded(report);
+    requireServer(report, session, output);
     const { receipts, lines } = await change(handle, output);
     output.document({ run, changes: receipts });
     for (const line of lines) output.line(line);
@@ -56,16 +72,24 @@ export async function changeRun(run: string, flags: ChangeFlags, change: Change)
   }
 }
 
-async function requireUnderWay(handle: RunHandle, { hasServer }: Session, output: Output): Promise<void> {
-  const report = await handle.status();
+function refuseEnded(report: RunReport): void {
+  if (!isClosed(report)) return;
   const { run, status, step, totalSteps } = report;
+  throw new DomainError(
+    'refused',
+    `Run "${run}" has ended (${status} at step ${step} of ${totalSteps}): there is nothing to change.`,
+  );
+}
+
+function requireServer(report: RunReport, { hasServer }: Session, output: Output): void {
+  if (hasServer) return;
+  const { run } = report;
   if (isClosed(report)) {
     throw new DomainError(
       'refused',
-      `Run "${run}" has ended (${status} at step ${step} of ${totalSteps}): there is nothing to change.`,
+      `No Temporal server runs here, and a worker has to keep the checkpoint of run "${run}". Start \`${output.hint('dev')}\` in another terminal, then repeat this.`,
     );
   }
-  if (hasServer) return;
   throw new DomainError(
     'refused',
     `Nobody works on run "${run}": no Temporal server runs here. Go on with it in another terminal, \`${output.hint(`train --run ${run}`)}\`, then repeat this.`,

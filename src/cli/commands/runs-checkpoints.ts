@@ -6,6 +6,7 @@ import { EXIT } from '../exit-codes';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import { scoreText } from '../score-text';
+import { heardText } from '../score-tables';
 import { printTable } from '../tables';
 
 /** What is kept of a run's weights, and what each was measured at. */
@@ -55,7 +56,8 @@ export async function showEvaluations(handle: RunHandle, output: Output): Promis
     cell.evaluator,
     cell.schedules.join(', '),
     cell.status,
-    partialText(cell) || (cell.error?.split('\n', 1)[0] ?? ''),
+    [partialText(cell), heardText(cell.heardAt).replace(', ', '')].filter((text) => text !== '').join(', ') ||
+      (cell.error?.split('\n', 1)[0] ?? ''),
   ]);
   printTable(output, ['step', 'evaluator', 'schedules', 'status', ''], rows);
   return EXIT.done;

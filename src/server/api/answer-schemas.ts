@@ -48,6 +48,10 @@ export const RunReport = z
     pause: z.looseObject({ step: z.int(), by: z.string(), reason: z.string() }).nullable(),
     reason: z.string().optional(),
     source: z.enum(['workflow', 'server', 'store']).describe('Who said so'),
+    heardAt: time
+      .nullable()
+      .optional()
+      .describe('When something was heard of it last, where its workflow does not answer'),
     note: z.string().nullable(),
     refusal: z.looseObject({ message: z.string(), code: z.string().nullable() }).nullable(),
   })
@@ -88,8 +92,9 @@ export const EvaluationCell = z
     step: z.int(),
     evaluator: z.string(),
     schedules: z.array(z.string()),
-    status: z.string(),
+    status: z.string().describe('`due`: it has no result, and the workflow does not answer'),
     error: z.string().optional(),
+    heardAt: time.nullable().optional().describe('Of one that is due: when the run was heard of last'),
   })
   .meta({ id: 'EvaluationCell' });
 

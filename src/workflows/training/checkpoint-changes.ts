@@ -21,7 +21,7 @@ export async function evaluationTarget(
   const isEnding = sentThroughOf(state) >= lastStepOf(state) && !isPaused(state);
   if (checkpoint === null && !isEnding) return evaluationOfNow;
   const step = checkpoint ?? (await lastStepOnceTrained(state, mustAnswer));
-  const { sampler_path: samplerPath, lineage } = await requireCheckpoint(state, step);
+  const { sampler_path: samplerPath, lineage } = await requireCheckpoint(state.plan.run, step);
   return evaluationOf(step, { samplerPath: samplerPath ?? '', isCheckpoint: true, lineage });
 }
 
@@ -38,11 +38,7 @@ export async function promotionChange(
   { checkpoint: step, by, reason }: PromotionRequest,
   state: TrainingState,
 ): Promise<ResolvedChange> {
-  const { name, state_path, sampler_path } = await requireCheckpoint(state, step);
-  const at = new Date().toISOString();
-  const promotion = { step, name, state_path, sampler_path, at, by, reason };
-  const lack = await bookkeeping.promoteCheckpoint({ run: state.plan.run, promotion });
-  if (lack !== null) throw refused(`The checkpoint of step ${step} cannot be kept: ${lack}`);
+  const name = await promoteStep(state.plan.run, { checkpoint: step, by, reason });
   return {
     row: { control: 'promote', step, from: state.best?.step ?? null, to: step },
     apply: () => {
@@ -51,8 +47,21 @@ export async function promotionChange(
   };
 }
 
-async function requireCheckpoint({ plan }: TrainingState, step: number): Promise<CheckpointRow> {
-  const { checkpoint, keptSteps, otherCount = 0 } = await bookkeeping.findCheckpoint({ run: plan.run, step });
+/** Name of the checkpoint that is the best from now on. */
+export async function promoteStep(
+  run: string,
+  { checkpoint: step, by, reason }: PromotionRequest,
+): Promise<string> {
+  const { name, state_path, sampler_path } = await requireCheckpoint(run, step);
+  const at = new Date().toISOString();
+  const promotion = { step, name, state_path, sampler_path, at, by, reason };
+  const lack = await bookkeeping.promoteCheckpoint({ run, promotion });
+  if (lack !== null) throw refused(`The checkpoint of step ${step} cannot be kept: ${lack}`);
+  return name;
+}
+
+async function requireCheckpoint(run: string, step: number): Promise<CheckpointRow> {
+  const { checkpoint, keptSteps, otherCount = 0 } = await bookkeeping.findCheckpoint({ run, step });
   if (checkpoint) return checkpoint;
   const others = otherCount === 0 ? '' : ` and ${otherCount} others before them`;
   const known = keptSteps.length === 0 ? 'none yet' : `${keptSteps.join(', ')}${others}`;

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { createCommand } from '../../../src/cli/commands/runs';
 import { setOnRun } from '../../../src/cli/commands/runs-changes';
 import { parseSetting } from '../../../src/cli/commands/runs-settings';
@@ -5,6 +8,8 @@ import { sparkline } from '../../../src/cli/sparkline';
 import { changeText } from '../../../src/client/control-text';
 import { mergeTimeline } from '../../../src/client/run-timeline';
 import type { RunHandle } from '../../../src/client/run-handle';
+import { createRunStore } from '../../../src/stores/run-store';
+import { STATE } from '../client/fake-server';
 import { recordOutput } from './recording-output';
 
 describe('settings', () => {
@@ -46,6 +51,37 @@ describe('settings', () => {
     ['stepz=5', /^"stepz" cannot be changed while a run goes on/],
   ])('%s is told what is wrong with it', (text, message) => {
     expect(() => parseSetting(text)).toThrow(message);
+  });
+});
+
+describe('a run that has ended', () => {
+  let root: string;
+  const change = (...words: string[]) =>
+    createCommand()
+      .exitOverride()
+      .parseAsync([...words, '--data-dir', root, '--store', root], { from: 'user' });
+  beforeEach(async () => {
+    root = mkdtempSync(path.join(tmpdir(), 'everstep-changes-'));
+    const records = createRunStore(root);
+    await records.claim('one', { workflowId: 'train/one', firstRunId: 'first' });
+    await records.writeState('one', { ...STATE, status: 'completed', step: 100 });
+  });
+  afterEach(() => {
+    rmSync(root, { recursive: true });
+  });
+
+  test('is changed no more', async () => {
+    await expect(change('pause', 'one')).rejects.toThrow(/has ended \(completed at step 100 of 100\)/);
+  });
+
+  test('can have a checkpoint promoted, where a server runs', async () => {
+    await expect(change('promote', 'one@40')).rejects.toThrow(
+      /No Temporal server runs here, and a worker has to keep the checkpoint.*Start `npx everstep dev/,
+    );
+  });
+
+  test('names its best checkpoint only where one was promoted', async () => {
+    await expect(change('promote', 'one@newest')).rejects.toThrow(/or RUN@best, e.g. one@100/);
   });
 });
 

@@ -153,11 +153,27 @@ test('runs evaluations marks what is under way as partial', async () => {
     records,
   });
   const { output, stdout } = recordOutput();
+  const away = recordOutput();
+  const scores = recordOutput();
 
-  expect(await run.evaluations()).toEqual([]);
   await showEvaluations(live, output);
+  await showEvaluations(run, away.output);
+  await showScores(run, scores.output);
 
   expect(stdout()).toMatch(/20 +sums +evaluators +running +partial, 4 done: 0\.75 \[0\.3/);
+  expect(away.stdout()).toMatch(/20 +sums +due +partial, 4 done: 0\.75 \[0\.3.*, nothing heard since 2/);
+  expect(scores.stdout()).toMatch(/due: step 20, sums 0\.75 .*4 examples so far, nothing heard since 2/);
+});
+
+test('a run whose workflow nobody hears is not said to be closed just now', async () => {
+  await store({ ...STATE, step: 100 });
+  const { output, stdout, stderr } = recordOutput();
+  const environment = { dataFolder: root, store: root } as Session['environment'];
+
+  await showRun(session.everstep.run('one'), { ...session, environment }, output);
+
+  expect(stdout()).toMatch(/^status +running$/m);
+  expect(stderr()).toMatch(/this is how the store last saw the run, at 2/);
 });
 
 test('runs list without runs says how to start one', async () => {

@@ -1,7 +1,8 @@
 import { defaultPayloadConverter } from '@temporalio/common';
-import { appendFile, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { SupervisedConfig } from '../../../src/config/supervised-config';
 import { listRuns } from '../../../src/client/list-runs';
 import { RunHandle } from '../../../src/client/run-handle';
 import type { RunState } from '../../../src/core/run';
@@ -92,6 +93,20 @@ describe('status', () => {
       source: 'server',
     });
     expect(report.note).toContain('everstep worker');
+  });
+
+  test('without a worker it waits since one was heard of last, whenever it is asked', async () => {
+    await store();
+    const longAgo = new Date('2026-01-01T00:30:00Z');
+    const folder = records.runFolder('one');
+    for (const name of await readdir(folder)) await utimes(path.join(folder, name), longAgo, longAgo);
+    const heartbeat = { seconds: Date.parse('2026-01-01T00:40:00Z') / 1000 };
+    const pendingActivities = [{ lastStartedTime: { seconds: 1 }, lastHeartbeatTime: heartbeat }];
+    const silent = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+    const worked = new FakeServer({ 'train/one': { status: 'RUNNING', pendingActivities } });
+
+    expect((await handleOn(silent.link).status()).waitingFor?.since).toBe('2026-01-01T00:30:00.000Z');
+    expect((await handleOn(worked.link).status()).waitingFor?.since).toBe('2026-01-01T00:40:00.000Z');
   });
 
   test('of a paused run without a worker is paused, and says what changes need', async () => {
@@ -239,6 +254,38 @@ describe('scores and evaluations', () => {
     ]);
   });
 
+  test.each([
+    ['Temporal', SERVER_AWAY],
+    ['the worker', new FakeServer({ 'train/one': { status: 'RUNNING' } }).link],
+  ])(
+    'what is due is shown as due while %s is away, with what it has so far and since when',
+    async (_, link) => {
+      await store({ step: 25 });
+      const folder = records.runFolder('one');
+      const config = SupervisedConfig.parse({
+        ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } },
+        ...{ evaluators: ['arithmetic'], evalEvery: 10 },
+      });
+      await records.writeConfig('one', { config, evaluators: { arithmetic: {} } });
+      const row = score();
+      await appendFile(path.join(folder, 'scores.jsonl'), `${JSON.stringify(row)}\n`);
+      for (const cell of ['20/arithmetic', '23/asked'])
+        await mkdir(path.join(folder, 'evals', cell, 'journal'), { recursive: true });
+      const grades = [1, 0].map((value, key) => `${JSON.stringify({ key: String(key), value })}\n`).join('');
+      await appendFile(path.join(folder, 'evals/20/arithmetic/journal/grades.jsonl'), grades);
+
+      const cells = await handleOn(link).evaluations();
+
+      expect(cells).toMatchObject([
+        { step: 0, evaluator: 'arithmetic', status: 'done' },
+        { step: 10, evaluator: 'arithmetic', schedules: ['evaluators'], status: 'due' },
+        { step: 20, evaluator: 'arithmetic', status: 'due', partial: { done: 2, value: 0.5 } },
+        { step: 23, evaluator: 'asked', status: 'due' },
+      ]);
+      for (const { heardAt } of cells.slice(1)) expect(Date.parse(heardAt ?? '')).not.toBeNaN();
+    },
+  );
+
   test('a failed evaluator is a failed cell', async () => {
     await store({ status: 'completed' });
     const row = score({ metric: 'error', value: null, error: 'no luck' });
@@ -246,6 +293,24 @@ describe('scores and evaluations', () => {
 
     expect(await handleOn(SERVER_AWAY).evaluations()).toMatchObject([{ status: 'failed', error: 'no luck' }]);
   });
+});
+
+test('a checkpoint of a run that has ended is promoted by a workflow of its own', async () => {
+  await store({ status: 'completed', step: 100 });
+  const server = new FakeServer({ 'train/one': { status: 'COMPLETED' } });
+
+  await handleOn(server.link).promote(5, { by: 'someone' });
+
+  expect(server.updates).toEqual([]);
+  expect(server.started).toMatchObject([
+    {
+      type: 'promoteCheckpoint',
+      options: {
+        workflowId: 'promote/one@5',
+        args: [{ run: 'one', from: null, request: { checkpoint: 5, by: 'someone' } }],
+      },
+    },
+  ]);
 });
 
 describe('result', () => {

@@ -43,6 +43,17 @@ test('an attempt that runs tells what it waits for itself', async () => {
   );
 });
 
+test('a failure is over once the attempt after it has told how far it is', async () => {
+  const times = { lastStartedTime: { seconds: 100 }, lastHeartbeatTime: { seconds: 101 } };
+  const after = activity(RUNNING, { told: { done: 3, total: 10 }, failure: 'the endpoint is away' });
+  const silent = activity(RUNNING, { failure: 'the endpoint is away' });
+  const early = { ...times, lastHeartbeatTime: { seconds: 99 } };
+
+  expect(await reasonOf({ pendingActivities: [{ ...after, ...times }] })).toBeNull();
+  expect(await reasonOf({ pendingActivities: [{ ...after, ...early }] })).toBe('the endpoint is away');
+  expect(await reasonOf({ pendingActivities: [{ ...silent, ...times }] })).toBe('the endpoint is away');
+});
+
 test('a workflow whose own code fails is no silent wait', async () => {
   expect(await reasonOf({ pendingWorkflowTask: { attempt: 5 }, pendingActivities: [] })).toBe(
     'its workflow failed 4 times on the workers; their log says why',

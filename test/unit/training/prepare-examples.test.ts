@@ -72,7 +72,7 @@ test('rows whose whole loss is cut off, and rows without any, are named', async 
 
   const result = await prepared([reply('a', 'b'), long, reply('c', 'd', { weight: 0 })], config);
 
-  expect(result).toMatchObject({ truncatedCount: 1 });
+  expect(result.summary).toMatchObject({ cutRows: 1 });
   expect(dataRemarks(config, NO_SKIPPED, result)).toEqual([
     '1 row is trained in vain: maxLength 50 cuts off all tokens with loss of example 2 (rows.jsonl line 2). Raise maxLength, or shorten or remove them.',
     '1 row is trained in vain: with trainOnWhat "allAssistantMessages" no token carries loss of example 3 (rows.jsonl line 3).',
