@@ -86,6 +86,10 @@ export interface Usage {
   readonly tokensUnderWay?: number | null;
   /** What the next step would take; null until it was asked for and did not fit. */
   readonly nextStepTokens?: number | null;
+  /** Of prompts and what was drawn for training, where their prices are known apart. */
+  readonly samplingDollars?: number;
+  /** The next rollouts were asked for and did not fit. */
+  readonly isSamplingOut?: boolean;
 }
 
 export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Budget): Spending {
@@ -94,7 +98,7 @@ export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Bud
   return {
     tokens,
     seconds: usage.seconds,
-    dollars: costOf(tokens),
+    dollars: price === null ? null : (costOf(tokens) ?? 0) + (usage.samplingDollars ?? 0),
     tokensOfRewinds: usage.tokensOfRewinds,
     dollarsOfRewinds: costOf(usage.tokensOfRewinds),
     tokensReserved: usage.tokensUnderWay ?? Math.round(tokensPerStep(usage) * usage.stepsUnderWay),
@@ -102,19 +106,22 @@ export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Bud
 }
 
 /** Tokens that a run may come to, those of rewinds among them; null where nothing limits them. */
-export function tokensAtMost(budget: Budget): number | null {
-  const limit = tokenLimit(budget);
+export function tokensAtMost(budget: Budget, samplingDollars = 0): number | null {
+  const limit = tokenLimit(budget, samplingDollars);
   return limit === Infinity ? null : limit;
 }
 
 /** The number of tokens at which people are warned next; null where none is ahead. */
-export function nextWarningAt(spentTokens: number, budget: Budget): number | null {
-  const { tokens, dollars, dollarsPerMillionTokens: price } = budget;
-  const limits = [tokens, affordableTokens(dollars, price)];
-  const ahead = limits
-    .filter((limit): limit is number => limit !== null && limit !== Infinity)
-    .map((limit) => limit * WARNING_SHARE)
-    .filter((warning) => warning > spentTokens);
+export function nextWarningAt(spentTokens: number, budget: Budget, samplingDollars = 0): number | null {
+  const { tokens, dollars } = budget;
+  const atShare = {
+    ...budget,
+    tokens: tokens === null ? null : tokens * WARNING_SHARE,
+    dollars: dollars === null ? null : dollars * WARNING_SHARE,
+  };
+  const ahead = [atShare.tokens, affordableTokens(atShare, samplingDollars)].filter(
+    (warning): warning is number => warning !== null && warning !== Infinity && warning > spentTokens,
+  );
   return ahead.length === 0 ? null : smallestOf(ahead);
 }
 
@@ -128,7 +135,7 @@ export function secondsAhead(seconds: number, limit: number): number {
 function isNextOut(usage: Usage, budget: Budget): boolean {
   const { tokensUnderWay = null, nextStepTokens = null } = usage;
   if (tokensUnderWay === null) return stepsLeft(usage, budget) === 0;
-  const limit = tokenLimit(budget);
+  const limit = tokenLimit(budget, usage.samplingDollars);
   if (limit === null || nextStepTokens === null) return false;
   const { tokens, tokensReserved } = spendingOf(usage, budget);
   return tokens + tokensReserved + nextStepTokens > limit;
@@ -151,7 +158,7 @@ export function exhaustedLimit(usage: Usage, budget: Budget): string | null {
   if (budget.seconds !== null && seconds >= budget.seconds) {
     return wordsFor(true, `${Math.round(seconds)} of ${budget.seconds} seconds`);
   }
-  const isOut = isNextOut(usage, budget);
+  const isOut = usage.isSamplingOut === true || isNextOut(usage, budget);
   return exhaustedTokens(usage, budget, isOut) ?? exhaustedDollars(usage, budget, isOut);
 }
 
@@ -159,7 +166,7 @@ function exhaustedTokens(usage: Usage, budget: Budget, isOut: boolean): string |
   if (budget.tokens === null) return null;
   const { tokens, tokensReserved } = spendingOf(usage, budget);
   const isReached = tokens >= budget.tokens;
-  if (!isReached && !isTighter(budget, isOut)) return null;
+  if (!isReached && !(isOut && isTighter(usage, budget))) return null;
   // What is under way will be used: without it, there would seem to be room for the next step.
   const taken = isReached ? tokens : tokens + Math.round(tokensReserved);
   return wordsFor(isReached, `${taken} of ${budget.tokens} tokens`);
@@ -202,18 +209,22 @@ export function nearLimits(usage: Usage, budget: Budget): string[] {
   ];
 }
 
-function isTighter(budget: Budget, isOut: boolean): boolean {
-  return isOut && budget.tokens === tokenLimit(budget);
+function isTighter({ samplingDollars, isSamplingOut }: Usage, budget: Budget): boolean {
+  return isSamplingOut !== true && budget.tokens === tokenLimit(budget, samplingDollars);
 }
 
 /** Both limits in tokens: the smaller one. */
-function tokenLimit({ tokens, dollars, dollarsPerMillionTokens: price }: Budget): number | null {
-  const limits = [tokens, affordableTokens(dollars, price)].filter((limit) => limit !== null);
+function tokenLimit(budget: Budget, samplingDollars = 0): number | null {
+  const limits = [budget.tokens, affordableTokens(budget, samplingDollars)].filter((limit) => limit !== null);
   return limits.length === 0 ? null : smallestOf(limits);
 }
 
-function affordableTokens(dollars: number | null, price: number | null): number | null {
-  return dollars === null || price === null ? null : (dollars / price) * 1e6;
+function affordableTokens(
+  { dollars, dollarsPerMillionTokens: price }: Budget,
+  samplingDollars: number,
+): number | null {
+  if (dollars === null || price === null) return null;
+  return price === 0 ? Infinity : (Math.max(0, dollars - samplingDollars) / price) * 1e6;
 }
 
 function tokensPerStep({ tokens, stepsDone }: Usage): number {
