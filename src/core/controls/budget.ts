@@ -86,6 +86,8 @@ export interface Usage {
   readonly tokensUnderWay?: number | null;
   /** What the next step would take; null until it was asked for and did not fit. */
   readonly nextStepTokens?: number | null;
+  /** Its rollouts are not drawn where steps as they were so far would not fit: what is drawn tells exactly, and costs. */
+  readonly isSampled?: boolean;
   /** Of prompts and what was drawn for training, where their prices are known apart. */
   readonly samplingDollars?: number;
   /** The next rollouts were asked for and did not fit. */
@@ -134,14 +136,15 @@ export function secondsAhead(seconds: number, limit: number): number {
 /** Whether the next step is known not to fit. Until it is known, it is asked for: none is sent that does not fit. */
 function isNextOut(usage: Usage, budget: Budget): boolean {
   const { tokensUnderWay = null, nextStepTokens = null } = usage;
-  if (tokensUnderWay === null) return stepsLeft(usage, budget) === 0;
+  const isGuessed = usage.isSampled === true && nextStepTokens === null;
+  if (tokensUnderWay === null || isGuessed) return stepsLeft(usage, budget) === 0;
   const limit = tokenLimit(budget, usage.samplingDollars);
   if (limit === null || nextStepTokens === null) return false;
   const { tokens, tokensReserved } = spendingOf(usage, budget);
   return tokens + tokensReserved + nextStepTokens > limit;
 }
 
-/** What was decided by in histories from before the tokens of steps were known when they are sent. */
+/** By the mean of the steps so far: before rollouts are drawn, and in histories from before the tokens of steps were known. */
 export function stepsLeft(usage: Usage, budget: Budget): number {
   const limit = tokenLimit(budget);
   const perStep = tokensPerStep(usage);

@@ -5,6 +5,7 @@ import {
   nextWarningAt,
   secondsAhead,
   spendingOf,
+  stepsLeft,
   tokensAtMost,
 } from '../../core/controls/budget';
 import type { LiveBudget } from '../../core/run';
@@ -32,6 +33,13 @@ export function tokenBounds(state: TrainingState): Pick<SegmentInput, 'tokensAtM
     ...(most !== null && { tokensAtMost: most - tokensOfRewinds }),
     ...(warning !== null && { handOverAtTokens: warning - tokensOfRewinds }),
   };
+}
+
+/** The last step whose rollouts are worth drawing. */
+export function affordableStep(state: TrainingState): number {
+  const { budget, plan, position } = state;
+  if (!budget || !plan.rollouts) return Infinity;
+  return Math.max(0, position.submittedThrough) + stepsLeft(usageOf(state), budget);
 }
 
 export function secondsLeft(state: TrainingState): number {
@@ -85,6 +93,7 @@ export function usageOf(state: TrainingState): Usage {
     tokensUnderWay: tokensSubmitted === undefined ? null : tokensSubmitted - position.tokens,
     nextStepTokens: unaffordable?.step === position.submittedThrough + 1 ? unaffordable.tokens : null,
     samplingDollars: samplingDollars(state),
+    isSampled: plan.rollouts !== undefined,
     isSamplingOut: state.rollouts?.isOverBudget === true,
     seconds: Math.max(0, (now - Date.parse(plan.startedAt) - pausedMs - standing) / 1000),
   };
