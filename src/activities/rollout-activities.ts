@@ -4,7 +4,7 @@ import type {
   SampleRolloutsInput,
 } from '../training/reinforcement/sample-rollouts';
 import { sampleRollouts } from '../training/reinforcement/sample-rollouts';
-import { withHeartbeat } from './activity-context';
+import { epochOf, withHeartbeat } from './activity-context';
 
 /** Rollouts of reinforcement runs, for workers with the role `sampling`. */
 export function createRolloutActivities(dependencies: SampleRolloutsDependencies) {
@@ -18,7 +18,7 @@ export function createRolloutActivities(dependencies: SampleRolloutsDependencies
           progress(told);
         };
         return sampleRollouts(dependencies, input, {
-          ...{ signal, attempt },
+          ...{ signal, attempt, epoch: epochOf(input.account?.write ?? 0, attempt) },
           onProgress: (groupsDone) => {
             tell({ groupsDone });
           },

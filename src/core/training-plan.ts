@@ -2,6 +2,7 @@ import type { Budget } from './controls/budget';
 import type { RateChange } from './controls/learning-rate';
 import type { ScheduleChange } from './controls/schedule-change';
 import type { AdamParams } from './datum';
+import type { SamplingPrices } from './sampling-cost';
 import type { CheckpointSchedule } from './schedules/checkpoint-schedule';
 import type { EvaluationSchedule } from './schedules/evaluation-schedule';
 import type { LearningRateSchedule } from './schedules/learning-rate';
@@ -20,6 +21,8 @@ export interface TrainingPlan {
   readonly evaluations: readonly EvaluationSchedule[];
   /** Limits and price of the config; absent where it names none. */
   readonly budget?: Budget;
+  /** Of what is drawn for training, where the config has them; the budget's price is that of training alone then. */
+  readonly samplingPrices?: SamplingPrices;
   /** The engine costs nothing. */
   readonly isFree?: boolean;
   /** What a step has to sample before it can be trained; absent where batches are there from the start. */

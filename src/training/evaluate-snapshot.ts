@@ -22,7 +22,7 @@ import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import type { LoadPlugins } from './plugin-file';
 import { EvaluationAllowance } from './evaluation-budget';
-import type { SamplingPrices } from './evaluation-budget';
+import type { SamplingPrices } from '../core/sampling-cost';
 import type { FinishedCell } from './record-scores';
 import { writeEvaluationPage } from './reinforcement/evaluation-page';
 import { contextLengthOf } from './reinforcement/rollout-site-of';

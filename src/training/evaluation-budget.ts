@@ -3,31 +3,20 @@ import { dollarsOf } from '../core/controls/budget';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import type { Sampler, SampleRequest, SampleResult } from '../core/sampling';
+import type { SampledTokens, SamplingPrices } from '../core/sampling-cost';
+import { costOfSampling, NOTHING_SAMPLED, plusTokens } from '../core/sampling-cost';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import type { Journal } from '../stores/fenced-journal';
 import { openJournal } from '../stores/fenced-journal';
 
-/** Dollars per million tokens. */
-export interface SamplingPrices {
-  readonly prefill: number;
-  readonly sampling: number;
-}
-
-/** Tokens of one or more requests. */
-interface Amount {
-  readonly prompt: number;
-  readonly sampled: number;
-}
-
 /** What one answer may take at most, and then what it took; rows of `journal/spent.jsonl` of a cell. */
-interface SpentRow extends Amount {
+interface SpentRow extends SampledTokens {
   /** Counts the requests of all attempts, from 1. */
   readonly answer: number;
   /** The request is about to be sent. */
   readonly isReserved?: true;
 }
 
-const NONE: Amount = { prompt: 0, sampled: 0 };
 /** Nothing was drawn for a request that ends so; of any other end nobody knows. */
 const NOT_DRAWN: readonly string[] = [
   ...['unreachable', 'engine-busy', 'engine-refused', 'unauthorized', 'payment-required'],
@@ -42,9 +31,9 @@ const NOT_DRAWN: readonly string[] = [
  */
 export class EvaluationAllowance {
   private readonly ending = new AbortController();
-  private spent: Amount;
+  private spent: SampledTokens;
   private answerCount: number;
-  private reserved = NONE;
+  private reserved = NOTHING_SAMPLED;
   private waiting: (() => void)[] = [];
 
   private constructor(
@@ -53,10 +42,10 @@ export class EvaluationAllowance {
     /** Of the cell, for all attempts. */
     private readonly journal: Journal<SpentRow>,
   ) {
-    const settled = new Map<number, Amount>();
+    const settled = new Map<number, SampledTokens>();
     for (const row of journal.rows())
       if (!(row.isReserved && settled.has(row.answer))) settled.set(row.answer, row);
-    this.spent = [...settled.values()].reduce(plus, NONE);
+    this.spent = [...settled.values()].reduce(plusTokens, NOTHING_SAMPLED);
     this.answerCount = largestOf([0, ...settled.keys()]);
   }
 
@@ -72,6 +61,11 @@ export class EvaluationAllowance {
 
   close(): Promise<void> {
     return this.journal.close();
+  }
+
+  /** Of all attempts, with what those had under way that died. */
+  get spentTokens(): SampledTokens {
+    return this.spent;
   }
 
   get signal(): AbortSignal {
@@ -98,7 +92,7 @@ export class EvaluationAllowance {
       spent = { prompt: most.prompt, sampled };
       return result;
     } catch (error) {
-      if (error instanceof DomainError && NOT_DRAWN.includes(error.code)) spent = NONE;
+      if (error instanceof DomainError && NOT_DRAWN.includes(error.code)) spent = NOTHING_SAMPLED;
       throw error;
     } finally {
       this.settle(most, spent);
@@ -106,30 +100,29 @@ export class EvaluationAllowance {
     }
   }
 
-  private settle(most: Amount, spent: Amount): void {
-    this.spent = plus(this.spent, spent);
-    this.reserved = plus(this.reserved, { prompt: -most.prompt, sampled: -most.sampled });
+  private settle(most: SampledTokens, spent: SampledTokens): void {
+    this.spent = plusTokens(this.spent, spent);
+    this.reserved = plusTokens(this.reserved, { prompt: -most.prompt, sampled: -most.sampled });
     for (const wake of this.waiting.splice(0)) wake();
   }
 
-  private async reserve(most: Amount): Promise<void> {
-    while (!this.fits(plus(this.spent, plus(this.reserved, most)))) {
+  private async reserve(most: SampledTokens): Promise<void> {
+    while (!this.fits(plusTokens(this.spent, plusTokens(this.reserved, most)))) {
       this.signal.throwIfAborted();
       if (this.reserved.prompt === 0 && this.reserved.sampled === 0) this.end();
       await new Promise<void>((resolve) => this.waiting.push(resolve));
     }
     this.signal.throwIfAborted();
-    this.reserved = plus(this.reserved, most);
+    this.reserved = plusTokens(this.reserved, most);
   }
 
-  private fits(amount: Amount): boolean {
+  private fits(amount: SampledTokens): boolean {
     const { tokens = Infinity, dollars = Infinity } = this.budget;
     return amount.prompt + amount.sampled <= tokens && this.costOf(amount) <= dollars;
   }
 
-  private costOf({ prompt, sampled }: Amount): number {
-    if (this.prices === null) return 0;
-    return (prompt * this.prices.prefill + sampled * this.prices.sampling) / 1e6;
+  private costOf(amount: SampledTokens): number {
+    return costOfSampling(amount, this.prices);
   }
 
   private end(): never {
@@ -150,8 +143,4 @@ export class EvaluationAllowance {
 /** What was reserved and what was settled are two rows. */
 function keyOf({ answer, isReserved }: SpentRow): string {
   return `${answer}${isReserved ? ' reserved' : ''}`;
-}
-
-function plus(one: Amount, other: Amount): Amount {
-  return { prompt: one.prompt + other.prompt, sampled: one.sampled + other.sampled };
 }

@@ -1,7 +1,7 @@
 import type { TrainingConfig } from '../config/training-config';
-import type { Budget } from '../core/controls/budget';
 import { NO_BUDGET } from '../core/controls/budget';
 import { DomainError } from '../core/errors';
+import type { TrainingPlan } from '../core/training-plan';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import { givenLimits } from './given-limits';
 
@@ -9,9 +9,12 @@ import { givenLimits } from './given-limits';
  * Limits of the config, and the price by which dollars are counted; nothing where the config says neither.
  *
  * Prices are those under `engine.prices`: no service publishes a list that can be read. Our own engine costs nothing. What a
- * reinforcement run trains on was drawn first, so its tokens cost both.
+ * reinforcement run draws, with its prompts and what is not trained on, costs apart.
  */
-export function budgetOf(config: TrainingConfig, isFree: boolean): { readonly budget?: Budget } {
+export function budgetOf(
+  config: TrainingConfig,
+  isFree: boolean,
+): Pick<TrainingPlan, 'budget' | 'samplingPrices'> {
   const { budget, model } = config;
   const price = priceOf(config) ?? (isFree ? 0 : null);
   if (budget === undefined && priceOf(config) === null) return {};
@@ -21,7 +24,10 @@ export function budgetOf(config: TrainingConfig, isFree: boolean): { readonly bu
       `budget.dollars: the price of ${model} is not known. Give it under engine.prices, in dollars per million tokens.`,
     );
   }
-  return { budget: { ...NO_BUDGET, ...givenLimits(budget), dollarsPerMillionTokens: price } };
+  return {
+    budget: { ...NO_BUDGET, ...givenLimits(budget), dollarsPerMillionTokens: price },
+    ...samplingPricesOf(config),
+  };
 }
 
 /** A schedule's limit in dollars needs prices by which it is counted, except where evaluating costs nothing. */
@@ -40,8 +46,13 @@ export function refuseUnpriced(
   );
 }
 
-function priceOf({ kind, model, engine }: TrainingConfig): number | null {
+function priceOf({ model, engine }: TrainingConfig): number | null {
+  return engine.prices?.[model]?.training ?? null;
+}
+
+/** A price that the config does not name is none. */
+function samplingPricesOf({ kind, model, engine }: TrainingConfig): Pick<TrainingPlan, 'samplingPrices'> {
   const prices = engine.prices?.[model];
-  if (prices === undefined) return null;
-  return prices.training + (kind === 'rl' ? (prices.sampling ?? 0) : 0);
+  if (kind !== 'rl' || prices === undefined) return {};
+  return { samplingPrices: { prefill: prices.prefill ?? 0, sampling: prices.sampling ?? 0 } };
 }

@@ -86,6 +86,12 @@ export interface Usage {
   readonly tokensUnderWay?: number | null;
   /** What the next step would take; null until it was asked for and did not fit. */
   readonly nextStepTokens?: number | null;
+  /** Its rollouts are not drawn where steps as they were so far would not fit: what is drawn tells exactly, and costs. */
+  readonly isSampled?: boolean;
+  /** Of prompts and what was drawn for training, where their prices are known apart. */
+  readonly samplingDollars?: number;
+  /** The next rollouts were asked for and did not fit. */
+  readonly isSamplingOut?: boolean;
 }
 
 export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Budget): Spending {
@@ -94,7 +100,7 @@ export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Bud
   return {
     tokens,
     seconds: usage.seconds,
-    dollars: costOf(tokens),
+    dollars: price === null ? null : (costOf(tokens) ?? 0) + (usage.samplingDollars ?? 0),
     tokensOfRewinds: usage.tokensOfRewinds,
     dollarsOfRewinds: costOf(usage.tokensOfRewinds),
     tokensReserved: usage.tokensUnderWay ?? Math.round(tokensPerStep(usage) * usage.stepsUnderWay),
@@ -102,19 +108,22 @@ export function spendingOf(usage: Usage, { dollarsPerMillionTokens: price }: Bud
 }
 
 /** Tokens that a run may come to, those of rewinds among them; null where nothing limits them. */
-export function tokensAtMost(budget: Budget): number | null {
-  const limit = tokenLimit(budget);
+export function tokensAtMost(budget: Budget, samplingDollars = 0): number | null {
+  const limit = tokenLimit(budget, samplingDollars);
   return limit === Infinity ? null : limit;
 }
 
 /** The number of tokens at which people are warned next; null where none is ahead. */
-export function nextWarningAt(spentTokens: number, budget: Budget): number | null {
-  const { tokens, dollars, dollarsPerMillionTokens: price } = budget;
-  const limits = [tokens, affordableTokens(dollars, price)];
-  const ahead = limits
-    .filter((limit): limit is number => limit !== null && limit !== Infinity)
-    .map((limit) => limit * WARNING_SHARE)
-    .filter((warning) => warning > spentTokens);
+export function nextWarningAt(spentTokens: number, budget: Budget, samplingDollars = 0): number | null {
+  const { tokens, dollars } = budget;
+  const atShare = {
+    ...budget,
+    tokens: tokens === null ? null : tokens * WARNING_SHARE,
+    dollars: dollars === null ? null : dollars * WARNING_SHARE,
+  };
+  const ahead = [atShare.tokens, affordableTokens(atShare, samplingDollars)].filter(
+    (warning): warning is number => warning !== null && warning !== Infinity && warning > spentTokens,
+  );
   return ahead.length === 0 ? null : smallestOf(ahead);
 }
 
@@ -127,14 +136,15 @@ export function secondsAhead(seconds: number, limit: number): number {
 /** Whether the next step is known not to fit. Until it is known, it is asked for: none is sent that does not fit. */
 function isNextOut(usage: Usage, budget: Budget): boolean {
   const { tokensUnderWay = null, nextStepTokens = null } = usage;
-  if (tokensUnderWay === null) return stepsLeft(usage, budget) === 0;
-  const limit = tokenLimit(budget);
+  const isGuessed = usage.isSampled === true && nextStepTokens === null;
+  if (tokensUnderWay === null || isGuessed) return stepsLeft(usage, budget) === 0;
+  const limit = tokenLimit(budget, usage.samplingDollars);
   if (limit === null || nextStepTokens === null) return false;
   const { tokens, tokensReserved } = spendingOf(usage, budget);
   return tokens + tokensReserved + nextStepTokens > limit;
 }
 
-/** What was decided by in histories from before the tokens of steps were known when they are sent. */
+/** By the mean of the steps so far: before rollouts are drawn, and in histories from before the tokens of steps were known. */
 export function stepsLeft(usage: Usage, budget: Budget): number {
   const limit = tokenLimit(budget);
   const perStep = tokensPerStep(usage);
@@ -151,7 +161,7 @@ export function exhaustedLimit(usage: Usage, budget: Budget): string | null {
   if (budget.seconds !== null && seconds >= budget.seconds) {
     return wordsFor(true, `${Math.round(seconds)} of ${budget.seconds} seconds`);
   }
-  const isOut = isNextOut(usage, budget);
+  const isOut = usage.isSamplingOut === true || isNextOut(usage, budget);
   return exhaustedTokens(usage, budget, isOut) ?? exhaustedDollars(usage, budget, isOut);
 }
 
@@ -159,7 +169,7 @@ function exhaustedTokens(usage: Usage, budget: Budget, isOut: boolean): string |
   if (budget.tokens === null) return null;
   const { tokens, tokensReserved } = spendingOf(usage, budget);
   const isReached = tokens >= budget.tokens;
-  if (!isReached && !isTighter(budget, isOut)) return null;
+  if (!isReached && !(isOut && isTighter(usage, budget))) return null;
   // What is under way will be used: without it, there would seem to be room for the next step.
   const taken = isReached ? tokens : tokens + Math.round(tokensReserved);
   return wordsFor(isReached, `${taken} of ${budget.tokens} tokens`);
@@ -202,18 +212,22 @@ export function nearLimits(usage: Usage, budget: Budget): string[] {
   ];
 }
 
-function isTighter(budget: Budget, isOut: boolean): boolean {
-  return isOut && budget.tokens === tokenLimit(budget);
+function isTighter({ samplingDollars, isSamplingOut }: Usage, budget: Budget): boolean {
+  return isSamplingOut !== true && budget.tokens === tokenLimit(budget, samplingDollars);
 }
 
 /** Both limits in tokens: the smaller one. */
-function tokenLimit({ tokens, dollars, dollarsPerMillionTokens: price }: Budget): number | null {
-  const limits = [tokens, affordableTokens(dollars, price)].filter((limit) => limit !== null);
+function tokenLimit(budget: Budget, samplingDollars = 0): number | null {
+  const limits = [budget.tokens, affordableTokens(budget, samplingDollars)].filter((limit) => limit !== null);
   return limits.length === 0 ? null : smallestOf(limits);
 }
 
-function affordableTokens(dollars: number | null, price: number | null): number | null {
-  return dollars === null || price === null ? null : (dollars / price) * 1e6;
+function affordableTokens(
+  { dollars, dollarsPerMillionTokens: price }: Budget,
+  samplingDollars: number,
+): number | null {
+  if (dollars === null || price === null) return null;
+  return price === 0 ? Infinity : (Math.max(0, dollars - samplingDollars) / price) * 1e6;
 }
 
 function tokensPerStep({ tokens, stepsDone }: Usage): number {

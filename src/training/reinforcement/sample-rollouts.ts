@@ -1,8 +1,10 @@
+import { join } from 'node:path';
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import type { Sampler } from '../../core/sampling';
+import type { SampledTokens, SamplingAccount } from '../../core/sampling-cost';
 import type { Tokenizer } from '../../core/tokenizer';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { PolicySnapshot } from '../../core/training-plan';
@@ -27,6 +29,8 @@ import { contextLengthOf, rolloutRulesOf } from './rollout-site-of';
 import type { SamplingRun, SamplingRuns } from './sampling-runs';
 import type { ShardGuard } from './shard-guard';
 import { openShardGuard } from './shard-guard';
+import type { Accounted } from './within-account';
+import { withinAccount } from './within-account';
 
 export interface SampleRolloutsDependencies extends EnvironmentAccess {
   readonly store: RunStore;
@@ -51,6 +55,8 @@ export interface SampleRolloutsInput {
   readonly awaited?: AwaitedPolicy;
   /** Weights that nothing is sampled from any more. */
   readonly retired?: readonly string[];
+  /** Absent where no prices are known. */
+  readonly account?: SamplingAccount;
 }
 
 export interface SampledShard {
@@ -60,12 +66,18 @@ export interface SampledShard {
   readonly seconds: number;
   /** The weights it waited for did not come; nothing was sampled. */
   readonly isInVain?: boolean;
+  /** What all attempts at it drew, also for groups that are not trained on. */
+  readonly spent?: SampledTokens;
+  /** The next request would not have fit what it may cost; groups that were done stay. */
+  readonly isOverBudget?: boolean;
 }
 
 export interface SampleRolloutsOptions {
   readonly signal: AbortSignal;
   /** From 1. */
   readonly attempt: number;
+  /** Of the account: a higher one shuts out the lower. */
+  readonly epoch: number;
   readonly onProgress: (groupsDone: number) => void;
   /** Told what keeps the shard waiting; null when it goes on. */
   readonly onWaiting: TellWaiting;
@@ -106,14 +118,18 @@ export async function sampleRollouts(
     const deleting = deleteRetired(engine, input.retired ?? []);
     deleting.catch(() => undefined);
     const ready = { active, engine, tokenizer, runFolder, news, judges, mayWait };
-    const shard = await sampleWithPolicy(ready, input, options);
+    const folder = join(runFolder, 'rollouts', String(input.step));
+    const { account, firstGroup } = input;
+    const shard = await withinAccount({ ...options, folder, firstGroup, account }, (accounted) =>
+      sampleWithPolicy({ ...ready, limit: accounted.limit }, input, { ...options, signal: accounted.signal }),
+    );
     await deleting;
     return shard;
   });
 }
 
 /** What does not depend on the weights. */
-interface Ready {
+interface Ready extends Pick<Accounted, 'limit'> {
   readonly active: SamplingRun;
   readonly engine: EngineConnection;
   readonly tokenizer: Tokenizer;
@@ -128,7 +144,7 @@ async function sampleWithPolicy(
   input: SampleRolloutsInput,
   { signal, attempt, onProgress, onWaiting }: SampleRolloutsOptions,
 ): Promise<SampledShard> {
-  const { active, engine, runFolder, news, judges, mayWait } = ready;
+  const { active, engine, runFolder, news, judges, mayWait, limit } = ready;
   const { klReference } = active.record;
   const policy = new PolicySampler(engine.client, { ...input, mayWait }, { runFolder, news, signal });
   const waits = new WaitingReasons(onWaiting);
@@ -140,11 +156,11 @@ async function sampleWithPolicy(
     await journal.files.prepare(input.step);
     const guard = await guardOf(runFolder, journal, { ...input, attempt });
     const sampling: Sampling = {
-      site: { ...siteOf(ready, policy), onWaiting: waits.part() },
+      site: { ...siteOf(ready, limit(policy)), onWaiting: waits.part() },
       ...{ active, journal, guard },
       input,
       policyVersion: policy.step,
-      reference: reference && namingKlReference(reference),
+      reference: reference && limit(namingKlReference(reference)),
       judged,
       news,
       signal: policy.signal,

@@ -132,6 +132,7 @@ export const budgetChange: Resolve<BudgetRequest> = (request, state) => {
     apply: () => {
       state.budget = to;
       state.budgetWarnings = [];
+      if (state.rollouts) delete state.rollouts.isOverBudget;
     },
   };
 };

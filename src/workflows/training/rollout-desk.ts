@@ -6,6 +6,7 @@ import type {
   SegmentInput,
   SegmentResult,
 } from '../../core/training-plan';
+import { isSamplingLimited } from './budget-limits';
 import { EarlySampling } from './early-sampling';
 import { failureCode, failureMessage } from './failures';
 import { mustGoOnAnew } from './long-history';
@@ -16,6 +17,7 @@ import type { RolloutState } from './rollout-state';
 import { firstRolloutState } from './rollout-state';
 import { sampleShards } from './sample-shards';
 import { SamplingWeights } from './sampling-weights';
+import { accountsOf, noteSpent } from './sampling-account';
 import { saveHere } from './stand-still';
 import type { TrainingLoop } from './training-loop';
 import { isPaused, lastStepOf, rememberEvent } from './training-state';
@@ -61,8 +63,9 @@ export class RolloutDesk {
     if (this.rollouts.sampledThrough < next && this.weights.areLacking(this.plan.maxStepsOffPolicy))
       return this.savePolicy();
     this.sampleAhead();
-    if (this.plan.isStreamed || this.isSoonSampled(next)) return this.orThrow(next);
-    await condition(() => this.rollouts.sampledThrough >= next || this.failure !== null || this.isHeldUp());
+    if ((this.plan.isStreamed && !isSamplingLimited(state)) || this.isSoonSampled(next))
+      return this.orThrow(next);
+    await condition(() => this.isSampled(next) || this.failure !== null || this.isHeldUp());
     if (this.rollouts.sampledThrough < next) return this.orThrow(null);
     return this.orThrow(Math.max(next + this.plan.maxStepsOffPolicy, this.rollouts.sampledThrough));
   }
@@ -73,6 +76,7 @@ export class RolloutDesk {
    */
   private isSoonSampled(next: number): boolean {
     const last = this.rollouts.sampled?.at(-1);
+    if (isSamplingLimited(this.loop.state)) return false;
     if (this.sampling === null || !last || last.seconds > SOON_SECONDS || this.awaitedStep === next)
       return false;
     if (this.plan.maxStepsOffPolicy > 0 || !patched('segments-wait-for-rollouts')) return false;
@@ -87,7 +91,8 @@ export class RolloutDesk {
     const { policy } = result;
     if (policy) this.weights.use(policy);
     if (result.lacking !== undefined) this.sampleAgainFrom(result.lacking);
-    if (policy && policy.step >= 0 && this.plan.maxStepsOffPolicy > 0) this.sampleAhead();
+    const isAhead = this.plan.maxStepsOffPolicy > 0 && !isSamplingLimited(this.loop.state);
+    if (policy && policy.step >= 0 && isAhead) this.sampleAhead();
   }
 
   /** Rollouts of a step are gone, as after a rewind past one that somebody removed. Newer weights would draw others. */
@@ -117,8 +122,15 @@ export class RolloutDesk {
     return Math.min(ahead, lastStepOf(state), state.pause?.step ?? Infinity);
   }
 
+  /** What sampling may cost is known when it is over: until then, nothing else is spent. */
+  private isSampled(step: number): boolean {
+    const isOver = this.sampling === null || !isSamplingLimited(this.loop.state);
+    return isOver && this.rollouts.sampledThrough >= step;
+  }
+
   private isHeldUp(): boolean {
     const { state } = this.loop;
+    if (this.rollouts.isOverBudget === true) return true;
     return isPaused(state) || this.rollouts.policy === null || this.sampling === null;
   }
 
@@ -128,6 +140,7 @@ export class RolloutDesk {
   }
 
   private canSample(): boolean {
+    if (this.rollouts.isOverBudget === true) return false;
     return !this.isDraining && this.rollouts.policy !== null && this.rollouts.sampledThrough < this.furthest;
   }
 
@@ -163,6 +176,7 @@ export class RolloutDesk {
       state.samplingFrom = policy.samplerPath;
       const failure = await this.trySample(step, policy);
       delete state.samplingFrom;
+      if (this.rollouts.isOverBudget === true) return;
       if (failure === null) {
         // Rollouts of an earlier step were found to be gone meanwhile.
         if (this.rollouts.sampledThrough < step - 1) return;
@@ -191,9 +205,18 @@ export class RolloutDesk {
   }
 
   private async trySample(step: number, policy: PolicySnapshot): Promise<unknown> {
-    const { run } = this.loop.input;
-    const sampled = await sampleShards(this.plan, { run, step, policy, retired: this.weights.takeRetired() });
-    return sampled.failure;
+    const { state, input } = this.loop;
+    for (;;) {
+      const retired = this.weights.takeRetired();
+      const accounts = accountsOf(state, this.rollouts, step);
+      const sampled = await sampleShards(this.plan, { run: input.run, step, policy, retired, ...accounts });
+      const hasDrawn = noteSpent(this.rollouts, sampled);
+      if (!sampled.isOverBudget || sampled.failure !== null) return sampled.failure;
+      // What one shard had left is another one's to use.
+      if (hasDrawn) continue;
+      this.rollouts.isOverBudget = true;
+      return null;
+    }
   }
 
   /** Whether the sampler of the next step may begin before its weights are there: the step under way is soon trained. */
@@ -209,6 +232,7 @@ export class RolloutDesk {
   }
 
   private isQuick(): boolean {
+    if (isSamplingLimited(this.loop.state)) return false;
     const { stepsPerSecond } = this.loop.state;
     const samplingSeconds = this.rollouts.sampled?.at(-1)?.seconds ?? Infinity;
     return samplingSeconds <= SOON_SECONDS && (stepsPerSecond ?? 0) * LONGEST_AWAITED_STEP_SECONDS >= 1;
@@ -219,9 +243,11 @@ export class RolloutDesk {
     const { run } = this.loop.input;
     const step = this.rollouts.sampledThrough + 1;
     const retired = this.weights.takeRetired();
+    const accounts = accountsOf(this.loop.state, this.rollouts, step);
     const sampled = await this.early.run(step, (awaited) =>
-      sampleShards(this.plan, { run, step, policy: null, awaited, retired }),
+      sampleShards(this.plan, { run, step, policy: null, awaited, retired, ...accounts }),
     );
+    if (sampled) noteSpent(this.rollouts, sampled);
     if (sampled === null || this.rollouts.sampledThrough < step - 1) return;
     this.rollouts.sampledThrough = step;
     this.noteSampled({ step, seconds: sampled.seconds });

@@ -1,7 +1,7 @@
 import { changesFrom } from '../../core/controls/changes-by-step';
 import { segmentLength, segmentSeconds } from '../../core/schedules/segment-length';
 import type { ModelIncarnation, SaveHere, SegmentInput } from '../../core/training-plan';
-import { secondsLeft, tokenBounds } from './budget-limits';
+import { affordableStep, secondsLeft, tokenBounds } from './budget-limits';
 import { RequestedEvaluations } from './requested-evaluations';
 import { bindTimedSchedules } from './timed-schedules';
 import type { TrainingState } from './training-state';
@@ -18,7 +18,7 @@ export function nextSegment(
   const { position, pause } = state;
   const seconds = segmentSeconds(mayBeLong(state) ? state.stepsPerSecond : null);
   const steps = segmentLength(state.stepsPerSecond, seconds);
-  const last = Math.min(lastStepOf(state), pause?.step ?? Infinity);
+  const last = Math.min(lastStepOf(state), pause?.step ?? Infinity, affordableStep(state));
   const end = Math.min(last, readyThrough);
   return {
     ...segmentOf(state, model),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DomainError } from '../../../src/core/errors';
 import type { EvaluationBudget } from '../../../src/core/schedules/evaluation-schedule';
 import type { Sampler } from '../../../src/core/sampling';
-import type { SamplingPrices } from '../../../src/training/evaluation-budget';
+import type { SamplingPrices } from '../../../src/core/sampling-cost';
 import { EvaluationAllowance } from '../../../src/training/evaluation-budget';
 
 /** Draws two tokens for each request, one request at a time when it is told to. */

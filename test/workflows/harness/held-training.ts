@@ -103,6 +103,8 @@ export class HeldTraining extends Hold implements ModelRuntime {
   private readonly samplers: Holds[] = [];
   /** That models were asked to train on. */
   tokenCount = 0;
+  /** Of prompts, and what was drawn for them. */
+  readonly drawn = { prompt: 0, sampled: 0 };
 
   private constructor(private readonly own: ModelRuntime) {
     super();
@@ -173,8 +175,11 @@ export class HeldTraining extends Hold implements ModelRuntime {
     const sampler = await this.own.createSampler(options);
     return {
       sample: async (request, given) => {
+        this.drawn.prompt += request.prompt.length;
         for (const each of holds) await each.pass(given?.signal);
-        return sampler.sample(request, given);
+        const result = await sampler.sample(request, given);
+        this.drawn.sampled += result.sequences.reduce((sum, { tokens }) => sum + tokens.length, 0);
+        return result;
       },
       dispose: () => {
         sampler.dispose();
