@@ -1,9 +1,9 @@
 import type {
-  SampledShard,
   SampleRolloutsDependencies,
   SampleRolloutsInput,
 } from '../training/reinforcement/sample-rollouts';
 import { sampleRollouts } from '../training/reinforcement/sample-rollouts';
+import type { SampledShard } from '../training/reinforcement/sampled-shard';
 import { epochOf, withHeartbeat } from './activity-context';
 
 /** Rollouts of reinforcement runs, for workers with the role `sampling`. */

@@ -1,5 +1,5 @@
-import type { Fields } from './messages';
-import { kindOf } from './messages';
+import type { Fields } from './kind-of';
+import { kindOf } from './kind-of';
 import { RowProblem } from './row-problem';
 
 /** How files say whether a message carries loss, and where they put what an assistant thought. */

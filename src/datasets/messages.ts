@@ -2,9 +2,9 @@ import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { jsonText } from '../core/json-source';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
+import type { Fields } from './kind-of';
+import { kindOf } from './kind-of';
 import { RowProblem } from './row-problem';
-
-export type Fields = Readonly<Record<string, unknown>>;
 
 /** Words for the same roles, in any capitals. */
 const ROLES = new Map([
@@ -39,20 +39,6 @@ export function readMessages(value: unknown, field: string, ignored = NO_KEYS): 
   if (!Array.isArray(value))
     throw new RowProblem(`field "${field}": expected a list of messages, got ${kindOf(value)}.`);
   return value.map((item: unknown, index) => readMessage(item, `${field}[${index}]`, ignored));
-}
-
-const KINDS = new Map([
-  ['undefined', 'nothing'],
-  ['string', 'text'],
-  ['number', 'number'],
-  ['bigint', 'number'],
-  ['boolean', 'true or false'],
-]);
-
-export function kindOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'a list';
-  return KINDS.get(typeof value) ?? 'an object';
 }
 
 function readMessage(value: unknown, field: string, ignored: ReadonlySet<string>): Message {

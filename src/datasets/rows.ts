@@ -3,7 +3,8 @@ import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
 import type { ConversationRow } from './dataset';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
-import { kindOf, readMessages } from './messages';
+import { kindOf } from './kind-of';
+import { readMessages } from './messages';
 import { RowProblem } from './row-problem';
 import { readTools } from './tools';
 

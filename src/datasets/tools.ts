@@ -1,7 +1,8 @@
 import type { ToolDeclaration } from '../core/completion';
 import { parseJsonWithSource } from '../core/json-source';
-import type { Fields } from './messages';
-import { kindOf, readObject, readText } from './messages';
+import type { Fields } from './kind-of';
+import { kindOf } from './kind-of';
+import { readObject, readText } from './messages';
 import { RowProblem } from './row-problem';
 
 /** Tools as OpenAI's fine-tuning files declare them, nested under `function` or not; also as JSON text, as tables hold them. */

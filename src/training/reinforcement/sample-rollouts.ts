@@ -4,7 +4,7 @@ import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import type { Sampler } from '../../core/sampling';
-import type { SampledTokens, SamplingAccount } from '../../core/sampling-cost';
+import type { SamplingAccount } from '../../core/sampling-cost';
 import type { Tokenizer } from '../../core/tokenizer';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import type { PolicySnapshot } from '../../core/training-plan';
@@ -29,6 +29,7 @@ import { contextLengthOf, rolloutRulesOf } from './rollout-site-of';
 import type { SamplingRun, SamplingRuns } from './sampling-runs';
 import type { ShardGuard } from './shard-guard';
 import { openShardGuard } from './shard-guard';
+import type { SampledShard } from './sampled-shard';
 import type { Accounted } from './within-account';
 import { withinAccount } from './within-account';
 
@@ -57,19 +58,6 @@ export interface SampleRolloutsInput {
   readonly retired?: readonly string[];
   /** Absent where no prices are known. */
   readonly account?: SamplingAccount;
-}
-
-export interface SampledShard {
-  /** Groups of which no rollout is used. */
-  readonly skippedGroupCount: number;
-  /** From the moment the weights were there. */
-  readonly seconds: number;
-  /** The weights it waited for did not come; nothing was sampled. */
-  readonly isInVain?: boolean;
-  /** What all attempts at it drew, also for groups that are not trained on. */
-  readonly spent?: SampledTokens;
-  /** The next request would not have fit what it may cost; groups that were done stay. */
-  readonly isOverBudget?: boolean;
 }
 
 export interface SampleRolloutsOptions {

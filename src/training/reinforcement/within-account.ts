@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { Sampler } from '../../core/sampling';
 import type { SamplingAccount } from '../../core/sampling-cost';
 import { EvaluationAllowance } from '../evaluation-budget';
-import type { SampledShard } from './sample-rollouts';
+import type { SampledShard } from './sampled-shard';
 
 interface AccountPlace {
   /** Of the step. */

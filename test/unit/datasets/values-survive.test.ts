@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readJsonLines } from '../../../src/datasets/json-rows';
-import type { Fields } from '../../../src/datasets/messages';
+import type { Fields } from '../../../src/datasets/kind-of';
 import { readMessages } from '../../../src/datasets/messages';
 import { readParquetRows } from '../../../src/datasets/parquet-rows';
 import { readTools } from '../../../src/datasets/tools';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exhaustedLimit, NO_BUDGET, spendingOf, tokensAtMost } from '../../../../src/core/controls/budget';
 import type { Sampler } from '../../../../src/core/sampling';
-import type { SampledShard } from '../../../../src/training/reinforcement/sample-rollouts';
+import type { SampledShard } from '../../../../src/training/reinforcement/sampled-shard';
 import type { Accounted } from '../../../../src/training/reinforcement/within-account';
 import { withinAccount } from '../../../../src/training/reinforcement/within-account';
 
