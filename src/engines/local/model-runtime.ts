@@ -40,8 +40,11 @@ export interface ModelState {
   } | null;
 }
 
+/** What the engine trains with; our own recipes use those of `LossFunction`. */
+export type EngineLoss = LossFunction | 'gspo' | 'stable_reinforce';
+
 export interface LossSpec {
-  readonly name: LossFunction;
+  readonly name: EngineLoss;
   readonly config: Readonly<Record<string, number>>;
 }
 

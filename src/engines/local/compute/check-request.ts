@@ -41,20 +41,28 @@ interface DatumContext {
   readonly where: string;
 }
 
-function checkDatum({ tokens, targetTokens, lossInputs }: Datum, { loss, shape, where }: DatumContext): void {
+function checkDatum(datum: Datum, { loss, shape, where }: DatumContext): void {
+  const { tokens, targetTokens, lossInputs, targetsPerPosition: width = 1 } = datum;
   const { length } = tokens;
   if (length === 0) throw userError(`${where} has no tokens.`);
   if (length > shape.contextLength) {
     throw userError(`${where} has ${length} tokens; the model takes ${shape.contextLength}. Shorten it.`);
   }
-  if (targetTokens.length !== length) {
+  if (width > 1 && LOSSES[loss.name].takesSoftTargets !== true) {
     throw userError(
-      `${where} has ${length} tokens but ${targetTokens.length} target_tokens. They must be as long.`,
+      `${where} has ${width} targets a position; loss "${loss.name}" takes one. Use cross_entropy for soft targets.`,
+    );
+  }
+  const count = length * width;
+  if (targetTokens.length !== count) {
+    const each = width > 1 ? `, ${width} a token` : '';
+    throw userError(
+      `${where} has ${length} tokens but ${targetTokens.length} target_tokens. They must be as long${each}.`,
     );
   }
   checkTokens(tokens, shape, where);
   checkTokens(targetTokens, shape, `${where} (target_tokens)`);
-  checkLossInputs(lossInputs, length, { loss, where });
+  checkLossInputs(lossInputs, count, { loss, where });
 }
 
 function checkLossInputs(
@@ -71,11 +79,13 @@ function checkLossInputs(
     if (values === undefined && defaultInput !== undefined) continue;
     if (values?.length !== length) {
       throw userError(
-        `${where} has ${length} tokens but ${values?.length ?? 'no'} ${name}. They must be as long.`,
+        `${where} has ${length} target_tokens but ${values?.length ?? 'no'} ${name}. They must be as long.`,
       );
     }
     if (!values.every(Number.isFinite)) throw userError(`${where}: ${name} must be finite numbers.`);
   }
+  if (loss.name === 'gspo' && lossInputs['sequence_ratio_mask']?.every((marked) => marked === 0))
+    throw userError(`${where}: sequence_ratio_mask marks no token. Mark those of the sampled sequence.`);
 }
 
 function checkTokens(tokens: ArrayLike<number>, { vocabSize }: ModelShape, where: string): void {

@@ -35,21 +35,25 @@ function sliceCount(tokens: number): number {
 function joinDatums(data: readonly Datum[], loss: LossSettings): BatchSlice {
   const { inputs, defaultInput = 0 } = LOSSES[loss.name];
   const count = data.reduce((total, datum) => total + datum.tokens.length, 0);
+  const targetCount = data.reduce((total, datum) => total + datum.targetTokens.length, 0);
   const slice = {
     lengths: data.map((datum) => datum.tokens.length),
+    widths: data.map(({ targetsPerPosition = 1 }) => targetsPerPosition),
     tokens: new Int32Array(count),
-    targets: new Int32Array(count),
-    lossInputs: inputs.map(() => new Float32Array(count).fill(defaultInput)),
+    targets: new Int32Array(targetCount),
+    lossInputs: inputs.map(() => new Float32Array(targetCount).fill(defaultInput)),
   };
   let offset = 0;
+  let targetOffset = 0;
   for (const datum of data) {
     slice.tokens.set(datum.tokens, offset);
-    slice.targets.set(datum.targetTokens, offset);
+    slice.targets.set(datum.targetTokens, targetOffset);
     for (const [index, name] of inputs.entries()) {
       const values = datum.lossInputs[name];
-      if (values !== undefined) slice.lossInputs[index]?.set(values, offset);
+      if (values !== undefined) slice.lossInputs[index]?.set(values, targetOffset);
     }
     offset += datum.tokens.length;
+    targetOffset += datum.targetTokens.length;
   }
   return slice;
 }

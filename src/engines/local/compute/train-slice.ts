@@ -3,23 +3,26 @@ import { Decoder } from './decoder';
 import { LOSSES } from './losses';
 import { Network } from './network';
 import { attentionScratchFloats, lineOf } from './working-memory';
-import type { LossFunction } from '../../../core/datum';
+import type { EngineLoss } from '../model-runtime';
 import type { Attention, Heads } from './decoder';
 import type { Kernels, Pointer } from './kernels';
 import type { NetworkDescription } from './network';
 import type { Workspace } from './workspace';
 
 export interface LossSettings {
-  readonly name: LossFunction;
+  readonly name: EngineLoss;
   readonly settings: Readonly<Record<string, number>>;
 }
 
 /** Consecutive datums of one request, end to end: rows are never padded. */
 export interface BatchSlice {
   readonly lengths: readonly number[];
+  /** Targets a position of each datum. */
+  readonly widths: readonly number[];
   readonly tokens: Int32Array;
+  /** All targets of a position, then those of the next. */
   readonly targets: Int32Array;
-  /** One array an input of the loss. */
+  /** One array an input of the loss, a value a target. */
   readonly lossInputs: readonly Float32Array[];
 }
 
@@ -34,6 +37,7 @@ export interface TrainSlicesInput {
 }
 
 export interface TrainSliceOutput {
+  /** One a target. */
   readonly logprobs: Float32Array;
   readonly loss: number;
 }
@@ -83,21 +87,74 @@ function trainSlice(space: Workspace, input: TrainSliceInput): TrainSliceOutput 
   const statistics = space.allocate(rows * 2);
   const ones = space.storeFloats(new Float32Array(rows).fill(1));
   kernels.softmaxRows(rows, vocabSize, logits.value, ones, probabilities, statistics);
-  const logprobs = new Float32Array(rows);
-  for (let row = 0; row < rows; row++) {
-    logprobs[row] = logprobOf(space, {
+  const targetRows = rowsOfTargets(slice);
+  const logprobs = new Float32Array(slice.targets.length);
+  for (const [index, row] of targetRows.entries()) {
+    logprobs[index] = logprobOf(space, {
       logits: logits.value + row * vocabSize * 4,
       statistics: statistics + row * 8,
-      token: slice.targets[row] ?? 0,
+      token: slice.targets[index] ?? 0,
     });
   }
   const { loss, slopes } = evaluateLoss(logprobs, slice, input.loss);
   if (isTraining) {
-    const targets = space.storeIntegers(slice.targets);
-    kernels.softmaxBackward(rows, vocabSize, probabilities, targets, space.storeFloats(slopes));
+    const { targets } = slice;
+    softmaxBackward(space, { rows, vocabSize, probabilities, targets, targetRows, slopes });
     decoder.backward();
   }
   return { logprobs, loss };
+}
+
+/** The position that each target belongs to. */
+function rowsOfTargets({ lengths, widths, targets }: BatchSlice): Int32Array {
+  const rows = new Int32Array(targets.length);
+  let row = 0;
+  let index = 0;
+  for (const [datum, length] of lengths.entries()) {
+    const width = widths[datum] ?? 1;
+    for (const end = row + length; row < end; row++) {
+      rows.fill(row, index, index + width);
+      index += width;
+    }
+  }
+  return rows;
+}
+
+interface SoftmaxBackward {
+  readonly rows: number;
+  readonly vocabSize: number;
+  /** Become the gradient of the logits. */
+  readonly probabilities: Pointer;
+  readonly targets: Int32Array;
+  readonly targetRows: Int32Array;
+  /** dLoss / dp of each target. */
+  readonly slopes: Float32Array;
+}
+
+/** dLoss / dlogit: the sum over a row's targets of slope × (1 at the target - probability). */
+function softmaxBackward(space: Workspace, backward: SoftmaxBackward): void {
+  const { rows, vocabSize, probabilities, targets, targetRows, slopes } = backward;
+  const firsts = new Int32Array(rows);
+  const sums = new Float32Array(rows);
+  const others: number[] = [];
+  for (const [index, row] of targetRows.entries()) {
+    if (targetRows[index - 1] === row) others.push(index);
+    else firsts[row] = targets[index] ?? 0;
+    sums[row] = (sums[row] ?? 0) + (slopes[index] ?? 0);
+  }
+  const [first, sum] = [space.storeIntegers(firsts), space.storeFloats(sums)];
+  space.kernels.softmaxBackward(rows, vocabSize, probabilities, first, sum);
+  // The kernel put a row's whole slope on its first target: the others take theirs back.
+  const { floats } = space;
+  for (const index of others) {
+    const row = targetRows[index] ?? 0;
+    const slope = slopes[index] ?? 0;
+    const line = probabilities / 4 + row * vocabSize;
+    const from = line + (firsts[row] ?? 0);
+    const to = line + (targets[index] ?? 0);
+    floats[from] = (floats[from] ?? 0) - slope;
+    floats[to] = (floats[to] ?? 0) + slope;
+  }
 }
 
 /** log p(token) of one row, from what `softmaxRows` left; the trainer and the sampler share it, so that they agree. */
@@ -118,17 +175,24 @@ export function logprobOf(
 
 function evaluateLoss(
   logprobs: Float32Array,
-  { lossInputs }: BatchSlice,
+  { lengths, widths, lossInputs }: BatchSlice,
   { name, settings }: LossSettings,
 ): { loss: number; slopes: Float32Array } {
   const definition = LOSSES[name];
-  const [first, second] = lossInputs;
+  const [first, second, third] = lossInputs;
   const slopes = new Float32Array(logprobs.length);
   let loss = 0;
-  for (let row = 0; row < logprobs.length; row++) {
-    const token = definition.evaluate(logprobs[row] ?? 0, [first?.[row] ?? 0, second?.[row] ?? 0], settings);
-    loss += token.loss;
-    slopes[row] = token.slope;
+  let index = 0;
+  for (const [datum, length] of lengths.entries()) {
+    const end = index + length * (widths[datum] ?? 1);
+    const own = (values: Float32Array): Float32Array => values.subarray(index, end);
+    const shared = definition.shared?.(own(logprobs), lossInputs.map(own)) ?? 0;
+    for (; index < end; index++) {
+      const inputs = [first?.[index] ?? 0, second?.[index] ?? 0, third?.[index] ?? 0] as const;
+      const token = definition.evaluate(logprobs[index] ?? 0, inputs, settings, shared);
+      loss += token.loss;
+      slopes[index] = token.slope;
+    }
   }
   return { loss, slopes };
 }

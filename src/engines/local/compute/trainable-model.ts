@@ -75,7 +75,7 @@ export class SharedMemoryModel implements TrainableModel {
     const settings = checkLoss(loss);
     checkData(data, settings, this.base.shape);
     const slices = sliceBatch(data, settings);
-    const lengths = data.map((datum) => datum.tokens.length);
+    const lengths = data.map((datum) => datum.targetTokens.length);
     const outputs = await this.enqueue(() =>
       backward ? this.train(slices, settings) : this.evaluate(slices, settings),
     );

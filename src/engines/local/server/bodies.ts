@@ -222,7 +222,7 @@ export const SampleLimits = z.object({
   topk_sample_logprobs: z.int().min(0).nullish(),
   prompt_alt_tokens_k: z.int().min(0).nullish(),
   prompt_logprobs_last_n: z.int().min(1).nullish(),
-  record_stability_info: z.literal(false, 'is not supported by this engine').nullish(),
+  record_stability_info: z.boolean().nullish(),
 });
 
 export const RequestIdBody = z.object({ request_id: z.string() });

@@ -12,9 +12,10 @@ export function digestOf(value: unknown): string {
 /** Of training data: as `digestOf`, for many small tensors. */
 export function digestOfData(data: readonly Datum[]): string {
   const hash = createHash('sha256');
-  for (const { tokens, targetTokens, lossInputs } of data) {
+  for (const { tokens, targetTokens, lossInputs, targetsPerPosition = 1, provenance } of data) {
     const inputs = Object.entries(lossInputs).sort(([one], [other]) => (one < other ? -1 : 1));
     hash.update(JSON.stringify(inputs.map(([name, { length }]) => [name, length])));
+    if (targetsPerPosition > 1 || provenance) hash.update(JSON.stringify({ targetsPerPosition, provenance }));
     hash.update(`${tokens.length} ${targetTokens.length}:`).update(tokens).update(targetTokens);
     for (const [, values] of inputs) hash.update(values);
   }

@@ -8,6 +8,7 @@ import { EngineCounters } from './engine-counters';
 import { FutureStore } from './future-store';
 import { ModelRegistry } from './model-registry';
 import { SamplingService } from './sampling-service';
+import { SequenceRecords } from './sequence-records';
 import type { EngineProfile, ServiceContext } from './service-context';
 import { SessionRegistry } from './session-registry';
 import { TrainingService } from './training-service';
@@ -46,6 +47,7 @@ export class EngineService {
       profile: options.profile,
       futures: new FutureStore(),
       counters: new EngineCounters(),
+      sequences: new SequenceRecords(options.now),
       appliedSteps: AppliedSteps.open(options.dataFolder, options),
       checkpoints,
       sessions,
@@ -90,6 +92,7 @@ export class EngineService {
   private async tidy(): Promise<void> {
     const now = Date.now();
     this.context.futures.dropExpired(now);
+    this.context.sequences.dropExpired();
     this.sampling.samplers.disposeIdle(now);
     try {
       await this.context.checkpoints.removeExpired(this.context.now());
@@ -101,6 +104,7 @@ export class EngineService {
   private endSession(sessionId: string, reason: string): void {
     this.context.logger.info({ sessionId, reason }, 'session ended');
     this.models.endSession(sessionId, reason);
+    this.context.sequences.endSession(sessionId);
     this.sampling.endSession(sessionId).catch((error: unknown) => {
       this.context.logger.warn({ err: error, sessionId }, 'could not remove the weights of a session');
     });

@@ -8,6 +8,7 @@ import type { CreateSamplingSessionBody } from './bodies';
 import { digestOf } from './body-digest';
 import { DrawTurns } from './draw-turns';
 import { PendingScores } from './pending-scores';
+import type { BusyKind } from './engine-counters';
 import type { ScoredLast } from './prompt-scores';
 import { checkScoredLast, keepScores } from './prompt-scores';
 import { checkPrompt, checkScores } from './sample-checks';
@@ -32,6 +33,14 @@ interface SampleOptions {
   /** As many tokens as the context takes. */
   readonly isUnlimited: boolean;
   readonly scoredLast: ScoredLast;
+  /** Whether training may name the sequences by their ids. */
+  readonly isRecorded: boolean;
+}
+
+interface RecordedSample {
+  readonly session: SamplingSession;
+  readonly accepted: AcceptedSample;
+  readonly prompt: readonly number[];
 }
 
 export interface AcceptedSample {
@@ -66,7 +75,8 @@ export class SamplingService {
     return id;
   }
 
-  sample(asked: AsampleRequest, { isUnlimited, scoredLast }: SampleOptions): AcceptedSample {
+  sample(asked: AsampleRequest, options: SampleOptions): AcceptedSample {
+    const { isUnlimited, scoredLast, isRecorded } = options;
     const session = asked.samplingSessionId === null ? null : this.sessions.require(asked.samplingSessionId);
     const source = session?.source ?? this.sessions.sourceOf(asked.modelPath, asked.baseModel);
     const base = requireBaseModel(this.context.runtime, source.baseModel);
@@ -82,7 +92,7 @@ export class SamplingService {
         (_, index) => `${requestId}:${index}`,
       ),
     };
-    const digest = digestOf({ asample, scoredLast });
+    const digest = digestOf({ asample, scoredLast, isRecorded });
     const numbered = { session, requestId, seqId: asample.seqId, digest };
     if (this.sessions.isResend(numbered)) return accepted;
     const cells = countScoreCells(asample.request, base.contextLength);
@@ -92,7 +102,10 @@ export class SamplingService {
     this.sessions.remember(numbered);
     const result = this.draw({ requestId, client, source }, asample);
     this.track(result);
-    const answer = result.then((drawn) => sampleFuture(keepScores(drawn, scoredLast)));
+    const answer = result.then((drawn) => {
+      if (session && isRecorded) this.record(drawn, { session, accepted, prompt: asample.request.prompt });
+      return sampleFuture(keepScores(drawn, scoredLast));
+    });
     this.pendingScores.track(cells, result);
     this.context.futures.add(requestId, answer, { owner });
     return accepted;
@@ -120,6 +133,17 @@ export class SamplingService {
     this.samplers.disposeAll();
   }
 
+  private record({ sequences }: SampleResult, { session, accepted, prompt }: RecordedSample): void {
+    const { sessionId } = session;
+    for (const [index, { tokens }] of sequences.entries()) {
+      this.context.sequences.add(accepted.sample_sequence_ids[index] ?? '', {
+        sessionId,
+        promptLength: prompt.length,
+        tokens: Int32Array.from(tokens),
+      });
+    }
+  }
+
   private track(result: Promise<unknown>): void {
     const settled = result
       .catch(() => null)
@@ -136,7 +160,9 @@ export class SamplingService {
       const { signal } = controller;
       const sequenceCount = asample.request.numSamples;
       const result = await this.turns.take({ owner: client, sequenceCount, signal }, () =>
-        this.samplers.use(source, (sampler) => sampler.sample(asample.request, { signal })),
+        this.samplers.use(source, (sampler) =>
+          this.context.counters.whileBusy(kindOf(asample), () => sampler.sample(asample.request, { signal })),
+        ),
       );
       this.context.counters.tokensSampled += result.sequences.reduce(
         (sum, { tokens }) => sum + tokens.length,
@@ -167,4 +193,13 @@ function filling(asample: AsampleRequest, contextLength: number): AsampleRequest
   const { request } = asample;
   const maxTokens = Math.max(1, contextLength - request.prompt.length);
   return { ...asample, request: { ...request, params: { ...request.params, maxTokens } } };
+}
+
+function kindOf({ request }: AsampleRequest): BusyKind {
+  const asksForPrompt =
+    request.promptLogprobs === true ||
+    (request.topPromptLogprobs ?? 0) > 0 ||
+    (request.promptAlternatives ?? 0) > 0 ||
+    request.promptTargets !== undefined;
+  return asksForPrompt && request.params.maxTokens <= 1 ? 'scoring' : 'sampling';
 }

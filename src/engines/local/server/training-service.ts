@@ -1,6 +1,7 @@
-import type { Datum, ForwardBackwardResult, LossFunction } from '../../../core/datum';
+import type { Datum, ForwardBackwardResult } from '../../../core/datum';
 import type { ForwardBackwardRequest } from '../../tinker/codec';
 import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
+import type { EngineLoss } from '../model-runtime';
 import type { OptimStepBody } from './bodies';
 import { digestOf, digestOfData } from './body-digest';
 import type { Delay, FutureResult } from './future-store';
@@ -11,12 +12,14 @@ import type { ServiceContext } from './service-context';
 import type { TrainingModel } from './training-model';
 
 /** What each loss may be told; an unknown key would silently do nothing. */
-const LOSS_CONFIG_KEYS: Readonly<Record<LossFunction, readonly string[]>> = {
+const LOSS_CONFIG_KEYS: Readonly<Record<EngineLoss, readonly string[]>> = {
   cross_entropy: [],
   importance_sampling: [],
   ppo: ['clip_low_threshold', 'clip_high_threshold'],
   cispo: ['clip_low_threshold', 'clip_high_threshold'],
   dro: ['beta'],
+  gspo: ['clip_low_threshold', 'clip_high_threshold'],
+  stable_reinforce: ['kl_coeff'],
 };
 
 /** A request to one model: done in the order of its number, once however often it is sent. */
@@ -62,6 +65,7 @@ export class TrainingService {
     if (request.data.length === 0) throw new ProtocolError(422, 'Invalid request: data is empty.');
     const { counters } = this.context;
     const isBackward = !request.forwardOnly;
+    const widths = request.data.map(({ targetsPerPosition = 1 }) => targetsPerPosition);
     return this.submit({
       modelId: request.modelId,
       sequence,
@@ -72,14 +76,18 @@ export class TrainingService {
       bytes: request.data.reduce((sum, datum) => sum + bytesOf(datum), 0),
       execute: async (model) => {
         request.data.forEach(checkDatum);
-        const result = await counters.whileBusy(() =>
-          model.weights().forwardBackward(request.data, loss, { backward: isBackward }),
+        const data =
+          loss.name === 'stable_reinforce'
+            ? this.context.sequences.withSampledTargets(request.data, model.origin.sessionId)
+            : request.data;
+        const result = await counters.whileBusy('training', () =>
+          model.weights().forwardBackward(data, loss, { backward: isBackward }),
         );
         if (isBackward)
           counters.tokensTrained += request.data.reduce((sum, { tokens }) => sum + tokens.length, 0);
         return result;
       },
-      complete: forwardBackwardFuture,
+      complete: (result) => forwardBackwardFuture(result, widths),
     });
   }
 
@@ -90,7 +98,9 @@ export class TrainingService {
       sequence: body.seq_id,
       digest: digestOf({ kind: 'optim_step', body }),
       execute: async (model) => {
-        const metrics = await counters.whileBusy(() => model.weights().optimStep(body.adam_params));
+        const metrics = await counters.whileBusy('training', () =>
+          model.weights().optimStep(body.adam_params),
+        );
         counters.stepsApplied++;
         appliedSteps.add(model.id);
         return metrics;
@@ -133,11 +143,11 @@ function bytesOf({ tokens, targetTokens, lossInputs }: Datum): number {
 }
 
 /** On its own, so that a kept result does not keep the training data it came from. */
-function forwardBackwardFuture(result: ForwardBackwardResult): FutureResult {
+function forwardBackwardFuture(result: ForwardBackwardResult, widths: readonly number[]): FutureResult {
   return {
     bytes: result.logprobs.reduce((sum, { byteLength }) => sum + byteLength, 0),
-    json: () => forwardBackwardOutputToJson(result),
-    protobuf: () => encodeForwardBackwardOutput(result),
+    json: () => forwardBackwardOutputToJson(result, widths),
+    protobuf: () => encodeForwardBackwardOutput(result, widths),
   };
 }
 
@@ -160,7 +170,7 @@ function refusePassed(model: TrainingModel, sequence: number): void {
   );
 }
 
-function knownLoss(request: ForwardBackwardRequest): LossFunction {
+function knownLoss(request: ForwardBackwardRequest): EngineLoss {
   const entry = Object.entries(LOSS_CONFIG_KEYS).find(([name]) => name === request.lossFn);
   if (!entry || !isLoss(request.lossFn)) {
     throw new ProtocolError(
@@ -178,6 +188,6 @@ function knownLoss(request: ForwardBackwardRequest): LossFunction {
   return request.lossFn;
 }
 
-function isLoss(name: string): name is LossFunction {
+function isLoss(name: string): name is EngineLoss {
   return name in LOSS_CONFIG_KEYS;
 }

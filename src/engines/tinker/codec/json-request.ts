@@ -11,7 +11,9 @@ import {
   tokensFrom,
 } from './json-values';
 import type { ForwardBackwardRequest } from './messages';
-import { listedRows } from './sparse-rows';
+import type { TensorPlace } from './protobuf-tensor';
+import { widthOf } from './protobuf-tensor';
+import { DenseRoom, listedCells } from './sparse-rows';
 
 /** The body of `forward_backward`, or of `forward` where only log-probs are asked for. */
 export function forwardBackwardRequestToJson(request: ForwardBackwardRequest): JsonObject {
@@ -35,10 +37,11 @@ export function forwardBackwardRequestFromJson(body: unknown): ForwardBackwardRe
     request['forward_input'] ?? request['forward_backward_input'],
     'forward_backward_input',
   );
+  const room = new DenseRoom();
   return {
     modelId: stringFrom(request['model_id'], 'model_id'),
     seqId: request['seq_id'] == null ? 0 : integerFrom(request['seq_id'], 'seq_id'),
-    data: arrayFrom(input['data'], 'data').map(datumFromJson),
+    data: arrayFrom(input['data'], 'data').map((datum, index) => datumFromJson(datum, { index, room })),
     lossFn: stringFrom(input['loss_fn'], 'loss_fn'),
     lossFnConfig: numberRecordFrom(input['loss_fn_config'], 'loss_fn_config'),
     forwardOnly,
@@ -65,63 +68,82 @@ export function modelInputToJson(tokens: Iterable<number>): JsonObject {
 }
 
 function datumToJson(datum: Datum): JsonObject {
+  const { targetsPerPosition: width = 1 } = datum;
   const inputs = Object.entries(sorted(datum.lossInputs));
   return {
     model_input: modelInputToJson(datum.tokens),
     loss_fn_inputs: Object.fromEntries([
-      ['target_tokens', tensorToJson(datum.targetTokens, 'int64')] as const,
-      ...inputs.map(([name, values]) => [name, tensorToJson(values, 'float32')] as const),
+      ['target_tokens', tensorToJson(datum.targetTokens, { dtype: 'int64', width })] as const,
+      ...inputs.map(([name, values]) => [name, tensorToJson(values, { dtype: 'float32', width })] as const),
     ]),
   };
 }
 
-function tensorToJson(values: Float32Array | Int32Array, dtype: 'float32' | 'int64'): JsonObject {
-  return { data: Array.from(values), dtype, shape: [values.length] };
+export function tensorToJson(
+  values: Float32Array | Int32Array,
+  { dtype, width }: { readonly dtype: 'float32' | 'int64'; readonly width: number },
+): JsonObject {
+  const shape = width === 1 ? [values.length] : [values.length / width, width];
+  return { data: Array.from(values), dtype, shape };
 }
 
-function datumFromJson(value: unknown, index: number): Datum {
+function datumFromJson(
+  value: unknown,
+  { index, room }: { readonly index: number; readonly room: DenseRoom },
+): Datum {
   const datum = objectFrom(value, `data[${index}]`);
   const { target_tokens: target, ...inputs } = objectFrom(datum['loss_fn_inputs'], 'loss_fn_inputs');
   const tokens = modelInputFromJson(datum['model_input'], 'model_input');
+  const { length } = tokens;
   if (target === undefined) throw malformed(`data[${index}] has no target_tokens`);
+  const targets = tensorData(target, { name: 'target_tokens', length, room });
   return {
     tokens,
-    targetTokens: tokensFrom(tensorData(target, 'target_tokens', tokens.length), 'target_tokens'),
+    targetTokens: tokensFrom(targets.data, 'target_tokens'),
     lossInputs: Object.fromEntries(
       Object.entries(inputs).map(([name, tensor]) => [
         name,
-        floatsFrom(tensorData(tensor, name, tokens.length), name),
+        floatsFrom(tensorData(tensor, { name, length, room }).data, name),
       ]),
     ),
+    ...(targets.width > 1 && { targetsPerPosition: targets.width }),
   };
 }
 
-/** A tensor's values, one a position. A bare list is accepted as the field's own clients allow. */
-function tensorData(value: unknown, name: string, length: number): readonly unknown[] {
-  if (Array.isArray(value)) return value;
-  const tensor = objectFrom(value, name);
-  const data = arrayFrom(tensor['data'], `${name}.data`);
-  const shape = tensor['shape'] == null ? [data.length] : arrayFrom(tensor['shape'], `${name}.shape`);
-  if (shape.length > 1 && !(shape.length === 2 && shape[1] === 1)) {
-    throw malformed(
-      `tensor "${name}" has shape ${shape.join('×')}; only one value a position is supported, so send one target a position`,
-    );
-  }
-  return tensor['sparse_crow_indices'] == null ? data : denseColumn(tensor, name, length);
+interface JsonTensor {
+  readonly data: readonly unknown[];
+  /** Values a position. */
+  readonly width: number;
 }
 
-/** The dense length is known from the tokens, so a forged shape cannot make this allocate more. */
-function denseColumn(tensor: JsonObject, name: string, length: number): number[] {
+/** A tensor's values, row by row. A bare list is accepted as the field's own clients allow. */
+function tensorData(value: unknown, place: TensorPlace): JsonTensor {
+  if (Array.isArray(value)) return { data: value, width: 1 };
+  const { name, length } = place;
+  const tensor = objectFrom(value, name);
   const data = arrayFrom(tensor['data'], `${name}.data`);
-  const rowStarts = arrayFrom(tensor['sparse_crow_indices'], `${name}.sparse_crow_indices`);
-  if (rowStarts.length !== length + 1)
-    throw malformed(`sparse tensor "${name}" does not fit ${length} tokens`);
-  const starts = rowStarts.map((start) => integerFrom(start, `${name}.sparse_crow_indices`));
-  const dense = Array.from({ length }, () => 0);
-  listedRows(starts, data.length, name).forEach((row, index) => {
-    dense[row] = numberOrNaNFrom(data[index], name);
+  const shape = tensor['shape'] == null ? [data.length] : integersFrom(tensor['shape'], `${name}.shape`);
+  const width = widthOf({ shape, name, length });
+  return { data: tensor['sparse_crow_indices'] == null ? data : denseData(tensor, width, place), width };
+}
+
+function denseData(tensor: JsonObject, width: number, { name, length, room }: TensorPlace): number[] {
+  const data = arrayFrom(tensor['data'], `${name}.data`);
+  const columns = integersFrom(tensor['sparse_col_indices'], `${name}.sparse_col_indices`);
+  if (columns.length !== data.length)
+    throw malformed(`sparse tensor "${name}" lists unequal values and columns`);
+  const rowStarts = integersFrom(tensor['sparse_crow_indices'], `${name}.sparse_crow_indices`);
+  const cells = listedCells({ name, rowCount: length, columnCount: width, rowStarts, columns });
+  room.take(length * width, name);
+  const dense = Array.from({ length: length * width }, () => 0);
+  cells.forEach((cell, index) => {
+    dense[cell] = numberOrNaNFrom(data[index], name);
   });
   return dense;
+}
+
+function integersFrom(value: unknown, what: string): number[] {
+  return arrayFrom(value, what).map((item) => integerFrom(item, what));
 }
 
 export function floatsFrom(values: readonly unknown[], what: string): Float32Array {

@@ -1,16 +1,20 @@
 import type { ForwardBackwardResult } from '../../../core/datum';
 import type { SampledSequence, SampleResult } from '../../../core/sampling';
 import { promptScoresFromJson, promptScoresToJson, topFromJson, topToJson } from './asample-scores-json';
-import { floatsFrom } from './json-request';
+import { floatsFrom, tensorToJson } from './json-request';
 import type { JsonObject } from './json-values';
 import { arrayFrom, numberOrNaNFrom, objectFrom, stringFrom, tokensFrom } from './json-values';
 import { LOSS_OUTPUT_TYPE } from './protobuf-results';
 
-export function forwardBackwardOutputToJson(result: ForwardBackwardResult): JsonObject {
+/** `widths`: targets a position of each datum, 1 where left out. */
+export function forwardBackwardOutputToJson(
+  result: ForwardBackwardResult,
+  widths: readonly number[] = [],
+): JsonObject {
   return {
     loss_fn_output_type: LOSS_OUTPUT_TYPE,
-    loss_fn_outputs: result.logprobs.map((values) => ({
-      logprobs: { data: Array.from(values), dtype: 'float32', shape: [values.length] },
+    loss_fn_outputs: result.logprobs.map((values, index) => ({
+      logprobs: tensorToJson(values, { dtype: 'float32', width: widths[index] ?? 1 }),
     })),
     metrics: result.metrics,
   };

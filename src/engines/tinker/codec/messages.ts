@@ -30,18 +30,21 @@ export interface AsampleRequest {
  * Servers exist that silently cut a longer tensor, so both ends check.
  */
 export function checkDatum(datum: Datum, index: number): void {
-  const length = datum.tokens.length;
-  if (length === 0) throw refused(`datum ${index} has no tokens`);
+  const { tokens, targetsPerPosition = 1 } = datum;
+  if (tokens.length === 0) throw refused(`datum ${index} has no tokens`);
+  const length = tokens.length * targetsPerPosition;
+  const expected =
+    targetsPerPosition === 1
+      ? `model_input length ${tokens.length}`
+      : `that of ${targetsPerPosition} targets for each of ${tokens.length} tokens`;
   if (datum.targetTokens.length !== length) {
     throw refused(
-      `datum ${index}: target_tokens length ${datum.targetTokens.length} differs from model_input length ${length}`,
+      `datum ${index}: target_tokens length ${datum.targetTokens.length} differs from ${expected}`,
     );
   }
   for (const [name, values] of Object.entries(datum.lossInputs)) {
     if (values.length !== length) {
-      throw refused(
-        `datum ${index}: ${name} length ${values.length} differs from model_input length ${length}`,
-      );
+      throw refused(`datum ${index}: ${name} length ${values.length} differs from ${expected}`);
     }
     if (!areFinite(values)) throw refused(`datum ${index}: ${name} holds a value that is not finite`);
   }

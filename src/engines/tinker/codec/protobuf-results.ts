@@ -19,33 +19,58 @@ import { readMessage } from './read-message';
 /** The name the official service gives to outputs with log-probs. */
 export const LOSS_OUTPUT_TYPE = 'TorchLossReturn';
 
-export function encodeForwardBackwardOutput(result: ForwardBackwardResult): Uint8Array {
-  const offsets = new BigInt64Array(result.logprobs.length + 1);
-  result.logprobs.forEach((values, index) => {
+/** `widths`: targets a position of each datum, 1 where left out. */
+export function encodeForwardBackwardOutput(
+  result: ForwardBackwardResult,
+  widths: readonly number[] = [],
+): Uint8Array {
+  return toBinary(
+    ForwardBackwardOutputSchema,
+    create(ForwardBackwardOutputSchema, {
+      lossFnOutputType: LOSS_OUTPUT_TYPE,
+      lossFnOutputs: runsOfWidth(result.logprobs, widths).map(logprobsMessage),
+      metrics: { ...result.metrics },
+    }),
+  );
+}
+
+interface RunOfWidth {
+  readonly width: number;
+  readonly rows: Float32Array[];
+}
+
+/** A record has one trailing shape for all its datums, so that each change of K begins another. */
+function runsOfWidth(logprobs: readonly Float32Array[], widths: readonly number[]): readonly RunOfWidth[] {
+  const runs: RunOfWidth[] = [];
+  for (const [index, values] of logprobs.entries()) {
+    const width = widths[index] ?? 1;
+    const last = runs.at(-1);
+    if (last?.width === width) last.rows.push(values);
+    else runs.push({ width, rows: [values] });
+  }
+  return runs;
+}
+
+function logprobsMessage({ width, rows }: RunOfWidth): ArrayRecord {
+  const offsets = new BigInt64Array(rows.length + 1);
+  rows.forEach((values, index) => {
     offsets[index + 1] = (offsets[index] ?? 0n) + BigInt(values.byteLength);
   });
   const data = new Uint8Array(Number(offsets.at(-1)));
-  result.logprobs.forEach((values, index) => {
+  rows.forEach((values, index) => {
     data.set(bytesOf(values), Number(offsets[index]));
   });
   const logprobs = create(BatchedTensorSchema, {
     data,
     offsets: bytesOf(offsets),
     dtype: DType.DTYPE_FLOAT32,
+    ...(width > 1 && { trailingShape: [BigInt(width)] }),
   });
-  const record = create(ArrayRecordSchema, {
+  return create(ArrayRecordSchema, {
     typeTag: LOSS_OUTPUT_TYPE,
     fields: { logprobs },
-    numDatums: BigInt(result.logprobs.length),
+    numDatums: BigInt(rows.length),
   });
-  return toBinary(
-    ForwardBackwardOutputSchema,
-    create(ForwardBackwardOutputSchema, {
-      lossFnOutputType: LOSS_OUTPUT_TYPE,
-      lossFnOutputs: [record],
-      metrics: { ...result.metrics },
-    }),
-  );
 }
 
 export function decodeForwardBackwardOutput(bytes: Uint8Array): ForwardBackwardResult {

@@ -1,6 +1,7 @@
-import type { Tensor } from '../generated/tinker_pb';
+import type { SparseCsr, Tensor } from '../generated/tinker_pb';
 import { DType } from '../generated/tinker_pb';
-import { listedRows } from './sparse-rows';
+import type { DenseRoom } from './sparse-rows';
+import { listedCells } from './sparse-rows';
 import { bfloat16sFrom, firstWide, lowWords, float32sFrom, int32sFrom, int64sFrom, malformed } from './bytes';
 
 type Numbers = Float32Array | Int32Array | BigInt64Array;
@@ -13,18 +14,46 @@ const ITEM_SIZES: Readonly<Record<DType, number>> = {
   [DType.DTYPE_BFLOAT16]: 2,
 };
 
-/** The values of a tensor of one dimension (or N×1), one for each of `length` positions. */
-export function readTensor(tensor: Tensor, name: string, length: number): Numbers {
-  const { shape } = tensor;
-  const isColumn = shape.length === 2 && shape[1] === 1n;
-  const isRow = shape.length === 2 && shape[0] === 1n && tensor.storage.case === 'sparseCsr';
-  if (shape.length > 1 && !isColumn && !isRow) {
-    throw malformed(
-      `tensor "${name}" has shape ${shape.join('×')}; only one value a position is supported, so send one target a position`,
-    );
-  }
-  if (tensor.storage.case === 'sparseCsr') return readSparse(tensor, { name, length, isColumn });
-  return readValues(tensor.storage.value ?? new Uint8Array(), tensor.dtype, name);
+export interface TensorPlace {
+  readonly name: string;
+  /** Positions of the datum. */
+  readonly length: number;
+  readonly room: DenseRoom;
+}
+
+/** Values of a datum's tensor, row by row. */
+export interface PositionValues {
+  readonly values: Numbers;
+  /** Values a position. */
+  readonly width: number;
+}
+
+/** The values of a tensor of shape (N) or (N, K). Sparse ones also come as a single row of N. */
+export function readTensor(tensor: Tensor, { name, length, room }: TensorPlace): PositionValues {
+  const [rowCount, columnCount] = tensor.shape.map(Number);
+  const { storage, dtype } = tensor;
+  if (storage.case === 'sparseCsr' && rowCount === 1 && columnCount === length)
+    return { values: readSparse(storage.value, { name, dtype, rowCount, columnCount, room }), width: 1 };
+  const width = widthOf({ shape: tensor.shape.map(Number), name, length });
+  if (storage.case !== 'sparseCsr')
+    return { values: readValues(storage.value ?? new Uint8Array(), dtype, name), width };
+  const layout = { name, dtype, rowCount: length, columnCount: width, room };
+  return { values: readSparse(storage.value, layout), width };
+}
+
+/** K of a shape (N, K) whose N is as long as the datum; 1 of any with one dimension. */
+export function widthOf({
+  shape,
+  name,
+  length,
+}: Pick<TensorPlace, 'name' | 'length'> & { readonly shape: readonly number[] }): number {
+  if (shape.length < 2) return 1;
+  const [rowCount, columnCount = 0] = shape;
+  if (shape.length === 2 && rowCount === length && columnCount >= 1 && Number.isSafeInteger(columnCount))
+    return columnCount;
+  throw malformed(
+    `tensor "${name}" has shape ${shape.join('×')} for ${length} tokens; (N) or (N, K) is expected`,
+  );
 }
 
 /** Values by dtype; an unspecified dtype is float32, as the field does. */
@@ -59,50 +88,31 @@ export function toTokens(values: Numbers, name: string): Int32Array {
   return tokens;
 }
 
-interface SparseLayout {
-  readonly name: string;
-  readonly length: number;
-  readonly isColumn: boolean;
+interface SparseLayout extends Pick<TensorPlace, 'name' | 'room'> {
+  readonly dtype: DType;
+  readonly rowCount: number;
+  readonly columnCount: number;
 }
 
-/** The dense length is known from the tokens, so a forged shape cannot make this allocate more. */
-function readSparse(tensor: Tensor, { name, length, isColumn }: SparseLayout): Numbers {
-  if (tensor.storage.case !== 'sparseCsr') throw malformed(`tensor "${name}" is not sparse`);
-  const { values, crowIndices, colIndices } = tensor.storage.value;
-  if (tensor.shape[isColumn ? 0 : 1] !== BigInt(length)) {
-    throw malformed(`sparse tensor "${name}" has shape ${tensor.shape.join('×')} for ${length} tokens`);
-  }
-  const listed = readValues(values, tensor.dtype, name);
-  const columns = int64sFrom(colIndices, `${name}.col_indices`);
-  if (columns.length !== listed.length)
+function readSparse(
+  { values, crowIndices, colIndices }: SparseCsr,
+  { name, dtype, rowCount, columnCount, room }: SparseLayout,
+): Numbers {
+  const columns = Array.from(int64sFrom(colIndices, `${name}.col_indices`), Number);
+  if (readValues(values, dtype, name).length !== columns.length)
     throw malformed(`sparse tensor "${name}" lists unequal values and columns`);
-  // Two values for one position are one too many, whichever of them was meant.
-  if (listed.length > length)
-    throw malformed(`sparse tensor "${name}" lists ${listed.length} values for ${length} tokens`);
-  if (isColumn && crowIndices.length !== (length + 1) * 8)
-    throw malformed(`sparse tensor "${name}" does not fit ${length} tokens`);
-  const positions = isColumn
-    ? listedRows(Array.from(int64sFrom(crowIndices, `${name}.crow_indices`), Number), listed.length, name)
-    : Array.from(columns, Number);
-  checkPositions(positions, { name, length });
+  // The single row of a sender that leaves its pointers out.
+  const rowStarts =
+    rowCount === 1 && crowIndices.length === 0
+      ? [0, columns.length]
+      : Array.from(int64sFrom(crowIndices, `${name}.crow_indices`), Number);
+  const cells = listedCells({ name, rowCount, columnCount, rowStarts, columns });
+  room.take(rowCount * columnCount, name);
   // By bytes: a token id beyond 24 bits would not survive a float32.
-  const itemSize = ITEM_SIZES[tensor.dtype];
-  const dense = new Uint8Array(length * itemSize);
-  positions.forEach((position, index) => {
-    dense.set(values.subarray(index * itemSize, (index + 1) * itemSize), position * itemSize);
+  const itemSize = ITEM_SIZES[dtype];
+  const dense = new Uint8Array(rowCount * columnCount * itemSize);
+  cells.forEach((cell, index) => {
+    dense.set(values.subarray(index * itemSize, (index + 1) * itemSize), cell * itemSize);
   });
-  return readValues(dense, tensor.dtype, name);
-}
-
-function checkPositions(
-  positions: readonly number[],
-  { name, length }: Omit<SparseLayout, 'isColumn'>,
-): void {
-  let last = -1;
-  for (const position of positions) {
-    if (position < 0 || position >= length)
-      throw malformed(`sparse tensor "${name}" names position ${position}`);
-    if (position <= last) throw malformed(`sparse tensor "${name}" names position ${position} out of order`);
-    last = position;
-  }
+  return readValues(dense, dtype, name);
 }

@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file tinker.proto.
  */
 export const file_tinker: GenFile = /*@__PURE__*/
-  fileDesc("Cgx0aW5rZXIucHJvdG8SDXRpbmtlcl9wdWJsaWMiuAMKFkZvcndhcmRCYWNrd2FyZFJlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkSDgoGc2VxX2lkGAIgASgFEiIKBGRhdGEYAyADKAsyFC50aW5rZXJfcHVibGljLkRhdHVtEg8KB2xvc3NfZm4YBCABKAkSTwoObG9zc19mbl9jb25maWcYBSADKAsyNy50aW5rZXJfcHVibGljLkZvcndhcmRCYWNrd2FyZFJlcXVlc3QuTG9zc0ZuQ29uZmlnRW50cnkSFAoMZm9yd2FyZF9vbmx5GAYgASgIElQKEWxvc3NfZm5fY29uZmlnX3YyGAcgAygLMjkudGlua2VyX3B1YmxpYy5Gb3J3YXJkQmFja3dhcmRSZXF1ZXN0Lkxvc3NGbkNvbmZpZ1YyRW50cnkaMwoRTG9zc0ZuQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARpVChNMb3NzRm5Db25maWdWMkVudHJ5EgsKA2tleRgBIAEoCRItCgV2YWx1ZRgCIAEoCzIeLnRpbmtlcl9wdWJsaWMuTG9zc0NvbmZpZ1ZhbHVlOgI4ASI8Cg9Mb3NzQ29uZmlnVmFsdWUSEAoGbnVtYmVyGAEgASgBSAASDgoEdGV4dBgCIAEoCUgAQgcKBXZhbHVlIr4BCgVEYXR1bRIpCgttb2RlbF9pbnB1dBgBIAMoCzIULnRpbmtlcl9wdWJsaWMuQ2h1bmsSPgoObG9zc19mbl9pbnB1dHMYAiADKAsyJi50aW5rZXJfcHVibGljLkRhdHVtLkxvc3NGbklucHV0c0VudHJ5GkoKEUxvc3NGbklucHV0c0VudHJ5EgsKA2tleRgBIAEoCRIkCgV2YWx1ZRgCIAEoCzIVLnRpbmtlcl9wdWJsaWMuVGVuc29yOgI4ASKfAQoFQ2h1bmsSNwoMZW5jb2RlZF90ZXh0GAEgASgLMh8udGlua2VyX3B1YmxpYy5FbmNvZGVkVGV4dENodW5rSAASKgoFaW1hZ2UYAiABKAsyGS50aW5rZXJfcHVibGljLkltYWdlQ2h1bmtIABIoCgRkbWVsGAMgASgLMhgudGlua2VyX3B1YmxpYy5EbWVsQ2h1bmtIAEIHCgVjaHVuayIiChBFbmNvZGVkVGV4dENodW5rEg4KBnRva2VucxgBIAEoDCIqCgpJbWFnZUNodW5rEgwKBGRhdGEYASABKAwSDgoGZm9ybWF0GAIgASgJIhkKCURtZWxDaHVuaxIMCgRkbWVsGAEgASgMIogBCgZUZW5zb3ISDwoFZGVuc2UYASABKAxIABIuCgpzcGFyc2VfY3NyGAIgASgLMhgudGlua2VyX3B1YmxpYy5TcGFyc2VDc3JIABIjCgVkdHlwZRgDIAEoDjIULnRpbmtlcl9wdWJsaWMuRFR5cGUSDQoFc2hhcGUYBCADKANCCQoHc3RvcmFnZSJGCglTcGFyc2VDc3ISDgoGdmFsdWVzGAEgASgMEhQKDGNyb3dfaW5kaWNlcxgCIAEoDBITCgtjb2xfaW5kaWNlcxgDIAEoDCLdAQoVRm9yd2FyZEJhY2t3YXJkT3V0cHV0EhsKE2xvc3NfZm5fb3V0cHV0X3R5cGUYASABKAkSMwoPbG9zc19mbl9vdXRwdXRzGAIgAygLMhoudGlua2VyX3B1YmxpYy5BcnJheVJlY29yZBJCCgdtZXRyaWNzGAMgAygLMjEudGlua2VyX3B1YmxpYy5Gb3J3YXJkQmFja3dhcmRPdXRwdXQuTWV0cmljc0VudHJ5Gi4KDE1ldHJpY3NFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAE6AjgBIrgBCgtBcnJheVJlY29yZBIQCgh0eXBlX3RhZxgBIAEoCRI2CgZmaWVsZHMYAiADKAsyJi50aW5rZXJfcHVibGljLkFycmF5UmVjb3JkLkZpZWxkc0VudHJ5EhIKCm51bV9kYXR1bXMYAyABKAMaSwoLRmllbGRzRW50cnkSCwoDa2V5GAEgASgJEisKBXZhbHVlGAIgASgLMhwudGlua2VyX3B1YmxpYy5CYXRjaGVkVGVuc29yOgI4ASJrCg1CYXRjaGVkVGVuc29yEgwKBGRhdGEYASABKAwSDwoHb2Zmc2V0cxgCIAEoDBIjCgVkdHlwZRgDIAEoDjIULnRpbmtlcl9wdWJsaWMuRFR5cGUSFgoOdHJhaWxpbmdfc2hhcGUYBCADKAMi+wIKDlNhbXBsZVJlc3BvbnNlEjEKCXNlcXVlbmNlcxgBIAMoCzIeLnRpbmtlcl9wdWJsaWMuU2FtcGxlZFNlcXVlbmNlEhwKD3Byb21wdF9sb2dwcm9icxgCIAEoDEgAiAEBEj4KFHRvcGtfcHJvbXB0X2xvZ3Byb2JzGAMgASgLMhsudGlua2VyX3B1YmxpYy5Ub3BrTG9ncHJvYnNIAYgBARI6ChZ0YXJnZXRfcHJvbXB0X2xvZ3Byb2JzGAUgASgLMhUudGlua2VyX3B1YmxpYy5UZW5zb3JIAogBARI+ChFwcm9tcHRfYWx0X3Rva2VucxgGIAEoCzIeLnRpbmtlcl9wdWJsaWMuUHJvbXB0QWx0VG9rZW5zSAOIAQFCEgoQX3Byb21wdF9sb2dwcm9ic0IXChVfdG9wa19wcm9tcHRfbG9ncHJvYnNCGQoXX3RhcmdldF9wcm9tcHRfbG9ncHJvYnNCFAoSX3Byb21wdF9hbHRfdG9rZW5zItABCg9TYW1wbGVkU2VxdWVuY2USLgoLc3RvcF9yZWFzb24YASABKA4yGS50aW5rZXJfcHVibGljLlN0b3BSZWFzb24SDgoGdG9rZW5zGAIgASgMEhUKCGxvZ3Byb2JzGAMgASgMSACIAQESPwoVdG9wa19zYW1wbGVkX2xvZ3Byb2JzGAQgASgLMhsudGlua2VyX3B1YmxpYy5Ub3BrTG9ncHJvYnNIAYgBAUILCglfbG9ncHJvYnNCGAoWX3RvcGtfc2FtcGxlZF9sb2dwcm9icyJOCgxUb3BrTG9ncHJvYnMSEQoJdG9rZW5faWRzGAEgASgMEhAKCGxvZ3Byb2JzGAIgASgMEgkKAWsYAyABKA0SDgoGbGVuZ3RoGAQgASgNImEKD1Byb21wdEFsdFRva2VucxIlCgZ0b2tlbnMYASABKAsyFS50aW5rZXJfcHVibGljLlRlbnNvchInCghsb2dwcm9icxgCIAEoCzIVLnRpbmtlcl9wdWJsaWMuVGVuc29yKmcKBURUeXBlEhUKEURUWVBFX1VOU1BFQ0lGSUVEEAASEQoNRFRZUEVfRkxPQVQzMhABEg8KC0RUWVBFX0lOVDY0EAISDwoLRFRZUEVfSU5UMzIQAxISCg5EVFlQRV9CRkxPQVQxNhAEKjoKClN0b3BSZWFzb24SFAoQU1RPUF9SRUFTT05fU1RPUBAAEhYKElNUT1BfUkVBU09OX0xFTkdUSBABYgZwcm90bzM");
+  fileDesc("Cgx0aW5rZXIucHJvdG8SDXRpbmtlcl9wdWJsaWMiuAMKFkZvcndhcmRCYWNrd2FyZFJlcXVlc3QSEAoIbW9kZWxfaWQYASABKAkSDgoGc2VxX2lkGAIgASgFEiIKBGRhdGEYAyADKAsyFC50aW5rZXJfcHVibGljLkRhdHVtEg8KB2xvc3NfZm4YBCABKAkSTwoObG9zc19mbl9jb25maWcYBSADKAsyNy50aW5rZXJfcHVibGljLkZvcndhcmRCYWNrd2FyZFJlcXVlc3QuTG9zc0ZuQ29uZmlnRW50cnkSFAoMZm9yd2FyZF9vbmx5GAYgASgIElQKEWxvc3NfZm5fY29uZmlnX3YyGAcgAygLMjkudGlua2VyX3B1YmxpYy5Gb3J3YXJkQmFja3dhcmRSZXF1ZXN0Lkxvc3NGbkNvbmZpZ1YyRW50cnkaMwoRTG9zc0ZuQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgBOgI4ARpVChNMb3NzRm5Db25maWdWMkVudHJ5EgsKA2tleRgBIAEoCRItCgV2YWx1ZRgCIAEoCzIeLnRpbmtlcl9wdWJsaWMuTG9zc0NvbmZpZ1ZhbHVlOgI4ASI8Cg9Mb3NzQ29uZmlnVmFsdWUSEAoGbnVtYmVyGAEgASgBSAASDgoEdGV4dBgCIAEoCUgAQgcKBXZhbHVlIrQCCgVEYXR1bRIpCgttb2RlbF9pbnB1dBgBIAMoCzIULnRpbmtlcl9wdWJsaWMuQ2h1bmsSPgoObG9zc19mbl9pbnB1dHMYAiADKAsyJi50aW5rZXJfcHVibGljLkRhdHVtLkxvc3NGbklucHV0c0VudHJ5EjgKEW1vZGVsX2lucHV0X3NwYW5zGAMgAygLMh0udGlua2VyX3B1YmxpYy5Qcm92ZW5hbmNlU3BhbhI6ChNsb3NzX2ZuX2lucHV0X3NwYW5zGAQgAygLMh0udGlua2VyX3B1YmxpYy5Qcm92ZW5hbmNlU3BhbhpKChFMb3NzRm5JbnB1dHNFbnRyeRILCgNrZXkYASABKAkSJAoFdmFsdWUYAiABKAsyFS50aW5rZXJfcHVibGljLlRlbnNvcjoCOAEihQEKDlByb3ZlbmFuY2VTcGFuEjQKDXByb21wdF90b2tlbnMYASABKAsyGy50aW5rZXJfcHVibGljLlNlcXVlbmNlU3BhbkgAEjUKDnNhbXBsZWRfdG9rZW5zGAIgASgLMhsudGlua2VyX3B1YmxpYy5TZXF1ZW5jZVNwYW5IAEIGCgRzcGFuIkMKDFNlcXVlbmNlU3BhbhITCgtzZXF1ZW5jZV9pZBgBIAEoCRIOCgZvZmZzZXQYAiABKAMSDgoGbGVuZ3RoGAMgASgDIp8BCgVDaHVuaxI3CgxlbmNvZGVkX3RleHQYASABKAsyHy50aW5rZXJfcHVibGljLkVuY29kZWRUZXh0Q2h1bmtIABIqCgVpbWFnZRgCIAEoCzIZLnRpbmtlcl9wdWJsaWMuSW1hZ2VDaHVua0gAEigKBGRtZWwYAyABKAsyGC50aW5rZXJfcHVibGljLkRtZWxDaHVua0gAQgcKBWNodW5rIiIKEEVuY29kZWRUZXh0Q2h1bmsSDgoGdG9rZW5zGAEgASgMIioKCkltYWdlQ2h1bmsSDAoEZGF0YRgBIAEoDBIOCgZmb3JtYXQYAiABKAkiGQoJRG1lbENodW5rEgwKBGRtZWwYASABKAwiiAEKBlRlbnNvchIPCgVkZW5zZRgBIAEoDEgAEi4KCnNwYXJzZV9jc3IYAiABKAsyGC50aW5rZXJfcHVibGljLlNwYXJzZUNzckgAEiMKBWR0eXBlGAMgASgOMhQudGlua2VyX3B1YmxpYy5EVHlwZRINCgVzaGFwZRgEIAMoA0IJCgdzdG9yYWdlIkYKCVNwYXJzZUNzchIOCgZ2YWx1ZXMYASABKAwSFAoMY3Jvd19pbmRpY2VzGAIgASgMEhMKC2NvbF9pbmRpY2VzGAMgASgMIt0BChVGb3J3YXJkQmFja3dhcmRPdXRwdXQSGwoTbG9zc19mbl9vdXRwdXRfdHlwZRgBIAEoCRIzCg9sb3NzX2ZuX291dHB1dHMYAiADKAsyGi50aW5rZXJfcHVibGljLkFycmF5UmVjb3JkEkIKB21ldHJpY3MYAyADKAsyMS50aW5rZXJfcHVibGljLkZvcndhcmRCYWNrd2FyZE91dHB1dC5NZXRyaWNzRW50cnkaLgoMTWV0cmljc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoAToCOAEiuAEKC0FycmF5UmVjb3JkEhAKCHR5cGVfdGFnGAEgASgJEjYKBmZpZWxkcxgCIAMoCzImLnRpbmtlcl9wdWJsaWMuQXJyYXlSZWNvcmQuRmllbGRzRW50cnkSEgoKbnVtX2RhdHVtcxgDIAEoAxpLCgtGaWVsZHNFbnRyeRILCgNrZXkYASABKAkSKwoFdmFsdWUYAiABKAsyHC50aW5rZXJfcHVibGljLkJhdGNoZWRUZW5zb3I6AjgBImsKDUJhdGNoZWRUZW5zb3ISDAoEZGF0YRgBIAEoDBIPCgdvZmZzZXRzGAIgASgMEiMKBWR0eXBlGAMgASgOMhQudGlua2VyX3B1YmxpYy5EVHlwZRIWCg50cmFpbGluZ19zaGFwZRgEIAMoAyL7AgoOU2FtcGxlUmVzcG9uc2USMQoJc2VxdWVuY2VzGAEgAygLMh4udGlua2VyX3B1YmxpYy5TYW1wbGVkU2VxdWVuY2USHAoPcHJvbXB0X2xvZ3Byb2JzGAIgASgMSACIAQESPgoUdG9wa19wcm9tcHRfbG9ncHJvYnMYAyABKAsyGy50aW5rZXJfcHVibGljLlRvcGtMb2dwcm9ic0gBiAEBEjoKFnRhcmdldF9wcm9tcHRfbG9ncHJvYnMYBSABKAsyFS50aW5rZXJfcHVibGljLlRlbnNvckgCiAEBEj4KEXByb21wdF9hbHRfdG9rZW5zGAYgASgLMh4udGlua2VyX3B1YmxpYy5Qcm9tcHRBbHRUb2tlbnNIA4gBAUISChBfcHJvbXB0X2xvZ3Byb2JzQhcKFV90b3BrX3Byb21wdF9sb2dwcm9ic0IZChdfdGFyZ2V0X3Byb21wdF9sb2dwcm9ic0IUChJfcHJvbXB0X2FsdF90b2tlbnMi0AEKD1NhbXBsZWRTZXF1ZW5jZRIuCgtzdG9wX3JlYXNvbhgBIAEoDjIZLnRpbmtlcl9wdWJsaWMuU3RvcFJlYXNvbhIOCgZ0b2tlbnMYAiABKAwSFQoIbG9ncHJvYnMYAyABKAxIAIgBARI/ChV0b3BrX3NhbXBsZWRfbG9ncHJvYnMYBCABKAsyGy50aW5rZXJfcHVibGljLlRvcGtMb2dwcm9ic0gBiAEBQgsKCV9sb2dwcm9ic0IYChZfdG9wa19zYW1wbGVkX2xvZ3Byb2JzIk4KDFRvcGtMb2dwcm9icxIRCgl0b2tlbl9pZHMYASABKAwSEAoIbG9ncHJvYnMYAiABKAwSCQoBaxgDIAEoDRIOCgZsZW5ndGgYBCABKA0iYQoPUHJvbXB0QWx0VG9rZW5zEiUKBnRva2VucxgBIAEoCzIVLnRpbmtlcl9wdWJsaWMuVGVuc29yEicKCGxvZ3Byb2JzGAIgASgLMhUudGlua2VyX3B1YmxpYy5UZW5zb3IqZwoFRFR5cGUSFQoRRFRZUEVfVU5TUEVDSUZJRUQQABIRCg1EVFlQRV9GTE9BVDMyEAESDwoLRFRZUEVfSU5UNjQQAhIPCgtEVFlQRV9JTlQzMhADEhIKDkRUWVBFX0JGTE9BVDE2EAQqOgoKU3RvcFJlYXNvbhIUChBTVE9QX1JFQVNPTl9TVE9QEAASFgoSU1RPUF9SRUFTT05fTEVOR1RIEAFiBnByb3RvMw");
 
 /**
  * @generated from message tinker_public.ForwardBackwardRequest
@@ -105,6 +105,18 @@ export type Datum = Message<"tinker_public.Datum"> & {
    * @generated from field: map<string, tinker_public.Tensor> loss_fn_inputs = 2;
    */
   lossFnInputs: { [key: string]: Tensor };
+
+  /**
+   * runs in order, whose lengths add up to those of model_input and of target_tokens
+   *
+   * @generated from field: repeated tinker_public.ProvenanceSpan model_input_spans = 3;
+   */
+  modelInputSpans: ProvenanceSpan[];
+
+  /**
+   * @generated from field: repeated tinker_public.ProvenanceSpan loss_fn_input_spans = 4;
+   */
+  lossFnInputSpans: ProvenanceSpan[];
 };
 
 /**
@@ -113,6 +125,64 @@ export type Datum = Message<"tinker_public.Datum"> & {
  */
 export const DatumSchema: GenMessage<Datum> = /*@__PURE__*/
   messageDesc(file_tinker, 2);
+
+/**
+ * @generated from message tinker_public.ProvenanceSpan
+ */
+export type ProvenanceSpan = Message<"tinker_public.ProvenanceSpan"> & {
+  /**
+   * @generated from oneof tinker_public.ProvenanceSpan.span
+   */
+  span: {
+    /**
+     * @generated from field: tinker_public.SequenceSpan prompt_tokens = 1;
+     */
+    value: SequenceSpan;
+    case: "promptTokens";
+  } | {
+    /**
+     * @generated from field: tinker_public.SequenceSpan sampled_tokens = 2;
+     */
+    value: SequenceSpan;
+    case: "sampledTokens";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message tinker_public.ProvenanceSpan.
+ * Use `create(ProvenanceSpanSchema)` to create a new message.
+ */
+export const ProvenanceSpanSchema: GenMessage<ProvenanceSpan> = /*@__PURE__*/
+  messageDesc(file_tinker, 3);
+
+/**
+ * PromptProvenanceSpan and SampledProvenanceSpan of the SDK, which have the same fields
+ *
+ * @generated from message tinker_public.SequenceSpan
+ */
+export type SequenceSpan = Message<"tinker_public.SequenceSpan"> & {
+  /**
+   * @generated from field: string sequence_id = 1;
+   */
+  sequenceId: string;
+
+  /**
+   * @generated from field: int64 offset = 2;
+   */
+  offset: bigint;
+
+  /**
+   * @generated from field: int64 length = 3;
+   */
+  length: bigint;
+};
+
+/**
+ * Describes the message tinker_public.SequenceSpan.
+ * Use `create(SequenceSpanSchema)` to create a new message.
+ */
+export const SequenceSpanSchema: GenMessage<SequenceSpan> = /*@__PURE__*/
+  messageDesc(file_tinker, 4);
 
 /**
  * @generated from message tinker_public.Chunk
@@ -147,7 +217,7 @@ export type Chunk = Message<"tinker_public.Chunk"> & {
  * Use `create(ChunkSchema)` to create a new message.
  */
 export const ChunkSchema: GenMessage<Chunk> = /*@__PURE__*/
-  messageDesc(file_tinker, 3);
+  messageDesc(file_tinker, 5);
 
 /**
  * @generated from message tinker_public.EncodedTextChunk
@@ -166,7 +236,7 @@ export type EncodedTextChunk = Message<"tinker_public.EncodedTextChunk"> & {
  * Use `create(EncodedTextChunkSchema)` to create a new message.
  */
 export const EncodedTextChunkSchema: GenMessage<EncodedTextChunk> = /*@__PURE__*/
-  messageDesc(file_tinker, 4);
+  messageDesc(file_tinker, 6);
 
 /**
  * @generated from message tinker_public.ImageChunk
@@ -188,7 +258,7 @@ export type ImageChunk = Message<"tinker_public.ImageChunk"> & {
  * Use `create(ImageChunkSchema)` to create a new message.
  */
 export const ImageChunkSchema: GenMessage<ImageChunk> = /*@__PURE__*/
-  messageDesc(file_tinker, 5);
+  messageDesc(file_tinker, 7);
 
 /**
  * @generated from message tinker_public.DmelChunk
@@ -205,7 +275,7 @@ export type DmelChunk = Message<"tinker_public.DmelChunk"> & {
  * Use `create(DmelChunkSchema)` to create a new message.
  */
 export const DmelChunkSchema: GenMessage<DmelChunk> = /*@__PURE__*/
-  messageDesc(file_tinker, 6);
+  messageDesc(file_tinker, 8);
 
 /**
  * @generated from message tinker_public.Tensor
@@ -244,7 +314,7 @@ export type Tensor = Message<"tinker_public.Tensor"> & {
  * Use `create(TensorSchema)` to create a new message.
  */
 export const TensorSchema: GenMessage<Tensor> = /*@__PURE__*/
-  messageDesc(file_tinker, 7);
+  messageDesc(file_tinker, 9);
 
 /**
  * @generated from message tinker_public.SparseCsr
@@ -275,7 +345,7 @@ export type SparseCsr = Message<"tinker_public.SparseCsr"> & {
  * Use `create(SparseCsrSchema)` to create a new message.
  */
 export const SparseCsrSchema: GenMessage<SparseCsr> = /*@__PURE__*/
-  messageDesc(file_tinker, 8);
+  messageDesc(file_tinker, 10);
 
 /**
  * @generated from message tinker_public.ForwardBackwardOutput
@@ -302,7 +372,7 @@ export type ForwardBackwardOutput = Message<"tinker_public.ForwardBackwardOutput
  * Use `create(ForwardBackwardOutputSchema)` to create a new message.
  */
 export const ForwardBackwardOutputSchema: GenMessage<ForwardBackwardOutput> = /*@__PURE__*/
-  messageDesc(file_tinker, 9);
+  messageDesc(file_tinker, 11);
 
 /**
  * @generated from message tinker_public.ArrayRecord
@@ -329,7 +399,7 @@ export type ArrayRecord = Message<"tinker_public.ArrayRecord"> & {
  * Use `create(ArrayRecordSchema)` to create a new message.
  */
 export const ArrayRecordSchema: GenMessage<ArrayRecord> = /*@__PURE__*/
-  messageDesc(file_tinker, 10);
+  messageDesc(file_tinker, 12);
 
 /**
  * @generated from message tinker_public.BatchedTensor
@@ -363,7 +433,7 @@ export type BatchedTensor = Message<"tinker_public.BatchedTensor"> & {
  * Use `create(BatchedTensorSchema)` to create a new message.
  */
 export const BatchedTensorSchema: GenMessage<BatchedTensor> = /*@__PURE__*/
-  messageDesc(file_tinker, 11);
+  messageDesc(file_tinker, 13);
 
 /**
  * @generated from message tinker_public.SampleResponse
@@ -402,7 +472,7 @@ export type SampleResponse = Message<"tinker_public.SampleResponse"> & {
  * Use `create(SampleResponseSchema)` to create a new message.
  */
 export const SampleResponseSchema: GenMessage<SampleResponse> = /*@__PURE__*/
-  messageDesc(file_tinker, 12);
+  messageDesc(file_tinker, 14);
 
 /**
  * @generated from message tinker_public.SampledSequence
@@ -438,7 +508,7 @@ export type SampledSequence = Message<"tinker_public.SampledSequence"> & {
  * Use `create(SampledSequenceSchema)` to create a new message.
  */
 export const SampledSequenceSchema: GenMessage<SampledSequence> = /*@__PURE__*/
-  messageDesc(file_tinker, 13);
+  messageDesc(file_tinker, 15);
 
 /**
  * length rows of k cells; one that holds nothing has token 0 and log-probability -99999
@@ -476,7 +546,7 @@ export type TopkLogprobs = Message<"tinker_public.TopkLogprobs"> & {
  * Use `create(TopkLogprobsSchema)` to create a new message.
  */
 export const TopkLogprobsSchema: GenMessage<TopkLogprobs> = /*@__PURE__*/
-  messageDesc(file_tinker, 14);
+  messageDesc(file_tinker, 16);
 
 /**
  * @generated from message tinker_public.PromptAltTokens
@@ -498,7 +568,7 @@ export type PromptAltTokens = Message<"tinker_public.PromptAltTokens"> & {
  * Use `create(PromptAltTokensSchema)` to create a new message.
  */
 export const PromptAltTokensSchema: GenMessage<PromptAltTokens> = /*@__PURE__*/
-  messageDesc(file_tinker, 15);
+  messageDesc(file_tinker, 17);
 
 /**
  * @generated from enum tinker_public.DType

@@ -37,7 +37,7 @@ describe('hand-made values', () => {
 describe.each(NAMES)('%s', (name) => {
   test('agrees with the engine that trains', () => {
     for (const token of TOKENS) {
-      const engine = LOSSES[name].evaluate(token.p, [token.q, token.advantage], LOSSES[name].settings);
+      const engine = LOSSES[name].evaluate(token.p, [token.q, token.advantage, 0], LOSSES[name].settings, 0);
       const { loss, slope } = lossAt(name, token);
       expect([token, loss, slope]).toEqual([
         token,

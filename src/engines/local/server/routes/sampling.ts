@@ -21,6 +21,7 @@ export function addSamplingRoutes(app: FastifyInstance, { sampling }: EngineServ
     return sampling.sample(readAsample(body), {
       isUnlimited,
       scoredLast: limits.prompt_logprobs_last_n ?? null,
+      isRecorded: limits.record_stability_info === true,
     });
   });
 }

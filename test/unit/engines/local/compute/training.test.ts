@@ -178,6 +178,71 @@ describe.each([
   });
 });
 
+/** Soft targets, three a position, between datums of one each. */
+function makeSoftBatch(count: number, seed: number): Datum[] {
+  const random = createRandom(seed);
+  return makeBatch(count, seed).map((datum, index) => {
+    if (index % 3 === 0) return datum;
+    const length = 3 * datum.tokens.length;
+    return {
+      tokens: datum.tokens,
+      targetTokens: Int32Array.from({ length }, () => Math.floor(random() * VOCAB_SIZE)),
+      lossInputs: { weights: Float32Array.from({ length }, () => random()) },
+      targetsPerPosition: 3,
+    };
+  });
+}
+
+test('soft targets: loss and gradient are the weighted sum over the targets of each position', async () => {
+  await withRuntime(null, async (runtime) => {
+    const model = await runtime.createModel({ baseModel: RANDOM_MODEL, lora: LORA });
+    await perturb(model);
+    const soft = makeSoftBatch(20, 5);
+    // The same as datums of one target a position, one for each of the columns.
+    const columns = soft.flatMap((datum) => {
+      const { targetsPerPosition: width = 1 } = datum;
+      const column = <Values extends Int32Array | Float32Array>(values: Values | undefined, at: number) =>
+        values?.filter((_value, index) => index % width === at) as Values;
+      return Array.from({ length: width }, (_, at) => ({
+        tokens: datum.tokens,
+        targetTokens: column(datum.targetTokens, at),
+        lossInputs: { weights: column(datum.lossInputs['weights'], at) },
+      }));
+    });
+
+    const [found, expected] = [
+      await lossOf(model, soft, CROSS_ENTROPY),
+      await lossOf(model, columns, CROSS_ENTROPY),
+    ];
+    const gradients = [
+      await gradientOf(model, soft, CROSS_ENTROPY),
+      await gradientOf(model, columns, CROSS_ENTROPY),
+    ];
+    const { logprobs } = await model.forwardBackward(soft, CROSS_ENTROPY, { backward: false });
+
+    expect(found).toBeCloseTo(expected, 3);
+    expect(logprobs.map((values) => values.length)).toEqual(
+      soft.map(({ targetTokens }) => targetTokens.length),
+    );
+    for (const [index, { data }] of gradients[0]?.entries() ?? []) {
+      const other = gradients[1]?.[index]?.data ?? new Float32Array();
+      const difference = Math.hypot(...data.map((value, at) => value - (other[at] ?? 0)));
+      expect(difference).toBeLessThan(1e-4 * (1 + Math.hypot(...other)));
+    }
+  });
+});
+
+test('policy losses take one target a position', async () => {
+  await withRuntime(null, async (runtime) => {
+    const model = await runtime.createModel({ baseModel: RANDOM_MODEL, lora: LORA });
+    const soft = makeSoftBatch(2, 5);
+
+    await expect(
+      model.forwardBackward(soft, { name: 'ppo', config: {} }, { backward: false }),
+    ).rejects.toThrow(/Datum 0|Datum 1 has 3 targets a position/);
+  });
+});
+
 test('losses are those of the protocol, summed over tokens', async () => {
   await withRuntime(null, async (runtime) => {
     const model = await runtime.createModel({ baseModel: RANDOM_MODEL, lora: null });

@@ -337,7 +337,6 @@ test.each([
     { target_prompt_logprobs: sparseTargets([0, 1, 2], null) },
     'not a list',
   ],
-  ['stability records, which it does not keep', { record_stability_info: true }, 'not supported'],
   ['more scores than the prompt has', { prompt_logprobs_last_n: 3 }, 'has scores for 2'],
   ['some scores of none', { prompt_logprobs_last_n: 1, prompt_logprobs: false }, 'needs prompt_logprobs'],
 ])('%s is refused', async (_, change, reason) => {

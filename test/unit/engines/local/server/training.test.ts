@@ -320,7 +320,8 @@ describe('forward and backward', () => {
     const metrics = (await engine.driver.get('/metrics')).bytes.toString();
     expect(metrics).toMatch(/^everstep_engine_steps_applied_total 5$/m);
     expect(metrics).toMatch(/^everstep_engine_tokens_trained_total 12$/m);
-    expect(metrics).toMatch(/^everstep_engine_busy_seconds_total \d/m);
+    for (const kind of ['training', 'sampling', 'scoring'])
+      expect(metrics).toMatch(new RegExp(`^everstep_engine_busy_seconds_total\\{kind="${kind}"\\} \\d`, 'm'));
     expect(metrics).toMatch(/^everstep_engine_requests_total \d+$/m);
   });
 

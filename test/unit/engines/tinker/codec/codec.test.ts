@@ -271,12 +271,62 @@ describe('tensors', () => {
     );
   });
 
-  test('of N×K values are refused by name', () => {
-    const wide = body({ target_tokens: { data: [1, 2, 3, 4], dtype: 'int64', shape: [2, 2] } });
+  test('of N×K targets and weights are read, dense and sparse', () => {
+    const soft = body({
+      target_tokens: { data: [1, 2, 3, 4, 5, 6], dtype: 'int64', shape: [2, 3] },
+      weights: {
+        data: [0.25, 0.75, 1],
+        dtype: 'float32',
+        shape: [2, 3],
+        sparse_crow_indices: [0, 2, 3],
+        sparse_col_indices: [0, 2, 1],
+      },
+    });
 
-    expect(() => forwardBackwardRequestFromJson(wide)).toThrow(
-      /"target_tokens" has shape 2×2.*one target a position/,
-    );
+    const request = forwardBackwardRequestFromJson(soft);
+
+    const expected = {
+      targetsPerPosition: 3,
+      targetTokens: Int32Array.of(1, 2, 3, 4, 5, 6),
+      lossInputs: { weights: Float32Array.of(0.25, 0, 0.75, 0, 1, 0) },
+    };
+    expect(request.data[0]).toMatchObject(expected);
+    expect(decodeForwardBackwardRequest(encodeForwardBackwardRequest(request))).toEqual(request);
+    expect(forwardBackwardRequestFromJson(forwardBackwardRequestToJson(request))).toEqual(request);
+  });
+
+  test.each([
+    ['of another number of rows', [3, 2], [0, 2, 4], [0, 1, 0, 1]],
+    ['of three dimensions', [2, 2, 1], [0, 2, 4], [0, 1, 0, 1]],
+    ['whose columns go back', [2, 2], [0, 2, 4], [1, 0, 0, 1]],
+    ['with more columns than it has', [2, 2], [0, 2, 4], [0, 1, 0, 2]],
+    ['whose rows go back', [2, 2], [0, 5, 4], [0, 1, 0, 1]],
+    ['of more than memory holds', [2, 2 ** 40], [0, 2, 4], [0, 1, 0, 1]],
+  ])('%s are refused by name', (_, shape, rowStarts, columns) => {
+    const wide = body({
+      target_tokens: {
+        data: [1, 2, 3, 4],
+        dtype: 'int64',
+        shape,
+        sparse_crow_indices: rowStarts,
+        sparse_col_indices: columns,
+      },
+    });
+
+    expect(() => forwardBackwardRequestFromJson(wide)).toThrow(/"target_tokens"/);
+  });
+
+  test('provenance keeps its place', () => {
+    const run = { from: 'sampled', sequenceId: 'a:0', offset: 1, length: 2 } as const;
+    const request = forwardBackwardRequestFromJson(body({ target_tokens: [3, 4] }));
+    const data = request.data.map((datum) => ({
+      ...datum,
+      provenance: { tokens: [{ ...run, from: 'prompt' as const }], targets: [run] },
+    }));
+
+    const read = decodeForwardBackwardRequest(encodeForwardBackwardRequest({ ...request, data }));
+
+    expect(read.data).toEqual(data);
   });
 
   test('of N×1 values, bare lists and sparse columns are read', () => {
