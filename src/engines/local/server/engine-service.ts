@@ -6,6 +6,7 @@ import { CheckpointService } from './checkpoint-service';
 import { CheckpointStore } from './checkpoints/checkpoint-store';
 import { EngineCounters } from './engine-counters';
 import { FutureStore } from './future-store';
+import { MetadataBudget } from './metadata-budget';
 import { ModelRegistry } from './model-registry';
 import { SamplingService } from './sampling-service';
 import type { EngineProfile, ServiceContext } from './service-context';
@@ -37,9 +38,11 @@ export class EngineService {
   private readonly timers: NodeJS.Timeout[];
 
   private constructor(options: EngineServiceOptions, checkpoints: CheckpointStore) {
-    const sessions = new SessionRegistry(options.sessionTimeoutMs, (sessionId, reason) => {
+    const metadata = new MetadataBudget();
+    const onEnd = (sessionId: string, reason: string): void => {
       this.endSession(sessionId, reason);
-    });
+    };
+    const sessions = new SessionRegistry(options.sessionTimeoutMs, onEnd, metadata);
     this.context = {
       runtime: options.runtime,
       logger: options.logger,
@@ -49,6 +52,7 @@ export class EngineService {
       appliedSteps: AppliedSteps.open(options.dataFolder, options),
       checkpoints,
       sessions,
+      metadata,
       now: options.now,
     };
     this.longPollMs = options.longPollMs;
