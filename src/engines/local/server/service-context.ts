@@ -31,6 +31,8 @@ export interface ServiceContext {
   readonly sessions: SessionRegistry;
   /** Of what is said of open sessions and models. */
   readonly metadata: MetadataBudget;
-  /** By which sessions and checkpoints end. */
+  /** By which checkpoints end. */
   readonly now: () => number;
+  /** By which sessions end: milliseconds of a clock that nobody sets. */
+  readonly elapsed: () => number;
 }
