@@ -41,7 +41,7 @@ export async function checkParquetSize(
       while (reader.offset < reader.view.byteLength - 1) {
         const page = parquetHeader(reader);
         reader.offset += Math.max(0, page.compressed_page_size);
-        budget.take('bytes', Number(page.uncompressed_page_size));
+        budget.take('bytes', page.uncompressed_page_size);
         const values = page.data_page_header ?? page.data_page_header_v2 ?? page.dictionary_page_header;
         budget.take('values', values?.num_values ?? 0);
       }

@@ -200,7 +200,7 @@ test('what is said of open sessions is bounded all together, and makes room when
   const [first] = [sessions.open(0, { note: 'twelve' }), sessions.open(0, null)];
   expect(() => sessions.open(0, { note: 'twelve' })).toThrow(/comes to 17 characters, and 25 are kept/);
 
-  sessions.finish(first ?? '', 'success');
+  sessions.finish(first, 'success');
 
   expect(() => sessions.open(0, { note: 'twelve' })).not.toThrow();
 });
