@@ -4,6 +4,7 @@ import type { AppliedSteps } from './applied-steps';
 import type { CheckpointStore } from './checkpoints/checkpoint-store';
 import type { EngineCounters } from './engine-counters';
 import type { FutureStore } from './future-store';
+import type { MetadataBudget } from './metadata-budget';
 import type { SessionRegistry } from './session-registry';
 
 /** How this server behaves where servers of the protocol differ; the defaults are what a durable client wants. */
@@ -28,6 +29,10 @@ export interface ServiceContext {
   readonly appliedSteps: AppliedSteps;
   readonly checkpoints: CheckpointStore;
   readonly sessions: SessionRegistry;
-  /** By which sessions and checkpoints end. */
+  /** Of what is said of open sessions and models. */
+  readonly metadata: MetadataBudget;
+  /** By which checkpoints end. */
   readonly now: () => number;
+  /** By which sessions end: milliseconds of a clock that nobody sets. */
+  readonly elapsed: () => number;
 }
