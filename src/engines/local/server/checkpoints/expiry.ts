@@ -8,29 +8,47 @@ export interface Clocks {
   readonly elapsed: () => number;
 }
 
-/** As long as the shortest life that a run gives its checkpoints. */
+/** How long the time must say so where nothing else is known of a checkpoint's age. */
 const BETWEEN_LOOKS_MS = 3_600_000;
 
+/** What was known when a checkpoint was first looked at with this end. */
+interface FirstLook {
+  readonly expiresAt: string;
+  /** Elapsed time at which its life ends by a clock that nobody sets; null where it was over already, by however much. */
+  readonly end: number | null;
+  /** Elapsed time at which it was first seen to be over. */
+  over: number | null;
+}
+
 /**
- * Which checkpoints are over: those that the time said were at two looks an hour apart, and at each between them. A clock that jumps and
- * is put right within the hour ends none.
+ * Which checkpoints are over: those whose end the time has passed, and whose life since they were first looked at is over by a
+ * clock that nobody sets; or that the time said were over at two looks an hour apart, and at each between them, as those that
+ * ended while no engine ran. A clock that jumps and is put right within the hour ends none.
  */
 export class Expiry {
-  /** When each was first seen to be over, in elapsed time. */
-  private readonly firstSeen = new Map<string, number>();
+  private readonly looks = new Map<string, FirstLook>();
 
   constructor(private readonly clocks: Clocks) {}
 
+  /** To be asked as soon as a checkpoint has its end: from then on its life is measured. */
   isOver(meta: CheckpointMeta): boolean {
     const path = formatCheckpointPath(meta);
-    if (meta.expiresAt === null || Date.parse(meta.expiresAt) > this.clocks.now()) {
-      this.firstSeen.delete(path);
+    const { expiresAt } = meta;
+    if (expiresAt === null) {
+      this.looks.delete(path);
       return false;
     }
     const elapsed = this.clocks.elapsed();
-    const seen = this.firstSeen.get(path) ?? elapsed;
-    this.firstSeen.set(path, seen);
-    return elapsed - seen >= BETWEEN_LOOKS_MS;
+    const left = Date.parse(expiresAt) - this.clocks.now();
+    const known = this.looks.get(path);
+    const look =
+      known?.expiresAt === expiresAt
+        ? known
+        : { expiresAt, end: left > 0 ? elapsed + left : null, over: null };
+    this.looks.set(path, look);
+    look.over = left > 0 ? null : (look.over ?? elapsed);
+    if (look.over === null) return false;
+    return (look.end !== null && elapsed >= look.end) || elapsed - look.over >= BETWEEN_LOOKS_MS;
   }
 
   forget(meta: {
@@ -38,7 +56,7 @@ export class Expiry {
     readonly kind: CheckpointMeta['kind'];
     readonly name: string;
   }): void {
-    this.firstSeen.delete(formatCheckpointPath(meta));
+    this.looks.delete(formatCheckpointPath(meta));
   }
 }
 

@@ -183,13 +183,13 @@ describe('a checkpoint', () => {
     expect(into.body).toMatchObject({ category: 'user', error: containing('not found') });
   });
 
-  test('goes when its time is over', async () => {
-    const address = (await save(1, { ttl_seconds: 3600 })).body.path;
+  test('goes when its time is over, by the time and by a clock that nobody sets', async () => {
+    const address = (await save(1, { ttl_seconds: 60 })).body.path;
     await save(2, { path: 'second' });
-    clock.now += 2 * HOUR_MS;
+    clock.now += 61_000;
     expect((await engine.driver.post('weights_info', { tinker_path: address })).status).toBe(200);
 
-    clock.elapsed += HOUR_MS;
+    clock.elapsed += 61_000;
 
     expect((await engine.driver.post('weights_info', { tinker_path: address })).status).toBe(404);
     expect((await engine.driver.get('checkpoints')).body.checkpoints).toHaveLength(1);
@@ -199,8 +199,8 @@ describe('a checkpoint', () => {
     const names = async () =>
       (await engine.driver.get('checkpoints')).body.checkpoints.map((each) => each.checkpoint_id).sort();
     const saveTwo = async () => {
-      await save(1, { path: 'older', ttl_seconds: 3600 });
-      await save(2, { path: 'newer', ttl_seconds: 3600 });
+      await save(1, { path: 'older', ttl_seconds: (3 * DAY_MS) / 1000 });
+      await save(2, { path: 'newer', ttl_seconds: (3 * DAY_MS) / 1000 });
     };
     const expire = async () => {
       clock.now += 7 * DAY_MS;
