@@ -1,18 +1,27 @@
 import { DomainError } from '../core/errors';
 import { rememberSource } from '../core/json-source';
 import type { RawRow } from './dataset';
+import type { ParquetLimits } from './parquet-budget';
+import { checkParquetSize } from './parquet-budget';
 
 /** Rows of a Parquet file. The reader is loaded with the first such file: its decompressors are slow to start. */
-export async function readParquetRows(name: string, bytes: Uint8Array): Promise<RawRow[]> {
+export async function readParquetRows(
+  name: string,
+  bytes: Uint8Array,
+  limits?: ParquetLimits,
+): Promise<RawRow[]> {
   const { parquetMetadata, parquetReadObjects } = await import('hyparquet');
   const { compressors } = await import('hyparquet-compressors');
   const buffer = new ArrayBuffer(bytes.byteLength);
   new Uint8Array(buffer).set(bytes);
   try {
-    const floats = floatColumns(parquetMetadata(buffer).schema);
-    const rows: unknown[] = await parquetReadObjects({ file: buffer, compressors });
+    const metadata = parquetMetadata(buffer);
+    await checkParquetSize({ name, buffer, metadata }, limits);
+    const floats = floatColumns(metadata.schema);
+    const rows: unknown[] = await parquetReadObjects({ file: buffer, metadata, compressors });
     return rows.map((value, index) => ({ line: index + 1, value: plainRow(value, floats) }));
   } catch (error) {
+    if (error instanceof DomainError) throw error;
     const detail = error instanceof Error ? error.message : String(error);
     throw new DomainError(
       'bad-dataset',

@@ -1,7 +1,9 @@
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
 import type { CellScore } from '../core/run';
+import type { HubRows } from './benchmarks/benchmark';
 import { cellMaking, refuseOtherCell } from './cell-making';
+import { digestOf } from './digest';
 import type { CellWork, EvaluationDependencies } from './evaluators/evaluation-context';
 import { evaluateBenchmark, evaluateCustom } from './evaluators/graded-cell';
 import { evaluateInspect } from './evaluators/inspect';
@@ -33,16 +35,41 @@ export async function evaluateCell(
 ): Promise<readonly CellScore[]> {
   const stored = await readStoredCell(input.folder);
   if (stored && input.isAskedByName)
-    refuseOtherCell(stored, input, cellMaking(dependencies, input.evaluator));
+    refuseOtherCell(stored, input, await cellMaking(dependencies, input.evaluator));
   if (stored) return stored.scores;
+  const data = dataReadOnce(dependencies);
   const sampler = samplerInTurns(dependencies.sampler);
-  const scores = await runEvaluator({ ...dependencies, sampler }, input);
+  const scores = await runEvaluator({ ...dependencies, ...data, sampler }, input);
   input.signal.throwIfAborted();
   const cell = await storeCell(input.folder, {
     ...{ scores, at: new Date().toISOString(), model: input.model },
-    making: cellMaking(dependencies, input.evaluator),
+    madeFrom: await cellMaking({ ...dependencies, ...data }, input.evaluator),
   });
   return cell.scores;
+}
+
+/** What was scored is what the cell is told by, also where a file changes meanwhile. */
+function dataReadOnce({ loadDataset, readBenchmarkRows }: EvaluationDependencies) {
+  return {
+    loadDataset: onceByKey(loadDataset, digestOf),
+    readBenchmarkRows: onceByKey(
+      (benchmark: string, data: HubRows) => readBenchmarkRows(benchmark, data),
+      (benchmark) => benchmark,
+    ),
+  };
+}
+
+function onceByKey<Given extends unknown[], Result>(
+  read: (...given: Given) => Promise<Result>,
+  keyOf: (...given: Given) => string,
+): (...given: Given) => Promise<Result> {
+  const known = new Map<string, Promise<Result>>();
+  return (...given) => {
+    const key = keyOf(...given);
+    const reading = known.get(key) ?? read(...given);
+    known.set(key, reading);
+    return reading;
+  };
 }
 
 function runEvaluator(dependencies: EvaluationDependencies, input: EvaluateCellInput): Promise<CellScore[]> {

@@ -12,8 +12,8 @@ export interface StoredCell {
   readonly at: string;
   /** The weights it was measured on. */
   readonly model: MeasuredModel;
-  /** Digest of what its scores are made of beside the weights; cells of 0.1 have none. */
-  readonly making?: string;
+  /** Digest of what its scores are made from beside the weights, data by its content; cells of 0.1 have none. */
+  readonly madeFrom?: string;
 }
 
 /** null while the cell has no result. */

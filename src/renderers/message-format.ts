@@ -12,6 +12,8 @@ export type Piece = string | { readonly written: string };
 export interface MessagePlace {
   readonly index: number;
   readonly isLast: boolean;
+  /** Whether the conversation is a prompt, which a reply follows. */
+  readonly isInPrompt: boolean;
   readonly previous: Message | null;
   readonly next: Message | null;
   /** Index of the last user message; -1 where there is none. */

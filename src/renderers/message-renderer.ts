@@ -30,6 +30,8 @@ interface Chunk {
   readonly weight: number;
 }
 
+type Extent = 'whole' | 'prompt';
+
 type PlacedMessage = MessagePlace & { readonly message: Message };
 
 class MessageRenderer implements Renderer {
@@ -59,7 +61,7 @@ class MessageRenderer implements Renderer {
     const prepared = this.prepared(messages);
     const turnStart = this.turnStartOf(prepared.slice(0, -1));
     const trained = trainedMessages(prepared, trainOnWhat, turnStart);
-    const places = placesOf(prepared, turnStart);
+    const places = placesOf(prepared, turnStart, 'whole');
     const headerWeight = trainOnWhat === 'allTokens' ? 1 : 0;
 
     const chunks: Chunk[] = [{ tokens: this.encodeLayout(this.format.bosText), weight: 0 }];
@@ -117,7 +119,7 @@ class MessageRenderer implements Renderer {
 
   /** Of messages that are prepared already. */
   private promptOf(messages: readonly Message[]): number[] {
-    const history = placesOf(messages, this.turnStartOf(messages)).flatMap((place) => {
+    const history = placesOf(messages, this.turnStartOf(messages), 'prompt').flatMap((place) => {
       const rendered = this.format.renderMessage(place.message, place);
       this.requireWritten(rendered, place, 'prompt');
       const { header, body } = this.encodeMessage(rendered, place.message);
@@ -158,7 +160,7 @@ class MessageRenderer implements Renderer {
   private requireWritten(
     { header, body }: RenderedMessage,
     { message, index, isLast }: PlacedMessage,
-    extent: 'whole' | 'prompt',
+    extent: Extent,
   ): void {
     const text = textOfPieces([...header, ...body]);
     requireMessage(message, { renderer: this.name, text, from: 0, index, isLast }, extent);
@@ -223,12 +225,13 @@ function terminationOf(stopCount: number, endsWithEos: boolean): Termination {
   return stopCount === 1 && !endsWithEos ? 'stop_sequence' : 'malformed';
 }
 
-function placesOf(messages: readonly Message[], turnStart: number): PlacedMessage[] {
+function placesOf(messages: readonly Message[], turnStart: number, extent: Extent): PlacedMessage[] {
   const lastUser = lastUserIndex(messages);
   return messages.map((message, index) => ({
     message,
     index,
     isLast: index === messages.length - 1,
+    isInPrompt: extent === 'prompt',
     previous: messages[index - 1] ?? null,
     next: messages[index + 1] ?? null,
     lastUserIndex: lastUser,

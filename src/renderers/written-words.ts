@@ -1,6 +1,7 @@
 import type { Message, ToolCall } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
+import { respaceJson } from './json-text';
 import { textOf, thinkingOf } from './message-text';
 import { parseJson } from './reply-blocks';
 
@@ -106,10 +107,18 @@ export function splitReply(message: Message): { readonly thinking: string; reado
   };
 }
 
-/** Templates sort arguments and spell numbers in their own way: keys and texts have to be there, in any order. */
+/** As they were given, or, since templates sort arguments and spell them in their own way, every key and text in any order. */
 function requireArguments(call: ToolCall, place: MessagePlace, taken: readonly Stretch[]): void {
   const parsed = parseJson(call.arguments);
   if (!('value' in parsed)) return;
+  const { text, from } = place;
+  if (
+    [call.arguments, respaceJson(call.arguments)].some(
+      (json) => findOutside(json, { text, from }, taken) >= 0,
+    )
+  ) {
+    return;
+  }
   for (const words of textsIn(parsed.value)) {
     requireWords({ words, what: `"${words.slice(0, 40)}" in the call of tool "${call.name}"` }, place, taken);
   }

@@ -240,7 +240,7 @@ describe('capacity', () => {
 
   test('time in the queue does not count against the time allowed', async () => {
     await withEndpoint(
-      { script: () => ({ ...chatAnswer('4'), delayMs: 60 }), concurrency: 1, timeoutMs: 150 },
+      { script: () => ({ ...chatAnswer('4'), delayMs: 600 }), concurrency: 1, timeoutMs: 2500 },
       async (completer) => {
         expect(await completeAll(completer, 5)).toHaveLength(5);
       },

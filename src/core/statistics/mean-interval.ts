@@ -10,6 +10,11 @@ interface MeanOfClusters {
   readonly isBinary: boolean;
 }
 
+/** The interval of a mean of values between 0 and 1, which cannot be beyond them either. */
+export function withinUnit([low, high]: Interval): Interval {
+  return [Math.max(0, low), Math.min(1, high)];
+}
+
 /** What rounding leaves of a standard error of 0. */
 const SPECK = 1e-12;
 
@@ -25,5 +30,5 @@ export function meanInterval({ mean, standardError, clusterCount, isBinary }: Me
   const spread = Z_95 * standardError;
   if (!isBinary) return [mean - spread, mean + spread];
   const wilson = standardError < SPECK ? wilsonInterval(mean * clusterCount, clusterCount) : null;
-  return wilson ?? [Math.max(0, mean - spread), Math.min(1, mean + spread)];
+  return wilson ?? withinUnit([mean - spread, mean + spread]);
 }

@@ -23,6 +23,8 @@ export interface LocalEngineOptions {
   readonly requestTimeoutMs?: number;
   /** By which sessions and checkpoints end, in milliseconds; default the machine's clock. */
   readonly now?: () => number;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly elapsed?: () => number;
   /** Makes the engine behave like other servers of the protocol, for tests of clients. */
   readonly profile?: Partial<EngineProfile>;
   /** Makes it behave like the official service, as far as that is known. */
@@ -50,6 +52,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     longPollMs: options.longPollMs ?? 35_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 120_000,
     now: options.now ?? Date.now,
+    elapsed: options.elapsed ?? (() => performance.now()),
     profile: { ...DURABLE, ...options.profile },
   });
   const app = createApp(service, {

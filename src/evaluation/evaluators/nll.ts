@@ -8,6 +8,7 @@ import { shuffledIndices } from '../../core/random';
 import type { CellScore } from '../../core/run';
 import type { RatioPart } from '../../core/statistics/mean';
 import { ratioOf } from '../../core/statistics/mean';
+import { positiveInterval } from '../../core/statistics/positive-interval';
 import { inTurns } from '../../core/tokenizer';
 import type { ConversationRow } from '../../datasets/dataset';
 import { toDatum } from '../../datasets/to-datum';
@@ -129,6 +130,7 @@ function scoreOf(name: string, metric: string, parts: readonly RatioPart[]): Cel
   // Examples without weight say nothing, not that the loss is 0.
   const counted = parts.filter(({ denominator }) => denominator > 0);
   const ratio = ratioOf(counted);
+  const isSpreadKnown = ratio !== null && ratio.standardError !== null;
   return {
     metric,
     key: `${name}/${metric}`,
@@ -136,5 +138,6 @@ function scoreOf(name: string, metric: string, parts: readonly RatioPart[]): Cel
     stderr: ratio?.standardError ?? null,
     n: counted.length,
     higherIsBetter: false,
+    ...(isSpreadKnown && { ci: positiveInterval(ratio.mean, ratio.standardError) }),
   };
 }

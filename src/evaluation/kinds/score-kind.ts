@@ -1,6 +1,8 @@
 import type { CellScore } from '../../core/run';
 import { meanOf } from '../../core/statistics/mean';
-import { Z_95 } from '../../core/statistics/wilson-interval';
+import { meanInterval, withinUnit } from '../../core/statistics/mean-interval';
+import type { Interval } from '../../core/statistics/wilson-interval';
+import { wilsonInterval } from '../../core/statistics/wilson-interval';
 import type { ResultIdentity, StoredResult, StoredTrajectory } from '../../stores/eval-store';
 import { writeBenchmark } from '../../stores/eval-store';
 import { digestOf } from '../digest';
@@ -120,8 +122,19 @@ function spreadOf(
   const completed = meanOf(perExample.filter((each) => each !== null))?.mean ?? null;
   const stderr = all?.standardError ?? null;
   if (all === null || stderr === null) return { stderr: null, ci: null, score_completed: completed };
-  const { mean } = all;
-  return { stderr, ci: [mean - Z_95 * stderr, mean + Z_95 * stderr], score_completed: completed };
+  return { stderr, ci: intervalOf(all.mean, stderr, perExample), score_completed: completed };
+}
+
+function intervalOf(
+  mean: number,
+  standardError: number,
+  perExample: KindResult['perExample'],
+): Interval | null {
+  const values = perExample.map((each) => each ?? 0);
+  if (values.every((each) => each === 0 || each === 1))
+    return wilsonInterval(values.filter((each) => each === 1).length, values.length);
+  const interval = meanInterval({ mean, standardError, clusterCount: values.length, isBinary: false });
+  return values.every((each) => each >= 0 && each <= 1) ? withinUnit(interval) : interval;
 }
 
 interface Measured {

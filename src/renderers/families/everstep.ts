@@ -7,7 +7,7 @@ import { written } from '../message-format';
 import { plainText } from '../message-text';
 import type { ReadReply } from '../reply-blocks';
 import { readCall, replyOf, separateCalls } from '../reply-blocks';
-import { typeScriptMembers } from './harmony-tools';
+import { typeScriptMembers } from './typescript-members';
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
 

@@ -2,6 +2,7 @@ import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import { FIXED_DAY } from '../fixed-day';
+import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
 import { plainText, roleWord, textOf, thinkingOf } from '../message-text';
@@ -14,10 +15,14 @@ export type ReasoningEffort = 'low' | 'medium' | 'high';
 
 /** The system message of the model's maker; what people call a system message is the developer's. */
 const SYSTEM_ROLE = 'harmony_system';
+/** A developer's message that is written already: the declared tools. */
+const TOOLS_ROLE = 'harmony_tools';
 
 /**
  * Harmony, the format of gpt-oss: a reply is one message per channel, of which `analysis` is reasoning, `commentary`
- * holds tool calls and the words before them, and `final` the answer.
+ * holds tool calls, and `final` the answer. Written as the model's chat template does. What that template leaves out (later
+ * system messages, other roles, all calls of a reply but the first, words beside a call that a final answer follows) or raises
+ * on (words and reasoning beside a call) is written as Harmony has it.
  */
 export function gptOssFormat(effort: ReasoningEffort | null): MessageFormat {
   return {
@@ -35,7 +40,7 @@ export function gptOssFormat(effort: ReasoningEffort | null): MessageFormat {
       '<|call|>',
     ],
     prepareMessages: (messages) =>
-      matchToolAnswers(effort === null ? messages : withSystem(messages, effort)),
+      settleCalls(matchToolAnswers(effort === null ? messages : withSystem(messages, effort))),
     renderMessage,
     openReply: () => '<|start|>assistant',
     parseReply: parseHarmonyReply,
@@ -54,7 +59,31 @@ function withSystem(messages: readonly Message[], effort: ReasoningEffort): read
     '',
     '# Valid channels: analysis, commentary, final. Channel must be included for every message.',
   ].join('\n');
-  return [{ role: SYSTEM_ROLE, content, ...markOfAdded(messages) }, ...messages];
+  const [first, ...rest] = messages;
+  if (first?.role !== SYSTEM_ROLE) {
+    return [{ role: SYSTEM_ROLE, content, ...markOfAdded(messages) }, ...messages];
+  }
+  return [{ ...first, content: `${content}\n${plainText(first, 'gpt_oss')}` }, ...rest];
+}
+
+/**
+ * What a reply that calls tools says beside its calls is reasoning, as in the template: it is dropped once an answer of
+ * another kind follows. Words are not dropped with it.
+ */
+function settleCalls(messages: readonly Message[]): readonly Message[] {
+  const answer = messages.findLastIndex((message) => message.role === 'assistant' && !hasCalls(message));
+  return messages.map((message, index) => {
+    if (message.role !== 'assistant' || !hasCalls(message)) return message;
+    const [thinking, text] = [thinkingOf(message), textOf(message)];
+    if (index < answer) return { ...message, content: text };
+    return thinking === '' && text !== ''
+      ? { ...message, content: [{ type: 'thinking', thinking: text }] }
+      : message;
+  });
+}
+
+function hasCalls({ toolCalls = [] }: Message): boolean {
+  return toolCalls.length > 0;
 }
 
 function renderMessage(message: Message, place: MessagePlace): RenderedMessage {
@@ -64,28 +93,49 @@ function renderMessage(message: Message, place: MessagePlace): RenderedMessage {
     case 'tool':
       return renderToolOutput(message, place);
     case 'system':
-      return {
-        header: ['<|start|>developer'],
-        body: ['<|message|># Instructions\n\n', written(plainText(message, 'gpt_oss')), '\n\n<|end|>'],
-      };
-    case 'user':
+      return renderInstructions(message, place);
+    case 'developer':
+      return isFirst(place) ? renderInstructions(message, place) : renderPlain(message);
     default:
-      return {
-        header: [`<|start|>${message.role === SYSTEM_ROLE ? 'system' : roleWord(message)}`],
-        body: ['<|message|>', written(plainText(message, 'gpt_oss')), '<|end|>'],
-      };
+      return renderPlain(message);
   }
+}
+
+function renderInstructions(message: Message, place: MessagePlace): RenderedMessage {
+  const text = plainText(message, 'gpt_oss');
+  if (text === '' && isFirst(place)) return { header: [], body: [] };
+  return {
+    header: ['<|start|>developer'],
+    body: ['<|message|># Instructions\n\n', written(text), '\n\n<|end|>'],
+  };
+}
+
+function isFirst({ previous }: MessagePlace): boolean {
+  return previous === null || previous.role === SYSTEM_ROLE;
+}
+
+const OWN_ROLES = new Map([
+  [SYSTEM_ROLE, 'system'],
+  [TOOLS_ROLE, 'developer'],
+]);
+
+function renderPlain(message: Message): RenderedMessage {
+  return {
+    header: [`<|start|>${OWN_ROLES.get(message.role) ?? roleWord(message)}`],
+    body: ['<|message|>', written(plainText(message, 'gpt_oss')), '<|end|>'],
+  };
 }
 
 function replyPieces(message: Message, place: MessagePlace): Piece[] {
   const [thinking, text, calls] = [thinkingOf(message), textOf(message), message.toolCalls ?? []];
-  const analysis = thinking === '' ? [] : channelPieces('analysis', thinking);
+  const isEnd = place.isLast && !place.isInPrompt;
+  const analysis =
+    thinking === '' || (calls.length === 0 && !isEnd) ? [] : channelPieces('analysis', thinking);
   if (calls.length > 0) {
     const preamble = text === '' ? [] : channelPieces('commentary', text);
     return [...analysis, ...preamble, ...calls.flatMap(callPieces)];
   }
-  const end = place.isLast ? '<|return|>' : '<|end|>';
-  return [...analysis, '<|channel|>final<|message|>', written(text), end];
+  return [...analysis, '<|channel|>final<|message|>', written(text), isEnd ? '<|return|>' : '<|end|>'];
 }
 
 /** A message of the reply that another one follows. */
@@ -98,8 +148,8 @@ function callPieces(call: ToolCall, index: number): Piece[] {
     index > 0 ? '<|start|>assistant' : '',
     ' to=functions.',
     written(call.name),
-    '<|channel|>commentary <|constrain|>json<|message|>',
-    written(call.arguments),
+    '<|channel|>commentary json<|message|>',
+    written(respaceJson(call.arguments)),
     '<|call|>',
   ];
 }
@@ -113,20 +163,22 @@ function renderToolOutput(message: Message, place: MessagePlace): RenderedMessag
   }
   return {
     header: ['<|start|>functions.', written(message.name.replace(/^functions\./, '')), ' to=assistant'],
-    body: ['<|channel|>commentary<|message|>', written(plainText(message, 'gpt_oss')), '<|end|>'],
+    body: [
+      '<|channel|>commentary<|message|>',
+      written(JSON.stringify(plainText(message, 'gpt_oss'))),
+      '<|end|>',
+    ],
   };
 }
 
 function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
+  if (tools.length === 0) return systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt }];
   const instructions = systemPrompt === '' ? [] : [`# Instructions\n\n${systemPrompt}`];
-  if (tools.length === 0) {
-    return instructions.map((content) => ({ role: 'developer', content }));
-  }
   return [
     {
       role: SYSTEM_ROLE,
       content: "Calls to these tools must go to the commentary channel: 'functions'.",
     },
-    { role: 'developer', content: [...instructions, declareHarmonyTools(tools)].join('\n\n') },
+    { role: TOOLS_ROLE, content: [...instructions, declareHarmonyTools(tools)].join('\n\n') },
   ];
 }

@@ -5,62 +5,60 @@ import { isRecord } from '../reply-blocks';
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** Tools as Harmony declares them: functions in a TypeScript namespace. */
+/** As long as the template lets the type of an array's items be. */
+const LONGEST_ITEM = 50;
+
+/** Line breaks and indentation that the template's own layout leaves between a member and its type, and elsewhere. */
+const MEMBER_GAP = `\n${' '.repeat(16)}`;
+const DEFAULT_GAP = ' '.repeat(20);
+
+/**
+ * Tools as gpt-oss's chat template declares them, to the character: functions in a TypeScript namespace. Types it has no word
+ * for are `any`.
+ */
 export function declareHarmonyTools(tools: readonly ToolDeclaration[]): string {
-  const functions = tools.map(declareFunction).join('\n\n');
-  return `# Tools\n\n## functions\n\nnamespace functions {\n\n${functions}\n\n} // namespace functions`;
+  const functions = tools.map(declareFunction).join('');
+  return `# Tools\n\n## functions\n\nnamespace functions {\n\n${functions}} // namespace functions`;
 }
 
 function declareFunction({ name, description, parameters }: ToolDeclaration): string {
-  const comment = description === '' ? '' : `// ${description}\n`;
-  return `${comment}type ${name} = ${parameterBlock(parameters)} => any;`;
+  return `// ${description}\ntype ${name} = ${parameterBlock(parameters)} => any;\n\n`;
 }
 
 function parameterBlock(schema: Schema): string {
-  const properties = propertiesOf(schema);
-  if (schema['type'] !== 'object' || properties.length === 0) return '()';
-  const description = typeof schema['description'] === 'string' ? ` // ${schema['description']}` : '';
-  const lines = properties.flatMap(({ name, schema: property, isRequired }) => {
-    const fallback = 'default' in property ? ` // default: ${json(property['default'])}` : '';
-    return [
-      ...commentsOf(property).map((comment) => `// ${comment}`),
-      `${name}${isRequired ? '' : '?'}: ${typeOf(property)},${fallback}`,
-    ];
+  const parameters = propertiesOf(schema).map(({ name, schema: property, isRequired }) => {
+    const description = textOf(property['description']);
+    const comment = description === '' ? '' : `// ${description}\n`;
+    return `${comment}${name}${isRequired ? '' : '?'}: ${typeOf(property)}${fallbackOf(property)},\n`;
   });
-  return [`(_:${description}`, '{', ...lines, '})'].join('\n');
+  return parameters.length === 0 ? '()' : `(_: {\n${parameters.join('')}})`;
 }
 
-function commentsOf({ title, description, examples }: Schema): string[] {
-  return [
-    ...(typeof title === 'string' && title !== '' ? [title, ''] : []),
-    ...(typeof description === 'string' && description !== '' ? [description] : []),
-    ...(Array.isArray(examples) && examples.length > 0
-      ? ['Examples:', ...examples.map((example: unknown) => `- ${json(example)}`)]
-      : []),
-  ];
+function fallbackOf(schema: Schema): string {
+  if (!('default' in schema)) return '';
+  const value = schema['default'];
+  const bare = typeof value === 'string' ? value : json(value);
+  if (isFilled(schema['enum'])) return `, // default: ${bare}`;
+  return isFilled(schema['oneOf']) ? `// default: ${bare}` : `, // default: ${json(value)}`;
 }
 
-function typeOf(schema: unknown): string {
-  if (!isRecord(schema)) return 'any';
-  const alternatives = schema['oneOf'] ?? schema['anyOf'];
-  if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' | ');
-  const { type } = schema;
-  if (Array.isArray(type)) return type.map((one: unknown) => typeOf({ type: one })).join(' | ');
-  if (type === 'string' && Array.isArray(schema['enum'])) return schema['enum'].map(json).join(' | ');
-  return simpleType(type, schema) + (schema['nullable'] === true ? ' | null' : '');
+function typeOf(schema: Schema): string {
+  const { type, oneOf } = schema;
+  if (type === 'array') return arrayType(schema);
+  if (isFilled(type)) return type.map(String).join(' | ');
+  if (isFilled(oneOf)) return alternatives(oneOf.map((one) => (isRecord(one) ? one : {})));
+  return simpleType(schema);
 }
 
-function simpleType(type: unknown, schema: Schema): string {
-  switch (type) {
+function simpleType(schema: Schema): string {
+  switch (schema['type']) {
     case 'string':
-    case 'boolean':
-    case 'null':
-      return type;
+      return stringType(schema);
     case 'number':
     case 'integer':
       return 'number';
-    case 'array':
-      return `${typeOf(schema['items'] ?? {})}[]`;
+    case 'boolean':
+      return 'boolean';
     case 'object':
       return objectType(schema);
     default:
@@ -68,15 +66,37 @@ function simpleType(type: unknown, schema: Schema): string {
   }
 }
 
-function objectType(schema: Schema): string {
-  return `{ ${typeScriptMembers(schema)} }`;
+function stringType(schema: Schema): string {
+  const { enum: values } = schema;
+  return isFilled(values) ? `"${values.map(String).join('" | "')}"` : `string${orNull(schema)}`;
 }
 
-/** Fields of an object with their types, `city: string, days?: number`. */
-export function typeScriptMembers(schema: Schema): string {
-  return propertiesOf(schema)
-    .map(({ name, schema: property, isRequired }) => `${name}${isRequired ? '' : '?'}: ${typeOf(property)}`)
-    .join(', ');
+function arrayType(schema: Schema): string {
+  const { items } = schema;
+  if (!isRecord(items) || Object.keys(items).length === 0) return `any[]${orNull(schema)}`;
+  const isPlain = ['string', 'number', 'integer', 'boolean'].includes(textOf(items['type']));
+  const inner = isPlain ? simpleType({ type: items['type'] }) : typeOf(items);
+  const isLong = inner === 'object | object' || Array.from(inner).length > LONGEST_ITEM;
+  return `${isLong ? 'any' : inner}[]${orNull(schema)}`;
+}
+
+function alternatives(schemas: readonly Schema[]): string {
+  if (schemas.length > 1 && schemas.some(({ type }) => type === 'object')) return 'any';
+  return schemas
+    .map((schema) => {
+      const description = textOf(schema['description']);
+      const fallback = 'default' in schema ? `${DEFAULT_GAP}// default: ${json(schema['default'])}` : '';
+      return `${typeOf(schema)}${description === '' ? '' : `// ${description}`}${fallback}`;
+    })
+    .join(' | \n');
+}
+
+function objectType(schema: Schema): string {
+  const members = propertiesOf(schema).map(
+    ({ name, schema: member, isRequired }) =>
+      `${name}${isRequired ? '' : '?'}: ${MEMBER_GAP}${typeOf(member)}`,
+  );
+  return members.length === 0 ? 'object' : `{\n${members.join(', ')}}`;
 }
 
 interface Property {
@@ -93,6 +113,18 @@ function propertiesOf({ properties, required }: Schema): Property[] {
     schema: isRecord(schema) ? schema : {},
     isRequired: names.includes(name),
   }));
+}
+
+function orNull({ nullable }: Schema): string {
+  return nullable === true ? ' | null' : '';
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isFilled(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length > 0;
 }
 
 function json(value: unknown): string {

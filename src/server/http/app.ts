@@ -8,16 +8,29 @@ import { RequestError } from './request-error';
 
 const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 60_000;
+/** Nobody has shown a token before the headers are there: whoever sends half of them holds a connection no longer than this. */
+const HEADERS_TIMEOUT_MS = 5000;
+const CONNECTIONS_CHECK_MS = 1000;
 const MOST_CONNECTIONS = 4096;
 
 /** An HTTP server without routes: its limits, who may ask, and how errors are told. */
-export function createApp(guarding: GuardOptions, logger: Logger): FastifyInstance {
+export function createApp(
+  guarding: GuardOptions,
+  logger: Logger,
+  headersTimeoutMs = HEADERS_TIMEOUT_MS,
+): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
     // Until a request has arrived whole; answers may take as long as models do.
     requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: headersTimeoutMs, connectionsCheckingInterval: CONNECTIONS_CHECK_MS },
     forceCloseConnections: true,
     routerOptions: { maxParamLength: 500 },
+    // What the router itself refuses: an address that cannot be decoded.
+    frameworkErrors: (error, _request, { raw }) => {
+      const { status, body } = failureOf(error);
+      raw.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
+    },
   });
   app.server.maxConnections = MOST_CONNECTIONS;
   readJsonAlone(app);

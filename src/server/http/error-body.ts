@@ -99,6 +99,8 @@ function messageOf(error: object, status: number): string {
     return 'The content type has to be application/json.';
   }
   // Of what was sent nothing is quoted.
+  if (hasErrorCode(error, 'FST_ERR_BAD_URL')) return 'The address cannot be decoded.';
+  if (hasErrorCode(error, 'FST_ERR_MAX_PARAM_LENGTH')) return 'A part of the address is too long.';
   if (status === 413) return 'The body is too large: at most 4 MB are taken.';
   if (hasErrorCode(error, 'FST_ERR_CTP_EMPTY_JSON_BODY')) return 'The body is empty; send a JSON object.';
   return status === 400 ? 'The body is not valid JSON.' : `The request was refused (${status}).`;

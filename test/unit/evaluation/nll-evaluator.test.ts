@@ -59,6 +59,8 @@ test('weighs each example the same, as training does', async () => {
     stderr: expect.closeTo(0.5, 6) as number,
     n: 2,
     higherIsBetter: false,
+    // 2.5 · e^(± 1.96 · 0.5 ÷ 2.5)
+    ci: [expect.closeTo(1.6893, 4) as number, expect.closeTo(3.6998, 4) as number],
   });
   expect(bits).toMatchObject({
     metric: 'bpb',

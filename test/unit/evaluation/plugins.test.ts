@@ -311,7 +311,7 @@ describe('a grader', () => {
 
     expect(same).toMatchObject({ value: 1 });
     await expect(other).rejects.toMatchObject({ code: 'refused' });
-    await expect(other).rejects.toThrow('with another evaluator, plug-in file, grader or judge');
+    await expect(other).rejects.toThrow('with another evaluator, data, plug-in file, grader or judge');
     await expect(otherWeights).rejects.toThrow('of other weights');
     // In a training run it is what was measured then.
     expect(await graded(0)).toEqual([same]);

@@ -111,7 +111,9 @@ test.each(withTools)('%s reads back the tool calls it writes', (name) => {
 
   const calls = message.toolCalls?.map((call) => ({ name: call.name, arguments: call.arguments }));
   expect(calls).toEqual(name.startsWith('gpt_oss') ? calling.toolCalls?.slice(0, 1) : calling.toolCalls);
-  expect(textOf(message).trim()).toBe('Looking.');
+  // The template of gpt-oss writes words beside a call as reasoning.
+  const read = name.startsWith('gpt_oss') ? thoughtOf(message) : textOf(message);
+  expect(read.trim()).toBe('Looking.');
   expect({ termination, unparsedToolCalls }).toEqual({ termination: 'stop_sequence' });
 });
 
@@ -192,7 +194,6 @@ test.each([
   'kimi_k26_preserve_thinking',
   'nemotron3_preserve_thinking',
   'nemotron3_ultra_preserve_thinking',
-  'gpt_oss_no_sysprompt',
 ])('%s keeps the reasoning of earlier turns', (name) => {
   const messages = [...plain.slice(0, 2), reasoned('kept', 'b'), ...plain.slice(3, 4)];
 
@@ -316,3 +317,8 @@ test.each(names)('%s reads whatever a model writes', (name) => {
     { numRuns: 60 },
   );
 });
+
+function thoughtOf({ content }: Message): string {
+  if (typeof content === 'string') return '';
+  return content.map((part) => (part.type === 'thinking' ? part.thinking : '')).join('');
+}

@@ -425,6 +425,38 @@ describe('gpt_oss', () => {
     expect(written('A', '')).toContain('<|start|>developer<|message|># Instructions\n\n\n\n<|end|>');
   });
 
+  test('writes the first system message as the template does: none where it is empty, the sentence about tools within', () => {
+    const tools = [{ name: 'f', description: '', parameters: {} }];
+    const renderer = findRenderer('gpt_oss_low_reasoning', tokenizer);
+    const first = (messages: readonly Message[]) =>
+      tokenizer.decode(renderer.buildGenerationPrompt(messages)).split('<|end|>', 2);
+
+    expect(first(conversationWithTools(renderer, [user('q')], tools))[0]).toMatch(
+      /every message\.\nCalls to these tools must go to the commentary channel: 'functions'\.$/,
+    );
+    expect(first([{ role: 'system', content: '' }, user('q')])[1]).toBe('<|start|>user<|message|>q');
+    expect(first([{ role: 'developer', content: 'A' }, user('q')])[1]).toBe(
+      '<|start|>developer<|message|># Instructions\n\nA\n\n',
+    );
+  });
+
+  test('drops reasoning beside a call once an answer follows, and no words', () => {
+    const thinking = { type: 'thinking', thinking: 'hm' } as const;
+    const calls = { toolCalls: [{ name: 'f', arguments: '{"a":1}' }] };
+    const turn = (content: Message['content']) => [user('q'), reply(content, calls), output('1')];
+    const said = { type: 'text', text: 'Looking.' } as const;
+
+    const header = '<|start|>user<|message|>q<|end|><|start|>assistant';
+    const call = ' to=functions.f<|channel|>commentary json<|message|>{"a": 1}<|call|>';
+    expect(promptOf('gpt_oss_no_sysprompt', turn([thinking]))).toContain(
+      `${header}<|channel|>analysis<|message|>hm<|end|><|start|>assistant${call}`,
+    );
+    expect(promptOf('gpt_oss_no_sysprompt', turn([said]))).toContain('analysis<|message|>Looking.');
+    const after = promptOf('gpt_oss_no_sysprompt', [...turn([thinking, said]), reply('4'), user('r')]);
+    expect(after).not.toContain('hm');
+    expect(after).toContain('commentary<|message|>Looking.');
+  });
+
   test('reads reasoning, words and a call of one reply', () => {
     const { message, termination } = parse(
       'gpt_oss_no_sysprompt',
@@ -454,7 +486,7 @@ describe('gpt_oss', () => {
 
     expect(
       promptOf('gpt_oss_no_sysprompt', [user('q'), called, output('1', { toolCallId: 'c1' })]),
-    ).toContain('<|start|>functions.f to=assistant<|channel|>commentary<|message|>1<|end|>');
+    ).toContain('<|start|>functions.f to=assistant<|channel|>commentary<|message|>"1"<|end|>');
     expect(() => promptOf('gpt_oss_no_sysprompt', [user('q'), output('1')])).toThrow(
       "without the tool's name",
     );
@@ -476,6 +508,9 @@ describe('gpt_oss', () => {
               c: { oneOf: [{ type: 'boolean' }, { type: 'object', properties: { d: { type: 'integer' } } }] },
               e: { type: ['string', 'null'] },
               g: { type: 'string', nullable: true },
+              h: { type: 'object', properties: { d: { type: 'integer' } } },
+              i: { type: 'array', items: { type: 'object', properties: { [`long${'g'.repeat(40)}`]: {} } } },
+              j: { oneOf: [{ type: 'boolean' }, { type: 'string', default: 'z' }] },
             },
           },
         },
@@ -487,18 +522,17 @@ describe('gpt_oss', () => {
     expect(developer?.content).toBe(
       [
         '# Tools\n\n## functions\n\nnamespace functions {\n',
-        'type f = (_: // All',
-        '{',
-        '// A',
         '// ',
+        'type f = (_: {',
         '// An a',
-        '// Examples:',
-        '// - "x"',
         'a: "x" | "y",',
-        'b?: number[], // default: [1]',
-        'c?: boolean | { d?: number },',
+        'b?: number[], // default: [1],',
+        'c?: any,',
         'e?: string | null,',
         'g?: string | null,',
+        'h?: {\nd?: \n                number},',
+        'i?: any[],',
+        'j?: boolean | \nstring                    // default: "z",',
         '}) => any;',
         '',
         '// Time',

@@ -81,29 +81,46 @@ export function differenceOf(one: RenderingCase, site: Site): Difference | null 
     return raises === undefined ? `refused: ${String(error)}` : null;
   }
   if (raises !== undefined) return `not refused: ${raises}`;
-  const keys = Object.keys(ours) as (keyof Expected)[];
+  const keys = (Object.keys(ours) as (keyof Expected)[]).filter((key) => key in one.expected);
   const other = keys.find((key) => !isDeepStrictEqual(ours[key], comparable(one, key)));
   if (other === undefined) return null;
   const shown = (value: unknown) => (other === 'tokens' ? textOf(value, site) : JSON.stringify(value));
   return `differs: ${other}: ${shown(ours[other])} instead of ${shown(comparable(one, other))}`;
 }
 
+const TEMPLATE_KINDS: Readonly<Record<string, string>> = {
+  'cookbook-supervised': 'template-whole',
+  'cookbook-prompt': 'template-prompt',
+  'cookbook-prefill': 'template-prompt',
+};
+
 /** Whether ours is what the model's own template makes of the same conversation, but for a line break after the end. */
 export function isModelTemplate(one: RenderingCase, site: Site): boolean {
-  const kind = { 'cookbook-supervised': 'template-whole', 'cookbook-prompt': 'template-prompt' }[one.kind];
+  const kind = TEMPLATE_KINDS[one.kind];
   if (kind === undefined) return false;
-  const ours = tokensOf(one, site);
+  const ours = afterMaker(tokensOf(one, site) ?? [], site);
+  const prefill = site.tokenizer.encode(one.prefill ?? '', { allowSpecial: true });
   return site.family.cases.some(
     (other) =>
       other.kind === kind &&
       other.conversation === one.conversation &&
       other.model === one.model &&
-      isAllBut(other.expected.tokens ?? [], ours),
+      isAllBut([...afterMaker(other.expected.tokens ?? [], site), ...prefill], ours),
   );
 }
 
-function isAllBut(template: readonly number[], ours: readonly number[] | null): boolean {
-  if (ours === null || ours.length === 0 || template.length - ours.length > 1) return false;
+const MAKER = '<|start|>system<|message|>';
+
+/** Without the system message of gpt-oss's maker, which differs by effort and is tested by itself. */
+function afterMaker(tokens: readonly number[], { tokenizer }: Site): readonly number[] {
+  const maker = tokenizer.encode(MAKER, { allowSpecial: true });
+  if (!maker.every((token, index) => tokens[index] === token)) return tokens;
+  const [end] = tokenizer.encode('<|end|>', { allowSpecial: true });
+  return tokens.slice(tokens.indexOf(end ?? -1) + 1);
+}
+
+function isAllBut(template: readonly number[], ours: readonly number[]): boolean {
+  if (ours.length === 0 || template.length - ours.length > 1) return false;
   return ours.every((token, index) => token === template[index]);
 }
 

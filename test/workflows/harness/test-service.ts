@@ -13,6 +13,7 @@ type Options = Partial<LocalEngineOptions> & Pick<LocalEngineOptions, 'runtime' 
 export class TestService {
   private engine: LocalEngine | null = null;
   private time = Date.now();
+  private passed = 0;
 
   private constructor(private readonly options: Options) {}
 
@@ -33,6 +34,7 @@ export class TestService {
 
   passSeconds(seconds: number): void {
     this.time += 1000 * seconds;
+    this.passed += 1000 * seconds;
   }
 
   async withClient<Value>(use: (client: TinkerClient) => Promise<Value>): Promise<Value> {
@@ -68,6 +70,7 @@ export class TestService {
 
   private async open(port: number): Promise<void> {
     const logger = pino({ level: 'silent' });
-    this.engine = await startLocalEngine({ logger, now: () => this.time, ...this.options, port });
+    const clocks = { now: () => this.time, elapsed: () => performance.now() + this.passed };
+    this.engine = await startLocalEngine({ logger, ...clocks, ...this.options, port });
   }
 }

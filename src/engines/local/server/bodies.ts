@@ -1,6 +1,7 @@
 /** Request bodies as zod sees them. Unknown fields are ignored: each SDK generation adds some. */
 import { z } from 'zod';
 import type { AdamParams } from '../../../core/datum';
+import { countJsonParts } from '../../../core/json-parts';
 import type { LoraConfig } from '../model-runtime';
 import { checkDepth } from './body-depth';
 import { isCheckpointName } from './checkpoints/checkpoint-path';
@@ -10,6 +11,9 @@ const MAX_TTL_SECONDS = 10 * 366 * 86_400;
 
 /** It stays in memory as long as what it describes. */
 const MAX_METADATA_LENGTH = 262_144;
+/** A list takes up to thirty times its text. */
+const MAX_METADATA_PARTS = 2000;
+const MAX_METADATA_KEYS = 10_000;
 const MAX_STOPS = 1024;
 
 /** Of the protocol's int32 numbers. */
@@ -48,6 +52,10 @@ const metadata = z
     (record) => JSON.stringify(record).length <= MAX_METADATA_LENGTH,
     `is longer than ${MAX_METADATA_LENGTH} characters`,
   )
+  .refine((record) => {
+    const { parts, keys } = countJsonParts(JSON.stringify(record));
+    return parts <= MAX_METADATA_PARTS && keys <= MAX_METADATA_KEYS;
+  }, `holds more than ${MAX_METADATA_PARTS} lists and objects, or ${MAX_METADATA_KEYS} keys`)
   .nullish()
   .transform((value) => value ?? null);
 const ttlSeconds = z

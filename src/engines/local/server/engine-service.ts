@@ -6,6 +6,7 @@ import { CheckpointService } from './checkpoint-service';
 import { CheckpointStore } from './checkpoints/checkpoint-store';
 import { EngineCounters } from './engine-counters';
 import { FutureStore } from './future-store';
+import { MetadataBudget } from './metadata-budget';
 import { ModelRegistry } from './model-registry';
 import { SamplingService } from './sampling-service';
 import { SequenceRecords } from './sequence-records';
@@ -23,8 +24,13 @@ export interface EngineServiceOptions {
   /** Within which a request has to arrive whole. */
   readonly requestTimeoutMs: number;
   readonly now: () => number;
+  /** Milliseconds of a clock that nobody sets. */
+  readonly elapsed: () => number;
   readonly profile: EngineProfile;
 }
+
+/** How a client ends a session whose run is closed. */
+const DONE_WITH: readonly string[] = ['success', 'errored'];
 
 /** The service without its wire: sessions, models, samplers, checkpoints and promises. */
 export class EngineService {
@@ -38,9 +44,11 @@ export class EngineService {
   private readonly timers: NodeJS.Timeout[];
 
   private constructor(options: EngineServiceOptions, checkpoints: CheckpointStore) {
-    const sessions = new SessionRegistry(options.sessionTimeoutMs, (sessionId, reason) => {
+    const metadata = new MetadataBudget();
+    const onEnd = (sessionId: string, reason: string): void => {
       this.endSession(sessionId, reason);
-    });
+    };
+    const sessions = new SessionRegistry(options.sessionTimeoutMs, onEnd, metadata);
     this.context = {
       runtime: options.runtime,
       logger: options.logger,
@@ -51,7 +59,9 @@ export class EngineService {
       appliedSteps: AppliedSteps.open(options.dataFolder, options),
       checkpoints,
       sessions,
+      metadata,
       now: options.now,
+      elapsed: options.elapsed,
     };
     this.longPollMs = options.longPollMs;
     this.requestTimeoutMs = options.requestTimeoutMs;
@@ -62,7 +72,7 @@ export class EngineService {
     this.timers = [
       setInterval(
         () => {
-          sessions.expire(options.now());
+          sessions.expire(options.elapsed());
         },
         Math.min(options.sessionTimeoutMs / 4, 5000),
       ),
@@ -74,7 +84,7 @@ export class EngineService {
   }
 
   static async start(options: EngineServiceOptions): Promise<EngineService> {
-    const checkpoints = await CheckpointStore.open(path.join(options.dataFolder, 'checkpoints'), options.now);
+    const checkpoints = await CheckpointStore.open(path.join(options.dataFolder, 'checkpoints'), options);
     const service = new EngineService(options, checkpoints);
     await service.sampling.sessions.start();
     return service;
@@ -89,13 +99,21 @@ export class EngineService {
     this.context.appliedSteps.close();
   }
 
+  /** Ends a session as its client says. Whoever was interrupted means to go on from what was saved; others are done with it. */
+  async finishSession(sessionId: string, reason: string): Promise<void> {
+    const models = this.models.list().filter(({ origin }) => origin.sessionId === sessionId);
+    this.context.sessions.finish(sessionId, reason);
+    if (!DONE_WITH.includes(reason)) return;
+    for (const { id } of models) await this.context.checkpoints.close(id);
+  }
+
   private async tidy(): Promise<void> {
-    const now = Date.now();
+    const now = performance.now();
     this.context.futures.dropExpired(now);
     this.context.sequences.dropExpired();
     this.sampling.samplers.disposeIdle(now);
     try {
-      await this.context.checkpoints.removeExpired(this.context.now());
+      await this.context.checkpoints.removeExpired();
     } catch (error) {
       this.context.logger.warn({ err: error }, 'could not remove expired checkpoints');
     }

@@ -77,7 +77,7 @@ export class FutureStore {
     };
     void work.then(succeeded, failed).then((outcome) => {
       entry.outcome = outcome;
-      entry.settledAt = Date.now();
+      entry.settledAt = performance.now();
       for (const answer of [...entry.waiters]) answer(outcome);
       if (this.futures.get(requestId) === entry) this.keep(requestId, owner, outcome);
     });

@@ -6,6 +6,7 @@ import type { CreateModelBody, LoadNewModelBody } from './bodies';
 import { parseLoadablePath } from './checkpoints/checkpoint-path';
 import type { FutureResult } from './future-store';
 import { jsonResult } from './future-store';
+import type { UserMetadata } from './metadata-budget';
 import { ProtocolError } from './protocol-error';
 import type { ServiceContext } from './service-context';
 import { TrainingModel } from './training-model';
@@ -21,7 +22,7 @@ interface NewModel {
   readonly sequence: number | null;
   readonly base: BaseModelInfo;
   readonly lora: LoraConfig | null;
-  readonly userMetadata: Readonly<Record<string, unknown>> | null;
+  readonly userMetadata: UserMetadata;
   readonly digest: string;
   readonly create: () => Promise<TrainableModel>;
   readonly result: (modelId: string) => FutureResult;
@@ -143,6 +144,7 @@ export class ModelRegistry {
       );
     }
     this.requireRoom();
+    this.context.metadata.take(created.userMetadata);
     const model = new TrainingModel({ ...created, id }, profile.ordered);
     this.models.set(id, model);
     const started = model.start(created.create).then(() => created.result(id));
@@ -155,6 +157,11 @@ export class ModelRegistry {
   }
 
   private noteEnded(modelId: string): void {
+    const origin = this.models.get(modelId)?.origin;
+    if (origin) {
+      this.context.metadata.give(origin.userMetadata);
+      origin.userMetadata = null;
+    }
     this.ended.add(modelId);
     const [earliest] = this.ended;
     if (this.ended.size <= MOST_ENDED || earliest === undefined) return;

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { countJsonParts } from '../../../core/json-parts';
 import { ProtocolError } from './protocol-error';
 
 const MEBIBYTE = 1024 * 1024;
@@ -10,12 +11,10 @@ const SMALL_LIMIT_BYTES = 4 * MEBIBYTE;
 const OF_TENSORS = /\/(forward|forward_backward)$/;
 const OF_PROMPTS = /\/asample$/;
 
-/** A list or an object takes up to thirty times its text, so texts longer than this are counted before they are read. */
+/** Shorter texts are not counted before they are read. */
 const UNCOUNTED_LENGTH = MEBIBYTE;
 const MOST_PARTS = 1_000_000;
 const MOST_KEYS = 2_000_000;
-const PARTS = new Set(Array.from('[{', (character) => character.charCodeAt(0)));
-const KEY = ':'.charCodeAt(0);
 
 /** How much a route reads at all: what no honest request needs would only cost memory. */
 export function limitBodies(app: FastifyInstance, most: number): void {
@@ -28,13 +27,7 @@ export function limitBodies(app: FastifyInstance, most: number): void {
 /** Refuses with 422 a text that would become far more than it is. */
 export function checkJsonParts(text: string): void {
   if (text.length <= UNCOUNTED_LENGTH) return;
-  let parts = 0;
-  let keys = 0;
-  for (let index = 0; index < text.length; index++) {
-    const code = text.charCodeAt(index);
-    if (PARTS.has(code)) parts++;
-    else if (code === KEY) keys++;
-  }
+  const { parts, keys } = countJsonParts(text);
   if (parts <= MOST_PARTS && keys <= MOST_KEYS) return;
   throw new ProtocolError(
     422,

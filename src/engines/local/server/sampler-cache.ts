@@ -32,7 +32,7 @@ export class SamplerCache {
       return await work(await entry.sampler);
     } finally {
       entry.userCount--;
-      entry.idleSince = Date.now();
+      entry.idleSince = performance.now();
       this.disposeIdle(entry.idleSince);
     }
   }

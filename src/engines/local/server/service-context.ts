@@ -5,6 +5,7 @@ import type { CheckpointStore } from './checkpoints/checkpoint-store';
 import type { EngineCounters } from './engine-counters';
 import type { FutureStore } from './future-store';
 import type { SequenceRecords } from './sequence-records';
+import type { MetadataBudget } from './metadata-budget';
 import type { SessionRegistry } from './session-registry';
 
 /** How this server behaves where servers of the protocol differ; the defaults are what a durable client wants. */
@@ -31,6 +32,10 @@ export interface ServiceContext {
   readonly sessions: SessionRegistry;
   /** Of sampled sequences that training may name. */
   readonly sequences: SequenceRecords;
-  /** By which sessions and checkpoints end. */
+  /** Of what is said of open sessions and models. */
+  readonly metadata: MetadataBudget;
+  /** By which checkpoints end. */
   readonly now: () => number;
+  /** By which sessions end: milliseconds of a clock that nobody sets. */
+  readonly elapsed: () => number;
 }

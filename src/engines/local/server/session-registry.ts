@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { UserMetadata } from './metadata-budget';
+import { MetadataBudget } from './metadata-budget';
 import { ProtocolError } from './protocol-error';
 
 /** Open at a time; more are a client that opens and never ends them. */
@@ -8,7 +10,7 @@ const MOST_ENDED = 10_000;
 
 interface Session {
   readonly id: string;
-  userMetadata: Readonly<Record<string, unknown>> | null;
+  userMetadata: UserMetadata;
   lastHeartbeatAt: number;
   endedBecause: string | null;
   /** The number after every one taken so far. */
@@ -27,12 +29,14 @@ export class SessionRegistry {
   constructor(
     private readonly timeoutMs: number,
     private readonly onEnd: (sessionId: string, reason: string) => void,
+    private readonly metadata = new MetadataBudget(),
   ) {}
 
-  open(now: number, userMetadata: Session['userMetadata']): string {
+  open(now: number, userMetadata: UserMetadata): string {
     const openCount = this.sessions.size - this.ended.size;
     if (openCount >= MOST_OPEN)
       throw new ProtocolError(429, `${openCount} sessions are open. Finish some, or wait until they expire.`);
+    this.metadata.take(userMetadata);
     const id = randomUUID();
     this.sessions.set(id, {
       id,
@@ -94,6 +98,7 @@ export class SessionRegistry {
   private end(session: Session, reason: string): void {
     if (session.endedBecause !== null) return;
     session.endedBecause = reason;
+    this.metadata.give(session.userMetadata);
     session.userMetadata = null;
     this.ended.add(session.id);
     const [earliest] = this.ended;

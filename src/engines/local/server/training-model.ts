@@ -1,4 +1,5 @@
 import type { BaseModelInfo, LoraConfig, TrainableModel } from '../model-runtime';
+import type { UserMetadata } from './metadata-budget';
 import { AcceptedRequests } from './accepted-requests';
 import { OrderedQueue } from './ordered-queue';
 import { PendingWork } from './pending-work';
@@ -8,7 +9,8 @@ export interface TrainingModelOrigin {
   readonly sessionId: string;
   readonly base: BaseModelInfo;
   readonly lora: LoraConfig | null;
-  readonly userMetadata: Readonly<Record<string, unknown>> | null;
+  /** null once the model has ended. */
+  userMetadata: UserMetadata;
   /** What the creating request asked for, to recognise a resend of it. */
   readonly digest: string;
 }

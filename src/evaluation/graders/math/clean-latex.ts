@@ -48,9 +48,10 @@ const REWRITES: readonly (readonly [RegExp, string])[] = [
   [/(?<=[\w)}\]]\s*)\*\*\s*([+-]?\d+(?:\.\d+)?|[a-zA-Z](?![a-zA-Z]))/g, '^{$1}'],
   [/(?<=[\w)}\]]\s*)\*\*\s*(?=[(\\{])/g, '^'],
   [/(?<![\\a-zA-Z])abs\s*\(([^()]*)\)/g, '|$1|'],
+  [/\s*\{\s*,\s*\}\s*/g, '{,}'],
   // Between braces a comma groups digits, also within brackets.
   [/(?<=(?<!\d)[1-9]\d{0,2}(?:\{,\}\d{3}){0,9})\{,\}(?=\d{3}(?!\d))/g, ''],
-  [/\{\s*,\s*\}/g, ','],
+  [/\{,\}/g, ','],
   [/\\[,;: ]|\\(?:quad|qquad|displaystyle|limits)(?![a-zA-Z])|~/g, ' '],
   [/\s+/g, ' '],
   [/\\m?(?:left|right|big|Big|bigg|Bigg)[lr]?(?![a-zA-Z])\s*/g, ''],
@@ -99,7 +100,7 @@ const REWRITES: readonly (readonly [RegExp, string])[] = [
     '\\$1 ',
   ],
   [
-    /\s*\\?%|\s*\\text\s*\{\s*(?:percent|pct|percentage)\s*\}|\s*(?<![a-zA-Z])(?:percent|pct)(?![a-zA-Z])/gi,
+    /\s*\\?%|\s*\\text\s*\{\s*(?:percent|pct|percentage)\s*\}|\s*(?<![a-zA-Z])(?:percentage(?!\s+points?)|percent|pct)(?![a-zA-Z])/gi,
     '%',
   ],
   [/(?<=^|[(,[\s])\+\s*(?=\\infty)/g, ''],

@@ -5,8 +5,8 @@ import { assignmentOf } from './relations';
 type SameItem = (given: AnswerShape, expected: AnswerShape) => Promise<boolean>;
 
 /**
- * Values in any order. In braces repetitions do not count, in bare lists they do. "x = 1, y = 2" against "1, 2" is compared in
- * order, since the names say which is which.
+ * Values in any order. In braces and of points repetitions do not count, of numbers in bare lists they do. "x = 1, y = 2" against
+ * "1, 2" is compared in order, since the names say which is which.
  */
 export async function compareCollections(
   given: CollectionShape,
@@ -15,7 +15,8 @@ export async function compareCollections(
 ): Promise<boolean> {
   const [mine, theirs] = [named(given), named(expected)];
   if (mine.isOrdered !== theirs.isOrdered) return isInOrder(mine.items, theirs.items, isSame);
-  if (given.kind === 'set' && expected.kind === 'set') {
+  const isSetOfPoints = [...mine.items, ...theirs.items].every(({ kind }) => kind === 'tuple');
+  if (isSetOfPoints || (given.kind === 'set' && expected.kind === 'set')) {
     return (
       (await isContained(mine.items, theirs.items, isSame)) &&
       (await isContained(theirs.items, mine.items, isSame))

@@ -1,7 +1,7 @@
 import type { AnswerShape, ExpressionShape, NumberShape } from './answer-shape';
 import type { ExactPath } from './exact-path';
 import type { ExactNumber } from './exact-number';
-import { divideBy, isSameNumber } from './exact-number';
+import { divideBy, isRoundingOf, isSameNumber } from './exact-number';
 import { squeezed } from './squeezed';
 import { areUnitsCompatible } from './units';
 
@@ -35,7 +35,10 @@ function isQuantity(shape: AnswerShape): shape is QuantityShape {
  */
 function areSameQuantities(given: NumberShape, expected: NumberShape): boolean {
   if (!areMeasuredAlike(given, expected)) return false;
-  const isSame = isSameNumber(given.value, expected.value);
+  const isSame =
+    isSameNumber(given.value, expected.value) ||
+    isRoundingOf(given.value, expected.value) ||
+    isRoundingOf(expected.value, given.value);
   if (given.isPercent === expected.isPercent) return isSame;
   if (isSame && isAtLeastOne(given.value)) return true;
   const [percentage, plain] = given.isPercent ? [given, expected] : [expected, given];

@@ -8,6 +8,8 @@ import type { Assignment } from './relations';
 import { assignmentOf, intervalOf, mirrored } from './relations';
 import { squeezed } from './squeezed';
 
+const DECIMAL_COMMA = /^[+-]?\d+,\d+(?!\d)/;
+
 /** An answer read from its text. */
 export interface ReadAnswer {
   readonly text: string;
@@ -25,12 +27,18 @@ export function readAnswer(text: string): ReadAnswer {
  */
 export async function areSame(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {
   if (squeezed(given.text) === squeezed(expected.text)) return true;
-  const [left, right] = withoutNames(given, expected);
+  const [left, right] = withoutNames(withDecimalComma(given, expected), expected);
   const claim = assignmentOf(given.shape)?.claim;
   // "1 = 2" is not 2.
   if (claim !== undefined && left !== given && !(await compareAnswers(readAnswer(claim), right, exact)))
     return false;
   return compareAnswers(left, right, exact);
+}
+
+/** "2,74" where the answer is one number. A reference is taken at its word: "3,4" may be two values. */
+function withDecimalComma(given: ReadAnswer, { shape }: ReadAnswer): ReadAnswer {
+  const isDecimal = given.shape.kind === 'list' && shape.kind === 'number' && DECIMAL_COMMA.test(given.text);
+  return isDecimal ? readAnswer(given.text.replace(',', '.')) : given;
 }
 
 function compareAnswers(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {

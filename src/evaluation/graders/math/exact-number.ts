@@ -36,6 +36,28 @@ export function isSameNumber(a: ExactNumber, b: ExactNumber): boolean {
   return a.numerator === b.numerator && a.denominator === b.denominator;
 }
 
+/** Fewer decimals than these are a number of their own. */
+const LEAST_DECIMALS = 6;
+
+/** Whether one is the other cut or rounded behind six or more decimals, as calculators print what has no end: 0.833333 of 5/6. */
+export function isRoundingOf(decimal: ExactNumber, exact: ExactNumber): boolean {
+  const places = decimalsOf(decimal);
+  if (places === null || places < LEAST_DECIMALS || decimalsOf(exact) !== null) return false;
+  const distance = decimal.numerator * exact.denominator - exact.numerator * decimal.denominator;
+  // Less than one of the last digit.
+  return (
+    (distance < 0n ? -distance : distance) * 10n ** BigInt(places) < decimal.denominator * exact.denominator
+  );
+}
+
+/** Decimals of a number; null where they have no end. */
+function decimalsOf({ denominator }: ExactNumber): number | null {
+  let [rest, twos, fives] = [denominator, 0, 0];
+  for (; rest % 2n === 0n; rest /= 2n) twos++;
+  for (; rest % 5n === 0n; rest /= 5n) fives++;
+  return rest === 1n ? Math.max(twos, fives) : null;
+}
+
 export function divideBy(value: ExactNumber, divisor: bigint): ExactNumber {
   return fraction(value.numerator, value.denominator * divisor);
 }

@@ -1,3 +1,5 @@
+import { isSmallEnough } from './formula-size';
+
 const NO_NUMBER_ROUNDED =
   /\\l(?:floor|ceil)(?![a-zA-Z])(?:\\(?:frac|sqrt|pi|cdot|ln|log)(?![a-zA-Z])|e(?![a-zA-Z])|[^\\a-zA-Z])*(?:(?!e(?![a-zA-Z]))[a-zA-Z]|\\(?!(?:r(?:floor|ceil)|frac|sqrt|pi|cdot|ln|log)(?![a-zA-Z])))/;
 /** Text that the exact path's parser would read otherwise than people do, or that people read in two ways. */
@@ -25,7 +27,7 @@ const AMBIGUOUS: readonly RegExp[] = [
 /** Whether the exact path can be asked about a formula. */
 export function isCalculable(formula: string): boolean {
   const prepared = preparedFormula(formula);
-  return prepared !== '' && !AMBIGUOUS.some((pattern) => pattern.test(prepared));
+  return prepared !== '' && isSmallEnough(prepared) && !AMBIGUOUS.some((pattern) => pattern.test(prepared));
 }
 
 /**

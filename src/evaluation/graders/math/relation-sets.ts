@@ -4,7 +4,7 @@ import { bareName, upwards } from './relations';
 
 const OR =
   /\s*,?\s*(?:\\text\s*\{\s*,?\s*or\s*\}|\\(?:lor|vee)(?![a-zA-Z])|(?<![\\a-zA-Z])or(?![a-zA-Z]))\s*/;
-const RELATION = /[<>≠≤≥]|\\(?:lt|gt|[lg]e|[lg]eq|[lg]eqslant|neq?)(?![a-zA-Z])/;
+const RELATION = /[<>≠≤≥]|!=|\\(?:lt|gt|[lg]e|[lg]eq|[lg]eqslant|neq?)(?![a-zA-Z])/;
 const LONGEST = 500;
 
 /**

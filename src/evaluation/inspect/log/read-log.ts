@@ -1,6 +1,7 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import type { z } from 'zod';
 import { DomainError } from '../../../core/errors';
+import { countJsonParts } from '../../../core/json-parts';
 import { hasErrorCode } from '../../../stores/system-errors';
 import { LogHeader, LoggedSample } from './log-schema';
 import { parseTolerantJson } from './tolerant-json';
@@ -11,6 +12,9 @@ export interface LogLimits {
   readonly memberBytes: number;
   /** Of a log that is one JSON document. */
   readonly documentBytes: number;
+  /** Lists and objects of a member, or of a log that is one JSON document; and how deep they lie in one another. */
+  readonly parts: number;
+  readonly depth: number;
 }
 
 /** What a log is that a machine made and nobody built to do harm: agents' samples come to tens of megabytes. */
@@ -18,6 +22,8 @@ const LIMITS: LogLimits = {
   members: 2_000_000,
   memberBytes: 256 * 1024 * 1024,
   documentBytes: 480 * 1024 * 1024,
+  parts: 4_000_000,
+  depth: 500,
 };
 
 /** A log of Inspect AI, open for reading. */
@@ -29,6 +35,8 @@ export interface InspectLog {
   close(): void;
 }
 
+const CONVERT =
+  'One JSON document is read sample by sample once it is converted: inspect log convert --to eval.';
 const ZIP_START = Buffer.from('PK');
 const SAMPLE = /^samples\/.+_epoch_\d+\.json$/s;
 
@@ -57,14 +65,14 @@ async function isZip(path: string): Promise<boolean> {
 async function openArchive(path: string, limits: LogLimits): Promise<InspectLog> {
   const members = await ZipMembers.open(path, limits);
   try {
-    const header = await readHeader(members);
+    const header = await readHeader(members, limits);
     return {
       path,
       header,
       async *samples() {
         for (const name of members.names.filter((each) => SAMPLE.test(each))) {
           yield await explained(path, async () =>
-            parse(LoggedSample, (await members.read(name)) ?? '', name),
+            parse(LoggedSample, { text: (await members.read(name)) ?? '', name, limits }),
           );
         }
       },
@@ -79,23 +87,23 @@ async function openArchive(path: string, limits: LogLimits): Promise<InspectLog>
 }
 
 /** An evaluation that is under way, or was killed, has no `header.json` yet. */
-async function readHeader(members: ZipMembers): Promise<LogHeader> {
+async function readHeader(members: ZipMembers, limits: LogLimits): Promise<LogHeader> {
   for (const name of ['header.json', '_journal/start.json']) {
     const text = await members.read(name);
-    if (text !== null) return parse(LogHeader, text, name);
+    if (text !== null) return parse(LogHeader, { text, name, limits });
   }
   throw new DomainError('bad-dataset', 'It has neither header.json nor _journal/start.json.');
 }
 
-async function openDocument(path: string, { documentBytes }: LogLimits): Promise<InspectLog> {
+async function openDocument(path: string, limits: LogLimits): Promise<InspectLog> {
   const { size } = await stat(path);
-  if (size > documentBytes) {
+  if (size > limits.documentBytes) {
     throw new DomainError(
       'bad-dataset',
-      `It has ${size} bytes; ${documentBytes} are read. Convert it: inspect log convert --to eval.`,
+      `It has ${size} bytes; ${limits.documentBytes} are read. ${CONVERT}`,
     );
   }
-  const document = parseJson(await readFile(path, 'utf8'), 'the log');
+  const document = parseJson({ text: await readFile(path, 'utf8'), name: 'the log', limits });
   const header = check(LogHeader, document, 'the log');
   return {
     path,
@@ -117,11 +125,25 @@ function samplesOf(document: unknown): readonly unknown[] {
   return Array.isArray(samples) ? samples : [];
 }
 
-function parse<Schema extends z.ZodType>(schema: Schema, text: string, name: string): z.infer<Schema> {
-  return check(schema, parseJson(text, name), name);
+interface JsonText {
+  readonly text: string;
+  /** What messages call it. */
+  readonly name: string;
+  readonly limits: LogLimits;
 }
 
-function parseJson(text: string, name: string): unknown {
+function parse<Schema extends z.ZodType>(schema: Schema, json: JsonText): z.infer<Schema> {
+  return check(schema, parseJson(json), json.name);
+}
+
+function parseJson({ text, name, limits }: JsonText): unknown {
+  const { parts, depth } = countJsonParts(text);
+  if (parts > limits.parts || depth > limits.depth) {
+    throw new DomainError(
+      'bad-dataset',
+      `${name.slice(0, 200)} holds ${parts} lists and objects, ${depth} deep in one another; ${limits.parts} are read, ${limits.depth} deep. ${CONVERT}`,
+    );
+  }
   try {
     return parseTolerantJson(text);
   } catch {

@@ -1,5 +1,8 @@
+import { endOfJsonString } from '../../../core/json-parts';
+
 /** Python writes numbers that JSON has no words for. */
 const FOREIGN = ['NaN', '-Infinity', 'Infinity'];
+const QUOTE = 0x22;
 
 /** Parses JSON as Python writes it: NaN and infinities, which stand outside of texts, become null. */
 export function parseTolerantJson(text: string): unknown {
@@ -17,7 +20,7 @@ function withoutForeignNumbers(text: string): string {
   let kept = 0;
   for (let index = 0; index < text.length; index++) {
     if (text.charCodeAt(index) === QUOTE) {
-      index = endOfText(text, index);
+      index = endOfJsonString(text, index);
       continue;
     }
     const word = FOREIGN.find((each) => text.startsWith(each, index));
@@ -27,16 +30,4 @@ function withoutForeignNumbers(text: string): string {
     kept = index + 1;
   }
   return parts.length === 0 ? text : parts.join('') + text.slice(kept);
-}
-
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
-/** Position of the quote that ends the text beginning at `start`. */
-function endOfText(text: string, start: number): number {
-  let index = start + 1;
-  while (index < text.length && text.charCodeAt(index) !== QUOTE) {
-    index += text.charCodeAt(index) === BACKSLASH ? 2 : 1;
-  }
-  return index;
 }

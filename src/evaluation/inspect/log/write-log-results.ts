@@ -2,7 +2,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { passCounts } from '../../../core/benchmark-run';
 import { meanOf } from '../../../core/statistics/mean';
-import { meanInterval } from '../../../core/statistics/mean-interval';
+import { meanInterval, withinUnit } from '../../../core/statistics/mean-interval';
 import { passAtK } from '../../../core/statistics/pass-at-k';
 import { passHatK } from '../../../core/statistics/pass-hat-k';
 import { Z_95, wilsonInterval } from '../../../core/statistics/wilson-interval';
@@ -182,10 +182,10 @@ function intervalOf(score: number | null, stderr: number | null, counts: Counts)
     const { exampleCount: clusterCount } = counts;
     return meanInterval({ mean: score, standardError: stderr, clusterCount, isBinary: true });
   }
-  const [low, high] = [score - Z_95 * stderr, score + Z_95 * stderr];
+  const interval = [score - Z_95 * stderr, score + Z_95 * stderr] as const;
   // A metric of the task's own may count otherwise, e.g. in percent.
   const isShare = counts.isWithinUnit && score >= 0 && score <= 1;
-  return isShare ? [Math.max(0, low), Math.min(1, high)] : [low, high];
+  return isShare ? withinUnit(interval) : interval;
 }
 
 /** By its own name after the main scorer, `scorer/metric` after any other. */

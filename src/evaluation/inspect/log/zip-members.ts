@@ -16,9 +16,10 @@ export interface ZipLimits {
   readonly memberBytes: number;
 }
 
-/** How often its own size an archive may come to in all, and what every archive may: logs repeat themselves, but not so. */
+/** How often its own size an archive and each of its members may come to, and what every one may: logs repeat themselves, but not so. */
 const MOST_GROWTH = 200;
 const ALWAYS_MEMBERS = 4;
+const ALWAYS_MEMBER_BYTES = 32 * 1024 * 1024;
 
 /** Members of a zip archive by name, read as they are asked for. Names are never used as paths. */
 export class ZipMembers {
@@ -55,7 +56,10 @@ export class ZipMembers {
   async read(name: string): Promise<string | null> {
     const entry = this.entries.get(name);
     if (!entry) return null;
-    const { memberBytes } = this.limits;
+    const memberBytes = Math.min(
+      this.limits.memberBytes,
+      Math.max(ALWAYS_MEMBER_BYTES, MOST_GROWTH * this.file.fileSize),
+    );
     if (Math.max(entry.uncompressedSize, entry.compressedSize) > memberBytes) throw tooLarge(memberBytes);
     const data = unpack(await readRaw(this.file, entry), entry, memberBytes);
     this.count(data.length);

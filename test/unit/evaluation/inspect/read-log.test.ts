@@ -53,7 +53,9 @@ function scorer(name: string, metrics: Record<string, number | null>) {
   };
 }
 
-const LIMITS = { members: 10, memberBytes: 100_000, documentBytes: 100_000 };
+const LIMITS = { members: 10, memberBytes: 100_000, documentBytes: 100_000, parts: 1000, depth: 50 };
+/** Packed, a few hundred times smaller. */
+const MANY_LISTS = `{"eval": [${'[],'.repeat(2000)}[]]}`;
 
 let folder: string;
 
@@ -152,6 +154,12 @@ test.each([
     Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`m${n}`, ''])),
     '11 members',
   ],
+  ['a header of too many lists', { 'header.json': MANY_LISTS }, 'header.json holds 2003 lists and objects'],
+  [
+    'a header nested too deep',
+    { 'header.json': '['.repeat(60) },
+    '60 deep in one another; 1000 are read, 50',
+  ],
   ['no header', { 'other.json': '{}' }, 'neither header.json'],
   ['a header that is none', { 'header.json': '{"eval": 3}' }, 'header.json: eval'],
 ])('refuses %s', async (_what, members, words) => {
@@ -173,6 +181,21 @@ test('members that are each small enough and together a bomb are refused', async
 
   await expect(readAll()).rejects.toThrow('no log but a bomb');
   log.close();
+});
+
+test('a small archive whose one member comes to far more than logs do is refused', async () => {
+  const file = await archive({ 'header.json': Buffer.alloc(40 * 2 ** 20, 0x20) });
+
+  await expect(openInspectLog(file)).rejects.toThrow(
+    `${file} cannot be read as a log of Inspect AI. It holds a member of more than 33554432 bytes`,
+  );
+});
+
+test('one document of too many lists is refused, and how to read it is said', async () => {
+  const file = path.join(folder, 'log.json');
+  await writeFile(file, MANY_LISTS);
+
+  await expect(openInspectLog(file, LIMITS)).rejects.toThrow('inspect log convert --to eval');
 });
 
 test('a torn archive is refused in words', async () => {

@@ -40,13 +40,16 @@ test('a cluster an example, and one cluster of all, are no clusters', () => {
 });
 
 test('without clusters right or wrong has the interval of Wilson, a score in between that of its error', () => {
-  const partly = [0.5, 1, 0].map((value) => ({ value, cluster: null }));
+  const scores = (values: readonly number[]) => values.map((value) => ({ value, cluster: null }));
+  const partly = { isBinary: false, isAskedOnce: true };
 
   expect(spreadOf([{ value: 1, cluster: null }], ONCE).ci?.[0]).toBeCloseTo(0.2065, 3);
-  expect(spreadOf(partly, { isBinary: false, isAskedOnce: true }).ci).toEqual([
-    expect.closeTo(0.5 - 1.959964 * (0.5 / Math.sqrt(3)), 5) as number,
-    expect.closeTo(0.5 + 1.959964 * (0.5 / Math.sqrt(3)), 5) as number,
+  expect(spreadOf(scores([0.4, 0.5, 0.6]), partly).ci).toEqual([
+    expect.closeTo(0.5 - 1.959964 * (0.1 / Math.sqrt(3)), 5) as number,
+    expect.closeTo(0.5 + 1.959964 * (0.1 / Math.sqrt(3)), 5) as number,
   ]);
+  // Never beyond what a score can be.
+  expect(spreadOf(scores([0.5, 1, 0]), partly).ci).toEqual([0, 1]);
   expect(spreadOf([], ONCE)).toMatchObject({ score: 0, stderr: null });
 });
 

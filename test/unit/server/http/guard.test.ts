@@ -1,7 +1,10 @@
 import { request } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { connect } from 'node:net';
 import path from 'node:path';
+import pino from 'pino';
+import { createApp } from '../../../../src/server/http/app';
 import { ErrorBody } from '../../../../src/server/http/error-body';
 import { chooseToken } from '../../../../src/server/serve-token';
 import type { TestServer } from '../serving';
@@ -39,6 +42,34 @@ function ask(url: string, headers: Record<string, string> = {}, body?: string): 
     sent.end(body);
   });
 }
+
+test.each(['/%ff', `/api/v1/runs/${'x'.repeat(600)}`])(
+  'an address that cannot be read is refused in the shape of every error: %.12s',
+  async (address) => {
+    const { url } = await start();
+
+    const { status, body } = await ask(url + address);
+
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(ErrorBody.parse(JSON.parse(body)).error.message).toMatch(/address/);
+  },
+);
+
+test('half a request holds its connection for no longer than its headers may take', async () => {
+  const app = createApp({ token: TOKEN, hosts: [] }, pino({ level: 'silent' }), 100);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  const socket = connect(Number(new URL(app.listeningOrigin).port), '127.0.0.1');
+
+  const answer = await new Promise<string>((resolve) => {
+    socket.on('data', (bytes) => {
+      resolve(bytes.toString());
+    });
+    socket.write('GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n');
+  });
+
+  expect(answer).toContain('408');
+  await app.close();
+});
 
 describe('on this machine, without a token', () => {
   test.each(['localhost', '127.0.0.1', '[::1]', 'LOCALHOST', '127.0.0.1:8080', 'box.local'])(

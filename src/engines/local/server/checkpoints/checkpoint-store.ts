@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename } from 'node:fs/promises';
+import { mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
@@ -14,17 +14,25 @@ import {
   writeMeta,
 } from './checkpoint-files';
 import type { CheckpointAddress } from './checkpoint-path';
-import { isMissing } from './damage';
+import { hasCode, isMissing } from './damage';
+import type { Clocks } from './expiry';
+import { Expiry, newestStates } from './expiry';
 import { folderOf, formatCheckpointPath, isAtHome, isCheckpointName, KINDS } from './checkpoint-path';
 
 /** Beginnings that no checkpoint name can have: half-written folders, and ones being replaced or removed. */
 const UNFINISHED = '.unfinished-';
 const REPLACED = '.replaced-';
+/** Beside the kinds of a model whose run was closed. */
+const CLOSED = 'closed';
 
 /**
  * Named checkpoints on disk, which outlive the process.
  *
  *     <folder>/<model id with _ for :>/{weights|sampler_weights|external_weights}/<name>/
+ *     <folder>/<model id with _ for :>/closed     there once its client is done with it
+ *
+ * One whose time is over goes, but not the newest state of a model that its client is not done with: a run that waits, for an engine
+ * that was away for days or a worker that is, goes on from it.
  *
  * A folder is written under another name and renamed, so that a name either holds a whole checkpoint or none. A checkpoint is
  * known by its place; a folder whose description names another place is none, and is left alone.
@@ -34,24 +42,30 @@ export class CheckpointStore {
   private readonly turns = new Map<string, Promise<null>>();
   private unfinishedCount = 0;
 
+  private readonly closed = new Set<string>();
+  private readonly expiry: Expiry;
+
   private constructor(
     private readonly folder: string,
-    private readonly now: () => number,
-  ) {}
+    clocks: Clocks,
+  ) {
+    this.expiry = new Expiry(clocks);
+  }
 
-  static async open(folder: string, now: () => number): Promise<CheckpointStore> {
-    const store = new CheckpointStore(folder, now);
+  static async open(folder: string, clocks: Clocks): Promise<CheckpointStore> {
+    const store = new CheckpointStore(folder, clocks);
     await mkdir(folder, { recursive: true });
     for (const model of await subfoldersOf(folder)) {
       const kinds = await subfoldersOf(path.join(folder, model));
       for (const kind of KINDS) if (kinds.includes(kind)) await store.readKind({ model, kind });
+      if (await isFile(path.join(folder, model, CLOSED))) store.closed.add(model);
     }
     return store;
   }
 
   find(address: CheckpointAddress): CheckpointMeta | undefined {
     const meta = this.checkpoints.get(formatCheckpointPath(address));
-    return meta && !isExpired(meta, this.now()) ? meta : undefined;
+    return meta && this.over([meta]).length === 0 ? meta : undefined;
   }
 
   require(address: CheckpointAddress): CheckpointMeta {
@@ -66,9 +80,10 @@ export class CheckpointStore {
 
   /** Oldest first. */
   list(): readonly CheckpointMeta[] {
-    const now = this.now();
-    return [...this.checkpoints.values()]
-      .filter((meta) => !isExpired(meta, now))
+    const all = [...this.checkpoints.values()];
+    const over = new Set(this.over(all));
+    return all
+      .filter((meta) => !over.has(meta))
       .sort((one, other) => (one.createdAt < other.createdAt ? -1 : 1));
   }
 
@@ -88,6 +103,8 @@ export class CheckpointStore {
       await this.moveAway(origin);
       await rename(unfinished, folder);
       this.checkpoints.set(formatCheckpointPath(origin), meta);
+      this.expiry.forget(origin);
+      this.expiry.isOver(meta);
       await removeBeneath(this.folder, this.replacedFolder(origin));
     });
     return meta;
@@ -120,12 +137,23 @@ export class CheckpointStore {
       const meta = { ...this.require(address), expiresAt };
       await writeMeta(this.folderAt(address), meta);
       this.checkpoints.set(formatCheckpointPath(address), meta);
+      this.expiry.isOver(meta);
     });
   }
 
-  async removeExpired(now: number): Promise<void> {
-    for (const meta of [...this.checkpoints.values()]) {
-      if (!isExpired(meta, now)) continue;
+  /** Its client is done with a model: of its checkpoints the newest, too, goes when its time is over. */
+  async close(modelId: string): Promise<void> {
+    const model = folderOf(modelId);
+    const isSaved = [...this.checkpoints.values()].some((meta) => meta.modelId === modelId);
+    if (!isSaved || this.closed.has(model)) return;
+    const file = path.join(this.folder, model, CLOSED);
+    // What lies there already, a link above all, is not written to.
+    if (await liesBeneath(this.folder, file)) await writeFile(file, '', { flag: 'wx' }).catch(ignoreExisting);
+    this.closed.add(model);
+  }
+
+  async removeExpired(): Promise<void> {
+    for (const meta of this.over([...this.checkpoints.values()])) {
       await this.inTurn(meta, async () => {
         const isStillThis = this.checkpoints.get(formatCheckpointPath(meta)) === meta;
         if (isStillThis) await this.removeNow(meta);
@@ -133,8 +161,18 @@ export class CheckpointStore {
     }
   }
 
+  private over(checkpoints: readonly CheckpointMeta[]): CheckpointMeta[] {
+    const over = checkpoints.filter((meta) => this.expiry.isOver(meta));
+    if (over.length === 0) return over;
+    const newest = newestStates(this.checkpoints.values());
+    return over.filter(
+      (meta) => newest.get(meta.modelId) !== meta || this.closed.has(folderOf(meta.modelId)),
+    );
+  }
+
   private async removeNow(address: CheckpointAddress): Promise<void> {
     this.checkpoints.delete(formatCheckpointPath(address));
+    this.expiry.forget(address);
     const doomed = path.join(
       path.dirname(this.folderAt(address)),
       `${UNFINISHED}${this.unfinishedCount++}-${address.name}`,
@@ -198,8 +236,15 @@ async function subfoldersOf(folder: string): Promise<string[]> {
   return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
 }
 
-function isExpired(meta: CheckpointMeta, now: number): boolean {
-  return meta.expiresAt !== null && Date.parse(meta.expiresAt) <= now;
+async function isFile(file: string): Promise<boolean> {
+  return stat(file).then(
+    (entry) => entry.isFile(),
+    () => false,
+  );
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!hasCode(error, 'EEXIST')) throw error;
 }
 
 function ignoreMissing(error: unknown): void {

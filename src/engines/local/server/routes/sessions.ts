@@ -3,14 +3,15 @@ import { CreateSessionBody, FinishSessionBody, PageQuery, parseBody, SessionBody
 import type { EngineService } from '../engine-service';
 
 /** Clients say who they are, that they still are, and that they are done; who is there can be asked. */
-export function addSessionRoutes(app: FastifyInstance, { context, models, sampling }: EngineService): void {
+export function addSessionRoutes(app: FastifyInstance, service: EngineService): void {
+  const { context, models, sampling } = service;
   const { sessions } = context;
   app.post('/create_session', ({ body }) => {
     const { user_metadata: userMetadata } = parseBody(CreateSessionBody, body);
-    return { session_id: sessions.open(context.now(), userMetadata), type: 'create_session' };
+    return { session_id: sessions.open(context.elapsed(), userMetadata), type: 'create_session' };
   });
   app.post('/session_heartbeat', ({ body }) => {
-    sessions.heartbeat(parseBody(SessionBody, body).session_id, context.now());
+    sessions.heartbeat(parseBody(SessionBody, body).session_id, context.elapsed());
     return { type: 'session_heartbeat' };
   });
   app.get('/sessions', ({ query }) => {
@@ -27,7 +28,7 @@ export function addSessionRoutes(app: FastifyInstance, { context, models, sampli
   }));
   app.post<{ Params: { id: string } }>('/sessions/:id/finish', async ({ params, body }, reply) => {
     const { reason } = parseBody(FinishSessionBody, body ?? {});
-    sessions.finish(params.id, reason?.type ?? 'success');
+    await service.finishSession(params.id, reason?.type ?? 'success');
     return reply.code(204).send();
   });
 }

@@ -2,16 +2,21 @@ import { AcceptedRequests } from '../../../../../src/engines/local/server/accept
 import { DrawTurns } from '../../../../../src/engines/local/server/draw-turns';
 import { FutureStore } from '../../../../../src/engines/local/server/future-store';
 import { KeptBytes } from '../../../../../src/engines/local/server/kept-bytes';
+import { MetadataBudget } from '../../../../../src/engines/local/server/metadata-budget';
 import { OrderedQueue } from '../../../../../src/engines/local/server/ordered-queue';
 import { PendingWork } from '../../../../../src/engines/local/server/pending-work';
 import { ProtocolError } from '../../../../../src/engines/local/server/protocol-error';
 import { SessionRegistry } from '../../../../../src/engines/local/server/session-registry';
 import type { TestEngine } from './engine-driver';
 import { containing, startTestEngine } from './engine-driver';
+import { BASE_MODEL } from './fake-runtime';
 
 /** What one client can make the engine hold, and what of it others notice. */
 
 const MEBIBYTE = 2 ** 20;
+/** Within the characters that metadata may have, and ten times as much in memory. */
+const LISTS = Array.from({ length: 80_000 }, () => []);
+const MODEL = { session_id: 'x', model_seq_id: 0, base_model: BASE_MODEL };
 const settle = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('turns of those who draw', () => {
@@ -190,6 +195,16 @@ test('sessions beyond measure are put off, and ended ones forgotten in time', ()
   expect(() => sessions.require(later[0] ?? '')).toThrow(/has ended/);
 });
 
+test('what is said of open sessions is bounded all together, and makes room when they end', () => {
+  const sessions = new SessionRegistry(1000, () => undefined, new MetadataBudget(25));
+  const [first] = [sessions.open(0, { note: 'twelve' }), sessions.open(0, null)];
+  expect(() => sessions.open(0, { note: 'twelve' })).toThrow(/comes to 17 characters, and 25 are kept/);
+
+  sessions.finish(first, 'success');
+
+  expect(() => sessions.open(0, { note: 'twelve' })).not.toThrow();
+});
+
 describe('over the wire', () => {
   let engine: TestEngine;
 
@@ -218,6 +233,8 @@ describe('over the wire', () => {
 
   test.each([
     ['metadata', 'create_session', { user_metadata: { a: 'x'.repeat(300_000) } }, 422, 'is longer than'],
+    ['lists in metadata', 'create_session', { user_metadata: { a: LISTS } }, 422, 'more than 2000 lists'],
+    ['lists about a model', 'create_model', { ...MODEL, user_metadata: { a: LISTS } }, 422, 'more than 2000'],
     ['a body', 'create_session', { user_metadata: { a: 'x'.repeat(5 * MEBIBYTE) } }, 413, 'too large'],
   ])('%s beyond measure is refused', async (_, route, body, status, reason) => {
     expect(await engine.driver.post(route, body)).toMatchObject({

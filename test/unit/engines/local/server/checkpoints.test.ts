@@ -21,8 +21,17 @@ let engine: TestEngine;
 let session: string;
 let model: string;
 
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Of the engine, beside the time that really passes. */
+const clock = { now: 0, elapsed: 0 };
+
 beforeEach(async () => {
-  engine = await startTestEngine();
+  Object.assign(clock, { now: 0, elapsed: 0 });
+  engine = await startTestEngine({
+    now: () => Date.now() + clock.now,
+    elapsed: () => performance.now() + clock.elapsed,
+  });
   session = await engine.driver.openSession();
   model = await engine.driver.createModel(session);
 });
@@ -174,14 +183,76 @@ describe('a checkpoint', () => {
     expect(into.body).toMatchObject({ category: 'user', error: containing('not found') });
   });
 
-  test('goes when its time is over', async () => {
-    const address = (await save(1, { ttl_seconds: 2 })).body.path;
+  test('goes when its time is over, by the time and by a clock that nobody sets', async () => {
+    const address = (await save(1, { ttl_seconds: 60 })).body.path;
+    await save(2, { path: 'second' });
+    clock.now += 61_000;
     expect((await engine.driver.post('weights_info', { tinker_path: address })).status).toBe(200);
 
-    await new Promise((resolve) => setTimeout(resolve, 2100));
+    clock.elapsed += 61_000;
 
     expect((await engine.driver.post('weights_info', { tinker_path: address })).status).toBe(404);
-    expect((await engine.driver.get('checkpoints')).body.checkpoints).toEqual([]);
+    expect((await engine.driver.get('checkpoints')).body.checkpoints).toHaveLength(1);
+  });
+
+  describe('whose time is over by a clock that jumped', () => {
+    const names = async () =>
+      (await engine.driver.get('checkpoints')).body.checkpoints.map((each) => each.checkpoint_id).sort();
+    const saveTwo = async () => {
+      await save(1, { path: 'older', ttl_seconds: (3 * DAY_MS) / 1000 });
+      await save(2, { path: 'newer', ttl_seconds: (3 * DAY_MS) / 1000 });
+    };
+    const expire = async () => {
+      clock.now += 7 * DAY_MS;
+      await names();
+      clock.elapsed += HOUR_MS;
+    };
+
+    test('is there, and stays where the clock is put right', async () => {
+      await saveTwo();
+
+      clock.now += 7 * DAY_MS;
+      expect(await names()).toEqual(['weights/newer', 'weights/older']);
+      clock.now = 0;
+      clock.elapsed += HOUR_MS;
+
+      expect(await names()).toEqual(['weights/newer', 'weights/older']);
+      clock.now += 7 * DAY_MS;
+      expect(await names()).toEqual(['weights/newer', 'weights/older']);
+    });
+
+    test.each([
+      ['goes on', async () => undefined],
+      [
+        'was interrupted',
+        () => engine.driver.post(`sessions/${session}/finish`, { reason: { type: 'interrupted' } }),
+      ],
+      ['lost its engine', () => engine.restart()],
+    ])('is the newest state of a run that %s, and is kept', async (_what, happen) => {
+      await saveTwo();
+      await happen();
+
+      await expire();
+
+      expect(await names()).toEqual(['weights/newer']);
+    });
+
+    test('goes with the others once its run is closed, also after a restart', async () => {
+      await saveTwo();
+      await engine.driver.post(`sessions/${session}/finish`, { reason: { type: 'success' } });
+      await engine.restart();
+
+      await expire();
+
+      expect(await names()).toEqual([]);
+    });
+  });
+
+  test('a clock that jumps ends no session', async () => {
+    clock.now += 7 * DAY_MS;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+
+    expect((await engine.driver.post('session_heartbeat', { session_id: session })).status).toBe(200);
   });
 
   test('that was half written when the process died does not exist, and its name is free', async () => {

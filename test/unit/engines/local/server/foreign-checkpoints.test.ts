@@ -28,7 +28,7 @@ beforeEach(async () => {
   victim = path.join(folder, 'victim');
   mkdirSync(victim);
   writeFileSync(path.join(victim, 'thesis.tex'), 'years of work');
-  const store = await CheckpointStore.open(root, () => 0);
+  const store = await CheckpointStore.open(root, at(0));
   const origin = { ...ADDRESS, baseModel: 'm', lora: null, sequence: 1, userMetadata: null };
   const times = { createdAt: '2026-01-01T00:00:00.000Z', expiresAt: '2026-01-02T00:00:00.000Z' };
   await store.save({ ...origin, ...times }, { weights: [], optimizer: null });
@@ -40,6 +40,9 @@ afterEach(() => {
 
 const placeOf = (name: string, model = 'a1_train_0', kind = 'weights') => path.join(root, model, kind, name);
 
+const HOUR_MS = 3_600_000;
+const at = (now: number) => ({ now: () => now, elapsed: () => 0 });
+
 /** A checkpoint at this place whose description says so of itself; without a digest, as old ones are. */
 function plant(place: string, says: object): void {
   mkdirSync(place, { recursive: true });
@@ -49,9 +52,12 @@ function plant(place: string, says: object): void {
 
 /** Opened long after everything has expired, and swept. Returns what it knew before. */
 async function sweep(): Promise<string[]> {
-  const known = (await CheckpointStore.open(root, () => 0)).list();
-  const store = await CheckpointStore.open(root, () => LATER);
-  await store.removeExpired(LATER);
+  const known = (await CheckpointStore.open(root, at(0))).list();
+  let elapsed = 0;
+  const store = await CheckpointStore.open(root, { now: () => LATER, elapsed: () => elapsed });
+  for (const { modelId } of store.list()) await store.close(modelId);
+  elapsed = HOUR_MS;
+  await store.removeExpired();
   return known.map(({ name }) => name);
 }
 
@@ -98,7 +104,7 @@ test.each([
 });
 
 test('a model’s folder that becomes a link later has nothing removed behind it', async () => {
-  const store = await CheckpointStore.open(root, () => 0);
+  const store = await CheckpointStore.open(root, at(0));
   renameSync(path.join(root, 'a1_train_0'), path.join(victim, 'moved'));
   symlinkSync(path.join(victim, 'moved'), path.join(root, 'a1_train_0'));
 
@@ -112,7 +118,7 @@ test('of what begins with a dot only what saving left is cleared away', async ()
     mkdirSync(path.join(root, 'a1_train_0', 'weights', name));
   mkdirSync(path.join(root, 'a1_train_0', '.git', '.git'), { recursive: true });
 
-  await CheckpointStore.open(root, () => 0);
+  await CheckpointStore.open(root, at(0));
 
   const left = ['.git', '.unfinished-0-torn', '.replaced-mine', '.replaced-..'].filter((name) =>
     existsSync(path.join(root, 'a1_train_0', 'weights', name)),

@@ -1,0 +1,64 @@
+import { jsonText } from '../../core/json-source';
+import { respaceJson } from '../json-text';
+import { isRecord } from '../reply-blocks';
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Fields of an object with their types, `city: string, days?: number`. */
+export function typeScriptMembers(schema: Schema): string {
+  return propertiesOf(schema)
+    .map(({ name, schema: property, isRequired }) => `${name}${isRequired ? '' : '?'}: ${typeOf(property)}`)
+    .join(', ');
+}
+
+function typeOf(schema: unknown): string {
+  if (!isRecord(schema)) return 'any';
+  const alternatives = schema['oneOf'] ?? schema['anyOf'];
+  if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' | ');
+  const { type } = schema;
+  if (Array.isArray(type)) return type.map((one: unknown) => typeOf({ type: one })).join(' | ');
+  if (type === 'string' && Array.isArray(schema['enum'])) return schema['enum'].map(json).join(' | ');
+  return simpleType(type, schema) + (schema['nullable'] === true ? ' | null' : '');
+}
+
+function simpleType(type: unknown, schema: Schema): string {
+  switch (type) {
+    case 'string':
+    case 'boolean':
+    case 'null':
+      return type;
+    case 'number':
+    case 'integer':
+      return 'number';
+    case 'array':
+      return `${typeOf(schema['items'] ?? {})}[]`;
+    case 'object':
+      return objectType(schema);
+    default:
+      return 'any';
+  }
+}
+
+function objectType(schema: Schema): string {
+  return `{ ${typeScriptMembers(schema)} }`;
+}
+
+interface Property {
+  readonly name: string;
+  readonly schema: Schema;
+  readonly isRequired: boolean;
+}
+
+function propertiesOf({ properties, required }: Schema): Property[] {
+  if (!isRecord(properties)) return [];
+  const names: readonly unknown[] = Array.isArray(required) ? required : [];
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    schema: isRecord(schema) ? schema : {},
+    isRequired: names.includes(name),
+  }));
+}
+
+function json(value: unknown): string {
+  return respaceJson(jsonText(value));
+}

@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { readParquetRows } from '../../../src/datasets/parquet-rows';
+import { checkParquetSize, PARQUET_LIMITS } from '../../../src/datasets/parquet-budget';
+
+const conversations = readFileSync(join(__dirname, 'fixtures/two-conversations.parquet'));
+/** Six million times the same word, as pyarrow writes it: 13 kB. */
+const repeated = readFileSync(join(__dirname, 'fixtures/six-million-rows.parquet'));
+
+test.each([
+  ['rows', 1],
+  ['values', 3],
+  ['bytes', 20],
+] as const)('a file of more %s than may be is refused before it is unpacked', async (what, most) => {
+  const reading = readParquetRows('train.parquet', conversations, { ...PARQUET_LIMITS, [what]: most });
+
+  await expect(reading).rejects.toThrow(
+    `train.parquet comes to more than ${most} ${what} when it is unpacked`,
+  );
+  await expect(reading).rejects.toThrow('split it into several files');
+});
+
+test('what is within the limits is read', async () => {
+  const rows = await readParquetRows('train.parquet', conversations);
+
+  expect(rows).toHaveLength(2);
+});
+
+test('a small file of millions of rows is refused', async () => {
+  expect(repeated.byteLength).toBeLessThan(20_000);
+
+  await expect(readParquetRows('train.parquet', repeated)).rejects.toMatchObject({ code: 'bad-dataset' });
+});
+
+test('a file whose footer tells of fewer rows than its pages hold is refused', async () => {
+  const { parquetMetadata } = await import('hyparquet');
+  const buffer = new Uint8Array(repeated).buffer;
+  const metadata = parquetMetadata(buffer);
+  const understated = {
+    ...metadata,
+    num_rows: 1n,
+    row_groups: metadata.row_groups.map((group) => ({ ...group, num_rows: 1n })),
+  };
+
+  await expect(
+    checkParquetSize({ name: 'x', buffer, metadata: understated }, { ...PARQUET_LIMITS, values: 1_000_000 }),
+  ).rejects.toThrow('more than 1000000 values');
+});
