@@ -85,7 +85,7 @@ export function createApp(
       if (strict) addStrict({ app, api }, service, strict);
       else {
         addBootstrapRoutes(api, service);
-        addExternalWeightsRoutes(api, service);
+        addExternalWeightsRoutes(api, service, clientKey);
         addRefusedRoutes(api);
       }
       addSessionRoutes(api, service);

@@ -153,10 +153,17 @@ export type SaveForSamplerBody = z.infer<typeof SaveForSamplerBody>;
 
 export const SaveExternalBody = SaveWeightsBody.extend({
   path: checkpointName,
+  /** Looked at closely when the save has its turn: see `checkRecipients`. */
   age_encryption_recipients: z
-    .array(z.string())
-    .max(0, 'is not supported: this engine encrypts nothing. Encrypt the files once you have them')
-    .nullish(),
+    .array(
+      z
+        .string()
+        .max(4096)
+        .startsWith('age1', 'is no native recipient of age (age1…); SSH keys are not supported'),
+    )
+    .max(10)
+    .nullish()
+    .transform((recipients) => recipients ?? []),
 });
 export type SaveExternalBody = z.infer<typeof SaveExternalBody>;
 

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ModelState } from '../model-runtime';
 import type { LoadIntoModelBody, SaveExternalBody, SaveForSamplerBody, SaveWeightsBody } from './bodies';
 import { digestOf } from './body-digest';
+import { checkRecipients } from './checkpoints/age-files';
 import type { CheckpointOrigin } from './checkpoints/checkpoint-files';
 import type { CheckpointAddress, CheckpointKind } from './checkpoints/checkpoint-path';
 import { formatCheckpointPath, parseLoadablePath } from './checkpoints/checkpoint-path';
@@ -14,6 +15,8 @@ import type { SamplingService } from './sampling-service';
 import type { ServiceContext } from './service-context';
 import type { TrainingModel } from './training-model';
 import type { TrainingService } from './training-service';
+
+type NamedSave = SaveWeightsBody & Partial<Pick<SaveExternalBody, 'age_encryption_recipients'>>;
 
 const ROOM_CHECK_MS = 500;
 const SAVE_TYPES: Readonly<Record<CheckpointKind, string>> = {
@@ -95,7 +98,8 @@ export class CheckpointService {
     await this.writes.get(formatCheckpointPath(address))?.catch(() => null);
   }
 
-  private saveNamed(kind: CheckpointKind, body: SaveWeightsBody, digest: string): Accepted {
+  private saveNamed(kind: CheckpointKind, body: NamedSave, digest: string): Accepted {
+    const { age_encryption_recipients: recipients = [] } = body;
     const addressOf = (model: TrainingModel, sequence: number): CheckpointAddress => ({
       modelId: model.id,
       kind,
@@ -110,6 +114,7 @@ export class CheckpointService {
       },
       execute: async (model, sequence) => {
         try {
+          await checkRecipients(recipients);
           return await model.weights().exportState({ optimizer: kind === 'weights' });
         } catch (error) {
           this.release(addressOf(model, sequence), sequence);
@@ -127,6 +132,7 @@ export class CheckpointService {
           createdAt: createdAt.toISOString(),
           expiresAt: expiryOf(createdAt, body.ttl_seconds),
           userMetadata: body.user_metadata,
+          ...(recipients.length > 0 && { ageRecipients: recipients }),
         };
         return this.write(origin, state);
       },

@@ -1,11 +1,17 @@
 import type { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import { pipeline } from 'node:stream/promises';
+import type { Pack } from 'tar-stream';
 import { pack } from 'tar-stream';
 import { loraScaling } from '../../compute/layout';
 import { readSafetensors } from '../../compute/safetensors';
 import type { LoraConfig } from '../../model-runtime';
+import type { EncryptedFile } from './age-files';
+import { encryptFile } from './age-files';
 import type { CheckpointMeta } from './checkpoint-files';
+
+/** A file as it is handed out. */
+type ExportedFile = EncryptedFile | { readonly content: Buffer; readonly size: number };
 
 /** The exported files in a gzipped tar. */
 export function archiveCheckpoint(
@@ -16,13 +22,37 @@ export function archiveCheckpoint(
   const archive = pack();
   const zipped = createGzip();
   pipeline(archive, zipped).catch(onError);
-  for (const [name, content] of exportedFiles(meta, weights)) archive.entry({ name }, content);
-  archive.finalize();
+  addFiles(archive, meta, weights).catch((error: unknown) => {
+    archive.destroy(error instanceof Error ? error : new Error(String(error)));
+  });
   return zipped;
 }
 
-/** Files as other programs load them, by name: PEFT's two for an adapter, `model.safetensors` for a whole model. */
-export function exportedFiles(meta: CheckpointMeta, weights: Uint8Array): ReadonlyMap<string, Buffer> {
+async function addFiles(archive: Pack, meta: CheckpointMeta, weights: Uint8Array): Promise<void> {
+  for (const [name, open] of exportedFiles(meta, weights)) {
+    const { content, size } = await open();
+    if (Buffer.isBuffer(content)) archive.entry({ name }, content);
+    else await pipeline(content, archive.entry({ name, size }));
+  }
+  archive.finalize();
+}
+
+/** Files as they are handed out, by name: what other programs load, encrypted and with `.age` behind their names where that was asked for. */
+export function exportedFiles(
+  meta: CheckpointMeta,
+  weights: Uint8Array,
+): ReadonlyMap<string, () => Promise<ExportedFile>> {
+  const { ageRecipients } = meta;
+  const files = [...plainFiles(meta, weights)];
+  return new Map(
+    ageRecipients
+      ? files.map(([name, plain]) => [`${name}.age`, () => encryptFile(plain, ageRecipients)])
+      : files.map(([name, content]) => [name, async () => ({ content, size: content.byteLength })]),
+  );
+}
+
+/** PEFT's two for an adapter, `model.safetensors` for a whole model. */
+function plainFiles(meta: CheckpointMeta, weights: Uint8Array): ReadonlyMap<string, Buffer> {
   const tensors = Buffer.from(weights.buffer, weights.byteOffset, weights.byteLength);
   if (!meta.lora) return new Map([['model.safetensors', tensors]]);
   const config = JSON.stringify(adapterConfig(meta, meta.lora, weights), null, 2);

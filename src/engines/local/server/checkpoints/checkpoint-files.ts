@@ -46,6 +46,8 @@ const CheckpointMeta = z.object({
   optimizerStep: z.int().nullable(),
   sizeBytes: z.int(),
   userMetadata: z.record(z.string(), z.unknown()).nullable(),
+  /** Whom the files are encrypted to when they are handed out; they lie here as they are. */
+  ageRecipients: z.array(z.string()).optional(),
   /** SHA-256 of each file; absent in checkpoints from before it was kept. */
   sha256: z.record(z.string(), z.string()).optional(),
 });
@@ -56,7 +58,10 @@ const MetaSeal = z.looseObject({ digest: z.string().optional() });
 
 /** Everything about a checkpoint that its writer decides. */
 export type CheckpointOrigin = CheckpointAddress &
-  Pick<CheckpointMeta, 'baseModel' | 'lora' | 'sequence' | 'createdAt' | 'expiresAt' | 'userMetadata'>;
+  Pick<
+    CheckpointMeta,
+    'baseModel' | 'lora' | 'sequence' | 'createdAt' | 'expiresAt' | 'userMetadata' | 'ageRecipients'
+  >;
 
 /** Fills a new folder; the caller moves it to its place when this is done. */
 export async function writeCheckpoint(
@@ -92,6 +97,7 @@ export async function writeCheckpoint(
     createdAt: origin.createdAt,
     expiresAt: origin.expiresAt,
     userMetadata: origin.userMetadata,
+    ...(origin.ageRecipients && { ageRecipients: origin.ageRecipients }),
     optimizerStep: state.optimizer?.step ?? null,
     sizeBytes: sizes.reduce((sum, size) => sum + size, 0),
     sha256: digests,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { encryptFile } from '../checkpoints/age-files';
 import type { CheckpointMeta } from '../checkpoints/checkpoint-files';
 import { checkAddress, formatCheckpointPath } from '../checkpoints/checkpoint-path';
 import type { EngineService } from '../engine-service';
@@ -61,7 +62,7 @@ export function addStrictWeightsRoutes(
     const id = randomBytes(16).toString('hex');
     const endsAt = Date.now() + LINK_LIFETIME_MS;
     links.set(id, { meta, endsAt });
-    const file = meta.lora ? 'adapter_model.safetensors' : 'model.safetensors';
+    const file = `${meta.lora ? 'adapter_model' : 'model'}.safetensors${meta.ageRecipients ? '.age' : ''}`;
     return {
       urls: { [file]: `${originOf(request)}/signed/${id}/${file}` },
       expires: new Date(endsAt).toISOString(),
@@ -72,9 +73,14 @@ export function addStrictWeightsRoutes(
     const link = links.get(params.id);
     if (!link || link.endsAt < Date.now()) throw new ProtocolError(403, 'This address has ended.');
     const weights = await context.checkpoints.loadWeightsFile(link.meta);
+    const { ageRecipients } = link.meta;
     return reply
       .type('application/octet-stream')
-      .send(Buffer.from(weights.buffer, weights.byteOffset, weights.byteLength));
+      .send(
+        ageRecipients
+          ? (await encryptFile(weights, ageRecipients)).content
+          : Buffer.from(weights.buffer, weights.byteOffset, weights.byteLength),
+      );
   });
 }
 

@@ -58,6 +58,25 @@ test('whoever shows the key is served, as clients of the protocol show it and as
   expect((await other.get('/metrics')).status).toBe(200);
 });
 
+test('addresses of external weights are followed without the key, until they end', async () => {
+  const model = await owner.createModel(await owner.openSession());
+  await owner.finish('save_weights_external', { model_id: model, seq_id: 1, path: 'out' });
+  const folder = `training_runs/${model}/checkpoints/external_weights/out`;
+  const { urls } = (await owner.get(`${folder}/external_weights_urls`)).body as unknown as {
+    urls: Record<string, string>;
+  };
+
+  const link = (urls['adapter_config.json'] ?? '').slice(stranger.url.length);
+
+  expect((await stranger.get(link)).status).toBe(200);
+  expect((await stranger.get(link.replace('adapter_config.json', 'adapter_model.safetensors'))).status).toBe(
+    401,
+  );
+  expect((await stranger.get(`${folder}/external_weights_urls`)).status).toBe(401);
+  now = NOW + DAY_MS;
+  expect((await stranger.get(link)).status).toBe(401);
+});
+
 test('a link to an archive is followed without the key, until it ends, and leads to nothing else', async () => {
   const { url } = (await owner.get(archive)).body;
   const link = url.slice(stranger.url.length);

@@ -1,3 +1,8 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
+import { Decrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
+import { extract } from 'tar-stream';
 import { readSafetensors } from '../../../../../src/engines/local/compute/safetensors';
 import type { Reply, TestEngine } from './engine-driver';
 import { containing, forwardBackwardBody, startTestEngine } from './engine-driver';
@@ -87,15 +92,77 @@ describe('external weights', () => {
     });
   });
 
-  test('need a name, and are not encrypted', async () => {
+  test('need a name', async () => {
     expect((await save('save_weights_external', 1, { path: null })).status).toBe(422);
-    expect(await save('save_weights_external', 2, { age_encryption_recipients: ['age1x'] })).toMatchObject({
-      status: 422,
-      body: { detail: containing('encrypts nothing') },
-    });
-    expect((await save('save_weights_external', 3, { age_encryption_recipients: [] })).status).toBe(200);
+  });
+
+  test('are read only by those they are encrypted to, by the file and in the archive, after a restart too', async () => {
+    const [mine, other, stranger] = await Promise.all([1, 2, 3].map(() => generateX25519Identity()));
+    const recipients = await Promise.all(
+      [mine, other].map((identity) => identityToRecipient(identity ?? '')),
+    );
+    await save('save_weights_external', 1);
+    await save('save_weights_external', 2, { path: 'sealed', age_encryption_recipients: recipients });
+    const plain = await filesOf('first');
+    await engine.restart();
+
+    const sealed = await filesOf('sealed');
+
+    expect(Object.keys(sealed)).toEqual(['adapter_config.json.age', 'adapter_model.safetensors.age']);
+    for (const identity of [mine, other]) expect(await decrypted(sealed, identity)).toEqual(plain);
+    expect(await decrypted(await archivedFiles('sealed'), mine)).toEqual(plain);
+    await expect(decrypted(sealed, stranger)).rejects.toThrow('no identity matched');
+  });
+
+  test.each([
+    [['ssh-ed25519 AAAA'], 422, 'SSH keys are not supported'],
+    [Array.from({ length: 11 }, () => 'age1x'), 422, 'age_encryption_recipients'],
+    [['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8q'], 200, 'age-keygen'],
+  ])('are not saved for %j', async (recipients, status, reason) => {
+    const refused = await save('save_weights_external', 1, { age_encryption_recipients: recipients });
+
+    expect(refused.status).toBe(status);
+    expect(JSON.stringify(refused.body)).toContain(reason);
+    expect((await save('save_weights_external', 2, { age_encryption_recipients: [] })).body.path).toContain(
+      'first',
+    );
   });
 });
+
+/** What a client fetches, by name. */
+async function filesOf(name: string): Promise<Record<string, Buffer>> {
+  const address = `training_runs/${model}/checkpoints/external_weights/${name}/external_weights_urls`;
+  const { urls } = (await engine.driver.get(address)).body as unknown as { urls: Record<string, string> };
+  const files = Object.entries(urls).map(async ([file, url]) => {
+    const response = await fetch(url);
+    const content = Buffer.from(await response.arrayBuffer());
+    expect(Number(response.headers.get('content-length'))).toBe(content.byteLength);
+    return [file, content] as const;
+  });
+  return Object.fromEntries(await Promise.all(files));
+}
+
+async function archivedFiles(name: string): Promise<Record<string, Buffer>> {
+  const address = `training_runs/${model}/checkpoints/external_weights/${name}/archive.tar.gz`;
+  const files: Record<string, Buffer> = {};
+  const entries = extract();
+  Readable.from([gunzipSync((await engine.driver.get(address)).bytes)]).pipe(entries);
+  for await (const entry of entries) files[entry.header.name] = await buffer(entry);
+  return files;
+}
+
+async function decrypted(
+  sealed: Readonly<Record<string, Buffer>>,
+  identity = '',
+): Promise<Record<string, Buffer>> {
+  const decrypter = new Decrypter();
+  decrypter.addIdentity(identity);
+  const plain = Object.entries(sealed).map(
+    async ([name, content]) =>
+      [name.replace(/\.age$/, ''), Buffer.from(await decrypter.decrypt(content))] as const,
+  );
+  return Object.fromEntries(await Promise.all(plain));
+}
 
 describe('a copy', () => {
   test('holds what its source held, optimizer and all, and outlives it', async () => {
