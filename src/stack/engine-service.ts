@@ -3,7 +3,9 @@ import type { Server } from 'node:net';
 import path from 'node:path';
 import { readEngineToken } from '../config/engine-token';
 import type { Environment } from '../config/environment';
+import { DomainError } from '../core/errors';
 import { createModelRuntime } from '../engines/local/compute/create-model-runtime';
+import type { NamedModel } from '../engines/local/compute/base-model';
 import type { LocalEngineOptions } from '../engines/local/engine';
 import { startLocalEngine } from '../engines/local/engine';
 import { parseSeeded, parseStrike } from '../engines/local/server/strict/strike';
@@ -22,6 +24,8 @@ export interface EngineServiceOptions {
   /** Holds the key that clients have to show. */
   readonly tokenFile: string | null;
   readonly threads: number | null;
+  /** `NAME=FOLDER` each: base models besides the one that comes with the package. */
+  readonly models: readonly string[];
   /** Behave like the official service, for tests of clients. */
   readonly strict: StrictFlags | null;
   readonly stop: Promise<StopReason>;
@@ -45,6 +49,7 @@ export async function runEngineService(options: EngineServiceOptions): Promise<n
   const logger = createServiceLogger({ service: 'engine', level: environment.logLevel });
   const runtime = await createModelRuntime({
     ...(options.threads === null ? {} : { threads: options.threads }),
+    namedModels: options.models.map(parseModel),
   });
   const isLocal = options.host === LOOPBACK;
   const engine = await startLocalEngine({
@@ -66,6 +71,17 @@ export async function runEngineService(options: EngineServiceOptions): Promise<n
   await engine.close();
   await runtime.close();
   return end.exitCode;
+}
+
+function parseModel(text: string): NamedModel {
+  const [, name, folder] = /^([^\s=]+)=(.+)$/.exec(text) ?? [];
+  if (name === undefined || folder === undefined) {
+    throw new DomainError(
+      'bad-config',
+      `--model ${text}: give NAME=FOLDER, e.g. Qwen/Qwen3-8B-Base=models/my-model.`,
+    );
+  }
+  return { name, folder: path.resolve(folder) };
 }
 
 /** Who may ask. Clients of a strict engine show tokens that they exchanged a key for, so that it looks at keys itself. */

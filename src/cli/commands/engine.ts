@@ -13,6 +13,7 @@ interface EngineFlags extends ServiceFlags {
   readonly allowHost?: readonly string[];
   readonly tokenFile?: string;
   readonly threads?: number;
+  readonly model?: readonly string[];
   readonly strict?: boolean;
   readonly strike?: readonly string[];
   readonly strikeSeed?: string;
@@ -30,6 +31,11 @@ export function createCommand(): Command {
       collect,
     )
     .option('--threads <n>', 'threads (one a core); results do not depend on it', parseCount)
+    .option(
+      '--model <name=folder>',
+      'a further base model (Llama architecture) under a name of your choice; may be repeated',
+      collect,
+    )
     .option('--strict', 'behave like the official service as far as known; for testing clients')
     .option(
       '--strike <what>',
@@ -48,6 +54,7 @@ export function createCommand(): Command {
         allowedHosts: flags.allowHost ?? [],
         tokenFile: flags.tokenFile ?? null,
         threads: flags.threads ?? null,
+        models: flags.model ?? [],
         strict: strictFlags(flags),
         stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),
         onReady: printReady,

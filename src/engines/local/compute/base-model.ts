@@ -23,6 +23,14 @@ export interface LoadedModel extends FoundModel {
   readonly rotations: Pointer;
 }
 
+/** A model's folder, and what it is called whatever its configuration says. */
+export interface NamedModel {
+  readonly name: string;
+  readonly folder: string;
+}
+
+const MODEL_FILES = ['config.json', 'model.safetensors', 'tokenizer.json'];
+
 /** The given folders and the folders in them, wherever there is a `config.json`. The first of a name wins. */
 export function findModels(folders: readonly string[]): ReadonlyMap<string, FoundModel> {
   const models = new Map<string, FoundModel>();
@@ -31,6 +39,32 @@ export function findModels(folders: readonly string[]): ReadonlyMap<string, Foun
     if (!models.has(model.info.name)) models.set(model.info.name, model);
   }
   return models;
+}
+
+/** Adds models under names of one's own. What clients know a model by is its name, so that none has two folders. */
+export function addNamedModels(
+  models: ReadonlyMap<string, FoundModel>,
+  named: readonly NamedModel[],
+): ReadonlyMap<string, FoundModel> {
+  const all = new Map(models);
+  for (const { name, folder } of named) {
+    if (all.has(name)) {
+      throw new DomainError(
+        'bad-config',
+        `There is a base model "${name}" already. Give ${folder} another name.`,
+      );
+    }
+    const missing = MODEL_FILES.filter((file) => !existsSync(path.join(folder, file)));
+    if (missing.length > 0) {
+      throw new DomainError(
+        'bad-config',
+        `${folder} has no ${missing.join(' and no ')}. Give the folder of a model as Hugging Face lays it out.`,
+      );
+    }
+    const model = describeModel(folder);
+    all.set(name, { ...model, info: { ...model.info, name } });
+  }
+  return all;
 }
 
 function candidates(folder: string): string[] {
@@ -43,14 +77,22 @@ function candidates(folder: string): string[] {
 }
 
 function readObject(file: string): Readonly<Record<string, unknown>> {
-  const value: unknown = JSON.parse(readFileSync(file, 'utf8'));
+  const value: unknown = parseJson(readFileSync(file, 'utf8'));
   if (typeof value === 'object' && value !== null) return { ...value };
   throw new DomainError('bad-config', `${file} is not a JSON object.`);
 }
 
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
 function describeModel(folder: string): FoundModel {
   const config = readObject(path.join(folder, 'config.json'));
-  const shape = parseModelShape(config);
+  const shape = namingFolder(folder, () => parseModelShape(config));
   const given = config['_name_or_path'];
   const name = typeof given === 'string' && given !== '' ? given : path.basename(folder);
   const eos: unknown[] = [config['eos_token_id']].flat();
@@ -59,6 +101,15 @@ function describeModel(folder: string): FoundModel {
     shape,
     eosTokens: eos.filter((token): token is number => typeof token === 'number'),
   };
+}
+
+function namingFolder<Value>(folder: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof DomainError) throw new DomainError(error.code, `${folder}: ${error.message}`);
+    throw error;
+  }
 }
 
 export function loadModel(heap: SharedHeap, model: FoundModel): LoadedModel {

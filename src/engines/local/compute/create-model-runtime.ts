@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { DomainError } from '../../../core/errors';
-import { findModels, loadModel } from './base-model';
+import { addNamedModels, findModels, loadModel } from './base-model';
 import { checkLora } from './check-request';
 import { trainableLayout } from './network';
 import { packNetwork, SharedMemorySampler } from './packed-sampler';
@@ -12,7 +12,7 @@ import { ThreadPool } from './thread-pool';
 import { SharedMemoryModel } from './trainable-model';
 import { floatsForPacking } from './working-memory';
 import type { LoraConfig, ModelRuntime, NamedTensor, SamplerModel, TrainableModel } from '../model-runtime';
-import type { FoundModel, LoadedModel } from './base-model';
+import type { FoundModel, LoadedModel, NamedModel } from './base-model';
 import type { KernelChoice } from './kernels';
 import type { NetworkDescription } from './network';
 
@@ -21,6 +21,8 @@ export interface ModelRuntimeOptions {
   readonly threads?: number;
   /** Model folders, or folders of them; the models that come with the package by default. */
   readonly modelsFolders?: readonly string[];
+  /** Further models, under these names. */
+  readonly namedModels?: readonly NamedModel[];
   /** `plain` computes the same bits on machines with and without fused multiply-add. */
   readonly kernels?: KernelChoice;
   /** All weights, gradients and caches fit in this; at most and by default 1024. */
@@ -36,7 +38,8 @@ export async function createModelRuntime(options: ModelRuntimeOptions = {}): Pro
   if (!Number.isInteger(threads) || threads < 1) {
     throw new DomainError('bad-config', `The local engine cannot run on ${threads} threads. Use 1 or more.`);
   }
-  return new SharedMemoryRuntime(findModels(options.modelsFolders ?? [OWN_MODELS]), { ...options, threads });
+  const models = findModels(options.modelsFolders ?? [OWN_MODELS]);
+  return new SharedMemoryRuntime(addNamedModels(models, options.namedModels ?? []), { ...options, threads });
 }
 
 class SharedMemoryRuntime implements ModelRuntime {
