@@ -76,16 +76,22 @@ function checkLossInputs(
     throw userError(`${where}: loss "${loss.name}" takes ${inputs.join(', ')}, not "${unknown}".`);
   for (const name of inputs) {
     const values = lossInputs[name];
-    if (values === undefined && defaultInput !== undefined) continue;
-    if (values?.length !== length) {
-      throw userError(
-        `${where} has ${length} target_tokens but ${values?.length ?? 'no'} ${name}. They must be as long.`,
-      );
-    }
-    if (!values.every(Number.isFinite)) throw userError(`${where}: ${name} must be finite numbers.`);
+    if (values !== undefined || defaultInput === undefined) checkInput(values, { name, length, where });
   }
   if (loss.name === 'gspo' && lossInputs['sequence_ratio_mask']?.every((marked) => marked === 0))
     throw userError(`${where}: sequence_ratio_mask marks no token. Mark those of the sampled sequence.`);
+}
+
+function checkInput(
+  values: Float32Array | undefined,
+  { name, length, where }: { readonly name: string; readonly length: number; readonly where: string },
+): void {
+  if (values?.length !== length) {
+    throw userError(
+      `${where} has ${length} target_tokens but ${values?.length ?? 'no'} ${name}. They must be as long.`,
+    );
+  }
+  if (!values.every(Number.isFinite)) throw userError(`${where}: ${name} must be finite numbers.`);
 }
 
 function checkTokens(tokens: ArrayLike<number>, { vocabSize }: ModelShape, where: string): void {

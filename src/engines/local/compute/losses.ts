@@ -11,6 +11,12 @@ interface TokenLoss {
   readonly slope: number;
 }
 
+interface LossContext {
+  readonly settings: Readonly<Record<string, number>>;
+  /** What `shared` gave for the datum; 0 without it. */
+  readonly shared: number;
+}
+
 export interface LossDefinition {
   /** The loss inputs besides the targets, in the order `evaluate` takes them. */
   readonly inputs: readonly string[];
@@ -24,8 +30,7 @@ export interface LossDefinition {
   evaluate(
     p: number,
     inputs: readonly [number, number, number],
-    settings: Readonly<Record<string, number>>,
-    shared: number,
+    context: LossContext,
   ): TokenLoss;
 }
 
@@ -79,7 +84,7 @@ export const LOSSES: Readonly<Record<EngineLoss, LossDefinition>> = {
   ppo: {
     inputs: POLICY_INPUTS,
     settings: { clip_low_threshold: 0.8, clip_high_threshold: 1.2 },
-    evaluate: (p, [q, advantage], settings) => {
+    evaluate: (p, [q, advantage], { settings }) => {
       if (advantage === 0) return { loss: 0, slope: 0 };
       return clippedLoss(ratioOf(p, q), advantage, settings);
     },
@@ -88,7 +93,7 @@ export const LOSSES: Readonly<Record<EngineLoss, LossDefinition>> = {
   cispo: {
     inputs: POLICY_INPUTS,
     settings: { clip_low_threshold: 0, clip_high_threshold: 4 },
-    evaluate: (p, [q, advantage], settings) => {
+    evaluate: (p, [q, advantage], { settings }) => {
       if (advantage === 0) return { loss: 0, slope: 0 };
       const factor = clip(ratioOf(p, q), settings) * advantage;
       return { loss: -factor * p, slope: -factor };
@@ -98,7 +103,7 @@ export const LOSSES: Readonly<Record<EngineLoss, LossDefinition>> = {
   dro: {
     inputs: POLICY_INPUTS,
     settings: { beta: 0.05 },
-    evaluate: (p, [q, advantage], { beta = 0 }) => ({
+    evaluate: (p, [q, advantage], { settings: { beta = 0 } }) => ({
       loss: -(p * advantage - 0.5 * beta * (p - q) ** 2),
       slope: beta * (p - q) - advantage,
     }),
@@ -112,7 +117,7 @@ export const LOSSES: Readonly<Record<EngineLoss, LossDefinition>> = {
     inputs: [...POLICY_INPUTS, 'sequence_ratio_mask'],
     settings: { clip_low_threshold: 0.8, clip_high_threshold: 1.2 },
     shared: (logprobs, [sampled, , mask]) => meanLogRatio({ logprobs, sampled, mask }),
-    evaluate: (_p, [, advantage], settings, shared) => {
+    evaluate: (_p, [, advantage], { settings, shared }) => {
       if (advantage === 0) return { loss: 0, slope: 0 };
       return clippedLoss(ratioOf(shared, 0), advantage, settings);
     },
@@ -127,7 +132,7 @@ export const LOSSES: Readonly<Record<EngineLoss, LossDefinition>> = {
   stable_reinforce: {
     inputs: [...POLICY_INPUTS, SAMPLED_INPUT],
     settings: { kl_coeff: 0 },
-    evaluate: (p, [q, advantage, isSampled], { kl_coeff: coefficient = 0 }) => {
+    evaluate: (p, [q, advantage, isSampled], { settings: { kl_coeff: coefficient = 0 } }) => {
       if (isSampled === 0) return { loss: 0, slope: 0 };
       const factor = Math.min(1, ratioOf(p, q)) * advantage;
       return {

@@ -144,17 +144,22 @@ function softmaxBackward(space: Workspace, backward: SoftmaxBackward): void {
   }
   const [first, sum] = [space.storeIntegers(firsts), space.storeFloats(sums)];
   space.kernels.softmaxBackward(rows, vocabSize, probabilities, first, sum);
-  // The kernel put a row's whole slope on its first target: the others take theirs back.
-  const { floats } = space;
-  for (const index of others) {
-    const row = targetRows[index] ?? 0;
-    const slope = slopes[index] ?? 0;
-    const line = probabilities / 4 + row * vocabSize;
-    const from = line + (firsts[row] ?? 0);
-    const to = line + (targets[index] ?? 0);
-    floats[from] = (floats[from] ?? 0) - slope;
-    floats[to] = (floats[to] ?? 0) + slope;
-  }
+  for (const index of others) moveSlope(space, backward, { index, firsts });
+}
+
+/** The kernel put a row's whole slope on its first target: the others take theirs back. */
+function moveSlope(
+  { floats }: Workspace,
+  { vocabSize, probabilities, targets, targetRows, slopes }: SoftmaxBackward,
+  { index, firsts }: { readonly index: number; readonly firsts: Int32Array },
+): void {
+  const row = targetRows[index] ?? 0;
+  const slope = slopes[index] ?? 0;
+  const line = probabilities / 4 + row * vocabSize;
+  const from = line + (firsts[row] ?? 0);
+  const to = line + (targets[index] ?? 0);
+  floats[from] = (floats[from] ?? 0) - slope;
+  floats[to] = (floats[to] ?? 0) + slope;
 }
 
 /** log p(token) of one row, from what `softmaxRows` left; the trainer and the sampler share it, so that they agree. */
@@ -179,7 +184,6 @@ function evaluateLoss(
   { name, settings }: LossSettings,
 ): { loss: number; slopes: Float32Array } {
   const definition = LOSSES[name];
-  const [first, second, third] = lossInputs;
   const slopes = new Float32Array(logprobs.length);
   let loss = 0;
   let index = 0;
@@ -188,13 +192,19 @@ function evaluateLoss(
     const own = (values: Float32Array): Float32Array => values.subarray(index, end);
     const shared = definition.shared?.(own(logprobs), lossInputs.map(own)) ?? 0;
     for (; index < end; index++) {
-      const inputs = [first?.[index] ?? 0, second?.[index] ?? 0, third?.[index] ?? 0] as const;
-      const token = definition.evaluate(logprobs[index] ?? 0, inputs, settings, shared);
+      const token = definition.evaluate(logprobs[index] ?? 0, inputsAt(lossInputs, index), { settings, shared });
       loss += token.loss;
       slopes[index] = token.slope;
     }
   }
   return { loss, slopes };
+}
+
+function inputsAt(
+  [first, second, third]: readonly Float32Array[],
+  index: number,
+): readonly [number, number, number] {
+  return [first?.[index] ?? 0, second?.[index] ?? 0, third?.[index] ?? 0];
 }
 
 /** Causal attention within each of several sequences laid end to end. */

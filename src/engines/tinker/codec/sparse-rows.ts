@@ -26,16 +26,25 @@ export interface SparseMatrix {
   readonly columns: readonly number[];
 }
 
+function checkRowStarts({
+  name,
+  rowCount,
+  rowStarts,
+  columns,
+}: Omit<SparseMatrix, 'columnCount'>): void {
+  if (rowStarts.length !== rowCount + 1)
+    throw malformed(`sparse tensor "${name}" does not fit ${rowCount} tokens`);
+  if (rowStarts[0] !== 0 || rowStarts[rowCount] !== columns.length)
+    throw malformed(`sparse tensor "${name}" lists ${columns.length} values, but its rows hold others`);
+}
+
 /**
  * The cells of a matrix that hold a value, counted row by row, in the order of the values.
  *
  * Anything out of order is refused: a reader that skips over it would train on other numbers than were sent.
  */
 export function listedCells({ name, rowCount, columnCount, rowStarts, columns }: SparseMatrix): number[] {
-  if (rowStarts.length !== rowCount + 1)
-    throw malformed(`sparse tensor "${name}" does not fit ${rowCount} tokens`);
-  if (rowStarts[0] !== 0 || rowStarts[rowCount] !== columns.length)
-    throw malformed(`sparse tensor "${name}" lists ${columns.length} values, but its rows hold others`);
+  checkRowStarts({ name, rowCount, rowStarts, columns });
   const cells: number[] = [];
   for (let row = 0; row < rowCount; row++) {
     const end = rowStarts[row + 1] ?? 0;

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream';
-import type { ReadableStream } from 'node:stream/web';
 import { setImmediate as others } from 'node:timers/promises';
 import type { Encrypter } from 'age-encryption';
 import { DomainError } from '../../../../core/errors';
@@ -25,11 +24,9 @@ export async function checkRecipients(recipients: readonly string[]): Promise<vo
  */
 export async function encryptFile(plain: Uint8Array, recipients: readonly string[]): Promise<EncryptedFile> {
   const encrypter = await encrypterTo(recipients);
-  // The package's types name the browser's stream, which Node's is.
-  const source = Readable.toWeb(Readable.from(chunksOf(plain))) as globalThis.ReadableStream<Uint8Array>;
-  const encrypted = await encrypter.encrypt(source);
+  const encrypted = await encrypter.encrypt(Readable.toWeb(Readable.from(chunksOf(plain))));
   return {
-    content: Readable.fromWeb(encrypted as ReadableStream<Uint8Array>),
+    content: Readable.fromWeb(encrypted),
     size: encrypted.size(plain.byteLength),
   };
 }

@@ -43,12 +43,12 @@ export function exportedFiles(
   weights: Uint8Array,
 ): ReadonlyMap<string, () => Promise<ExportedFile>> {
   const { ageRecipients } = meta;
-  const files = [...plainFiles(meta, weights)];
-  return new Map(
-    ageRecipients
-      ? files.map(([name, plain]) => [`${name}.age`, () => encryptFile(plain, ageRecipients)])
-      : files.map(([name, content]) => [name, async () => ({ content, size: content.byteLength })]),
-  );
+  const files = new Map<string, () => Promise<ExportedFile>>();
+  for (const [name, content] of plainFiles(meta, weights)) {
+    if (ageRecipients) files.set(`${name}.age`, () => encryptFile(content, ageRecipients));
+    else files.set(name, () => Promise.resolve({ content, size: content.byteLength }));
+  }
+  return files;
 }
 
 /** PEFT's two for an adapter, `model.safetensors` for a whole model. */

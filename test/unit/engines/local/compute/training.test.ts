@@ -483,7 +483,7 @@ describe('bad input is refused and changes nothing', () => {
       CROSS_ENTROPY,
     ],
     ['an unknown setting', [good], { name: 'cross_entropy', config: { beta: 1 } }],
-    ['an unknown loss', [good], { name: 'gspo' as 'ppo', config: {} }],
+    ['an unknown loss', [good], { name: 'nope' as 'ppo', config: {} }],
   ];
 
   test.each(bad)('%s', async (_name, data, loss) => {
