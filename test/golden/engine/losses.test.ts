@@ -19,12 +19,10 @@ function evaluate(
   const inputs = [sampled, advantages, mask].map((values) => Float32Array.from(values));
   const shared = definition.shared?.(Float32Array.from(logprobs), inputs) ?? 0;
   const tokens = logprobs.map((p, index) =>
-    definition.evaluate(
-      p,
-      [sampled[index] ?? NaN, advantages[index] ?? NaN, mask[index] ?? NaN],
+    definition.evaluate(p, [sampled[index] ?? NaN, advantages[index] ?? NaN, mask[index] ?? NaN], {
       settings,
       shared,
-    ),
+    }),
   );
   return {
     loss: tokens.reduce((sum, { loss }) => sum + loss, 0),
