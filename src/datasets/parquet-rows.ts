@@ -44,7 +44,9 @@ function floatColumns(schema: readonly { readonly name: string; readonly type?: 
 /** A row keeps its empty columns; structs have a null for every key that another row's has, which says nothing. */
 function plainRow(row: unknown, floats: ReadonlySet<string>): unknown {
   if (!isStruct(row)) return plain(row, 'element', floats).value;
-  return Object.fromEntries(Object.entries(row).map(([key, item]) => [key, plain(item, key, floats).value]));
+  const members = Object.entries(row).map(([key, item]) => ({ key, ...plain(item, key, floats) }));
+  const json = members.map(({ key, json: text }) => `${JSON.stringify(key)}:${text}`).join(',');
+  return remembered(Object.fromEntries(members.map(({ key, value }) => [key, value])), `{${json}}`).value;
 }
 
 interface Plain {

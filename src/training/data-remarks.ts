@@ -36,6 +36,15 @@ export function dataRemarks(
   ];
 }
 
+/** Held-out rows that are not measured. */
+export function heldOutRemarks(refused: PreparedExamples['refused']): string[] {
+  const [first] = refused;
+  if (first === undefined) return [];
+  return [
+    `${counted(refused.length)} left out of the held-out rows (onBadRow: skip), the first, ${first.place}, because: ${first.reason}`,
+  ];
+}
+
 function counted(count: number): string {
   return count === 1 ? '1 row is' : `${count} rows are`;
 }

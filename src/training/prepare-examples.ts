@@ -34,7 +34,7 @@ export interface PreparedExamples {
   readonly lossless: readonly string[];
 }
 
-interface RefusedRow {
+export interface RefusedRow {
   readonly place: string;
   readonly reason: string;
 }
@@ -77,6 +77,31 @@ export async function prepareExamples(
   const prepared = { examples, summary, refused, lossGone: places.gone, lossless: places.none };
   if (places.some.length === 0) throw nothingToTrain(prepared, context.config);
   return prepared;
+}
+
+/**
+ * Held-out rows that can be rendered, and those that cannot, which are an error unless `onBadRow` is `skip`; so that it is known
+ * before anything is trained. Of what is too long for the model the beginning is measured.
+ */
+export async function checkHeldOut(
+  rows: readonly ConversationRow[],
+  context: ExampleContext,
+): Promise<{ readonly rows: readonly ConversationRow[]; readonly refused: readonly RefusedRow[] }> {
+  const kept: ConversationRow[] = [];
+  const refused: RefusedRow[] = [];
+  const { maxLength = Infinity } = context.config;
+  const limit = Math.min(maxLength, context.contextLength ?? Infinity);
+  for (const [index, row] of rows.entries()) {
+    const place = `held-out ${placeOf(row, index)}`;
+    const rendered = await render(row, { place, limit, isCutAllowed: true }, context);
+    if ('reason' in rendered) refused.push(rendered);
+    else kept.push(row);
+    if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
+      context.onProgress(rows.length);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  return { rows: kept, refused };
 }
 
 function lossOf(rendered: RenderedExample, limit: number): Loss {

@@ -3,13 +3,14 @@ import { dirname } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { SupervisedConfig } from '../config/supervised-config';
 import { untilAborted } from '../core/concurrency/until-aborted';
+import { jsonText } from '../core/json-source';
 import type { Tokenizer } from '../core/tokenizer';
 import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
 import { splitTrainTest } from '../datasets/split';
 import { findRenderer } from '../renderers/find-renderer';
-import { dataRemarks } from './data-remarks';
+import { dataRemarks, heldOutRemarks } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
-import { prepareExamples } from './prepare-examples';
+import { checkHeldOut, prepareExamples } from './prepare-examples';
 import { writePreparedData } from './prepared-data';
 import type { RunRecord } from './run-folder';
 import { testDataPath, trainDataPath } from './run-folder';
@@ -47,27 +48,36 @@ export async function prepareSupervisedData(
   const dataset = await waitFor(dependencies.readDataset(config.dataset));
   const { train, test } = await waitFor(splitRows(dependencies, config, dataset));
   const tokenizer = await waitFor(dependencies.tokenizerOf(config.model));
-  const prepared = await prepareExamples(train, {
-    config,
+  const context = (onDone: (done: number) => void) => ({
+    ...{ config, tokenizer, contextLength: place.contextLength, signal },
     renderer: findRenderer(place.renderer, tokenizer, config.templateArguments),
-    tokenizer,
-    contextLength: place.contextLength,
-    signal,
-    onProgress: (done) => {
-      onProgress(`${done} of ${train.length} examples rendered`);
+    onProgress: (done: number) => {
+      onDone(done);
       signal.throwIfAborted();
     },
   });
-  const testSet = await writeTestSet(folder, test);
+  const prepared = await prepareExamples(
+    train,
+    context((done) => {
+      onProgress(`${done} of ${train.length} examples rendered`);
+    }),
+  );
+  const heldOut = await checkHeldOut(
+    test,
+    context((done) => {
+      onProgress(`${done} of ${test.length} held-out examples rendered`);
+    }),
+  );
+  const testSet = await writeTestSet(folder, heldOut.rows);
   return {
     testSet,
-    remarks: dataRemarks(config, dataset, prepared),
+    remarks: [...dataRemarks(config, dataset, prepared), ...heldOutRemarks(heldOut.refused)],
     data: {
       ...describeData(dataset),
       skippedCount: dataset.skipped.length + prepared.refused.length,
       preparedHash: await writeTrainSet(folder, prepared.examples),
       trainCount: prepared.examples.length,
-      testCount: test.length,
+      testCount: heldOut.rows.length,
       truncatedCount: prepared.summary.cutRows,
       summary: { ...prepared.summary, refusedRows: dataset.skipped.length + prepared.refused.length },
       lossGoneCount: prepared.lossGone.length,
@@ -118,7 +128,7 @@ async function writeTestSet(
   const temporary = `${path}.${process.pid}.tmp`;
   await writeFile(
     temporary,
-    rows.map(({ messages, tools }) => `${JSON.stringify({ messages, tools })}\n`).join(''),
+    rows.map(({ messages, tools }) => `${jsonText({ messages, tools })}\n`).join(''),
   );
   await rename(temporary, path);
   const dataset = { path, split: 'train', testSize: 0, onBadRow: 'error' as const };

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { SupervisedConfig } from '../../src/config/supervised-config';
@@ -183,6 +183,7 @@ describe('on a service that recognises resent requests and allows one model', ()
       await deleteAll(service(), second ? [second] : []);
       await service().withClient((client) => client.setTtl(third?.state_path ?? '', 60));
       service().passSeconds(61);
+      await until(() => !existsSync(service().folderOf(third?.state_path ?? '')) || null);
       await service().restart(hold);
     });
 

@@ -31,7 +31,8 @@ const DEFAULT_SUPERVISION: Supervision = { trainOnWhat: 'allAssistantMessages', 
  *
  * `nll` = −Σ(log-probability · weight) ÷ Σ weight with the weights training uses; `bpb` = −Σ log-probability of counted
  * tokens ÷ (ln 2 · their UTF-8 bytes). Both are ratios of sums over examples, and their standard errors are those of a
- * ratio (`ratioOf`): examples are independent, their tokens are not. null where nothing carries weight.
+ * ratio (`ratioOf`): examples are independent, their tokens are not. null where nothing carries weight. A row that the renderer
+ * refuses is an error that names it, or left out with `onBadRow: skip`, and said in the remark.
  */
 export async function evaluateNll(
   dependencies: EvaluationDependencies,
@@ -40,23 +41,37 @@ export async function evaluateNll(
 ): Promise<CellScore[]> {
   const { rows } = await dependencies.loadDataset(config.dataset);
   const chosen = choose(rows, config.maxExamples);
-  const sums = await withJournal<LikelihoodRow, LikelihoodRow[]>(work, 'likelihoods', (journal) => {
-    let done = 0;
-    return allInTurns(chosen, { limit: config.concurrency, signal: work.signal }, async (row, signal) => {
-      const sequence = await prepare(dependencies, row, signal);
-      const key = digestOf([identityOf(work.model), sequence.tokens, [...sequence.weights]]);
-      const known = journal.get(key) ?? {
-        key,
-        example_id: row.id,
-        ...(await measure(dependencies, sequence, signal)),
-      };
-      await journal.appendWhenRoom(known, { signal });
-      work.onProgress({ done: ++done, total: chosen.length });
-      journal.verify();
-      return known;
-    });
-  });
-  return [
+  const refusals: string[] = [];
+  const measured = await withJournal<LikelihoodRow, (LikelihoodRow | null)[]>(
+    work,
+    'likelihoods',
+    (journal) => {
+      let done = 0;
+      return allInTurns(chosen, { limit: config.concurrency, signal: work.signal }, async (row, signal) => {
+        const sequence = await prepare(dependencies, row, signal).catch((error: unknown) => {
+          if (config.dataset.onBadRow !== 'skip' || !isBadRow(error)) throw error;
+          refusals.push(error.message);
+          return null;
+        });
+        if (sequence === null) {
+          work.onProgress({ done: ++done, total: chosen.length });
+          return null;
+        }
+        const key = digestOf([identityOf(work.model), sequence.tokens, [...sequence.weights]]);
+        const known = journal.get(key) ?? {
+          key,
+          example_id: row.id,
+          ...(await measure(dependencies, sequence, signal)),
+        };
+        await journal.appendWhenRoom(known, { signal });
+        work.onProgress({ done: ++done, total: chosen.length });
+        journal.verify();
+        return known;
+      });
+    },
+  );
+  const sums = measured.filter((row) => row !== null);
+  const scores = [
     scoreOf(
       work.name,
       'nll',
@@ -68,6 +83,14 @@ export async function evaluateNll(
       sums.map(({ nats, bytes }) => ({ numerator: nats / Math.LN2, denominator: bytes })),
     ),
   ];
+  const [first] = refusals.sort();
+  if (first === undefined) return scores;
+  const remark = `${refusals.length} of ${chosen.length} rows were left out (onBadRow: skip), one of them because: ${first}`;
+  return scores.map((score) => ({ ...score, remark }));
+}
+
+function isBadRow(error: unknown): error is DomainError {
+  return error instanceof DomainError && error.code === 'bad-dataset';
 }
 
 interface PreparedSequence extends CountedText {
@@ -94,7 +117,7 @@ async function prepare(
       renderer.buildSupervisedExample(conversationWithTools(renderer, row.messages, row.tools), trainOnWhat),
     { mostTokens, isCutAllowed: true, signal },
   ).catch((error: unknown) => {
-    if (!(error instanceof DomainError) || error.code !== 'bad-dataset') throw error;
+    if (!isBadRow(error)) throw error;
     throw new DomainError(error.code, `${row.place ?? `example ${row.id}`}: ${error.message}`, {
       cause: error,
     });

@@ -2,6 +2,7 @@ import type { EvaluatorConfig } from '../../../src/config/evaluation-config';
 import { EvaluatorConfig as EvaluatorSchema } from '../../../src/config/evaluation-config';
 import type { SampleRequest, Sampler } from '../../../src/core/sampling';
 import { evaluateCell } from '../../../src/evaluation/evaluate-cell';
+import { findRenderer } from '../../../src/renderers/find-renderer';
 import { dependenciesOf, tokenizer, workOf } from './measured-model';
 
 const ROWS = [
@@ -67,6 +68,46 @@ test('weighs each example the same, as training does', async () => {
     key: 'test/bpb',
     value: expect.closeTo(4 / (Math.LN2 * 5), 6) as number,
     n: 2,
+  });
+});
+
+describe('a row that the renderer refuses', () => {
+  const renderer = findRenderer('llama3', tokenizer);
+  const calling = {
+    id: 'c',
+    place: 'rows.jsonl line 3',
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'assistant', content: 'x', toolCalls: [{ name: 'f', arguments: '{}' }] },
+    ],
+  };
+  const evaluated = (
+    evaluator: EvaluatorConfig,
+    rows: readonly (typeof calling | (typeof ROWS)[number])[],
+  ) => {
+    const { sampler } = measuringModel();
+    return evaluateCell(
+      { ...dependenciesOf(sampler, { rows }), renderer },
+      { ...workOf({ name: 'test' }), evaluator },
+    );
+  };
+
+  test('is an error that names it', async () => {
+    await expect(evaluated(nll(), [...ROWS, calling])).rejects.toThrow('rows.jsonl line 3: messages[1]');
+  });
+
+  test('is left out and said with onBadRow: skip', async () => {
+    const skipping = nll({ dataset: { path: 'rows.jsonl', onBadRow: 'skip' } });
+
+    const [loss] = await evaluated(skipping, [...ROWS, calling]);
+    const [without] = await evaluated(nll(), ROWS);
+
+    expect(loss).toEqual({
+      ...without,
+      remark: expect.stringMatching(
+        /^1 of 3 rows were left out \(onBadRow: skip\), one of them because: rows\.jsonl line 3: messages\[1\]/,
+      ) as string,
+    });
   });
 });
 

@@ -250,9 +250,11 @@ describe('a checkpoint that is of no use is passed over, and said so:', () => {
   });
 
   test('expired', async () => {
-    const { engine, client, uri, input } = await trained();
+    const { engine, client, first, uri, input } = await trained();
     await client.setTtl(uri(4), 1);
     await client.close();
+    // The newest state of a run that is not closed stays.
+    await engine.driver.post(`sessions/${first.model.sessionId}/finish`, { reason: { type: 'success' } });
     await new Promise((resolve) => setTimeout(resolve, 1100));
 
     const opened = await open({ url: engine.driver.url, input });

@@ -1,6 +1,6 @@
 import { SupervisedConfig } from '../../../src/config/supervised-config';
-import { dataRemarks } from '../../../src/training/data-remarks';
-import { prepareExamples } from '../../../src/training/prepare-examples';
+import { dataRemarks, heldOutRemarks } from '../../../src/training/data-remarks';
+import { checkHeldOut, prepareExamples } from '../../../src/training/prepare-examples';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { toConversation } from '../../../src/datasets/rows';
 import { CharacterTokenizer } from '../renderers/character-tokenizer';
@@ -27,15 +27,16 @@ function configOf(changes: object = {}) {
   });
 }
 
+const conversationsOf = (rows: readonly object[]) =>
+  rows.map((row, index) => ({ ...toConversation(row), place: `rows.jsonl line ${index + 1}` }));
+
+const contextOf = (config = configOf()) => ({
+  ...{ config, tokenizer, contextLength: null, onProgress: () => undefined },
+  renderer: findRenderer('llama3', tokenizer),
+});
+
 async function prepared(rows: readonly object[], config = configOf()) {
-  const conversations = rows.map((row, index) => ({
-    ...toConversation(row),
-    place: `rows.jsonl line ${index + 1}`,
-  }));
-  return prepareExamples(conversations, {
-    ...{ config, tokenizer, contextLength: null, onProgress: () => undefined },
-    renderer: findRenderer('llama3', tokenizer),
-  });
+  return prepareExamples(conversationsOf(rows), contextOf(config));
 }
 
 const NO_SKIPPED = { skipped: [] };
@@ -58,6 +59,28 @@ test('such a row is left out and said where bad rows are skipped', async () => {
       /^1 row is left out \(onBadRow: skip\), the first, example 2 \(rows\.jsonl line 2\), because: messages\[1\]/,
     ),
   ]);
+});
+
+describe('a held-out row that the renderer refuses', () => {
+  const rows = conversationsOf([reply('a', 'b'), calling]);
+
+  test('is named by file and line', async () => {
+    await expect(checkHeldOut(rows, contextOf())).rejects.toThrow(
+      'dataset: held-out example 2 (rows.jsonl line 2): messages[1]: renderer "llama3" does not write',
+    );
+  });
+
+  test('is left out and said where bad rows are skipped', async () => {
+    const heldOut = await checkHeldOut(rows, contextOf(configOf(skipping)));
+
+    expect(heldOut.rows).toEqual(rows.slice(0, 1));
+    expect(heldOutRemarks(heldOut.refused)).toEqual([
+      expect.stringMatching(
+        /^1 row is left out of the held-out rows \(onBadRow: skip\), the first, held-out example 2 \(rows\.jsonl line 2\), because: messages\[1\]/,
+      ),
+    ]);
+    expect(heldOutRemarks([])).toEqual([]);
+  });
 });
 
 test('rows of which all are refused are no dataset', async () => {

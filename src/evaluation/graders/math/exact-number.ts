@@ -69,8 +69,8 @@ function splitSign(text: string): { isNegative: boolean; rest: string } {
 
 /** "1,234,567.5" and "1 234 567"; commas and spaces elsewhere separate values. */
 function withoutGrouping(text: string): string {
-  if (/^\d{1,3}(?:,\d{3})+(?:\.\d+)?$/.test(text)) return text.replaceAll(',', '');
-  return /^\d{1,3}(?: \d{3})+(?:\.\d+)?$/.test(text) ? text.replaceAll(' ', '') : text;
+  if (/^[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?$/.test(text)) return text.replaceAll(',', '');
+  return /^[1-9]\d{0,2}(?: \d{3})+(?:\.\d+)?$/.test(text) ? text.replaceAll(' ', '') : text;
 }
 
 function readUnsigned(text: string): ExactNumber | null {
