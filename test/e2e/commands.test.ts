@@ -63,6 +63,8 @@ describe('without a stack of its own running', () => {
     await until(() => place.stepsDone('paused') === 5);
 
     paused.child.kill('SIGINT');
+    await paused.says(/Saving where the run stands/);
+    held.training.letGo();
     const { code, stderr } = await paused.ended;
     await until(() => place.processes().length === 0);
     const seen = await place.ask<Shown>('runs', 'show', 'paused');
@@ -72,7 +74,22 @@ describe('without a stack of its own running', () => {
     expect(right['finalWeightsDigest']).toBe(left['finalWeightsDigest']);
     expect(code).toBe(130);
     expect(stderr).toContain('everstep train --run paused');
-    expect(seen.step).toBe(5);
+    expect(stderr).toContain(`Interrupted at step ${seen.step} of 12; nothing is lost`);
+    expect(seen.step).toBeLessThan(12);
+  });
+
+  test('Ctrl-C of `train` between two checkpoints has no step trained again', async () => {
+    const config = place.config({ ...QUIET, steps: 1500, saveEvery: 0 });
+    const first = place.start('train', config, '--run', 'between');
+    await until(() => place.stepsDone('between') >= 5);
+    first.child.kill('SIGINT');
+    const { code, stderr } = await first.ended;
+    const again = await place.run('train', '--run', 'between', '--json');
+
+    expect(code).toBe(130);
+    expect(documentOf(again)).toMatchObject({ status: 'completed', rewinds: 0, stepsReplayed: 0 });
+    expect(stderr).toContain('nothing is lost');
+    expect(stepsOf('between')).toEqual(upTo(1500));
   });
 });
 
@@ -89,6 +106,7 @@ describe('on a running stack', () => {
     expect((await place.run('runs', 'watch', 'paused')).code).toBe(0);
 
     expect(stepsOf('paused')).toEqual(upTo(12));
+    expect(await place.ask('runs', 'show', 'paused')).toMatchObject({ rewinds: 0, stepsReplayed: 0 });
   });
 
   test('`dev` writes logs as JSON lines, one file a service', () => {

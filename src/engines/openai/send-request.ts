@@ -20,6 +20,8 @@ export interface EndpointRequest {
   /** A small request that any server of the model answers. */
   readonly healthCheck: () => HttpRequest;
   readonly cancellation: Cancellation;
+  /** Fires when this process is about to end: what is not sent yet waits to be cancelled. */
+  readonly stopping?: AbortSignal | undefined;
   /** Told what it waits for, once that has taken a while and nobody else was answered meanwhile. */
   readonly onWaiting?: TellWaiting | undefined;
 }
@@ -51,6 +53,7 @@ interface Attempts {
   refusedSince: number | null;
 }
 
+const A_DAY_MS = 86_400_000;
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 5_000;
 /** The endpoint may have come back just before it answered another request. */
@@ -71,6 +74,7 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
     if (lane.sharing) await lane.sharing.join();
     const sent = await lane.limiter.acquire(order.cancellation, wasSent);
     try {
+      if (order.stopping?.aborted === true) await untilCancelled(order.cancellation);
       const verdict = await attempt(lane, order, { attempts, sent });
       if (!('verdict' in verdict)) return verdict;
       tellWaiting(lane, order, { attempts, verdict });
@@ -79,6 +83,11 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
       lane.limiter.release();
     }
   }
+}
+
+/** Rejects when it is. */
+async function untilCancelled(cancellation: Cancellation): Promise<void> {
+  for (;;) await cancellation.pause(A_DAY_MS);
 }
 
 async function attempt(
