@@ -2,6 +2,7 @@ import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import type { Completer, Completion, CompletionOptions, CompletionRequest } from '../core/completion';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../core/concurrency/waiting-reasons';
+import { notAsked } from '../core/concurrency/not-asked';
 import { smallestOf } from '../core/extremes';
 import { untilAborted } from '../core/concurrency/until-aborted';
 import type { Sampler } from '../core/sampling';
@@ -167,7 +168,10 @@ async function openEngineModel(
 function untilStopping(sampler: Sampler, stopping: AbortSignal | undefined): Sampler {
   return {
     sample: async (request, options) => {
-      if (stopping?.aborted === true) await untilAborted(NEVER, options?.signal ?? stopping);
+      if (stopping?.aborted === true)
+        await untilAborted(NEVER, options?.signal ?? stopping).catch((cause: unknown) => {
+          throw notAsked(cause);
+        });
       return sampler.sample(request, options);
     },
   };

@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { notAsked } from '../../core/concurrency/not-asked';
 import type { JsonObject } from './answer-fields';
 import { objectIn } from './answer-fields';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
@@ -72,9 +73,8 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
   };
   for (let wasSent = false; ; wasSent = true) {
     if (lane.sharing) await lane.sharing.join();
-    const sent = await lane.limiter.acquire(order.cancellation, wasSent);
+    const sent = await acquire(lane, order, wasSent);
     try {
-      if (order.stopping?.aborted === true) await untilCancelled(order.cancellation);
       const verdict = await attempt(lane, order, { attempts, sent });
       if (!('verdict' in verdict)) return verdict;
       tellWaiting(lane, order, { attempts, verdict });
@@ -85,9 +85,21 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
   }
 }
 
-/** Rejects when it is. */
-async function untilCancelled(cancellation: Cancellation): Promise<void> {
-  for (;;) await cancellation.pause(A_DAY_MS);
+/** A place at the server; when this process is about to end there is none. What was never sent says so: it cost nothing. */
+async function acquire(
+  { limiter }: EndpointLane,
+  { cancellation, stopping }: EndpointRequest,
+  wasSent: boolean,
+): Promise<Sent> {
+  try {
+    const sent = await limiter.acquire(cancellation, wasSent);
+    if (stopping?.aborted !== true) return sent;
+    limiter.release();
+    for (;;) await cancellation.pause(A_DAY_MS);
+  } catch (cause) {
+    if (wasSent || stopping?.aborted !== true) throw cause;
+    throw notAsked(cause);
+  }
 }
 
 async function attempt(
