@@ -476,6 +476,24 @@ describe('on a running stack', () => {
       expect((await command.ended).code).toBe(0);
     });
 
+    test('ends soon after SIGTERM although an answer is under way', async () => {
+      const { url, command } = await serve(place, '--engine', held.url);
+      const draws = held.training.holdDraws(0);
+      const answer = post(`${url}/v1/chat/completions`, {
+        ...{ model: 'everstep/tiny', messages: [{ role: 'user', content: '1+1=' }], max_tokens: 4 },
+      }).then(
+        ({ status }) => status,
+        () => 'cut off',
+      );
+      await draws.held(1);
+
+      command.child.kill('SIGTERM');
+
+      expect((await command.ended).code).toBe(0);
+      expect(await answer).toBe('cut off');
+      draws.letGo();
+    });
+
     test('says where it is in one line of JSON, and ends with 130 for SIGINT', async () => {
       const { url, command } = await serve(place, '--json');
 

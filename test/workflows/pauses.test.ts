@@ -109,9 +109,8 @@ describe('a long pause', () => {
   test('is what a hand-over is: saved and let go of at once, it goes on by itself or by whoever attaches', async () => {
     const { handle, run, hold } = await heldRun('handed', {}, config({ saveEvery: 0 }));
     await run.pause({ atStep: REST, reason: 'later' });
-    const asked = run.handOver({ reason: 'Ctrl-C' });
+    const { step } = await run.handOver({ reason: 'Ctrl-C' });
     hold.letGo();
-    const { step } = await asked;
     const left = await untilStatus(handle, ({ isLetGo }) => isLetGo === true);
     await stack.stopWorkers();
     await stack.restartEngine();
