@@ -61,8 +61,7 @@ export class EvaluationAllowance {
   private waiting: (() => void)[] = [];
 
   private constructor(
-    private readonly budget: AnswerBudget,
-    private readonly prices: SamplingPrices | null,
+    private readonly terms: { readonly budget: AnswerBudget; readonly prices: SamplingPrices | null },
     /** Of the cell, for all attempts. */
     private readonly journal: Journal<SpentRow>,
     elsewhere: Spent,
@@ -77,7 +76,7 @@ export class EvaluationAllowance {
     prices: SamplingPrices | null,
   ): Promise<EvaluationAllowance> {
     const journal = await openJournal<SpentRow>({ path: spentPath(folder), epoch, keyOf });
-    return new EvaluationAllowance(budget, prices, journal, elsewhere);
+    return new EvaluationAllowance({ budget, prices }, journal, elsewhere);
   }
 
   close(): Promise<void> {
@@ -86,7 +85,8 @@ export class EvaluationAllowance {
 
   /** Of all attempts, with what those had under way that died. */
   get spentTokens(): SampledTokens {
-    return this.spent;
+    const { prompt, sampled } = this.spent;
+    return { prompt, sampled };
   }
 
   get signal(): AbortSignal {
@@ -158,17 +158,17 @@ export class EvaluationAllowance {
   }
 
   private fits(amount: Spent): boolean {
-    const { tokens = Infinity, dollars = Infinity, requests = Infinity } = this.budget;
+    const { tokens = Infinity, dollars = Infinity, requests = Infinity } = this.terms.budget;
     const isWithinTokens = amount.prompt + amount.sampled <= tokens && this.costOf(amount) <= dollars;
     return isWithinTokens && amount.requests <= requests;
   }
 
   private costOf(amount: SampledTokens): number {
-    return costOfSampling(amount, this.prices);
+    return costOfSampling(amount, this.terms.prices);
   }
 
   private end(): never {
-    const { tokens, dollars, requests } = this.budget;
+    const { tokens, dollars, requests } = this.terms.budget;
     const used = [
       ...(requests === undefined ? [] : [`${this.spent.requests} of ${requests} requests`]),
       ...(tokens === undefined ? [] : [`${this.spent.prompt + this.spent.sampled} of ${tokens} tokens`]),

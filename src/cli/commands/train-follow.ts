@@ -85,7 +85,11 @@ function printDetached({ handle, isAttached }: StartedRun, output: Output): numb
   return EXIT.done;
 }
 
-async function leave(report: RunReport, handle: RunHandle, { session, output }: FollowOptions): Promise<number> {
+async function leave(
+  report: RunReport,
+  handle: RunHandle,
+  { session, output }: FollowOptions,
+): Promise<number> {
   const { run } = report;
   if (session.isEmbedded) {
     const left = isPreparing(report) ? report : await handOver(handle, output);

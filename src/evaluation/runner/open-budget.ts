@@ -50,7 +50,10 @@ export async function openBudget(
           const result = await completer.complete(request, options);
           const { promptTokenCount, completionTokenCount } = result;
           // Where the service does not say, what was reserved counts.
-          const taken = { prompt: promptTokenCount ?? most.prompt, sampled: completionTokenCount ?? most.sampled };
+          const taken = {
+            prompt: promptTokenCount ?? most.prompt,
+            sampled: completionTokenCount ?? most.sampled,
+          };
           return { result, spent: taken };
         },
       });

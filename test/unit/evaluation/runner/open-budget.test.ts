@@ -22,7 +22,11 @@ async function evaluateWithin(
   const { budget } = request;
   for (const shard of pendingShards) {
     const input = { ...place, shard, ...(budget && { budget }) };
-    await runBenchmarkShard(dependencies, input, { epoch: starts * 1000, signal, onProgress: () => undefined });
+    await runBenchmarkShard(dependencies, input, {
+      epoch: starts * 1000,
+      signal,
+      onProgress: () => undefined,
+    });
   }
   return finishBenchmark(dependencies, place, starts);
 }
@@ -51,24 +55,27 @@ test('a benchmark stops where the next request does not fit, and a higher budget
 test.each<[string, (spentAtMost: number) => AskingBudget]>([
   ['tokens', (tokens) => ({ tokens })],
   ['dollars', (tokens) => ({ dollars: tokens / 1e6, dollarsPerMillionTokens: 1 })],
-])('%s are reserved as what a request may take at most, and settled by what it took', async (name, budget) => {
-  const { completer, requests } = modelThatSays((question) => ({
-    message: { role: 'assistant', content: `#### ${numberIn(question)}` },
-    promptTokenCount: 200,
-    completionTokenCount: 8,
-  }));
-  const within = asked();
+])(
+  '%s are reserved as what a request may take at most, and settled by what it took',
+  async (name, budget) => {
+    const { completer, requests } = modelThatSays((question) => ({
+      message: { role: 'assistant', content: `#### ${numberIn(question)}` },
+      promptTokenCount: 200,
+      completionTokenCount: 8,
+    }));
+    const within = asked();
 
-  const paused = await evaluateWithin(completer, within(budget(1500))).catch((error: unknown) => error);
+    const paused = await evaluateWithin(completer, within(budget(1500))).catch((error: unknown) => error);
 
-  const used = requests.length * 208;
-  expect(requests.length).toBeGreaterThan(3);
-  expect(used).toBeLessThanOrEqual(1500);
-  expect(paused).toMatchObject({ code: 'over-budget' });
-  expect((paused as Error).message).toContain(
-    name === 'tokens' ? `${used} of 1500 tokens used` : 'of $0.0015',
-  );
-});
+    const used = requests.length * 208;
+    expect(requests.length).toBeGreaterThan(3);
+    expect(used).toBeLessThanOrEqual(1500);
+    expect(paused).toMatchObject({ code: 'over-budget' });
+    expect((paused as Error).message).toContain(
+      name === 'tokens' ? `${used} of 1500 tokens used` : 'of $0.0015',
+    );
+  },
+);
 
 test('shards share a budget, and of several starts each counts what those before it took', async () => {
   const count = 1200;
@@ -99,9 +106,9 @@ test('what was under way when an attempt died counts as if all of it had been dr
   const { completer, asked: questions } = right();
   const within = asked();
 
-  await expect(
-    evaluateWithin(silent.completer, within({ requests: 4 }), died.signal),
-  ).rejects.toThrow('the worker died');
+  await expect(evaluateWithin(silent.completer, within({ requests: 4 }), died.signal)).rejects.toThrow(
+    'the worker died',
+  );
   const paused = await evaluateWithin(completer, within({ requests: 6 })).catch((error: unknown) => error);
 
   expect(silent.requests).toHaveLength(4);
@@ -110,7 +117,11 @@ test('what was under way when an attempt died counts as if all of it had been dr
 });
 
 test('a task that asks the model itself is refused', async () => {
-  const request = { ...asked()({ tokens: 10 }), benchmark: 'arithmetic', inspectTask: { task: 'a/b', args: {} } };
+  const request = {
+    ...asked()({ tokens: 10 }),
+    benchmark: 'arithmetic',
+    inspectTask: { task: 'a/b', args: {} },
+  };
 
   await expect(planBenchmark(dependenciesOf(right().completer), request)).rejects.toThrow(
     /Leave --budget out/,
