@@ -27,7 +27,7 @@ export interface EvalPlaces {
 
 const NAME_LENGTH = 60;
 const DIGEST_LENGTH = 8;
-const HOW_FAST = ['concurrency', 'agentConcurrency', 'timeoutSeconds'];
+const HOW_FAST = ['concurrency', 'agentConcurrency', 'timeoutSeconds', 'budget'];
 
 /** A config with what its names stand for. */
 export interface ResolvedAsking {
@@ -93,9 +93,10 @@ export function askingOf(
   { config, judges }: Omit<ResolvedAsking, 'source'>,
   dataFolder: string | undefined,
 ): Omit<SharedRequest, 'run' | 'folder' | 'model'> {
-  const { plugins } = config;
+  const { plugins, budget } = config;
   return {
     ...optionsOf(config),
+    ...(budget && { budget }),
     ...(judges && { judges }),
     ...(plugins !== undefined && { plugins: path.resolve(plugins) }),
     ...(dataFolder !== undefined && { dataFolder: path.resolve(dataFolder) }),

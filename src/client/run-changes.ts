@@ -53,6 +53,14 @@ export abstract class RunChanges {
     return this.change(contracts.resumeUpdate, requests.controlRequest(options));
   }
 
+  /**
+   * For who is about to stop the workers and the training service: what is under way is finished, the state is saved and the
+   * model let go of; `status` says when (`isLetGo`). The run goes on by itself 20 s later, or when somebody attaches to it.
+   */
+  async handOver(options: ControlOptions = {}): Promise<ControlReceipt> {
+    return this.change(contracts.handOverUpdate, requests.controlRequest(options));
+  }
+
   /** Another peak learning rate; the schedule's shape goes on below it. */
   async setLearningRate(options: LearningRateOptions): Promise<ControlReceipt> {
     return this.change(contracts.setLearningRateUpdate, requests.learningRateRequest(options));

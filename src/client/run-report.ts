@@ -13,6 +13,8 @@ export interface RunReport extends RunState {
   readonly stopAt: number | null;
   /** A pause somebody asked for, begun or not. */
   readonly pause: LivePause | null;
+  /** Of a run with a pause: its state is saved, and the service holds no model for it. */
+  readonly isLetGo?: boolean;
   /** Limits somebody set, and what is used of them. */
   readonly budget?: LiveBudget;
   /** Who said so: the running workflow, the server (the workflow is closed or has no worker), or the store. */
@@ -87,6 +89,7 @@ function reportLive(base: RunState, live: LiveStatus): RunReport {
     ...base,
     ...{ status, step: Math.max(step, base.step), totalSteps, lineage, rewinds, stepsReplayed },
     ...{ waitingFor, pendingEvaluations, stopAt: live.stopAt ?? null, pause: live.pause ?? null },
+    ...(live.isLetGo !== undefined && { isLetGo: live.isLetGo }),
     ...(live.budget && { budget: live.budget }),
     ...(live.remarks && { remarks: live.remarks }),
     source: 'workflow',

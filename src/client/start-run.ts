@@ -83,6 +83,7 @@ async function attachAsked(
 ): Promise<StartedRun> {
   const attached = attach(handle, report);
   if (!options.attach) await requireSameConfig(sources.records, handle.name, config);
+  await takeOver(handle, report);
   return attached;
 }
 
@@ -90,7 +91,21 @@ async function attachAsked(
 export async function resumeRun(sources: RunSources, run: string): Promise<StartedRun> {
   await sources.link.require();
   const handle = new RunHandle(validateName('Run', run), sources);
-  return attach(handle, await handle.status());
+  const report = await handle.status();
+  const attached = attach(handle, report);
+  await takeOver(handle, report);
+  return attached;
+}
+
+/** A run that was handed over goes on by itself; somebody who works on it again spares it the wait. */
+async function takeOver(handle: RunHandle, { pause }: RunReport): Promise<void> {
+  if (pause?.isHandOver !== true || pause.until === null) return;
+  try {
+    await handle.resume({ reason: 'somebody works on it again' });
+  } catch (error) {
+    // It has gone on meanwhile, or a budget keeps it.
+    if (!(error instanceof DomainError)) throw error;
+  }
 }
 
 function attach(handle: RunHandle, report: RunReport): StartedRun {

@@ -25,6 +25,21 @@ export const BenchmarkEvaluatorParts = {
   ...dates,
 };
 
+const limit = z.number().positive().max(1e15).optional();
+
+/** What asking the model may take, for each benchmark. */
+const AskingBudgetConfig = z
+  .strictObject({
+    tokens: limit.describe('Tokens of prompts and completions'),
+    requests: limit.describe('Requests that are answered'),
+    dollars: limit.describe('At dollarsPerMillionTokens'),
+    dollarsPerMillionTokens: limit.describe('What the service asks, of prompts as of completions'),
+  })
+  .refine(({ dollars, dollarsPerMillionTokens: price }) => dollars === undefined || price !== undefined, {
+    path: ['dollars'],
+    message: 'a limit in dollars needs a price: give dollarsPerMillionTokens, too',
+  });
+
 /** What a benchmark run is asked for, by the field's names in camelCase. What is left out is the model's or the benchmark's default. */
 export const BenchmarkConfig = z.strictObject({
   model: z.string().min(1).optional().describe('Name of the model; of a run of ours it is known'),
@@ -57,6 +72,7 @@ export const BenchmarkConfig = z.strictObject({
   maxTokens: z.int().min(1).optional().describe('Tokens a completion may have'),
   contextWindow,
   timeoutSeconds,
+  budget: AskingBudgetConfig.optional().describe('What each benchmark may use of the model'),
   systemPrompt: z
     .string()
     .optional()

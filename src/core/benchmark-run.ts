@@ -61,6 +61,17 @@ export interface InspectTask {
   readonly source?: string;
 }
 
+/** What asking the model may take, for each benchmark; judges are not in it. */
+export interface AskingBudget {
+  /** Of prompts and completions. */
+  readonly tokens?: number | undefined;
+  /** That are answered. */
+  readonly requests?: number | undefined;
+  readonly dollars?: number | undefined;
+  /** What the service asks, of prompts as of completions; needed for dollars. */
+  readonly dollarsPerMillionTokens?: number | undefined;
+}
+
 /** One benchmark of an eval run. What is left out is the model's or the benchmark's default. */
 export interface BenchmarkRequest {
   /** Name of the eval run. */
@@ -80,6 +91,7 @@ export interface BenchmarkRequest {
   readonly maxTokens?: number;
   readonly contextWindow?: number;
   readonly timeoutSeconds?: number;
+  readonly budget?: AskingBudget;
   readonly systemPrompt?: string;
   /** Days between which examples are dated. */
   readonly startDate?: string;

@@ -136,6 +136,8 @@ export interface LivePause {
   readonly then: 'resume' | 'stop';
   readonly by: string;
   readonly reason: string;
+  /** Those who did the work went: it lasts a few seconds, or until somebody does the work again. */
+  readonly isHandOver?: true;
 }
 
 /** Limits people set, what is used of them, and those that are near. */
@@ -156,6 +158,8 @@ export interface LiveStatus {
   /** The step it ends after because somebody asked; null where nobody did. */
   readonly stopAt?: number | null;
   readonly pause?: LivePause;
+  /** Of a run with a pause: its state is saved, and the service holds no model for it. */
+  readonly isLetGo?: boolean;
   readonly budget?: LiveBudget;
   /** The checkpoint somebody promoted. */
   readonly best?: { readonly step: number; readonly name: string };

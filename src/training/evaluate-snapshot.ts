@@ -21,7 +21,7 @@ import { asStoreErrorWithin } from '../stores/system-errors';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import type { LoadPlugins } from './plugin-file';
-import { EvaluationAllowance } from './evaluation-budget';
+import { EvaluationAllowance } from '../evaluation/evaluation-budget';
 import type { SamplingPrices } from '../core/sampling-cost';
 import type { FinishedCell } from './record-scores';
 import { writeEvaluationPage } from './reinforcement/evaluation-page';

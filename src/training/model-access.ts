@@ -2,7 +2,10 @@ import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import type { Completer, Completion, CompletionOptions, CompletionRequest } from '../core/completion';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../core/concurrency/waiting-reasons';
+import { notAsked } from '../core/concurrency/not-asked';
 import { smallestOf } from '../core/extremes';
+import { untilAborted } from '../core/concurrency/until-aborted';
+import type { Sampler } from '../core/sampling';
 import type { Tokenizer } from '../core/tokenizer';
 import type { OnWait } from '../engines/tinker/waiting';
 import { openEndpoint } from '../engines/openai/open-endpoint';
@@ -21,7 +24,11 @@ export interface ModelAccessDependencies {
   readonly keyFor?: (url: string) => string | undefined;
   /** Where processes that ask the same endpoint see each other. */
   readonly sharedFolder?: string;
+  /** Fires when this process is about to end: nothing more is asked for, and what is under way may end. */
+  readonly stopping?: AbortSignal;
 }
+
+const NEVER = new Promise<never>(() => undefined);
 
 /** A model in use, closed with its last user. */
 interface SharedModel {
@@ -110,7 +117,7 @@ function openAnew(
 }
 
 function openEndpointModel(
-  { keyFor, sharedFolder }: ModelAccessDependencies,
+  { keyFor, sharedFolder, stopping }: ModelAccessDependencies,
   { url, model, api }: Extract<ModelSource, { type: 'endpoint' }>,
   { concurrency, contextWindow, timeoutMs }: OpenModelOptions,
 ): OpenedModel {
@@ -122,12 +129,13 @@ function openEndpointModel(
     concurrency,
     sharedFolder,
     timeoutMs,
+    stopping,
   });
   return { completer: contextWindow === null ? completer : new ContextCap(completer, contextWindow) };
 }
 
 async function openEngineModel(
-  { engines, tokenizerOf }: ModelAccessDependencies,
+  { engines, tokenizerOf, stopping }: ModelAccessDependencies,
   source: EngineSource,
   { contextWindow, signal, onWaiting }: OpenModelOptions,
 ): Promise<OpenedModel> {
@@ -143,7 +151,7 @@ async function openEngineModel(
   const sampler = engine.client.createSampler(path === null ? { baseModel: model } : { modelPath: path });
   const limits = [engine.profile.maxSequenceLength, contextWindow].filter((limit) => limit !== null);
   const site = {
-    ...{ sampler: samplerInTurns(sampler), renderer, tokenizer },
+    ...{ sampler: untilStopping(samplerInTurns(sampler), stopping), renderer, tokenizer },
     contextLength: limits.length === 0 ? null : smallestOf(limits),
   };
   const completer = new TokenCompleter({
@@ -154,6 +162,19 @@ async function openEngineModel(
     },
   });
   return { completer, site };
+}
+
+/** What is not asked for when the process is about to end waits to be called off. */
+function untilStopping(sampler: Sampler, stopping: AbortSignal | undefined): Sampler {
+  return {
+    sample: async (request, options) => {
+      if (stopping?.aborted === true)
+        await untilAborted(NEVER, options?.signal ?? stopping).catch((cause: unknown) => {
+          throw notAsked(cause);
+        });
+      return sampler.sample(request, options);
+    },
+  };
 }
 
 /** Since when counts from the first of several waits that follow each other. */

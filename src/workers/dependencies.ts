@@ -70,7 +70,7 @@ export function createDependencies(
   const loadPlugins = createPluginLoader({ fallback: options.plugins, requireCode });
   const runs = createActiveRuns((run) => loadActiveRun({ store, engines, loadPlugins }, run));
   const permitsOf = createPermitPool();
-  const asking = { engines: patientEngines, tokenizer, python, permitsOf, permissions, now };
+  const asking = { engines: patientEngines, tokenizer, python, permitsOf, permissions, stopping, now };
   const judges = createJudgeAccess(options, { ...asking, runs: store });
   const environments = {
     ...{ readBenchmarkRows, readDataset, loadPlugins, judges },
@@ -151,6 +151,7 @@ function permissionsOf({
 interface BenchmarkParts {
   readonly loadPlugins: LoadPlugins;
   readonly permissions: Permissions;
+  readonly stopping: AbortSignal;
   readonly readBenchmarkRows: BenchmarkDependencies['readBenchmarkRows'];
   readonly engines: EngineAccess;
   readonly tokenizer: (model: string) => Promise<Tokenizer>;
@@ -163,7 +164,7 @@ interface BenchmarkParts {
 
 function benchmarkDependencies(
   options: Pick<RunWorkersOptions, 'store' | 'dataFolder' | 'openaiApiKey'>,
-  { engines, tokenizer, permissions, ...parts }: BenchmarkParts,
+  { engines, tokenizer, permissions, stopping, ...parts }: BenchmarkParts,
 ): BenchmarkDependencies {
   return {
     ...parts,
@@ -172,6 +173,7 @@ function benchmarkDependencies(
       tokenizerOf: tokenizer,
       sharedFolder: sharedLimitsFolder(options),
       keyFor: (url) => permissions.keyFor(url, options.openaiApiKey),
+      stopping,
     }),
   };
 }

@@ -16,12 +16,13 @@ interface JudgeParts {
   readonly runs: RunStore;
   readonly permitsOf: JudgeAccess['permitsOf'];
   readonly permissions: Permissions;
+  readonly stopping: AbortSignal;
 }
 
 /** Judges of all work of this process. What they say is kept in the store, for whoever asks the same. */
 export function createJudgeAccess(
   options: Pick<RunWorkersOptions, 'store' | 'dataFolder' | 'openaiApiKey' | 'judgeApiKey'>,
-  { engines, tokenizer, runs, permitsOf, permissions }: JudgeParts,
+  { engines, tokenizer, runs, permitsOf, permissions, stopping }: JudgeParts,
 ): JudgeAccess {
   const keyFor = (url: string) => permissions.keyFor(url, options.judgeApiKey ?? options.openaiApiKey);
   const models = createModelAccess({
@@ -29,6 +30,7 @@ export function createJudgeAccess(
     tokenizerOf: tokenizer,
     sharedFolder: sharedLimitsFolder(options),
     keyFor,
+    stopping,
   });
   return {
     models,

@@ -121,6 +121,11 @@ export const explainCancelUpdate = defineUpdate<ControlReceipt, [ControlRequest]
 export const pauseUpdate = defineUpdate<ControlReceipt, [PauseRequest]>('pause');
 /** Ends a pause, begun or not. Answered with the first step trained after it. */
 export const resumeUpdate = defineUpdate<ControlReceipt, [ControlRequest]>('resume');
+/**
+ * Those who do the work are about to go: what is under way is finished, the state is saved and the model let go of. The run
+ * goes on by itself some seconds later, whoever does the work then. Answered with the step.
+ */
+export const handOverUpdate = defineUpdate<ControlReceipt, [ControlRequest]>('handOver');
 /** Another peak learning rate from a step on. */
 export const setLearningRateUpdate = defineUpdate<ControlReceipt, [LearningRateRequest]>('setLearningRate');
 /** Other steps, or other evaluators, of a named schedule. */

@@ -42,9 +42,14 @@ async function planAndRun({ request }: RunBenchmarkInput): Promise<BenchmarkSumm
   const { name, starts, pendingShards, finished } = plan;
   if (finished) return finished;
 
+  const { budget } = request;
   const place = { run: request.run, folder: request.folder, benchmark: name, starts };
   const { runBenchmarkShard } = queueOf(plan);
-  await mapWithLimit(pendingShards, SHARDS_AT_ONCE, (shard) => runBenchmarkShard({ ...place, shard }));
+  // Each has what those before it left of a budget.
+  const atOnce = budget ? 1 : SHARDS_AT_ONCE;
+  await mapWithLimit(pendingShards, atOnce, (shard) =>
+    runBenchmarkShard({ ...place, shard, ...(budget && { budget }) }),
+  );
   return finishBenchmark(place);
 }
 

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { findFreePort } from '../../src/stack/free-port';
 import { HeldEngine } from './harness/held-engine';
@@ -63,6 +65,8 @@ describe('without a stack of its own running', () => {
     await until(() => place.stepsDone('paused') === 5);
 
     paused.child.kill('SIGINT');
+    await paused.says(/Saving where the run stands/);
+    held.training.letGo();
     const { code, stderr } = await paused.ended;
     await until(() => place.processes().length === 0);
     const seen = await place.ask<Shown>('runs', 'show', 'paused');
@@ -72,7 +76,56 @@ describe('without a stack of its own running', () => {
     expect(right['finalWeightsDigest']).toBe(left['finalWeightsDigest']);
     expect(code).toBe(130);
     expect(stderr).toContain('everstep train --run paused');
-    expect(seen.step).toBe(5);
+    expect(stderr).toContain(`Interrupted at step ${seen.step} of 12; nothing is lost`);
+    expect(seen.step).toBeLessThan(12);
+  });
+
+  test('Ctrl-C of `eval` sends nothing more; what is under way ends and counts', async () => {
+    const answers: (() => void)[] = [];
+    const endpoint = createServer((request, response) => {
+      request.resume();
+      const answer = () => {
+        response.setHeader('content-type', 'application/json');
+        const message = { role: 'assistant', content: '7' };
+        response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }] }));
+      };
+      if (request.method === 'POST') answers.push(answer);
+      else answer();
+    });
+    await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
+    // A server that listens on a port of its own has such an address.
+    const { port } = endpoint.address() as AddressInfo;
+    const model = ['--model', 'm', '--endpoint', `http://127.0.0.1:${port}/v1`];
+    const asking = ['--max-examples', '40', '--concurrency', '4', '--run', 'left-early'];
+    const command = place.start('eval', 'arithmetic', ...model, ...asking);
+    await until(() => answers.length >= 4);
+    command.child.kill('SIGINT');
+    const log = path.join(place.data, 'logs/worker-evaluations.log');
+    await until(() => readFileSync(log, 'utf8').includes('"stopping"'));
+    const sentCount = answers.length;
+    for (const answer of answers) answer();
+    const { code } = await command.ended;
+    endpoint.closeAllConnections();
+    endpoint.close();
+
+    expect(code).toBe(130);
+    expect(answers).toHaveLength(sentCount);
+    const journal = path.join(place.data, 'store/evals/left-early/arithmetic/journal/shard-0/samples.jsonl');
+    expect(readFileSync(journal, 'utf8').trimEnd().split('\n')).toHaveLength(4);
+  });
+
+  test('Ctrl-C of `train` between two checkpoints has no step trained again', async () => {
+    const config = place.config({ ...QUIET, steps: 1500, saveEvery: 0 });
+    const first = place.start('train', config, '--run', 'between');
+    await until(() => place.stepsDone('between') >= 5);
+    first.child.kill('SIGINT');
+    const { code, stderr } = await first.ended;
+    const again = await place.run('train', '--run', 'between', '--json');
+
+    expect(code).toBe(130);
+    expect(documentOf(again)).toMatchObject({ status: 'completed', rewinds: 0, stepsReplayed: 0 });
+    expect(stderr).toContain('nothing is lost');
+    expect(stepsOf('between')).toEqual(upTo(1500));
   });
 });
 
@@ -89,6 +142,7 @@ describe('on a running stack', () => {
     expect((await place.run('runs', 'watch', 'paused')).code).toBe(0);
 
     expect(stepsOf('paused')).toEqual(upTo(12));
+    expect(await place.ask('runs', 'show', 'paused')).toMatchObject({ rewinds: 0, stepsReplayed: 0 });
   });
 
   test('`dev` writes logs as JSON lines, one file a service', () => {
@@ -456,6 +510,24 @@ describe('on a running stack', () => {
 
       command.child.kill('SIGTERM');
       expect((await command.ended).code).toBe(0);
+    });
+
+    test('ends soon after SIGTERM although an answer is under way', async () => {
+      const { url, command } = await serve(place, '--engine', held.url);
+      const draws = held.training.holdDraws(0);
+      const answer = post(`${url}/v1/chat/completions`, {
+        ...{ model: 'everstep/tiny', messages: [{ role: 'user', content: '1+1=' }], max_tokens: 4 },
+      }).then(
+        ({ status }) => status,
+        () => 'cut off',
+      );
+      await draws.held(1);
+
+      command.child.kill('SIGTERM');
+
+      expect((await command.ended).code).toBe(0);
+      expect(await answer).toBe('cut off');
+      draws.letGo();
     });
 
     test('says where it is in one line of JSON, and ends with 130 for SIGINT', async () => {

@@ -106,6 +106,31 @@ describe('a long pause', () => {
     ]);
   });
 
+  test('is what a hand-over is: saved and let go of at once, it goes on by itself or by whoever attaches', async () => {
+    const { handle, run, hold } = await heldRun('handed', {}, config({ saveEvery: 0 }));
+    await run.pause({ atStep: REST, reason: 'later' });
+    const { step } = await run.handOver({ reason: 'Ctrl-C' });
+    hold.letGo();
+    const left = await untilStatus(handle, ({ isLetGo }) => isLetGo === true);
+    await stack.stopWorkers();
+    await stack.restartEngine();
+    await stack.startWorkers();
+    const asPaused = await untilStatus(handle, (live) => live.step === REST && live.status === 'paused');
+    const standing = await run.handOver();
+    const letGo = await untilStatus(handle, ({ isLetGo }) => isLetGo === true);
+    await everstep.resume('handed');
+    await run.resume();
+    await reportOf(handle);
+
+    expect(left).toMatchObject({ status: 'paused', step, pause: { isHandOver: true, reason: 'Ctrl-C' } });
+    expect(step).toBeLessThan(REST);
+    expect(asPaused.pause).toMatchObject({ reason: 'later', until: null });
+    expect(standing.step).toBe(REST);
+    expect(letGo.pause).toMatchObject({ reason: 'later', until: null, isHandOver: true });
+    const state = await stack.store.readState('handed');
+    expect(state).toMatchObject({ status: 'completed', rewinds: 0, stepsReplayed: 0 });
+  });
+
   test('lasts across executions, answers meanwhile, and ends by itself', async () => {
     const { handle, run, hold } = await heldRun('timed', { maxHistoryEvents: 40, holdSeconds: SOON });
     await run.pause({ atStep: REST, seconds: 3600 });

@@ -152,6 +152,25 @@ describe('with workers', () => {
   beforeAll(() => stack.startWorkers());
   afterAll(() => stack.stopWorkers());
 
+  test('pauses where its budget is used up, and goes on with a higher one without asking twice', async () => {
+    const own = await startBenchEndpoint({ delayMs: 1, answer: '#### 7' });
+    const options = {
+      ...{ run: 'thrifty', endpoint: own.url, model: 'canned', dataFolder: dataOf(2100), concurrency: 32 },
+    };
+    const ends = [];
+    for (const requests of [30, 2050, 2100]) {
+      const handle = await everstep.evaluate('gsm8k', { ...options, budget: { requests } });
+      ends.push({ report: await handle.result(), asked: own.stats.requestCount });
+    }
+    await own.close();
+
+    expect(ends).toMatchObject([
+      { report: { failures: [{ code: 'over-budget', message: expect.stringContaining('30 of 30 requests used') as string }] }, asked: 30 },
+      { report: { failures: [{ code: 'over-budget' }] }, asked: 2050 },
+      { report: { failures: [], benchmarks: [{ numExamples: 2100, numErrors: 0 }] }, asked: 2100 },
+    ]);
+  });
+
   test('waits for an endpoint that is away, and says so', async () => {
     const own = await startBenchEndpoint({ delayMs: 20, answer: '#### 7' });
     const port = Number(new URL(own.url).port);

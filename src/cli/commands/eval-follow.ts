@@ -188,7 +188,13 @@ function printReport(
   return first ? exitCodeOfFailure(first) : EXIT.done;
 }
 
-function failureText({ name, message, isCancelled }: BenchmarkFailure, told: ReadonlySet<string>): string {
+function failureText(
+  { name, code, message, isCancelled }: BenchmarkFailure,
+  told: ReadonlySet<string>,
+): string {
+  if (code === 'over-budget') {
+    return `${name} is paused: ${asSentence(message)} What is answered is stored: the same command with a higher --budget goes on from there.`;
+  }
   if (isCancelled) return `${name} was ${asSentence(message)}`;
   return told.has(message)
     ? `${name} failed, with what it waited for above.`

@@ -29,6 +29,7 @@ export interface EvalFlags extends PlaceFlags {
   readonly maxTokens?: number;
   readonly contextWindow?: number;
   readonly timeout?: number;
+  readonly budget?: Readonly<Record<string, number>>;
   readonly systemPrompt?: string;
   readonly judge?: readonly string[];
   readonly judgeEndpoint?: string;
@@ -71,6 +72,11 @@ export function addAskingOptions(command: Command): void {
       '--timeout <seconds>',
       'time one example may take (300, or 1800 for models that reason)',
       parseNumber,
+    )
+    .option(
+      '--budget <limits>',
+      'what each benchmark may use of the model: tokens=N,requests=N,dollars=N,dollarsPerMillionTokens=N',
+      parseLimits,
     )
     .option('--system-prompt <text>', "in place of the benchmark's")
     .option('--plugins <file>', 'plug-in file with benchmarks')
@@ -154,6 +160,7 @@ const SAME_NAME = [
   'topP',
   'maxTokens',
   'contextWindow',
+  'budget',
   'systemPrompt',
   'plugins',
 ] as const satisfies readonly (keyof EvalFlags)[];
@@ -162,6 +169,17 @@ function parseNumber(text: string): number {
   const number = Number(text);
   if (text.trim() !== '' && Number.isFinite(number) && number >= 0) return number;
   throw new InvalidArgumentError('Give a number, 0 or more.');
+}
+
+/** `tokens=1e6,requests=500`; which limits there are the config knows. */
+function parseLimits(text: string): Readonly<Record<string, number>> {
+  const limits = text.split(',').map((part): [string, number] => {
+    const [, name, value = ''] = /^\s*(\w+)\s*=\s*(\S+)\s*$/.exec(part) ?? [];
+    if (name === undefined || !Number.isFinite(Number(value)))
+      throw new InvalidArgumentError('Give limits such as tokens=1e6,requests=500.');
+    return [name, Number(value)];
+  });
+  return Object.fromEntries(limits);
 }
 
 export function collect(value: string, previous: readonly string[] = []): string[] {

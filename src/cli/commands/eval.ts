@@ -57,6 +57,8 @@ async function run(names: readonly string[], flags: EvalFlags): Promise<number> 
           ...request.evaluator,
         });
       }
+      if (request.options.budget && request.options.judge)
+        output.note('The budget is for asking the model: what judges use is not in it.');
       const handle = await session.everstep.evaluate(request.benchmarks, request.options);
       return await followEval(handle, { session, output, signal });
     } finally {
@@ -87,7 +89,7 @@ function checkRequest(names: readonly string[], flags: EvalFlags): EvalRequest {
     if (names.length > 0) return { benchmarks: names.map(canonicalName(flags)), options, evaluator: null };
     throw new DomainError('bad-config', 'Name a benchmark. `npx everstep benchmarks list` shows them.');
   }
-  const isBeside = names.length > 0 || answersFrom !== undefined;
+  const isBeside = names.length > 0 || answersFrom !== undefined || flags.budget !== undefined;
   if (isBeside || checkpoint === undefined || checkpoint.includes('://')) {
     throw new DomainError(
       'bad-config',

@@ -27,6 +27,9 @@ const PREPARATION_POLL_MS = 100;
 const LONGEST_PREPARATION_MS = 15_000;
 /** Workers that are just starting take less. */
 const NOBODY_THERE_MS = 3000;
+const HAND_OVER_LIMIT_MS = 30_000;
+const NOTHING_LOST = 'nothing is lost.';
+const NOT_SAVED = 'its state could not be saved in time: steps since its last checkpoint are trained again.';
 
 /** Shows the run until it has ended or the person has seen enough, and says how it ended. */
 export async function followRun(handle: RunHandle, options: FollowOptions): Promise<number> {
@@ -41,7 +44,7 @@ export async function followRun(handle: RunHandle, options: FollowOptions): Prom
   if (report.refusal) throw refusalOf(report.refusal);
   const scores = await handle.scores();
   output.document(statusDocument(report, scores));
-  if (!isClosed(report)) return leave(report, options);
+  if (!isClosed(report)) return leave(report, handle, options);
   printEnd(report, scores, output);
   return exitCodeOfRun(report);
 }
@@ -82,14 +85,39 @@ function printDetached({ handle, isAttached }: StartedRun, output: Output): numb
   return EXIT.done;
 }
 
-function leave({ run, step, totalSteps }: RunReport, { session, output }: FollowOptions): number {
-  const where = `at step ${step} of ${totalSteps || '?'}`;
+async function leave(
+  report: RunReport,
+  handle: RunHandle,
+  { session, output }: FollowOptions,
+): Promise<number> {
+  const { run } = report;
   if (session.isEmbedded) {
-    output.note(`Interrupted ${where}; nothing is lost. Go on with: ${output.hint(`train --run ${run}`)}`);
+    const left = isPreparing(report) ? report : await handOver(handle, output);
+    const goOn = `Go on with: ${output.hint(`train --run ${run}`)}`;
+    output.note(`Interrupted ${whereOf(left ?? report)}; ${left ? NOTHING_LOST : NOT_SAVED} ${goOn}`);
   } else {
-    output.note(`Run ${run} goes on, ${where}. Watch it with: ${output.hint(`runs watch ${run}`)}`);
+    output.note(`Run ${run} goes on, ${whereOf(report)}. Watch it with: ${output.hint(`runs watch ${run}`)}`);
   }
   return EXIT.interrupted;
+}
+
+function whereOf({ step, totalSteps }: RunReport): string {
+  return `at step ${step} of ${totalSteps || '?'}`;
+}
+
+/** The run's training service goes with this command: the state is saved first. Null where that takes too long. */
+async function handOver(handle: RunHandle, output: Output): Promise<RunReport | null> {
+  output.note(`Saving where the run stands, for up to ${HAND_OVER_LIMIT_MS / 1000} s…`);
+  const limit = AbortSignal.timeout(HAND_OVER_LIMIT_MS);
+  // Refused where the last step is under way: the run ends.
+  const asked = handle.handOver({ reason: 'the command that trains it was interrupted' }).catch(() => null);
+  await Promise.race([asked, pause(HAND_OVER_LIMIT_MS, limit)]);
+  while (!limit.aborted) {
+    const report = await handle.status();
+    if (report.isLetGo === true || isClosed(report)) return report;
+    await pause(PREPARATION_POLL_MS, limit);
+  }
+  return null;
 }
 
 export function printEnd(report: RunReport, scores: readonly ScoreRow[], output: Output): void {

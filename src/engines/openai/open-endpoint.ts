@@ -30,6 +30,8 @@ export interface EndpointOptions {
   readonly sharedFolder?: string | undefined;
   /** From sending a request to its whole answer. Default five minutes. */
   readonly timeoutMs?: number | undefined;
+  /** Fires when this process is about to end: nothing more is sent, and what is under way may end. */
+  readonly stopping?: AbortSignal | undefined;
   /** How long outages are borne before `unreachable`. Default half a minute. */
   readonly patienceMs?: number | undefined;
   /** Writes the prompt of the completions API; default the `role_colon` style. */
@@ -132,6 +134,7 @@ function send(client: Client, asked: Asked, body: JsonObject): Promise<EndpointR
     to,
     patienceMs: options.patienceMs ?? PATIENCE_MS,
     cancellation: asked.cancellation,
+    stopping: options.stopping,
     onWaiting: asked.onWaiting,
     request: requestOf(client, body, asked.timeoutMs),
     healthCheck: () =>

@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { notAsked } from '../../core/concurrency/not-asked';
 import type { JsonObject } from './answer-fields';
 import { objectIn } from './answer-fields';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
@@ -20,6 +21,8 @@ export interface EndpointRequest {
   /** A small request that any server of the model answers. */
   readonly healthCheck: () => HttpRequest;
   readonly cancellation: Cancellation;
+  /** Fires when this process is about to end: what is not sent yet waits to be cancelled. */
+  readonly stopping?: AbortSignal | undefined;
   /** Told what it waits for, once that has taken a while and nobody else was answered meanwhile. */
   readonly onWaiting?: TellWaiting | undefined;
 }
@@ -51,6 +54,7 @@ interface Attempts {
   refusedSince: number | null;
 }
 
+const A_DAY_MS = 86_400_000;
 const FIRST_DELAY_MS = 250;
 const LONGEST_DELAY_MS = 5_000;
 /** The endpoint may have come back just before it answered another request. */
@@ -69,7 +73,7 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
   };
   for (let wasSent = false; ; wasSent = true) {
     if (lane.sharing) await lane.sharing.join();
-    const sent = await lane.limiter.acquire(order.cancellation, wasSent);
+    const sent = await acquire(lane, order, wasSent);
     try {
       const verdict = await attempt(lane, order, { attempts, sent });
       if (!('verdict' in verdict)) return verdict;
@@ -78,6 +82,23 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
     } finally {
       lane.limiter.release();
     }
+  }
+}
+
+/** A place at the server; when this process is about to end there is none. What was never sent says so: it cost nothing. */
+async function acquire(
+  { limiter }: EndpointLane,
+  { cancellation, stopping }: EndpointRequest,
+  wasSent: boolean,
+): Promise<Sent> {
+  try {
+    const sent = await limiter.acquire(cancellation, wasSent);
+    if (stopping?.aborted !== true) return sent;
+    limiter.release();
+    for (;;) await cancellation.pause(A_DAY_MS);
+  } catch (cause) {
+    if (wasSent || stopping?.aborted !== true) throw cause;
+    throw notAsked(cause);
   }
 }
 

@@ -10,6 +10,8 @@ const WHOLE_CELL: readonly ErrorCode[] = [
   'session-lost',
   'unauthorized',
   'payment-required',
+  'over-budget',
+  'interrupted',
   'checkpoint-missing',
   'unknown-model',
   'unknown-evaluator',

@@ -1,5 +1,5 @@
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
-import type { BenchmarkPlace, ShardCounts } from '../../core/benchmark-run';
+import type { AskingBudget, BenchmarkPlace, ShardCounts } from '../../core/benchmark-run';
 import { NO_COUNTS } from '../../core/benchmark-run';
 import { findBenchmark } from '../benchmarks';
 import type { Benchmark } from '../benchmarks/benchmark';
@@ -19,6 +19,8 @@ import { examplesPath, progressPath, readPlan, shardFolder } from './benchmark-p
 import { FrozenExamples } from './frozen-examples';
 import { runKindShard } from './kind-benchmark';
 import type { ModelAccess } from './open-model';
+import type { BudgetedCompleter } from './open-budget';
+import { openBudget } from './open-budget';
 import type { Permits } from './permits';
 import { refuseOtherGrader } from './refuse-other-grader';
 import { ProgressTeller } from './progress-teller';
@@ -43,6 +45,8 @@ export interface ShardDependencies {
 
 export interface BenchmarkShardInput extends BenchmarkPlace {
   readonly shard: number;
+  /** Of the benchmark. */
+  readonly budget?: AskingBudget;
 }
 
 export interface ShardAttempt {
@@ -84,13 +88,16 @@ export async function runBenchmarkShard(
     attempt,
   );
   const teller = new ProgressTeller(progressPath(input, input.shard), dependencies.now);
+  let budgeted: BudgetedCompleter | null = null;
   try {
+    if (input.budget)
+      budgeted = await openBudget(input, { budget: input.budget, plan, epoch: attempt.epoch, completer });
     const counts = await runShard({
       subject: { ...subjectOf(plan, benchmark), grader: graders.grader },
       examples,
       folder: shardFolder(input, input.shard),
       epoch: attempt.epoch,
-      completer,
+      completer: budgeted ?? completer,
       permits: dependencies.permitsOf(permitName(plan, benchmark), limits.concurrency),
       rank: input.shard,
       ...limits,
@@ -105,7 +112,7 @@ export async function runBenchmarkShard(
   } finally {
     await graders.close();
     teller.stop();
-    await completer.close();
+    await (budgeted ?? completer).close();
   }
 }
 

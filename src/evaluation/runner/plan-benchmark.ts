@@ -1,4 +1,5 @@
 import type { BenchmarkPlace, BenchmarkRequest, PlannedBenchmark } from '../../core/benchmark-run';
+import { DomainError } from '../../core/errors';
 import { withinDates } from '../benchmarks/date-window';
 import type { StoredResult } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
@@ -48,9 +49,11 @@ export async function planBenchmark(
   request: BenchmarkRequest,
 ): Promise<PlannedBenchmark> {
   const { inspectTask: task } = request;
+  if (task) refuseBudget(request, 'Inspect AI asks the model itself');
   if (task) return planInspect(dependencies, task, withoutStoredAnswers(request, 'Inspect AI'));
   const plugins = await dependencies.loadPlugins(request.plugins);
   const kind = lookUpKind(request.benchmark, plugins);
+  if (kind) refuseBudget(request, 'its task asks the model itself');
   if (kind) return planKind(dependencies, kind, withoutStoredAnswers(request, 'its own task'));
   const benchmark = withinDates(findBenchmark(request.benchmark, plugins), request);
   const place = { ...request, benchmark: benchmark.name };
@@ -58,6 +61,11 @@ export async function planBenchmark(
   if (request.samplesFrom !== undefined) return planRejudging(dependencies, benchmark, place);
   if (request.isRegrading) return planRegrading(dependencies, benchmark, place);
   return planQuestions(dependencies, benchmark, place);
+}
+
+function refuseBudget({ budget, benchmark }: BenchmarkRequest, why: string): void {
+  if (!budget) return;
+  throw new DomainError('bad-config', `${benchmark} is not held to a budget: ${why}. Leave --budget out.`);
 }
 
 async function planQuestions(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Sampler } from '../../core/sampling';
 import type { SamplingAccount } from '../../core/sampling-cost';
-import { EvaluationAllowance } from '../evaluation-budget';
+import { EvaluationAllowance } from '../../evaluation/evaluation-budget';
 import type { SampledShard } from './sampled-shard';
 
 interface AccountPlace {

@@ -53,6 +53,29 @@ export const pauseChange: Resolve<PauseRequest> = (request, state) => {
 export const budgetPause: Resolve<PauseRequest> = (request, state) =>
   isPaused(state) ? pauseChange(request, state) : pausedAt(sentForBudget(state), request, state);
 
+/** A run that stands still stays so; another one rests for as long as those who do the work need to go, and then goes on. */
+export const handOverChange: Resolve<ControlRequest> = (request, state) => {
+  const { pause } = state;
+  const isStanding = pause && isPaused(state);
+  const step = isStanding ? pause.step : resolvePause({ ...HAND_OVER, ...request }, boundsOf(state));
+  const next: RunPause = isStanding
+    ? { ...pause, isHandOver: true }
+    : {
+        ...pauseAt(step, { ...HAND_OVER, ...request }, null),
+        isHandOver: true,
+        ...(pause && { after: pause }),
+      };
+  return {
+    row: { control: 'handOver', step, from: pause ? shownPause(pause) : null, to: shownPause(next) },
+    apply: () => {
+      state.pause = next;
+    },
+  };
+};
+
+/** The way out of a stack takes a few seconds; what nobody takes over within this goes on where it is. */
+const HAND_OVER = { atStep: null, seconds: 20, then: 'resume' } as const;
+
 function pausedAt(step: number, request: PauseRequest, state: TrainingState): ResolvedChange {
   const { pause } = state;
   const begun = pause && isPaused(state) ? pause : null;

@@ -74,6 +74,11 @@ export class ControlDesk {
       resolve: changes.resumeChange,
     });
     this.take({
+      update: contracts.handOverUpdate,
+      requireShape: requireControlRequest,
+      resolve: changes.handOverChange,
+    });
+    this.take({
       update: contracts.setLearningRateUpdate,
       requireShape: requireLearningRateRequest,
       resolve: changes.learningRateChange(learningRate),
@@ -109,6 +114,10 @@ export class ControlDesk {
     const state = await this.prepared();
     const { pause } = state;
     if (!pause) return;
+    if (pause.after) {
+      state.pause = pause.after;
+      return;
+    }
     const request = { by: 'deadline', reason: `paused for ${pause.seconds ?? 0} s`, atStep: null };
     const usedUp = usedUpLimit(state);
     if (pause.then === 'resume' && usedUp !== null) {

@@ -40,15 +40,18 @@ function liveChanges(state: TrainingState): Partial<LiveStatus> {
   const { stop, pause, best, budget } = state;
   return {
     stopAt: stop?.step ?? null,
-    ...(pause && { pause: livePause(pause) }),
+    ...(pause && { pause: livePause(pause), isLetGo: state.model === null }),
     ...(best && { best }),
     ...(budget && { budget: liveBudget(state, budget) }),
   };
 }
 
-function livePause({ step, then, since, seconds, by, reason }: RunPause): LivePause {
+function livePause({ step, then, since, seconds, by, reason, isHandOver }: RunPause): LivePause {
   const until = since !== null && seconds !== null ? new Date(since + seconds * 1000).toISOString() : null;
-  return { step, then, since: since === null ? null : new Date(since).toISOString(), until, by, reason };
+  return {
+    ...{ step, then, since: since === null ? null : new Date(since).toISOString(), until, by, reason },
+    ...(isHandOver && { isHandOver }),
+  };
 }
 
 const BEFORE_START: Omit<LiveStatus, 'run'> = {

@@ -36,7 +36,7 @@ export async function standStill(loop: TrainingLoop, model: OpenModel): Promise<
   const now = Date.now();
   const [endsAt, letsGoAt] = [
     endOf(pause),
-    state.model ? (pause.heldSince ?? now) + (input.holdSeconds ?? HOLD_SECONDS) * 1000 : Infinity,
+    state.model ? (pause.heldSince ?? now) + holdMs(pause, input.holdSeconds) : Infinity,
   ];
   if (endsAt <= now) await controls.endPause();
   else if (letsGoAt <= now) await letGo(loop, model);
@@ -45,6 +45,10 @@ export async function standStill(loop: TrainingLoop, model: OpenModel): Promise<
     await waitUntil(isOver, Math.min(endsAt, letsGoAt) - now);
   }
   return true;
+}
+
+function holdMs({ isHandOver }: RunPause, holdSeconds = HOLD_SECONDS): number {
+  return isHandOver ? 0 : holdSeconds * 1000;
 }
 
 function hasWork({ state, evaluations }: TrainingLoop): boolean {

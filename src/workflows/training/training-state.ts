@@ -66,6 +66,10 @@ export interface RunPause extends Pause {
   readonly heldSince: number | null;
   /** The state is saved in a checkpoint that does not expire. */
   readonly isSaved: boolean;
+  /** Those who do the work are about to go: the model is let go of as soon as the run stands still. */
+  readonly isHandOver?: true;
+  /** What somebody had asked for, and what follows. */
+  readonly after?: RunPause;
 }
 
 /**

@@ -140,6 +140,20 @@ test('an evaluation that was called off did not fail', async () => {
   expect(stderr()).not.toContain('failed');
 });
 
+test('a budget that is used up is a pause, which says how to go on', async () => {
+  const { output, stderr } = recordOutput();
+  const message = 'the next answer would not fit its budget: 5 of 5 requests used';
+  const failures = [{ name: 'gsm8k', code: 'over-budget', message }];
+  const handle = handleOf({ result: () => Promise.resolve({ ...REPORT, failures }) });
+
+  const code = await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(code).toBe(1);
+  expect(stderr()).toContain(
+    `gsm8k is paused: ${message}. What is answered is stored: the same command with a higher --budget goes on from there.`,
+  );
+});
+
 test('says on leaving how the evaluation is called off', async () => {
   const { output, stderr } = recordOutput();
   const handle = handleOf({ result: () => Promise.resolve(null) });

@@ -53,6 +53,34 @@ test('tells what it waits for while nobody is answered', async () => {
   expect(told[0]).toMatch(/^the endpoint at http:\S+ gives nothing but failures \(500: CUDA said no\)$/);
 });
 
+test('sends nothing more once its process is to end; what is under way ends', async () => {
+  const stopping = new AbortController();
+  const calledOff = new AbortController();
+  let sentCount = 0;
+  const script: Script = () => {
+    sentCount += 1;
+    // The first answers find that the process is to end: of the others none is sent.
+    stopping.abort();
+    return chatAnswer('4');
+  };
+  const options = { script, concurrency: 2, stopping: stopping.signal };
+
+  const outcomes = await withEndpoint(options, async (completer) => {
+    let answeredCount = 0;
+    const asked = Array.from({ length: 8 }, async () => {
+      const answer = await completer.complete(asking('2+2?'), { signal: calledOff.signal });
+      answeredCount += 1;
+      if (answeredCount === sentCount) calledOff.abort();
+      return answer;
+    });
+    return Promise.allSettled(asked);
+  });
+
+  const answered = outcomes.filter(({ status }) => status === 'fulfilled');
+  expect(answered).toHaveLength(sentCount);
+  expect(sentCount).toBeLessThanOrEqual(2);
+});
+
 describe('one request that always fails', () => {
   const failures: readonly [string, ServerAnswer, RegExp][] = [
     ['gets a 500', { status: 500, body: { error: { message: 'CUDA said no' } } }, /500: CUDA said no/],

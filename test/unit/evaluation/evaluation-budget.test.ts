@@ -5,7 +5,7 @@ import { DomainError } from '../../../src/core/errors';
 import type { EvaluationBudget } from '../../../src/core/schedules/evaluation-schedule';
 import type { Sampler } from '../../../src/core/sampling';
 import type { SamplingPrices } from '../../../src/core/sampling-cost';
-import { EvaluationAllowance } from '../../../src/training/evaluation-budget';
+import { EvaluationAllowance } from '../../../src/evaluation/evaluation-budget';
 
 /** Draws two tokens for each request, one request at a time when it is told to. */
 class SlowSampler implements Sampler {
