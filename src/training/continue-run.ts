@@ -106,7 +106,10 @@ async function rebuild(store: RunStore, journals: Journals, isFree: boolean): Pr
   const changes = carriedChanges(controls, plan);
   const missing = unfinished(journals, plan, changes);
   const asked = askedEvaluations(journals);
-  const step = standsAt(journals, [...missing, ...asked.waiting].map((lacking) => lacking.step));
+  const step = standsAt(
+    journals,
+    [...missing, ...asked.waiting].map((lacking) => lacking.step),
+  );
   const [sent, best, epoch, lost] = await Promise.all([
     store.readSent(run),
     readPromotion(store.runFolder(run)),
@@ -149,7 +152,12 @@ function unfinished(
   const found: Unfinished[] = [];
   for (let step = 0; step <= lastStep; step++) {
     const all = schedulesAt(plan.evaluations, scheduleChanges, step);
-    const planned = schedulesDueAt(all, { step, totalSteps: state.totalSteps, tokensBefore: 0, tokensAfter: 0 });
+    const planned = schedulesDueAt(all, {
+      step,
+      totalSteps: state.totalSteps,
+      tokensBefore: 0,
+      tokensAfter: 0,
+    });
     const isDue = ({ name, every, evaluators }: EvaluationSchedule) =>
       planned.includes(name) ||
       (every !== undefined && !('steps' in every) && evaluators.some((each) => begun.has(`${step}/${each}`)));

@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { SupervisedConfig } from '../../src/config/supervised-config';
@@ -91,7 +93,16 @@ test('a run that has ended is as it was after a reset', async () => {
   await runs.train('over', config());
   const before = await runs.outcome('over');
 
-  await temporal('workflow', 'reset', '-w', 'train/over', '--type', 'FirstWorkflowTask', '--reason', 'to see');
+  await temporal(
+    'workflow',
+    'reset',
+    '-w',
+    'train/over',
+    '--type',
+    'FirstWorkflowTask',
+    '--reason',
+    'to see',
+  );
   const report = await reportOf(stack.client.workflow.getHandle('train/over'));
 
   expect(report).toMatchObject({ run: 'over', status: 'completed', step: STEPS });
@@ -102,7 +113,7 @@ test.each(['terminate', 'cancel'])('a run that somebody %ss is gone on with', as
   const run = `by-${what}`;
   const { handle, hold } = await held.start(run, config(), { done: DONE });
 
-  await temporal('workflow', what, '-w', `train/${run}`, '--reason', 'to see');
+  await temporal('workflow', what, '-w', `train/${run}`);
   hold.letGo();
   await until(async () => ((await handle.describe()).status.name === 'RUNNING' ? null : true));
   const { isAttached } = await held.everstep.continue(run);
@@ -111,6 +122,33 @@ test.each(['terminate', 'cancel'])('a run that somebody %ss is gone on with', as
   await ended(run);
   await expectWhole(run);
   await expect(held.everstep.continue(run)).rejects.toThrow(/has ended \(completed at step 24 of 24\)/);
+});
+
+test('runs that the server knows nothing of any more are gone on with, once nobody else writes their files', async () => {
+  const names = ['lost-1', 'lost-2', 'lost-3'];
+  for (const run of names) {
+    const { hold } = await held.start(run, config(), { done: DONE });
+    await temporal('workflow', 'delete', '-w', `train/${run}`);
+    hold.letGo();
+  }
+  const lost = () =>
+    held.everstep
+      .recoverable()
+      .then((found) => found.filter(({ run, workflow }) => names.includes(run) && workflow === 'lost'));
+  await until(async () => ((await lost()).length === names.length ? true : null));
+  await expect(held.everstep.continue('lost-1')).rejects.toThrow(/another server works on it/);
+
+  for (const run of names) {
+    const old = new Date(Date.now() - 120_000);
+    for (const file of ['state.json', 'metrics.jsonl'])
+      utimesSync(join(stack.store.runFolder(run), file), old, old);
+    expect(await held.everstep.continue(run)).toMatchObject({ isAttached: false });
+  }
+  expect(await lost()).toEqual([]);
+  for (const run of names) {
+    await ended(run);
+    await expectWhole(run);
+  }
 });
 
 test('a run under way is attached to, and signals that nobody sends do nothing to it', async () => {

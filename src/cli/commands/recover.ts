@@ -1,6 +1,5 @@
 import { Command } from 'commander';
 import type { RecoverableRun } from '../../client/continue-run';
-import { messageOf } from '../../evaluation/error-message';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
@@ -62,7 +61,7 @@ async function recover(
     await everstep.continue(found.run, { command: ['everstep', ...process.argv.slice(2)] });
     return { ...found, isContinued: true };
   } catch (error) {
-    return { ...found, isContinued: false, error: messageOf(error) };
+    return { ...found, isContinued: false, error: error instanceof Error ? error.message : String(error) };
   }
 }
 
