@@ -1,10 +1,12 @@
 import { log } from '@temporalio/activity';
+import type { RunRemains } from '../core/continued-run';
 import type { ScoreRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from '../training/active-runs';
 import type { CloseRunInput } from '../training/close-run';
 import { closeRun } from '../training/close-run';
+import { continueRun } from '../training/continue-run';
 import type { EvaluationOutcome, PendingCells } from '../training/pending-evaluations';
 import { settleEvaluations } from '../training/pending-evaluations';
 import type { PrepareDependencies, PrepareInput } from '../training/prepare-run';
@@ -110,6 +112,12 @@ export function createPreparationActivities(dependencies: PrepareDependencies) {
           },
         ),
       );
+    },
+
+    /** Goes on with a run that another workflow began: takes its folder over and says where it stands. */
+    async continueRun({ run }: { readonly run: string }): Promise<RunRemains> {
+      const { workflowId, runId } = currentWorkflow();
+      return withHeartbeat(() => continueRun(dependencies, { run, workflowId, firstRunId: runId }));
     },
   };
 }

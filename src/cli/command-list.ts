@@ -99,6 +99,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'HTTP: runs, live events, and an OpenAI-compatible gateway to checkpoints',
     load: () => require('./commands/serve'),
   },
+  {
+    name: 'recover',
+    summary: 'go on with the runs of a store whose Temporal server is lost',
+    load: () => require('./commands/recover'),
+  },
   { name: 'engine', summary: 'the local training engine alone', load: () => require('./commands/engine') },
   { name: 'worker', summary: 'workers for some or all roles', load: () => require('./commands/worker') },
   {

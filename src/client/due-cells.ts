@@ -4,7 +4,7 @@ import type { EvaluationCell, RunState } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
 import { hasErrorCode } from '../stores/system-errors';
-import type * as Evaluations from '../training/resolve-evaluations';
+import type * as Recorded from '../training/recorded-schedules';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
 
@@ -35,13 +35,11 @@ async function knownSchedules(records: RunRecords, run: string): Promise<readonl
   }
 }
 
-function schedulesOf({ config, evaluators }: RunRecord): readonly EvaluationSchedule[] {
+function schedulesOf(record: RunRecord): readonly EvaluationSchedule[] {
   // The catalogue of benchmarks takes longer to load than most commands to run.
   // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
-  const { resolveEvaluations } = require('../training/resolve-evaluations') as typeof Evaluations;
-  const named = resolveEvaluations(config, 'unknown').evaluators;
-  const unasked = Object.entries(evaluators).find(([name]) => !Object.hasOwn(named, name));
-  return resolveEvaluations(config, unasked?.[1] ?? 'unknown').schedules;
+  const { recordedSchedules } = require('../training/recorded-schedules') as typeof Recorded;
+  return recordedSchedules(record);
 }
 
 function plannedCells(

@@ -12,6 +12,8 @@ import { BackfillHandle } from './backfill-handle';
 import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
+import type { RecoverableRun } from './continue-run';
+import { continueRun, findRecoverable } from './continue-run';
 import { adviseOnWorkers } from './find-pollers';
 import type { EvalHandle } from './eval-handle';
 import type { BenchmarkFailure } from './eval-workflow';
@@ -113,6 +115,16 @@ export class Everstep {
   /** Attach to a run that is under way, with the config it was started with. */
   async resume(run: string): Promise<StartedRun> {
     return resumeRun(this.sources, run);
+  }
+
+  /** Go on with a run whose workflow has ended, or is on no server any more, from what the store has of it. */
+  async continue(run: string, options: Pick<StartOptions, 'command'> = {}): Promise<StartedRun> {
+    return continueRun(this.sources, run, options);
+  }
+
+  /** Every run of the store that has not ended, and whether the server has it. */
+  async recoverable(): Promise<readonly RecoverableRun[]> {
+    return findRecoverable(this.sources);
   }
 
   /** Refuses a name whose run is known to have ended; `start` does so too, but needs a server. */

@@ -98,7 +98,8 @@ function reportLive(base: RunState, live: LiveStatus): RunReport {
   };
 }
 
-const FRESH_MS = 60_000;
+/** Files younger than this were written by somebody who works on the run. */
+export const FRESH_MS = 60_000;
 
 function reportGone(state: RunState, evidence: RunEvidence): RunReport {
   const { server, workflowId, writtenAt, now } = evidence;
@@ -112,7 +113,7 @@ function reportGone(state: RunState, evidence: RunEvidence): RunReport {
     note:
       age < FRESH_MS
         ? `${what}, which works on it: its files were written ${Math.max(0, Math.round(age / 1000))} s ago. Give the --data-dir of its stack, or TEMPORAL_ADDRESS.`
-        : `${what}, or to a database that is gone. Use the server it was started on, or start a new run with --force-new.`,
+        : `${what}, or to a database that is gone. Use the server it was started on; if that is gone for good, \`npx everstep train --run ${state.run} --continue\` goes on from the last checkpoint, and \`npx everstep recover\` does so with every run of the store.`,
   };
 }
 

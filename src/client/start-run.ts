@@ -30,6 +30,8 @@ export interface StartOptions {
   readonly dataFolder?: string;
   /** The command that was given, for the record. */
   readonly command?: readonly string[];
+  /** Go on with a run whose workflow has ended, or is on no server any more, from what its folder holds. */
+  readonly continues?: boolean;
   /** Events of its workflow's history after which the run goes on in a new execution; default 2000. */
   readonly maxHistoryEvents?: number;
 }
@@ -153,7 +155,7 @@ function freeName({ config, options }: Start, taken: readonly string[]): string 
 }
 
 /** False when the server already has a workflow of that name. */
-async function tryStart(
+export async function tryStart(
   { client, config, options }: Start,
   run: string,
   workflowIdReusePolicy: NonNullable<WorkflowStartOptions['workflowIdReusePolicy']>,
@@ -165,6 +167,7 @@ async function tryStart(
     ...{ run, config, useSearchAttributes, provenance },
     ...(dataFolder !== null && { dataFolder }),
     ...(maxHistoryEvents !== undefined && { maxHistoryEvents }),
+    ...(options.continues && { continues: true }),
   };
   const memo: RunMemo = { kind: config.kind, model: config.model, engine: config.engine.url ?? 'local' };
   try {
@@ -184,10 +187,12 @@ async function tryStart(
   }
 }
 
-function alreadyEnded(report: Pick<RunReport, 'run' | 'status' | 'step' | 'totalSteps'>): DomainError {
+export function alreadyEnded(report: Pick<RunReport, 'run' | 'status' | 'step' | 'totalSteps'>): DomainError {
+  const canGoOn = report.status === 'cancelled' || report.status === 'failed';
+  const wayOn = canGoOn ? ` Go on from its last checkpoint with --run ${report.run} --continue.` : '';
   return new DomainError(
     'run-exists',
-    `Run "${report.run}" has ended (${report.status} at step ${report.step} of ${report.totalSteps}). Choose another --run NAME, or --force-new to start "${report.run}-2" or the next free number.`,
+    `Run "${report.run}" has ended (${report.status} at step ${report.step} of ${report.totalSteps}).${wayOn} Choose another --run NAME, or --force-new to start "${report.run}-2" or the next free number.`,
   );
 }
 

@@ -19,6 +19,8 @@ export type ErrorCode =
   /** The store cannot be written, or read, for now: its disk is full, away, or closed to this process. */
   | 'store-full'
   | 'superseded'
+  /** The workflow was set back to an earlier moment than its journals, with `temporal workflow reset`. */
+  | 'set-back'
   | 'session-lost'
   | 'engine-busy'
   | 'request-failed'

@@ -13,6 +13,7 @@ import { SILENT_PROGRESS } from './progress';
 import { findStack, listClients, readStackRecord, stackPlaces } from './stack-record';
 import { findOnPath } from './find-on-path';
 import { binaryLookup, cachedBinaryPath, findTemporalBinary } from './temporal-binary';
+import { findDatabaseDamage, remedyForDamage } from './database-damage';
 import { databaseLock } from './temporal-server';
 
 const NODE_MINIMUM = [20, 19] as const;
@@ -21,9 +22,10 @@ const DIST = path.resolve(__dirname, '../../dist');
 
 /** Looks at everything a run needs, without changing or starting anything. */
 export async function diagnose(environment: Environment): Promise<Finding[]> {
-  const [binary, temporal, engine, store, sandbox] = await Promise.all([
+  const [binary, temporal, database, engine, store, sandbox] = await Promise.all([
     diagnoseBinary(environment),
     diagnoseTemporal(environment),
+    diagnoseDatabase(environment.dataFolder),
     diagnoseEngine(environment),
     diagnoseStore(environment.store),
     diagnoseSandbox(environment.sandbox),
@@ -33,6 +35,7 @@ export async function diagnose(environment: Environment): Promise<Finding[]> {
     ...diagnoseBuild(DIST),
     ...binary,
     ...temporal,
+    ...database,
     ...diagnoseStack(environment.dataFolder),
     ...engine,
     ...store,
@@ -171,6 +174,25 @@ function diagnosePrograms(): Finding[] {
     if (found !== null) return { name: program, status: 'ok', found };
     return { name: program, status: 'note', found: 'not there (optional)', remedy: `For ${use}.` };
   });
+}
+
+/** One that a server has open is not looked into: what is being written looks like damage, and the server tells of its own. */
+export async function diagnoseDatabase(dataFolder: string): Promise<Finding[]> {
+  const { database } = stackPlaces(dataFolder);
+  const name = 'database';
+  if (!existsSync(database)) return [{ name, status: 'ok', found: 'none yet; the first start makes it' }];
+  const holder = readLock(databaseLock(database));
+  if (holder !== null && isRunning(holder)) return [{ name, status: 'ok', found: `${database}, in use` }];
+  const damage = await findDatabaseDamage(database);
+  if (damage === null) return [{ name, status: 'ok', found: database }];
+  return [
+    {
+      name,
+      status: 'missing',
+      found: `${database} is damaged: ${damage}`,
+      remedy: remedyForDamage(database),
+    },
+  ];
 }
 
 export function diagnoseLocks(dataFolder: string): Finding[] {

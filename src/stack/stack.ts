@@ -18,6 +18,7 @@ import type { StackRecord } from './stack-record';
 import { PREPARING } from './starting-stack';
 import { progressInLock } from './wait-for-lock';
 import { workerProcesses } from './worker-processes';
+import { requireSoundDatabase } from './database-damage';
 import { binaryLookup, obtainTemporalBinary } from './temporal-binary';
 import type { TemporalBinary } from './temporal-binary';
 
@@ -56,6 +57,7 @@ export async function runStack(options: StackOptions): Promise<Stack> {
   try {
     const previous = readStackRecord(dataFolder);
     await stopLeftovers(previous);
+    await requireSoundDatabase(stackPlaces(dataFolder).database);
     const preparing = progressInLock(attempt.lock, options.progress, PREPARING);
     const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing), options.signal);
     const progress = progressInLock(attempt.lock, options.progress);

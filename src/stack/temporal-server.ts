@@ -6,6 +6,7 @@ import path from 'node:path';
 import { childVariables } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
+import { isDamageComplaint, remedyForDamage, requireSoundDatabase } from './database-damage';
 import { takePidLock } from './pid-lock';
 import type { LockHolder, PidLock } from './pid-lock';
 import { isPortFree } from './free-port';
@@ -57,6 +58,7 @@ const PORT_WAIT_MS = 3000;
 export async function startTemporalServer(options: TemporalServerOptions): Promise<TemporalServer> {
   const lock = options.databaseFile === null ? null : await lockDatabase(options.databaseFile);
   try {
+    if (options.databaseFile !== null) await requireSoundDatabase(options.databaseFile);
     await requireFreePort(options.port);
     return await launch(options, lock);
   } catch (error) {
@@ -105,7 +107,7 @@ async function requireFreePort(port: number): Promise<void> {
 async function launch(options: TemporalServerOptions, lock: PidLock | null): Promise<TemporalServer> {
   const address = `127.0.0.1:${options.port}`;
   const child = spawnTiedToUs(options.binary, serverArguments(options));
-  const ended = whenEnded(child).finally(() => lock?.release());
+  const ended = whenEnded(child, options.databaseFile).finally(() => lock?.release());
   const isListening = listening(child, options.port);
   const identity = identifyProcess(child.pid ?? -1);
   if (identity !== null) {
@@ -157,11 +159,16 @@ function listening(child: ChildProcess, port: number): () => boolean {
   return () => line.test(printed);
 }
 
-function whenEnded(child: ChildProcess): Promise<string> {
+/** A server whose database turns out to be damaged would answer no question about its runs, and end by itself never. */
+function whenEnded(child: ChildProcess, databaseFile: string | null): Promise<string> {
   let complaint = '';
+  let remedy = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
     process.stderr.write(text);
     complaint = (complaint + text).slice(-500);
+    if (databaseFile === null || remedy !== '' || !isDamageComplaint(complaint)) return;
+    remedy = ` Its database is damaged. ${remedyForDamage(databaseFile)}`;
+    child.kill('SIGTERM');
   });
   return new Promise((resolve) => {
     child.once('error', (error) => {
@@ -169,7 +176,7 @@ function whenEnded(child: ChildProcess): Promise<string> {
     });
     child.once('close', (code, signal) => {
       resolve(
-        `${signal ?? `exit code ${code ?? 'unknown'}`}${complaint === '' ? '' : `, ${complaint.trim()}`}`,
+        `${signal ?? `exit code ${code ?? 'unknown'}`}${complaint === '' ? '' : `, ${complaint.trim()}`}${remedy}`,
       );
     });
   });

@@ -3,10 +3,11 @@ import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlRow } from '../core/controls';
 import { DomainError } from '../core/errors';
+import { largestOf } from '../core/extremes';
 import { validateName } from '../core/names';
 import type { CheckpointRow, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { RunEvent } from '../core/timeline';
-import type { SentRow } from '../core/training-plan';
+import type { ModelIncarnation, SentRow } from '../core/training-plan';
 import type { Journal, JournalSpec } from './fenced-journal';
 import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
@@ -41,7 +42,7 @@ interface RunJournals {
  *
  * ```
  * <root>/runs/<run>/
- *   owner.json  config.json  code.diff  state.json
+ *   owner.json  config.json  code.diff  state.json  life.json
  *   metrics.jsonl  timing.jsonl  scores.jsonl  checkpoints.jsonl  controls.jsonl  events.jsonl  sent.jsonl
  *   evals/<step>/<evaluator>/
  * ```
@@ -62,6 +63,13 @@ export interface RunStore {
   /** Makes the run's folder this workflow's own. Another owner is a `store-conflict`. */
   claim(run: string, owner: RunOwner): Promise<'claimed' | 'already-ours'>;
   readOwner(run: string): Promise<RunOwner | null>;
+  /** Makes a run that another workflow began this workflow's own. Whoever calls has seen to it that the other has ended. */
+  takeOver(run: string, owner: RunOwner): Promise<void>;
+  /** The life of the model that was opened last; null before the first, and of runs that never wrote it. */
+  readLife(run: string): Promise<ModelIncarnation | null>;
+  writeLife(run: string, life: ModelIncarnation): Promise<void>;
+  /** Number of the latest attempt that wrote one of the run's journals; 0 where none did. */
+  latestEpoch(run: string): Promise<number>;
   /** Removes a run that could not be started, unless it belongs to another workflow than the one named. */
   discard(run: string, owner?: Pick<RunOwner, 'workflowId'>): Promise<void>;
   writeConfig(run: string, config: object): Promise<void>;
@@ -153,6 +161,27 @@ class FolderRunStore implements RunStore {
 
   async readOwner(run: string): Promise<RunOwner | null> {
     return readJson<RunOwner>(this.file(run, 'owner.json'));
+  }
+
+  async takeOver(run: string, { workflowId, firstRunId }: RunOwner): Promise<void> {
+    await writeJson(this.file(run, 'owner.json'), { workflowId, firstRunId });
+  }
+
+  async readLife(run: string): Promise<ModelIncarnation | null> {
+    return readJson<ModelIncarnation>(this.file(run, 'life.json'));
+  }
+
+  async writeLife(run: string, life: ModelIncarnation): Promise<void> {
+    await writeJson(this.file(run, 'life.json'), life);
+  }
+
+  async latestEpoch(run: string): Promise<number> {
+    const names = (await readdir(this.runFolder(run))).filter((name) => name.endsWith('.jsonl.lease'));
+    const texts = await Promise.all(names.map((name) => readWholeFile(this.file(run, name))));
+    return largestOf([
+      0,
+      ...texts.map((text) => Number(text)).filter((epoch) => Number.isSafeInteger(epoch)),
+    ]);
   }
 
   async discard(run: string, owner?: Pick<RunOwner, 'workflowId'>): Promise<void> {

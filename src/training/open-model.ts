@@ -90,6 +90,7 @@ async function openInSession(attempt: Attempt, input: OpenModelInput): Promise<O
       remarks: restored.remarks,
       ...(tokensSent > 0 && { tokensSent }),
     };
+    await store.writeLife(input.run, opened.model);
     await noteRewind(store, input, opened);
     return opened;
   } catch (error) {

@@ -157,9 +157,10 @@ async function lookUpEngine(
   }
 }
 
-function planOf(
-  { run, config }: PrepareInput,
-  { schedules }: ResolvedEvaluations,
+/** What the workflow of a run decides by. */
+export function planOf(
+  { run, config }: Pick<PrepareInput, 'run' | 'config'>,
+  { schedules }: Pick<ResolvedEvaluations, 'schedules'>,
   facts: {
     readonly exampleCount: number;
     readonly startedAt: string;

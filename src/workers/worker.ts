@@ -8,6 +8,7 @@ import type { WorkerRole } from '../core/task-queues';
 import { processSandboxes } from '../sandboxes/process-sandboxes';
 import { createDependencies } from './dependencies';
 import { DomainFailureInterceptor } from './domain-failure-interceptor';
+import { SetBackInterceptor } from './set-back-interceptor';
 import { nativeConnectionOptions } from './native-connection';
 import type { RoleQueue } from './roles';
 import { queuesOf } from './roles';
@@ -93,7 +94,12 @@ function createWorker({ queue, options, connection }: WorkerSpec): Promise<Worke
     namespace: options.connection.namespace,
     taskQueue: queue.taskQueue,
     activities: queue.activities,
-    interceptors: { activity: [(context) => ({ inbound: new DomainFailureInterceptor(context) })] },
+    interceptors: {
+      activity: [
+        (context) => ({ inbound: new DomainFailureInterceptor(context) }),
+        (context) => ({ inbound: new SetBackInterceptor(context) }),
+      ],
+    },
     maxConcurrentActivityTaskExecutions: queue.places,
     // The longest pause between heartbeats that reach the server: a dead worker is noticed within three seconds.
     maxHeartbeatThrottleInterval: '1 second',

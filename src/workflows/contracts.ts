@@ -27,6 +27,8 @@ export interface TrainingInput<Config extends TrainingConfig = TrainingConfig> {
   readonly dataFolder?: string;
   /** Events after which the run goes on in a new execution; default 2000. */
   readonly maxHistoryEvents?: number;
+  /** The run was begun by an earlier workflow: this one goes on from what its folder holds. */
+  readonly continues?: boolean;
   /** A pause longer than this lets go of the model; default 60 seconds. */
   readonly holdSeconds?: number;
 }

@@ -1,6 +1,6 @@
 /**
  * Before a test run: builds dist/ and starts one embedded Temporal server for all tests, whose address is in
- * EVERSTEP_TEST_TEMPORAL_ADDRESS (namespace `everstep`). Tests keep apart by their own task queues and workflow ids.
+ * EVERSTEP_TEST_TEMPORAL_ADDRESS (namespace `everstep`), and its program in EVERSTEP_TEST_TEMPORAL_BINARY. Tests keep apart by their own task queues and workflow ids.
  *
  * Skipped with EVERSTEP_TEST_NO_SERVER=1, and when only paths below test/unit were asked for: unit tests need neither.
  */
@@ -19,7 +19,9 @@ const START_LIMIT_MS = 3 * 60_000;
 module.exports = async (globalConfig) => {
   if (process.env.EVERSTEP_TEST_NO_SERVER || onlyUnitTests(globalConfig)) return;
   await prepare({ command: 'temporal' });
-  const server = await startServer(await obtainCli());
+  const cli = await obtainCli();
+  const server = await startServer(cli);
+  process.env.EVERSTEP_TEST_TEMPORAL_BINARY = cli;
   process.env.EVERSTEP_TEST_TEMPORAL_ADDRESS = server.address;
   globalThis.everstepTestServer = server;
 };

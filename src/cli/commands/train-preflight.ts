@@ -21,6 +21,7 @@ export interface TrainRequest extends PlaceFlags {
   readonly run?: string;
   readonly set?: readonly string[];
   readonly forceNew?: boolean;
+  readonly continue?: boolean;
   readonly engine?: string;
 }
 
@@ -43,6 +44,7 @@ interface CheckedConfig {
 export async function checkRequest(request: TrainRequest, output: Output): Promise<CheckedRequest> {
   const checked = await checkConfig(request);
   const { run, forceNew = false } = request;
+  if (request.continue) return { config: null, isUnderWay: true };
   const isUnderWay = run !== undefined && !forceNew && (await findUnderWay(request, run));
   if (checked?.chosen && !isUnderWay) {
     const { chosen, config } = checked;

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { StartedRun } from '../../client/start-run';
 import type { TrainingConfig } from '../../config/training-config';
+import { DomainError } from '../../core/errors';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
@@ -18,6 +19,7 @@ interface TrainFlags extends PlaceFlags {
   readonly detach?: boolean;
   readonly forceNew?: boolean;
   readonly attach?: boolean;
+  readonly continue?: boolean;
   readonly json?: boolean;
   readonly engine?: string;
 }
@@ -33,6 +35,10 @@ export function createCommand(): Command {
     .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
     .option('--detach', 'start it and return once it is prepared; needs a running stack or server')
     .option('--attach', 'follow a run of that name that is under way although its config is another one')
+    .option(
+      '--continue',
+      'go on with a run whose workflow was ended or lost, from its last checkpoint; needs --run, and no config',
+    )
     .option('--force-new', 'start a new run although there is one of that name')
     .option(
       '--engine <url>',
@@ -49,6 +55,7 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
   const output = openOutput(flags);
   const interrupts = catchInterrupts(output);
   const isInterrupted = () => interrupts.signal.aborted;
+  requireContinuable(file, flags);
   const { config, isUnderWay } = await checkRequest({ ...flags, file }, output);
   if (isInterrupted()) return EXIT.interrupted;
   const purpose = `train ${flags.run ?? file ?? ''}`.trim();
@@ -63,7 +70,7 @@ async function run(file: string | undefined, flags: TrainFlags): Promise<number>
     if (isInterrupted()) return EXIT.interrupted;
     if (config !== null && !isUnderWay) announceOwnEngine(config, session, output);
     const started = await start(session, config, flags);
-    announce(started, output);
+    announce(started, output, flags);
     const options = { session, output, signal: interrupts.signal };
     return await (flags.detach ? leaveDetached(started, options) : followRun(started.handle, options));
   } finally {
@@ -82,7 +89,17 @@ async function start(
     const command = ['everstep', ...process.argv.slice(2)];
     return everstep.start(config, { ...(run !== undefined && { run }), forceNew, attach, command });
   }
-  return everstep.resume(run ?? '');
+  return flags.continue ? everstep.continue(run ?? '') : everstep.resume(run ?? '');
+}
+
+function requireContinuable(file: string | undefined, flags: TrainFlags): void {
+  if (!flags.continue) return;
+  const other = flags.forceNew ? '--force-new' : file === undefined ? null : `the config ${file}`;
+  if (other === null && flags.run !== undefined) return;
+  throw new DomainError(
+    'bad-config',
+    `--continue goes on with a run as it was begun: give --run NAME${other === null ? '' : `, and leave out ${other}`}.`,
+  );
 }
 
 /** Any other one was told of when it was asked. */
@@ -90,7 +107,7 @@ function announceOwnEngine({ engine }: TrainingConfig, { stack }: Session, outpu
   if (engine.url === undefined) output.note(`Engine: ${stack?.engineUrl ?? "the workers' own"}.`);
 }
 
-function announce({ handle, isAttached }: StartedRun, output: Output): void {
+function announce({ handle, isAttached }: StartedRun, output: Output, flags: TrainFlags): void {
   if (isAttached) {
     output.note(
       `Run ${handle.name} is under way: attached to it. It goes on with the config it was started with.`,
@@ -98,7 +115,8 @@ function announce({ handle, isAttached }: StartedRun, output: Output): void {
     return;
   }
   const watch = output.hint(`runs watch ${handle.name}`);
-  output.note(`Run ${handle.name} started. Watch it from elsewhere with: ${watch}`);
+  const how = flags.continue ? 'goes on from what its folder holds' : 'started';
+  output.note(`Run ${handle.name} ${how}. Watch it from elsewhere with: ${watch}`);
 }
 
 function collect(value: string, previous: readonly string[] = []): string[] {

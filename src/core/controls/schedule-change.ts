@@ -108,6 +108,22 @@ export function shownSchedule({ name, every, at, evaluators }: EvaluationSchedul
   return { schedule: name, when: every ?? at ?? 'never', evaluators };
 }
 
+/** The schedule that was shown so; `initial` says whether the last step is evaluated, unless it is switched off. */
+export function scheduleAsShown(
+  from: EvaluationSchedule,
+  { when, evaluators }: ShownSchedule,
+  initial: readonly EvaluationSchedule[],
+): EvaluationSchedule {
+  const atEnd = initial.some(({ name, atEnd: isAtEnd }) => name === from.name && isAtEnd);
+  const every = typeof when === 'object' && !isListed(when) ? when : null;
+  const at = typeof when === 'object' && isListed(when) ? when : null;
+  return { ...withTimes({ from, atEnd }, when === 'never' ? 'never' : every, at), evaluators };
+}
+
+function isListed(when: Rhythm | readonly number[]): when is readonly number[] {
+  return Array.isArray(when);
+}
+
 /** The schedules as they are at a step. */
 export function schedulesAt(
   initial: readonly EvaluationSchedule[],

@@ -5,7 +5,7 @@ import type { TrainingLoop } from './training-loop';
 import type { TrainingState } from './training-state';
 
 /** Every training workflow takes what an earlier execution carried as its second argument. */
-type TrainingWorkflow = (input: TrainingInput, carried: TrainingState) => Promise<TrainReport>;
+type TrainingWorkflow = (input: TrainingInput, carried?: TrainingState) => Promise<TrainReport>;
 
 /** Goes on in a new execution, once what came in is written and everybody who asked has an answer. */
 export async function continueIfLong({ state, input, evaluations, controls }: TrainingLoop): Promise<void> {
@@ -15,4 +15,13 @@ export async function continueIfLong({ state, input, evaluations, controls }: Tr
   // The diff is in the run's folder by now and need not travel again.
   const provenance = { ...input.provenance, codeDiff: null };
   await continueAsNew<TrainingWorkflow>({ ...input, provenance }, state);
+}
+
+/**
+ * Goes on in a new execution from what the run's folder holds: this one was set back to a moment before its journals, and
+ * what it remembers is not so any more.
+ */
+export async function continueFromFolder(input: TrainingInput): Promise<never> {
+  const provenance = { ...input.provenance, codeDiff: null };
+  return continueAsNew<TrainingWorkflow>({ ...input, provenance, continues: true });
 }

@@ -1,10 +1,12 @@
 import { CancellationScope, ContinueAsNew, isCancellation } from '@temporalio/workflow';
 import { preparation } from '../activities';
 import type { TrainingInput, TrainReport } from '../contracts';
-import { continueIfLong } from './continue-run';
+import { continueFromFolder, continueIfLong } from './continue-run';
+import { continuedState } from './continued-state';
 import { closeCancelled, closeFailed, closeTrained, saveReached } from './close-run';
 import { ControlDesk } from './control-desk';
 import { EvaluationDesk } from './evaluation-desk';
+import { failureCode } from './failures';
 import { GateDesk } from './gate-desk';
 import { answerQueries } from './queries';
 import { ScoreDesk } from './score-desk';
@@ -26,6 +28,11 @@ export async function trainRun(input: TrainingInput, carried?: TrainingState): P
   const evaluations = new EvaluationDesk(input, current, new ScoreDesk(input, gates));
 
   try {
+    if (input.continues && !current.state) {
+      const remains = await preparation.continueRun({ run: input.run });
+      if (remains.found === 'ended') return { ...remains.report, run: input.run };
+      if (remains.found === 'continued') current.state = continuedState(remains.run);
+    }
     current.state ??= initialState(await preparation.prepareRun(input), input.provenance.remarks);
     evaluations.open();
     const loop = { input, state: current.state, evaluations, controls };
@@ -37,6 +44,7 @@ export async function trainRun(input: TrainingInput, carried?: TrainingState): P
     return await CancellationScope.nonCancellable(() => closeTrained(input, state));
   } catch (error) {
     if (error instanceof ContinueAsNew) throw error;
+    if (failureCode(error) === 'set-back') return continueFromFolder(input);
     // A worker that died while it was told to stop leaves another failure than the cancellation.
     const isCancelled = isCancellation(error) || CancellationScope.current().consideredCancelled;
     return await CancellationScope.nonCancellable(async () => {

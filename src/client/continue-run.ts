@@ -1,0 +1,114 @@
+import { DomainError } from '../core/errors';
+import { validateName } from '../core/names';
+import type { RunState } from '../core/run';
+import type { RunRecord } from '../training/run-folder';
+import { pause, RunHandle } from './run-handle';
+import type { RunSources } from './run-handle';
+import { FRESH_MS, isClosed } from './run-report';
+import type { StartedRun, StartOptions } from './start-run';
+import { alreadyEnded, tryStart } from './start-run';
+import { unknownRun } from './unknown-run';
+import { describeRun } from './workflow-answers';
+
+const TAKE_OVER_LIMIT_MS = 60_000;
+const POLL_MS = 200;
+
+/** A run of the store that has not ended, and what can be done about it. */
+export interface RecoverableRun {
+  readonly run: string;
+  readonly status: RunState['status'];
+  readonly step: number;
+  readonly totalSteps: number;
+  /**
+   * `lost`: the server knows nothing of it; it is gone on with. `open`: it is under way there. `ended`: somebody ended its
+   * workflow, so that going on is for a person to say.
+   */
+  readonly workflow: 'lost' | 'open' | 'ended';
+}
+
+/**
+ * Goes on with a run whose workflow ended before the run did, or is on no server any more, from what its folder holds.
+ *
+ * One that is under way is attached to. One that trained its last step, or was stopped, is refused: there is nothing to do.
+ */
+export async function continueRun(
+  sources: RunSources,
+  name: string,
+  options: Pick<StartOptions, 'command'> = {},
+): Promise<StartedRun> {
+  const client = await sources.link.require();
+  const run = validateName('Run', name);
+  const state = await sources.records.readState(run);
+  if (!state) throw await unknownRun(run, sources.records);
+  const handle = new RunHandle(run, sources);
+  const facts = await describeRun(client, run);
+  if (facts === null) throw unsaid(run);
+  if (facts !== 'missing' && facts.isOpen) return { handle, isAttached: true };
+  if (facts === 'missing') await refuseFresh(handle);
+  if (state.status === 'completed' || state.status === 'stopped') throw alreadyEnded(state);
+  const { config, dataFolder } = await sources.records.readConfig<RunRecord>(run);
+  const start = {
+    ...{ client, sources, config },
+    options: { ...options, continues: true, ...(dataFolder !== undefined && { dataFolder }) },
+  };
+  // False where somebody else went on with it in the same moment.
+  const isStarted = await tryStart(start, run, 'ALLOW_DUPLICATE');
+  await untilTakenOver(handle, sources, state);
+  return { handle, isAttached: !isStarted };
+}
+
+/** Another server may work on it, which nobody can ask from here. */
+async function refuseFresh(handle: RunHandle): Promise<void> {
+  const { status, heardAt } = await handle.status();
+  const age = heardAt ? Date.now() - Date.parse(heardAt) : Infinity;
+  if (age >= FRESH_MS || isClosed({ status })) return;
+  throw new DomainError(
+    'run-exists',
+    `Run "${handle.name}" is not on this Temporal server, and its files were written ${Math.max(0, Math.round(age / 1000))} s ago: another server works on it. Give that one's --data-dir or TEMPORAL_ADDRESS. If it is gone, ask again a minute after its last sign of life.`,
+  );
+}
+
+/** Until a worker has opened it again, the store says how it ended: nobody shall be told that of the run that goes on. */
+async function untilTakenOver(
+  handle: RunHandle,
+  { link, records }: RunSources,
+  before: RunState,
+): Promise<void> {
+  if (!isClosed(before)) return;
+  const deadline = performance.now() + TAKE_OVER_LIMIT_MS;
+  while (performance.now() < deadline) {
+    const state = await records.readState(handle.name);
+    if (state === null || !isClosed(state)) return;
+    const client = await link.require();
+    const facts = await describeRun(client, handle.name);
+    if (facts !== null && facts !== 'missing' && !facts.isOpen) return;
+    await pause(POLL_MS);
+  }
+  throw new DomainError(
+    'temporal-unavailable',
+    `No worker has taken up run "${handle.name}" yet. It goes on when one does: \`npx everstep worker\` starts one, \`npx everstep runs watch ${handle.name}\` follows it.`,
+  );
+}
+
+/** Every run of the store that has not ended, as the server knows it; oldest first. */
+export async function findRecoverable({ link, records }: RunSources): Promise<readonly RecoverableRun[]> {
+  const client = await link.require();
+  const found: RecoverableRun[] = [];
+  for (const { run, status, step, totalSteps } of (await records.listRuns()).filter(
+    (state) => !isClosed(state),
+  )) {
+    const facts = await describeRun(client, run);
+    if (facts === null) throw unsaid(run);
+    const workflow = facts === 'missing' ? 'lost' : facts.isOpen ? 'open' : 'ended';
+    found.push({ run, status, step, totalSteps, workflow });
+  }
+  return found;
+}
+
+/** Two workflows of one run would both write its folder. */
+function unsaid(run: string): DomainError {
+  return new DomainError(
+    'temporal-unavailable',
+    `The Temporal server did not say whether run "${run}" is under way on it. Nothing was begun for it; ask again.`,
+  );
+}

@@ -1,0 +1,103 @@
+import { open, stat } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { DomainError } from '../core/errors';
+import { hasErrorCode } from '../stores/system-errors';
+
+/** What SQLite says of a file that is none of its own any more. */
+const DAMAGE = /database disk image is malformed|file is not a database/;
+
+const MAGIC = 'SQLite format 3\0';
+const HEADER_BYTES = 100;
+/** First bytes of b-tree pages: inner and leaf pages of indexes and tables. */
+const TREE_PAGES = [2, 5, 10, 13];
+const PAGES_AT_ONCE = 256;
+
+/** Whether a program that uses the database has complained that it is damaged. */
+export function isDamageComplaint(text: string): boolean {
+  return DAMAGE.test(text);
+}
+
+/**
+ * Why an SQLite database that nobody has open is damaged; null where nothing is seen, or there is none.
+ *
+ * Reads every page once: its header, its length, and whether each page is of a kind that there is
+ * (https://www.sqlite.org/fileformat.html). Content that is wrong but well-formed is not seen.
+ */
+export async function findDatabaseDamage(file: string): Promise<string | null> {
+  const handle = await openIfThere(file);
+  if (handle === null) return null;
+  try {
+    return await lookAt(handle, (await stat(file)).size);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Refuses to use a damaged database, with the way back. */
+export async function requireSoundDatabase(file: string): Promise<void> {
+  const damage = await findDatabaseDamage(file);
+  if (damage === null) return;
+  throw new DomainError(
+    'temporal-unavailable',
+    `The database of the embedded Temporal server, ${file}, is damaged: ${damage}. ${remedyForDamage(file)}`,
+  );
+}
+
+export function remedyForDamage(file: string): string {
+  return `Runs are not lost, the store has them: move the database away (mkdir ${file}.damaged && mv ${file} ${file}-* ${file}.damaged/), start \`npx everstep dev\` again, and \`npx everstep recover\` goes on with every run from its last checkpoint.`;
+}
+
+async function openIfThere(file: string): Promise<FileHandle | null> {
+  try {
+    return await open(file, 'r');
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return null;
+    throw error;
+  }
+}
+
+async function lookAt(handle: FileHandle, size: number): Promise<string | null> {
+  // As it is before the first page is written.
+  if (size === 0) return null;
+  const header = Buffer.alloc(HEADER_BYTES);
+  await handle.read(header, 0, HEADER_BYTES, 0);
+  if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) return 'it does not begin as SQLite files do';
+  const stored = header.readUInt16BE(16);
+  const pageSize = stored === 1 ? 65_536 : stored;
+  if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0) return `its page size is ${pageSize}`;
+  const pageCount = header.readUInt32BE(28);
+  // A count of 0, or one of another change than the last, is not kept up to date.
+  const isCounted = pageCount > 0 && header.readUInt32BE(24) === header.readUInt32BE(92);
+  if (isCounted && size < pageCount * pageSize) {
+    return `it has ${size} bytes of ${pageCount * pageSize}`;
+  }
+  return findBadPage(handle, { pageSize, pageCount: Math.floor(size / pageSize) });
+}
+
+async function findBadPage(
+  handle: FileHandle,
+  { pageSize, pageCount }: { readonly pageSize: number; readonly pageCount: number },
+): Promise<string | null> {
+  const pages = Buffer.alloc(pageSize * PAGES_AT_ONCE);
+  for (let first = 1; first <= pageCount; first += PAGES_AT_ONCE) {
+    const { bytesRead } = await handle.read(pages, 0, pages.length, (first - 1) * pageSize);
+    for (let index = 0; (index + 1) * pageSize <= bytesRead; index++) {
+      const number = first + index;
+      const page = pages.subarray(index * pageSize, (index + 1) * pageSize);
+      if (!isPage(page, number === 1 ? HEADER_BYTES : 0, pageCount)) {
+        return `page ${number} of ${pageCount} holds something else`;
+      }
+    }
+  }
+  return null;
+}
+
+/** A b-tree page whose cells lie inside it, or one that begins with the number of another page, as all others do. */
+function isPage(page: Buffer, start: number, pageCount: number): boolean {
+  if (start === 0 && page.readUInt32BE(0) <= pageCount) return true;
+  const kind = page.readUInt8(start);
+  const isInner = kind === 2 || kind === 5;
+  const cellsEnd = start + (isInner ? 12 : 8) + 2 * page.readUInt16BE(start + 3);
+  const content = page.readUInt16BE(start + 5) || 65_536;
+  return TREE_PAGES.includes(kind) && cellsEnd <= content && content <= page.length;
+}

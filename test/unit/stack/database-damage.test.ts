@@ -1,0 +1,53 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { findDatabaseDamage } from '../../../src/stack/database-damage';
+
+const PAGE = 4096;
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-damage-'));
+  file = join(folder, 'temporal.db');
+});
+
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** The header of https://www.sqlite.org/fileformat.html on a leaf page, further leaves, and an overflow page that ends a chain. */
+function database(pages = 600): Buffer {
+  const bytes = Buffer.alloc(pages * PAGE);
+  bytes.write('SQLite format 3\0', 'latin1');
+  bytes.writeUInt16BE(PAGE, 16);
+  bytes.writeUInt32BE(7, 24);
+  bytes.writeUInt32BE(pages, 28);
+  bytes.writeUInt32BE(7, 92);
+  for (let page = 0; page < pages - 1; page++) {
+    const start = page * PAGE + (page === 0 ? 100 : 0);
+    bytes.writeUInt8(13, start);
+    bytes.writeUInt16BE(PAGE - 10, start + 5);
+  }
+  return bytes;
+}
+
+async function damageOf(bytes: Uint8Array): Promise<string | null> {
+  writeFileSync(file, bytes);
+  return findDatabaseDamage(file);
+}
+
+test('a sound database, an empty one and none at all have no damage', async () => {
+  expect(await findDatabaseDamage(file)).toBeNull();
+  expect(await damageOf(Buffer.alloc(0))).toBeNull();
+  expect(await damageOf(database())).toBeNull();
+});
+
+test('another file, a cut one and one with foreign pages are damaged', async () => {
+  expect(await damageOf(Buffer.from('garbage'))).toMatch(/does not begin as SQLite/);
+  expect(await damageOf(database().subarray(0, 599 * PAGE))).toBe('it has 2453504 bytes of 2457600');
+  const overwritten = database();
+  overwritten.fill('garbage', 400 * PAGE, 401 * PAGE);
+  expect(await damageOf(overwritten)).toBe('page 401 of 600 holds something else');
+});

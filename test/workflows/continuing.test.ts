@@ -1,0 +1,175 @@
+import { execFile } from 'node:child_process';
+import { utimesSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { SupervisedConfig } from '../../src/config/supervised-config';
+import { HeldRuns } from './harness/held-runs';
+import { reportOf, until } from './harness/runs';
+import type { TestRuns } from './harness/runs';
+import type { TestStack } from './harness/stack';
+
+/** What a person does in Temporal's own tools, done with Temporal's own command on a real server. */
+
+const STEPS = 24;
+const DONE = 12;
+const execute = promisify(execFile);
+
+let held: HeldRuns;
+let stack: TestStack;
+let runs: TestRuns;
+let twin: object;
+
+beforeAll(async () => {
+  held = await HeldRuns.start();
+  ({ stack, runs } = held);
+  await runs.train('undisturbed', config());
+  twin = await runs.outcome('undisturbed');
+});
+
+afterEach(() => {
+  held.training.letAllGo();
+});
+
+afterAll(() => held.close());
+
+function config(more: object = {}): SupervisedConfig {
+  const { dataset } = runs.config();
+  return runs.config({
+    dataset: { ...dataset, testPath: runs.testPath },
+    steps: STEPS,
+    batchSize: 4,
+    saveEvery: 5,
+    evalEvery: 4,
+    ...more,
+  });
+}
+
+async function temporal(...words: string[]): Promise<string> {
+  const program = process.env['EVERSTEP_TEST_TEMPORAL_BINARY'] ?? '';
+  const place = ['--address', stack.address, '--namespace', stack.namespace];
+  const { stdout } = await execute(program, [...words, ...place], { timeout: 60_000 });
+  return stdout;
+}
+
+/** Whatever executions of it there are: a reset run ends in another one than it began. */
+async function ended(run: string): Promise<void> {
+  await until(async () => ((await stack.store.readState(run))?.closedAt == null ? null : true));
+  await reportOf(stack.client.workflow.getHandle(`train/${run}`));
+}
+
+async function firstTask(handle: WorkflowHandle, atMost: number): Promise<string> {
+  const { events } = await handle.fetchHistory();
+  const ids = (events ?? [])
+    .filter(({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes != null)
+    .map(({ eventId }) => Number(eventId));
+  return String(ids[Math.min(atMost, ids.length - 1)]);
+}
+
+async function expectWhole(run: string): Promise<void> {
+  expect(await runs.outcome(run)).toEqual(twin);
+  const steps = (await stack.store.readMetrics(run)).map(({ step }) => step);
+  expect(steps).toEqual(Array.from({ length: STEPS }, (_, index) => index + 1));
+}
+
+test.each([
+  ['to its first moment', 0],
+  ['to the middle of its preparation', 1],
+  ['to a moment before its model was open', 2],
+  ['to its last moment', Infinity],
+])('a run that is reset %s goes on from its journals', async (_where, task) => {
+  const run = `reset-${task}`.toLowerCase();
+  const { handle, hold } = await held.start(run, config(), { done: DONE });
+  const event = await firstTask(handle, task);
+
+  await temporal('workflow', 'reset', '-w', `train/${run}`, '--event-id', event, '--reason', 'to see');
+  hold.letGo();
+
+  await ended(run);
+  await expectWhole(run);
+});
+
+test('a run that has ended is as it was after a reset', async () => {
+  await runs.train('over', config());
+  const before = await runs.outcome('over');
+
+  await temporal(
+    'workflow',
+    'reset',
+    '-w',
+    'train/over',
+    '--type',
+    'FirstWorkflowTask',
+    '--reason',
+    'to see',
+  );
+  const report = await reportOf(stack.client.workflow.getHandle('train/over'));
+
+  expect(report).toMatchObject({ run: 'over', status: 'completed', step: STEPS });
+  expect(await runs.outcome('over')).toEqual(before);
+});
+
+test.each(['terminate', 'cancel'])('a run that somebody %ss is gone on with', async (what) => {
+  const run = `by-${what}`;
+  const { handle, hold } = await held.start(run, config(), { done: DONE });
+
+  await temporal('workflow', what, '-w', `train/${run}`);
+  hold.letGo();
+  await until(async () => ((await handle.describe()).status.name === 'RUNNING' ? null : true));
+  const { isAttached } = await held.everstep.continue(run);
+
+  expect(isAttached).toBe(false);
+  await ended(run);
+  await expectWhole(run);
+  await expect(held.everstep.continue(run)).rejects.toThrow(/has ended \(completed at step 24 of 24\)/);
+});
+
+test('runs that the server knows nothing of any more are gone on with, once nobody else writes their files', async () => {
+  const names = ['lost-1', 'lost-2', 'lost-3'];
+  for (const run of names) {
+    const { hold } = await held.start(run, config(), { done: DONE });
+    await temporal('workflow', 'delete', '-w', `train/${run}`);
+    hold.letGo();
+  }
+  const lost = () =>
+    held.everstep
+      .recoverable()
+      .then((found) => found.filter(({ run, workflow }) => names.includes(run) && workflow === 'lost'));
+  await until(async () => ((await lost()).length === names.length ? true : null));
+  await expect(held.everstep.continue('lost-1')).rejects.toThrow(/another server works on it/);
+
+  for (const run of names) {
+    const old = new Date(Date.now() - 120_000);
+    for (const file of ['state.json', 'metrics.jsonl'])
+      utimesSync(join(stack.store.runFolder(run), file), old, old);
+    expect(await held.everstep.continue(run)).toMatchObject({ isAttached: false });
+  }
+  expect(await lost()).toEqual([]);
+  for (const run of names) {
+    await ended(run);
+    await expectWhole(run);
+  }
+});
+
+test('a run under way is attached to, and signals that nobody sends do nothing to it', async () => {
+  const { hold } = await held.start('signalled', config(), { done: DONE });
+  for (const name of ['evaluationFinished', 'cancelEvaluators', 'unheardOf']) {
+    const signal = ['workflow', 'signal', '-w', 'train/signalled', '--name', name];
+    await temporal(...signal);
+    for (const input of ['null', '7', '"text"', '[]', '{"step":"one","cells":{}}'])
+      await temporal(...signal, '--input', input);
+  }
+  for (const name of ['stop', 'pause', 'resume', 'set', 'setLearningRate', 'setBudget', 'promote']) {
+    const update = ['workflow', 'update', 'execute', '-w', 'train/signalled', '--name', name];
+    await expect(temporal(...update)).rejects.toThrow();
+    for (const input of ['null', '7', '[]', '{"by":1}'])
+      await expect(temporal(...update, '--input', input)).rejects.toThrow();
+  }
+
+  const { isAttached } = await held.everstep.continue('signalled');
+  hold.letGo();
+
+  expect(isAttached).toBe(true);
+  await ended('signalled');
+  await expectWhole('signalled');
+});
