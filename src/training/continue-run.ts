@@ -6,7 +6,7 @@ import type { CarriedChanges } from '../core/controls/carried-changes';
 import { carriedChanges } from '../core/controls/carried-changes';
 import { schedulesAt } from '../core/controls/schedule-change';
 import type { ControlRow } from '../core/controls';
-import { largestOf } from '../core/extremes';
+import { largestOf, smallestOf } from '../core/extremes';
 import type { GateMemory } from '../core/gates/gate';
 import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
@@ -191,8 +191,7 @@ function askedEvaluations({ controls, scores, lastStep }: Journals): {
 /** -1 where no checkpoint is kept that training can go on from. */
 function standsAt({ checkpoints }: Journals, lackingSteps: readonly number[]): number {
   const hasSnapshot = (step: number) => snapshotOf(step, checkpoints) !== null;
-  const firstLost = lackingSteps.find((step) => !hasSnapshot(step)) ?? Infinity;
-  const bound = Math.min(firstLost, ...lackingSteps.filter((step) => !hasSnapshot(step)));
+  const bound = smallestOf(lackingSteps.filter((step) => !hasSnapshot(step)));
   const usable = checkpoints.filter(({ step, state_path }) => state_path !== null && step < bound);
   return largestOf([-1, ...usable.map(({ step }) => step)]);
 }
@@ -231,9 +230,11 @@ function gateMemories(
   return Object.fromEntries(memories);
 }
 
-function reopened({ reason: _reason, ...state }: RunState, workflowId: string): RunState {
+function reopened(state: RunState, workflowId: string): RunState {
+  const kept: { -readonly [Key in keyof RunState]: RunState[Key] } = { ...state };
+  delete kept.reason;
   return {
-    ...state,
+    ...kept,
     status: state.status === 'paused' ? 'paused' : 'running',
     closedAt: null,
     finalWeightsDigest: null,

@@ -46,12 +46,18 @@ export async function checkRequest(request: TrainRequest, output: Output): Promi
   const { run, forceNew = false } = request;
   if (request.continue) return { config: null, isUnderWay: true };
   const isUnderWay = run !== undefined && !forceNew && (await findUnderWay(request, run));
-  if (checked?.chosen && !isUnderWay) {
-    const { chosen, config } = checked;
-    const server = await checkEngine(checked.chosen, { config, request, output });
-    for (const line of engineLines({ ...chosen, server }, config)) output.note(line);
-  }
+  if (checked && !isUnderWay) await tellEngine(checked, request, output);
   return { config: checked?.config ?? null, isUnderWay };
+}
+
+async function tellEngine(
+  { chosen, config }: CheckedConfig,
+  request: TrainRequest,
+  output: Output,
+): Promise<void> {
+  if (!chosen) return;
+  const server = await checkEngine(chosen, { config, request, output });
+  for (const line of engineLines({ ...chosen, server }, config)) output.note(line);
 }
 
 async function checkConfig(request: TrainRequest): Promise<CheckedConfig | null> {

@@ -14,6 +14,20 @@ import { trainSteps } from './train-steps';
 import type { TrainingState } from './training-state';
 import { initialState } from './training-state';
 
+/** What a run begins with; its report where it is found to have ended. */
+async function begin(input: TrainingInput): Promise<TrainingState | TrainReport> {
+  if (input.continues) {
+    const remains = await preparation.continueRun({ run: input.run });
+    if (remains.found === 'ended') return { ...remains.report, run: input.run };
+    if (remains.found === 'continued') return continuedState(remains.run);
+  }
+  return initialState(await preparation.prepareRun(input), input.provenance.remarks);
+}
+
+function isState(begun: TrainingState | TrainReport): begun is TrainingState {
+  return 'plan' in begun;
+}
+
 /**
  * A training run from its preparation to its last word; what kinds of runs differ in is in their plan.
  *
@@ -28,12 +42,9 @@ export async function trainRun(input: TrainingInput, carried?: TrainingState): P
   const evaluations = new EvaluationDesk(input, current, new ScoreDesk(input, gates));
 
   try {
-    if (input.continues && !current.state) {
-      const remains = await preparation.continueRun({ run: input.run });
-      if (remains.found === 'ended') return { ...remains.report, run: input.run };
-      if (remains.found === 'continued') current.state = continuedState(remains.run);
-    }
-    current.state ??= initialState(await preparation.prepareRun(input), input.provenance.remarks);
+    const begun = current.state ?? (await begin(input));
+    if (!isState(begun)) return begun;
+    current.state = begun;
     evaluations.open();
     const loop = { input, state: current.state, evaluations, controls };
     await trainSteps(loop);

@@ -57,7 +57,7 @@ test('schedules are as they were shown, on top of one another', () => {
     row('setEvalSchedule', 12, listed),
   );
 
-  const { every: _every, ...rest } = QUALITY;
+  const rest = Object.fromEntries(Object.entries(QUALITY).filter(([key]) => key !== 'every'));
   expect(carried.scheduleChanges).toEqual([
     { step: 5, evaluations: [{ ...rest, atEnd: false }] },
     { step: 12, evaluations: [{ ...rest, at: [20, 30], evaluators: ['a'] }] },

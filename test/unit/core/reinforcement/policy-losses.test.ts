@@ -37,7 +37,10 @@ describe('hand-made values', () => {
 describe.each(NAMES)('%s', (name) => {
   test('agrees with the engine that trains', () => {
     for (const token of TOKENS) {
-      const engine = LOSSES[name].evaluate(token.p, [token.q, token.advantage, 0], LOSSES[name].settings, 0);
+      const engine = LOSSES[name].evaluate(token.p, [token.q, token.advantage, 0], {
+        settings: LOSSES[name].settings,
+        shared: 0,
+      });
       const { loss, slope } = lossAt(name, token);
       expect([token, loss, slope]).toEqual([
         token,
