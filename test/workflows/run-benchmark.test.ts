@@ -165,7 +165,14 @@ describe('with workers', () => {
     await own.close();
 
     expect(ends).toMatchObject([
-      { report: { failures: [{ code: 'over-budget', message: expect.stringContaining('30 of 30 requests used') as string }] }, asked: 30 },
+      {
+        report: {
+          failures: [
+            { code: 'over-budget', message: expect.stringContaining('30 of 30 requests used') as string },
+          ],
+        },
+        asked: 30,
+      },
       { report: { failures: [{ code: 'over-budget' }] }, asked: 2050 },
       { report: { failures: [], benchmarks: [{ numExamples: 2100, numErrors: 0 }] }, asked: 2100 },
     ]);

@@ -27,11 +27,7 @@ export interface LossDefinition {
   readonly takesSoftTargets?: boolean;
   /** What the tokens of one datum have in common, from their p and the datum's inputs; the gradient does not pass it. */
   readonly shared?: (logprobs: Float32Array, inputs: readonly Float32Array[]) => number;
-  evaluate(
-    p: number,
-    inputs: readonly [number, number, number],
-    context: LossContext,
-  ): TokenLoss;
+  evaluate(p: number, inputs: readonly [number, number, number], context: LossContext): TokenLoss;
 }
 
 /** A ratio beyond this would overflow the float32 gradients and turn the weights into NaN. */

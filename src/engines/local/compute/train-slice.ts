@@ -192,7 +192,10 @@ function evaluateLoss(
     const own = (values: Float32Array): Float32Array => values.subarray(index, end);
     const shared = definition.shared?.(own(logprobs), lossInputs.map(own)) ?? 0;
     for (; index < end; index++) {
-      const token = definition.evaluate(logprobs[index] ?? 0, inputsAt(lossInputs, index), { settings, shared });
+      const token = definition.evaluate(logprobs[index] ?? 0, inputsAt(lossInputs, index), {
+        settings,
+        shared,
+      });
       loss += token.loss;
       slopes[index] = token.slope;
     }

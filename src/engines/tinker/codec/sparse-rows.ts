@@ -26,12 +26,7 @@ export interface SparseMatrix {
   readonly columns: readonly number[];
 }
 
-function checkRowStarts({
-  name,
-  rowCount,
-  rowStarts,
-  columns,
-}: Omit<SparseMatrix, 'columnCount'>): void {
+function checkRowStarts({ name, rowCount, rowStarts, columns }: Omit<SparseMatrix, 'columnCount'>): void {
   if (rowStarts.length !== rowCount + 1)
     throw malformed(`sparse tensor "${name}" does not fit ${rowCount} tokens`);
   if (rowStarts[0] !== 0 || rowStarts[rowCount] !== columns.length)
