@@ -177,7 +177,7 @@ function diagnosePrograms(): Finding[] {
 }
 
 /** One that a server has open is not looked into: what is being written looks like damage, and the server tells of its own. */
-export async function diagnoseDatabase(dataFolder: string): Promise<Finding[]> {
+async function diagnoseDatabase(dataFolder: string): Promise<Finding[]> {
   const { database } = stackPlaces(dataFolder);
   const name = 'database';
   if (!existsSync(database)) return [{ name, status: 'ok', found: 'none yet; the first start makes it' }];
