@@ -1,6 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { findFreePort } from '../../src/stack/free-port';
 import { HeldEngine } from './harness/held-engine';
@@ -78,40 +76,6 @@ describe('without a stack of its own running', () => {
     expect(stderr).toContain('everstep train --run paused');
     expect(stderr).toContain(`Interrupted at step ${seen.step} of 12; nothing is lost`);
     expect(seen.step).toBeLessThan(12);
-  });
-
-  test('Ctrl-C of `eval` sends nothing more; what is under way ends and counts', async () => {
-    const answers: (() => void)[] = [];
-    const endpoint = createServer((request, response) => {
-      request.resume();
-      const answer = () => {
-        response.setHeader('content-type', 'application/json');
-        const message = { role: 'assistant', content: '7' };
-        response.end(JSON.stringify({ choices: [{ message, finish_reason: 'stop' }] }));
-      };
-      if (request.method === 'POST') answers.push(answer);
-      else answer();
-    });
-    await new Promise<void>((resolve) => endpoint.listen(0, '127.0.0.1', resolve));
-    // A server that listens on a port of its own has such an address.
-    const { port } = endpoint.address() as AddressInfo;
-    const model = ['--model', 'm', '--endpoint', `http://127.0.0.1:${port}/v1`];
-    const asking = ['--max-examples', '40', '--concurrency', '4', '--run', 'left-early'];
-    const command = place.start('eval', 'arithmetic', ...model, ...asking);
-    await until(() => answers.length >= 4);
-    command.child.kill('SIGINT');
-    const log = path.join(place.data, 'logs/worker-evaluations.log');
-    await until(() => readFileSync(log, 'utf8').includes('"stopping"'));
-    const sentCount = answers.length;
-    for (const answer of answers) answer();
-    const { code } = await command.ended;
-    endpoint.closeAllConnections();
-    endpoint.close();
-
-    expect(code).toBe(130);
-    expect(answers).toHaveLength(sentCount);
-    const journal = path.join(place.data, 'store/evals/left-early/arithmetic/journal/shard-0/samples.jsonl');
-    expect(readFileSync(journal, 'utf8').trimEnd().split('\n')).toHaveLength(4);
   });
 
   test('Ctrl-C of `train` between two checkpoints has no step trained again', async () => {
