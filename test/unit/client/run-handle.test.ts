@@ -130,12 +130,12 @@ describe('status', () => {
 
     expect(report).toMatchObject({ status: 'running', source: 'store' });
     expect(report.note).toContain('has no workflow "train/one"');
-    expect(report.note).toContain('--force-new');
+    expect(report.note).toContain('--continue');
     // Somebody has just written it.
     expect(fresh.note).toMatch(
       /has no workflow "train\/one": it belongs to another server, which works on it/,
     );
-    expect(fresh.note).not.toContain('--force-new');
+    expect(fresh.note).not.toContain('--continue');
   });
 
   test('of a run that was terminated on the server is not running any more', async () => {

@@ -24,7 +24,7 @@ test('runs that are made ready keep no bookkeeping waiting, and are few at a tim
   expect(more).toEqual([]);
   expect(bookkeeping).toMatchObject({ taskQueue: 'everstep', places: 100 });
   expect(preparation).toMatchObject({ taskQueue: 'everstep-preparation', places: 8 });
-  expect(Object.keys(preparation?.activities ?? {})).toEqual(['prepareRun']);
+  expect(Object.keys(preparation?.activities ?? {})).toEqual(['prepareRun', 'continueRun']);
 });
 
 test('a worker trains hundreds of runs at once unless told', () => {
