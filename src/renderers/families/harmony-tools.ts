@@ -2,8 +2,8 @@ import type { ToolDeclaration } from '../../core/completion';
 import { jsonText } from '../../core/json-source';
 import { respaceJson } from '../json-text';
 import { isRecord } from '../reply-blocks';
-
-type Schema = Readonly<Record<string, unknown>>;
+import type { Schema } from './schema-properties';
+import { propertiesOf } from './schema-properties';
 
 /** As long as the template lets the type of an array's items be. */
 const LONGEST_ITEM = 50;
@@ -97,22 +97,6 @@ function objectType(schema: Schema): string {
       `${name}${isRequired ? '' : '?'}: ${MEMBER_GAP}${typeOf(member)}`,
   );
   return members.length === 0 ? 'object' : `{\n${members.join(', ')}}`;
-}
-
-interface Property {
-  readonly name: string;
-  readonly schema: Schema;
-  readonly isRequired: boolean;
-}
-
-function propertiesOf({ properties, required }: Schema): Property[] {
-  if (!isRecord(properties)) return [];
-  const names: readonly unknown[] = Array.isArray(required) ? required : [];
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    schema: isRecord(schema) ? schema : {},
-    isRequired: names.includes(name),
-  }));
 }
 
 function orNull({ nullable }: Schema): string {

@@ -1,8 +1,8 @@
 import { jsonText } from '../../core/json-source';
 import { respaceJson } from '../json-text';
 import { isRecord } from '../reply-blocks';
-
-type Schema = Readonly<Record<string, unknown>>;
+import type { Schema } from './schema-properties';
+import { propertiesOf } from './schema-properties';
 
 /** Fields of an object with their types, `city: string, days?: number`. */
 export function typeScriptMembers(schema: Schema): string {
@@ -41,22 +41,6 @@ function simpleType(type: unknown, schema: Schema): string {
 
 function objectType(schema: Schema): string {
   return `{ ${typeScriptMembers(schema)} }`;
-}
-
-interface Property {
-  readonly name: string;
-  readonly schema: Schema;
-  readonly isRequired: boolean;
-}
-
-function propertiesOf({ properties, required }: Schema): Property[] {
-  if (!isRecord(properties)) return [];
-  const names: readonly unknown[] = Array.isArray(required) ? required : [];
-  return Object.entries(properties).map(([name, schema]) => ({
-    name,
-    schema: isRecord(schema) ? schema : {},
-    isRequired: names.includes(name),
-  }));
 }
 
 function json(value: unknown): string {

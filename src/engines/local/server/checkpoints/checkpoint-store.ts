@@ -104,7 +104,7 @@ export class CheckpointStore {
       await rename(unfinished, folder);
       this.checkpoints.set(formatCheckpointPath(origin), meta);
       this.expiry.forget(origin);
-      this.expiry.isOver(meta);
+      this.expiry.watch(meta);
       await removeBeneath(this.folder, this.replacedFolder(origin));
     });
     return meta;
@@ -137,7 +137,7 @@ export class CheckpointStore {
       const meta = { ...this.require(address), expiresAt };
       await writeMeta(this.folderAt(address), meta);
       this.checkpoints.set(formatCheckpointPath(address), meta);
-      this.expiry.isOver(meta);
+      this.expiry.watch(meta);
     });
   }
 

@@ -30,24 +30,16 @@ export class Expiry {
 
   constructor(private readonly clocks: Clocks) {}
 
-  /** To be asked as soon as a checkpoint has its end: from then on its life is measured. */
+  /** From now on the life of a checkpoint that has an end is measured. */
+  watch(meta: CheckpointMeta): void {
+    this.look(meta);
+  }
+
+  /** Watched first where it was not. */
   isOver(meta: CheckpointMeta): boolean {
-    const path = formatCheckpointPath(meta);
-    const { expiresAt } = meta;
-    if (expiresAt === null) {
-      this.looks.delete(path);
-      return false;
-    }
+    const look = this.look(meta);
+    if (look === null || look.over === null) return false;
     const elapsed = this.clocks.elapsed();
-    const left = Date.parse(expiresAt) - this.clocks.now();
-    const known = this.looks.get(path);
-    const look =
-      known?.expiresAt === expiresAt
-        ? known
-        : { expiresAt, end: left > 0 ? elapsed + left : null, over: null };
-    this.looks.set(path, look);
-    look.over = left > 0 ? null : (look.over ?? elapsed);
-    if (look.over === null) return false;
     return (look.end !== null && elapsed >= look.end) || elapsed - look.over >= BETWEEN_LOOKS_MS;
   }
 
@@ -57,6 +49,26 @@ export class Expiry {
     readonly name: string;
   }): void {
     this.looks.delete(formatCheckpointPath(meta));
+  }
+
+  /** What is known of its end by now; null where it has none. */
+  private look(meta: CheckpointMeta): FirstLook | null {
+    const path = formatCheckpointPath(meta);
+    const { expiresAt } = meta;
+    if (expiresAt === null) {
+      this.looks.delete(path);
+      return null;
+    }
+    const elapsed = this.clocks.elapsed();
+    const left = Date.parse(expiresAt) - this.clocks.now();
+    const known = this.looks.get(path);
+    const look =
+      known?.expiresAt === expiresAt
+        ? known
+        : { expiresAt, end: left > 0 ? elapsed + left : null, over: null };
+    look.over = left > 0 ? null : (look.over ?? elapsed);
+    this.looks.set(path, look);
+    return look;
   }
 }
 
