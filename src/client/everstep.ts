@@ -2,7 +2,7 @@ import type { BenchmarkConfig, BenchmarkOptions } from '../config/benchmark-conf
 import { parseBenchmarkConfig } from '../config/benchmark-config';
 import { readEnvironment } from '../config/environment';
 import type * as TrainingConfigs from '../config/parse-training-config';
-import type { TrainingConfig } from '../config/training-config';
+import type { TrainingConfig, TrainingConfigInput } from '../config/training-config';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { refuseOtherModel } from '../evaluation/runner/refuse-other-model';
 import type { BenchmarkRequest } from '../core/benchmark-run';
@@ -71,9 +71,6 @@ export interface EvaluateOptions extends BenchmarkOptions {
   /** An eval run, by name or folder, whose answers to the same prompts are taken; only the rest is asked for. */
   readonly answersFrom?: string | undefined;
 }
-
-/** A config as a person writes it: defaults may be left out. */
-export type TrainingConfigInput = Readonly<Record<string, unknown>>;
 
 /**
  * The library: start runs, list them, ask them.
