@@ -14,6 +14,10 @@ async function start() {
   if (major < 20 || (major === 20 && minor < 19)) {
     throw new Error(`everstep needs Node 20.19 or newer; this is ${process.version}.`);
   }
+  if (process.argv.length === 3 && ['-V', '--version'].includes(process.argv[2])) {
+    process.stdout.write(`${require('../package.json').version}\n`);
+    return;
+  }
   // Processes started by a running everstep use the build it runs from; EVERSTEP_NO_BUILD says so.
   const command = commandName();
   if (existsSync(path.join(ROOT, 'src')) && !process.env.EVERSTEP_NO_BUILD) await prepareCheckout(command);

@@ -13,7 +13,7 @@ const STARTING = ['backfill', 'demo', 'dev', 'eval', 'temporal', 'train'];
 
 /** @param {{ command: string }} options which command is to run */
 async function prepare({ command }) {
-  if (isBuilt()) return;
+  if (isBuilt({ forRunning: true })) return;
   const { streamProgress } = await loadSource('stack/progress.ts');
   const shown = streamProgress(process.stderr);
   const beside = STARTING.includes(command)
@@ -23,7 +23,7 @@ async function prepare({ command }) {
   try {
     const status = (text) =>
       shown.status(text && beside.describe() ? `${text} · ${beside.describe()}` : text);
-    await build({ ifNeeded: true, tolerateTypeErrors: true, progress: { note: shown.note, status } });
+    await build({ ifNeeded: true, forRunning: true, progress: { note: shown.note, status } });
   } finally {
     beside.leave();
   }

@@ -3,7 +3,14 @@ const { createHash } = require('node:crypto');
 const { readdirSync, readFileSync, statSync, writeFileSync } = require('node:fs');
 const path = require('node:path');
 
-const INPUTS = ['src', 'scripts/build.js', 'tsconfig.json', 'tsconfig.build.json', 'package.json'];
+const INPUTS = [
+  'src',
+  'scripts/build.js',
+  'scripts/transpile.js',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'package.json',
+];
 
 function listInputs(root) {
   const files = [];
