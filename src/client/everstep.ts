@@ -1,5 +1,6 @@
 import type { BenchmarkConfig, BenchmarkOptions } from '../config/benchmark-config';
 import { parseBenchmarkConfig } from '../config/benchmark-config';
+import { findStack } from '../stack/stack-record';
 import { readEnvironment } from '../config/environment';
 import type * as TrainingConfigs from '../config/parse-training-config';
 import type { TrainingConfig, TrainingConfigInput } from '../config/training-config';
@@ -91,7 +92,9 @@ export class Everstep {
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
     const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
-    const link = new ServerLink(await findTemporal(options, dataFolder));
+    const target = await findTemporal(options, dataFolder);
+    const isKept = () => target !== null && findStack(dataFolder)?.temporalAddress === target.address;
+    const link = new ServerLink(target, isKept);
     return new Everstep({ link, records: createRunStore(store) }, store, dataFolder);
   }
 
