@@ -6,6 +6,7 @@ A question is a JSON object `{"kind", "given", "expected"}`, an answer `{"verdic
   equation    two pairs [left, right]: the same solutions, because left - right differs by a constant factor
   inequality  two pairs [smaller, greater]: the same, and the factor is positive
   set         two LaTeX expressions for sets of numbers: unions, intersections, differences, literal sets
+  rounding    two LaTeX numbers, and `places`: one is the other, cut or rounded behind so many decimals, or both are equal
 
 Text is read by math-verify's parser (latex2sympy2_extended, a grammar: nothing of the text is run as code). Two values are
 unequal when they differ at some point of evaluation, and equal when they agree at all of them to more digits than the
@@ -404,12 +405,34 @@ def compare_sets(given, expected):
     return first.symmetric_difference(second).is_empty
 
 
+def compare_rounded(given, expected, places):
+    """One of them is a decimal of so many places; the other may be irrational."""
+    verdict = compare_values(given, expected)
+    first, second = parse(given), parse(expected)
+    if verdict or free_symbols(first, second):
+        return verdict
+    with mpmath.workdps(FINE_DIGITS):
+        scaled = [value * mpmath.mpf(10) ** places for value in evaluate_pair(first, second, {})[:2]]
+        if any(mpmath.im(value) != 0 for value in scaled):
+            return verdict
+        cut_or_rounded = [{towards_zero(real(value)), mpmath.nint(real(value))} for value in scaled]
+    return bool(cut_or_rounded[0] & cut_or_rounded[1])
+
+
+def towards_zero(value):
+    # The decimal itself is whole, but for the last bit of it.
+    value = snapped(value)
+    return mpmath.ceil(value) if value < 0 else mpmath.floor(value)
+
+
 def compare(question):
     kind, given, expected = question["kind"], question["given"], question["expected"]
     if kind == "value":
         return compare_values(given, expected)
     if kind == "set":
         return compare_sets(given, expected)
+    if kind == "rounding":
+        return compare_rounded(given, expected, question["places"])
     return compare_relations(given, expected, must_be_positive=kind == "inequality")
 
 
