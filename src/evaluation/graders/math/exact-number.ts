@@ -45,12 +45,11 @@ const LEAST_DIGITS = 5;
 export function isRoundingOf(decimal: ExactNumber, exact: ExactNumber): boolean {
   const places = placesOfRounding(decimal);
   if (places === null || decimalsOf(exact) !== null) return false;
-  const scale = 10n ** BigInt(places);
-  const digits = (decimal.numerator * scale) / decimal.denominator;
-  const scaledUp = exact.numerator * scale;
-  const half = scaledUp < 0n ? -exact.denominator : exact.denominator;
-  // Division cuts towards zero.
-  return [scaledUp / exact.denominator, (2n * scaledUp + half) / (2n * exact.denominator)].includes(digits);
+  const distance = decimal.numerator * exact.denominator - exact.numerator * decimal.denominator;
+  // Less than one of the last digit.
+  return (
+    (distance < 0n ? -distance : distance) * 10n ** BigInt(places) < decimal.denominator * exact.denominator
+  );
 }
 
 /** How many decimals a number has that may be a longer one cut or rounded; null where it is a number of its own. */

@@ -412,17 +412,9 @@ def compare_rounded(given, expected, places):
     if verdict or free_symbols(first, second):
         return verdict
     with mpmath.workdps(FINE_DIGITS):
-        scaled = [value * mpmath.mpf(10) ** places for value in evaluate_pair(first, second, {})[:2]]
-        if any(mpmath.im(value) != 0 for value in scaled):
-            return verdict
-        cut_or_rounded = [{towards_zero(real(value)), mpmath.nint(real(value))} for value in scaled]
-    return bool(cut_or_rounded[0] & cut_or_rounded[1])
-
-
-def towards_zero(value):
-    # The decimal itself is whole, but for the last bit of it.
-    value = snapped(value)
-    return mpmath.ceil(value) if value < 0 else mpmath.floor(value)
+        a, b, _ = evaluate_pair(first, second, {})
+        # Less than one of the last digit.
+        return bool(abs(a - b) * mpmath.mpf(10) ** places < 1)
 
 
 def compare(question):
