@@ -118,7 +118,9 @@ function isPointOf(point: AnswerShape, named: AnswerShape): point is TupleShape 
   if (point.kind !== 'tuple' || point.open !== '(' || point.close !== ')' || named.kind !== 'list')
     return false;
   const names = named.items.map((item) => assignmentOf(item)?.name ?? '');
-  return names.every((name, index) => /^[a-z]$/.test(name) && (index === 0 || name > (names[index - 1] ?? '')));
+  return names.every(
+    (name, index) => /^[a-z]$/.test(name) && (index === 0 || name > (names[index - 1] ?? '')),
+  );
 }
 
 function compareMatrices(given: MatrixShape, expected: MatrixShape, exact: ExactPath): Promise<boolean> {

@@ -125,11 +125,7 @@ function wordCount(text: string): number {
   return text.replace(ENVIRONMENT, '').match(/(?<![\\a-zA-Z])[a-zA-Z]{2,}/g)?.length ?? 0;
 }
 
-function joinLast(
-  text: string,
-  segments: readonly Segment[],
-  areJoined = isJoined,
-): string | null {
+function joinLast(text: string, segments: readonly Segment[], areJoined = isJoined): string | null {
   let first = segments.length - 1;
   while (first > 0 && areJoined(text, segments[first - 1], segments[first])) first--;
   return joined(segments.slice(first));

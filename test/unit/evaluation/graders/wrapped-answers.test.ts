@@ -114,8 +114,7 @@ const READERS: readonly Reader[] = [
       (answer) => `(A) or (B)? The correct answer is ${answer}.`,
     ],
     withdrawals: [
-      (other, given) =>
-        `<think>The correct answer is (${other})</think>The correct answer is (${given})`,
+      (other, given) => `<think>The correct answer is (${other})</think>The correct answer is (${given})`,
       (other) => `(${other})`,
     ],
   },

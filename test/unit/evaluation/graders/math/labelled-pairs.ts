@@ -261,7 +261,11 @@ export const boxesAndLabels: readonly LabelledPair[] = [
   [String.raw`\boxed{1} no no no no no \boxed{2}`, '1,2', false],
   [String.raw`\boxed{5} is wrong and \boxed{7}`, '5,7', false],
   [String.raw`\boxed{5} is wrong and \boxed{7}`, '7', true],
-  [String.raw`So $\boxed{200}$, and $\boxed{255}$. The final answer is $10,455$. I hope it is correct.`, '10455', true],
+  [
+    String.raw`So $\boxed{200}$, and $\boxed{255}$. The final answer is $10,455$. I hope it is correct.`,
+    '10455',
+    true,
+  ],
   [String.raw`So $\boxed{200}$. The final answer is $10,455$. I hope it is correct.`, '200', false],
   [String.raw`\boxed{72}. The final answer is **73**.`, '73', true],
   [String.raw`\boxed{72}. The final answer is 2 digits long.`, '72', true],
