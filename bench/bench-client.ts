@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { Everstep } from '../src/client/everstep';
+import type { TrainingConfigInput } from '../src/config/training-config';
 import type { BenchServices } from './services';
 
 const NAMESPACE = 'everstep';
@@ -29,8 +30,10 @@ export async function connectTo(services: BenchServices): Promise<BenchClient> {
   };
 }
 
+type SupervisedInput = Extract<TrainingConfigInput, { kind: 'sft' }>;
+
 /** The small model with small batches, so that what surrounds a step weighs most. */
-export function tinyConfig(more: Record<string, unknown>): Record<string, unknown> {
+export function tinyConfig(more: Partial<SupervisedInput>): SupervisedInput {
   return {
     kind: 'sft',
     model: 'everstep/tiny',

@@ -10,6 +10,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
 import { Everstep } from '../src/client/everstep';
+import type { TrainingConfigInput } from '../src/config/training-config';
 import type { RunHistory } from './run-history';
 import { readRunHistory } from './run-history';
 import { BenchServices } from './services';
@@ -61,7 +62,7 @@ class Bench {
   }
 }
 
-function configOf(steps: number, submitAhead: number): Record<string, unknown> {
+function configOf(steps: number, submitAhead: number): TrainingConfigInput {
   return {
     kind: 'sft',
     model: 'everstep/tiny',

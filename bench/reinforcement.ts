@@ -14,6 +14,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
+import type { TrainingConfigInput } from '../src/config/training-config';
 import type { BenchClient } from './bench-client';
 import { connectTo } from './bench-client';
 import type { Pace } from './paced-runtime';
@@ -22,6 +23,8 @@ import type { WorkItem } from './work-items';
 import { busyTime, median } from './work-items';
 
 const CASES = ['synchronous', 'ahead', 'large'] as const;
+
+type ReinforcementInput = Extract<TrainingConfigInput, { kind: 'rl' }>;
 
 interface Measured {
   readonly work: readonly WorkItem[];
@@ -36,14 +39,14 @@ class Bench {
     private readonly client: BenchClient,
   ) {}
 
-  async train(pace: Pace, more: Record<string, unknown>): Promise<Measured> {
+  async train(pace: Pace, more: Partial<ReinforcementInput>): Promise<Measured> {
     const run = `bench-${++this.runCount}`;
     await this.services.setPace(pace);
     const handle = await this.client.everstep.train(configOf(more), { run });
     const { status } = await handle.result();
     const metrics = await this.client.everstep.run(run).metrics();
-    if (status !== 'completed' || metrics.length !== more['steps'])
-      throw new Error(`${run} ended ${status} with ${metrics.length} of ${String(more['steps'])} steps.`);
+    if (status !== 'completed' || metrics.length !== more.steps)
+      throw new Error(`${run} ended ${status} with ${metrics.length} of ${String(more.steps)} steps.`);
     return { work: await this.services.takeWork(), metrics };
   }
 
@@ -132,7 +135,7 @@ function gapsOf(work: readonly WorkItem[]): string {
   );
 }
 
-function configOf(more: Record<string, unknown>): Record<string, unknown> {
+function configOf(more: Partial<ReinforcementInput>): ReinforcementInput {
   return {
     kind: 'rl',
     model: 'everstep/tiny',

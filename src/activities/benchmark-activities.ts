@@ -12,7 +12,7 @@ import { finishBenchmark } from '../evaluation/runner/finish-benchmark';
 import type { PlanDependencies } from '../evaluation/runner/plan-benchmark';
 import { planBenchmark } from '../evaluation/runner/plan-benchmark';
 import { epochOf, withHeartbeat } from './activity-context';
-import { giveUpInTime } from './give-up-in-time';
+import { tryInTime } from './try-in-time';
 
 export type BenchmarkDependencies = PlanDependencies & ShardDependencies;
 
@@ -26,11 +26,7 @@ export function createBenchmarkActivities(dependencies: BenchmarkDependencies) {
   return {
     /** Freezes the examples and cuts them into shards. Repeated, it finds what is there. A hub that stays away refuses it. */
     async planBenchmark(request: BenchmarkRequest): Promise<PlannedBenchmark> {
-      return withHeartbeat(({ attempt }) =>
-        explained(request, planBenchmark(dependencies, request)).catch((error: unknown) => {
-          throw giveUpInTime(error, attempt);
-        }),
-      );
+      return withHeartbeat(() => tryInTime(() => explained(request, planBenchmark(dependencies, request))));
     },
 
     /** Samples and judges the examples of one shard. A repeated attempt goes on from the shard's journal. */

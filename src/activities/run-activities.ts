@@ -1,4 +1,5 @@
 import { log } from '@temporalio/activity';
+import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import type { RunRemains } from '../core/continued-run';
 import type { ScoreRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
@@ -27,7 +28,7 @@ import type { RecordControlInput } from '../training/record-control';
 import { recordScores } from '../training/record-scores';
 import { releaseSnapshots } from '../training/release-snapshots';
 import { currentWorkflow, epochOf, withHeartbeat } from './activity-context';
-import { giveUpInTime } from './give-up-in-time';
+import { tryInTime } from './try-in-time';
 import { isWorkflowRunning } from './workflow-presence';
 
 export interface RunDependencies extends PrepareDependencies {
@@ -105,13 +106,14 @@ export function createPreparationActivities(dependencies: PrepareDependencies) {
     async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
-      return withHeartbeat(({ progress, attempt, signal }) =>
-        prepareRun(dependencies, { ...input, ...owner }, { onProgress: progress, signal }).catch(
-          (error: unknown) => {
-            throw giveUpInTime(error, attempt);
-          },
-        ),
-      );
+      return withHeartbeat(({ progress, signal }) => {
+        const onWaiting: TellWaiting = (waiting) => {
+          progress(waiting === null ? undefined : { waiting });
+        };
+        return tryInTime(() =>
+          prepareRun(dependencies, { ...input, ...owner }, { onProgress: progress, onWaiting, signal }),
+        );
+      });
     },
 
     /** Goes on with a run that another workflow began: takes its folder over and says where it stands. */

@@ -39,11 +39,11 @@ export async function continueRun(
   const client = await sources.link.require();
   const run = validateName('Run', name);
   const state = await sources.records.readState(run);
-  if (!state) throw await unknownRun(run, sources.records);
   const handle = new RunHandle(run, sources);
   const facts = await describeRun(client, run);
   if (facts === null) throw unsaid(run);
   if (facts !== 'missing' && facts.isOpen) return { handle, isAttached: true };
+  if (!state) throw facts === 'missing' ? await unknownRun(run, sources.records) : unprepared(run);
   if (facts === 'missing') await refuseFresh(handle);
   if (state.status === 'completed' || state.status === 'stopped') throw alreadyEnded(state);
   const { config, dataFolder } = await sources.records.readConfig<RunRecord>(run);
@@ -103,6 +103,13 @@ export async function findRecoverable({ link, records }: RunSources): Promise<re
     found.push({ run, status, step, totalSteps, workflow });
   }
   return found;
+}
+
+function unprepared(run: string): DomainError {
+  return new DomainError(
+    'refused',
+    `Run "${run}" ended before it was prepared, so that nothing was kept that could be gone on with. Its name is free: give the whole command again, \`npx everstep train CONFIG --run ${run}\`.`,
+  );
 }
 
 /** Two workflows of one run would both write its folder. */

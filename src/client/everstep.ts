@@ -1,8 +1,9 @@
 import type { BenchmarkConfig, BenchmarkOptions } from '../config/benchmark-config';
 import { parseBenchmarkConfig } from '../config/benchmark-config';
+import { findStack } from '../stack/stack-record';
 import { readEnvironment } from '../config/environment';
 import type * as TrainingConfigs from '../config/parse-training-config';
-import type { TrainingConfig } from '../config/training-config';
+import type { TrainingConfig, TrainingConfigInput } from '../config/training-config';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { refuseOtherModel } from '../evaluation/runner/refuse-other-model';
 import type { BenchmarkRequest } from '../core/benchmark-run';
@@ -72,9 +73,6 @@ export interface EvaluateOptions extends BenchmarkOptions {
   readonly answersFrom?: string | undefined;
 }
 
-/** A config as a person writes it: defaults may be left out. */
-export type TrainingConfigInput = Readonly<Record<string, unknown>>;
-
 /**
  * The library: start runs, list them, ask them.
  *
@@ -94,7 +92,9 @@ export class Everstep {
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
     const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
-    const link = new ServerLink(await findTemporal(options, dataFolder));
+    const target = await findTemporal(options, dataFolder);
+    const isKept = () => target !== null && findStack(dataFolder)?.temporalAddress === target.address;
+    const link = new ServerLink(target, isKept);
     return new Everstep({ link, records: createRunStore(store) }, store, dataFolder);
   }
 

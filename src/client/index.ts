@@ -1,6 +1,6 @@
 /** What `import … from 'everstep'` gives. */
 export { Everstep } from './everstep';
-export type { ConnectOptions, TrainingConfigInput } from './everstep';
+export type { ConnectOptions } from './everstep';
 export type { EvaluateOptions } from './everstep';
 export { BackfillHandle } from './backfill-handle';
 export type { BackfillStart, RunningCell } from './backfill-handle';
@@ -38,6 +38,7 @@ export { loadTrainingConfig } from '../config/load-config';
 export { completeTrainingConfig } from '../config/parse-training-config';
 export { BenchmarkConfig } from '../config/benchmark-config';
 export { SupervisedConfig } from '../config/supervised-config';
+export type { TrainingConfig, TrainingConfigInput } from '../config/training-config';
 export type { BackfillState, MatrixCell } from '../core/backfill';
 export type { BenchmarkSummary } from '../core/benchmark-run';
 export type { CanaryReport, CanaryScore, CanaryVerdict } from '../core/canary';
@@ -46,7 +47,9 @@ export type { Promotion } from '../core/controls/promotion';
 export { DomainError } from '../core/errors';
 export type { TimelineEntry } from '../core/timeline';
 export type { CheckpointRow, EvaluationCell, MetricsRow, RunStatus, ScoreRow, TimingRow } from '../core/run';
-export type { PluginEvaluator, PluginGrader, Plugins, SamplingClient } from '../evaluation/plugins';
+export { defineConfig, defineEnvironment, definePlugins } from './define';
+export type { Plugins } from './define';
+export type { PluginEvaluator, PluginGrader, SamplingClient } from '../evaluation/plugins';
 export { pythonGrader } from '../core/python';
 export { compareMany, compareResults } from '../evaluation/compare/compare-results';
 export type { CompareManyOptions } from '../evaluation/compare/compare-results';
@@ -60,6 +63,14 @@ export type {
   FlippedExample,
   McnemarResult,
 } from '../evaluation/compare/comparison';
+export type {
+  ExecOptions,
+  ExecResult,
+  Sandbox,
+  SandboxFactory,
+  SandboxLimit,
+  SandboxLimits,
+} from '../sandboxes/sandbox';
 export { EvalStore } from '../stores/eval-run-store';
 export type { EvalRunMetadata, NewEvalRun } from '../stores/eval-run-store';
 export { loadResult, loadSummary, loadTrajectories, streamTrajectories } from '../stores/eval-store';

@@ -31,6 +31,7 @@ function isAtWork(activity: PendingActivity): boolean {
 
 /** How work of a run is called that may wait for others than the training service. */
 const RUN_WORK: Readonly<Record<string, string>> = {
+  prepareRun: 'its preparation waits',
   evaluateCell: 'an evaluation waits',
   sampleRollouts: 'rollouts wait',
 };
@@ -91,8 +92,11 @@ function queuedSince(
 /** What evaluations and rollouts of a run wait for while the run itself goes on, each said once. */
 export function waitsOfRun(pending: readonly PendingActivity[], now: number): string[] {
   const waits = pending.flatMap((activity) => {
-    const work = RUN_WORK[activity.activityType?.name ?? ''];
-    const reason = work === undefined ? null : (workReason(activity) ?? placeWaitOfAll([activity], now));
+    const name = activity.activityType?.name ?? '';
+    const work = RUN_WORK[name];
+    // That the run itself waits for a place is told as such.
+    const place = name in OWN_WORK ? null : placeWaitOfAll([activity], now);
+    const reason = work === undefined ? null : (workReason(activity) ?? place);
     return reason === null ? [] : [`${work}: ${reason}`];
   });
   return [...new Set(waits)];

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client, Connection, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
@@ -6,6 +8,9 @@ import { repeatRefusedCalls } from './repeat-refused-calls';
 
 const CONNECT_LIMIT_MS = 3000;
 const RETRY_AFTER_MS = 2000;
+/** A server under load, or one that is being started again, answers late; what cannot go on without it waits this long. */
+const PATIENCE_MS = 30_000;
+const LOOK_AGAIN_MS = 500;
 
 /**
  * The way to a Temporal server that may be away.
@@ -20,7 +25,11 @@ export class ServerLink {
   private problem = '';
   private repeats = repeatRefusedCalls();
 
-  constructor(readonly target: TemporalAddress | null) {}
+  /** `isKept`: whether somebody sees to it that a server is there, and starts it again where it ended. */
+  constructor(
+    readonly target: TemporalAddress | null,
+    private readonly isKept: () => boolean = () => false,
+  ) {}
 
   /** How messages call the server. */
   get description(): string {
@@ -38,10 +47,16 @@ export class ServerLink {
     return this.attempt;
   }
 
-  /** The client, or the reason there is none. */
+  /** The client, or the reason there is none. A server that is only slow, or will be back, is waited for. */
   async require(): Promise<Client> {
-    const client = await this.find();
-    if (client) return client;
+    const deadline = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const client = await this.find();
+      if (client) return client;
+      const isExpected = this.target && (this.isKept() || (await isListening(this.target.address)));
+      if (!isExpected || performance.now() >= deadline) break;
+      await delay(LOOK_AGAIN_MS);
+    }
     throw new DomainError(
       'temporal-unavailable',
       this.target
@@ -76,4 +91,26 @@ export class ServerLink {
 
 function plain({ metadata, ...options }: Omit<TemporalAddress, 'namespace'>) {
   return { ...options, ...(metadata && { metadata: { ...metadata } }) };
+}
+
+/** Whether a process takes connections there, whatever it then answers. */
+function isListening(address: string): Promise<boolean> {
+  if (!URL.canParse(`tcp://${address}`)) return Promise.resolve(false);
+  const { hostname, port } = new URL(`tcp://${address}`);
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) });
+    const settle = (isThere: boolean) => {
+      socket.destroy();
+      resolve(isThere);
+    };
+    socket.once('connect', () => {
+      settle(true);
+    });
+    socket.once('error', () => {
+      settle(false);
+    });
+    socket.setTimeout(CONNECT_LIMIT_MS, () => {
+      settle(false);
+    });
+  });
 }

@@ -175,7 +175,8 @@ const FullEvaluatorConfig = z.discriminatedUnion('type', [
 
 /** A bare name is short for that benchmark with its defaults. */
 export const EvaluatorConfig = z.preprocess(
-  (value) => (typeof value === 'string' ? { type: 'benchmark', benchmark: value } : value),
+  (value: string | z.input<typeof FullEvaluatorConfig>) =>
+    typeof value === 'string' ? { type: 'benchmark', benchmark: value } : value,
   FullEvaluatorConfig,
 );
 export type EvaluatorConfig = z.infer<typeof FullEvaluatorConfig>;

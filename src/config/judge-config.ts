@@ -28,7 +28,7 @@ export type JudgeConfig = z.infer<typeof Judge>;
 /** One judge, or several who decide by majority; a bare word is the name of a model, or MODEL@URL. */
 export const JudgesConfig = z
   .preprocess(
-    (value) =>
+    (value: JudgesInput) =>
       (Array.isArray(value) ? value : [value]).map((judge: unknown) =>
         typeof judge === 'string' ? namedJudge(judge) : judge,
       ),

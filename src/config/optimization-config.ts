@@ -13,7 +13,8 @@ const FullScheduleConfig = z.discriminatedUnion('type', [
 
 /** A bare word is short for that schedule without warm-up. */
 export const LearningRateScheduleConfig = z.preprocess(
-  (value) => (typeof value === 'string' ? { type: value } : value),
+  (value: z.input<typeof FullScheduleConfig> | z.input<typeof FullScheduleConfig>['type']) =>
+    typeof value === 'string' ? { type: value } : value,
   FullScheduleConfig,
 );
 export type LearningRateScheduleConfig = z.infer<typeof FullScheduleConfig>;

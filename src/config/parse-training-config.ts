@@ -4,14 +4,14 @@ import { explainIssues, isPlainObject } from './config-errors';
 import { resolveConfigPaths } from './config-paths';
 import { refuseSecrets } from './config-secrets';
 import { reinforcementContradictions } from './reinforcement-contradictions';
-import type { TrainingConfig } from './training-config';
+import type { TrainingConfig, TrainingConfigInput } from './training-config';
 import { TRAINING_CONFIGS } from './training-config';
 
 const SHORT_FORM = ['evalEvery', 'evaluators', 'infrequentEvalEvery', 'infrequentEvaluators'] as const;
 
 /** Complete and check a config that is in memory. Relative paths start at the current folder. */
-export function completeTrainingConfig(config: Readonly<Record<string, unknown>>): TrainingConfig {
-  const copy = structuredClone(config);
+export function completeTrainingConfig(config: TrainingConfigInput): TrainingConfig {
+  const copy: Record<string, unknown> = structuredClone(config);
   resolveConfigPaths(copy, process.cwd());
   return parseTrainingConfig(copy);
 }

@@ -32,7 +32,8 @@ const Tolerance = z.discriminatedUnion('type', [
 
 /** A bare word is short for that strategy with its defaults. */
 const ToleranceConfig = z.preprocess(
-  (value) => (typeof value === 'string' ? { type: value } : value),
+  (value: z.input<typeof Tolerance> | z.input<typeof Tolerance>['type']) =>
+    typeof value === 'string' ? { type: value } : value,
   Tolerance,
 );
 

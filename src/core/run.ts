@@ -90,6 +90,13 @@ export interface RunState {
   readonly reason?: string;
 }
 
+/** `error` of a cell that was under way when its run was cancelled. */
+export const ENDED_WITH_ITS_RUN = 'cancelled';
+
+export function isEndedWithItsRun({ error }: Pick<ScoreRow, 'error'>): boolean {
+  return error === ENDED_WITH_ITS_RUN;
+}
+
 export const CELL_OMISSIONS = ['skipped', 'cancelled'] as const;
 /** Why a cell has no score although nothing failed; also the `metric` of its row in `scores.jsonl`. */
 export type CellOmission = (typeof CELL_OMISSIONS)[number];

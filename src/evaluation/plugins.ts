@@ -11,6 +11,7 @@ import type { KindBuilder } from './kinds';
 import type { Kind } from './kinds/kind';
 import { completeBenchmark } from './benchmarks/complete-benchmark';
 import { takenName } from './benchmarks/registered-benchmarks';
+import type { OfOptions } from './of-options';
 import { pluginDigest } from './plugin-digest';
 import { importPluginFile } from './plugin-import';
 
@@ -49,13 +50,13 @@ export interface PluginEvaluator {
 }
 
 /** Makes an evaluator from the `options` of the config. */
-export type PluginEvaluatorBuilder = (options: Readonly<Record<string, unknown>>) => PluginEvaluator;
+export type PluginEvaluatorBuilder = OfOptions<PluginEvaluator>;
 
 /** What `everstep.config.ts` exports, as default or under these names. */
 export interface Plugins {
   readonly graders?: Readonly<Record<string, PluginGrader>>;
   readonly evaluators?: Readonly<Record<string, PluginEvaluator | PluginEvaluatorBuilder>>;
-  readonly benchmarks?: Readonly<Record<string, BenchmarkInput | PluginBenchmarkBuilder>>;
+  readonly benchmarks?: Readonly<Record<string, BenchmarkInput | OfOptions<BenchmarkInput>>>;
   /** Tasks made by `generation`, `teacherForced`, `perplexity` or `choiceByPerplexity`. */
   readonly kinds?: Readonly<Record<string, Kind | KindBuilder>>;
   /** Of reinforcement learning; checked when one is used. */
@@ -67,9 +68,6 @@ export interface Plugins {
   /** Makes the sandboxes of workers with this file, in place of ours. */
   readonly sandboxFactory?: SandboxFactory;
 }
-
-/** Makes a benchmark from the `options` of the config. */
-type PluginBenchmarkBuilder = (options: Readonly<Record<string, unknown>>) => BenchmarkInput;
 
 /** The names a plug-in file brings, and the hash by which workers compare theirs. */
 export interface PluginRegistry extends PluginBenchmarks {

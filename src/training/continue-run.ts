@@ -9,6 +9,7 @@ import type { ControlRow } from '../core/controls';
 import { largestOf, smallestOf } from '../core/extremes';
 import type { GateMemory } from '../core/gates/gate';
 import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
+import { isEndedWithItsRun } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
 import type { TrainingPlan } from '../core/training-plan';
@@ -68,12 +69,22 @@ export async function continueRun(
   }
   await store.takeOver(run, owner);
   if (!state) return { found: 'nothing' };
+  await removeUnheard(store, run);
   const journals = await readJournals(store, run, state);
   const isFree = await isServiceFree(engines, journals.record);
   const continued = await rebuild(store, journals, isFree);
   await store.writeState(run, reopened(state, owner.workflowId));
   if (continued.plan.rollouts) await removePolicyNote(store.runFolder(run));
   return { found: 'continued', run: continued };
+}
+
+/** What ended with the run has no result, and is due again. */
+async function removeUnheard(store: RunStore, run: string): Promise<void> {
+  const rows = await store.readScores(run);
+  if (!rows.some(isEndedWithItsRun)) return;
+  const epoch = (await store.latestEpoch(run)) + 1;
+  const journal = await store.openJournal(run, 'scores', { epoch, keep: (row) => !isEndedWithItsRun(row) });
+  await journal.close();
 }
 
 async function readJournals(store: RunStore, run: string, state: RunState): Promise<Journals> {

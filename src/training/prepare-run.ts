@@ -1,6 +1,7 @@
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
 import { untilAborted } from '../core/concurrency/until-aborted';
+import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { stepsPerEpoch } from '../core/batches';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
@@ -21,6 +22,7 @@ import { rolloutPlanOf } from './reinforcement/rollout-plan';
 import type { ResolvedEvaluations } from './resolve-evaluations';
 import { resolveEvaluations } from './resolve-evaluations';
 import type { RunRecord } from './run-folder';
+import { untilReachable } from './until-reachable';
 
 export interface PrepareDependencies extends EnvironmentAccess {
   readonly store: RunStore;
@@ -47,6 +49,8 @@ export interface PrepareInput {
 
 export interface PrepareOptions {
   readonly onProgress: (what: string) => void;
+  /** Told what the training service, while it is away, keeps waiting. */
+  readonly onWaiting?: TellWaiting;
   readonly signal: AbortSignal;
 }
 
@@ -59,28 +63,33 @@ export interface PrepareOptions {
 export async function prepareRun(
   dependencies: PrepareDependencies,
   input: PrepareInput,
-  { onProgress, signal }: PrepareOptions,
+  { onProgress, onWaiting, signal }: PrepareOptions,
 ): Promise<TrainingPlan> {
   const { store } = dependencies;
   const { run } = input;
   signal.throwIfAborted();
   await store.claim(run, { workflowId: input.workflowId, firstRunId: input.firstRunId });
   return guardPreparation({ folder: store.runFolder(run), onProgress }, (noted) =>
-    prepareClaimed(dependencies, input, { onProgress: noted, signal }),
+    prepareClaimed(dependencies, input, { onProgress: noted, signal, ...(onWaiting && { onWaiting }) }),
   );
 }
 
 async function prepareClaimed(
   dependencies: PrepareDependencies,
   input: PrepareInput,
-  { onProgress, signal }: PrepareOptions,
+  { onProgress, onWaiting, signal }: PrepareOptions,
 ): Promise<TrainingPlan> {
   const { store } = dependencies;
   const { run, config } = input;
   const waitFor = <Value>(work: Promise<Value>) => untilAborted(work, signal);
   const rendererName = rendererFor(config);
   const initialPath = await resolveInitialCheckpoint(store, config);
-  const engine = await waitFor(lookUpEngine(dependencies.engines, config));
+  const engine = await waitFor(
+    untilReachable(() => lookUpEngine(dependencies.engines, config), {
+      signal,
+      ...(onWaiting && { onWaiting }),
+    }),
+  );
   const folder = store.runFolder(run);
   const source = await prepareData(dependencies, config, {
     renderer: rendererName,

@@ -6,6 +6,7 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import { isCancelEvaluators } from '../core/evaluation-signals';
+import { ENDED_WITH_ITS_RUN } from '../core/run';
 import { identityOf } from '../core/same-evaluation';
 import { evaluatorFor } from './activities';
 import type { CellResult, EvaluateCheckpointInput, EvaluationFinished } from './contracts';
@@ -81,7 +82,7 @@ class Cells {
     if (seconds !== undefined && isTimedOut(error)) {
       return { error: `it was not done within its budget of ${seconds} seconds` };
     }
-    return { error: isCancellation(error) ? 'cancelled' : failureMessage(error) };
+    return { error: isCancellation(error) ? ENDED_WITH_ITS_RUN : failureMessage(error) };
   }
 
   /** Schedules whose evaluators are all final, while others go on. */

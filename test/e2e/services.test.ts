@@ -102,7 +102,7 @@ describe('everstep temporal', () => {
       const worker = place.start('worker', '--roles', 'workflows,sampling');
       place.variables = {};
 
-      await worker.says(/everstep, everstep-sampling/);
+      await worker.says(/everstep, everstep-preparation, everstep-sampling/);
       worker.child.kill(signal);
 
       expect((await worker.ended).code).toBe(code);

@@ -124,8 +124,10 @@ describe('the story of a matrix', () => {
 
       const cells = await end(handle);
 
-      expect(labels(cells)).toEqual(['sft-1@4', 'sft-1@8', 'sft-1@12', 'sft-2@4', 'sft-2@8', 'sft-2@12']);
-      expect(countCells(cells)).toMatchObject({ done: 6 });
+      expect(labels(cells)).toEqual(
+        ['sft-1', 'sft-2'].flatMap((run) => [0, 4, 8, 12].map((step) => `${run}@${step}`)),
+      );
+      expect(countCells(cells)).toMatchObject({ done: 8 });
       for (const cell of cells) {
         const ids = [...streamTrajectories(cell.dir ?? '')].map(({ example_id }) => example_id);
         expect(new Set(ids).size).toBe(300);
@@ -144,8 +146,8 @@ describe('the story of a matrix', () => {
 
     const again = await fill({ ...ASKED, parallel: 4, concurrency: 8 });
 
-    expect(countCells(first)).toMatchObject({ done: 6 });
-    expect(countCells(again)).toMatchObject({ present: 6 });
+    expect(countCells(first)).toMatchObject({ done: 8 });
+    expect(countCells(again)).toMatchObject({ present: 8 });
     expect(again.map(({ score, dir }) => [score, dir])).toEqual(first.map(({ score, dir }) => [score, dir]));
     expect(await sampledTokens()).toBe(before);
   });
@@ -155,8 +157,8 @@ describe('the story of a matrix', () => {
 
     const cells = await fill({ ...ASKED, benchmarks: ['arithmetic', 'gsm8k'], dataFolder: data });
 
-    expect(ofColumn(cells, 'arithmetic').map(({ status }) => status)).toEqual(Array(6).fill('present'));
-    expect(ofColumn(cells, 'gsm8k').map(({ status }) => status)).toEqual(Array(6).fill('done'));
+    expect(ofColumn(cells, 'arithmetic').map(({ status }) => status)).toEqual(Array(8).fill('present'));
+    expect(ofColumn(cells, 'gsm8k').map(({ status }) => status)).toEqual(Array(8).fill('done'));
   });
 
   test('runs only the new cells when data change', async () => {
@@ -183,8 +185,8 @@ test('what everstep eval scored before is present, whatever its eval run is call
 
   const cells = await fill({ ...options, runs: ['sft-1'], benchmarks: ['arithmetic'] });
 
-  expect(cells.map(({ status }) => status)).toEqual(['done', 'present', 'done']);
-  expect(cells[1]).toMatchObject({
+  expect(cells.map(({ status }) => status)).toEqual(['done', 'done', 'present', 'done']);
+  expect(cells[2]).toMatchObject({
     score: report?.benchmarks[0]?.score,
     dir: join(byHand.folder, 'arithmetic'),
   });
@@ -226,7 +228,7 @@ test("a training run's own evaluation counts", async () => {
 
   const cells = await fill({ runs: ['sft-2'], benchmarks: ['arithmetic'], maxExamples: 6, maxTokens: 3 });
 
-  expect(cells.map(({ status }) => status)).toEqual(['present', 'present', 'present']);
+  expect(cells.map(({ status }) => status)).toEqual(['present', 'present', 'present', 'present']);
   expect(cells.at(-1)?.dir).toBe(join(stack.folder, 'store/runs/sft-2/evals/12/sums'));
   expect(await sampledTokens()).toBe(before);
 });
@@ -252,11 +254,11 @@ test('a column that cannot be read fails alone, and is tried again', async () =>
   const again = await fill(options);
 
   const failed = ofColumn(cells, 'math500');
-  expect(failed.map(({ status }) => status)).toEqual(Array(3).fill('failed'));
+  expect(failed.map(({ status }) => status)).toEqual(Array(4).fill('failed'));
   expect(failed[0]?.reason).toMatch(/no examples|no rows|empty/i);
   expect(ofColumn(cells, 'arithmetic').every(({ score }) => score !== null)).toBe(true);
-  expect(planned.map(({ status }) => status)).toEqual(Array(3).fill('present'));
-  expect(ofColumn(again, 'math500').map(({ status }) => status)).toEqual(Array(3).fill('done'));
+  expect(planned.map(({ status }) => status)).toEqual(Array(4).fill('present'));
+  expect(ofColumn(again, 'math500').map(({ status }) => status)).toEqual(Array(4).fill('done'));
 });
 
 test('a cell that fails ends no other; weights that are gone are named', async () => {
@@ -271,10 +273,10 @@ test('a cell that fails ends no other; weights that are gone are named', async (
   const cells = await end(handle);
   const planned = await handle.lookUp();
 
-  expect(cells.map(({ status }) => status)).toEqual(['done', 'failed', 'done']);
-  expect(cells[1]?.reason).toContain(path);
-  expect(planned.map(({ status }) => status)).toEqual(['present', 'missing', 'present']);
-  expect(planned[1]?.reason).toBe(cells[1]?.reason);
+  expect(cells.map(({ status }) => status)).toEqual(['done', 'done', 'failed', 'done']);
+  expect(cells[2]?.reason).toContain(path);
+  expect(planned.map(({ status }) => status)).toEqual(['present', 'present', 'missing', 'present']);
+  expect(planned[2]?.reason).toBe(cells[2]?.reason);
 });
 
 test('a history that grows long is continued, and nothing is started twice', async () => {
@@ -293,7 +295,7 @@ test('a history that grows long is continued, and nothing is started twice', asy
     query: `WorkflowId = "backfill/${handle.name}"`,
   }))
     executions.push(runId);
-  expect(countCells(cells)).toMatchObject({ done: 3 });
-  expect(cells.map(startsOf)).toEqual([1, 1, 1]);
+  expect(countCells(cells)).toMatchObject({ done: 4 });
+  expect(cells.map(startsOf)).toEqual([1, 1, 1, 1]);
   expect(executions.length).toBeGreaterThan(1);
 });

@@ -314,7 +314,7 @@ test('training waits for the evaluators of blocking schedules alone, and their g
   expect(status.pendingEvaluations).toBeGreaterThan(0);
   expect(rates[0]).toMatchObject({ control: 'setLearningRate', step: 3, by: 'gate' });
   const rows = (await stack.store.readScores('alone')).map(({ step, evaluator }) => `${step} ${evaluator}`);
-  expect(rows.sort()).toEqual(['0 said', '0 slow', '2 said', '2 slow', '4 said']);
+  expect(rows.sort()).toEqual(['0 said', '0 slow', '2 said', '2 slow', '4 said', '4 slow']);
 });
 
 test('an evaluator that uses up its budget is ended with a row that says so, and the run goes on', async () => {

@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import type { OfOptions } from '../of-options';
 import type { Kind } from './kind';
 import { blimp } from './tasks/blimp';
 import { squad } from './tasks/squad';
@@ -9,7 +10,7 @@ import { winogrande } from './tasks/winogrande';
 export const KINDS: readonly Kind[] = [winogrande, blimp, sst2, squad, wikitextPerplexity];
 
 /** Makes a task from the `options` of the config. */
-export type KindBuilder = (options: Readonly<Record<string, unknown>>) => Kind;
+export type KindBuilder = OfOptions<Kind>;
 
 /** The tasks that a plug-in file brings. */
 export interface PluginKinds {

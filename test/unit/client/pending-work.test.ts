@@ -1,3 +1,4 @@
+import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { placeWait, waitsOfRun } from '../../../src/client/pending-work';
 import type { PendingActivity } from '../../../src/client/pending-work';
@@ -53,4 +54,12 @@ test('evaluations and rollouts of a run say that they wait for a place', () => {
     'an evaluation waits: a free place on a worker',
     'rollouts wait: a free place on a worker',
   ]);
+});
+
+test('a run that is made ready says that it waits for its training service', () => {
+  const payload = defaultPayloadConverter.toPayload({ waiting: 'the service is away' });
+  const activity = pending('prepareRun', RUNNING, { heartbeatDetails: { payloads: [payload] } });
+
+  expect(waitsOfRun([activity], NOW)).toEqual(['its preparation waits: the service is away']);
+  expect(waitsOfRun([pending('prepareRun')], NOW)).toEqual([]);
 });

@@ -58,7 +58,7 @@ describe('a session', () => {
 
   test('ends without heartbeats, and its models with it', async () => {
     const clock = new HeldClock();
-    const hasty = await startTestEngine({ sessionTimeoutMs: 40, ...clock });
+    const hasty = await startTestEngine({ sessionTimeoutMs: 40, now: clock.now, elapsed: clock.elapsed });
     const session = await hasty.driver.openSession();
     const model = await hasty.driver.createModel(session);
     const held = await hasty.driver.train(model, 2, 1);
@@ -81,7 +81,7 @@ describe('a session', () => {
 
   test('lives as long as heartbeats come', async () => {
     const clock = new HeldClock();
-    const hasty = await startTestEngine({ sessionTimeoutMs: 40, ...clock });
+    const hasty = await startTestEngine({ sessionTimeoutMs: 40, now: clock.now, elapsed: clock.elapsed });
     const session = await hasty.driver.openSession();
     const model = await hasty.driver.createModel(session);
 
@@ -97,7 +97,7 @@ describe('a session', () => {
 
   test('is not ended by a clock of the system that jumps', async () => {
     const clock = new HeldClock();
-    const hasty = await startTestEngine({ sessionTimeoutMs: 40, ...clock });
+    const hasty = await startTestEngine({ sessionTimeoutMs: 40, now: clock.now, elapsed: clock.elapsed });
     const session = await hasty.driver.openSession();
 
     clock.time += 7 * 24 * 3_600_000;
