@@ -36,7 +36,8 @@ const CHOSEN =
  */
 export function choiceLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
-  const letter = inBox(completion, letters) ?? announced(completion, letters) ?? lastAlone(completion, letters);
+  const letter =
+    inBox(completion, letters) ?? announced(completion, letters) ?? lastAlone(completion, letters);
   return letter === HEDGED ? null : letter;
 }
 
@@ -90,20 +91,27 @@ function announced(completion: string, letters: ReadonlySet<string>): string | n
   const found = [...named, ...chosen].sort((left, right) => left.index - right.index);
   const letterOf = (isFound: (letter: string | null) => boolean) =>
     found.find(({ letter }) => isFound(letter))?.letter ?? null;
-  return letterOf((letter) => letter !== null && letter !== HEDGED) ?? letterOf((letter) => letter === HEDGED);
+  return (
+    letterOf((letter) => letter !== null && letter !== HEDGED) ?? letterOf((letter) => letter === HEDGED)
+  );
 }
 
 /** The letter may come at once ("is (b)", "isB") or behind a few words; one behind "not" is not it. */
 function inSentence(text: string, letters: ReadonlySet<string>): string | null {
   const sentence = /^[^.!?。！？\n]*/.exec(text.replace(/^\s+/, ''))?.[0] ?? '';
-  const small = /^[*_$(\\[\s"']*([a-z])[)\]*_$"']*\s*(?:$|[,;:，。])/.exec(sentence)?.[1]?.toUpperCase();
-  if (small !== undefined && letters.has(small)) return small;
-  for (const match of sentence.matchAll(ALONE)) {
-    if (isNegated(sentence.slice(0, match.index))) continue;
-    const letter = letterAt(sentence, match.index, letters);
-    if (letter !== null) return isHedged(sentence.slice(match.index + 1), letters) ? HEDGED : letter;
+  const small = smallAlone(sentence);
+  if (letters.has(small)) return small;
+  for (const { index } of sentence.matchAll(ALONE)) {
+    const letter = isNegated(sentence.slice(0, index)) ? null : letterAt(sentence, index, letters);
+    if (letter !== null) return isHedged(sentence.slice(index + 1), letters) ? HEDGED : letter;
   }
   return null;
+}
+
+/** The small letter that a sentence consists of or begins with, as a capital. */
+function smallAlone(sentence: string): string {
+  const found = /^[*_$(\\[\s"']*([a-z])[)\]*_$"']*\s*(?:$|[,;:，。])/.exec(sentence);
+  return found?.[1]?.toUpperCase() ?? '';
 }
 
 /** Behind a letter: another one on equal terms ("A or B", "A/B", "A and C are"), not one of which more is said ("B and C is wrong"). */

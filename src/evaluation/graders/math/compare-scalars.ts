@@ -62,21 +62,25 @@ async function compareQuantities(
 ): Promise<boolean> {
   if (!areMeasuredAlike(given, expected)) return false;
   const [mine, theirs] = [latexOf(given), latexOf(expected)];
-  if (given.isPercent === expected.isPercent && isSameFormula(mine, theirs)) return true;
+  const isOneScale = given.isPercent === expected.isPercent;
+  if (isOneScale && isSameFormula(mine, theirs)) return true;
   if (!isReadable(given) || !isReadable(expected)) return false;
-  if (given.isPercent === expected.isPercent) {
+  if (isOneScale) {
     const places = roundedPlaces(given) ?? roundedPlaces(expected);
+    const question = { given: mine, expected: theirs };
     return exact.areEqual(
-      places === null
-        ? { kind: 'value', given: mine, expected: theirs }
-        : { kind: 'rounding', given: mine, expected: theirs, places },
+      places === null ? { kind: 'value', ...question } : { kind: 'rounding', ...question, places },
     );
   }
   return exact.areEqual({
     kind: 'value',
-    given: given.isPercent ? `\\frac{${mine}}{100}` : mine,
-    expected: expected.isPercent ? `\\frac{${theirs}}{100}` : theirs,
+    given: ofOne(given, mine),
+    expected: ofOne(expected, theirs),
   });
+}
+
+function ofOne({ isPercent }: QuantityShape, latex: string): string {
+  return isPercent ? `\\frac{${latex}}{100}` : latex;
 }
 
 /** 4.123106 of \sqrt{17}; null where a formula has to be equal. */

@@ -106,18 +106,21 @@ function compareWithCollection(
 ): Promise<boolean> {
   const isSame = sameItem(exact);
   if (isCollection(given) && isCollection(expected)) return compareCollections(given, expected, isSame);
-  if (isPointOf(given, expected)) return compareInOrder(given.items, expected.items, exact);
-  if (isPointOf(expected, given)) return compareInOrder(given.items, expected.items, exact);
+  if (isPoint(given) && isNamed(expected)) return compareInOrder(given.items, expected.items, exact);
+  if (isPoint(expected) && isNamed(given)) return compareInOrder(given.items, expected.items, exact);
   if (given.kind === 'list') return isEveryOne(given.items, (item) => isSame(item, expected));
   if (expected.kind === 'list') return isEveryOne(expected.items, (item) => isSame(given, item));
   return Promise.resolve(false);
 }
 
-/** (5,2) of "p = 5, q = 2": one coordinate of each name, in the order of the alphabet. */
-function isPointOf(point: AnswerShape, named: AnswerShape): point is TupleShape {
-  if (point.kind !== 'tuple' || point.open !== '(' || point.close !== ')' || named.kind !== 'list')
-    return false;
-  const names = named.items.map((item) => assignmentOf(item)?.name ?? '');
+function isPoint(shape: AnswerShape): shape is TupleShape {
+  return shape.kind === 'tuple' && shape.open === '(' && shape.close === ')';
+}
+
+/** "p = 5, q = 2" for (5,2): one coordinate of each name, in the order of the alphabet. */
+function isNamed(shape: AnswerShape): shape is CollectionShape {
+  if (shape.kind !== 'list') return false;
+  const names = shape.items.map((item) => assignmentOf(item)?.name ?? '');
   return names.every(
     (name, index) => /^[a-z]$/.test(name) && (index === 0 || name > (names[index - 1] ?? '')),
   );

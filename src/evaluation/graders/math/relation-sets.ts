@@ -66,14 +66,20 @@ function absoluteSet(sides: readonly string[], operators: readonly string[]): Re
   const [low, high] = [sides[at - 1], sides[at + 1]];
   const bounds = [low, high].filter((bound) => bound !== undefined);
   if (name === undefined || sides.length !== bounds.length + 1 || !bounds.every(isPositive)) return null;
-  const [inner, outer] = [operators[at - 1] === '\\le', operators[at] === '\\le'];
-  const right = `${high ?? '\\infty'}${outer ? ']' : ')'}`;
-  const left = `${outer ? '[' : '('}-${high ?? '\\infty'}`;
-  const parts =
-    low === undefined
-      ? [`${left},${right}`]
-      : [`${left},-${low}${inner ? ']' : ')'}`, `${inner ? '[' : '('}${low},${right}`];
-  return { name, parts, isSetAlone: true };
+  const isWithin = { low: operators[at - 1] === '\\le', high: operators[at] === '\\le' };
+  return { name, parts: absoluteParts(low, high ?? '\\infty', isWithin), isSetAlone: true };
+}
+
+/** Numbers whose distance from 0 lies between two bounds, as one interval or two. */
+function absoluteParts(
+  low: string | undefined,
+  high: string,
+  isWithin: { readonly low: boolean; readonly high: boolean },
+): string[] {
+  const right = `${high}${isWithin.high ? ']' : ')'}`;
+  const left = `${isWithin.high ? '[' : '('}-${high}`;
+  if (low === undefined) return [`${left},${right}`];
+  return [`${left},-${low}${isWithin.low ? ']' : ')'}`, `${isWithin.low ? '[' : '('}${low},${right}`];
 }
 
 function isPositive(bound: string): boolean {

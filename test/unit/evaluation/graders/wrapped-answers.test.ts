@@ -93,7 +93,7 @@ const READERS: readonly Reader[] = [
   {
     grader: 'mmlu_pro',
     row: (answer) => ({ answer }),
-    answers: distinct(fc.constantFrom(...'ABCDEFGHIJ')),
+    answers: distinct(fc.constantFrom(...Array.from('ABCDEFGHIJ'))),
     wrappings: [
       (answer) => `Let us see.\nThe answer is (${answer}).`,
       (answer) => `answer: ${answer}`,

@@ -128,8 +128,8 @@ const DIFFERENT = [
 describe.each<{
   readonly reader: string;
   readonly read: (text: string) => unknown;
-  readonly verdicts: readonly unknown[];
-  readonly write: (verdict: unknown) => string;
+  readonly verdicts: readonly (string | number)[];
+  readonly write: (verdict: string | number) => string;
   readonly lookalikes: readonly string[];
 }>([
   {
