@@ -43,7 +43,7 @@ export async function continueRun(
   const facts = await describeRun(client, run);
   if (facts === null) throw unsaid(run);
   if (facts !== 'missing' && facts.isOpen) return { handle, isAttached: true };
-  if (!state) throw facts === 'missing' ? await unknownRun(run, sources.records) : unprepared(run);
+  if (!state) throw await withoutFolder(run, facts === 'missing', sources);
   if (facts === 'missing') await refuseFresh(handle);
   if (state.status === 'completed' || state.status === 'stopped') throw alreadyEnded(state);
   const { config, dataFolder } = await sources.records.readConfig<RunRecord>(run);
@@ -105,7 +105,8 @@ export async function findRecoverable({ link, records }: RunSources): Promise<re
   return found;
 }
 
-function unprepared(run: string): DomainError {
+async function withoutFolder(run: string, isUnknown: boolean, { records }: RunSources): Promise<DomainError> {
+  if (isUnknown) return unknownRun(run, records);
   return new DomainError(
     'refused',
     `Run "${run}" ended before it was prepared, so that nothing was kept that could be gone on with. Its name is free: give the whole command again, \`npx everstep train CONFIG --run ${run}\`.`,

@@ -30,12 +30,16 @@ export async function untilReachable<Answer>(
       onWaiting?.(null);
       return answer;
     } catch (error) {
-      if (!(error instanceof DomainError) || error.code !== 'unreachable' || !error.retryable) throw error;
+      if (!isAway(error)) throw error;
       if (now() - since >= PATIENCE_MS) throw new DomainError(error.code, error.message, { cause: error });
       onWaiting?.(error.message);
       await pause(signal);
     }
   }
+}
+
+function isAway(error: unknown): error is DomainError {
+  return error instanceof DomainError && error.code === 'unreachable' && error.retryable;
 }
 
 function aMoment(signal: AbortSignal): Promise<void> {

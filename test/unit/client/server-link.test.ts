@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import type { Client } from '@temporalio/client';
 import { ServerLink } from '../../../src/client/server-link';
 
-const client = {} as Client;
+const client = {} as unknown as Client;
 
 /** A server that answers at the third try. */
 class SlowServer extends ServerLink {
