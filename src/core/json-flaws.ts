@@ -10,22 +10,30 @@ const LONE = /\p{Surrogate}/u;
 /** A key that an object of this text has twice; null where there is none. `value`: what the text was parsed to. */
 export function repeatedKey(text: string, value: unknown): string | null {
   // Each key of the text is followed by a colon: where there are no more colons than keys in the value, none was lost.
-  if (!SPACED_COLON.test(text) && countOf(text, BEFORE_COLON) === keyCount(value)) return null;
+  const mayRepeat = SPACED_COLON.test(text) || countOf(text, BEFORE_COLON) !== keyCount(value);
+  return mayRepeat ? findRepeated(text) : null;
+}
+
+function findRepeated(text: string): string | null {
+  /** Keys of the objects that are open, the outermost first; null for arrays. */
   const open: (Set<string> | null)[] = [];
   let before = '';
   for (const [token] of text.matchAll(TOKEN)) {
     if (token === '{') open.push(new Set());
     else if (token === '[') open.push(null);
     else if (token === '}' || token === ']') open.pop();
-    else if (token === ':') {
-      const key = String(JSON.parse(before));
-      const keys = open.at(-1);
-      if (keys?.has(key)) return key;
-      keys?.add(key);
-    }
+    else if (token === ':' && !takes(open.at(-1), before)) return String(JSON.parse(before));
     before = token;
   }
   return null;
+}
+
+/** False where the key, as it is written, is among them already. */
+function takes(keys: Set<string> | null | undefined, written: string): boolean {
+  const key = String(JSON.parse(written));
+  if (keys?.has(key)) return false;
+  keys?.add(key);
+  return true;
 }
 
 /** Whether a text of the value has half of a character, which no tokenizer and no file in UTF-8 can hold. */
