@@ -8,13 +8,19 @@
 export interface CallerHeaders {
   readonly host?: string | undefined;
   readonly origin?: string | undefined;
+  /** Of a request without an origin, as of a picture or a script, browsers say here where it comes from. */
+  readonly 'sec-fetch-site'?: string | string[] | undefined;
+  readonly 'sec-fetch-mode'?: string | string[] | undefined;
 }
 
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
-/** From a page that is not this server's own. */
-export function isFromOtherSite({ host, origin }: CallerHeaders): boolean {
-  if (origin === undefined) return false;
+/** From a page that is not this server's own. Following a link is the person's doing and not the page's. */
+export function isFromOtherSite({ host, origin, ...headers }: CallerHeaders): boolean {
+  if (origin === undefined) {
+    const site = headers['sec-fetch-site'];
+    return (site === 'cross-site' || site === 'same-site') && headers['sec-fetch-mode'] !== 'navigate';
+  }
   return !URL.canParse(origin) || new URL(origin).host !== host?.toLowerCase();
 }
 

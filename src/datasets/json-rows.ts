@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
+import { hasHalfCharacter, repeatedKey } from '../core/json-flaws';
 import { parseJsonWithSource } from '../core/json-source';
 import type { RawRow } from './dataset';
 
@@ -89,7 +90,9 @@ function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): Raw
   if (text === null) return { line, problem: 'the line is not UTF-8 text.' };
   if (text.trim() === '') return null;
   try {
-    return { line, value: parseJsonWithSource(text) };
+    const value = parseJsonWithSource(text);
+    const problem = flawOf(text, value);
+    return problem === null ? { line, value } : { line, problem };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     return {
@@ -101,7 +104,23 @@ function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): Raw
   }
 }
 
+/** What the parser passes over without a word. */
+function flawOf(text: string, value: unknown): string | null {
+  const key = repeatedKey(text, value);
+  if (key !== null) return `an object has "${key}" twice, of which only the last would count. Keep one.`;
+  return hasHalfCharacter(text, value)
+    ? 'a text has half of a character (a lone surrogate such as \\ud800), which cannot be written as UTF-8. Correct or remove it.'
+    : null;
+}
+
 function parseWhole(name: string, text: string): unknown {
+  const value = parseText(name, text);
+  const problem = flawOf(text, value);
+  if (problem === null) return value;
+  throw new DomainError('bad-dataset', `${name}: ${problem}`);
+}
+
+function parseText(name: string, text: string): unknown {
   try {
     return parseJsonWithSource(text);
   } catch (error) {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import type { Logger } from 'pino';
+import { lastAnswer, unreadableRequest } from '../../core/unreadable-request';
 import { failureOf } from './error-body';
 import type { GuardOptions } from './guard';
 import { guard } from './guard';
@@ -31,6 +32,10 @@ export function createApp(
       const { status, body } = failureOf(error);
       raw.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
     },
+    clientErrorHandler: ({ code }, socket) => {
+      if (!socket.writable) socket.destroy();
+      else socket.end(lastAnswer(code, unreadable(code)));
+    },
   });
   app.server.maxConnections = MOST_CONNECTIONS;
   readJsonAlone(app);
@@ -41,6 +46,11 @@ export function createApp(
   answerErrors(app, logger);
   guard(app, guarding);
   return app;
+}
+
+function unreadable(code: string): object {
+  const { status, message } = unreadableRequest(code);
+  return failureOf(new RequestError(status, { message })).body;
 }
 
 /** A form of another site's page can send any other content type without asking first. */

@@ -45,3 +45,16 @@ test.each([
 ])('a page of %s that asks %s is of another site: %s', (origin, host, isOther) => {
   expect(isFromOtherSite({ origin, host })).toBe(isOther);
 });
+
+test.each([
+  ['cross-site', 'no-cors', true],
+  ['same-site', 'no-cors', true],
+  ['cross-site', undefined, true],
+  ['same-origin', 'cors', false],
+  ['none', 'navigate', false],
+  ['cross-site', 'navigate', false],
+])('a request without an origin that is %s and in mode %s is of another site: %s', (site, mode, isOther) => {
+  const headers = { host: '127.0.0.1:8000', 'sec-fetch-site': site, 'sec-fetch-mode': mode };
+
+  expect(isFromOtherSite(headers)).toBe(isOther);
+});

@@ -226,6 +226,17 @@ test('accepts a byte order mark, CRLF, blank lines and a missing last newline, a
   await expect(loadDataset({ path: bad })).rejects.toThrow('line 6: expected an object, got number.');
 });
 
+test.each([
+  ['a key that stands twice', '{"prompt":"a","completion":"b","prompt":"c"}', 'an object has "prompt" twice'],
+  ['half of a character', '{"prompt":"a\\ud800","completion":"b"}', 'a text has half of a character'],
+])('refuses a row with %s, by its line', async (_, bad, problem) => {
+  const path = await file('rows.jsonl', `${lines(row('a'))}${bad}\n`);
+  const array = await file('rows.json', `[${bad}]`);
+
+  await expect(loadDataset({ path })).rejects.toThrow(`line 2: ${problem}`);
+  await expect(loadDataset({ path: array })).rejects.toThrow(problem);
+});
+
 test('reports a torn last line as cut off, not as bad JSON', async () => {
   const path = await file('rows.jsonl', `${lines(row('a'))}{"prompt":"b","comp`);
 

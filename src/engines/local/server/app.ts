@@ -3,6 +3,7 @@ import type { ConnectionError, FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { DomainError } from '../../../core/errors';
 import { isCalledByKnownName, isFromOtherSite } from '../../../core/page-guard';
+import { lastAnswer, unreadableRequest } from '../../../core/unreadable-request';
 import type { EngineService } from './engine-service';
 import { ProtocolError } from './protocol-error';
 import type { ClientKey } from './client-key';
@@ -22,10 +23,6 @@ import { addStrictHooks } from './strict/strict-hooks';
 import type { StrictMode } from './strict/strict-mode';
 import { addStrictBootstrapRoutes, addStrictWeightsRoutes } from './strict/strict-routes';
 
-const CONNECTION_STATUS: Readonly<Partial<Record<string, string>>> = {
-  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
-  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
-};
 const MOST_CONNECTIONS = 4096;
 const LONGEST_DETAIL = 1000;
 
@@ -176,13 +173,7 @@ function refuseConnection(error: ConnectionError, socket: Socket): void {
     socket.destroy();
     return;
   }
-  const status = CONNECTION_STATUS[error.code] ?? '400 Bad Request';
-  const body = JSON.stringify({
-    detail: `The request could not be read (${error.code}): ${status.slice(4)}.`,
-  });
-  socket.end(
-    `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  socket.end(lastAnswer(error.code, { detail: unreadableRequest(error.code).message }));
 }
 
 function statusOf(error: FastifyError | ProtocolError | DomainError): number {

@@ -8,7 +8,17 @@ const LONGEST_LETTER = 40;
 
 /** "One choice is …" and "a wrong answer is …" announce none. */
 const PHRASE =
-  /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4}|^[\s*_#]{0,8}|[.;:]\s)(?:choice|option))\s{0,4}(?:is\b|is(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?:答案|正确选项)\s{0,4}(?:是|为|:|：)/gim;
+  /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4}|^[\s*_#]{0,8}|[.;:]\s)(?:choice|option))\s{0,4}(?:is\b|is(?!n['’]t)(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?:答案|正确选项)\s{0,4}(?:是|为|:|：)/gim;
+
+/** What stands before an announcement that is none: "I don't think that the answer is A". */
+const UNMEANT =
+  /\b(?:(?:do|does|did|would|could|can)(?:n['’]?t| not)|cannot|can['’]t|not|never)\s{1,3}(?:think|believe|say|claim|conclude|guess|assume|mean)(?:\s{1,3}that)?(?:\s{1,3}(?:the|my|our))?(?:\s{1,3}(?:correct|right|best|final))?\s{0,3}$|\b(?:doubt|unlikely|not true|not the case|if|whether|suppose|assuming)(?:\s{1,3}that)?(?:\s{1,3}(?:the|my|our))?(?:\s{1,3}(?:correct|right|best|final))?\s{0,3}$/i;
+
+/** As long as what is looked at before an announcement. */
+const BEFORE_LENGTH = 60;
+
+/** Several letters are named, so none is chosen. */
+const HEDGED = '';
 
 /**
  * "选A", "故选：B": the letter comes at once. Not "选项A", "不选A", "若选A", "可选A", nor what says that it would be wrong ("选A不对").
@@ -21,12 +31,14 @@ const CHOSEN =
  *
  * In this order: the first `\boxed{X}`; the first sentence with "answer is", "answer:" (also in Chinese) that names a
  * letter; the last capital letter that stands alone in the last 300 characters. A letter must be a word of its own, so that
- * "the answer is clearly B" is B and "definitely" is nothing; the article "A" and the pronoun "I" are not letters; small
+ * "the answer is clearly B" is B and "definitely" is nothing; "A or B" chooses none; the article "A" and the pronoun "I" are not letters; small
  * letters count only where nothing but punctuation follows ("the answer is (b)").
  */
 export function choiceLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
-  return inBox(completion, letters) ?? announced(completion, letters) ?? lastAlone(completion, letters);
+  const letter =
+    inBox(completion, letters) ?? announced(completion, letters) ?? lastAlone(completion, letters);
+  return letter === HEDGED ? null : letter;
 }
 
 /** The same where the letter alone was asked for: "d", "c)", "**b.**", also on the last line, are answers too. */
@@ -65,7 +77,10 @@ function inBox(completion: string, letters: ReadonlySet<string>): string | null 
 }
 
 function announced(completion: string, letters: ReadonlySet<string>): string | null {
-  const named = [...completion.matchAll(PHRASE)].map(({ 0: phrase, index }) => {
+  const meant = [...completion.matchAll(PHRASE)].filter(
+    ({ index }) => !UNMEANT.test(completion.slice(Math.max(0, index - BEFORE_LENGTH), index)),
+  );
+  const named = meant.map(({ 0: phrase, index }) => {
     const start = index + phrase.length;
     return { index, letter: inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters) };
   });
@@ -74,24 +89,43 @@ function announced(completion: string, letters: ReadonlySet<string>): string | n
     letter: letters.has(letter) ? letter : null,
   }));
   const found = [...named, ...chosen].sort((left, right) => left.index - right.index);
-  return found.find(({ letter }) => letter !== null)?.letter ?? null;
+  const letterOf = (isFound: (letter: string | null) => boolean) =>
+    found.find(({ letter }) => isFound(letter))?.letter ?? null;
+  return (
+    letterOf((letter) => letter !== null && letter !== HEDGED) ?? letterOf((letter) => letter === HEDGED)
+  );
 }
 
 /** The letter may come at once ("is (b)", "isB") or behind a few words; one behind "not" is not it. */
 function inSentence(text: string, letters: ReadonlySet<string>): string | null {
   const sentence = /^[^.!?。！？\n]*/.exec(text.replace(/^\s+/, ''))?.[0] ?? '';
-  const small = /^[*_$(\\[\s"']*([a-z])[)\]*_$"']*\s*(?:$|[,;:，。])/.exec(sentence)?.[1]?.toUpperCase();
-  if (small !== undefined && letters.has(small)) return small;
-  for (const match of sentence.matchAll(ALONE)) {
-    if (isNegated(sentence.slice(0, match.index))) continue;
-    const letter = letterAt(sentence, match.index, letters);
-    if (letter !== null) return letter;
+  const small = smallAlone(sentence);
+  if (letters.has(small)) return small;
+  for (const { index } of sentence.matchAll(ALONE)) {
+    const letter = isNegated(sentence.slice(0, index)) ? null : letterAt(sentence, index, letters);
+    if (letter !== null) return isHedged(sentence.slice(index + 1), letters) ? HEDGED : letter;
   }
   return null;
 }
 
+/** The small letter that a sentence consists of or begins with, as a capital. */
+function smallAlone(sentence: string): string {
+  const found = /^[*_$(\\[\s"']*([a-z])[)\]*_$"']*\s*(?:$|[,;:，。])/.exec(sentence);
+  return found?.[1]?.toUpperCase() ?? '';
+}
+
+/** Behind a letter: another one on equal terms ("A or B", "A/B", "A and C are"), not one of which more is said ("B and C is wrong"). */
+const OTHER =
+  /^[)\]}*_$"'.]{0,6}\s{0,2}(?:(?:or|and)\s|[/&、或和])[\s*_$("'[{]{0,6}(?:option\s)?([A-Z])(?![A-Za-z0-9])[\s)\]}*_$"']{0,6}(?:$|[.,;:!?、，。；/&]|(?:or|and|are|but)\b)/;
+
+function isHedged(rest: string, letters: ReadonlySet<string>): boolean {
+  return letters.has(OTHER.exec(rest)?.[1] ?? '');
+}
+
 function isNegated(before: string): boolean {
-  return /\b(?:not|n't|isn't)\s*(?:option\s*)?[*("'[]*$/i.test(before.slice(-24));
+  return /\b(?:not|n['’]t|neither|nor)\s*(?:option\s*)?[*("'[]*(?:[A-Z][)\]*"'.,]{0,4}\s(?:or|nor)\s(?:option\s*)?[*("'[]*){0,3}$/i.test(
+    before.slice(-40),
+  );
 }
 
 /** A capital with no letter or digit of the Latin alphabet beside it; Chinese and Markdown around it are fine. */

@@ -76,6 +76,8 @@ const REWRITES: readonly (readonly [RegExp, string])[] = [
   [/(?<![\d}]\s*)\\text\s*\{\s*(\w)\s*\}/g, ' $1 '],
   [/,?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*/g, ', '],
   [/(?<=[)\]}\d])\s*(?:and|or)\s*(?=[([{\\\d-])/g, ', '],
+  // W(x)=1orW(x)=-1
+  [/(?<=\d)(?:and|or)(?=[a-zA-Z]\s*[(=_])/g, ', '],
   [/,?(?<![a-zA-Z\\])\s+(?:and|or)\s+(?![a-zA-Z]{3})/g, ', '],
   [/\^\s*\{?\s*\\circ\s*\}?|\\degrees?(?![a-zA-Z])|\\circ\b/g, '°'],
   [/\\lbrace(?![a-zA-Z])/g, '\\{'],

@@ -1,7 +1,7 @@
 import type { AnswerShape, ExpressionShape, NumberShape } from './answer-shape';
 import type { ExactPath } from './exact-path';
 import type { ExactNumber } from './exact-number';
-import { divideBy, isRoundingOf, isSameNumber } from './exact-number';
+import { divideBy, isRoundingOf, isSameNumber, placesOfRounding } from './exact-number';
 import { squeezed } from './squeezed';
 import { areUnitsCompatible } from './units';
 
@@ -62,15 +62,30 @@ async function compareQuantities(
 ): Promise<boolean> {
   if (!areMeasuredAlike(given, expected)) return false;
   const [mine, theirs] = [latexOf(given), latexOf(expected)];
-  if (given.isPercent === expected.isPercent && isSameFormula(mine, theirs)) return true;
+  const isOneScale = given.isPercent === expected.isPercent;
+  if (isOneScale && isSameFormula(mine, theirs)) return true;
   if (!isReadable(given) || !isReadable(expected)) return false;
-  if (given.isPercent === expected.isPercent)
-    return exact.areEqual({ kind: 'value', given: mine, expected: theirs });
+  if (isOneScale) {
+    const places = roundedPlaces(given) ?? roundedPlaces(expected);
+    const question = { given: mine, expected: theirs };
+    return exact.areEqual(
+      places === null ? { kind: 'value', ...question } : { kind: 'rounding', ...question, places },
+    );
+  }
   return exact.areEqual({
     kind: 'value',
-    given: given.isPercent ? `\\frac{${mine}}{100}` : mine,
-    expected: expected.isPercent ? `\\frac{${theirs}}{100}` : theirs,
+    given: ofOne(given, mine),
+    expected: ofOne(expected, theirs),
   });
+}
+
+function ofOne({ isPercent }: QuantityShape, latex: string): string {
+  return isPercent ? `\\frac{${latex}}{100}` : latex;
+}
+
+/** 4.123106 of \sqrt{17}; null where a formula has to be equal. */
+function roundedPlaces(shape: QuantityShape): number | null {
+  return shape.kind === 'number' ? placesOfRounding(shape.value) : null;
 }
 
 function isReadable(shape: QuantityShape): boolean {

@@ -9,6 +9,7 @@ import { assignmentOf, intervalOf, mirrored } from './relations';
 import { squeezed } from './squeezed';
 
 const DECIMAL_COMMA = /^[+-]?\d+,\d+(?!\d)/;
+const SURE_DECIMAL_COMMA = /^[+-]?(?:0,\d{2,}|\d+,(?:\d{2}|\d{4,}))$/;
 
 /** An answer read from its text. */
 export interface ReadAnswer {
@@ -27,7 +28,7 @@ export function readAnswer(text: string): ReadAnswer {
  */
 export async function areSame(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {
   if (squeezed(given.text) === squeezed(expected.text)) return true;
-  const [left, right] = withoutNames(withDecimalComma(given, expected), expected);
+  const [left, right] = withoutNames(...withDecimalComma(given, expected));
   const claim = assignmentOf(given.shape)?.claim;
   // "1 = 2" is not 2.
   if (claim !== undefined && left !== given && !(await compareAnswers(readAnswer(claim), right, exact)))
@@ -35,10 +36,16 @@ export async function areSame(given: ReadAnswer, expected: ReadAnswer, exact: Ex
   return compareAnswers(left, right, exact);
 }
 
-/** "2,74" where the answer is one number. A reference is taken at its word: "3,4" may be two values. */
-function withDecimalComma(given: ReadAnswer, { shape }: ReadAnswer): ReadAnswer {
-  const isDecimal = given.shape.kind === 'list' && shape.kind === 'number' && DECIMAL_COMMA.test(given.text);
-  return isDecimal ? readAnswer(given.text.replace(',', '.')) : given;
+/**
+ * "2,74" where the answer is one number. A reference is taken at its word, as "3,4" may be two values, unless the answer has its digits with a
+ * point, two or more of them behind it.
+ */
+function withDecimalComma(given: ReadAnswer, expected: ReadAnswer): readonly [ReadAnswer, ReadAnswer] {
+  if (given.shape.kind === 'list' && expected.shape.kind === 'number' && DECIMAL_COMMA.test(given.text))
+    return [readAnswer(given.text.replace(',', '.')), expected];
+  const isSurelyDecimal =
+    SURE_DECIMAL_COMMA.test(expected.text) && given.text === expected.text.replace(',', '.');
+  return isSurelyDecimal ? [given, given] : [given, expected];
 }
 
 function compareAnswers(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {
@@ -99,9 +106,24 @@ function compareWithCollection(
 ): Promise<boolean> {
   const isSame = sameItem(exact);
   if (isCollection(given) && isCollection(expected)) return compareCollections(given, expected, isSame);
+  if (isPoint(given) && isNamed(expected)) return compareInOrder(given.items, expected.items, exact);
+  if (isPoint(expected) && isNamed(given)) return compareInOrder(given.items, expected.items, exact);
   if (given.kind === 'list') return isEveryOne(given.items, (item) => isSame(item, expected));
   if (expected.kind === 'list') return isEveryOne(expected.items, (item) => isSame(given, item));
   return Promise.resolve(false);
+}
+
+function isPoint(shape: AnswerShape): shape is TupleShape {
+  return shape.kind === 'tuple' && shape.open === '(' && shape.close === ')';
+}
+
+/** "p = 5, q = 2" for (5,2): one coordinate of each name, in the order of the alphabet. */
+function isNamed(shape: AnswerShape): shape is CollectionShape {
+  if (shape.kind !== 'list') return false;
+  const names = shape.items.map((item) => assignmentOf(item)?.name ?? '');
+  return names.every(
+    (name, index) => /^[a-z]$/.test(name) && (index === 0 || name > (names[index - 1] ?? '')),
+  );
 }
 
 function compareMatrices(given: MatrixShape, expected: MatrixShape, exact: ExactPath): Promise<boolean> {

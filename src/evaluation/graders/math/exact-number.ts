@@ -38,16 +38,26 @@ export function isSameNumber(a: ExactNumber, b: ExactNumber): boolean {
 
 /** Fewer decimals than these are a number of their own. */
 const LEAST_DECIMALS = 6;
+/** Of as many digits that are not zeros in front: 0.000001 says next to nothing. */
+const LEAST_DIGITS = 5;
 
 /** Whether one is the other cut or rounded behind six or more decimals, as calculators print what has no end: 0.833333 of 5/6. */
 export function isRoundingOf(decimal: ExactNumber, exact: ExactNumber): boolean {
-  const places = decimalsOf(decimal);
-  if (places === null || places < LEAST_DECIMALS || decimalsOf(exact) !== null) return false;
+  const places = placesOfRounding(decimal);
+  if (places === null || decimalsOf(exact) !== null) return false;
   const distance = decimal.numerator * exact.denominator - exact.numerator * decimal.denominator;
   // Less than one of the last digit.
   return (
     (distance < 0n ? -distance : distance) * 10n ** BigInt(places) < decimal.denominator * exact.denominator
   );
+}
+
+/** How many decimals a number has that may be a longer one cut or rounded; null where it is a number of its own. */
+export function placesOfRounding(value: ExactNumber): number | null {
+  const places = decimalsOf(value);
+  if (places === null || places < LEAST_DECIMALS) return null;
+  const digits = (value.numerator * 10n ** BigInt(places)) / value.denominator;
+  return String(digits).replace('-', '').length < LEAST_DIGITS ? null : places;
 }
 
 /** Decimals of a number; null where they have no end. */

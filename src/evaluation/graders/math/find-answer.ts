@@ -6,8 +6,19 @@ import { formulaSpans } from './formula-spans';
 const ANSWER_WORDS = /\banswer(?:\s+is)?\s*(?:[:=]|\bis\b|(?<=is))\s*:?\s*/gi;
 const ENVIRONMENT = /\\(?:begin|end)\s*\{\w+\}(?:\{[a-z|]*\})?/g;
 const NUMBER = /(?<![\w.])-?\$?\d[\d,]*(?:\.\d+)?(?:\s?\/\s?\d+)?/g;
-/** What may stand between answers that belong together. */
-const SEPARATORS = /\\(?:text\s*\{\s*(?:and|or)\s*\}|quad|qquad|[,;: ])|\b(?:and|or)\b|[\s$,;]|\\[()[\]]/gi;
+const FINAL_WORDS = /\bfinal\s+answer\s*(?:is\b|:)\s*:?[\s*]*/gi;
+/** Nothing but a number behind "final answer is". */
+const LONE_NUMBER = /^(-?\d[\d,]*(?:\.\d+)?)[*\s]*(?:\.?\s*$|\.\s|\n)/;
+/** "Total: 5" */
+const LABEL = /^\p{L}[\p{L} ]{2,40}:\s+(?=\S)/u;
+/** "2,74 € in all": the number with which a text without further ones begins. */
+const PRICE = /^(-?\d[\d.,]*)\s?[$€£¥](?:\s\D*)?$/;
+/** What may stand between answers that belong together; a run of signs is a line drawn between them. */
+const SEPARATORS =
+  /\\(?:text\s*\{\s*(?:and|or)\s*\}|quad|qquad|[,;: ])|\b(?:and|or)\b|[\s$,;]|\\[()[\]]|([-+=*_~])\1{2,}|\\$/gi;
+/** Between boxes also what is counted, in which part, and the name of what follows: "papers and", "for part (a) and", "and y =". */
+const CONJUNCTION =
+  /^(?:(?!(?:is|are|was|not|no|wrong|incorrect|then|than|but|wait|instead|rather)\b)(?:[a-z]{2,12}|\([a-z\d]\))\s+){0,4}(?:and|or)\s*(?:[a-z](?:_(?:\w|\{\w{1,3}\}))?\s*=)?$/i;
 /** What makes another statement of the number behind it. */
 const COMPARATIVE =
   /\b(?:(?:no|not)\s+)?(?:at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller|higher|lower)\s+than(?:\s+or\s+equal\s+to)?|up\s+to|between\s+\S{1,40}\s+and)\s+$/i;
@@ -17,7 +28,8 @@ const TEXT = /\\text\s*\{[^}]{0,500}\}/g;
 const WORDS_OF_PROSE = 4;
 
 /**
- * The part of a text that is its answer, the same for responses and references: the last `\boxed{}`, none where that is never closed; else what follows
+ * The part of a text that is its answer, the same for responses and references: a formula or number that "final answer is" announces behind the
+ * last `\boxed{}`; else the last `\boxed{}`, none where that is never closed; else what follows
  * the last "answer is" or "answer:", else the last formula in `$…$`, `\(…\)` or `\[…\]`, else a bare expression or text as a whole, else
  * the last number of a longer text. Boxes and formulas that only "and", "or" or commas separate are one answer. Null where
  * there is none.
@@ -28,17 +40,23 @@ export function findAnswer(text: string): string | null {
 }
 
 function fromBoxes(text: string): string | null {
-  const boxes = findBoxes(text);
-  if (boxes.length === 0) return null;
   if (endsInOpenBox(text)) return '';
-  return joinLast(
-    text,
-    boxes.map((box: Box) => ({
-      content: box.content,
-      start: box.start,
-      end: text.indexOf(box.content, box.start) + box.content.length + 1,
-    })),
-  );
+  const boxes = findBoxes(text).map((box: Box) => ({
+    content: box.content,
+    start: box.start,
+    end: text.indexOf(box.content, box.start) + box.content.length + 1,
+  }));
+  const last = boxes.at(-1);
+  return last ? (fromFinalWords(text.slice(last.end)) ?? joinLast(text, boxes, areBoxesJoined)) : null;
+}
+
+/** Only what is surely an answer: a formula, or a number and nothing else. */
+function fromFinalWords(text: string): string | null {
+  const last = [...text.matchAll(FINAL_WORDS)].at(-1);
+  if (!last) return null;
+  const rest = text.slice(last.index + last[0].length);
+  const formulas = formulasOf(rest);
+  return formulas[0]?.start === 0 ? joinFirst(rest, formulas) : (LONE_NUMBER.exec(rest)?.[1] ?? null);
 }
 
 function fromAnswerWords(text: string): string | null {
@@ -67,7 +85,12 @@ function fromFormulas(text: string): string | null {
 }
 
 function fromBareText(text: string): string | null {
-  const bare = text.trim().replace(/^\*\*([^*]+)\*\*$/, '$1');
+  const bare = text
+    .trim()
+    .replace(/^\*\*([^*]+)\*\*$/, '$1')
+    .replace(LABEL, '');
+  const price = PRICE.exec(bare)?.[1];
+  if (price !== undefined) return price;
   const words = wordCount(bare);
   const isProse = words >= WORDS_OF_PROSE || (words > 1 && /^[a-zA-Z]{2}/.test(bare));
   if (isProse) return lastNumber(bare) ?? (bare.length <= LONGEST_BARE_TEXT ? bare : null);
@@ -102,9 +125,9 @@ function wordCount(text: string): number {
   return text.replace(ENVIRONMENT, '').match(/(?<![\\a-zA-Z])[a-zA-Z]{2,}/g)?.length ?? 0;
 }
 
-function joinLast(text: string, segments: readonly Segment[]): string | null {
+function joinLast(text: string, segments: readonly Segment[], areJoined = isJoined): string | null {
   let first = segments.length - 1;
-  while (first > 0 && isJoined(text, segments[first - 1], segments[first])) first--;
+  while (first > 0 && areJoined(text, segments[first - 1], segments[first])) first--;
   return joined(segments.slice(first));
 }
 
@@ -121,5 +144,24 @@ function joined(segments: readonly Segment[]): string {
 function isJoined(text: string, left: Segment | undefined, right: Segment | undefined): boolean {
   if (!left || !right || right.start < left.end) return false;
   const between = text.slice(left.end, right.start);
-  return between.length <= 40 && !between.includes('\n\n') && between.replace(SEPARATORS, '') === '';
+  return isNear(between) && between.replace(SEPARATORS, '') === '';
+}
+
+function areBoxesJoined(text: string, left: Segment | undefined, right: Segment | undefined): boolean {
+  if (isJoined(text, left, right)) return true;
+  if (!left || !right || right.start < left.end) return false;
+  const between = text.slice(left.end, right.start);
+  return isNear(between) && CONJUNCTION.test(wordsOf(between));
+}
+
+function isNear(between: string): boolean {
+  return between.length <= 40 && !between.includes('\n\n');
+}
+
+function wordsOf(between: string): string {
+  return between
+    .replace(/\\text\s*\{([^{}]*)\}/g, ' $1 ')
+    .replace(/\$|\\(?:quad|qquad|[,;: ]|[()[\]])|\s+/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
 }

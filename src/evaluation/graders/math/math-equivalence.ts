@@ -3,6 +3,7 @@ import { cleanLatex } from './clean-latex';
 import type { ReadAnswer } from './compare-shapes';
 import { areSame, readAnswer } from './compare-shapes';
 import type { ExactPath, ExactQuestion } from './exact-path';
+import { endsInOpenBox } from '../boxed';
 import { findAnswer } from './find-answer';
 import type { MathInterpreter } from './math-process';
 import { withRelationsAsSets } from './relation-sets';
@@ -34,7 +35,7 @@ export class MathEquivalence {
   constructor(private readonly limitMs: number = QUESTION_LIMIT_MS) {}
 
   async judge(given: string, expected: string): Promise<MathVerdict> {
-    const [answer, reference] = [findAnswer(given), findAnswer(expected)];
+    const [answer, reference] = [findAnswer(given), findAnswer(withClosedBox(expected))];
     if (reference === null) throw noReference(expected);
     if (answer === null) return { isEqual: false, answer, path: 'fast' };
     const key = JSON.stringify([answer, reference]);
@@ -79,6 +80,13 @@ function isSameDigits(answer: string, reference: string): boolean {
 /** A price as a quantity with a unit. */
 function withDollars(answer: string): string {
   return answer.replace(/^\s*(-?)\\?\$\s*(\d[\d.,]*)\s*$/, '$1$2\\text{ dollars}');
+}
+
+/** Of a reference alone: nobody is credited for having been cut off. */
+function withClosedBox(reference: string): string {
+  let closed = reference;
+  for (let depth = 0; depth < 3 && endsInOpenBox(closed); depth++) closed += '}';
+  return closed;
 }
 
 function noReference(expected: string): DomainError {

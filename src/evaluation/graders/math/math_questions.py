@@ -6,6 +6,7 @@ A question is a JSON object `{"kind", "given", "expected"}`, an answer `{"verdic
   equation    two pairs [left, right]: the same solutions, because left - right differs by a constant factor
   inequality  two pairs [smaller, greater]: the same, and the factor is positive
   set         two LaTeX expressions for sets of numbers: unions, intersections, differences, literal sets
+  rounding    two LaTeX numbers, and `places`: one is the other, cut or rounded behind so many decimals, or both are equal
 
 Text is read by math-verify's parser (latex2sympy2_extended, a grammar: nothing of the text is run as code). Two values are
 unequal when they differ at some point of evaluation, and equal when they agree at all of them to more digits than the
@@ -404,12 +405,26 @@ def compare_sets(given, expected):
     return first.symmetric_difference(second).is_empty
 
 
+def compare_rounded(given, expected, places):
+    """One of them is a decimal of so many places; the other may be irrational."""
+    verdict = compare_values(given, expected)
+    first, second = parse(given), parse(expected)
+    if verdict or free_symbols(first, second):
+        return verdict
+    with mpmath.workdps(FINE_DIGITS):
+        a, b, _ = evaluate_pair(first, second, {})
+        # Less than one of the last digit.
+        return bool(abs(a - b) * mpmath.mpf(10) ** places < 1)
+
+
 def compare(question):
     kind, given, expected = question["kind"], question["given"], question["expected"]
     if kind == "value":
         return compare_values(given, expected)
     if kind == "set":
         return compare_sets(given, expected)
+    if kind == "rounding":
+        return compare_rounded(given, expected, question["places"])
     return compare_relations(given, expected, must_be_positive=kind == "inequality")
 
 

@@ -1,4 +1,5 @@
 import { cleanLatex } from './clean-latex';
+import { readNumber } from './exact-number';
 import { readShape } from './read-shape';
 import { bareName, upwards } from './relations';
 
@@ -15,7 +16,7 @@ export function withRelationsAsSets(text: string): string {
   if (text.length > LONGEST || !RELATION.test(text)) return text;
   const sets = text.split(OR).map((part) => setOf(part));
   const names = new Set(sets.map((set) => set?.name));
-  const isUnion = sets.length > 1 || sets[0]?.isUnequal === true;
+  const isUnion = sets.length > 1 || sets[0]?.isSetAlone === true;
   if (!isUnion || names.size !== 1 || sets.includes(null)) return text;
   return sets.flatMap((set) => set?.parts ?? []).join('\\cup ');
 }
@@ -23,7 +24,8 @@ export function withRelationsAsSets(text: string): string {
 interface RelationSet {
   readonly name: string;
   readonly parts: readonly string[];
-  readonly isUnequal: boolean;
+  /** Whether it is no interval as it is written: "x \ne a", "|x| < a". */
+  readonly isSetAlone: boolean;
 }
 
 function setOf(part: string): RelationSet | null {
@@ -34,11 +36,13 @@ function setOf(part: string): RelationSet | null {
     return {
       name: bareName(left) ?? '',
       parts: [`(-\\infty,${right})`, `(${right},\\infty)`],
-      isUnequal: true,
+      isSetAlone: true,
     };
   }
   const relation = upwards(shape);
-  return relation && intervalSet(relation.sides, relation.operators);
+  if (!relation) return null;
+  const { sides, operators } = relation;
+  return intervalSet(sides, operators) ?? absoluteSet(sides, operators);
 }
 
 function intervalSet(sides: readonly string[], operators: readonly string[]): RelationSet | null {
@@ -50,5 +54,34 @@ function intervalSet(sides: readonly string[], operators: readonly string[]): Re
   const high = sides[at + 1];
   const open = operators[at - 1] === '\\le' ? '[' : '(';
   const close = operators[at] === '\\le' ? ']' : ')';
-  return { name, parts: [`${open}${low ?? '-\\infty'},${high ?? '\\infty'}${close}`], isUnequal: false };
+  return { name, parts: [`${open}${low ?? '-\\infty'},${high ?? '\\infty'}${close}`], isSetAlone: false };
+}
+
+const ABSOLUTE = /^(?:\||\\lvert ?)\s*([a-zA-Z])\s*(?:\||\\rvert)$/;
+
+/** "|x| < a", "|x| > a" and "a < |x| < b" with positive numbers; as everywhere, letters are real numbers. */
+function absoluteSet(sides: readonly string[], operators: readonly string[]): RelationSet | null {
+  const at = sides.findIndex((side) => ABSOLUTE.test(side));
+  const name = ABSOLUTE.exec(sides[at] ?? '')?.[1];
+  const [low, high] = [sides[at - 1], sides[at + 1]];
+  const bounds = [low, high].filter((bound) => bound !== undefined);
+  if (name === undefined || sides.length !== bounds.length + 1 || !bounds.every(isPositive)) return null;
+  const isWithin = { low: operators[at - 1] === '\\le', high: operators[at] === '\\le' };
+  return { name, parts: absoluteParts(low, high ?? '\\infty', isWithin), isSetAlone: true };
+}
+
+/** Numbers whose distance from 0 lies between two bounds, as one interval or two. */
+function absoluteParts(
+  low: string | undefined,
+  high: string,
+  isWithin: { readonly low: boolean; readonly high: boolean },
+): string[] {
+  const right = `${high}${isWithin.high ? ']' : ')'}`;
+  const left = `${isWithin.high ? '[' : '('}-${high}`;
+  if (low === undefined) return [`${left},${right}`];
+  return [`${left},-${low}${isWithin.low ? ']' : ')'}`, `${isWithin.low ? '[' : '('}${low},${right}`];
+}
+
+function isPositive(bound: string): boolean {
+  return (readNumber(bound)?.numerator ?? 0n) > 0n;
 }

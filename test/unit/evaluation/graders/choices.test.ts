@@ -53,6 +53,15 @@ describe('the letter of other multiple choice', () => {
     ['A first option is to assume that C holds. Final answer: D', 'D'],
     ['A possible answer is A, but that fails. The answer is C.', 'C'],
     ['The correct option is B, not C', 'B'],
+    ["I don't think the answer is A. The answer is B.", 'B'],
+    ['I do not believe that the correct answer is A: the answer is D.', 'D'],
+    ['If the answer is A, then x = 2, which fails. The answer is C.', 'C'],
+    ['The answer is A or B. On second thought, the answer is B.', 'B'],
+    ['The answer is B and C is wrong.', 'B'],
+    ['The answer is B, or 12 metres.', 'B'],
+    ['The answer is not A or B but C', 'C'],
+    ["The answer isn't A or B but C", 'C'],
+    ['The answer is neither A nor B; it is D', 'D'],
   ])('%j is %s', (completion, letter) => {
     expect(choiceLetter(completion, 4)).toBe(letter);
   });
@@ -78,6 +87,19 @@ describe('the letter of other multiple choice', () => {
 
   test('a letter long before the end is not looked for', () => {
     expect(choiceLetter(`C ${'x'.repeat(400)}`, 4)).toBeNull();
+  });
+});
+
+describe('several letters on equal terms', () => {
+  test.each([
+    'The answer is either A or B',
+    'The answer is A or B or C or D.',
+    'Answer: A/B',
+    'The answer is (A) and (C).',
+    'The final answer is **A** or **B**, depending on the sign.',
+    '答案是A或B',
+  ])('%j chooses none', (completion) => {
+    expect(choiceLetter(completion, 4)).toBeNull();
   });
 });
 

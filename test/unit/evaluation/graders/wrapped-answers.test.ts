@@ -21,6 +21,9 @@ const distinct = (one: fc.Arbitrary<string>) => fc.tuple(one, one).filter(([left
 const wholeNumbers = fc.integer({ min: -99_999, max: 99_999 }).map(String);
 const letters = fc.constantFrom('A', 'B', 'C', 'D');
 
+const contestAnswers = fc.integer({ min: 0, max: 999 }).map(String);
+const words = fc.constantFrom('river', 'candle', 'orbit', 'meadow');
+
 const THOUGHT = (other: string, given: string) =>
   `<think>It is ${other}. The answer is ${other}.</think>\n\nThe answer is ${given}.`;
 
@@ -59,16 +62,101 @@ const READERS: readonly Reader[] = [
       (answer) => `\\boxed{\\text{The answer is ${answer}}}`,
       (answer) => `\\boxed{${answer}\\text{ cm}}`,
       (answer) => `The answer is **${answer}**.`,
+      (answer) => `Total: ${answer}`,
+      (answer) => `First \\boxed{100000}. The final answer is $${answer}$. I hope it is correct.`,
     ],
     withdrawals: [
       THOUGHT,
       (other, given) => `\\boxed{${other}}, or rather \\boxed{${given}}`,
+      (other, given) => `\\boxed{${other}} is wrong and \\boxed{${given}}`,
+      (other, given) => `\\boxed{${other}} apples and \\boxed{${given}} pears`,
+      (other, given) => `\\boxed{${other}}. The final answer is $${given}$.`,
       (other) => `\\boxed{${other}}, no: \\boxed{1`,
+      (other) => `The number that we are looking for is \\boxed{${other}`,
     ],
   },
-  ...['gpqa', 'ceval', 'mmlu_redux'].map((grader) => ({
+  ...['aime', 'hmmt'].map((grader) => ({
     grader,
     row: (answer: string) => ({ answer }),
+    answers: distinct(contestAnswers),
+    wrappings: [
+      (answer: string) => `Of 1000 cases $\\boxed{${answer}}$ are left.`,
+      (answer: string) => `\\boxed{n = ${answer}}`,
+      (answer: string) => `**Final answer:** ${answer}`,
+    ],
+    withdrawals: [
+      THOUGHT,
+      (other: string, given: string) => `\\boxed{${other}}, or rather \\boxed{${given}}`,
+      (other: string) => `The answer is \\boxed{${other}`,
+    ],
+  })),
+  {
+    grader: 'mmlu_pro',
+    row: (answer) => ({ answer }),
+    answers: distinct(fc.constantFrom(...Array.from('ABCDEFGHIJ'))),
+    wrappings: [
+      (answer) => `Let us see.\nThe answer is (${answer}).`,
+      (answer) => `answer: ${answer}`,
+      (answer) => `It must be ${answer}.`,
+    ],
+    withdrawals: [
+      THOUGHT,
+      (other, given) => `(${other}) fails. The answer is (${given}).`,
+      (other, given) => `Not ${other}, but ${given}`,
+    ],
+  },
+  {
+    grader: 'longbench',
+    row: (answer) => ({ answer, choice_A: 'one', choice_B: 'two' }),
+    answers: distinct(letters),
+    wrappings: [
+      (answer) => `**The correct answer is (${answer})**`,
+      (answer) => `(A) or (B)? The correct answer is ${answer}.`,
+    ],
+    withdrawals: [
+      (other, given) => `<think>The correct answer is (${other})</think>The correct answer is (${given})`,
+      (other) => `(${other})`,
+    ],
+  },
+  {
+    grader: 'bfcl',
+    row: (answer) => ({
+      id: 'simple_python_0',
+      function: [
+        {
+          name: 'add',
+          parameters: { type: 'dict', properties: { x: { type: 'integer' } }, required: ['x'] },
+        },
+      ],
+      ground_truth: [{ add: { x: [Number(answer)] } }],
+    }),
+    answers: distinct(wholeNumbers),
+    wrappings: [
+      (answer) => `[add(x=${answer})]`,
+      (answer) => `\`\`\`python\n[add(x=${answer})]\n\`\`\``,
+      (answer) => `Calling it:\n\`\`\`json\n[{"name": "add", "arguments": {"x": ${answer}}}]\n\`\`\``,
+      (answer) => `<tool_call>{"name": "add", "arguments": {"x": ${answer}}}</tool_call>`,
+    ],
+    withdrawals: [
+      (other, given) => `<think>[add(x=${other})]</think>[add(x=${given})]`,
+      (other, given) => `[add(x=${other}), add(x=${given})]`,
+      (other) => `I would call add(x=${other}), but it does not fit.`,
+      (other) => `[subtract(x=${other})]`,
+    ],
+  },
+  {
+    grader: 'ifeval',
+    row: (answer) => ({ instruction_id_list: ['keywords:existence'], kwargs: [{ keywords: [answer] }] }),
+    answers: distinct(words),
+    wrappings: [(answer) => `There is a ${answer}.`, (answer) => `**${answer.toUpperCase()}**\n\nA text.`],
+    withdrawals: [THOUGHT, (other) => `<think>${other}`],
+  },
+  ...['gpqa', 'ceval', 'mmlu_redux', 'supergpqa'].map((grader) => ({
+    grader,
+    row: (answer: string) =>
+      grader === 'supergpqa'
+        ? { answer_letter: answer, options: ['one', 'two', 'three', 'four'] }
+        : { answer },
     answers: distinct(letters),
     wrappings: [
       (answer: string) => `The answer is ${answer}.`,

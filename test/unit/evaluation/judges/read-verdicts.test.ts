@@ -1,5 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import fc from 'fast-check';
+import { readArenaVerdict } from '../../../../src/evaluation/graders/arena-hard';
 import {
   readGrade,
   readPairLabel,
@@ -119,5 +121,80 @@ const DIFFERENT = [
     const ours = cases.map(({ input }) => readRating(input));
     const differing = cases.filter(({ expected }, index) => ours[index] !== expected);
     expect(differing.map(({ input }) => [input, readRating(input)])).toEqual(DIFFERENT);
+  });
+});
+
+/** Of every reader: a verdict in harmless text is read, and none that was thought of before it or that only looks like one. */
+describe.each<{
+  readonly reader: string;
+  readonly read: (text: string) => unknown;
+  readonly verdicts: readonly (string | number)[];
+  readonly write: (verdict: string | number) => string;
+  readonly lookalikes: readonly string[];
+}>([
+  {
+    reader: 'grades',
+    read: (text) => readGrade(text, ['C', 'P', 'I']),
+    verdicts: ['C', 'P', 'I'],
+    write: (letter) => `GRADE: ${letter}`,
+    lookalikes: ['A grade of C is fine.', 'UPGRADE: C', 'GRADES: I', 'Grade C'],
+  },
+  {
+    reader: 'ratings',
+    read: readRating,
+    verdicts: [1, 2, 5, 10],
+    write: (rating) => `Rating: [[${rating}]]`,
+    lookalikes: ['[7]', 'I rate it 9/10.', '[[A]]', '[[8]'],
+  },
+  {
+    reader: 'pair labels',
+    read: readPairLabel,
+    verdicts: ['A', 'B'],
+    write: (label) => `[[${label}]]`,
+    lookalikes: ['[A]', 'A is better.', '[[D]]', '[B]]'],
+  },
+  {
+    reader: 'tagged scores',
+    read: readTaggedScore,
+    verdicts: [0, 0.25, 1],
+    write: (score) => `<score>${score}</score>`,
+    lookalikes: ['score: 0.5', '<score>0.5', '<scores>1</scores>', '(0.75)'],
+  },
+  {
+    reader: 'labels of Arena-Hard',
+    read: (text) => readArenaVerdict(text)?.label ?? null,
+    verdicts: ['A>>B', 'A>B', 'A=B', 'B>A', 'B>>A'],
+    write: (label) => `My final verdict is: [[${label}]]`,
+    lookalikes: ['A>B', '(B>>A)', '[A is better]', '[[1]]'],
+  },
+])('of $reader', ({ read, verdicts, write, lookalikes }) => {
+  const harmless = fc.array(fc.constantFrom('It is fine.', '\n\n', '**', '1. ', ...lookalikes), {
+    maxLength: 6,
+  });
+  const text = (parts: readonly string[]) => parts.join(' ');
+  const verdict = fc.constantFrom(...verdicts);
+
+  test('one in harmless text is read', () => {
+    fc.assert(
+      fc.property(harmless, verdict, harmless, (before, given, after) => {
+        expect(read(`${text(before)} \n${write(given)}\n ${text(after)}`)).toBe(given);
+      }),
+    );
+  });
+
+  test('the last one counts', () => {
+    fc.assert(
+      fc.property(verdict, harmless, verdict, (first, between, last) => {
+        expect(read(`${write(first)}\n${text(between)}\n${write(last)}`)).toBe(last);
+      }),
+    );
+  });
+
+  test('what only looks like one is none', () => {
+    fc.assert(
+      fc.property(harmless, (parts) => {
+        expect(read(text(parts))).toBeNull();
+      }),
+    );
   });
 });

@@ -2,6 +2,7 @@ import { request } from 'node:http';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import path from 'node:path';
 import pino from 'pino';
 import { createApp } from '../../../../src/server/http/app';
@@ -54,6 +55,30 @@ test.each(['/%ff', `/api/v1/runs/${'x'.repeat(600)}`])(
     expect(ErrorBody.parse(JSON.parse(body)).error.message).toMatch(/address/);
   },
 );
+
+test('what is no HTTP is refused in the shape of every error', async () => {
+  const { url } = await start();
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  const head = 'POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n';
+
+  socket.write(`${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`);
+  const answer = await text(socket);
+
+  const [status, body] = [answer.slice(0, 12), answer.slice(answer.indexOf('{'))];
+  expect(status).toBe('HTTP/1.1 400');
+  expect(ErrorBody.parse(JSON.parse(body)).error.message).toMatch(/^The request could not be read \(HPE_/);
+});
+
+test('a picture on a page of another site gets no answer', async () => {
+  const { url } = await start();
+
+  const { status } = await ask(`${url}/api/v1/runs`, {
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'no-cors',
+  });
+
+  expect(status).toBe(403);
+});
 
 test('half a request holds its connection for no longer than its headers may take', async () => {
   const app = createApp({ token: TOKEN, hosts: [] }, pino({ level: 'silent' }), 100);

@@ -68,3 +68,37 @@ test.each(['print(1)', '```python print(1) ```', ''])('%j is code as a whole', (
   expect(findCodeBlock(text)).toBeNull();
   expect(extractCode(text)).toBe(text);
 });
+
+describe('of code in any wrapping', () => {
+  const value = fc.integer({ min: -999, max: 999 });
+  const right = (number: number) => `def solve():\n    return ${number}`;
+  const fenced = (code: string, info = 'python') => `\`\`\`${info}\n${code}\n\`\`\``;
+  const indented = (text: string) => text.replace(/^/gm, '   ');
+  const wrappings: readonly ((code: string) => string)[] = [
+    (code) => fenced(code),
+    (code) => `Run it:\n${fenced('python solve.py', 'bash')}\n${fenced(code)}`,
+    (code) => `1. The function:\n\n${indented(fenced(code))}\n`,
+    (code) => `~~~~py\n${code}\n~~~~`,
+    (code) => `${code}\n\`\`\`\nIt is short.`,
+    (code) => `[BEGIN]\n${code}\n[DONE]`,
+    (code) => `${fenced(code)}\nFor example:\n${fenced('print(solve())')}`,
+    (code) => `For example:\n${fenced('print(solve())')}\n${fenced(code)}`,
+  ];
+
+  test('it is found', () => {
+    fc.assert(
+      fc.property(value, fc.constantFrom(...wrappings), (number, wrap) => {
+        expect(extractCode(wrap(right(number)), ['solve'])).toBe(right(number));
+      }),
+    );
+  });
+
+  test('what does not define the function, or stands outside of the block, is not', () => {
+    fc.assert(
+      fc.property(value, fc.constantFrom(...wrappings.slice(0, 3)), (number, wrap) => {
+        const text = `At first ${right(number + 1)}\n\nwas tried.\n\n${wrap(right(number))}`;
+        expect(extractCode(text, ['solve'])).toBe(right(number));
+      }),
+    );
+  });
+});

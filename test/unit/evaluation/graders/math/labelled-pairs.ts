@@ -41,8 +41,12 @@ export const setsAndTuples: readonly LabelledPair[] = [
   ['2,74', '2.74', true],
   ['-0,111', '-0.111', true],
   ['2,74', '274', false],
-  // A reference is taken at its word.
-  ['2.74', '2,74', false],
+  // A reference is taken at its word, but for the very digits with a point.
+  ['2.74', '2,74', true],
+  ['0.111', '0,111', true],
+  ['-2.1', '-2,1', false],
+  ['2.740', '2,74', false],
+  ['2.345', '2,345', false],
   ['14 {, } 916', '14916', true],
   // Cut or rounded behind six decimals or more, where the number has no end.
   ['0.833333', '5/6', true],
@@ -52,6 +56,8 @@ export const setsAndTuples: readonly LabelledPair[] = [
   ['1.9999999999', '2', false],
   ['0.500000001', '0.5', false],
   ['1/3', '0.3333333', true],
+  ['-0.166667', '-1/6', true],
+  ['-0.166666', '-1/6', true],
   ['28 percentage', '28\\%', true],
   ['28 percentage points', '28\\%', false],
   ['(1,234)', '(1,2,3,4)', false],
@@ -243,6 +249,64 @@ export const wholeTexts: readonly LabelledPair[] = [
   ['The answer is 5 or 6', '5', false],
   [String.raw`\boxed{5 \text{ or } 6}`, '6', false],
   [String.raw`x = 5 \text{ or } x=6`, '5', false],
+];
+
+export const boxesAndLabels: readonly LabelledPair[] = [
+  [String.raw`\boxed{1} papers and \boxed{2} bins`, '1,2', true],
+  [String.raw`$\boxed{(3, 3)} \text{ for part (a) and } \boxed{(1, 1)}$`, '(3,3), (1,1)', true],
+  [String.raw`$y_1 = \boxed{x^2} \) and \( y_2 = \boxed{2x}$`, 'y_1 = x^2, y_2 = 2x', true],
+  [String.raw`$y_1 = \boxed{x^2} \) and \( y_2 = \boxed{2x}$`, 'y_1 = 2x, y_2 = x^2', false],
+  [String.raw`\boxed{35} ++++ \boxed{4}`, '35, 4', true],
+  [String.raw`$\boxed{35} + \boxed{4}$`, '35, 4', false],
+  [String.raw`\boxed{1} no no no no no \boxed{2}`, '1,2', false],
+  [String.raw`\boxed{5} is wrong and \boxed{7}`, '5,7', false],
+  [String.raw`\boxed{5} is wrong and \boxed{7}`, '7', true],
+  [
+    String.raw`So $\boxed{200}$, and $\boxed{255}$. The final answer is $10,455$. I hope it is correct.`,
+    '10455',
+    true,
+  ],
+  [String.raw`So $\boxed{200}$. The final answer is $10,455$. I hope it is correct.`, '200', false],
+  [String.raw`\boxed{72}. The final answer is **73**.`, '73', true],
+  [String.raw`\boxed{72}. The final answer is 2 digits long.`, '72', true],
+  [String.raw`The final answer is $5$, or rather \boxed{6}`, '5', false],
+  // Cut off.
+  [String.raw`The final result that we get here is \boxed{12`, '12', false],
+  [String.raw`The answer is \boxed{12`, '12', false],
+  ['12', String.raw`so it is \boxed{12`, true],
+  ['Total: 5', '5', true],
+  ['Ratio: 3:4', '4', false],
+  ['Soucis : 2,74 $ a..', '2.74', true],
+  ['2,74 € of 100', '2.74', false],
+];
+
+export const pointsAndAbsoluteValues: readonly LabelledPair[] = [
+  ['(5,2),(7,2)', 'p=5,q=2;p=7,q=2', true],
+  ['(5,2)', 'p=5,q=2', true],
+  ['(2,5)', 'p=5,q=2', false],
+  // Nobody knows which comes first.
+  ['(2,5)', 'q=2,p=5', false],
+  ['[5,2]', 'p=5,q=2', false],
+  ['W(x)=1orW(x)=-1', String.raw`W(n)=1 \text{ and } W(n)=-1`, true],
+  [String.raw`x \in [-3,-1] \cup [1,3]`, String.raw`1 \le |x| \le 3`, true],
+  [String.raw`(-3,-1] \cup [1,3)`, String.raw`1 \le |x| < 3`, true],
+  [String.raw`[-3,-1) \cup [1,3]`, String.raw`1 \le |x| \le 3`, false],
+  ['-2<x<2', '|x|<2', true],
+  ['x<2', '|x|<2', false],
+  [String.raw`x<-2 \text{ or } x>2`, '|x|>2', true],
+  ['x>2', '|x|>2', false],
+  ['(-2,2)', '|x|<-2', false],
+];
+
+export const cutRoots: readonly LabelledPair[] = [
+  ['4.123105625617661', String.raw`\sqrt{17}`, true],
+  [String.raw`-\sqrt{17}`, '-4.123105', true],
+  [String.raw`-\sqrt{17}`, '-4.123106', true],
+  [String.raw`\sqrt{17}`, '4.123107', false],
+  [String.raw`\sqrt{17}`, '4.123104', false],
+  [String.raw`\sqrt{17}`, '-4.123106', false],
+  [String.raw`\sqrt{17}`, '4.1231', false],
+  [String.raw`x\sqrt{17}`, '4.123106', false],
 ];
 
 export const stillEqual: readonly LabelledPair[] = [

@@ -47,6 +47,10 @@ export const comparatives: Lookalikes = [
 ];
 
 export const roundings: Lookalikes = [
+  ['0.833332', '5/6'],
+  ['0.000001', '1/3000000'],
+  ['0.000001', '1/1500000'],
+  ['0.000001', String.raw`\frac{\sqrt{2}}{2000000}`],
   [String.raw`\lfloor x\rfloor+\lfloor -x\rfloor`, '-1'],
   [String.raw`\lceil x\rceil`, String.raw`\lfloor x\rfloor+1`],
   [String.raw`\lfloor x+1\rfloor`, String.raw`\lfloor x\rfloor`],

@@ -1,0 +1,70 @@
+/** What JSON text may say that its value does not show: two members of one name, of which the last stays, and halves of characters. */
+
+const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
+const BEFORE_COLON = '":';
+const SPACED_COLON = /"\s+:/;
+/** An escape that is one half of a character beyond the first 65,536. */
+const HALF = /\\u[dD][89a-fA-F][0-9a-fA-F]{2}/;
+const LONE = /\p{Surrogate}/u;
+
+/** A key that an object of this text has twice; null where there is none. `value`: what the text was parsed to. */
+export function repeatedKey(text: string, value: unknown): string | null {
+  // Each key of the text is followed by a colon: where there are no more colons than keys in the value, none was lost.
+  const mayRepeat = SPACED_COLON.test(text) || countOf(text, BEFORE_COLON) !== keyCount(value);
+  return mayRepeat ? findRepeated(text) : null;
+}
+
+function findRepeated(text: string): string | null {
+  /** Keys of the objects that are open, the outermost first; null for arrays. */
+  const open: (Set<string> | null)[] = [];
+  let before = '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '[') open.push(null);
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ':' && !takes(open.at(-1), before)) return String(JSON.parse(before));
+    before = token;
+  }
+  return null;
+}
+
+/** False where the key, as it is written, is among them already. */
+function takes(keys: Set<string> | null | undefined, written: string): boolean {
+  const key = String(JSON.parse(written));
+  if (keys?.has(key)) return false;
+  keys?.add(key);
+  return true;
+}
+
+/** Whether a text of the value has half of a character, which no tokenizer and no file in UTF-8 can hold. */
+export function hasHalfCharacter(text: string, value: unknown): boolean {
+  if (!HALF.test(text)) return false;
+  for (const item of everyItem(value)) if (typeof item === 'string' && LONE.test(item)) return true;
+  return false;
+}
+
+function countOf(text: string, part: string): number {
+  let count = 0;
+  for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++;
+  return count;
+}
+
+function keyCount(value: unknown): number {
+  let count = 0;
+  for (const item of everyItem(value)) {
+    if (typeof item === 'object' && item !== null && !Array.isArray(item)) count += Object.keys(item).length;
+  }
+  return count;
+}
+
+/** The value and all that is in it, keys too. Values can be nested deeper than calls can. */
+function* everyItem(value: unknown): Generator {
+  const waiting: unknown[] = [value];
+  while (waiting.length > 0) {
+    const item = waiting.pop();
+    yield item;
+    if (typeof item !== 'object' || item === null) continue;
+    if (!Array.isArray(item)) for (const key of Object.keys(item)) yield key;
+    for (const inner of Object.values(item)) waiting.push(inner);
+  }
+}
