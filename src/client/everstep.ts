@@ -12,6 +12,8 @@ import { BackfillHandle } from './backfill-handle';
 import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
+import type { CompareRunsOptions, RunComparison } from './compare-runs';
+import { compareRuns } from './compare-runs';
 import type { RecoverableRun } from './continue-run';
 import { continueRun, findRecoverable } from './continue-run';
 import { adviseOnWorkers } from './find-pollers';
@@ -253,6 +255,9 @@ export class Everstep {
     list: (filter?: RunFilter): Promise<RunSummary[]> => listRuns(this.sources, filter),
     /** The same, with how many there are and who answered. */
     page: (filter?: RunFilter): Promise<RunPage> => pageOfRuns(this.sources, filter),
+    /** Two training runs by their metrics, evaluations and configs. */
+    compare: (a: string, b: string, options?: CompareRunsOptions): Promise<RunComparison> =>
+      compareRuns({ ...this.sources, store: this.store }, [a, b], options),
   };
 
   /** Canaries: evaluations the server repeats by itself. */

@@ -11,6 +11,8 @@ import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
 import { createCommand as backfillCommand } from './backfill';
 import { changeCommands, parseStep } from './runs-change-commands';
+import type { CompareRunsFlags } from './runs-compare';
+import { compareTwoRuns } from './runs-compare';
 import { showControls, showTimeline } from './runs-timeline';
 import type { MetricsFlags } from './runs-metrics';
 import { showMetrics } from './runs-metrics';
@@ -40,6 +42,7 @@ export function createCommand(): Command {
     evaluationsCommand(),
     watchCommand(),
     timelineCommand(),
+    compareCommand(),
     controlsCommand(),
     ...rolloutCommands(perform),
     ...changeCommands(),
@@ -148,6 +151,23 @@ function timelineCommand(): Command {
     .argument('<run>')
     .action((run: string, flags: RunsFlags) =>
       perform(flags, (session, output) => showTimeline(session.everstep.run(run), output)),
+    );
+}
+
+function compareCommand(): Command {
+  return new Command('compare')
+    .description(
+      'two training runs: metrics step by step, last evaluations paired by example, what their configs differ in',
+    )
+    .argument('<a>', 'a training run')
+    .argument('<b>', 'another one')
+    .option(
+      '--metric <names...>',
+      "these metrics or scores, e.g. train/nll test/nll 'env/all/*' (what both are watched by, and every score)",
+    )
+    .option('--points <n>', 'so many common steps of each metric (6)', parseCount)
+    .action((a: string, b: string, flags: RunsFlags & CompareRunsFlags) =>
+      perform(flags, (session, output) => compareTwoRuns([a, b], session, output, flags)),
     );
 }
 
