@@ -12,6 +12,7 @@ export type {
   MetricComparison,
   RunComparison,
 } from './compare-runs';
+export type { RunDeletion } from './delete-run';
 export type { ConfigDifference } from './config-differences';
 export type { CancelledEval, CancelOptions } from './eval-cancel';
 export { EvalHandle } from './eval-handle';

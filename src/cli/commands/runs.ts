@@ -18,6 +18,8 @@ import type { MetricsFlags } from './runs-metrics';
 import { showMetrics } from './runs-metrics';
 import { cancelOneRun, stopOneRun } from './runs-ending';
 import type { EndingFlags, StopFlags } from './runs-ending';
+import type { DeleteFlags } from './runs-delete';
+import { deleteOneRun } from './runs-delete';
 import { rolloutCommands } from './runs-rollouts';
 import { showRun, showScores, watchOneRun } from './runs-actions';
 import { showCheckpoints, showEvaluations } from './runs-checkpoints';
@@ -48,6 +50,7 @@ export function createCommand(): Command {
     ...changeCommands(),
     stopCommand(),
     cancelCommand(),
+    deleteCommand(),
   ];
   for (const subcommand of subcommands) {
     subcommand.option('--json', 'one JSON document on standard output').exitOverride();
@@ -206,6 +209,19 @@ function cancelCommand(): Command {
     .action(async (run: string, flags: RunsFlags & EndingFlags) => {
       process.exitCode = await cancelOneRun(run, flags, openOutput(flags));
     });
+}
+
+function deleteCommand(): Command {
+  return new Command('delete')
+    .description(
+      'delete an ended run that nothing refers to, and free its name; shows what would go unless --yes is given',
+    )
+    .argument('<run>')
+    .option('--dry-run', 'only show what would go, also with --yes')
+    .option('--yes', 'delete it')
+    .action((run: string, flags: RunsFlags & DeleteFlags) =>
+      perform(flags, (session, output) => deleteOneRun(run, session, output, flags)),
+    );
 }
 
 async function perform(flags: RunsFlags, action: Action): Promise<void> {
