@@ -13,6 +13,10 @@ import { BackfillHandle } from './backfill-handle';
 import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
+import type { CompareRunsOptions, RunComparison } from './compare-runs';
+import { compareRuns } from './compare-runs';
+import type { RunDeletion } from './delete-run';
+import { deleteRun, planRunDeletion } from './delete-run';
 import type { RecoverableRun } from './continue-run';
 import { continueRun, findRecoverable } from './continue-run';
 import { adviseOnWorkers } from './find-pollers';
@@ -253,6 +257,13 @@ export class Everstep {
     list: (filter?: RunFilter): Promise<RunSummary[]> => listRuns(this.sources, filter),
     /** The same, with how many there are and who answered. */
     page: (filter?: RunFilter): Promise<RunPage> => pageOfRuns(this.sources, filter),
+    /** Two training runs by their metrics, evaluations and configs. */
+    compare: (a: string, b: string, options?: CompareRunsOptions): Promise<RunComparison> =>
+      compareRuns({ ...this.sources, store: this.store }, [a, b], options),
+    /** What `delete` would take, and what stands against it. */
+    planDeletion: (run: string): Promise<RunDeletion> => planRunDeletion(this.deletionSources(), run),
+    /** Deletes an ended run that nothing refers to, and frees its name. */
+    delete: (run: string): Promise<RunDeletion> => deleteRun(this.deletionSources(), run),
   };
 
   /** Canaries: evaluations the server repeats by itself. */
@@ -293,6 +304,11 @@ export class Everstep {
   private readonly allow = (named: object): void => {
     allowNamed(this.dataFolder, named);
   };
+
+  private deletionSources() {
+    const scheduledModels = async () => ((await this.sources.link.find()) ? this.schedules.list() : null);
+    return { ...this.sources, store: this.store, scheduledModels };
+  }
 
   private viewOf({ engine }: Pick<EvaluateOptions, 'engine'>): WeightsView {
     return { dataFolder: this.dataFolder, isEngineNamed: engine !== undefined };

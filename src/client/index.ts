@@ -5,6 +5,15 @@ export type { EvaluateOptions } from './everstep';
 export { BackfillHandle } from './backfill-handle';
 export type { BackfillStart, RunningCell } from './backfill-handle';
 export type { BackfillOptions } from './backfill-request';
+export type {
+  CompareRunsOptions,
+  ComparedCurve,
+  ComparedRun,
+  MetricComparison,
+  RunComparison,
+} from './compare-runs';
+export type { RunDeletion } from './delete-run';
+export type { ConfigDifference } from './config-differences';
 export type { CancelledEval, CancelOptions } from './eval-cancel';
 export { EvalHandle } from './eval-handle';
 export type { EvalCell, EvalStatus, EvalSummary } from './eval-list';
@@ -45,6 +54,7 @@ export type { CanaryReport, CanaryScore, CanaryVerdict } from '../core/canary';
 export type { ControlReceipt, ControlRow } from '../core/controls';
 export type { Promotion } from '../core/controls/promotion';
 export { DomainError } from '../core/errors';
+export type { CommonPoint, CurvePoint, PointAtTokens } from '../core/metrics/metric-curve';
 export type { TimelineEntry } from '../core/timeline';
 export type { CheckpointRow, EvaluationCell, MetricsRow, RunStatus, ScoreRow, TimingRow } from '../core/run';
 export { defineConfig, defineEnvironment, definePlugins } from './define';

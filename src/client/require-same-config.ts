@@ -1,10 +1,10 @@
 import type * as TrainingConfigs from '../config/parse-training-config';
 import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
+import { configDifferences, configValueText } from './config-differences';
 import type { RunRecords } from './run-records';
 
 const MOST_SHOWN = 5;
-const LONGEST_VALUE = 60;
 
 /**
  * Refuses another config than the run under way was started with, naming what differs: whoever gave it would follow a run that is not
@@ -17,7 +17,10 @@ export async function requireSameConfig(
 ): Promise<void> {
   const there = await storedConfig(records, run);
   if (there === null) return;
-  const differences = differencesOf(there, asked);
+  // `learningRate 0.001 (asked: 0.002)`
+  const differences = configDifferences(there, asked).map(
+    ({ key, a, b }) => `${key} ${configValueText(a)} (asked: ${configValueText(b)})`,
+  );
   if (differences.length === 0) return;
   const shown = differences.slice(0, MOST_SHOWN);
   const more = differences.length > shown.length ? `, and ${differences.length - shown.length} more` : '';
@@ -28,8 +31,8 @@ export async function requireSameConfig(
   );
 }
 
-/** With the defaults of this release, so that what an older one did not know of yet is no difference. */
-async function storedConfig(records: RunRecords, run: string): Promise<object | null> {
+/** As it was started, with the defaults of this release, so that what an older one did not know of yet is no difference; null before it is prepared. */
+export async function storedConfig(records: RunRecords, run: string): Promise<object | null> {
   const config = await records
     .readConfig<{ readonly config: object }>(run)
     .then((record) => record.config, unprepared);
@@ -47,29 +50,4 @@ async function storedConfig(records: RunRecords, run: string): Promise<object | 
 function unprepared(error: unknown): null {
   if (error instanceof DomainError && error.code === 'unknown-run') return null;
   throw error;
-}
-
-/** `learningRate 0.001 (asked: 0.002)`, by the names of the config's fields. */
-function differencesOf(there: object, asked: object): string[] {
-  const before = new Map(valuesIn(there));
-  const now = new Map(valuesIn(asked));
-  const keys = [...new Set([...before.keys(), ...now.keys()])].sort();
-  return keys
-    .filter((key) => before.get(key) !== now.get(key))
-    .map((key) => `${key} ${shown(before.get(key))} (asked: ${shown(now.get(key))})`);
-}
-
-/** Every value of a config as JSON, by its place: `evaluators.0.type`. */
-function valuesIn(value: object, place = ''): [string, string][] {
-  return Object.entries(value).flatMap(([key, inner]: [string, unknown]): [string, string][] => {
-    if (inner === undefined) return [];
-    const at = place === '' ? key : `${place}.${key}`;
-    const isInner = typeof inner === 'object' && inner !== null && Object.keys(inner).length > 0;
-    return isInner ? valuesIn(inner, at) : [[at, JSON.stringify(inner)]];
-  });
-}
-
-function shown(value: string | undefined): string {
-  if (value === undefined) return 'not given';
-  return value.length <= LONGEST_VALUE ? value : `${value.slice(0, LONGEST_VALUE)}…`;
 }

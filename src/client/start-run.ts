@@ -122,13 +122,16 @@ export async function refuseEnded(sources: RunSources, run: string): Promise<voi
   if (state && isClosed(state)) throw alreadyEnded(state);
 }
 
-/** A run that failed while it was prepared left nothing in the store: its name is as good as new. */
+/**
+ * A run that was deleted, or failed while it was prepared, has nothing in the store: its name is as good as new. In a store that this
+ * process does not see it may lie all the same, and its workers then refuse the new one, since the folder has an owner.
+ */
 async function isForgotten(report: RunReport, { records }: RunSources): Promise<boolean> {
   return isClosed(report) && !(await records.exists(report.run));
 }
 
 async function startNamed(start: Start, handle: RunHandle, isRetry: boolean): Promise<StartedRun> {
-  const policy = isRetry ? 'ALLOW_DUPLICATE_FAILED_ONLY' : 'REJECT_DUPLICATE';
+  const policy = isRetry ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE';
   if (await tryStart(start, handle.name, policy)) return { handle, isAttached: false };
   return attachAsked(start, handle, await handle.status());
 }

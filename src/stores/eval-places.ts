@@ -21,11 +21,16 @@ export interface BenchmarkFolders {
   readonly finished: readonly string[];
   /** With trajectories or a journal, but no result yet. */
   readonly unfinished: readonly string[];
+  /** Cells of a training run's nll evaluators: no benchmark, but what each example adds to the loss is stored. */
+  readonly likelihoods: readonly string[];
 }
+
+/** In the cell of an nll evaluator: a row an example. */
+export const LIKELIHOODS_FILE = join('journal', 'likelihoods.jsonl');
 
 /**
  * Finds results by what a person calls them: a folder; the name of an eval run; RUN@STEP or RUN@best, what a training run was
- * evaluated to at a step, by itself or else by one eval run; or RUN, its last step with a benchmark's result.
+ * evaluated to at a step, by itself or else by one eval run; or RUN, its last step with a benchmark's result, else with a loss.
  *
  * A text with a slash is a folder. Any other is looked up in the store first, and a name that means two things there is
  * refused.
@@ -40,14 +45,16 @@ export async function listBenchmarks(folder: string): Promise<BenchmarkFolders> 
   const names = (await subfolders(folder)).filter((name) => !name.startsWith('.'));
   const finished: string[] = [];
   const unfinished: string[] = [];
+  const likelihoods: string[] = [];
   for (const name of names.sort()) {
     const has = (file: string) => exists(join(folder, name, file));
     if (await has('result.json')) finished.push(name);
     // A loss of a training run leaves a cell without trajectories: it is finished, and no benchmark.
-    else if (!(await has('cell.json')) && ((await has('trajectories.jsonl')) || (await has('journal'))))
-      unfinished.push(name);
+    else if (await has('cell.json')) {
+      if (await has(LIKELIHOODS_FILE)) likelihoods.push(name);
+    } else if ((await has('trajectories.jsonl')) || (await has('journal'))) unfinished.push(name);
   }
-  return { finished, unfinished };
+  return { finished, unfinished, likelihoods };
 }
 
 function isPath(text: string): boolean {
@@ -159,15 +166,17 @@ async function evalRunsOf(store: string, checkpoint: string): Promise<string[]> 
   return found;
 }
 
-/** A step with no more than losses has nothing to compare by example. */
+/** Benchmarks come before what every run has: held-out rollouts, then losses. */
 async function lastEvaluated(name: string, runFolder: string): Promise<string> {
   const steps = (await evaluatedSteps(runFolder)).reverse();
   const folders = steps.map((step) => join(runFolder, 'evals', String(step)));
   for (const folder of folders) if (await hasBenchmark(folder)) return folder;
   for (const folder of folders) if ((await listBenchmarks(folder)).finished.length > 0) return folder;
+  for (const folder of folders) if ((await listBenchmarks(folder)).likelihoods.length > 0) return folder;
   throw new DomainError(
     'unknown-run',
-    `Run "${name}" has no finished benchmark at any step. Add one to its evaluators, or wait for the first. Losses and evaluators of plug-ins leave no examples to pair: they are read with runs scores.`,
+    `Run "${name}" has no evaluation with examples at any step. Wait for its first, or evaluate a checkpoint with: everstep eval NAME --checkpoint ${name}@STEP. ` +
+      'Evaluators of plug-ins leave no examples to pair: everstep runs compare A B compares their values.',
   );
 }
 
@@ -180,7 +189,9 @@ async function locateFolder(text: string): Promise<EvalPlace | null> {
   const folder = resolve(text);
   if (!(await isFolder(folder))) return null;
   const isBenchmark =
-    (await exists(join(folder, 'result.json'))) || (await exists(join(folder, 'trajectories.jsonl')));
+    (await exists(join(folder, 'result.json'))) ||
+    (await exists(join(folder, 'trajectories.jsonl'))) ||
+    (await exists(join(folder, LIKELIHOODS_FILE)));
   if (!isBenchmark) return { label: text, folder, benchmark: null };
   return { label: text, folder: dirname(folder), benchmark: basename(folder) };
 }

@@ -1,5 +1,6 @@
 import type { RunHandle } from '../../client/run-handle';
 import { DomainError } from '../../core/errors';
+import { namePattern } from '../../core/metrics/name-pattern';
 import type { MetricsRow, ScoreRow } from '../../core/run';
 import type { StepSelection } from '../../stores/step-rows';
 import { EXIT } from '../exit-codes';
@@ -66,18 +67,13 @@ function chosenNames(rows: readonly MetricsRow[], columns: string | undefined): 
     .split(',')
     .map((pattern) => pattern.trim())
     .filter((pattern) => pattern !== '' && pattern !== 'step');
-  const found = patterns.map((pattern) => known.filter((name) => patternOf(pattern).test(name)));
+  const found = patterns.map((pattern) => known.filter((name) => namePattern(pattern).test(name)));
   const lacking = patterns.find((_, index) => found[index]?.length === 0);
   if (lacking === undefined) return [...new Set(found.flat())];
   throw new DomainError(
     'bad-config',
     `--columns: no metric is named "${lacking}". There are: ${known.join(', ')}.`,
   );
-}
-
-function patternOf(pattern: string): RegExp {
-  const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'));
-  return new RegExp(`^${parts.join('.*')}$`);
 }
 
 function namesIn(rows: readonly MetricsRow[]): string[] {

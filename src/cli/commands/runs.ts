@@ -11,11 +11,15 @@ import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
 import { createCommand as backfillCommand } from './backfill';
 import { changeCommands, parseStep } from './runs-change-commands';
+import type { CompareRunsFlags } from './runs-compare';
+import { compareTwoRuns } from './runs-compare';
 import { showControls, showTimeline } from './runs-timeline';
 import type { MetricsFlags } from './runs-metrics';
 import { showMetrics } from './runs-metrics';
 import { cancelOneRun, stopOneRun } from './runs-ending';
 import type { EndingFlags, StopFlags } from './runs-ending';
+import type { DeleteFlags } from './runs-delete';
+import { deleteOneRun } from './runs-delete';
 import { rolloutCommands } from './runs-rollouts';
 import { showRun, showScores, watchOneRun } from './runs-actions';
 import { showCheckpoints, showEvaluations } from './runs-checkpoints';
@@ -40,11 +44,13 @@ export function createCommand(): Command {
     evaluationsCommand(),
     watchCommand(),
     timelineCommand(),
+    compareCommand(),
     controlsCommand(),
     ...rolloutCommands(perform),
     ...changeCommands(),
     stopCommand(),
     cancelCommand(),
+    deleteCommand(),
   ];
   for (const subcommand of subcommands) {
     subcommand.option('--json', 'one JSON document on standard output').exitOverride();
@@ -151,6 +157,23 @@ function timelineCommand(): Command {
     );
 }
 
+function compareCommand(): Command {
+  return new Command('compare')
+    .description(
+      'two training runs: metrics step by step, last evaluations paired by example, what their configs differ in',
+    )
+    .argument('<a>', 'a training run')
+    .argument('<b>', 'another one')
+    .option(
+      '--metric <names...>',
+      "these metrics or scores, e.g. train/nll test/nll 'env/all/*' (what both are watched by, and every score)",
+    )
+    .option('--points <n>', 'so many common steps of each metric (6)', parseCount)
+    .action((a: string, b: string, flags: RunsFlags & CompareRunsFlags) =>
+      perform(flags, (session, output) => compareTwoRuns([a, b], session, output, flags)),
+    );
+}
+
 function controlsCommand(): Command {
   return new Command('controls')
     .description('changes people made while it ran: who, when, why, from which step')
@@ -186,6 +209,19 @@ function cancelCommand(): Command {
     .action(async (run: string, flags: RunsFlags & EndingFlags) => {
       process.exitCode = await cancelOneRun(run, flags, openOutput(flags));
     });
+}
+
+function deleteCommand(): Command {
+  return new Command('delete')
+    .description(
+      'delete an ended run that nothing refers to, and free its name; shows what would go unless --yes is given',
+    )
+    .argument('<run>')
+    .option('--dry-run', 'only show what would go, also with --yes')
+    .option('--yes', 'delete it')
+    .action((run: string, flags: RunsFlags & DeleteFlags) =>
+      perform(flags, (session, output) => deleteOneRun(run, session, output, flags)),
+    );
 }
 
 async function perform(flags: RunsFlags, action: Action): Promise<void> {

@@ -5,6 +5,8 @@ import { refuseDisjoint, warningsOf } from './comparison-warnings';
 import type { RawComparison } from './compare-scores';
 import { compareScores } from './compare-scores';
 import type { CompareOptions, ComparisonReport, Correction, DetailedComparison } from './comparison';
+import type { LikelihoodScores } from './compare-likelihoods';
+import { compareLikelihoods, readLikelihoods } from './compare-likelihoods';
 import type { ExampleScores } from './example-scores';
 import { readExampleScores } from './example-scores';
 import type { Candidate, SharedBenchmark } from './shared-benchmarks';
@@ -22,7 +24,10 @@ export interface CompareManyOptions extends CompareOptions {
   readonly allPairs?: boolean;
 }
 
-type ReadScores = (candidate: Candidate, benchmark: string) => Promise<ExampleScores>;
+interface Readers {
+  readonly scores: (folder: string, benchmark: string) => Promise<ExampleScores>;
+  readonly likelihoods: (folder: string, cell: string) => Promise<LikelihoodScores>;
+}
 
 interface PairResult {
   readonly a: string;
@@ -57,7 +62,12 @@ export async function compareMany(
   const candidates: Candidate[] = [];
   for (const name of names)
     candidates.push(await candidateAt(await locateResults(name, options.store ?? null)));
-  const read = rememberScores(options.completedOnly ?? false);
+  const read: Readers = {
+    scores: remembering((folder, benchmark) =>
+      readExampleScores(folder, benchmark, { completedOnly: options.completedOnly ?? false }),
+    ),
+    likelihoods: remembering(readLikelihoods),
+  };
   const results: PairResult[] = [];
   const warnings: string[] = [];
   for (const [first, second] of pairsOf(candidates, allPairs)) {
@@ -83,11 +93,13 @@ function pairsOf(candidates: readonly Candidate[], allPairs: boolean): [Candidat
 }
 
 /** The first result is read once, however many it is compared with. */
-function rememberScores(completedOnly: boolean): ReadScores {
-  const known = new Map<string, Promise<ExampleScores>>();
-  return ({ place }, benchmark) => {
-    const key = JSON.stringify([place.folder, benchmark]);
-    const scores = known.get(key) ?? readExampleScores(place.folder, benchmark, { completedOnly });
+function remembering<Scores>(
+  read: (folder: string, name: string) => Promise<Scores>,
+): (folder: string, name: string) => Promise<Scores> {
+  const known = new Map<string, Promise<Scores>>();
+  return (folder, name) => {
+    const key = JSON.stringify([folder, name]);
+    const scores = known.get(key) ?? read(folder, name);
     known.set(key, scores);
     return scores;
   };
@@ -96,17 +108,24 @@ function rememberScores(completedOnly: boolean): ReadScores {
 async function compareBenchmark(
   [first, second]: readonly [Candidate, Candidate],
   benchmark: SharedBenchmark,
-  read: ReadScores,
+  read: Readers,
 ): Promise<PairResult> {
-  const a = { label: first.place.label, ...(await read(first, benchmark.inA)) };
-  const b = { label: second.place.label, ...(await read(second, benchmark.inB)) };
+  const labels = { a: first.place.label, b: second.place.label };
+  const folders = { a: first.place.folder, b: second.place.folder };
+  if (benchmark.isLikelihood) {
+    const lossA = { label: labels.a, ...(await read.likelihoods(folders.a, benchmark.inA)) };
+    const lossB = { label: labels.b, ...(await read.likelihoods(folders.b, benchmark.inB)) };
+    return { ...labels, ...compareLikelihoods(benchmark.inA, lossA, lossB) };
+  }
+  const a = { label: labels.a, ...(await read.scores(folders.a, benchmark.inA)) };
+  const b = { label: labels.b, ...(await read.scores(folders.b, benchmark.inB)) };
   const raw =
     compareScores(a.scores, b.scores, {
       higherIsBetter: a.result.higher_is_better,
       clusters: new Map([...b.clusters, ...a.clusters]),
     }) ?? refuseDisjoint(benchmark.inA, a, b);
   const warnings = warningsOf({ benchmark: benchmark.inA, a, b, sharedCount: raw.n });
-  return { a: a.label, b: b.label, benchmark: benchmark.inA, raw, warnings };
+  return { ...labels, benchmark: benchmark.inA, raw, warnings };
 }
 
 function withVerdicts(results: readonly PairResult[], correction: Correction): DetailedComparison[] {
@@ -118,9 +137,23 @@ function withVerdicts(results: readonly PairResult[], correction: Correction): D
     const facts = { a, b, pAdjusted, decisionAdjusted: decisions[index] ?? NaN };
     const comparisonCount = correction === 'none' ? 1 : results.length;
     const { n, scoreA, scoreB, difference, standardError, z, pValue, interval } = raw;
-    const { mcnemar, wins, losses, ties, flipped, clusterCount } = raw;
+    const { mcnemar, wins, losses, ties, flipped, clusterCount, higherIsBetter } = raw;
     return {
-      ...{ a, b, benchmark, n, scoreA, scoreB, difference, standardError, z, pValue, pAdjusted, interval },
+      ...{
+        a,
+        b,
+        benchmark,
+        higherIsBetter,
+        n,
+        scoreA,
+        scoreB,
+        difference,
+        standardError,
+        z,
+        pValue,
+        pAdjusted,
+        interval,
+      },
       ...{ mcnemar, wins, losses, ties, verdict: verdictOf(raw, { ...facts, comparisonCount }) },
       ...(clusterCount !== undefined && { clusterCount }),
       flipped,

@@ -1,5 +1,6 @@
 import { clusteredSpread } from '../../core/statistics/clustered-mean';
-import { meanOf } from '../../core/statistics/mean';
+import type { RatioPart } from '../../core/statistics/mean';
+import { meanOf, ratioOf } from '../../core/statistics/mean';
 import { mcnemarExact } from '../../core/statistics/mcnemar';
 import { normalTwoSided } from '../../core/statistics/normal-distribution';
 import type { PairedDifference } from '../../core/statistics/paired-difference';
@@ -18,7 +19,6 @@ export interface RawComparison extends Omit<Comparison, 'a' | 'b' | 'benchmark' 
    */
   readonly decisionPValue: number;
   readonly flipped: readonly FlippedExample[];
-  readonly higherIsBetter: boolean;
 }
 
 export interface ScoreTraits {
@@ -33,18 +33,72 @@ export function compareScores(
   b: Scores,
   { higherIsBetter = true, clusters = new Map() }: ScoreTraits = {},
 ): RawComparison | null {
-  const examples = sharedExamples(a, b);
-  const paired = pairedDifference(examples.map(({ scoreA, scoreB }) => [scoreA, scoreB]));
+  const examples = sharedExamples(a, b).map((example) => ({
+    ...example,
+    difference: example.scoreA - example.scoreB,
+  }));
+  const scoreA = averageOf(examples.map((example) => example.scoreA));
+  const scoreB = averageOf(examples.map((example) => example.scoreB));
+  return compareExamples(examples, { scoreA, scoreB, higherIsBetter, clusters });
+}
+
+/**
+ * The same for two ratios of sums over the examples, such as a loss per token, of which less is better. null where they share no
+ * example that counts.
+ *
+ * Each example stands for the difference of the ratios plus its share in how far they are off, so that the mean over examples is that
+ * difference and its standard error the one of a ratio estimator, as in `ratioOf`, with the covariance of the two sides
+ * (Cochran, Sampling Techniques, §6.5).
+ */
+export function compareRatios(
+  a: ReadonlyMap<string, RatioPart>,
+  b: ReadonlyMap<string, RatioPart>,
+): RawComparison | null {
+  const shared = [...a].flatMap(([exampleId, partA]) => {
+    const partB = b.get(exampleId);
+    return partB && partA.denominator > 0 && partB.denominator > 0 ? [{ exampleId, partA, partB }] : [];
+  });
+  const scoreA = ratioOf(shared.map(({ partA }) => partA))?.mean;
+  const scoreB = ratioOf(shared.map(({ partB }) => partB))?.mean;
+  if (scoreA === undefined || scoreB === undefined) return null;
+  const meanA = averageOf(shared.map(({ partA }) => partA.denominator));
+  const meanB = averageOf(shared.map(({ partB }) => partB.denominator));
+  const examples = shared.map(({ exampleId, partA, partB }) => ({
+    exampleId,
+    scoreA: partA.numerator / partA.denominator,
+    scoreB: partB.numerator / partB.denominator,
+    difference:
+      scoreA -
+      scoreB +
+      (partA.numerator - scoreA * partA.denominator) / meanA -
+      (partB.numerator - scoreB * partB.denominator) / meanB,
+  }));
+  return compareExamples(examples, { scoreA, scoreB, higherIsBetter: false, clusters: new Map() });
+}
+
+/** What an example adds to the difference that is tested. */
+interface ComparedExample extends FlippedExample {
+  readonly difference: number;
+}
+
+interface ComparedTraits extends Required<Pick<RawComparison, 'scoreA' | 'scoreB' | 'higherIsBetter'>> {
+  readonly clusters: ReadonlyMap<string, string>;
+}
+
+function compareExamples(
+  examples: readonly ComparedExample[],
+  { scoreA, scoreB, higherIsBetter, clusters }: ComparedTraits,
+): RawComparison | null {
+  const paired = pairedDifference(examples.map(({ difference }) => [difference, 0]));
   if (paired === null) return null;
-  const above = examples.filter(({ scoreA, scoreB }) => scoreA > scoreB).length;
-  const below = examples.filter(({ scoreA, scoreB }) => scoreA < scoreB).length;
+  const above = examples.filter((example) => example.scoreA > example.scoreB).length;
+  const below = examples.filter((example) => example.scoreA < example.scoreB).length;
   const [wins, losses] = higherIsBetter ? [above, below] : [below, above];
-  const isBinary = examples.every(({ scoreA, scoreB }) => isZeroOrOne(scoreA) && isZeroOrOne(scoreB));
+  const isBinary = examples.every((example) => isZeroOrOne(example.scoreA) && isZeroOrOne(example.scoreB));
   const signTest = mcnemarExact(wins, losses);
   return {
     ...testsOf(clusteredDifference(paired, examples, clusters), { signTest, isBinary }),
-    scoreA: averageOf(examples.map(({ scoreA }) => scoreA)),
-    scoreB: averageOf(examples.map(({ scoreB }) => scoreB)),
+    ...{ scoreA, scoreB },
     mcnemar: isBinary ? { onlyA: wins, onlyB: losses, pValue: signTest } : null,
     wins,
     losses,
@@ -66,12 +120,12 @@ interface Difference extends PairedDifference {
 /** Examples that hang together vary together: their spread is that of clusters (Miller 2024). One without a cluster is its own. */
 function clusteredDifference(
   paired: PairedDifference,
-  examples: readonly FlippedExample[],
+  examples: readonly ComparedExample[],
   clusters: ReadonlyMap<string, string>,
 ): Difference {
   const spread = clusteredSpread(
-    examples.map(({ exampleId, scoreA, scoreB }) => ({
-      value: scoreA - scoreB,
+    examples.map(({ exampleId, difference: value }) => ({
+      value,
       cluster: clusters.get(exampleId) ?? null,
     })),
   );
@@ -115,6 +169,7 @@ function flippedOf(examples: readonly FlippedExample[]): FlippedExample[] {
   const size = ({ scoreA, scoreB }: FlippedExample) => Math.abs(scoreA - scoreB);
   return examples
     .filter(({ scoreA, scoreB }) => scoreA !== scoreB)
+    .map(({ exampleId, scoreA, scoreB }) => ({ exampleId, scoreA, scoreB }))
     .sort((left, right) => size(right) - size(left) || (left.exampleId < right.exampleId ? -1 : 1));
 }
 

@@ -1,13 +1,15 @@
 import type { Interval } from '../../core/statistics/wilson-interval';
 
-/** Two results of one benchmark on the examples both have. `a`, `b`: as they were asked for. */
+/** Two results of one benchmark or loss on the examples both have. `a`, `b`: as they were asked for. */
 export interface Comparison {
   readonly a: string;
   readonly b: string;
   readonly benchmark: string;
+  /** false for measures that fall as a model gets better, such as a loss. */
+  readonly higherIsBetter: boolean;
   /** Examples that both have. */
   readonly n: number;
-  /** Mean over these examples, each first averaged over its samples. */
+  /** Mean over these examples, each first averaged over its samples; of a loss the ratio of sums over them. */
   readonly scoreA: number;
   readonly scoreB: number;
   /** A − B. */
@@ -24,7 +26,7 @@ export interface Comparison {
   readonly interval: Interval | null;
   /** null where scores are not 0 or 1. */
   readonly mcnemar: McnemarResult | null;
-  /** Examples where A scored higher, lower, the same. */
+  /** Examples that A did better, worse, the same. */
   readonly wins: number;
   readonly losses: number;
   readonly ties: number;

@@ -11,6 +11,8 @@ export interface Candidate extends BenchmarkFolders {
 export interface SharedBenchmark {
   readonly inA: string;
   readonly inB: string;
+  /** The loss of a training run's nll evaluator, of which each side has what every example adds. */
+  readonly isLikelihood: boolean;
 }
 
 export interface SharedBenchmarks {
@@ -19,12 +21,17 @@ export interface SharedBenchmarks {
 }
 
 export async function candidateAt(place: EvalPlace): Promise<Candidate> {
-  const { finished, unfinished } = await listBenchmarks(place.folder);
+  const { finished, unfinished, likelihoods } = await listBenchmarks(place.folder);
   const isMeant = (name: string) => place.benchmark === null || name === place.benchmark;
-  return { place, finished: finished.filter(isMeant), unfinished: unfinished.filter(isMeant) };
+  return {
+    place,
+    finished: finished.filter(isMeant),
+    unfinished: unfinished.filter(isMeant),
+    likelihoods: likelihoods.filter(isMeant),
+  };
 }
 
-/** Benchmarks finished on both sides; those that were asked for by name must be among them. */
+/** Benchmarks and losses finished on both sides; those that were asked for by name must be among them. */
 export function sharedBenchmarks(
   a: Candidate,
   b: Candidate,
@@ -35,20 +42,34 @@ export function sharedBenchmarks(
   if (benchmarks.length > 0 && missing.length === 0) {
     return { benchmarks, warnings: wanted === undefined ? leftOut(a, b) : [] };
   }
-  const what = missing.length > 0 ? `${missing.join(', ')} on both sides` : 'no finished benchmark in common';
+  const what =
+    missing.length > 0 ? `${missing.join(', ')} on both sides` : 'no finished benchmark or loss in common';
   throw new DomainError(
     'bad-config',
-    `${a.place.label} and ${b.place.label} have ${missing.length > 0 ? 'not ' : ''}${what}. ${contentsOf(a)}; ${contentsOf(b)}.`,
+    `${a.place.label} and ${b.place.label} have ${missing.length > 0 ? 'not ' : ''}${what}. ${contentsOf(a)}; ${contentsOf(b)}. ${remedyFor(a, b, missing)}`,
+  );
+}
+
+/** What to add so that something can be paired. */
+function remedyFor(a: Candidate, b: Candidate, missing: readonly string[]): string {
+  const name = missing[0] ?? [...a.finished, ...b.finished][0] ?? 'BENCHMARK';
+  return (
+    `Evaluate the same on both, e.g. everstep eval ${name} --checkpoint RUN@STEP for each, or give both runs the same evaluators. ` +
+    'What has only values, as evaluators of plug-ins, is compared with: everstep runs compare A B'
   );
 }
 
 function matchNames(a: Candidate, b: Candidate): SharedBenchmark[] {
-  const [onlyA] = a.finished;
-  const [onlyB] = b.finished;
   if (a.place.benchmark !== null && b.place.benchmark !== null) {
-    return onlyA === undefined || onlyB === undefined ? [] : [{ inA: onlyA, inB: onlyB }];
+    const only = (kind: 'finished' | 'likelihoods', isLikelihood: boolean) => {
+      const [inA, inB] = [a[kind][0], b[kind][0]];
+      return inA === undefined || inB === undefined ? [] : [{ inA, inB, isLikelihood }];
+    };
+    return [...only('finished', false), ...only('likelihoods', true)];
   }
-  return a.finished.filter((name) => b.finished.includes(name)).map((name) => ({ inA: name, inB: name }));
+  const both = (kind: 'finished' | 'likelihoods', isLikelihood: boolean) =>
+    a[kind].filter((name) => b[kind].includes(name)).map((name) => ({ inA: name, inB: name, isLikelihood }));
+  return [...both('finished', false), ...both('likelihoods', true)];
 }
 
 /** Names are written with underscores; hyphens are accepted. */
@@ -62,7 +83,8 @@ function leftOut(a: Candidate, b: Candidate): string[] {
 
 function onlyIn(one: Candidate, other: Candidate): string[] {
   if (one.place.benchmark !== null || other.place.benchmark !== null) return [];
-  const names = one.finished.filter((name) => ![...other.finished, ...other.unfinished].includes(name));
+  const there = [...other.finished, ...other.unfinished, ...other.likelihoods];
+  const names = [...one.finished, ...one.likelihoods].filter((name) => !there.includes(name));
   return names.length === 0
     ? []
     : [`${one.place.label} has ${names.join(', ')}, which ${other.place.label} has not: not compared.`];
@@ -73,9 +95,10 @@ function unfinishedIn({ place, unfinished }: Candidate): string[] {
   return [`${place.label} has not finished ${unfinished.join(', ')} (no result.json): not compared.`];
 }
 
-function contentsOf({ place, finished, unfinished }: Candidate): string {
+function contentsOf({ place, finished, unfinished, likelihoods }: Candidate): string {
   const parts = [
     ...(finished.length > 0 ? [finished.join(', ')] : []),
+    ...(likelihoods.length > 0 ? [`${likelihoods.join(', ')} (loss)`] : []),
     ...(unfinished.length > 0 ? [`${unfinished.join(', ')} (not finished)`] : []),
   ];
   return `${place.folder} has ${parts.length === 0 ? 'none' : parts.join(', ')}`;

@@ -13,8 +13,13 @@ export interface VerdictFacts {
   readonly comparisonCount: number;
 }
 
-/** What a comparison lets one say, in words. */
+/** What a comparison lets one say, in words; which way is better is said where less is. */
 export function verdictOf(comparison: RawComparison, facts: VerdictFacts): string {
+  const verdict = verdictInWords(comparison, facts);
+  return comparison.higherIsBetter ? verdict : `${verdict}; lower is better`;
+}
+
+function verdictInWords(comparison: RawComparison, facts: VerdictFacts): string {
   const { difference, wins, losses, higherIsBetter } = comparison;
   if (wins + losses === 0) return 'no example was scored differently';
   if (facts.decisionAdjusted >= ALPHA) return undecided(comparison, facts);

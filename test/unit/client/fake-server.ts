@@ -62,6 +62,9 @@ export class FakeServer {
       connection: { operatorService, withDeadline },
       withDeadline,
       workflowService: {
+        deleteWorkflowExecution: async (request: { workflowExecution: { workflowId: string } }) => {
+          Reflect.deleteProperty(this.workflows, request.workflowExecution.workflowId);
+        },
         requestCancelWorkflowExecution: async (request: {
           workflowExecution: { workflowId: string };
           reason: string;
@@ -87,8 +90,7 @@ export class FakeServer {
 
   private start(type: string, options: StartCall['options']): void {
     const present = this.workflows[options.workflowId];
-    const mayReplace =
-      options.workflowIdReusePolicy === 'ALLOW_DUPLICATE_FAILED_ONLY' && present?.status === 'FAILED';
+    const mayReplace = options.workflowIdReusePolicy === 'ALLOW_DUPLICATE' && present?.status !== 'RUNNING';
     if (present && !mayReplace) {
       throw new WorkflowExecutionAlreadyStartedError('already started', options.workflowId, type);
     }

@@ -228,7 +228,7 @@ test('a run that was refused while it was prepared may be started again under it
   const { handle, isAttached } = await startRun({ link: server.link, records }, CONFIG, { run: 'one' });
 
   expect([handle.name, isAttached]).toEqual(['one', false]);
-  expect(server.started[0]?.options.workflowIdReusePolicy).toBe('ALLOW_DUPLICATE_FAILED_ONLY');
+  expect(server.started[0]?.options.workflowIdReusePolicy).toBe('ALLOW_DUPLICATE');
 });
 
 test('a name that could leave the store is refused', async () => {

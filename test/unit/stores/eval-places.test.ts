@@ -57,7 +57,7 @@ test.each([
   ['nope', /no folder nope, and no eval run or training run of that name/],
   ['sft@7', /no evaluation at step 7\. Evaluated: 0, 10/],
   ['sft@last', /names no step/],
-  ['fresh', /no finished benchmark at any step/],
+  ['fresh', /no evaluation with examples at any step/],
   ['a b', /no folder a b/],
   ['..@1', /no folder/],
 ])('refuses %s with a remedy', async (text, message) => {
@@ -87,8 +87,13 @@ test('tells finished benchmarks from those under way, and both from other folder
   expect(await listBenchmarks(join(store, 'e'))).toEqual({
     finished: ['arithmetic', 'gsm8k'],
     unfinished: ['ifeval'],
+    likelihoods: [],
   });
-  expect(await listBenchmarks(join(store, 'nope'))).toEqual({ finished: [], unfinished: [] });
+  expect(await listBenchmarks(join(store, 'nope'))).toEqual({
+    finished: [],
+    unfinished: [],
+    likelihoods: [],
+  });
 });
 
 function putEval(name: string, checkpoint: string, { isFinished = true } = {}): string {

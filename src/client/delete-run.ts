@@ -1,0 +1,163 @@
+import { readdir } from 'node:fs/promises';
+import path from 'node:path';
+import type { Client } from '@temporalio/client';
+import { DomainError } from '../core/errors';
+import { isValidName } from '../core/names';
+import { readPromotion } from '../stores/checkpoint-name';
+import type { FolderSize } from '../stores/delete-folder';
+import { deleteFolder, sizeOfFolder } from '../stores/delete-folder';
+import { hasErrorCode } from '../stores/system-errors';
+import { readJson } from '../stores/whole-file';
+import { RunHandle } from './run-handle';
+import type { RunSources } from './run-handle';
+import { isClosed } from './run-report';
+import { ANSWER_LIMIT_MS, workflowIdOf } from './workflow-answers';
+
+/** What deleting a run would take, and what stands against it. */
+export interface RunDeletion extends FolderSize {
+  readonly run: string;
+  readonly folder: string;
+  /** Who still needs it, and what to do; it is deleted only where this is empty. */
+  readonly heldBy: readonly string[];
+  /** What a person should know before: a checkpoint somebody promoted, checkpoints that stay at the service. */
+  readonly remarks: readonly string[];
+}
+
+interface DeletionSources extends RunSources {
+  readonly store: string;
+  /** Models that schedules ask, by the schedule's name; null where no server says. */
+  readonly scheduledModels: () => Promise<
+    readonly { readonly name: string; readonly model: string }[] | null
+  >;
+}
+
+/** Says what `deleteRun` would do. Throws `unknown-run` where there is no such run. */
+export async function planRunDeletion(sources: DeletionSources, run: string): Promise<RunDeletion> {
+  const { records } = sources;
+  const report = await new RunHandle(run, sources).status();
+  const folder = records.runFolder(run);
+  const checkpoints = await records.readCheckpoints(run);
+  const own = new Set(checkpoints.flatMap((row) => [row.state_path ?? [], row.sampler_path ?? []].flat()));
+  const promotion = await readPromotion(folder);
+  const heldBy = [
+    ...(isClosed(report)
+      ? []
+      : [`it has not ended (${report.status}): end it with \`everstep runs cancel ${run}\``]),
+    ...(await holdingRuns(sources, run, own)),
+    ...(await holdingEvals(sources, run, own)),
+    ...(await holdingSchedules(sources, run, own)),
+    ...(await holdingWorkflows(sources, run)),
+  ];
+  const remarks = [
+    ...(promotion ? [`Its checkpoint of step ${promotion.step} is promoted (${run}@best).`] : []),
+    ...(own.size > 0
+      ? [`${own.size} checkpoints stay at the training service until they expire there.`]
+      : []),
+  ];
+  return { run, folder, ...(await sizeOfFolder(folder)), heldBy, remarks };
+}
+
+/**
+ * Deletes an ended run that nothing refers to: its folder, then its workflow's history where a server answers, so that the name is free.
+ * Killed half-way, the run is gone or whole. Throws `refused` where something needs it.
+ */
+export async function deleteRun(sources: DeletionSources, run: string): Promise<RunDeletion> {
+  const plan = await planRunDeletion(sources, run);
+  if (plan.heldBy.length > 0) {
+    throw new DomainError('refused', `Run "${run}" is not deleted: ${plan.heldBy.join('; ')}.`);
+  }
+  await deleteFolder(sources.store, 'runs', run);
+  const client = await sources.link.find();
+  if (client) await forgetWorkflow(client, run);
+  return plan;
+}
+
+/** A history that stays is no harm: a closed workflow without a folder leaves its name free. */
+async function forgetWorkflow(client: Client, run: string): Promise<void> {
+  try {
+    await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
+      client.workflowService.deleteWorkflowExecution({
+        namespace: client.options.namespace,
+        workflowExecution: { workflowId: workflowIdOf(run) },
+      }),
+    );
+  } catch {
+    // Gone already, or the server is away or does not allow it.
+  }
+}
+
+async function holdingRuns({ records }: DeletionSources, run: string, own: ReadonlySet<string>) {
+  const held: string[] = [];
+  for await (const { run: other } of records.eachRun()) {
+    if (other === run) continue;
+    const config = await records.readConfig(other).catch(() => null);
+    const key = config && placeOfReference(config, run, own);
+    if (key) held.push(`run ${other} refers to it (${key}): delete that one first`);
+  }
+  return held;
+}
+
+/** Results say which checkpoint they are of; of a new run with the old name they would say something untrue. */
+async function holdingEvals({ store }: DeletionSources, run: string, own: ReadonlySet<string>) {
+  const held: string[] = [];
+  const folder = path.join(store, 'evals');
+  for (const name of (await namesIn(folder)).filter(isValidName).sort()) {
+    const metadata = await readJson<object>(path.join(folder, name, 'metadata.json'));
+    if (metadata && placeOfReference(metadata, run, own) !== null)
+      held.push(`results ${name} are of it: delete ${path.join(folder, name)} first`);
+  }
+  return held;
+}
+
+async function holdingSchedules(
+  { scheduledModels }: DeletionSources,
+  run: string,
+  own: ReadonlySet<string>,
+): Promise<string[]> {
+  const models = (await scheduledModels()) ?? [];
+  return models
+    .filter(({ model }) => refersTo(model, run, own))
+    .map(({ name }) => `schedule ${name} asks it: delete that one with \`everstep schedule delete ${name}\``);
+}
+
+/** Evaluations go on beside a run that has ended, and write to its folder. */
+async function holdingWorkflows({ link }: DeletionSources, run: string): Promise<string[]> {
+  const client = await link.find();
+  if (!client) return [];
+  const prefix = `eval/${run}/`;
+  const query = `ExecutionStatus = "Running" AND WorkflowId STARTS_WITH "${prefix}"`;
+  return client.withDeadline(Date.now() + ANSWER_LIMIT_MS, async () => {
+    for await (const { workflowId } of client.workflow.list({ query })) {
+      if (workflowId.startsWith(prefix)) return [`${workflowId} goes on: wait for it`];
+    }
+    return [];
+  });
+}
+
+/** Place of the first value that names the run, one of its steps, or one of its checkpoints: `config.initialCheckpoint`. */
+function placeOfReference(value: object, run: string, own: ReadonlySet<string>, place = ''): string | null {
+  for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
+    const at = place === '' ? key : `${place}.${key}`;
+    const isCheckpoint = /checkpoint/i.test(key);
+    if (typeof inner === 'string' && (refersTo(inner, run, own) || (isCheckpoint && inner === run)))
+      return at;
+    const found = typeof inner === 'object' && inner !== null ? placeOfReference(inner, run, own, at) : null;
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function refersTo(text: string, run: string, own: ReadonlySet<string>): boolean {
+  return (
+    own.has(text) || (text.startsWith(`${run}@`) && /^(\d{1,12}|best)$/.test(text.slice(run.length + 1)))
+  );
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}

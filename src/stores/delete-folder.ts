@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import { lstat, readdir, realpath, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { DomainError } from '../core/errors';
+import { hasErrorCode } from './system-errors';
+
+/** Names that are on their way out: nobody lists them, and whoever deletes next removes what a kill left of them. */
+const DOOMED = '.deleted-';
+
+export interface FolderSize {
+  readonly bytes: number;
+  readonly files: number;
+}
+
+/** Of everything in a folder; a link counts as itself, and what it points to is not looked at. */
+export async function sizeOfFolder(folder: string): Promise<FolderSize> {
+  let [bytes, files] = [0, 0];
+  const waiting = [folder];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const entry = await lstat(next).catch(absent);
+    if (entry === null) continue;
+    if (!entry.isDirectory()) {
+      bytes += entry.size;
+      files += 1;
+      continue;
+    }
+    const names = await readdir(next).catch(absent);
+    for (const name of names ?? []) waiting.push(path.join(next, name));
+  }
+  return { bytes, files };
+}
+
+/**
+ * Deletes `<parent>/<name>` of a store. It is renamed first, so that nobody finds half of it and a kill leaves only what the next call
+ * removes. Of a link in its place the link alone goes. False where there is nothing; throws where the parent is reached by a link.
+ */
+export async function deleteFolder(root: string, kind: 'runs' | 'evals', name: string): Promise<boolean> {
+  const parent = path.join(root, kind);
+  if (!(await isOwnFolder(root, kind))) return false;
+  const doomed = path.join(parent, `${DOOMED}${randomUUID()}`);
+  const isThere = await rename(path.join(parent, name), doomed).then(
+    () => true,
+    (error: unknown) => {
+      if (hasErrorCode(error, 'ENOENT')) return false;
+      throw error;
+    },
+  );
+  for (const left of await readdir(parent)) {
+    if (left.startsWith(DOOMED)) await rm(path.join(parent, left), { recursive: true, force: true });
+  }
+  return isThere;
+}
+
+async function isOwnFolder(root: string, kind: string): Promise<boolean> {
+  const parent = path.join(root, kind);
+  const real = await realpath(parent).catch(absent);
+  if (real === null) return false;
+  if (real === path.join(await realpath(root), kind)) return true;
+  throw new DomainError(
+    'refused',
+    `${parent} is a link to ${real}: nothing is deleted through it. Name the store that it lies in with --store.`,
+  );
+}
+
+function absent(error: unknown): null {
+  if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
+  throw error;
+}
