@@ -109,7 +109,7 @@ export async function compareRuns(
   return {
     a: factsOf(a),
     b: factsOf(b),
-    metrics: names.map((metric) => compareMetric(metric, a, b, points)),
+    metrics: names.map((metric) => compareMetric(metric, [a, b], points)),
     evaluations: evaluations.report,
     config,
     remarks: [...remarksOf(a, b, names), ...evaluations.remarks],
@@ -193,7 +193,7 @@ function isRatedScore({ curves }: ReadRun, name: string): boolean {
   return curve !== undefined && curve.isScore && curve.higherIsBetter !== null;
 }
 
-function compareMetric(metric: string, a: ReadRun, b: ReadRun, most: number): MetricComparison {
+function compareMetric(metric: string, [a, b]: readonly [ReadRun, ReadRun], most: number): MetricComparison {
   const [curveA, curveB] = [a.curves.get(metric), b.curves.get(metric)];
   const pointsA = curveA?.points ?? [];
   const pointsB = curveB?.points ?? [];

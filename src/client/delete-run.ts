@@ -91,7 +91,7 @@ async function holdingRuns({ records }: DeletionSources, run: string, own: Reado
   for await (const { run: other } of records.eachRun()) {
     if (other === run) continue;
     const config = await records.readConfig(other).catch(() => null);
-    const key = config && placeOfReference(config, run, own);
+    const key = config && placeOfReference(config, { run, own });
     if (key) held.push(`run ${other} refers to it (${key}): delete that one first`);
   }
   return held;
@@ -103,7 +103,7 @@ async function holdingEvals({ store }: DeletionSources, run: string, own: Readon
   const folder = path.join(store, 'evals');
   for (const name of (await namesIn(folder)).filter(isValidName).sort()) {
     const metadata = await readJson<object>(path.join(folder, name, 'metadata.json'));
-    if (metadata && placeOfReference(metadata, run, own) !== null)
+    if (metadata && placeOfReference(metadata, { run, own }) !== null)
       held.push(`results ${name} are of it: delete ${path.join(folder, name)} first`);
   }
   return held;
@@ -134,17 +134,25 @@ async function holdingWorkflows({ link }: DeletionSources, run: string): Promise
   });
 }
 
+interface Deleted {
+  readonly run: string;
+  /** Addresses of its checkpoints. */
+  readonly own: ReadonlySet<string>;
+}
+
 /** Place of the first value that names the run, one of its steps, or one of its checkpoints: `config.initialCheckpoint`. */
-function placeOfReference(value: object, run: string, own: ReadonlySet<string>, place = ''): string | null {
-  for (const [key, inner] of Object.entries(value) as [string, unknown][]) {
+function placeOfReference(value: object, deleted: Deleted, place = ''): string | null {
+  for (const [key, inner] of Object.entries<unknown>({ ...value })) {
     const at = place === '' ? key : `${place}.${key}`;
-    const isCheckpoint = /checkpoint/i.test(key);
-    if (typeof inner === 'string' && (refersTo(inner, run, own) || (isCheckpoint && inner === run)))
-      return at;
-    const found = typeof inner === 'object' && inner !== null ? placeOfReference(inner, run, own, at) : null;
+    if (typeof inner === 'string' && isReference(key, inner, deleted)) return at;
+    const found = typeof inner === 'object' && inner !== null ? placeOfReference(inner, deleted, at) : null;
     if (found !== null) return found;
   }
   return null;
+}
+
+function isReference(key: string, text: string, { run, own }: Deleted): boolean {
+  return refersTo(text, run, own) || (/checkpoint/i.test(key) && text === run);
 }
 
 function refersTo(text: string, run: string, own: ReadonlySet<string>): boolean {

@@ -17,8 +17,7 @@ export interface CompareRunsFlags {
 /** Two training runs: metrics by value, evaluations by example, and what their configs differ in. */
 export async function compareTwoRuns(
   names: readonly [string, string],
-  { everstep }: Pick<Session, 'everstep'>,
-  output: Output,
+  { everstep, output }: Pick<Session, 'everstep'> & { readonly output: Output },
   { metric, points }: CompareRunsFlags = {},
 ): Promise<number> {
   const comparison = await everstep.runs.compare(...names, {

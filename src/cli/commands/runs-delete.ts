@@ -12,8 +12,7 @@ export interface DeleteFlags {
 /** Shows what would go; deletes it with `--yes` alone. */
 export async function deleteOneRun(
   run: string,
-  { everstep }: Pick<Session, 'everstep'>,
-  output: Output,
+  { everstep, output }: Pick<Session, 'everstep'> & { readonly output: Output },
   { dryRun = false, yes = false }: DeleteFlags,
 ): Promise<number> {
   const isMeant = yes && !dryRun;

@@ -170,7 +170,7 @@ function compareCommand(): Command {
     )
     .option('--points <n>', 'so many common steps of each metric (6)', parseCount)
     .action((a: string, b: string, flags: RunsFlags & CompareRunsFlags) =>
-      perform(flags, (session, output) => compareTwoRuns([a, b], session, output, flags)),
+      perform(flags, ({ everstep }, output) => compareTwoRuns([a, b], { everstep, output }, flags)),
     );
 }
 
@@ -220,7 +220,7 @@ function deleteCommand(): Command {
     .option('--dry-run', 'only show what would go, also with --yes')
     .option('--yes', 'delete it')
     .action((run: string, flags: RunsFlags & DeleteFlags) =>
-      perform(flags, (session, output) => deleteOneRun(run, session, output, flags)),
+      perform(flags, ({ everstep }, output) => deleteOneRun(run, { everstep, output }, flags)),
     );
 }
 

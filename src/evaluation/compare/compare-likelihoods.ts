@@ -20,6 +20,8 @@ interface LikelihoodSide extends LikelihoodScores {
   readonly label: string;
 }
 
+type Sides = readonly [LikelihoodSide, LikelihoodSide];
+
 interface ComparedLikelihoods {
   /** The metric's key, e.g. `test/nll`. */
   readonly benchmark: string;
@@ -75,8 +77,8 @@ export function compareLikelihoods(name: string, a: LikelihoodSide, b: Likelihoo
     warnings: [
       ...(isOneModel ? [] : [modelWarning]),
       ...makingWarnings(benchmark, a, b),
-      ...textWarnings(benchmark, a, b, parts),
-      ...sharingWarnings(benchmark, a, b, raw.n),
+      ...textWarnings(benchmark, [a, b], parts),
+      ...sharingWarnings(benchmark, [a, b], raw.n),
       ...[a, b].flatMap((side) => scoreWarnings(name, side, metric)),
     ],
   };
@@ -109,8 +111,7 @@ function makingWarnings(benchmark: string, a: LikelihoodSide, b: LikelihoodSide)
 
 function textWarnings(
   benchmark: string,
-  a: LikelihoodSide,
-  b: LikelihoodSide,
+  [a, b]: Sides,
   parts: { readonly a: Parts; readonly b: Parts },
 ): string[] {
   const isOther = [...parts.a].some(([id, { denominator }]) => {
@@ -124,12 +125,7 @@ function textWarnings(
     : [];
 }
 
-function sharingWarnings(
-  benchmark: string,
-  a: LikelihoodSide,
-  b: LikelihoodSide,
-  sharedCount: number,
-): string[] {
+function sharingWarnings(benchmark: string, [a, b]: Sides, sharedCount: number): string[] {
   const [extraA, extraB] = [a, b].map(
     ({ examples }, index) =>
       [...examples.keys()].filter((id) => !(index === 0 ? b : a).examples.has(id)).length,

@@ -184,8 +184,8 @@ test('is printed as tables, or as one document', async () => {
   const shown = recordOutput({ json: false });
   const document = recordOutput({ json: true });
 
-  await compareTwoRuns(['one', 'two'], { everstep }, shown.output);
-  await compareTwoRuns(['one', 'two'], { everstep }, document.output, { metric: ['train/nll'] });
+  await compareTwoRuns(['one', 'two'], { everstep, output: shown.output });
+  await compareTwoRuns(['one', 'two'], { everstep, output: document.output }, { metric: ['train/nll'] });
 
   expect(shown.stdout()).toContain('A: one (sft of everstep/tiny, completed at step 2 of 2)');
   expect(shown.stdout()).toMatch(/train\/nll +lower +1 @2 +2 @2 +1 @2 +2 @2/);

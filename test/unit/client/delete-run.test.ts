@@ -67,10 +67,10 @@ test('the command deletes with --yes alone', async () => {
   const shown = recordOutput({ json: false });
   const document = recordOutput({ json: true });
 
-  await deleteOneRun('one', { everstep }, shown.output, {});
-  await deleteOneRun('one', { everstep }, shown.output, { yes: true, dryRun: true });
+  await deleteOneRun('one', { everstep, output: shown.output }, {});
+  await deleteOneRun('one', { everstep, output: shown.output }, { yes: true, dryRun: true });
   expect(existsSync(folderOf('one'))).toBe(true);
-  await deleteOneRun('one', { everstep }, document.output, { yes: true });
+  await deleteOneRun('one', { everstep, output: document.output }, { yes: true });
 
   expect(shown.stdout()).toContain('Would delete one:');
   expect(shown.stdout()).toContain('runs delete one --yes');
