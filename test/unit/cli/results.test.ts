@@ -48,7 +48,19 @@ test('compares as one document with exactly the fields that programs rely on', a
 
   expect(Object.keys(document)).toEqual(['comparisons', 'warnings']);
   expect(Object.keys(document['comparisons']?.[0] as object)).toEqual([
-    ...['a', 'b', 'benchmark', 'n', 'scoreA', 'scoreB', 'difference', 'standardError', 'z', 'pValue'],
+    ...[
+      'a',
+      'b',
+      'benchmark',
+      'higherIsBetter',
+      'n',
+      'scoreA',
+      'scoreB',
+      'difference',
+      'standardError',
+      'z',
+      'pValue',
+    ],
     ...['pAdjusted', 'interval', 'mcnemar', 'wins', 'losses', 'ties', 'verdict'],
   ]);
   expect(document['comparisons']).toMatchObject([{ a: 'old', b: 'new', n: 4, wins: 1, losses: 1, ties: 2 }]);
