@@ -22,6 +22,7 @@ import { rolloutPlanOf } from './reinforcement/rollout-plan';
 import type { ResolvedEvaluations } from './resolve-evaluations';
 import { resolveEvaluations } from './resolve-evaluations';
 import type { RunRecord } from './run-folder';
+import { sharedRemarks } from './shared-questions';
 import { untilReachable } from './until-reachable';
 
 export interface PrepareDependencies extends EnvironmentAccess {
@@ -103,11 +104,14 @@ async function prepareClaimed(
   const evaluations = resolveEvaluations(config, source.testSet);
   refuseUnpriced(config, evaluations.schedules, isFree);
   await waitFor(dependencies.checkEvaluators(Object.values(evaluations.evaluators), config.plugins));
+  const shared = source.questions
+    ? await waitFor(sharedRemarks(dependencies.readDataset, source.questions, evaluations.evaluators))
+    : [];
   const plan = planOf(input, evaluations, {
     isFree,
     exampleCount: source.data.trainCount,
     startedAt: dependencies.now().toISOString(),
-    remarks: source.remarks ?? [],
+    remarks: [...(source.remarks ?? []), ...shared],
   });
   const { codeDiff, ...provenance } = input.provenance;
   const klReference =
