@@ -22,7 +22,7 @@ import { rolloutPlanOf } from './reinforcement/rollout-plan';
 import type { ResolvedEvaluations } from './resolve-evaluations';
 import { resolveEvaluations } from './resolve-evaluations';
 import type { RunRecord } from './run-folder';
-import { sharedRemarks } from './shared-questions';
+import { sharedRemarks } from './shared-examples';
 import { untilReachable } from './until-reachable';
 
 export interface PrepareDependencies extends EnvironmentAccess {
@@ -83,14 +83,11 @@ async function prepareClaimed(
   const { store } = dependencies;
   const { run, config } = input;
   const waitFor = <Value>(work: Promise<Value>) => untilAborted(work, signal);
+  const reach = <Answer>(ask: () => Promise<Answer>) =>
+    waitFor(untilReachable(ask, { signal, ...(onWaiting && { onWaiting }) }));
   const rendererName = rendererFor(config);
   const initialPath = await resolveInitialCheckpoint(store, config);
-  const engine = await waitFor(
-    untilReachable(() => lookUpEngine(dependencies.engines, config), {
-      signal,
-      ...(onWaiting && { onWaiting }),
-    }),
-  );
+  const engine = await reach(() => lookUpEngine(dependencies.engines, config));
   const folder = store.runFolder(run);
   const source = await prepareData(dependencies, config, {
     renderer: rendererName,
@@ -104,8 +101,8 @@ async function prepareClaimed(
   const evaluations = resolveEvaluations(config, source.testSet);
   refuseUnpriced(config, evaluations.schedules, isFree);
   await waitFor(dependencies.checkEvaluators(Object.values(evaluations.evaluators), config.plugins));
-  const shared = source.questions
-    ? await waitFor(sharedRemarks(dependencies.readDataset, source.questions, evaluations.evaluators))
+  const shared = source.trained
+    ? await waitFor(sharedRemarks(dependencies.readDataset, source.trained, evaluations.evaluators))
     : [];
   const plan = planOf(input, evaluations, {
     isFree,
@@ -115,7 +112,7 @@ async function prepareClaimed(
   });
   const { codeDiff, ...provenance } = input.provenance;
   const klReference =
-    config.kind === 'rl' ? await waitFor(prepareKlReference(dependencies, config, signal)) : null;
+    config.kind === 'rl' ? await reach(() => prepareKlReference(dependencies, config, signal)) : null;
   const record: RunRecord = {
     run,
     config,

@@ -14,8 +14,8 @@ import { checkHeldOut, prepareExamples } from './prepare-examples';
 import { writePreparedData } from './prepared-data';
 import type { RunRecord } from './run-folder';
 import { testDataPath, trainDataPath } from './run-folder';
-import type { Questions } from './shared-questions';
-import { questionsOf } from './shared-questions';
+import type { TrainedExamples } from './shared-examples';
+import { trainedExamples } from './shared-examples';
 
 export interface DataDependencies {
   readonly readDataset: ReadDataset;
@@ -37,8 +37,8 @@ export interface PreparedSource {
   readonly testSet: EvaluatorConfig | null;
   /** What a person should know of the data. */
   readonly remarks?: readonly string[];
-  /** What the training rows ask, where they are known before anything is sampled. */
-  readonly questions?: Questions;
+  /** The training rows, where they are known before anything is sampled. */
+  readonly trained?: TrainedExamples;
 }
 
 /** Freezes the training split as tokens in the run's folder. Safe to run again: files are written whole. */
@@ -75,7 +75,7 @@ export async function prepareSupervisedData(
   const testSet = await writeTestSet(folder, heldOut.rows);
   return {
     testSet,
-    questions: questionsOf(train),
+    trained: trainedExamples(train),
     remarks: [...dataRemarks(config, dataset, prepared), ...heldOutRemarks(heldOut.refused)],
     data: {
       ...describeData(dataset),

@@ -17,8 +17,9 @@ const UNMEANT =
 /** As long as what is looked at before an announcement. */
 const BEFORE_LENGTH = 60;
 
-/** Several letters are named, so none is chosen. */
-const HEDGED = '';
+/** Several letters are named, so none is chosen; not the same as none named. */
+const HEDGED = Symbol('several letters');
+type Named = string | typeof HEDGED | null;
 
 /**
  * "选A", "故选：B": the letter comes at once. Not "选项A", "不选A", "若选A", "可选A", nor what says that it would be wrong ("选A不对").
@@ -76,7 +77,7 @@ function inBox(completion: string, letters: ReadonlySet<string>): string | null 
   return letters.has(bare) ? bare : null;
 }
 
-function announced(completion: string, letters: ReadonlySet<string>): string | null {
+function announced(completion: string, letters: ReadonlySet<string>): Named {
   const meant = [...completion.matchAll(PHRASE)].filter(
     ({ index }) => !UNMEANT.test(completion.slice(Math.max(0, index - BEFORE_LENGTH), index)),
   );
@@ -89,15 +90,12 @@ function announced(completion: string, letters: ReadonlySet<string>): string | n
     letter: letters.has(letter) ? letter : null,
   }));
   const found = [...named, ...chosen].sort((left, right) => left.index - right.index);
-  const letterOf = (isFound: (letter: string | null) => boolean) =>
-    found.find(({ letter }) => isFound(letter))?.letter ?? null;
-  return (
-    letterOf((letter) => letter !== null && letter !== HEDGED) ?? letterOf((letter) => letter === HEDGED)
-  );
+  const answers = found.map(({ letter }) => letter).filter((letter) => letter !== null);
+  return answers.find((letter) => letter !== HEDGED) ?? answers[0] ?? null;
 }
 
 /** The letter may come at once ("is (b)", "isB") or behind a few words; one behind "not" is not it. */
-function inSentence(text: string, letters: ReadonlySet<string>): string | null {
+function inSentence(text: string, letters: ReadonlySet<string>): Named {
   const sentence = /^[^.!?。！？\n]*/.exec(text.replace(/^\s+/, ''))?.[0] ?? '';
   const small = smallAlone(sentence);
   if (letters.has(small)) return small;
