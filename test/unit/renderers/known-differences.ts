@@ -54,8 +54,20 @@ const KNOWN_DIFFERENCES: readonly KnownDifference[] = [
     reason: 'the space around words and empty descriptions are the templates’',
   },
   {
-    ids: of('^deepseekv3\\w*/(parse|prefill|prompt|supervised)/'),
-    reason: 'replies end with their stop token; system messages and roles are the template’s; calls are read',
+    ids: of('^deepseekv3\\w*/parse/call-(no-separator|spaces)$'),
+    reason: 'calls are read with space around their parts, and reported where they cannot be',
+  },
+  {
+    ids: of(
+      '^deepseekv3\\w*/(prefill|prompt|supervised)/(call-(answered|last)|ends-with-tool|tool-(empty|nameless)|(all|assistant)-empty[\\w-]*)(/\\w+)?$',
+    ),
+    reason: 'replies end with their stop token, also before what tools answer and where they are empty',
+  },
+  {
+    ids: of(
+      '^deepseekv3\\w*/supervised/(role-(critic|developer)|system-later|two-systems|think-string(-history)?)$',
+    ),
+    reason: 'system messages, roles and reasoning are the template’s',
   },
   {
     ids: of('^qwen3_disable_thinking/supervised/(no-user|only-assistant)$'),

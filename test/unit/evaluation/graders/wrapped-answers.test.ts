@@ -63,6 +63,7 @@ const READERS: readonly Reader[] = [
       (answer) => `\\boxed{${answer}\\text{ cm}}`,
       (answer) => `The answer is **${answer}**.`,
       (answer) => `Total: ${answer}`,
+      (answer) => `\\boxed{100000} is wrong, and \\boxed{${answer}} is right.`,
       (answer) => `First \\boxed{100000}. The final answer is $${answer}$. I hope it is correct.`,
     ],
     withdrawals: [
@@ -140,6 +141,7 @@ const READERS: readonly Reader[] = [
     withdrawals: [
       (other, given) => `<think>[add(x=${other})]</think>[add(x=${given})]`,
       (other, given) => `[add(x=${other}), add(x=${given})]`,
+      (other, given) => `[add(x=${other})] no, [add(x=${given})]`,
       (other) => `I would call add(x=${other}), but it does not fit.`,
       (other) => `[subtract(x=${other})]`,
     ],
