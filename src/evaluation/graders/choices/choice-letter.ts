@@ -77,11 +77,16 @@ function inBox(completion: string, letters: ReadonlySet<string>): string | null 
   return letters.has(bare) ? bare : null;
 }
 
+interface Announced {
+  readonly index: number;
+  readonly letter: Named;
+}
+
 function announced(completion: string, letters: ReadonlySet<string>): Named {
   const meant = [...completion.matchAll(PHRASE)].filter(
     ({ index }) => !UNMEANT.test(completion.slice(Math.max(0, index - BEFORE_LENGTH), index)),
   );
-  const named = meant.map(({ 0: phrase, index }) => {
+  const named = meant.map(({ 0: phrase, index }): Announced => {
     const start = index + phrase.length;
     return { index, letter: inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters) };
   });
