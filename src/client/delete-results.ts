@@ -87,7 +87,9 @@ async function examine(sources: DeletionSources, asked: readonly string[]): Prom
     const cells = [...finished, ...unfinished, ...likelihoods];
     const found = await holding(run, { folder, referrers });
     const heldBy = [
-      ...(client && open ? await underWay(client, { run, open, cells }) : unanswered(run, finished.length + likelihoods.length, unfinished)),
+      ...(client && open
+        ? await underWay(client, { run, open, cells })
+        : unanswered(run, finished.length + likelihoods.length, unfinished)),
       ...found.filter(({ evalRun }) => evalRun === null || !runs.includes(evalRun)).map(wordsOf),
     ];
     return {

@@ -67,18 +67,29 @@ export async function openFolders(
   { store, records }: GarbageSources,
   server: ServerReferences | null,
 ): Promise<ReadonlySet<string>> {
-  const open = new Set<string>();
-  for (const name of await namesIn(path.join(store, 'runs'))) {
-    if (name.startsWith('.')) continue;
+  const isBusy = (name: string) => server?.busy.has(name) ?? false;
+  const isOpenRun = async (name: string) => {
     const state = await records.readState(name).catch(() => null);
-    const isOpen = !state || !isClosed(state) || (server?.busy.has(name) ?? false);
-    if (isOpen) open.add(path.join(store, 'runs', name));
+    return isBusy(name) || !state || !isClosed(state);
+  };
+  const isOpenEval = async (name: string, folder: string) => (server ? isBusy(name) : isUnfinished(folder));
+  const found = [
+    ...(await foldersWhere(path.join(store, 'runs'), isOpenRun)),
+    ...(await foldersWhere(path.join(store, 'evals'), isOpenEval)),
+  ];
+  return new Set(found);
+}
+
+async function foldersWhere(
+  parent: string,
+  isMeant: (name: string, folder: string) => Promise<boolean>,
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of (await namesIn(parent)).filter((each) => !each.startsWith('.'))) {
+    const folder = path.join(parent, name);
+    if (await isMeant(name, folder)) found.push(folder);
   }
-  for (const name of await namesIn(path.join(store, 'evals'))) {
-    const folder = path.join(store, 'evals', name);
-    if (!name.startsWith('.') && (server ? server.busy.has(name) : await isUnfinished(folder))) open.add(folder);
-  }
-  return open;
+  return found;
 }
 
 async function isUnfinished(folder: string): Promise<boolean> {

@@ -89,7 +89,10 @@ interface Search {
 async function search(sources: GarbageSources, options: CleanUpOptions): Promise<Search> {
   const { store, dataFolder, cacheFolder } = sources;
   if (store.includes('://')) {
-    throw new DomainError('bad-config', `The store ${store} cannot be cleaned from here. Give --store FOLDER.`);
+    throw new DomainError(
+      'bad-config',
+      `The store ${store} cannot be cleaned from here. Give --store FOLDER.`,
+    );
   }
   const { now = Date.now(), olderThanSeconds = 0 } = options;
   const server = await askServer(sources);
@@ -162,7 +165,8 @@ async function deletedFolders({ store, dataFolder }: GarbageSources): Promise<Le
   const byPath = new Map<string, LeftModel>();
   for (const note of await readDeletedRuns(store)) {
     for (const model of note.models) {
-      for (const folder of await findModelFolders(dataFolder, model)) byPath.set(folder.path, { folder, note });
+      for (const folder of await findModelFolders(dataFolder, model))
+        byPath.set(folder.path, { folder, note });
     }
   }
   return [...byPath.values()];

@@ -9,7 +9,8 @@ export function placeOfReference(
   for (const [key, inner] of Object.entries<unknown>({ ...value })) {
     const at = place === '' ? key : `${place}.${key}`;
     if (typeof inner === 'string' && isReference(inner, key)) return at;
-    const found = typeof inner === 'object' && inner !== null ? placeOfReference(inner, isReference, at) : null;
+    const found =
+      typeof inner === 'object' && inner !== null ? placeOfReference(inner, isReference, at) : null;
     if (found !== null) return found;
   }
   return null;

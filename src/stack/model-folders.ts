@@ -39,7 +39,9 @@ function folderNameOf(model: string): string | null {
 
 async function isThere(engineFolder: string, own: string): Promise<boolean> {
   try {
-    return (await realpath(own)) === path.join(await realpath(engineFolder), path.relative(engineFolder, own));
+    return (
+      (await realpath(own)) === path.join(await realpath(engineFolder), path.relative(engineFolder, own))
+    );
   } catch {
     return false;
   }

@@ -55,7 +55,8 @@ export async function deleteFolder(root: string, kind: DeletedKind, name: string
       throw error;
     },
   );
-  for (const left of await readdir(parent)) if (left.startsWith(DOOMED)) await remove(path.join(parent, left));
+  for (const left of await readdir(parent))
+    if (left.startsWith(DOOMED)) await remove(path.join(parent, left));
   return isThere;
 }
 
