@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { ScheduleNotFoundError } from '@temporalio/client';
-import { stackPlaces } from '../stack/stack-record';
+import { findStack, stackPlaces } from '../stack/stack-record';
 import { listBenchmarks } from '../stores/eval-places';
 import { namesIn } from '../stores/folder-names';
 import { readWholeFile } from '../stores/whole-file';
@@ -44,9 +44,19 @@ export async function askServer({ link }: Pick<RunSources, 'link'>): Promise<Ser
   });
 }
 
-/** Whether a server that does not answer now may have something under way, or to do later. */
-export function mayHaveServer({ link, dataFolder }: GarbageSources): boolean {
-  return link.target !== null || existsSync(stackPlaces(dataFolder).database);
+/**
+ * Whether a server that does not answer may have something to do, now or later, with an engine: the one that is configured, or that
+ * of the engine's own stack, whose data folder is `folder`.
+ */
+export function isServerSilent(
+  { link }: GarbageSources,
+  server: ServerReferences | null,
+  folder: string,
+): boolean {
+  const { target } = link;
+  if (server === null && target !== null) return true;
+  if (!existsSync(stackPlaces(folder).database)) return false;
+  return server === null || findStack(folder)?.temporalAddress !== target?.address;
 }
 
 async function scheduleTexts(client: Client): Promise<string[]> {

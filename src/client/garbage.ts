@@ -9,7 +9,7 @@ import type { DeletedRun } from '../stores/deleted-runs';
 import { readDeletedRuns } from '../stores/deleted-runs';
 import { leftEntries, oldLogs } from '../stores/left-files';
 import type { GarbageSources, ServerReferences } from './garbage-references';
-import { askServer, mayHaveServer, modelsOfStore, openFolders } from './garbage-references';
+import { askServer, isServerSilent, modelsOfStore, openFolders } from './garbage-references';
 
 /**
  * `deletion`: what a kill left of something that was being deleted. `temporary`: what a kill left of a file that was being
@@ -135,12 +135,13 @@ async function modelsOfDeleted(
   const left = await deletedFolders(sources);
   if (left.length === 0) return { found: [], kept: [] };
   const named = await modelsOfStore(sources.store);
-  const isUnasked = server === null && mayHaveServer(sources);
   const found: Candidate[] = [];
   const kept: KeptGarbage[] = [];
   for (const { folder, note } of left) {
     const size = await sizeOfFolder(folder.path);
-    const holder = holderOf(folder.model, { named, server, isUnasked });
+    const stackFolder = path.dirname(folder.engineFolder);
+    const isSilent = isServerSilent(sources, server, stackFolder);
+    const holder = holderOf(folder.model, { named, server, silent: isSilent ? stackFolder : null });
     if (holder !== null) {
       kept.push({ path: folder.path, bytes: size.bytes, reason: holder });
       continue;
@@ -175,15 +176,16 @@ async function deletedFolders({ store, dataFolder }: GarbageSources): Promise<Le
 interface Evidence {
   readonly named: ReadonlySet<string>;
   readonly server: ServerReferences | null;
-  readonly isUnasked: boolean;
+  /** Data folder of a stack whose server is not heard; null where none is missing. */
+  readonly silent: string | null;
 }
 
-function holderOf(model: string, { named, server, isUnasked }: Evidence): string | null {
+function holderOf(model: string, { named, server, silent }: Evidence): string | null {
   if (named.has(model)) return 'something in the store refers to it';
   if (server?.models.has(model)) return 'a schedule or something under way refers to it';
-  return isUnasked
-    ? 'no Temporal server says whether a schedule refers to it: start `everstep dev` and repeat'
-    : null;
+  return silent === null
+    ? null
+    : `no Temporal server says whether a schedule refers to it: start \`everstep dev --data-dir ${silent}\` and repeat with that --data-dir`;
 }
 
 async function logsIn(dataFolder: string, now: number): Promise<Candidate[]> {

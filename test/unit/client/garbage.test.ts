@@ -112,7 +112,6 @@ test('finds what interrupted deletions and writes left, of runs that have ended,
     write(join(root, 'cache', 'datasets', 'a--b', 'c', 'train.jsonl')),
   ];
   const before = treeOf(root);
-  for (const log of readdirSync(join(dataFolder, 'logs'))) expect(log).toMatch(/^worker/);
 
   const plan = await findGarbage(sourcesOn(), { now: LATER() });
 
@@ -283,6 +282,23 @@ describe('what a deleted run left at the local engine', () => {
     expect(existsSync(join(weights, 'weights', 'final', 'weights.safetensors'))).toBe(true);
   });
 
+  test('in the demo’s engine stays while the demo’s own server is not heard', async () => {
+    const { weights } = await storeTrained('gone');
+    await deleteRun(sourcesOn(), 'gone');
+    const moved = weights.replace(dataFolder, join(dataFolder, 'demo'));
+    mkdirSync(dirname(moved), { recursive: true });
+    renameSync(weights, moved);
+    const database = write(join(dataFolder, 'demo', 'temporal.db'));
+
+    const report = await collectGarbage(sourcesOn(new FakeServer().link));
+    expect(report.kept[0]?.reason).toContain(`everstep dev --data-dir ${join(dataFolder, 'demo')}`);
+    expect(existsSync(moved)).toBe(true);
+
+    rmSync(database);
+    expect((await collectGarbage(sourcesOn())).items).toHaveLength(1);
+    expect(existsSync(moved)).toBe(false);
+  });
+
   test('is that of a run again where a kill came between its note and its deletion', async () => {
     const { model, weights } = await storeTrained('kept');
     write(
@@ -359,6 +375,7 @@ test('the command shows a table with a sum and changes nothing; --apply removes'
   expect(treeOf(root)).toEqual(before);
   expect(await run('--older-than', '2d')).not.toContain('which was deleted');
 
+  jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   expect(await run('--apply')).toContain('Removed 2, 2.5 MB in all.');
   expect(existsSync(weights)).toBe(false);
   expect(await run()).toContain('Nothing is left over');
