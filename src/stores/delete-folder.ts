@@ -17,15 +17,18 @@ export interface FolderSize {
   readonly files: number;
 }
 
-/** Of everything in a folder; a link counts as itself, and what it points to is not looked at. */
+/** Of everything in a folder. A link counts as itself, and what it points to is not looked at; of a file with several names there one counts bytes. */
 export async function sizeOfFolder(folder: string): Promise<FolderSize> {
   let [bytes, files] = [0, 0];
+  const counted = new Set<string>();
   const waiting = [folder];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const entry = await lstat(next).catch(absent);
     if (entry === null) continue;
     if (!entry.isDirectory()) {
-      bytes += entry.size;
+      const file = `${entry.dev}/${entry.ino}`;
+      if (!counted.has(file)) bytes += entry.size;
+      if (entry.nlink > 1) counted.add(file);
       files += 1;
       continue;
     }

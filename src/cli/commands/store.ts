@@ -47,8 +47,10 @@ export async function collectGarbage(flags: CollectFlags, output: Output): Promi
 }
 
 function print(output: Output, { items, kept, bytes, applied, store }: GarbageReport): void {
-  if (items.length === 0) output.line(escapeControls(`Nothing is left over in ${store}.`));
-  else {
+  if (items.length === 0) {
+    const what = kept.length > 0 ? 'Nothing can be removed from' : 'Nothing is left over in';
+    output.line(escapeControls(`${what} ${store}.`));
+  } else {
     const rows = items.map((item) => [
       sizeText(item.bytes),
       ageText(item.ageSeconds),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   existsSync,
+  linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
@@ -190,6 +191,16 @@ test('a note that names what is no model leads nowhere', async () => {
 });
 
 describe('what a deleted run left at the local engine', () => {
+  test('counts a file with two names once', async () => {
+    const { weights } = await storeTrained('gone');
+    mkdirSync(join(weights, 'sampler_weights', 'final'), { recursive: true });
+    const file = join('final', 'weights.safetensors');
+    linkSync(join(weights, 'weights', file), join(weights, 'sampler_weights', file));
+    await deleteRun(sourcesOn(), 'gone');
+
+    expect(await findGarbage(sourcesOn())).toMatchObject({ bytes: 7, items: [{ files: 2 }] });
+  });
+
   test('goes, and what other runs or other programs saved there stays', async () => {
     const [gone, other] = [await storeTrained('gone'), await storeTrained('other')];
     const foreign = write(join(dataFolder, 'engine', 'checkpoints', `${randomUUID()}_train_0`, 'closed'));
