@@ -45,6 +45,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => require('./commands/results'),
   },
   {
+    name: 'store',
+    summary: 'what is left over on disk, and removing it',
+    load: () => require('./commands/store'),
+  },
+  {
     name: 'compare',
     summary: 'is one result better than another, or is it chance',
     load: () => require('./commands/compare'),

@@ -1,13 +1,14 @@
-import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import type { Client } from '@temporalio/client';
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
 import { readPromotion } from '../stores/checkpoint-name';
 import type { FolderSize } from '../stores/delete-folder';
 import { deleteFolder, sizeOfFolder } from '../stores/delete-folder';
-import { hasErrorCode } from '../stores/system-errors';
+import { noteDeletedRun } from '../stores/deleted-runs';
+import { namesIn } from '../stores/folder-names';
 import { readJson } from '../stores/whole-file';
+import { forgetWorkflow } from './forget-workflow';
+import { isPathWithin, modelsIn, placeOfReference } from './references';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { isClosed } from './run-report';
@@ -51,7 +52,9 @@ export async function planRunDeletion(sources: DeletionSources, run: string): Pr
   const remarks = [
     ...(promotion ? [`Its checkpoint of step ${promotion.step} is promoted (${run}@best).`] : []),
     ...(own.size > 0
-      ? [`${own.size} checkpoints stay at the training service until they expire there.`]
+      ? [
+          `${own.size} checkpoints stay at the training service until they expire there; those of the local engine go with \`everstep store gc --apply\`.`,
+        ]
       : []),
   ];
   return { run, folder, ...(await sizeOfFolder(folder)), heldBy, remarks };
@@ -66,45 +69,40 @@ export async function deleteRun(sources: DeletionSources, run: string): Promise<
   if (plan.heldBy.length > 0) {
     throw new DomainError('refused', `Run "${run}" is not deleted: ${plan.heldBy.join('; ')}.`);
   }
+  await noteDeletedRun(sources.store, { run, models: await modelsOf(sources, run) });
   await deleteFolder(sources.store, 'runs', run);
   const client = await sources.link.find();
-  if (client) await forgetWorkflow(client, run);
+  if (client) await forgetWorkflow(client, workflowIdOf(run));
   return plan;
 }
 
-/** A history that stays is no harm: a closed workflow without a folder leaves its name free. */
-async function forgetWorkflow(client: Client, run: string): Promise<void> {
-  try {
-    await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
-      client.workflowService.deleteWorkflowExecution({
-        namespace: client.options.namespace,
-        workflowExecution: { workflowId: workflowIdOf(run) },
-      }),
-    );
-  } catch {
-    // Gone already, or the server is away or does not allow it.
-  }
+/** At the training service: nobody can tell whose they are once the folder is gone. */
+async function modelsOf({ records }: DeletionSources, run: string): Promise<string[]> {
+  const [rows, life] = await Promise.all([records.readCheckpoints(run), records.readLife(run)]);
+  return [...modelsIn(JSON.stringify([rows, life]))];
 }
 
 async function holdingRuns({ records }: DeletionSources, run: string, own: ReadonlySet<string>) {
+  const isReference = referenceTo({ run, own, folder: records.runFolder(run) });
   const held: string[] = [];
   for await (const { run: other } of records.eachRun()) {
     if (other === run) continue;
     const config = await records.readConfig(other).catch(() => null);
-    const key = config && placeOfReference(config, { run, own });
+    const key = config && placeOfReference(config, isReference);
     if (key) held.push(`run ${other} refers to it (${key}): delete that one first`);
   }
   return held;
 }
 
 /** Results say which checkpoint they are of; of a new run with the old name they would say something untrue. */
-async function holdingEvals({ store }: DeletionSources, run: string, own: ReadonlySet<string>) {
+async function holdingEvals({ store, records }: DeletionSources, run: string, own: ReadonlySet<string>) {
+  const isReference = referenceTo({ run, own, folder: records.runFolder(run) });
   const held: string[] = [];
   const folder = path.join(store, 'evals');
   for (const name of (await namesIn(folder)).filter(isValidName).sort()) {
     const metadata = await readJson<object>(path.join(folder, name, 'metadata.json'));
-    if (metadata && placeOfReference(metadata, { run, own }) !== null)
-      held.push(`results ${name} are of it: delete ${path.join(folder, name)} first`);
+    if (metadata && placeOfReference(metadata, isReference) !== null)
+      held.push(`results ${name} are of it: delete them first with \`everstep results delete ${name}\``);
   }
   return held;
 }
@@ -136,36 +134,19 @@ async function holdingWorkflows({ link }: DeletionSources, run: string): Promise
 
 interface Deleted {
   readonly run: string;
+  readonly folder: string;
   /** Addresses of its checkpoints. */
   readonly own: ReadonlySet<string>;
 }
 
-/** Place of the first value that names the run, one of its steps, or one of its checkpoints: `config.initialCheckpoint`. */
-function placeOfReference(value: object, deleted: Deleted, place = ''): string | null {
-  for (const [key, inner] of Object.entries<unknown>({ ...value })) {
-    const at = place === '' ? key : `${place}.${key}`;
-    if (typeof inner === 'string' && isReference(key, inner, deleted)) return at;
-    const found = typeof inner === 'object' && inner !== null ? placeOfReference(inner, deleted, at) : null;
-    if (found !== null) return found;
-  }
-  return null;
-}
-
-function isReference(key: string, text: string, { run, own }: Deleted): boolean {
-  return refersTo(text, run, own) || (/checkpoint/i.test(key) && text === run);
+/** Whether a text names the run, one of its steps, one of its checkpoints, or something in its folder. */
+function referenceTo({ run, folder, own }: Deleted) {
+  return (text: string, key: string): boolean =>
+    refersTo(text, run, own) || (/checkpoint/i.test(key) && text === run) || isPathWithin(folder, text);
 }
 
 function refersTo(text: string, run: string, own: ReadonlySet<string>): boolean {
   return (
     own.has(text) || (text.startsWith(`${run}@`) && /^(\d{1,12}|best)$/.test(text.slice(run.length + 1)))
   );
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  }
 }

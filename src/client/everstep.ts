@@ -15,6 +15,8 @@ import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
 import type { CompareRunsOptions, RunComparison } from './compare-runs';
 import { compareRuns } from './compare-runs';
+import type { ResultsDeletion } from './delete-results';
+import { deleteResults, planResultsDeletion } from './delete-results';
 import type { RunDeletion } from './delete-run';
 import { deleteRun, planRunDeletion } from './delete-run';
 import type { RecoverableRun } from './continue-run';
@@ -43,6 +45,8 @@ import { isRejudgingBegun } from './rejudge-begun';
 import { rejudgeEvaluatorRequests } from './rejudge-cells';
 import { findSource } from './eval-source';
 import { findTemporal } from './find-temporal';
+import type { CleanUpOptions, GarbageReport } from './garbage';
+import { collectGarbage, findGarbage } from './garbage';
 import { findJudges, placeJudges } from './judge-sources';
 import type { RunFilter, RunPage, RunSummary } from './run-summary';
 import { listRuns, pageOfRuns } from './list-runs';
@@ -177,6 +181,22 @@ export class Everstep {
     /** Calls off what is under way of an eval run; what is journalled stays. Refuses a run of which nothing is. */
     cancel: (run: string, options: CancelOptions = {}): Promise<CancelledEval> =>
       cancelEval(this.sources.link, run, options),
+    /** What `delete` would take, and what stands against it. */
+    planDeletion: (runs: readonly string[]): Promise<ResultsDeletion[]> =>
+      planResultsDeletion(this.deletionSources(), runs),
+    /** Deletes the results of eval runs that have ended and that nothing refers to: all of them or none. */
+    delete: (runs: readonly string[]): Promise<ResultsDeletion[]> =>
+      deleteResults(this.deletionSources(), runs),
+  };
+
+  /** Disk: what is left over in the store and in the data folder. */
+  readonly storage = {
+    /** What `cleanUp` would remove; changes nothing. */
+    planCleanUp: (options: CleanUpOptions = {}): Promise<GarbageReport> =>
+      findGarbage(this.garbageSources(), options),
+    /** Removes what nothing refers to. */
+    cleanUp: (options: CleanUpOptions = {}): Promise<GarbageReport> =>
+      collectGarbage(this.garbageSources(), options),
   };
 
   /** Judges the stored answers of an eval run by other judges, as an eval run beside it; the model is not asked. */
@@ -307,7 +327,13 @@ export class Everstep {
 
   private deletionSources() {
     const scheduledModels = async () => ((await this.sources.link.find()) ? this.schedules.list() : null);
-    return { ...this.sources, store: this.store, scheduledModels };
+    const scheduleNames = async () => (await scheduledModels())?.map(({ name }) => name) ?? null;
+    return { ...this.sources, store: this.store, scheduledModels, scheduleNames };
+  }
+
+  private garbageSources() {
+    const { cacheFolder } = readEnvironment();
+    return { ...this.sources, store: this.store, dataFolder: this.dataFolder, cacheFolder };
   }
 
   private viewOf({ engine }: Pick<EvaluateOptions, 'engine'>): WeightsView {

@@ -12,7 +12,9 @@ export type {
   MetricComparison,
   RunComparison,
 } from './compare-runs';
+export type { ResultsDeletion } from './delete-results';
 export type { RunDeletion } from './delete-run';
+export type { CleanUpOptions, Garbage, GarbageKind, GarbageReport, KeptGarbage } from './garbage';
 export type { ConfigDifference } from './config-differences';
 export type { CancelledEval, CancelOptions } from './eval-cancel';
 export { EvalHandle } from './eval-handle';

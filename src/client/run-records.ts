@@ -11,6 +11,7 @@ export type RunRecords = Pick<
   | 'readConfig'
   | 'readControls'
   | 'readEvents'
+  | 'readLife'
   | 'readMetrics'
   | 'readScores'
   | 'readState'

@@ -6,21 +6,29 @@ import { hasErrorCode } from './system-errors';
 
 /** Names that are on their way out: nobody lists them, and whoever deletes next removes what a kill left of them. */
 const DOOMED = '.deleted-';
+/** Also of runs that could not be begun. */
+const ALL_DOOMED: readonly string[] = [DOOMED, '.discarded-'];
+
+/** Folders of a store, and that of an engine, whose subfolders are deleted whole. */
+export type DeletedKind = 'runs' | 'evals' | 'checkpoints';
 
 export interface FolderSize {
   readonly bytes: number;
   readonly files: number;
 }
 
-/** Of everything in a folder; a link counts as itself, and what it points to is not looked at. */
+/** Of everything in a folder. A link counts as itself, and what it points to is not looked at; of a file with several names there one counts bytes. */
 export async function sizeOfFolder(folder: string): Promise<FolderSize> {
   let [bytes, files] = [0, 0];
+  const counted = new Set<string>();
   const waiting = [folder];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const entry = await lstat(next).catch(absent);
     if (entry === null) continue;
     if (!entry.isDirectory()) {
-      bytes += entry.size;
+      const file = `${entry.dev}/${entry.ino}`;
+      if (!counted.has(file)) bytes += entry.size;
+      if (entry.nlink > 1) counted.add(file);
       files += 1;
       continue;
     }
@@ -30,11 +38,16 @@ export async function sizeOfFolder(folder: string): Promise<FolderSize> {
   return { bytes, files };
 }
 
+/** Whether a name is of something that was being deleted. */
+export function isDoomed(name: string): boolean {
+  return ALL_DOOMED.some((beginning) => name.startsWith(beginning));
+}
+
 /**
  * Deletes `<parent>/<name>` of a store. It is renamed first, so that nobody finds half of it and a kill leaves only what the next call
  * removes. Of a link in its place the link alone goes. False where there is nothing; throws where the parent is reached by a link.
  */
-export async function deleteFolder(root: string, kind: 'runs' | 'evals', name: string): Promise<boolean> {
+export async function deleteFolder(root: string, kind: DeletedKind, name: string): Promise<boolean> {
   const parent = path.join(root, kind);
   if (!(await isOwnFolder(root, kind))) return false;
   const doomed = path.join(parent, `${DOOMED}${randomUUID()}`);
@@ -45,17 +58,27 @@ export async function deleteFolder(root: string, kind: 'runs' | 'evals', name: s
       throw error;
     },
   );
-  for (const left of await readdir(parent)) {
-    if (left.startsWith(DOOMED)) await rm(path.join(parent, left), { recursive: true, force: true });
-  }
+  for (const left of await readdir(parent))
+    if (left.startsWith(DOOMED)) await remove(path.join(parent, left));
   return isThere;
+}
+
+/** Removes a file, or a folder that is doomed, beneath the root. Of a link in its place the link alone goes; nothing where it is gone. */
+export async function removeBeneath(root: string, entry: string): Promise<void> {
+  if (await isOwnFolder(root, path.relative(root, path.dirname(entry)))) await remove(entry);
+}
+
+/** Another one may be removing the same. */
+async function remove(entry: string): Promise<void> {
+  await rm(entry, { recursive: true, force: true, maxRetries: 5 });
 }
 
 async function isOwnFolder(root: string, kind: string): Promise<boolean> {
   const parent = path.join(root, kind);
   const real = await realpath(parent).catch(absent);
   if (real === null) return false;
-  if (real === path.join(await realpath(root), kind)) return true;
+  const isBelow = !path.isAbsolute(kind) && !kind.split(path.sep).includes('..');
+  if (isBelow && real === path.join(await realpath(root), kind)) return true;
   throw new DomainError(
     'refused',
     `${parent} is a link to ${real}: nothing is deleted through it. Name the store that it lies in with --store.`,

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { readdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { DomainError } from '../core/errors';
 import { isValidName, validateName } from '../core/names';
+import { deleteFolder } from './delete-folder';
 import { listBenchmarks } from './eval-places';
 import type { StoredResult, StoredTrajectory, SummaryEntry, TrajectoryFilter } from './eval-store';
 import {
@@ -156,16 +157,7 @@ export class EvalStore {
 
   /** False where there is none. */
   async deleteRun(runId: string): Promise<boolean> {
-    // Renamed first, so that nobody finds half a run while its files go.
-    const doomed = join(this.root, 'evals', `.deleted-${randomUUID()}`);
-    try {
-      await rename(this.runDir(runId), doomed);
-    } catch (error) {
-      if (hasErrorCode(error, 'ENOENT')) return false;
-      throw error;
-    }
-    await rm(doomed, { recursive: true, force: true });
-    return true;
+    return deleteFolder(this.root, 'evals', basename(this.runDir(runId)));
   }
 
   private async results(runId: string): Promise<StoredResult[]> {

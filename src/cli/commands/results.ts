@@ -6,6 +6,8 @@ import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
 import type { CancelFlags } from './results-cancel';
 import { cancelResults } from './results-cancel';
+import type { DeleteFlags } from './runs-delete';
+import { deleteResults } from './results-delete';
 import { addJudgeOptions } from './judge-options';
 import type { RegradeFlags } from './results-regrade';
 import { regradeResults } from './results-regrade';
@@ -29,6 +31,7 @@ export function createCommand(): Command {
     showCommand(),
     trajectoriesCommand(),
     cancelCommand(),
+    deleteCommand(),
     rejudgeCommand(),
     regradeCommand(),
   ]) {
@@ -52,6 +55,19 @@ function cancelCommand(): Command {
     .option('--yes', 'without asking whether it is meant')
     .action(async (run: string, flags: ResultsFlags & CancelFlags) => {
       process.exitCode = await cancelResults(run, flags, openOutput(flags));
+    });
+}
+
+function deleteCommand(): Command {
+  return new Command('delete')
+    .description(
+      'delete the results of eval runs that have ended and that nothing refers to; shows what would go unless --yes is given',
+    )
+    .argument('<runs...>', 'names of eval runs (`everstep results list` shows them)')
+    .option('--dry-run', 'only show what would go, also with --yes')
+    .option('--yes', 'delete them')
+    .action(async (runs: string[], flags: ResultsFlags & DeleteFlags) => {
+      process.exitCode = await deleteResults(runs, flags, openOutput(flags));
     });
 }
 

@@ -1,5 +1,6 @@
 import type { RunDeletion } from '../../client/delete-run';
 import type { Session } from '../connect';
+import { writeDeletion } from '../deletion-lines';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
@@ -23,15 +24,9 @@ export async function deleteOneRun(
 }
 
 function print(output: Output, plan: RunDeletion, isDone: boolean): void {
-  const { run, folder, bytes, files, heldBy, remarks } = plan;
-  const verb = isDone ? 'Deleted' : heldBy.length > 0 ? 'Would not delete' : 'Would delete';
-  output.line(escapeControls(`${verb} ${run}: ${folder}, ${files} files, ${sizeText(bytes)}.`));
-  for (const holder of heldBy) output.line(escapeControls(`- ${holder}`));
+  const { run, heldBy, remarks } = plan;
+  writeDeletion(output, plan, isDone);
   for (const remark of remarks) output.line(output.colors.yellow(`! ${escapeControls(remark)}`));
   if (!isDone && heldBy.length === 0)
     output.line(`Nothing is deleted yet. ${output.hint(`runs delete ${run} --yes`)} does it.`);
-}
-
-function sizeText(bytes: number): string {
-  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

@@ -1,6 +1,8 @@
 import type pino from 'pino';
 import type { ModelRuntime } from './model-runtime';
 import { createApp } from './server/app';
+import type { BootClock } from './server/checkpoints/kept-looks';
+import { machineBootClock } from './server/checkpoints/kept-looks';
 import { ClientKey } from './server/client-key';
 import { EngineService } from './server/engine-service';
 import type { EngineProfile } from './server/service-context';
@@ -25,6 +27,8 @@ export interface LocalEngineOptions {
   readonly now?: () => number;
   /** Milliseconds of a clock that nobody sets. */
   readonly elapsed?: () => number;
+  /** Of the machine; null for none. By it what was seen to be over is handed on to the next engine. */
+  readonly boot?: BootClock | null;
   /** Makes the engine behave like other servers of the protocol, for tests of clients. */
   readonly profile?: Partial<EngineProfile>;
   /** Makes it behave like the official service, as far as that is known. */
@@ -53,6 +57,7 @@ export async function startLocalEngine(options: LocalEngineOptions): Promise<Loc
     requestTimeoutMs: options.requestTimeoutMs ?? 120_000,
     now: options.now ?? Date.now,
     elapsed: options.elapsed ?? (() => performance.now()),
+    boot: options.boot === undefined ? machineBootClock() : options.boot,
     profile: { ...DURABLE, ...options.profile },
   });
   const app = createApp(service, {

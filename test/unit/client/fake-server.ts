@@ -35,6 +35,8 @@ export class FakeServer {
   readonly updates: { workflowId: string; name: string; request: unknown }[] = [];
   searchAttributes: Record<string, number> = {};
   mayAddAttributes = false;
+  /** By id, as they describe themselves. */
+  readonly schedules: Record<string, object> = {};
 
   constructor(readonly workflows: Record<string, FakeWorkflow> = {}) {}
 
@@ -83,7 +85,11 @@ export class FakeServer {
         list: () =>
           Object.entries(this.workflows)
             .filter(([, { status }]) => status !== 'COMPLETED')
-            .map(([workflowId]) => ({ workflowId })),
+            .map(([workflowId, { memo }]) => ({ workflowId, memo })),
+      },
+      schedule: {
+        list: () => Object.keys(this.schedules).map((scheduleId) => ({ scheduleId })),
+        getHandle: (id: string) => ({ describe: async () => this.schedules[id] }),
       },
     } as unknown as Client;
   }

@@ -4,6 +4,7 @@ import type { ModelRuntime } from '../model-runtime';
 import { AppliedSteps } from './applied-steps';
 import { CheckpointService } from './checkpoint-service';
 import { CheckpointStore } from './checkpoints/checkpoint-store';
+import type { BootClock } from './checkpoints/kept-looks';
 import { EngineCounters } from './engine-counters';
 import { FutureStore } from './future-store';
 import { MetadataBudget } from './metadata-budget';
@@ -26,6 +27,7 @@ export interface EngineServiceOptions {
   readonly now: () => number;
   /** Milliseconds of a clock that nobody sets. */
   readonly elapsed: () => number;
+  readonly boot: BootClock | null;
   readonly profile: EngineProfile;
 }
 

@@ -1,4 +1,4 @@
-import { lstat, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { DomainError } from '../../../../core/errors';
@@ -104,6 +104,31 @@ export async function writeCheckpoint(
   };
   await writeMeta(folder, meta);
   return meta;
+}
+
+/**
+ * Keeps the same weights once: the file of a checkpoint that is whole takes the place of one with the same bytes. Files of checkpoints
+ * are replaced and never written to, so that what becomes of one name is nothing to the other.
+ */
+export async function shareWeights(from: CheckpointFolder, to: CheckpointFolder): Promise<void> {
+  const digest = from.meta.sha256?.[WEIGHTS_FILE];
+  if (digest === undefined || digest !== to.meta.sha256?.[WEIGHTS_FILE]) return;
+  const [source, target] = [path.join(from.folder, WEIGHTS_FILE), path.join(to.folder, WEIGHTS_FILE)];
+  const beside = path.join(to.folder, `.${WEIGHTS_FILE}`);
+  try {
+    const [there, here] = [await lstat(source), await lstat(target)];
+    if (!there.isFile() || there.size !== here.size) return;
+    await link(source, beside);
+    await rename(beside, target);
+  } catch {
+    // Gone, or no links here: then there are two files.
+    await rm(beside, { force: true });
+  }
+}
+
+export interface CheckpointFolder {
+  readonly folder: string;
+  readonly meta: CheckpointMeta;
 }
 
 export async function writeMeta(folder: string, meta: CheckpointMeta): Promise<void> {

@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
-import type { CheckpointMeta, CheckpointOrigin } from './checkpoint-files';
+import type { CheckpointFolder, CheckpointMeta, CheckpointOrigin } from './checkpoint-files';
 import {
   liesBeneath,
   readMeta,
@@ -10,6 +10,7 @@ import {
   readWeights,
   readWeightsFile,
   removeBeneath,
+  shareWeights,
   writeCheckpoint,
   writeMeta,
 } from './checkpoint-files';
@@ -17,6 +18,8 @@ import type { CheckpointAddress } from './checkpoint-path';
 import { hasCode, isMissing } from './damage';
 import type { Clocks } from './expiry';
 import { Expiry, newestStates } from './expiry';
+import type { KeptLooks } from './kept-looks';
+import { readKeptLooks, writeKeptLooks } from './kept-looks';
 import { folderOf, formatCheckpointPath, isAtHome, isCheckpointName, KINDS } from './checkpoint-path';
 
 /** Beginnings that no checkpoint name can have: half-written folders, and ones being replaced or removed. */
@@ -30,12 +33,14 @@ const CLOSED = 'closed';
  *
  *     <folder>/<model id with _ for :>/{weights|sampler_weights|external_weights}/<name>/
  *     <folder>/<model id with _ for :>/closed     there once its client is done with it
+ *     <folder>/looks.json                         which were seen to be over, and since when
  *
  * One whose time is over goes, but not the newest state of a model that its client is not done with: a run that waits, for an engine
  * that was away for days or a worker that is, goes on from it.
  *
  * A folder is written under another name and renamed, so that a name either holds a whole checkpoint or none. A checkpoint is
- * known by its place; a folder whose description names another place is none, and is left alone.
+ * known by its place; a folder whose description names another place is none, and is left alone. What has the same weights and name,
+ * as a state and what is sampled of it, shares their file.
  */
 export class CheckpointStore {
   private readonly checkpoints = new Map<string, CheckpointMeta>();
@@ -44,22 +49,27 @@ export class CheckpointStore {
 
   private readonly closed = new Set<string>();
   private readonly expiry: Expiry;
+  /** What `looks.json` says; one that is not of this engine is written anew. */
+  private keptEnds = '';
 
   private constructor(
     private readonly folder: string,
     clocks: Clocks,
+    kept: KeptLooks | null,
   ) {
-    this.expiry = new Expiry(clocks);
+    this.expiry = new Expiry(clocks, kept);
   }
 
   static async open(folder: string, clocks: Clocks): Promise<CheckpointStore> {
-    const store = new CheckpointStore(folder, clocks);
     await mkdir(folder, { recursive: true });
+    const store = new CheckpointStore(folder, clocks, await readKeptLooks(folder));
     for (const model of await subfoldersOf(folder)) {
       const kinds = await subfoldersOf(path.join(folder, model));
       for (const kind of KINDS) if (kinds.includes(kind)) await store.readKind({ model, kind });
       if (await isFile(path.join(folder, model, CLOSED))) store.closed.add(model);
     }
+    for (const meta of store.checkpoints.values()) store.expiry.watch(meta);
+    await store.keepLooks();
     return store;
   }
 
@@ -99,6 +109,7 @@ export class CheckpointStore {
       await removeBeneath(this.folder, unfinished);
       throw error;
     });
+    await this.shareWeights({ folder: unfinished, meta });
     await this.inTurn(origin, async () => {
       await this.moveAway(origin);
       await rename(unfinished, folder);
@@ -157,6 +168,30 @@ export class CheckpointStore {
       await this.inTurn(meta, async () => {
         const isStillThis = this.checkpoints.get(formatCheckpointPath(meta)) === meta;
         if (isStillThis) await this.removeNow(meta);
+      });
+    }
+    await this.keepLooks();
+  }
+
+  /** For the next engine, as often as something has changed. */
+  private async keepLooks(): Promise<void> {
+    const looks = this.expiry.handOn();
+    if (looks === null) return;
+    const ends = JSON.stringify(
+      Object.entries(looks.looks).map(([address, { over }]) => [address, Math.round(over / 1000)]),
+    );
+    if (ends === this.keptEnds) return;
+    await writeKeptLooks(this.folder, looks);
+    this.keptEnds = ends;
+  }
+
+  /** With a checkpoint of the same name and another kind, which is not replaced meanwhile. */
+  private async shareWeights(to: CheckpointFolder): Promise<void> {
+    for (const kind of KINDS.filter((other) => other !== to.meta.kind)) {
+      const sibling = { ...to.meta, kind };
+      await this.inTurn(sibling, async () => {
+        const meta = this.checkpoints.get(formatCheckpointPath(sibling));
+        if (meta) await shareWeights({ folder: this.folderAt(sibling), meta }, to);
       });
     }
   }

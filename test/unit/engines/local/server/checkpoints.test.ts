@@ -5,6 +5,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs';
@@ -115,6 +116,33 @@ describe('a checkpoint', () => {
     const restored = (await engine.driver.finish('load_weights', load)).body.model_id;
     expect(engine.runtime.calls).toEqual(['0:import:1']);
     expect(await lossOf(restored, 1)).toBe(before);
+  });
+
+  test('shares the file of equal weights with what is sampled of it, and outlives that', async () => {
+    await trainOnce();
+    const address = (await save(3)).body.path;
+    const loss = await lossOf(model, 4);
+    const sampler = (await save(5, {}, 'save_weights_for_sampler')).body.path;
+    const folder = path.join(engine.dataFolder, 'checkpoints', model.replaceAll(':', '_'));
+    const inode = (kind: string) => statSync(path.join(folder, kind, 'first', 'weights.safetensors')).ino;
+
+    expect(inode('sampler_weights')).toBe(inode('weights'));
+    expect(readdirSync(path.join(folder, 'sampler_weights', 'first')).sort()).toEqual([
+      'meta.json',
+      'weights.safetensors',
+    ]);
+
+    await engine.driver.train(model, 6, 3);
+    await engine.driver.step(model, 7, 1);
+    await save(8, { overwrite: true }, 'save_weights_for_sampler');
+    expect(inode('sampler_weights')).not.toBe(inode('weights'));
+    const restored = await engine.driver.finish('load_weights', {
+      session_id: session,
+      model_seq_id: 1,
+      path: address,
+    });
+    expect(await lossOf(restored.body.model_id, 1)).toBe(loss);
+    expect(sampler).toBe(`tinker://${model}/sampler_weights/first`);
   });
 
   test('is refused under a taken name, unless overwriting is asked for', async () => {
@@ -235,6 +263,61 @@ describe('a checkpoint', () => {
       await expire();
 
       expect(await names()).toEqual(['weights/newer']);
+    });
+
+    describe('while engines live for minutes only', () => {
+      /** What the machine counts since it was started. */
+      const boot = { id: '', elapsed: () => performance.now() + clock.elapsed };
+      const restarted = () => engine.restart({ boot: { ...boot } });
+
+      beforeEach(() => {
+        boot.id = 'first';
+      });
+
+      test.each<[string, () => void, readonly string[]]>([
+        ['goes an hour after an earlier engine saw so', () => undefined, ['weights/newer']],
+        [
+          'stays where the clock was put right meanwhile and jumped again',
+          () => {
+            clock.now += 3 * DAY_MS;
+          },
+          ['weights/newer', 'weights/older'],
+        ],
+        [
+          'stays where the machine was started anew',
+          () => {
+            boot.id = 'second';
+          },
+          ['weights/newer', 'weights/older'],
+        ],
+      ])('%s', async (_what, happen, left) => {
+        await saveTwo();
+        clock.now += 7 * DAY_MS;
+        await restarted();
+        expect(await names()).toEqual(['weights/newer', 'weights/older']);
+
+        clock.now += HOUR_MS;
+        clock.elapsed += HOUR_MS;
+        happen();
+        await restarted();
+
+        expect(await names()).toEqual(left);
+      });
+
+      test('stays where an engine between saw the clock put right', async () => {
+        await saveTwo();
+        clock.now += 7 * DAY_MS;
+        await restarted();
+        clock.now -= 7 * DAY_MS;
+        clock.elapsed += HOUR_MS / 2;
+        clock.now += HOUR_MS / 2;
+        await restarted();
+        clock.now += 7 * DAY_MS + HOUR_MS / 2;
+        clock.elapsed += HOUR_MS / 2;
+        await restarted();
+
+        expect(await names()).toEqual(['weights/newer', 'weights/older']);
+      });
     });
 
     test('goes with the others once its run is closed, also after a restart', async () => {

@@ -151,7 +151,7 @@ export class TestEngine {
   private engine: LocalEngine | null = null;
 
   constructor(
-    private readonly options: Partial<LocalEngineOptions>,
+    private options: Partial<LocalEngineOptions>,
     readonly dataFolder: string,
   ) {}
 
@@ -170,7 +170,8 @@ export class TestEngine {
   }
 
   /** Another process over the same folder: models and sessions are gone. */
-  async restart(): Promise<void> {
+  async restart(changes: Partial<LocalEngineOptions> = {}): Promise<void> {
+    this.options = { ...this.options, ...changes };
     await this.stop();
     await this.start();
   }

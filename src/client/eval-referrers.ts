@@ -1,0 +1,120 @@
+import { realpath } from 'node:fs/promises';
+import path from 'node:path';
+import { isValidName } from '../core/names';
+import { createCanaryStore } from '../stores/canary-store';
+import { namesIn } from '../stores/folder-names';
+import { readJson } from '../stores/whole-file';
+import { isPathWithin, placeOfReference } from './references';
+import type { RunRecords } from './run-records';
+
+/** Something of the store that may refer to results of an eval run. */
+export interface Referrer {
+  /** As it is called, e.g. `eval run mine`. */
+  readonly what: string;
+  readonly remedy: string;
+  /** Name of the eval run that it is; null for everything else. */
+  readonly evalRun: string | null;
+  readonly value: object;
+}
+
+interface ReferrerSources {
+  readonly store: string;
+  readonly records: RunRecords;
+  /** Of the schedules there are; null where no server says: then all that left something count. */
+  readonly scheduleNames: () => Promise<readonly string[] | null>;
+}
+
+/** Everything of a store that can refer to results: other eval runs, training runs, backfills and schedules. */
+export async function findReferrers(sources: ReferrerSources): Promise<Referrer[]> {
+  const found = await Promise.all([
+    evalRuns(sources),
+    trainingRuns(sources),
+    backfills(sources),
+    schedules(sources),
+  ]);
+  return found.flat();
+}
+
+/** Whether texts of the store name an eval run, its folder or something in it. */
+export async function referenceToResults(
+  folder: string,
+  run: string,
+): Promise<(text: string, key: string) => boolean> {
+  const real = await realpath(folder).catch(() => folder);
+  const within = `evals/${run}`;
+  return (text, key) =>
+    (key === 'evalRun' && text === run) ||
+    isPathWithin(folder, text) ||
+    isPathWithin(real, text) ||
+    (!path.isAbsolute(text) && (`/${text}`.endsWith(`/${within}`) || `/${text}`.includes(`/${within}/`)));
+}
+
+/** The place of the first reference in what refers. */
+export function placeIn({ value }: Referrer, isReference: (text: string, key: string) => boolean) {
+  return placeOfReference(value, isReference);
+}
+
+/** Their requests say whose answers they took or judged, and their plans what became of it. */
+async function evalRuns({ store }: ReferrerSources): Promise<Referrer[]> {
+  const folder = path.join(store, 'evals');
+  const names = (await namesIn(folder)).filter(isValidName);
+  const found = names.map(async (name) => {
+    const own = path.join(folder, name);
+    const cells = (await namesIn(own)).filter((cell) => !cell.startsWith('.'));
+    const plans = cells.flatMap((cell) => [
+      path.join(own, cell, 'journal', 'plan.json'),
+      path.join(own, cell, 'cell.json'),
+    ]);
+    const documents = [path.join(own, 'metadata.json'), ...plans];
+    const values = await Promise.all(documents.map((file) => readJson(file)));
+    return {
+      what: `eval run ${name}`,
+      remedy: `delete that one too, or first, with \`everstep results delete ${name}\``,
+      evalRun: name,
+      value: values.filter((value) => value !== null),
+    };
+  });
+  return Promise.all(found);
+}
+
+async function trainingRuns({ store, records }: ReferrerSources): Promise<Referrer[]> {
+  const names = (await namesIn(path.join(store, 'runs'))).filter(isValidName);
+  const found = names.map(async (name) => ({
+    what: `run ${name}`,
+    remedy: `delete that one first with \`everstep runs delete ${name}\``,
+    evalRun: null,
+    value: await records.readConfig(name).catch(() => ({})),
+  }));
+  return Promise.all(found);
+}
+
+async function backfills({ store }: ReferrerSources): Promise<Referrer[]> {
+  const folder = path.join(store, 'backfills');
+  const names = (await namesIn(folder)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
+  const found = names.map(async (name) => ({
+    what: `backfill ${name.slice(0, -'.json'.length)}`,
+    remedy: `delete ${path.join(folder, name)} first`,
+    evalRun: null,
+    value: (await readJson(path.join(folder, name))) ?? {},
+  }));
+  return Promise.all(found);
+}
+
+/** Scores are held against the pin, and the newest firing is what is shown; of earlier ones their rows are enough. */
+async function schedules({ store, scheduleNames }: ReferrerSources): Promise<Referrer[]> {
+  const there = await scheduleNames();
+  const names = (await namesIn(path.join(store, 'schedules'))).filter(isValidName);
+  const found = names
+    .filter((name) => there?.includes(name) ?? true)
+    .map(async (name) => {
+      const canary = createCanaryStore(store, name);
+      const [pin, firings] = await Promise.all([canary.readPin(), canary.readFirings()]);
+      return {
+        what: `schedule ${name}`,
+        remedy: `delete that one first with \`everstep schedule delete ${name}\``,
+        evalRun: null,
+        value: { ...(pin && { pin }), newest: firings.slice(-1) },
+      };
+    });
+  return Promise.all(found);
+}
