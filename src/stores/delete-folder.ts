@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
 import { lstat, readdir, realpath, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
@@ -21,21 +22,24 @@ export interface FolderSize {
 export async function sizeOfFolder(folder: string): Promise<FolderSize> {
   let [bytes, files] = [0, 0];
   const counted = new Set<string>();
+  for await (const { dev, ino, size, nlink } of filesBelow(folder)) {
+    const file = `${dev}/${ino}`;
+    if (!counted.has(file)) bytes += size;
+    if (nlink > 1) counted.add(file);
+    files += 1;
+  }
+  return { bytes, files };
+}
+
+/** Of a folder, or the file that is in its place; nothing of what goes meanwhile. */
+async function* filesBelow(folder: string): AsyncGenerator<Stats> {
   const waiting = [folder];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const entry = await lstat(next).catch(absent);
-    if (entry === null) continue;
-    if (!entry.isDirectory()) {
-      const file = `${entry.dev}/${entry.ino}`;
-      if (!counted.has(file)) bytes += entry.size;
-      if (entry.nlink > 1) counted.add(file);
-      files += 1;
-      continue;
-    }
-    const names = await readdir(next).catch(absent);
+    const names = entry?.isDirectory() ? await readdir(next).catch(absent) : null;
     for (const name of names ?? []) waiting.push(path.join(next, name));
+    if (entry && !entry.isDirectory()) yield entry;
   }
-  return { bytes, files };
 }
 
 /** Whether a name is of something that was being deleted. */

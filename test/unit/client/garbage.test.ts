@@ -43,7 +43,7 @@ afterEach(() => {
   rmSync(root, { recursive: true, force: true });
 });
 
-const NO_SERVER = { ...SERVER_AWAY, target: null } as unknown as ServerLink;
+const NO_SERVER = { target: null, description: 'none', find: async () => null } as unknown as ServerLink;
 const sourcesOn = (link: ServerLink = NO_SERVER) => ({
   ...{ link, records: createRunStore(store), store, dataFolder, cacheFolder: join(root, 'cache') },
   ...{ scheduledModels: async () => [], scheduleNames: async () => [] },
