@@ -44,7 +44,6 @@ function remarkOn(rows: readonly ConversationRow[], { whole, asked }: TrainedExa
   const alike = rows.filter((row) => !isSame(row) && asked.has(askedIn(row.messages) ?? ''));
   const [first] = [...same, ...alike];
   if (!first) return null;
-  const place = first.place === undefined ? '' : `, the first at ${first.place}`;
   const what = [
     ...(same.length > 0
       ? [`${same.length} of its ${rows.length} examples also stand among the training rows`]
@@ -53,7 +52,18 @@ function remarkOn(rows: readonly ConversationRow[], { whole, asked }: TrainedExa
       ? [`${alike.length} of ${rows.length} ask the same as training rows do and expect another reply`]
       : []),
   ].join(', and ');
-  return `${what}${place}. Remove them from one of the two, or read its scores as memory.`;
+  return `${what}, the first ${quoted(first)}. Remove them from one of the two, or read its scores as memory.`;
+}
+
+const QUOTED_LENGTH = 60;
+
+function quoted({ messages }: ConversationRow): string {
+  const asked =
+    messages.find(({ role, content }) => role === 'user' && textOf(content).trim() !== '') ?? messages[0];
+  const text = textOf(asked?.content ?? '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return JSON.stringify(text.length > QUOTED_LENGTH ? `${text.slice(0, QUOTED_LENGTH)}…` : text);
 }
 
 /** Null where nobody asks anything. */

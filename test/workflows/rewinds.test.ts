@@ -190,6 +190,7 @@ describe('on a service that recognises resent requests and allows one model', ()
     expect(state).toMatchObject({
       rewinds: 1,
       remarks: [
+        expect.stringMatching(/^Evaluator "test" measures what is trained on: 8 of its 8 examples/),
         expect.stringMatching(/was passed over: .*damaged/),
         expect.stringMatching(/was passed over: .*not found/i),
         expect.stringMatching(/was passed over: .*not found/i),

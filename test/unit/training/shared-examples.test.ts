@@ -36,7 +36,7 @@ test('examples that are trained on are counted, whatever their case and space, a
   const train: Row[] = [['What is 1 + 1?', '2'], ['other', 'more'], ['alone in the corpus']];
 
   expect(await remarksOf(train, [['new', '2'], ['what is  1 + 1?', '2'], ['Alone in the corpus ']])).toEqual([
-    `Evaluator "test" measures what is trained on: 2 of its 3 examples also stand among the training rows, the first at held-out.jsonl line 2. ${REMEDY}`,
+    `Evaluator "test" measures what is trained on: 2 of its 3 examples also stand among the training rows, the first "what is 1 + 1?". ${REMEDY}`,
   ]);
 });
 
@@ -52,7 +52,7 @@ test('the same question with another reply is counted by itself', async () => {
       ['new', 'x'],
     ]),
   ).toEqual([
-    `Evaluator "test" measures what is trained on: 1 of 2 ask the same as training rows do and expect another reply, the first at held-out.jsonl line 1. ${REMEDY}`,
+    `Evaluator "test" measures what is trained on: 1 of 2 ask the same as training rows do and expect another reply, the first "What is 1 + 1?". ${REMEDY}`,
   ]);
 });
 
