@@ -1,8 +1,8 @@
 const OPEN = '<think>';
 const CLOSE = '</think>';
 
-/** A tag in quotes or code is spoken of, not used. */
-const TAGS = /(?<!["'`])<(\/?)think>/gi;
+const TAGS = /<\s?(\/?)\s?think\s?>/gi;
+const QUOTES: ReadonlySet<string> = new Set(['"', "'", '`']);
 
 export interface SplitThinking {
   readonly thinking: string | null;
@@ -41,15 +41,22 @@ export function withoutReasoning(text: string): string {
   let said = '';
   let isThinking = false;
   let start = 0;
-  let hasTags = false;
-  for (const { 1: slash, 0: tag, index } of text.matchAll(TAGS)) {
-    hasTags = true;
+  const tags = [...text.matchAll(TAGS)].filter(
+    ({ 0: tag, index }) => !isSpokenOf(text, index, index + tag.length),
+  );
+  if (tags.length === 0) return text;
+  for (const { 1: slash, 0: tag, index } of tags) {
     const isClosing = slash === '/';
     if (isThinking && !isClosing) continue;
     if (!isThinking) said = isClosing ? '' : said + text.slice(start, index);
     isThinking = !isClosing;
     start = index + tag.length;
   }
-  if (!hasTags) return text;
   return (isThinking ? said : said + text.slice(start)).trim();
+}
+
+/** In quotes or code of its own: "`</think>`". One behind the end of code is used. */
+function isSpokenOf(text: string, start: number, end: number): boolean {
+  const before = text[start - 1] ?? '';
+  return QUOTES.has(before) && text[end] === before;
 }

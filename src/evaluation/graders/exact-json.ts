@@ -29,17 +29,19 @@ export function parseExactJson(text: string): unknown {
   );
 }
 
-/** Keys in any order. A number is compared by its digits where both sides have them. */
-export function equalJson(left: unknown, right: unknown): boolean {
-  if (left instanceof ExactNumber || right instanceof ExactNumber) return equalNumbers(left, right);
+/** Keys in any order. A number is compared by its digits where both sides have them, as both do that `parseExactJson` read. */
+export function equalJson(left: unknown, right: unknown, areExact = false): boolean {
+  if (left instanceof ExactNumber || right instanceof ExactNumber) return equalNumbers(left, right, areExact);
   if (Array.isArray(left) && Array.isArray(right)) {
-    return left.length === right.length && left.every((item, index) => equalJson(item, right[index]));
+    return (
+      left.length === right.length && left.every((item, index) => equalJson(item, right[index], areExact))
+    );
   }
   if (!isRow(left) || !isRow(right)) return left === right;
   const keys = Object.keys(left);
   return (
     keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && equalJson(left[key], right[key]))
+    keys.every((key) => Object.hasOwn(right, key) && equalJson(left[key], right[key], areExact))
   );
 }
 
@@ -65,9 +67,15 @@ function significant(digits: string): string {
   return digits.replace(/^0+/, '').replace(/0+$/, '');
 }
 
-function equalNumbers(left: unknown, right: unknown): boolean {
+function equalNumbers(left: unknown, right: unknown, areExact: boolean): boolean {
+  if (areExact) return digitsOf(left) === digitsOf(right);
   if (left instanceof ExactNumber && right instanceof ExactNumber) return left.value === right.value;
   return nearestOf(left) === nearestOf(right);
+}
+
+function digitsOf(value: unknown): unknown {
+  if (value instanceof ExactNumber) return value.value;
+  return typeof value === 'number' ? exactNumber(String(value)).value : value;
 }
 
 /** Of what was rounded when its row was read no more is known than the double. */

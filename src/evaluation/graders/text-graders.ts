@@ -64,7 +64,7 @@ export const regexRows: RowGrader = {
 /** The completion's JSON (whole, fenced, or the first that parses) equals the target; order of keys does not matter. */
 export const jsonMatchRows: RowGrader = {
   name: 'json_match',
-  version: 'json_match@4',
+  version: 'json_match@5',
   description: 'target (JSON or its text); equal apart from white space and order of keys',
   parseLine: parseExactJson,
   grade(completion, row) {
@@ -73,7 +73,7 @@ export const jsonMatchRows: RowGrader = {
     const wanted = asJson(target);
     const found = findJson(completion, wanted);
     if (found === null) return { value: 0, answer: null, explanation: 'no JSON' };
-    return rightIf(equalJson(found.value, wanted), found.text);
+    return rightIf(equalJson(found.value, wanted, typeof target === 'string'), found.text);
   },
 };
 
@@ -98,12 +98,15 @@ function folded(text: string, row: Row): string {
 
 function patternOf(row: Row): RegExp {
   const pattern = textField(row, PATTERN);
+  const flags = firstOf(row, ['flags']) === undefined ? 'u' : textField(row, ['flags']);
   try {
-    return new RegExp(pattern, firstOf(row, ['flags']) === undefined ? 'u' : textField(row, ['flags']));
+    return new RegExp(pattern, flags);
   } catch (cause) {
-    throw new DomainError('bad-dataset', `example: "pattern" is no regular expression: ${pattern}`, {
-      cause,
-    });
+    const reason = cause instanceof Error ? (cause.message.split(': ').at(-1) ?? '') : '';
+    const problem = /^Invalid flags/.test(cause instanceof Error ? cause.message : '')
+      ? `"flags" is "${flags.slice(0, 20)}". Give some of i, s, m and u, each once.`
+      : `"pattern" is no regular expression of JavaScript (${reason}): ${pattern.slice(0, 200)}. Correct it; \\ before a sign takes it as it stands.`;
+    throw new DomainError('bad-dataset', `example: ${problem}`, { cause });
   }
 }
 

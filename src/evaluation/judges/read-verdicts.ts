@@ -8,8 +8,13 @@ const GRADE_WORDS = /^(?:correct|incorrect|partial|partially|pass|fail|yes|no|tr
 const ANOTHER_GRADE = /^[*_`"')\]\s]{0,8}(?:[/|&]|\bor\b|\band\b|,)[*_`"'([\s]{0,8}([A-Z])(?!\w|['’]|\s+\w)/i;
 const PAIR_LABEL = verdictPattern(READ_FORMS.pair);
 const TAGGED_SCORE = verdictPattern(READ_FORMS.score);
-const DOUBLE_BRACKET_NUMBER = /\[\[(\d+(?:\.\d+)?)\]\]/g;
-const NAMED_RATING = /Rating:\s*(\d+(?:\.\d+)?)/gi;
+/** Behind a grade on its line: another one that stands alone ("C vs I", "C → I", "C or possibly P"), not one that a sentence begins with. */
+const OTHER_GRADE = /^[^.!;:(\n]{0,30}?[^\p{L}\p{N}.!;:(\n]([A-Z])(?![\p{L}\p{N}_'’]|\s+\p{L})/u;
+/** "I am not sure" grades nothing. */
+const PRONOUN =
+  /^(?:['’](?:m|d|ll|ve)\b|\s+(?:am|was|can|cannot|could|would|will|do|did|don['’]t|didn['’]t|think|believe|guess|feel|need|have|had|find|see|say)\b)/i;
+const DOUBLE_BRACKET_NUMBER = verdictPattern(READ_FORMS.bracketRating);
+const NAMED_RATING = verdictPattern(READ_FORMS.rating);
 /** Signs, exponents and other digits than these are how nobody was asked to write it. */
 const PLAIN_DECIMAL = /^(?:\d+(?:\.\d*)?|\.\d+)$/;
 
@@ -24,18 +29,20 @@ export function readGrade(text: string, offered: readonly string[]): string | nu
   const word = /^[\p{L}\p{N}_+-]*/u.exec(rest)?.[0] ?? '';
   const letter = word.slice(0, 1).toUpperCase();
   if (word.length !== 1 && !GRADE_WORDS.test(word)) return null;
+  if (word === 'I' && PRONOUN.test(rest.slice(1))) return null;
   return offered.includes(letter) && !hasAnother(rest.slice(word.length), letter, offered) ? letter : null;
 }
 
 function hasAnother(rest: string, letter: string, offered: readonly string[]): boolean {
-  const other = ANOTHER_GRADE.exec(rest)?.[1]?.toUpperCase();
-  return other !== undefined && other !== letter && offered.includes(other);
+  const others = [ANOTHER_GRADE.exec(rest)?.[1]?.toUpperCase(), OTHER_GRADE.exec(rest)?.[1]];
+  return others.some((other) => other !== undefined && other !== letter && offered.includes(other));
 }
 
 /** The last `[[n]]`, else the last `Rating: n`, since judges are asked to end with it; null where that is no whole number. */
 export function readRating(text: string): number | null {
   const found = [...text.matchAll(DOUBLE_BRACKET_NUMBER)].at(-1) ?? [...text.matchAll(NAMED_RATING)].at(-1);
-  const rating = Number(found?.[1] ?? NaN);
+  const [, number = '', more] = found ?? [];
+  const rating = number === '' || more !== undefined ? NaN : Number(number);
   return Number.isInteger(rating) ? rating : null;
 }
 

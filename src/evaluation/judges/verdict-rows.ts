@@ -6,7 +6,7 @@ import { readGrade, readRating } from './read-verdicts';
 /** How replies of judges are read, for whoever wants to try it without a model: the score says whether there is a verdict. */
 export const judgeGradeRows: RowGrader = {
   name: 'judge_grade',
-  version: 'judge_grade@1',
+  version: 'judge_grade@2',
   description:
     'lines {"reply", "letters"}; the answer is the letter of the last "GRADE: X", as model_graded_qa reads it',
   lineForm: '{"reply": "<text>", "letters": ["C", "I"]}',
@@ -17,7 +17,7 @@ export const judgeGradeRows: RowGrader = {
 
 export const judgeRatingRows: RowGrader = {
   name: 'judge_rating',
-  version: 'judge_rating@1',
+  version: 'judge_rating@2',
   description:
     'lines {"reply"}; the answer is the number of the last "Rating: [[5]]", as single_score reads it',
   lineForm: '{"reply": "<text>"}',

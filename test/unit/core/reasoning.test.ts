@@ -12,6 +12,10 @@ test.each([
   ['<think>a</think>b</think>c', 'c'],
   ['print("<think>")', 'print("<think>")'],
   ['Close it with `</think>`.', 'Close it with `</think>`.'],
+  ['<think>it is `x`</think>\nThe answer is (B)', 'The answer is (B)'],
+  ['<think>\n```python\nprint(5)\n```</think>\n\n\\boxed{5}', '\\boxed{5}'],
+  ['<think >A</ think>B', 'B'],
+  ['Write "<think>" and "</think>" around it.', 'Write "<think>" and "</think>" around it.'],
   ['  kept as it is\n', '  kept as it is\n'],
 ])('of %j is %j', (text, said) => {
   expect(withoutReasoning(text)).toBe(said);

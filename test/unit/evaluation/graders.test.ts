@@ -29,6 +29,16 @@ test.each([
   ['abc12', '12', 0, null],
   ['ninety-five', '95', 0, null],
   ['', '95', 0, null],
+  ['.5', '0.5', 1, '0.5'],
+  ['24/12', '12', 0, null],
+  ['3-12', '12', 0, null],
+  ['3 - 12', '12', 0, null],
+  ['3−12', '12', 0, null],
+  ['3 -12', '-12', 0, null],
+  ['(2 + 1) * 4', '4', 0, null],
+  ['3 - 12 = -9', '-9', 1, '-9'],
+  ['12 - 24/2 is 0', '0', 1, '0'],
+  ['- 12', '12', 1, '12'],
   ['12345678901234567890', '12345678901234567891', 0, '12345678901234567890'],
 ])('numericAnswer reads %j', (completion, target, value, answer) => {
   expect(numericAnswer().grade(completion, example(target))).toEqual({ value, answer });

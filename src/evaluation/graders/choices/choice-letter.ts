@@ -8,7 +8,7 @@ const LONGEST_LETTER = 40;
 
 /** "One choice is …" and "a wrong answer is …" announce none. */
 const PHRASE =
-  /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4}|^[\s*_#]{0,8}|[.;:]\s)(?:choice|option))\s{0,4}(?:is\b|is(?!n['’]t)(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?:答案|正确选项)\s{0,4}(?:是|为|:|：)/gim;
+  /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4}|^[\s*_#]{0,8}|[.;:]\s)(?:choice|option))\s{0,4}(?:is\b|is(?!n['’]t)(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?<!错误的?|不正确的?|不|并非)(?:答案|正确选项)[】\]]?\s{0,4}(?:是|为|:|：|(?=[\s*_(（]{0,3}[A-Z](?![A-Za-z])))/gim;
 
 /** What stands before an announcement that is none: "I don't think that the answer is A". */
 const UNMEANT =
@@ -22,24 +22,32 @@ const HEDGED = Symbol('several letters');
 type Named = string | typeof HEDGED | null;
 
 /**
- * "选A", "故选：B": the letter comes at once. Not "选项A", "不选A", "若选A", "可选A", nor what says that it would be wrong ("选A不对").
+ * "选A", "故选：B": the letter comes at once, and no other word behind it ("选B细胞"). Not "选项A", "不选A", "若选A", "可选A", "有人选A", nor what is
+ * asked ("选B？", "选A还是选B").
  */
 const CHOSEN =
-  /(?<!不|不能|不应|不应该|不该|不可|不宜|不会|无法|别|勿|未|没|没有|若|如|如果|假如|要是|假设|误|错|多|可|候|备|待|任|首|筛|挑)选择?[\s:：*_("'“‘（【[]{0,6}([A-Z])(?![A-Za-z0-9])(?!项?[)”’）】\]*_]{0,4}\s{0,2}(?:是?不|是?错|是?有误|显然不|的话))/g;
+  /(?<!不|不能|不应|不应该|不该|不可|不宜|不会|无法|别|勿|未|没|没有|若|如|如果|假如|要是|假设|误|错|多|可|候|备|待|任|首|筛|挑|难道|并非|精|自|人)选择?[\s:：*_("'“‘（【[]{0,6}([A-Z])(?![A-Za-z0-9])(?!项?[)”’）】\]*_]{0,4}\s{0,2}(?:[?？]|是?不|是?错|是?有误|显然不|的话|(?!项|或|和|与|及)\p{Script=Han}))/gu;
 
 /**
  * The letter a completion chooses among the first `count` letters, or null.
  *
  * In this order: the first `\boxed{X}`; the first sentence with "answer is", "answer:" (also in Chinese) that names a
- * letter; the last capital letter that stands alone in the last 300 characters. A letter must be a word of its own, so that
+ * letter; the letter that the completion begins with ("B. For …"), unless another line begins with one too; the last capital letter that stands
+ * alone in the last 300 characters and is not ruled out ("not B", "不选B", "C is wrong", "C选项错误"). A letter must be a word of its own, so that
  * "the answer is clearly B" is B and "definitely" is nothing; "A or B" chooses none; the article "A" and the pronoun "I" are not letters; small
  * letters count only where nothing but punctuation follows ("the answer is (b)").
  */
 export function choiceLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
+  const text = withPlainLetters(completion);
   const letter =
-    inBox(completion, letters) ?? announced(completion, letters) ?? lastAlone(completion, letters);
+    inBox(text, letters) ?? announced(text, letters) ?? opening(text, letters) ?? lastAlone(text, letters);
   return letter === HEDGED ? null : letter;
+}
+
+/** "Ｂ" is B; places in the text stay as they are. */
+function withPlainLetters(text: string): string {
+  return text.replace(/[\uFF21-\uFF3A]/g, (letter) => letter.normalize('NFKC'));
 }
 
 /** The same where the letter alone was asked for: "d", "c)", "**b.**", also on the last line, are answers too. */
@@ -67,14 +75,16 @@ function lastLine(text: string): string {
   return trimmed.slice(trimmed.lastIndexOf('\n') + 1);
 }
 
-function inBox(completion: string, letters: ReadonlySet<string>): string | null {
+function inBox(completion: string, letters: ReadonlySet<string>): Named {
   const [first] = findBoxes(completion);
   if (first === undefined) return null;
   const bare = first.content
     .slice(0, 200)
     .replace(/\\(?:text|textbf|mathrm|mathbf)|[{}()[\]\s.$]/g, '')
     .toUpperCase();
-  return letters.has(bare) ? bare : null;
+  if (letters.has(bare)) return bare;
+  const several = bare.split(/[,;/&、]|\\&|OR|AND/).filter((part) => part !== '');
+  return several.length > 1 && several.every((part) => letters.has(part)) ? HEDGED : null;
 }
 
 interface Announced {
@@ -90,10 +100,11 @@ function announced(completion: string, letters: ReadonlySet<string>): Named {
     const start = index + phrase.length;
     return { index, letter: inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters) };
   });
-  const chosen = [...completion.matchAll(CHOSEN)].map(({ 1: letter = '', index }) => ({
-    index,
-    letter: letters.has(letter) ? letter : null,
-  }));
+  const chosen = [...completion.matchAll(CHOSEN)].map(({ 0: all, 1: letter = '', index }): Announced => {
+    const rest = completion.slice(index + all.length, index + all.length + SENTENCE_LENGTH);
+    const named = isHedged(rest, letters) ? HEDGED : letter;
+    return { index, letter: letters.has(letter) ? named : null };
+  });
   const found = [...named, ...chosen].sort((left, right) => left.index - right.index);
   const answers = found.map(({ letter }) => letter).filter((letter) => letter !== null);
   return answers.find((letter) => letter !== HEDGED) ?? answers[0] ?? null;
@@ -119,10 +130,14 @@ function smallAlone(sentence: string): string {
 
 /** Behind a letter: another one on equal terms ("A or B", "A/B", "A and C are"), not one of which more is said ("B and C is wrong"). */
 const OTHER =
-  /^[)\]}*_$"'.]{0,6}\s{0,2}(?:(?:or|and)\s|[/&、或和])[\s*_$("'[{]{0,6}(?:option\s)?([A-Z])(?![A-Za-z0-9])[\s)\]}*_$"']{0,6}(?:$|[.,;:!?、，。；/&]|(?:or|and|are|but)\b)/;
+  /^[)\]}*_$"'.]{0,6}\s{0,2}(?:(?:or|and)\s|[/&、和与及]|或者?|还是)[\s*_$("'[{]{0,6}(?:option\s)?([A-Z])(?![A-Za-z0-9])[\s)\]}*_$"']{0,6}(?:$|[.,;:!?、，。；？/&]|(?:or|and|are|but)\b)/;
+/** "B, C", "A, B, C, or D", "(B) (C)": nothing is said of the second one. */
+const LISTED =
+  /^[)\]}*_$"']{0,6}(?:[,，]\s{0,2}[*_$("'[{]{0,4}([A-Z])[)\]}*_$"']{0,4}(?:\s{0,2}$|[.;。]|,\s(?:(?:or|and)\s)?[("'[{]{0,4}[A-Z](?![A-Za-z]))|\s{0,2}\(([A-Z])\))/;
 
 function isHedged(rest: string, letters: ReadonlySet<string>): boolean {
-  return letters.has(OTHER.exec(rest)?.[1] ?? '');
+  const listed = LISTED.exec(rest);
+  return letters.has(OTHER.exec(rest)?.[1] ?? listed?.[1] ?? listed?.[2] ?? '');
 }
 
 function isNegated(before: string): boolean {
@@ -134,10 +149,33 @@ function isNegated(before: string): boolean {
 /** A capital with no letter or digit of the Latin alphabet beside it; Chinese and Markdown around it are fine. */
 const ALONE = /(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])/g;
 
+/** "B. For …", "(B) because …" */
+const OPENING = /^[\s*_("'[]{0,6}([A-Z])[)\]*_"']{0,4}(?:[.:：)]|(?<=\))\s)/;
+const ITEM = /^[ \t]*[-*_("'[ \t]{0,6}[A-Z][)\]*_"']{0,4}[.:：)]/gm;
+
+function opening(completion: string, letters: ReadonlySet<string>): string | null {
+  const letter = OPENING.exec(completion)?.[1] ?? '';
+  const isList = [...completion.matchAll(ITEM)].length > 1;
+  return letters.has(letter) && !isList ? letter : null;
+}
+
 function lastAlone(completion: string, letters: ReadonlySet<string>): string | null {
   const tail = completion.slice(-TAIL_LENGTH);
-  const found = [...tail.matchAll(ALONE)].map(({ index }) => letterAt(tail, index, letters));
+  const found = [...tail.matchAll(ALONE)]
+    .filter(({ index }) => !isRuledOut(tail.slice(0, index), tail.slice(index + 1)))
+    .map(({ index }) => letterAt(tail, index, letters));
   return found.findLast((letter) => letter !== null) ?? null;
+}
+
+/** "不选B", "若选B", "答案不是B", "错误答案是B" */
+const UNCHOSEN =
+  /(?:(?:不|别|勿|未|没有?|若|如果?|假如|要是|假设|并非|难道)(?:能|应该?|该|可能?|宜|会)?(?:选择?|是)|(?:错误|不正确的?)(?:的)?(?:答案|选项)(?:是|为))[\s:：*_("'“‘（【[]{0,6}$/;
+/** "C is wrong", "C isn't", "C选项错误", "C不对" */
+const REJECTED =
+  /^[)\]*_"'”’）】]{0,4}(?:\s{0,2}(?:项|选项)?\s{0,2}(?:也|都|均|显然|就)?(?:是?错|不|是?有误)|,?\s(?:is|was|are|were|would be|seems|looks)(?:n['’]t\b|\s(?:also\s|clearly\s)?(?:wrong|incorrect|false|not|impossible|invalid|(?:ruled\s|eliminated|excluded|out\b))))/i;
+
+function isRuledOut(before: string, rest: string): boolean {
+  return isNegated(before) || UNCHOSEN.test(before.slice(-20)) || REJECTED.test(rest.slice(0, 40));
 }
 
 function letterAt(text: string, index: number, letters: ReadonlySet<string>): string | null {

@@ -3,7 +3,7 @@ import { withPlainMinus } from './minus';
 /**
  * Numbers as people write them in English text.
  *
- * Read: a sign, a currency sign, commas between digits, decimals, `1e3`, `3/4`, `\frac{3}{4}`. A percent sign, a unit
+ * Read: a sign, a currency sign, commas between digits, decimals, `1e3`, `3/4`, `\frac{3}{4}`, `3½`. A percent sign, a unit
  * and a currency are not part of the value: "$18", "18%" and "18 eggs" are all 18. Digits inside a word ("CO2") are no
  * number, a minus right behind a word or digit ("3-4") is no sign.
  */
@@ -14,9 +14,11 @@ const CURRENCY = String.raw`(?:\\?[$€£¥₹])?`;
 const PLAIN = String.raw`(?<![A-Za-z_\d]|\d[.,])(?:(?<!\w\s?)[-+])?${CURRENCY}(?<sign>-)?(?<digits>${DIGITS})(?<exponent>${EXPONENT})(?:\/(?<divisor>\d+(?:\.\d+)?)(?![\/\d]))?`;
 const WHOLE = String.raw`(?:(?<![A-Za-z_\d.,])(?<whole>\d{1,15})\s*)?`;
 /** `3\frac12` is one number, as is "3 1/2". */
-const FRACTION = String.raw`(?<minus>(?<!\w\s?)-)?${WHOLE}\\[dt]?frac\s*(?:\{(?<top>-?${DIGITS})\}|(?<topDigit>\d))\s*(?:\{(?<bottom>${DIGITS})\}|(?<bottomDigit>\d))`;
-const MIXED = String.raw`(?<mixedMinus>(?<!\w\s?)-)?(?<![A-Za-z_\d.,/])(?<mixedWhole>\d{1,15})[ \u00a0](?<mixedTop>\d{1,15})/(?<mixedBottom>\d{1,15})(?![\d/]|[.,]\d)`;
-const NUMBER = new RegExp(`${FRACTION}|${MIXED}|${PLAIN}`, 'g');
+const FRACTION = String.raw`(?<minus>(?<!\w\s?)-)?${CURRENCY}${WHOLE}\\[dt]?frac\s*(?:\{(?<top>-?${DIGITS})\}|(?<topDigit>\d))\s*(?:\{(?<bottom>${DIGITS})\}|(?<bottomDigit>\d))`;
+const MIXED = String.raw`(?<mixedMinus>(?<!\w\s?)-)?${CURRENCY}(?<![A-Za-z_\d.,/])(?<mixedWhole>\d{1,15})[ \u00a0](?<mixedTop>\d{1,15})/(?<mixedBottom>\d{1,15})(?![\d/]|[.,]\d)`;
+/** "3½": one character of Unicode is the fraction. */
+const VULGAR = String.raw`(?<vulgarMinus>(?<!\w\s?)-)?${CURRENCY}(?:(?<![A-Za-z_\d.,/])(?<vulgarWhole>\d{1,15})[ \u00a0]?)?(?<vulgar>[\u00bc-\u00be\u2150-\u215e])`;
+const NUMBER = new RegExp(`${FRACTION}|${MIXED}|${VULGAR}|${PLAIN}`, 'g');
 
 export interface NumberInText {
   /** As plain text, "1234.5" or "1/3"; equal texts are equal numbers. */
@@ -60,6 +62,17 @@ interface FractionParts {
 }
 
 function fractionParts(groups: Readonly<Record<string, string | undefined>>): FractionParts | null {
+  return vulgarParts(groups) ?? writtenParts(groups);
+}
+
+function vulgarParts(groups: Readonly<Record<string, string | undefined>>): FractionParts | null {
+  const { vulgar, vulgarMinus, vulgarWhole: whole } = groups;
+  if (vulgar === undefined) return null;
+  const [top = '', bottom = ''] = vulgar.normalize('NFKD').split('\u2044');
+  return { isNegative: vulgarMinus !== undefined, whole, top, bottom };
+}
+
+function writtenParts(groups: Readonly<Record<string, string | undefined>>): FractionParts | null {
   const top = groups['top'] ?? groups['topDigit'] ?? groups['mixedTop'];
   if (top === undefined) return null;
   return {

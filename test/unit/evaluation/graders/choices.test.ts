@@ -62,6 +62,26 @@ describe('the letter of other multiple choice', () => {
     ['The answer is not A or B but C', 'C'],
     ["The answer isn't A or B but C", 'C'],
     ['The answer is neither A nor B; it is D', 'D'],
+    ['【答案】B【解析】A、C错误', 'B'],
+    ['【答案】B\n【解析】选项A、C、D均错误', 'B'],
+    ['B选项正确，C选项错误', 'B'],
+    ['B是正确答案，C不是', 'B'],
+    ['答案B。C不对', 'B'],
+    ['A正确，B错误。', 'A'],
+    ['选项B', 'B'],
+    ['答案是Ｂ', 'B'],
+    ['B. A is wrong because of C', 'B'],
+    ['B) because A is wrong', 'B'],
+    ['A. one\nB. two\nC. three\nSo it must be C', 'C'],
+    ['Hence, (B) is correct; (A) is not.', 'B'],
+    ["It must be D, as C isn't possible", 'D'],
+    ['难道选B？答案是C', 'C'],
+    ['精选B级。答案：C', 'C'],
+    ['自选B。答案：C', 'C'],
+    ['选B细胞。答案是C', 'C'],
+    ['有人选B，但应选C', 'C'],
+    ['选A还是选B？选B。', 'B'],
+    ['The answer is B, A being wrong', 'B'],
   ])('%j is %s', (completion, letter) => {
     expect(choiceLetter(completion, 4)).toBe(letter);
   });
@@ -76,6 +96,17 @@ describe('the letter of other multiple choice', () => {
     'ABCD',
     'The answer is E',
     'b',
+    '不选B',
+    '若选B则错',
+    '不应选B',
+    '答案不是B',
+    '答案不可能是B',
+    '选B是错误的',
+    '错误答案是B',
+    '并非选B',
+    'The answer is not B.',
+    'not B',
+    'C is wrong',
   ])('%j has none', (completion) => {
     expect(choiceLetter(completion, 4)).toBeNull();
   });
@@ -98,6 +129,15 @@ describe('several letters on equal terms', () => {
     'The answer is (A) and (C).',
     'The final answer is **A** or **B**, depending on the sign.',
     '答案是A或B',
+    '选B、C',
+    '选B和C',
+    '选B或者C',
+    '答案是B还是C？',
+    'Answer: B, C',
+    'The answer is (B) (C) (D)',
+    'The answer is A, B, C, or D.',
+    '\\boxed{B, C}',
+    '\\boxed{A \\text{ or } B}',
   ])('%j chooses none', (completion) => {
     expect(choiceLetter(completion, 4)).toBeNull();
   });

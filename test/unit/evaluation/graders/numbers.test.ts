@@ -32,6 +32,12 @@ describe('a number in text', () => {
     ['3\\frac{1}{2}', '3.5'],
     ['-3\\frac12', '-3.5'],
     ['3 1/2 cups', '3.5'],
+    ['$3\\frac{1}{2}$', '3.5'],
+    ['$3 1/2', '3.5'],
+    ['3½ cups', '3.5'],
+    ['-3 ½', '-3.5'],
+    ['½', '0.5'],
+    ['⅓', '1/3'],
     ['–4', '-4'],
     ['‐4', '-4'],
     ['－4', '-4'],
@@ -82,11 +88,27 @@ describe('the answer of a gsm8k completion', () => {
     ['#### Part 2\nShe keeps 36.\n\nThe final answer is 36.', '36'],
     ['1 + 2\n#### x = 5', '5'],
     ['\\fbox{7} of 9', '7'],
+    ['#### 1. Compute\n9*2=18\n#### 2. Answer\n18', '18'],
+    ['#### 18. ', '18'],
+    ['The answer is $3\\frac{1}{2}$', '3.5'],
+    ['\\boxed{9 \\times 2 = 18}', '18'],
+    ['\\boxed{18 \\text{ or so}}', '18'],
+    ['\\boxed{18\\text{ (and 2 left)}}', '18'],
   ])('%j is %s', (completion, answer) => {
     expect(gsm8kAnswer(completion)).toBe(answer);
   });
 
-  test.each(['', 'I do not know.', '\\boxed{}', '####'])('%j has none', (completion) => {
+  test.each([
+    ...['', 'I do not know.', '\\boxed{}', '####'],
+    ...[
+      '\\boxed{18, 19}',
+      '\\boxed{18 \\text{ or } 19}',
+      'So \\boxed{9 \\times 2}. Yes, 18',
+      '\\boxed{9^2}',
+      '\\boxed{\\sqrt{9}}',
+    ],
+    ...['\\boxed{9!}', '\\boxed{\\text{not } 9}', '\\boxed{9 + 9}'],
+  ])('%j has none', (completion) => {
     expect(gsm8kAnswer(completion)).toBeNull();
   });
 

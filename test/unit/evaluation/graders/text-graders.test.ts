@@ -41,6 +41,9 @@ test.each<[string, string, Row, [number, string | null]]>([
 test('rows that lack what a grader needs are refused', async () => {
   await expect(scoreOf('exact_match', 'x', {})).rejects.toThrow(/no a list of texts|list of texts/);
   await expect(scoreOf('regex', 'x', { pattern: '(' })).rejects.toThrow(/no regular expression/);
+  await expect(scoreOf('regex', 'x', { pattern: 'x', flags: 'q' })).rejects.toThrow(
+    'example: "flags" is "q". Give some of i, s, m and u, each once.',
+  );
   await expect(scoreOf('json_match', '1', {})).rejects.toThrow(/no JSON under/);
   expect(() => findRowGrader('nope')).toThrow(/Unknown grader "nope". Known: gsm8k/);
 });
@@ -89,6 +92,10 @@ test.each([
   ['{"a": "9007199254740993", "b": 1}', '{"a": "9007199254740992", "b": 1}', 0],
   ['[-9007199254740993]', '[-9007199254740993]', 1],
   ['[1e3, 1000.0]', '[1000, 1000]', 1],
+  ['{"a": 0.10000000000000000001}', '{"a": 0.1}', 0],
+  ['1.00000000000000000001', '1', 0],
+  ['0', '1e-400', 0],
+  ['[1e400, 0.30]', '[1.0e400, 0.3]', 1],
 ])('json_match compares %s with %s by every digit', async (completion, target, value) => {
   const [score] = await scoreOf('json_match', completion, { target });
 

@@ -25,6 +25,13 @@ describe('readGrade', () => {
     ['GRADE: C. It is right, although', 'C'],
     ['GRADE: C, I think', 'C'],
     ['GRADE: I (in a word: wrong)', 'I'],
+    ['GRADE: "C"', 'C'],
+    ["GRADE: 'C'", 'C'],
+    ['__GRADE__: C', 'C'],
+    ['GRADE: (C)', 'C'],
+    ['GRADE: [C]', 'C'],
+    ['GRADE: C - it is right', 'C'],
+    ['GRADE: I - it is not', 'I'],
   ])('reads %j as %s', (text, grade) => {
     expect(readGrade(text, ['C', 'P', 'I'])).toBe(grade);
   });
@@ -47,6 +54,18 @@ describe('readGrade', () => {
     'GRADE: C, I',
     'GRADE: C2',
     'GRADE: C-',
+    'GRADE: C vs I',
+    'GRADE: C → I',
+    'GRADE: C -> I',
+    'GRADE: C=I',
+    'GRADE: C to I',
+    'GRADE: C but also I',
+    'GRADE: C or possibly P',
+    'GRADE: (C or I)',
+    'GRADE: I am not sure',
+    'GRADE: I cannot be sure',
+    'GRADE: I think it is C',
+    "GRADE: I'm not sure",
   ])('finds no offered grade in %j', (text) => {
     expect(readGrade(text, ['C', 'P', 'I'])).toBeNull();
   });
@@ -54,6 +73,29 @@ describe('readGrade', () => {
   test('does not take a letter that was not offered, nor an earlier one in its place', () => {
     expect(readGrade('GRADE: C\nGRADE: P', ['C', 'I'])).toBeNull();
   });
+});
+
+test.each([
+  ['Rating: 5', 5],
+  ['Rating: [[5]]', 5],
+  ['**Rating:** 5', 5],
+  ['Rating: **5**', 5],
+  ['Rating: [[ 5 ]]', 5],
+  ['Rating: [5]', 5],
+  ['Rating: 8/10', 8],
+  ['Rating: 5\n- 3 points for style', 5],
+  ['Rating: 5.', 5],
+  ['Rating: 5-6', null],
+  ['Rating: 5 or 6', null],
+  ['Rating: 5 to 6', null],
+  ['Rating: 1e1', null],
+  ['Rating: 5,5', null],
+  ['Rating: 8½', null],
+  ['Rating: [[8]].5', null],
+  ['Rating: 8.5', null],
+  ['Berating: 5', null],
+])('reads the rating of %j as %s', (text, rating) => {
+  expect(readRating(text)).toBe(rating);
 });
 
 test.each([
