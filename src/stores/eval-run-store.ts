@@ -14,7 +14,8 @@ import {
   writeSummary,
 } from './eval-store';
 import { hasErrorCode } from './system-errors';
-import { createWholeFile, readJson, writeJson } from './whole-file';
+import { hasTypesOfMetadata } from './result-types';
+import { createWholeFile, readJsonIfThere, writeJson } from './whole-file';
 
 /** `metadata.json` of an eval run. */
 export interface EvalRunMetadata {
@@ -176,8 +177,8 @@ export class EvalStore {
 
   /** What another program put here may lack metadata; its results tell as much. */
   private async describe(runId: string): Promise<EvalRunMetadata | null> {
-    const metadata = await readJson<EvalRunMetadata>(this.metadataFile(runId));
-    if (metadata?.run_id === runId) return metadata;
+    const metadata = await readJsonIfThere<EvalRunMetadata>(this.metadataFile(runId));
+    if (metadata?.run_id === runId && hasTypesOfMetadata(metadata)) return metadata;
     const results = await this.results(runId);
     const [first] = results;
     if (!first) return null;

@@ -1,12 +1,12 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { validateName } from '../core/names';
 import type { Regrading, TakenAnswers } from '../core/result-origin';
-import { parseJsonObject } from './json-lines';
 import { readLineGroups } from './line-groups';
-import { hasErrorCode } from './system-errors';
-import { readJson, writeJson, writeWholeFile } from './whole-file';
-import { READING } from './reading';
+import { readJson, readJsonIfThere, writeJson, writeWholeFile } from './whole-file';
+import { readTrajectory } from './read-trajectory';
+import { openToReadSync } from './reading';
+import { hasTypesOfResult } from './result-types';
 
 /*
  * Files of benchmark results, as tinker-cookbook's loaders read them:
@@ -120,12 +120,12 @@ const UNKNOWN_IDENTITY: ResultIdentity = {
   checkpoint: '',
 };
 
-/** null when the benchmark has no result in this folder. What other tools leave out of theirs is derived or empty. */
+/** null when the benchmark has no result in this folder, or none that can be read. What other tools leave out of theirs is derived or empty. */
 export async function loadResult(folder: string, benchmark: string): Promise<StoredResult | null> {
-  const stored = await readJson<Partial<StoredResult>>(
+  const stored = await readJsonIfThere<Partial<StoredResult>>(
     join(benchmarkFolder(folder, benchmark), 'result.json'),
   );
-  if (typeof stored?.score !== 'number') return null;
+  if (typeof stored?.score !== 'number' || !hasTypesOfResult(stored)) return null;
   const result = { ...EMPTY_RESULT, ...stored, name: stored.name ?? benchmark, score: stored.score };
   const completed = result.num_examples - result.num_errors - result.num_truncated;
   return {
@@ -210,33 +210,13 @@ export async function writeBenchmark(
 }
 
 function* readLines(path: string): Generator<string> {
-  const descriptor = openExisting(path);
+  const descriptor = openToReadSync(path);
   if (descriptor === null) return;
   try {
     for (const lines of readLineGroups(descriptor)) yield* lines;
   } finally {
     closeSync(descriptor);
   }
-}
-
-function openExisting(path: string): number | null {
-  try {
-    return openSync(path, READING);
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw error;
-  }
-}
-
-const EMPTY_TRAJECTORY = { idx: 0, benchmark: '', metrics: {}, logs: {}, error: null, time_seconds: 0 };
-
-/** Fills in what readers rely on: other tools leave fields out. Without an id or a reward a line is no trajectory. */
-function readTrajectory(line: string): StoredTrajectory | null {
-  const row = parseJsonObject<Partial<StoredTrajectory>>(line);
-  if (row === null) return null;
-  const { example_id, reward, turns } = row;
-  if (typeof example_id !== 'string' || typeof reward !== 'number') return null;
-  return { ...EMPTY_TRAJECTORY, ...row, example_id, reward, turns: Array.isArray(turns) ? turns : [] };
 }
 
 function matches(trajectory: StoredTrajectory, filter: TrajectoryFilter): boolean {
