@@ -125,7 +125,6 @@ test('a run whose folder was taken away is not begun anew by what is written', a
 
 const WRONG_STATES = {
   number: { startedAt: 5 },
-  date: { startedAt: 'yesterday' },
   text: { step: 'five' },
   digits: { step: '5' },
   half: { step: 0.5 },
