@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { ProtocolError } from '../../src/engines/local/server/protocol-error';
 import { DomainError } from '../../src/core/errors';
 import { RequestError } from '../../src/server/http/request-error';
@@ -79,4 +82,24 @@ export function jsonOf(bytes: Uint8Array): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Each has its chance, whether the one before was refused or not. */
+export async function passAll(calls: readonly (() => unknown)[], isRefusal = isOwnError): Promise<void> {
+  for (const call of calls) {
+    try {
+      await call();
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+    }
+  }
+}
+
+/** A folder of its own for the input of a target whose parser reads files; it goes when the process ends. */
+export function scratchFolder(name: string): string {
+  const folder = mkdtempSync(path.join(os.tmpdir(), `everstep-fuzz-${name}-`));
+  process.once('exit', () => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  return folder;
 }
