@@ -4,7 +4,7 @@ import type { MutationSource } from './mutate';
 import { mutated, seedOf } from './mutate';
 import type { Finding, FuzzTarget } from './target';
 import { findFault, kindOfFinding } from './target';
-import { TARGETS } from './targets';
+import { loadTarget } from './targets';
 
 export interface FuzzOrder {
   readonly target: string;
@@ -19,14 +19,13 @@ export interface FuzzOrder {
 
 export type FuzzMessage =
   | { readonly type: 'ready' }
-  | { readonly type: 'finding'; readonly index: number; readonly finding: Finding; readonly bytes: Uint8Array }
+  | {
+      readonly type: 'finding';
+      readonly index: number;
+      readonly finding: Finding;
+      readonly bytes: Uint8Array;
+    }
   | { readonly type: 'done'; readonly next: number };
-
-export function findTarget(name: string): FuzzTarget {
-  const target = TARGETS.find((each) => each.name === name);
-  if (target) return target;
-  throw new Error(`--target is "${name}". Known: ${TARGETS.map((each) => each.name).join(', ')}.`);
-}
 
 export function inputOf(target: FuzzTarget, seed: number, index: number): Uint8Array {
   return mutated(sourceOf(target), seedOf(seed, target.name, index));
@@ -37,7 +36,10 @@ const sources = new Map<string, MutationSource>();
 function sourceOf(target: FuzzTarget): MutationSource {
   const known = sources.get(target.name);
   if (known) return known;
-  const inputs = [...target.seeds().map((seed) => Buffer.from(seed)), ...corpusOf(target.name).map(({ bytes }) => bytes)];
+  const inputs = [
+    ...target.seeds().map((seed) => Buffer.from(seed)),
+    ...corpusOf(target.name).map(({ bytes }) => bytes),
+  ];
   const source = { inputs, words: target.words ?? [] };
   sources.set(target.name, source);
   return source;
@@ -45,7 +47,7 @@ function sourceOf(target: FuzzTarget): MutationSource {
 
 /** Runs inputs one after another, and tells each kind of finding once. */
 export async function fuzzTarget(order: FuzzOrder, tell: (message: FuzzMessage) => void): Promise<void> {
-  const target = findTarget(order.target);
+  const target = await loadTarget(order.target);
   const progress = new Int32Array(order.progress);
   const told = new Set<string>();
   tell({ type: 'ready' });

@@ -12,8 +12,7 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { keepInput } from './corpus';
 import type { FuzzMessage, FuzzOrder } from './fuzz-target';
-import { findTarget, inputOf } from './fuzz-target';
-import { TARGETS } from './targets';
+import { loadTarget, requireTarget, TARGET_NAMES } from './targets';
 
 const OPTIONS = {
   target: { type: 'string', multiple: true, default: [] },
@@ -26,7 +25,7 @@ const USAGE = 'npm run fuzz -- [--target NAME]… [--seed N] [--runs N | --secon
 
 const DEFAULT_RUNS = 2000;
 /** An input that takes this long does not end. */
-const HUNG_MS = 30_000;
+const HUNG_MS = 60_000;
 const LOOK_MS = 500;
 const HEAP_MIB = 1024;
 
@@ -40,13 +39,17 @@ interface Outcome {
 
 async function main(): Promise<number> {
   const { target, seed, runs, seconds, keep } = parseArgs({ options: OPTIONS }).values;
-  const names = target.length > 0 ? target : TARGETS.map(({ name }) => name);
+  const names = (target.length > 0 ? target : TARGET_NAMES).map(requireTarget);
   const limits = {
     seed: wholeNumber('seed', seed),
-    runs: runs === undefined ? (seconds === undefined ? DEFAULT_RUNS : Number.MAX_SAFE_INTEGER) : wholeNumber('runs', runs),
+    runs:
+      runs === undefined
+        ? seconds === undefined
+          ? DEFAULT_RUNS
+          : Number.MAX_SAFE_INTEGER
+        : wholeNumber('runs', runs),
     milliseconds: seconds === undefined ? Number.MAX_SAFE_INTEGER : 1000 * wholeNumber('seconds', seconds),
   };
-  names.forEach(findTarget);
   let findingCount = 0;
   for (const name of names) {
     const { runs: count, findings } = await fuzz({ target: name, ...limits });
@@ -82,7 +85,9 @@ async function fuzz(order: Order): Promise<Outcome> {
     begin = next;
     if (ending === null) break;
     const index = next - 1;
-    findings.push({ type: 'finding', index, finding: ending, bytes: inputOf(findTarget(order.target), order.seed, index) });
+    const { inputOf } = await import('./fuzz-target');
+    const bytes = inputOf(await loadTarget(order.target), order.seed, index);
+    findings.push({ type: 'finding', index, finding: ending, bytes });
   }
   return { runs: begin, findings };
 }
@@ -112,8 +117,10 @@ function runThread(order: Omit<FuzzOrder, 'progress'>): Promise<ThreadEnd> {
     };
     const looking = setInterval(() => {
       const index = Atomics.load(numbers, 0);
-      if (!isReady || index !== seen || Atomics.load(numbers, 1) === 1) [seen, since] = [index, performance.now()];
-      else if (performance.now() - since > HUNG_MS) settle({ what: 'hung', text: `${HUNG_MS} ms` }, index + 1);
+      if (!isReady || index !== seen || Atomics.load(numbers, 1) === 1)
+        [seen, since] = [index, performance.now()];
+      else if (performance.now() - since > HUNG_MS)
+        settle({ what: 'hung', text: `${HUNG_MS} ms` }, index + 1);
     }, LOOK_MS);
     worker.on('message', (message: FuzzMessage) => {
       if (message.type === 'ready') isReady = true;
@@ -123,7 +130,10 @@ function runThread(order: Omit<FuzzOrder, 'progress'>): Promise<ThreadEnd> {
     worker.on('error', (error: Error) => {
       const isMemory = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
       const text = error.stack ?? error.message;
-      settle({ what: isMemory ? 'memory' : 'threw', text: isReady ? text : `the target did not start: ${text}` }, Atomics.load(numbers, 0) + 1);
+      settle(
+        { what: isMemory ? 'memory' : 'threw', text: isReady ? text : `the target did not start: ${text}` },
+        Atomics.load(numbers, 0) + 1,
+      );
     });
   });
 }

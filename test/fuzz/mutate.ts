@@ -15,9 +15,29 @@ const MOST_CHANGES = 4;
 /** Values that parsers were caught with. */
 const VALUES: readonly unknown[] = [
   ...[null, true, false, 0, -1, 1.5, 1e300, 2 ** 53, '', 'x', '5', [], {}],
-  ...[{ toString: 1 }, JSON.parse('{"__proto__":{"a":1}}'), [[[[[[]]]]]], 'a'.repeat(5000), '\ud800', '\u202e\u0000\u001b['],
+  ...[
+    { toString: 1 },
+    JSON.parse('{"__proto__":{"a":1}}'),
+    [[[[[[]]]]]],
+    'a'.repeat(5000),
+    '\ud800',
+    '\u202e\u0000\u001b[',
+  ],
 ];
-const PIECES = ['\u0000', '\ufeff', '\r\n', '"', '\\', '{', ']', '<', '%', '\u{1f600}', '9'.repeat(400), '('.repeat(300)];
+const PIECES = [
+  '\u0000',
+  '\ufeff',
+  '\r\n',
+  '"',
+  '\\',
+  '{',
+  ']',
+  '<',
+  '%',
+  '\u{1f600}',
+  '9'.repeat(400),
+  '('.repeat(300),
+];
 
 /** The input of this seed and number, the same on every machine: inputs do not depend on one another. */
 export function mutated({ inputs, words }: MutationSource, seed: number): Uint8Array {
@@ -35,7 +55,8 @@ export function mutated({ inputs, words }: MutationSource, seed: number): Uint8A
 /** A number of its own for each input of a target. */
 export function seedOf(seed: number, name: string, index: number): number {
   let mixed = seed;
-  for (const character of `${name}/${index}`) mixed = Math.imul(mixed ^ (character.codePointAt(0) ?? 0), 0x01000193);
+  for (const character of `${name}/${index}`)
+    mixed = Math.imul(mixed ^ (character.codePointAt(0) ?? 0), 0x01000193);
   return mixed;
 }
 
@@ -65,7 +86,11 @@ const insert: Change = (bytes, { draw, words }) => {
 const repeat: Change = (bytes, { draw }) => {
   const at = draw(bytes.length + 1);
   const part = bytes.subarray(at, at + 1 + draw(64));
-  return Buffer.concat([bytes.subarray(0, at), ...Array.from({ length: 2 + draw(200) }, () => part), bytes.subarray(at)]);
+  return Buffer.concat([
+    bytes.subarray(0, at),
+    ...Array.from({ length: 2 + draw(200) }, () => part),
+    bytes.subarray(at),
+  ]);
 };
 const splice: Change = (bytes, { draw, other }) =>
   Buffer.concat([bytes.subarray(0, draw(bytes.length + 1)), other.subarray(draw(other.length + 1))]);
@@ -82,7 +107,18 @@ const changeJson: Change = (bytes, { draw, words }) => {
   return Buffer.from(lines.map((line, index) => (index === at ? changed : line)).join('\n'));
 };
 
-const CHANGES: readonly Change[] = [flip, cut, drop, insert, repeat, splice, changeJson, changeJson, changeJson, changeJson];
+const CHANGES: readonly Change[] = [
+  flip,
+  cut,
+  drop,
+  insert,
+  repeat,
+  splice,
+  changeJson,
+  changeJson,
+  changeJson,
+  changeJson,
+];
 
 function changedValue(value: unknown, draw: Draw, words: readonly string[]): unknown {
   const isHolder = typeof value === 'object' && value !== null && Object.keys(value).length > 0;
@@ -93,8 +129,13 @@ function changedValue(value: unknown, draw: Draw, words: readonly string[]): unk
     if (index !== at) return [[key, inner]];
     const kind = draw(12);
     if (kind === 0) return [];
-    if (kind === 1) return [[key, inner], [`${key}2`, inner]];
-    if (kind === 2) return [[pick(['__proto__', 'toString', 'constructor', 'length', ...words], draw) ?? '', inner]];
+    if (kind === 1)
+      return [
+        [key, inner],
+        [`${key}2`, inner],
+      ];
+    if (kind === 2)
+      return [[pick(['__proto__', 'toString', 'constructor', 'length', ...words], draw) ?? '', inner]];
     return [[key, changedValue(inner, draw, words)]];
   });
   return Array.isArray(value) ? changed.map(([, inner]) => inner) : Object.fromEntries(changed);

@@ -1,7 +1,12 @@
 import { splitThinking, withoutReasoning } from '../../../src/core/reasoning';
 import { readCalls, readForeignCalls } from '../../../src/evaluation/graders/bfcl/read-calls';
 import { choiceLetter, loneLetter } from '../../../src/evaluation/graders/choices/choice-letter';
-import { calledIn, definesAtTop, extractCode, findCodeBlock } from '../../../src/evaluation/graders/code/extract-code';
+import {
+  calledIn,
+  definesAtTop,
+  extractCode,
+  findCodeBlock,
+} from '../../../src/evaluation/graders/code/extract-code';
 import { readGrade, readRating, readTaggedScore } from '../../../src/evaluation/judges/read-verdicts';
 import type { FuzzTarget } from '../target';
 import { textOf } from '../target';
@@ -16,7 +21,24 @@ export const answers: FuzzTarget = {
     'new F().call(1, "a".b, List.of(1,2))',
     '[[A>B]] Rating: [[7]] <score>0.5</score> GRADE: C',
   ],
-  words: ['```', '~~~', '**', 'answer is', '\\boxed{', '(', ')', '[[', '<think>', '</think>', 'def ', "'''", '0x', '1e999', '1_0', 'lambda'],
+  words: [
+    '```',
+    '~~~',
+    '**',
+    'answer is',
+    '\\boxed{',
+    '(',
+    ')',
+    '[[',
+    '<think>',
+    '</think>',
+    'def ',
+    "'''",
+    '0x',
+    '1e999',
+    '1_0',
+    'lambda',
+  ],
   isRefusal: () => false,
   run(bytes) {
     const text = textOf(bytes);

@@ -6,8 +6,22 @@ import { scratchFolder } from '../target';
 
 const folder = scratchFolder('meta');
 const META = {
-  ...{ format: 1, modelId: 'm', kind: 'weights', name: 'a', baseModel: 'everstep/tiny', lora: null, sequence: 1 },
-  ...{ createdAt: '2026-01-01T00:00:00.000Z', expiresAt: null, optimizerStep: 1, sizeBytes: 1, userMetadata: null },
+  ...{
+    format: 1,
+    modelId: 'm',
+    kind: 'weights',
+    name: 'a',
+    baseModel: 'everstep/tiny',
+    lora: null,
+    sequence: 1,
+  },
+  ...{
+    createdAt: '2026-01-01T00:00:00.000Z',
+    expiresAt: null,
+    optimizerStep: 1,
+    sizeBytes: 1,
+    userMetadata: null,
+  },
 };
 
 /** Descriptions of checkpoints in the engine's folder: what cannot be read is none. */

@@ -20,7 +20,23 @@ export const configs: FuzzTarget = {
     readFileSync(path.join(ROOT, 'configs', 'sft-arithmetic.yaml')),
     'adam.beta1=0.9\ndataset={type: file}\nlist.0.a=[1, 2]',
   ],
-  words: ['&a', '*a', '<<: *a', '!!binary', '!!set', '- ', ': ', '|', '>', '__proto__', '.inf', '0x10', 'kind: rl', '%YAML', '? '],
+  words: [
+    '&a',
+    '*a',
+    '<<: *a',
+    '!!binary',
+    '!!set',
+    '- ',
+    ': ',
+    '|',
+    '>',
+    '__proto__',
+    '.inf',
+    '0x10',
+    'kind: rl',
+    '%YAML',
+    '? ',
+  ],
   async run(bytes) {
     const file = path.join(folder, 'config.yaml');
     writeFileSync(file, bytes);

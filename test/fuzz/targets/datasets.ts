@@ -1,17 +1,23 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { readFileRows } from '../../../src/datasets/file-rows';
 import { RowProblem } from '../../../src/datasets/row-problem';
 import { toConversation } from '../../../src/datasets/rows';
 import type { FuzzTarget } from '../target';
 import { isOwnError, passAll } from '../target';
 
-const isRefusal = (error: unknown) => isOwnError(error) || error instanceof RowProblem;
+export const isRowRefusal = (error: unknown) => isOwnError(error) || error instanceof RowProblem;
 
 const ROWS = [
-  { messages: [{ role: 'user', content: 'a' }, { role: 'assistant', content: [{ type: 'text', text: 'b' }], weight: 1 }] },
   {
-    conversations: [{ from: 'human', value: 'a' }, { from: 'gpt', value: 'b' }],
+    messages: [
+      { role: 'user', content: 'a' },
+      { role: 'assistant', content: [{ type: 'text', text: 'b' }], weight: 1 },
+    ],
+  },
+  {
+    conversations: [
+      { from: 'human', value: 'a' },
+      { from: 'gpt', value: 'b' },
+    ],
     tools: [{ type: 'function', function: { name: 'f', parameters: {} } }],
   },
   { prompt: 'a', completion: 'b', system: 's' },
@@ -19,7 +25,11 @@ const ROWS = [
   {
     messages: [
       { role: 'user', content: 'a' },
-      { role: 'assistant', content: null, tool_calls: [{ id: '1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: '1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }],
+      },
       { role: 'tool', tool_call_id: '1', content: 'x' },
     ],
   },
@@ -33,26 +43,26 @@ export const datasets: FuzzTarget = {
     JSON.stringify(ROWS),
     'prompt,completion\n"a ""b""\nc",d\n1,2\n',
   ],
-  words: ['messages', 'role', 'tool_calls', 'arguments', '""', ',', '\r', 'weight', 'train', 'thinking', '"\\ud800"'],
-  isRefusal,
+  words: [
+    'messages',
+    'role',
+    'tool_calls',
+    'arguments',
+    '""',
+    ',',
+    '\r',
+    'weight',
+    'train',
+    'thinking',
+    '"\\ud800"',
+  ],
+  isRefusal: isRowRefusal,
   run: (bytes) =>
     passAll(
       ['jsonl', 'json', 'csv'].map((extension) => async () => {
-        for (const row of await readFileRows(`rows.${extension}`, bytes)) await passAll([() => toConversation(row)], isRefusal);
+        for (const row of await readFileRows(`rows.${extension}`, bytes))
+          await passAll([() => toConversation(row)], isRowRefusal);
       }),
-      isRefusal,
+      isRowRefusal,
     ),
-};
-
-const FIXTURES = path.join(__dirname, '..', '..', 'unit', 'datasets', 'fixtures');
-
-/** The same in Parquet. */
-export const parquet: FuzzTarget = {
-  name: 'parquet',
-  seeds: () => [readFileSync(path.join(FIXTURES, 'two-conversations.parquet'))],
-  words: ['PAR1'],
-  isRefusal,
-  run: async (bytes) => {
-    for (const row of await readFileRows('rows.parquet', bytes)) await passAll([() => toConversation(row)], isRefusal);
-  },
 };

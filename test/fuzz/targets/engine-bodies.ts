@@ -12,7 +12,12 @@ import { jsonOf, passAll, textOf } from '../target';
 const SCHEMAS = [
   ...[bodies.CreateSessionBody, bodies.SessionBody, bodies.CreateModelBody, bodies.OptimStepBody],
   ...[bodies.SaveWeightsBody, bodies.SaveForSamplerBody, bodies.SaveExternalBody, bodies.CopyWeightsBody],
-  ...[bodies.LoadIntoModelBody, bodies.LoadNewModelBody, bodies.CreateSamplingSessionBody, bodies.SampleLimits],
+  ...[
+    bodies.LoadIntoModelBody,
+    bodies.LoadNewModelBody,
+    bodies.CreateSamplingSessionBody,
+    bodies.SampleLimits,
+  ],
   ...[bodies.ForwardBackwardEnvelope, bodies.TtlBody, bodies.PageQuery],
 ];
 const READERS = [
@@ -40,7 +45,10 @@ export const engineBodies: FuzzTarget = {
           data: [
             {
               model_input: { chunks: [{ type: 'encoded_text', tokens: [1, 2, 3] }] },
-              loss_fn_inputs: { target_tokens: tensor([2, 3, 4], 'int64'), weights: tensor([1, 1, 0], 'float32') },
+              loss_fn_inputs: {
+                target_tokens: tensor([2, 3, 4], 'int64'),
+                weights: tensor([1, 1, 0], 'float32'),
+              },
             },
           ],
         },
@@ -52,7 +60,11 @@ export const engineBodies: FuzzTarget = {
         prompt: { chunks: [{ type: 'encoded_text', tokens: [1, 2] }] },
         sampling_params: { max_tokens: 5, temperature: 1, stop: ['x'] },
       },
-      { loss_fn_output_type: 'x', loss_fn_outputs: [{ logprobs: tensor([0.5], 'float32') }], metrics: { 'loss:sum': 1 } },
+      {
+        loss_fn_output_type: 'x',
+        loss_fn_outputs: [{ logprobs: tensor([0.5], 'float32') }],
+        metrics: { 'loss:sum': 1 },
+      },
       { sequences: [{ stop_reason: 'stop', tokens: [1, 2], logprobs: [-0.1, -0.2] }], type: 'sample' },
     ].map((body) => JSON.stringify(body)),
   words: ['int64', 'float32', 'shape', 'data', 'tinker://m/weights/a', 'sparse_crow_indices'],

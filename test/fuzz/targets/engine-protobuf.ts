@@ -24,8 +24,11 @@ export const engineProtobuf: FuzzTarget = {
     }),
   run: (bytes) =>
     passAll(
-      [decodeForwardBackwardRequest, decodeForwardBackwardOutput, decodeSampleResponse, readRequestEnvelope].map(
-        (read) => () => read(bytes),
-      ),
+      [
+        decodeForwardBackwardRequest,
+        decodeForwardBackwardOutput,
+        decodeSampleResponse,
+        readRequestEnvelope,
+      ].map((read) => () => read(bytes)),
     ),
 };

@@ -7,7 +7,15 @@ import type { FuzzTarget } from '../target';
 import { jsonOf, passAll } from '../target';
 
 /** These run programs, or ask judges. */
-const ELSEWHERE = ['humaneval', 'mbpp', 'livecodebench', 'code_tests', 'judge_grade', 'judge_rating', 'arena_hard'];
+const ELSEWHERE = [
+  'humaneval',
+  'mbpp',
+  'livecodebench',
+  'code_tests',
+  'judge_grade',
+  'judge_rating',
+  'arena_hard',
+];
 const GRADERS = ROW_GRADERS.filter(({ name }) => !ELSEWHERE.includes(name));
 
 const MORE_ROWS: readonly (readonly [string, object])[] = [
@@ -15,7 +23,9 @@ const MORE_ROWS: readonly (readonly [string, object])[] = [
     'bfcl',
     {
       id: 'simple_0',
-      function: [{ name: 'f', parameters: { type: 'dict', properties: { a: { type: 'integer' } }, required: ['a'] } }],
+      function: [
+        { name: 'f', parameters: { type: 'dict', properties: { a: { type: 'integer' } }, required: ['a'] } },
+      ],
       ground_truth: [{ f: { a: [1, ''] } }],
     },
   ],
@@ -32,7 +42,20 @@ export const graders: FuzzTarget = {
     [...ROWS, ...MORE_ROWS].map(([grader, row]) =>
       JSON.stringify({ grader, row, completion: 'The answer is \\boxed{1}. [f(a=1)] (B)' }),
     ),
-  words: ['\\frac{1}{0}', '\\boxed{', '1/0', 'answer', 'target', 'kwargs', '^{99999}', '\\infty', '[f(a=', '{"a":', '选B', '(a|a)*$'],
+  words: [
+    '\\frac{1}{0}',
+    '\\boxed{',
+    '1/0',
+    'answer',
+    'target',
+    'kwargs',
+    '^{99999}',
+    '\\infty',
+    '[f(a=',
+    '{"a":',
+    '选B',
+    '(a|a)*$',
+  ],
   run(bytes) {
     const input = jsonOf(bytes);
     if (!isRecord(input)) return;
@@ -40,7 +63,9 @@ export const graders: FuzzTarget = {
     if (!isRecord(row)) return;
     const text = typeof completion === 'string' ? completion : JSON.stringify(completion ?? '');
     const chosen = GRADERS.filter(({ name }) => name === grader);
-    return passAll((chosen.length > 0 ? chosen : GRADERS).map((each) => () => gradeRow(each, text, { ...row })));
+    return passAll(
+      (chosen.length > 0 ? chosen : GRADERS).map((each) => () => gradeRow(each, text, { ...row })),
+    );
   },
   close: closeMathGraders,
 };

@@ -1,25 +1,37 @@
 import type { FuzzTarget } from '../target';
-import { age } from './age';
-import { answers } from './answers';
-import { checkpointMeta } from './checkpoint-meta';
-import { configs } from './configs';
-import { datasets, parquet } from './datasets';
-import { engineBodies } from './engine-bodies';
-import { engineProtobuf } from './engine-protobuf';
-import { graders } from './graders';
-import { inspectLogs } from './inspect-logs';
-import { jinja } from './jinja';
-import { journals } from './journals';
-import { queries } from './queries';
-import { results } from './results';
-import { safetensors } from './safetensors';
-import { serveBodies } from './serve-bodies';
-import { toolCalls } from './tool-calls';
-import { weightsArchive } from './weights-archive';
 
-/** Every parser of what others write. */
-export const TARGETS: readonly FuzzTarget[] = [
-  ...[serveBodies, engineBodies, engineProtobuf, checkpointMeta, safetensors, weightsArchive, age],
-  ...[journals, results, configs, datasets, parquet, inspectLogs],
-  ...[graders, answers, toolCalls, jinja, queries],
-];
+/** Every parser of what others write, by name; one is loaded when it is asked for. */
+const LOADERS: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
+  'serve-bodies': async () => (await import('./serve-bodies')).serveBodies,
+  'engine-bodies': async () => (await import('./engine-bodies')).engineBodies,
+  'engine-protobuf': async () => (await import('./engine-protobuf')).engineProtobuf,
+  'checkpoint-meta': async () => (await import('./checkpoint-meta')).checkpointMeta,
+  safetensors: async () => (await import('./safetensors')).safetensors,
+  'weights-archive': async () => (await import('./weights-archive')).weightsArchive,
+  age: async () => (await import('./age')).age,
+  journals: async () => (await import('./journals')).journals,
+  results: async () => (await import('./results')).results,
+  configs: async () => (await import('./configs')).configs,
+  datasets: async () => (await import('./datasets')).datasets,
+  parquet: async () => (await import('./parquet')).parquet,
+  'inspect-logs': async () => (await import('./inspect-logs')).inspectLogs,
+  graders: async () => (await import('./graders')).graders,
+  answers: async () => (await import('./answers')).answers,
+  'tool-calls': async () => (await import('./tool-calls')).toolCalls,
+  jinja: async () => (await import('./jinja')).jinja,
+  queries: async () => (await import('./queries')).queries,
+};
+
+export const TARGET_NAMES: readonly string[] = Object.keys(LOADERS);
+
+export async function loadTarget(name: string): Promise<FuzzTarget> {
+  return (LOADERS[requireTarget(name)] ?? unknown(name))();
+}
+
+export function requireTarget(name: string): string {
+  return Object.hasOwn(LOADERS, name) ? name : unknown(name);
+}
+
+function unknown(name: string): never {
+  throw new Error(`--target is "${name}". Known: ${TARGET_NAMES.join(', ')}.`);
+}

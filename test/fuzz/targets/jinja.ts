@@ -12,12 +12,44 @@ const CHAT =
 /** Chat templates of models. */
 export const jinja: FuzzTarget = {
   name: 'jinja',
-  seeds: () => [CHAT, '{{ bos_token }}{{ raise_exception("no") }}', '{%- for a, b in x.items() %}{{ loop.index0 }}{% endfor -%}'],
+  seeds: () => [
+    CHAT,
+    '{{ bos_token }}{{ raise_exception("no") }}',
+    '{%- for a, b in x.items() %}{{ loop.index0 }}{% endfor -%}',
+  ],
   words: [
-    ...['{%', '%}', '{{', '}}', '{#', '#}', '-%}', '| tojson', '| join', '* 999999999', '** 99999', '.format(1)', '[::-1]'],
-    ...['range(999999999)', 'namespace()', "'x' * 99999999", '.__class__', '.constructor', 'is defined', 'loop.cycle', '.replace("", "a")'],
+    ...[
+      '{%',
+      '%}',
+      '{{',
+      '}}',
+      '{#',
+      '#}',
+      '-%}',
+      '| tojson',
+      '| join',
+      '* 999999999',
+      '** 99999',
+      '.format(1)',
+      '[::-1]',
+    ],
+    ...[
+      'range(999999999)',
+      'namespace()',
+      "'x' * 99999999",
+      '.__class__',
+      '.constructor',
+      'is defined',
+      'loop.cycle',
+      '.replace("", "a")',
+    ],
   ],
   isRefusal: (error) => error instanceof TemplateError || error instanceof DomainError,
   run: (bytes) =>
-    new JinjaTemplate(textOf(bytes)).render({ bos_token: '<s>', add_generation_prompt: true, x: 'text', n: 3 }),
+    new JinjaTemplate(textOf(bytes)).render({
+      bos_token: '<s>',
+      add_generation_prompt: true,
+      x: 'text',
+      n: 3,
+    }),
 };

@@ -28,7 +28,16 @@ export const journals: FuzzTarget = {
         ...{ step: 2, schedule: 's', evaluator: 'e', metric: 'nll', key: 'k', value: 1, stderr: 0, n: 2 },
         ...{ higherIsBetter: false, at, ci: [0, 1], remark: 'r' },
       },
-      { name: '000002', step: 2, batch: 2, epoch: 0, final: true, state_path: 'a', sampler_path: 'b', lineage: 0 },
+      {
+        name: '000002',
+        step: 2,
+        batch: 2,
+        epoch: 0,
+        final: true,
+        state_path: 'a',
+        sampler_path: 'b',
+        lineage: 0,
+      },
       { at, by: 'me', reason: 'r', step: 2, control: 'stop', from: null, to: { a: 1 } },
       { at, kind: 'opened', step: 0, text: 't' },
     ]

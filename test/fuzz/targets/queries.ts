@@ -16,7 +16,13 @@ export const queries: FuzzTarget = {
         requireWholeQuery(textOf(bytes));
       },
       () =>
-        parseVisibilityQuery(textOf(bytes), ['EverstepKind', 'EverstepScore', 'EverstepStep', 'EverstepRun', 'CloseTime'])({
+        parseVisibilityQuery(textOf(bytes), [
+          'EverstepKind',
+          'EverstepScore',
+          'EverstepStep',
+          'EverstepRun',
+          'CloseTime',
+        ])({
           ...{ EverstepKind: 'sft', EverstepScore: null, EverstepStep: 2, EverstepRun: 'a', CloseTime: null },
         }),
     ]),

@@ -15,16 +15,41 @@ const folder = path.join(run, 'gsm8k');
 const link = new ServerLink(null);
 
 const TRAJECTORY = {
-  ...{ idx: 0, benchmark: 'gsm8k', example_id: 'a', reward: 1, metrics: { a: 1 }, logs: { note: 'x' }, error: null, time_seconds: 1 },
+  ...{
+    idx: 0,
+    benchmark: 'gsm8k',
+    example_id: 'a',
+    reward: 1,
+    metrics: { a: 1 },
+    logs: { note: 'x' },
+    error: null,
+    time_seconds: 1,
+  },
   turns: [
     { role: 'user', content: 'q', token_count: 1, metadata: {} },
     { role: 'assistant', content: 'a', token_count: 1, metadata: { stop_reason: 'stop' } },
   ],
 };
 const RESULT = {
-  ...{ name: 'gsm8k', score: 0.5, stderr: 0.1, ci: [0.4, 0.6], score_completed: 0.5, num_examples: 2, num_correct: 1 },
+  ...{
+    name: 'gsm8k',
+    score: 0.5,
+    stderr: 0.1,
+    ci: [0.4, 0.6],
+    score_completed: 0.5,
+    num_examples: 2,
+    num_correct: 1,
+  },
   ...{ num_errors: 0, num_truncated: 0, metrics: { a: 1 }, time_seconds: 1, pass_at_k: { '1': 0.5 } },
-  identity: { benchmarkVersion: 1, dataHash: 'a', promptHash: 'b', graderVersion: 'c', sampling: {}, model: 'm', checkpoint: '' },
+  identity: {
+    benchmarkVersion: 1,
+    dataHash: 'a',
+    promptHash: 'b',
+    graderVersion: 'c',
+    sampling: {},
+    model: 'm',
+    checkpoint: '',
+  },
 };
 const METADATA = {
   ...{ run_id: 'one', model_name: 'm', checkpoint_path: null, checkpoint_name: 'a@1', benchmarks: ['gsm8k'] },
@@ -52,7 +77,8 @@ export const results: FuzzTarget = {
     for (const each of trajectories) {
       printTrajectory(each, {
         write(line) {
-          if (/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/.test(line)) throw new Error('a line is not escaped');
+          if (/[\u0000-\u001f\u007f-\u009f\u202a-\u202e]/.test(line))
+            throw new Error('a line is not escaped');
         },
       });
     }

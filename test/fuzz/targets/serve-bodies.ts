@@ -25,12 +25,22 @@ export const serveBodies: FuzzTarget = {
   name: 'serve-bodies',
   seeds: () =>
     [
-      { model: 'a@1', messages: [{ role: 'user', content: 'Hello' }], max_tokens: 5, temperature: 0.5, stop: ['x'] },
+      {
+        model: 'a@1',
+        messages: [{ role: 'user', content: 'Hello' }],
+        max_tokens: 5,
+        temperature: 0.5,
+        stop: ['x'],
+      },
       {
         model: 'a',
         messages: [
           { role: 'system', content: [{ type: 'text', text: 'S' }] },
-          { role: 'assistant', content: null, tool_calls: [{ id: '1', type: 'function', function: { name: 'f', arguments: '{}' } }] },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id: '1', type: 'function', function: { name: 'f', arguments: '{}' } }],
+          },
           { role: 'tool', tool_call_id: '1', content: 'x' },
         ],
         tools: [tool],

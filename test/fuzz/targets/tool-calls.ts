@@ -11,7 +11,10 @@ const TOOLS = [
   {
     name: 'f',
     description: 'd',
-    parameters: { type: 'object', properties: { a: { type: 'string' }, n: { type: ['integer', 'null'] }, l: { type: 'array' } } },
+    parameters: {
+      type: 'object',
+      properties: { a: { type: 'string' }, n: { type: ['integer', 'null'] }, l: { type: 'array' } },
+    },
   },
 ];
 
@@ -25,7 +28,16 @@ export const toolCalls: FuzzTarget = {
     '<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a":1}<|tool_call_end|><|tool_calls_section_end|>',
     '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{"a":"x"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>',
   ],
-  words: [...WORD_TOKENS, '<tool_call>', '</tool_call>', '<function=', '<parameter=', '</think>', '{"name":', 'to=functions.'],
+  words: [
+    ...WORD_TOKENS,
+    '<tool_call>',
+    '</tool_call>',
+    '<function=',
+    '<parameter=',
+    '</think>',
+    '{"name":',
+    'to=functions.',
+  ],
   isRefusal: () => false,
   run(bytes) {
     const tokens = tokenizer.encode(textOf(bytes));

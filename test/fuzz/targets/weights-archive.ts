@@ -10,7 +10,13 @@ function tarOf(name: string, content: string): Buffer {
   header.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124);
   header.write('        0', 148);
   header.write('ustar\0' + '00', 257);
-  header.write(`${header.reduce((sum, byte) => sum + byte, 0).toString(8).padStart(6, '0')}\0 `, 148);
+  header.write(
+    `${header
+      .reduce((sum, byte) => sum + byte, 0)
+      .toString(8)
+      .padStart(6, '0')}\0 `,
+    148,
+  );
   return Buffer.concat([header, Buffer.from(content.padEnd(512, '\0')), Buffer.alloc(1024)]);
 }
 
