@@ -15,7 +15,13 @@ export function readTrajectory(line: string): StoredTrajectory | null {
   if (typeof example_id !== 'string' || typeof reward !== 'number') return null;
   const rest = filledIn(row);
   if (!hasItsTypes(rest)) return null;
-  return { ...others, ...rest, example_id, reward, turns: Array.isArray(turns) ? turns.flatMap(readTurn) : [] };
+  return {
+    ...others,
+    ...rest,
+    example_id,
+    reward,
+    turns: Array.isArray(turns) ? turns.flatMap(readTurn) : [],
+  };
 }
 
 function filledIn({ idx, benchmark, sample_index, metrics, logs, error, time_seconds }: Row) {

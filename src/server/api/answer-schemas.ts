@@ -28,7 +28,10 @@ export const RunSummary = z
 
 export const UnreadableState = z
   .object({ run: z.string(), file: z.string(), reason: z.string() })
-  .meta({ id: 'UnreadableState', description: 'A run whose `state.json` others wrote, cut off or took away' });
+  .meta({
+    id: 'UnreadableState',
+    description: 'A run whose `state.json` others wrote, cut off or took away',
+  });
 
 export const MetricsRow = z
   .object({ step: z.int() })

@@ -73,31 +73,34 @@ test('runs list --json has one entry a run with the fixed keys', async () => {
   });
 });
 
-test.each(['{"step":"x"}', '[]', 'null', '{"status":5}', JSON.stringify({ ...STATE, run: 'bad', step: '5' })])(
-  'runs list shows the others beside a state of %s, and names its file',
-  async (text) => {
-    await store(COMPLETED);
-    await store({ ...COMPLETED, run: 'bad' });
-    const file = path.join(root, 'runs', 'bad', 'state.json');
-    await writeFile(file, text);
-    const [people, program] = [recordOutput(), recordOutput({ json: true })];
+test.each([
+  '{"step":"x"}',
+  '[]',
+  'null',
+  '{"status":5}',
+  JSON.stringify({ ...STATE, run: 'bad', step: '5' }),
+])('runs list shows the others beside a state of %s, and names its file', async (text) => {
+  await store(COMPLETED);
+  await store({ ...COMPLETED, run: 'bad' });
+  const file = path.join(root, 'runs', 'bad', 'state.json');
+  await writeFile(file, text);
+  const [people, program] = [recordOutput(), recordOutput({ json: true })];
 
-    expect(await listRuns(session, people.output, {})).toBe(0);
-    expect(await listRuns(session, program.output, {})).toBe(0);
+  expect(await listRuns(session, people.output, {})).toBe(0);
+  expect(await listRuns(session, program.output, {})).toBe(0);
 
-    expect(people.stdout()).toMatch(/^one /m);
-    expect(people.stderr()).toMatch(/^Run "bad": its state cannot be read: .* \(.*bad\/state\.json\)/);
-    expect(JSON.parse(program.stdout())).toMatchObject({
-      runs: [{ run: 'one' }],
-      unreadable: [{ run: 'bad', file }],
-    });
-    const shown = showRun(session.everstep.run('bad'), session, people.output);
-    await expect(shown).rejects.toMatchObject({
-      code: 'unknown-run',
-      message: expect.stringContaining(file) as string,
-    });
-  },
-);
+  expect(people.stdout()).toMatch(/^one /m);
+  expect(people.stderr()).toMatch(/^Run "bad": its state cannot be read: .* \(.*bad\/state\.json\)/);
+  expect(JSON.parse(program.stdout())).toMatchObject({
+    runs: [{ run: 'one' }],
+    unreadable: [{ run: 'bad', file }],
+  });
+  const shown = showRun(session.everstep.run('bad'), session, people.output);
+  await expect(shown).rejects.toMatchObject({
+    code: 'unknown-run',
+    message: expect.stringContaining(file) as string,
+  });
+});
 
 test('runs list says how many there are beyond the limit, and sorts by score', async () => {
   const good = score({ step: 100, value: 0.9, higherIsBetter: true });

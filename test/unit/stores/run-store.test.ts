@@ -150,29 +150,32 @@ const NO_FILES: Readonly<Record<string, (path: string) => void>> = {
   },
 };
 
-test.each(Object.entries(NO_FILES))('a %s in place of a journal is refused by its path', async (what, make) => {
-  await store.claim('first', OWNER);
-  const places = ['metrics', 'scores', 'timing', 'events'].map((name) =>
-    join(root, 'runs', 'first', `${name}.jsonl`),
-  );
-  places.forEach(make);
-
-  const reads = [
-    store.readMetrics('first'),
-    store.readScores('first'),
-    store.readTiming('first', { last: 3 }),
-    store.readEvents('first'),
-  ];
-  for (const [index, outcome] of (await Promise.allSettled(reads)).entries()) {
-    expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unreachable', retryable: true } });
-    expect(String('reason' in outcome && outcome.reason)).toContain(
-      `${places[index]} is a ${what} where a file should be`,
+test.each(Object.entries(NO_FILES))(
+  'a %s in place of a journal is refused by its path',
+  async (what, make) => {
+    await store.claim('first', OWNER);
+    const places = ['metrics', 'scores', 'timing', 'events'].map((name) =>
+      join(root, 'runs', 'first', `${name}.jsonl`),
     );
-  }
-  expect(await store.readLastMetrics('first')).toBeNull();
-  // Whoever writes does not wait for it either.
-  await expect(store.openJournal('first', 'metrics', { epoch: 1 })).rejects.toThrow(`is a ${what} where`);
-});
+    places.forEach(make);
+
+    const reads = [
+      store.readMetrics('first'),
+      store.readScores('first'),
+      store.readTiming('first', { last: 3 }),
+      store.readEvents('first'),
+    ];
+    for (const [index, outcome] of (await Promise.allSettled(reads)).entries()) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unreachable', retryable: true } });
+      expect(String('reason' in outcome && outcome.reason)).toContain(
+        `${places[index]} is a ${what} where a file should be`,
+      );
+    }
+    expect(await store.readLastMetrics('first')).toBeNull();
+    // Whoever writes does not wait for it either.
+    await expect(store.openJournal('first', 'metrics', { epoch: 1 })).rejects.toThrow(`is a ${what} where`);
+  },
+);
 
 /** Values of another type than their own, in the place of what a journal's rows have. */
 const WRONG_VALUES: readonly unknown[] = [null, 'x', '5', -1.5, 1e300, [], {}, { toString: 5 }, [[[[]]]]];
@@ -235,7 +238,11 @@ test('lists runs by their start, and says of which the state cannot be read', as
   const unreadable: UnreadableState[] = [];
   for await (const { run } of store.eachRun((found) => unreadable.push(found)))
     expect(['first', 'second']).toContain(run);
-  const broken = ['copied', 'torn', ...[WRONG_STATES, NO_STATES, NO_FILES].flatMap((each) => Object.keys(each))];
+  const broken = [
+    'copied',
+    'torn',
+    ...[WRONG_STATES, NO_STATES, NO_FILES].flatMap((each) => Object.keys(each)),
+  ];
   expect(unreadable.map(({ run }) => run).sort()).toEqual(broken.sort());
   for (const { run, file, reason } of unreadable) {
     expect(file).toBe(join(root, 'runs', run, 'state.json'));

@@ -63,10 +63,14 @@ test('whatever a file of trajectories holds, nothing of it becomes an element', 
     for (const key of ['role', 'content', 'token_count', 'metadata'])
       lines.push({ ...whole, turns: [{ ...whole.turns[1], [key]: value }, value] });
     lines.push({ ...whole, turns: [{ ...whole.turns[1], metadata: { stop_reason: value, role: value } }] });
-    for (const key of ['metrics', 'logs']) lines.push({ ...whole, [key]: { [String(JSON.stringify(value))]: value } });
+    for (const key of ['metrics', 'logs'])
+      lines.push({ ...whole, [key]: { [String(JSON.stringify(value))]: value } });
   }
   try {
-    writeFileSync(join(folder, 'trajectories.jsonl'), `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`);
+    writeFileSync(
+      join(folder, 'trajectories.jsonl'),
+      `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
+    );
     const trajectories = [...streamTrajectories(folder)];
     const page = resultPage({ title: String(HOSTILE[0]), trajectories, limit: Infinity });
     const printed: string[] = [];
@@ -87,7 +91,21 @@ test('whatever a file of trajectories holds, nothing of it becomes an element', 
 });
 
 const ELEMENTS = [
-  ...['!doctype', 'body', 'details', 'div', 'h1', 'h2', 'head', 'html', 'meta', 'p', 'pre', 'style', 'summary'],
+  ...[
+    '!doctype',
+    'body',
+    'details',
+    'div',
+    'h1',
+    'h2',
+    'head',
+    'html',
+    'meta',
+    'p',
+    'pre',
+    'style',
+    'summary',
+  ],
   ...['table', 'td', 'th', 'title', 'tr'],
 ];
 

@@ -137,38 +137,41 @@ const MADE: Readonly<Record<string, (file: string) => void>> = {
   },
 };
 
-test.each(Object.entries(MADE))('a %s in place of a file is refused, and holds up nobody', async (what, make) => {
-  const folder = path.join(server.store.root, 'runs', what);
-  await writeRun(server.store, what, { status: 'completed', closedAt: '2026-01-02T04:00:00.000Z' });
-  for (const name of ['metrics', 'scores', 'checkpoints', 'controls', 'events', 'timing'])
-    make(path.join(folder, `${name}.jsonl`));
+test.each(Object.entries(MADE))(
+  'a %s in place of a file is refused, and holds up nobody',
+  async (what, make) => {
+    const folder = path.join(server.store.root, 'runs', what);
+    await writeRun(server.store, what, { status: 'completed', closedAt: '2026-01-02T04:00:00.000Z' });
+    for (const name of ['metrics', 'scores', 'checkpoints', 'controls', 'events', 'timing'])
+      make(path.join(folder, `${name}.jsonl`));
 
-  for (const part of ['metrics', 'scores', 'checkpoints', 'evaluations', 'controls', 'timeline']) {
-    const { status, message } = await refusal(`/api/v1/runs/${what}/${part}`);
-    expect({ part, status, message }).toEqual({
-      ...{ part, status: 503 },
-      message: expect.stringMatching(`\\.jsonl is a ${what} where a file should be`) as string,
-    });
-  }
-  const { run, latestMetrics } = await get<{ run: { run: string }; latestMetrics: unknown }>(
-    `/api/v1/runs/${what}`,
-  );
-  expect([run.run, latestMetrics]).toEqual([what, null]);
-  const { runs } = await get<{ runs: { run: string; score: unknown }[] }>('/api/v1/runs');
-  expect(runs.find((each) => each.run === what)?.score).toBeNull();
+    for (const part of ['metrics', 'scores', 'checkpoints', 'evaluations', 'controls', 'timeline']) {
+      const { status, message } = await refusal(`/api/v1/runs/${what}/${part}`);
+      expect({ part, status, message }).toEqual({
+        ...{ part, status: 503 },
+        message: expect.stringMatching(`\\.jsonl is a ${what} where a file should be`) as string,
+      });
+    }
+    const { run, latestMetrics } = await get<{ run: { run: string }; latestMetrics: unknown }>(
+      `/api/v1/runs/${what}`,
+    );
+    expect([run.run, latestMetrics]).toEqual([what, null]);
+    const { runs } = await get<{ runs: { run: string; score: unknown }[] }>('/api/v1/runs');
+    expect(runs.find((each) => each.run === what)?.score).toBeNull();
 
-  // Evaluation results: the run is still listed.
-  const results = path.join(server.store.root, 'evals', `of-${what}`, 'arithmetic');
-  mkdirSync(results, { recursive: true });
-  for (const name of ['result.json', 'trajectories.jsonl']) make(path.join(results, name));
-  make(path.join(server.store.root, 'evals', `of-${what}`, 'metadata.json'));
-  const { evals } = await get<{ evals: { run: string; status: string }[] }>('/api/v1/evals');
-  expect(evals.map(({ run: each }) => each)).toContain(`of-${what}`);
-  expect(await get<object>(`/api/v1/evals/of-${what}`)).toMatchObject({ benchmarks: [] });
-  expect(await refusal(`/api/v1/evals/of-${what}/arithmetic/trajectories`)).toMatchObject({ status: 503 });
-  rmSync(path.dirname(results), { recursive: true });
-  rmSync(folder, { recursive: true });
-});
+    // Evaluation results: the run is still listed.
+    const results = path.join(server.store.root, 'evals', `of-${what}`, 'arithmetic');
+    mkdirSync(results, { recursive: true });
+    for (const name of ['result.json', 'trajectories.jsonl']) make(path.join(results, name));
+    make(path.join(server.store.root, 'evals', `of-${what}`, 'metadata.json'));
+    const { evals } = await get<{ evals: { run: string; status: string }[] }>('/api/v1/evals');
+    expect(evals.map(({ run: each }) => each)).toContain(`of-${what}`);
+    expect(await get<object>(`/api/v1/evals/of-${what}`)).toMatchObject({ benchmarks: [] });
+    expect(await refusal(`/api/v1/evals/of-${what}/arithmetic/trajectories`)).toMatchObject({ status: 503 });
+    rmSync(path.dirname(results), { recursive: true });
+    rmSync(folder, { recursive: true });
+  },
+);
 
 test('lists runs with what filters leave', async () => {
   const all = await get<{ runs: { run: string }[]; temporal: object }>('/api/v1/runs');
