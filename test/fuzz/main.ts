@@ -12,10 +12,11 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { keepInput } from './corpus';
 import type { FuzzMessage, FuzzOrder } from './fuzz-target';
+import { inputOf } from './fuzz-target';
 import { loadTarget, requireTarget, TARGET_NAMES } from './targets';
 
 const OPTIONS = {
-  target: { type: 'string', multiple: true, default: [] },
+  target: { type: 'string', multiple: true },
   seed: { type: 'string', default: '1' },
   runs: { type: 'string' },
   seconds: { type: 'string' },
@@ -39,7 +40,7 @@ interface Outcome {
 
 async function main(): Promise<number> {
   const { target, seed, runs, seconds, keep } = parseArgs({ options: OPTIONS }).values;
-  const names = (target.length > 0 ? target : TARGET_NAMES).map(requireTarget);
+  const names = (target ?? TARGET_NAMES).map(requireTarget);
   const limits = {
     seed: wholeNumber('seed', seed),
     runs:
@@ -85,7 +86,6 @@ async function fuzz(order: Order): Promise<Outcome> {
     begin = next;
     if (ending === null) break;
     const index = next - 1;
-    const { inputOf } = await import('./fuzz-target');
     const bytes = inputOf(await loadTarget(order.target), order.seed, index);
     findings.push({ type: 'finding', index, finding: ending, bytes });
   }

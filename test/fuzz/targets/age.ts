@@ -3,7 +3,7 @@ import type { FuzzTarget } from '../target';
 import { textOf } from '../target';
 
 /** Whom weights are encrypted to. Nothing here decrypts. */
-export const age: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'age',
   seeds: () => ['age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p'],
   words: ['age1', 'age1pq1', 'age1tag1', 'AGE-SECRET-KEY-1'],

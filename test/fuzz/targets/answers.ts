@@ -12,7 +12,7 @@ import type { FuzzTarget } from '../target';
 import { textOf } from '../target';
 
 /** What a model answered, as choices, programs, calls and verdicts are read from it: never an error. */
-export const answers: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'answers',
   seeds: () => [
     '<think>so</think>The answer is (B).',

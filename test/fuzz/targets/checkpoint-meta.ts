@@ -25,7 +25,7 @@ const META = {
 };
 
 /** Descriptions of checkpoints in the engine's folder: what cannot be read is none. */
-export const checkpointMeta: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'checkpoint-meta',
   seeds: () => [JSON.stringify(META), JSON.stringify({ ...META, digest: 'x', sha256: { a: 'b' } })],
   words: ['digest', 'userMetadata', 'ageRecipients', 'external_weights'],

@@ -13,7 +13,7 @@ const JSON_CONFIG = {
 };
 
 /** Configs of training in YAML and JSON, and `--set`. */
-export const configs: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'configs',
   seeds: () => [
     JSON.stringify(JSON_CONFIG),

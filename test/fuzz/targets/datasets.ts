@@ -36,7 +36,7 @@ const ROWS = [
 ];
 
 /** Rows of a file in each of the formats of text, as conversations. */
-export const datasets: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'datasets',
   seeds: () => [
     ROWS.map((row) => JSON.stringify(row)).join('\n'),

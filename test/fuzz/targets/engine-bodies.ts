@@ -29,7 +29,7 @@ const READERS = [
 const tensor = (data: number[], dtype: string) => ({ data, dtype, shape: [data.length] });
 
 /** Bodies of the training engine and answers of a training service, in their JSON form. */
-export const engineBodies: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'engine-bodies',
   seeds: () =>
     [

@@ -8,10 +8,10 @@ import {
 import { forwardBackwardRequestFromJson } from '../../../src/engines/tinker/codec';
 import type { FuzzTarget } from '../target';
 import { jsonOf, passAll } from '../target';
-import { engineBodies } from './engine-bodies';
+import { target as engineBodies } from './engine-bodies';
 
 /** The same in the protocol's binary form. */
-export const engineProtobuf: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'engine-protobuf',
   seeds: () =>
     engineBodies.seeds().flatMap((seed) => {

@@ -36,7 +36,7 @@ const MORE_ROWS: readonly (readonly [string, object])[] = [
 ];
 
 /** A row and a completion: a grader scores it, or says that the row lacks what it needs; whatever is written there. */
-export const graders: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'graders',
   seeds: () =>
     [...ROWS, ...MORE_ROWS].map(([grader, row]) =>

@@ -1,37 +1,28 @@
+import path from 'node:path';
 import type { FuzzTarget } from '../target';
 
-/** Every parser of what others write, by name; one is loaded when it is asked for. */
-const LOADERS: Readonly<Record<string, () => Promise<FuzzTarget>>> = {
-  'serve-bodies': async () => (await import('./serve-bodies')).serveBodies,
-  'engine-bodies': async () => (await import('./engine-bodies')).engineBodies,
-  'engine-protobuf': async () => (await import('./engine-protobuf')).engineProtobuf,
-  'checkpoint-meta': async () => (await import('./checkpoint-meta')).checkpointMeta,
-  safetensors: async () => (await import('./safetensors')).safetensors,
-  'weights-archive': async () => (await import('./weights-archive')).weightsArchive,
-  age: async () => (await import('./age')).age,
-  journals: async () => (await import('./journals')).journals,
-  results: async () => (await import('./results')).results,
-  configs: async () => (await import('./configs')).configs,
-  datasets: async () => (await import('./datasets')).datasets,
-  parquet: async () => (await import('./parquet')).parquet,
-  'inspect-logs': async () => (await import('./inspect-logs')).inspectLogs,
-  graders: async () => (await import('./graders')).graders,
-  answers: async () => (await import('./answers')).answers,
-  'tool-calls': async () => (await import('./tool-calls')).toolCalls,
-  jinja: async () => (await import('./jinja')).jinja,
-  queries: async () => (await import('./queries')).queries,
-};
+/** Every parser of what others write, by the file that has it. */
+export const TARGET_NAMES: readonly string[] = [
+  ...[
+    'serve-bodies',
+    'engine-bodies',
+    'engine-protobuf',
+    'checkpoint-meta',
+    'safetensors',
+    'weights-archive',
+    'age',
+  ],
+  ...['journals', 'results', 'configs', 'datasets', 'parquet', 'inspect-logs'],
+  ...['graders', 'answers', 'tool-calls', 'jinja', 'queries'],
+];
 
-export const TARGET_NAMES: readonly string[] = Object.keys(LOADERS);
-
+/** Loaded when it is asked for: together they bring along all of the program. */
 export async function loadTarget(name: string): Promise<FuzzTarget> {
-  return (LOADERS[requireTarget(name)] ?? unknown(name))();
+  const loaded = (await import(path.join(__dirname, requireTarget(name)))) as { readonly target: FuzzTarget };
+  return loaded.target;
 }
 
 export function requireTarget(name: string): string {
-  return Object.hasOwn(LOADERS, name) ? name : unknown(name);
-}
-
-function unknown(name: string): never {
+  if (TARGET_NAMES.includes(name)) return name;
   throw new Error(`--target is "${name}". Known: ${TARGET_NAMES.join(', ')}.`);
 }

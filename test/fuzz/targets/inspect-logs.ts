@@ -43,7 +43,7 @@ const LOG = {
 };
 
 /** Logs of Inspect AI, imported: documents and zips. */
-export const inspectLogs: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'inspect-logs',
   seeds: () => [JSON.stringify(LOG), zipOf('header.json', JSON.stringify(LOG))],
   words: [

@@ -10,7 +10,7 @@ const CHAT =
   '{% set ns = namespace(n=0) %}{% macro f(a, b=1) %}{{ a ~ b }}{% endmacro %}{{ f(1) }}{% set ns.n = ns.n + 1 %}{{ ns.n % 2 }}{{ range(5)[::-1] | list | join(", ") }}';
 
 /** Chat templates of models. */
-export const jinja: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'jinja',
   seeds: () => [
     CHAT,

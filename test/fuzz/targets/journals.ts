@@ -16,7 +16,7 @@ const WHOLE = ['state', 'best', 'config', 'life', 'owner'];
 const at = '2026-01-01T00:00:00.000Z';
 
 /** Files of a run: the input lies in the place of each of its journals and documents. Lists and pages stay, whatever they hold. */
-export const journals: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'journals',
   seeds: () => [
     JSON.stringify(stateOf('one', { status: 'completed', closedAt: at })),

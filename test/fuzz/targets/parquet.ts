@@ -9,7 +9,7 @@ import { isRowRefusal } from './datasets';
 const FIXTURES = path.join(__dirname, '..', '..', 'unit', 'datasets', 'fixtures');
 
 /** Rows of Parquet, as conversations. */
-export const parquet: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'parquet',
   seeds: () => [readFileSync(path.join(FIXTURES, 'two-conversations.parquet'))],
   words: ['PAR1'],

@@ -3,7 +3,7 @@ import type { FuzzTarget } from '../target';
 import { passAll, textOf } from '../target';
 
 /** List filters that the store answers. */
-export const queries: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'queries',
   seeds: () => [
     'EverstepKind = "sft" AND (EverstepScore > 0.5 OR NOT EverstepStep IN (1, 2))',

@@ -57,7 +57,7 @@ const METADATA = {
 };
 
 /** Files of results: the input lies in the place of each. */
-export const results: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'results',
   seeds: () => [
     JSON.stringify(RESULT),

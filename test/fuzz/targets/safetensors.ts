@@ -2,7 +2,7 @@ import { readSafetensors, writeSafetensors } from '../../../src/engines/local/co
 import type { FuzzTarget } from '../target';
 
 /** Files of weights. */
-export const safetensors: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'safetensors',
   seeds: () => [writeSafetensors([{ name: 'a', shape: [2, 2], data: Float32Array.from([1, 2, 3, 4]) }])],
   words: ['"BF16"', '"F32"', '"data_offsets"', '__metadata__', '[0,16]'],

@@ -21,7 +21,7 @@ const { specs } = createServer({
 const tool = { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } };
 
 /** Bodies of `everstep serve`, as its routes read them. */
-export const serveBodies: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'serve-bodies',
   seeds: () =>
     [

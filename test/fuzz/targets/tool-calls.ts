@@ -19,7 +19,7 @@ const TOOLS = [
 ];
 
 /** What a model wrote, as every renderer reads it: never an error. */
-export const toolCalls: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'tool-calls',
   seeds: () => [
     '<think>\nso\n</think>\n\nText<tool_call>\n{"name": "f", "arguments": {"a": "x", "n": 1}}\n</tool_call><|im_end|>',

@@ -21,7 +21,7 @@ function tarOf(name: string, content: string): Buffer {
 }
 
 /** What a training service packs weights into; an input is the tar, or the gzip of one. */
-export const weightsArchive: FuzzTarget = {
+export const target: FuzzTarget = {
   name: 'weights-archive',
   seeds: () => [tarOf('adapter_config.json', '{"r":8}'), gzipSync(tarOf('a', 'b'))],
   words: ['ustar', '00000000017\0', '././@PaxHeader', '77777777777\0'],
