@@ -1,7 +1,10 @@
-import type { StoredTrajectory, StoredTurn } from './eval-store';
+import type { StoredTrajectory, StoredTurn } from './eval-files';
 import { isRecord, parseJsonObject } from './json-lines';
 
-type Row = { readonly [Key in keyof StoredTrajectory]?: StoredTrajectory[Key] | null };
+type Fields = Omit<StoredTrajectory, 'sample_index'>;
+type Row = Pick<StoredTrajectory, 'sample_index'> & {
+  readonly [Key in keyof Fields]?: Fields[Key] | null;
+};
 type TurnRow = { readonly [Key in keyof StoredTurn]?: StoredTurn[Key] | null };
 
 /**
@@ -11,12 +14,12 @@ type TurnRow = { readonly [Key in keyof StoredTurn]?: StoredTurn[Key] | null };
 export function readTrajectory(line: string): StoredTrajectory | null {
   const row = parseJsonObject<Row>(line);
   if (row === null) return null;
-  const { example_id, reward, turns, sample_index: _sample, ...others } = row;
+  const { example_id, reward, turns } = row;
   if (typeof example_id !== 'string' || typeof reward !== 'number') return null;
   const rest = filledIn(row);
   if (!hasItsTypes(rest)) return null;
   return {
-    ...others,
+    ...row,
     ...rest,
     example_id,
     reward,
@@ -32,7 +35,7 @@ function filledIn({ idx, benchmark, sample_index, metrics, logs, error, time_sec
     logs: logs ?? {},
     error: error ?? null,
     time_seconds: time_seconds ?? 0,
-    ...(sample_index != null && { sample_index }),
+    ...(sample_index !== undefined && { sample_index }),
   };
 }
 
@@ -41,7 +44,7 @@ function hasItsTypes({ metrics, logs, ...row }: ReturnType<typeof filledIn>): bo
     [row.idx, row.time_seconds, row.sample_index ?? 0].every((value) => typeof value === 'number') &&
     [row.benchmark, row.error ?? ''].every((value) => typeof value === 'string') &&
     isRecord(metrics) &&
-    Object.values(metrics).every((value) => typeof value === 'number' || value === null) &&
+    Object.values(metrics).every(isNumberOrNone) &&
     isRecord(logs)
   );
 }
@@ -64,4 +67,9 @@ function readTurn(turn: TurnRow | null): StoredTurn[] {
 function contentText(content: unknown): string {
   if (content === undefined || content === null) return '';
   return typeof content === 'string' ? content : JSON.stringify(content);
+}
+
+/** What is no number as JSON, such as NaN, is written as null. */
+function isNumberOrNone(value: unknown): boolean {
+  return typeof value === 'number' || value === null;
 }

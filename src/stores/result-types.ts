@@ -1,5 +1,4 @@
-import type { EvalRunMetadata } from './eval-run-store';
-import type { StoredResult } from './eval-store';
+import type { StoredResult } from './eval-files';
 import { isRecord } from './json-lines';
 
 /*
@@ -18,30 +17,27 @@ const IDENTITY_TEXTS = [
 ] as const;
 
 export function hasTypesOfResult(result: Partial<StoredResult>): boolean {
-  const { name = '', ci = null, metrics = {}, pass_at_k: passAtK = {}, regraded = [] } = result;
+  const { name = '', ci = null, regraded = [] } = result;
   return (
-    COUNTS.every((key) => isNumber(result[key] ?? 0)) &&
-    NUMBERS_OR_NONE.every((key) => isNumber(result[key] ?? 0)) &&
     typeof name === 'string' &&
-    (ci === null || (Array.isArray(ci) && ci.length === 2 && ci.every(isNumber))) &&
-    [metrics, passAtK].every((each) => isRecord(each) && Object.values(each).every(isNumberOrNone)) &&
-    Array.isArray(regraded) &&
-    regraded.every(isRegrading) &&
+    [...COUNTS, ...NUMBERS_OR_NONE].every((key) => isNumber(result[key] ?? 0)) &&
+    isInterval(ci) &&
+    [result.metrics, result.pass_at_k].every((numbers) => areNumbers(numbers ?? {})) &&
+    areRegradings(regraded) &&
     isIdentity(result.identity ?? {})
   );
 }
 
-export function hasTypesOfMetadata(metadata: EvalRunMetadata): boolean {
-  const { run_id, model_name, timestamp, checkpoint_path, checkpoint_name, benchmarks, scores } = metadata;
-  return (
-    [run_id, model_name, timestamp].every((text) => typeof text === 'string') &&
-    [checkpoint_path ?? '', checkpoint_name ?? ''].every((text) => typeof text === 'string') &&
-    Array.isArray(benchmarks) &&
-    benchmarks.every((name) => typeof name === 'string') &&
-    isRecord(scores) &&
-    Object.values(scores).every(isNumberOrNone) &&
-    isRecord(metadata.config)
-  );
+function areRegradings(regraded: NonNullable<StoredResult['regraded']>): boolean {
+  return Array.isArray(regraded) && regraded.every(isRegrading);
+}
+
+function isInterval(ci: unknown): boolean {
+  return ci === null || (Array.isArray(ci) && ci.length === 2 && ci.every(isNumber));
+}
+
+function areNumbers(numbers: object): boolean {
+  return isRecord(numbers) && Object.values(numbers).every(isNumberOrNone);
 }
 
 function isIdentity(identity: Partial<StoredResult['identity']>): boolean {

@@ -17,7 +17,7 @@ const VALUES: readonly unknown[] = [
   ...[null, true, false, 0, -1, 1.5, 1e300, 2 ** 53, '', 'x', '5', [], {}],
   ...[
     { toString: 1 },
-    JSON.parse('{"__proto__":{"a":1}}'),
+    JSON.parse('{"__proto__":{"a":1}}') as unknown,
     [[[[[[]]]]]],
     'a'.repeat(5000),
     '\ud800',
@@ -102,7 +102,7 @@ const changeJson: Change = (bytes, { draw, words }) => {
   const at = isWhole ? 0 : draw(lines.length);
   const value = parsed(isWhole ? lines.join('\n') : (lines[at] ?? ''));
   if (value === undefined) return bytes;
-  const changed = JSON.stringify(changedValue(value, draw, words)) ?? 'null';
+  const changed = JSON.stringify(changedValue(value, draw, words));
   if (isWhole) return Buffer.from(changed);
   return Buffer.from(lines.map((line, index) => (index === at ? changed : line)).join('\n'));
 };

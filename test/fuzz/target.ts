@@ -52,12 +52,10 @@ async function measure(target: FuzzTarget, bytes: Uint8Array): Promise<Finding |
   return grown > MOST_BYTES ? { what: 'memory', text: `${Math.round(grown / 2 ** 20)} MiB more` } : null;
 }
 
-async function failureOf(
-  { run, isRefusal = isOwnError }: FuzzTarget,
-  bytes: Uint8Array,
-): Promise<string | null> {
+async function failureOf(target: FuzzTarget, bytes: Uint8Array): Promise<string | null> {
+  const { isRefusal = isOwnError } = target;
   try {
-    await run(bytes);
+    await target.run(bytes);
     return null;
   } catch (error) {
     if (isRefusal(error)) return null;

@@ -144,7 +144,9 @@ const NO_STATES = { array: '[]', null: 'null', empty: '', bare: '{"step":"x"}', 
 /** What may lie in a file's place, made at this path. */
 const NO_FILES: Readonly<Record<string, (path: string) => void>> = {
   pipe: (path) => execFileSync('mkfifo', [path]),
-  folder: (path) => mkdirSync(path),
+  folder: (path) => {
+    mkdirSync(path);
+  },
   device: (path) => {
     symlinkSync('/dev/zero', path);
   },

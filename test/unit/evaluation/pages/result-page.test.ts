@@ -64,7 +64,7 @@ test('whatever a file of trajectories holds, nothing of it becomes an element', 
       lines.push({ ...whole, turns: [{ ...whole.turns[1], [key]: value }, value] });
     lines.push({ ...whole, turns: [{ ...whole.turns[1], metadata: { stop_reason: value, role: value } }] });
     for (const key of ['metrics', 'logs'])
-      lines.push({ ...whole, [key]: { [String(JSON.stringify(value))]: value } });
+      lines.push({ ...whole, [key]: { [JSON.stringify(value)]: value } });
   }
   try {
     writeFileSync(

@@ -131,7 +131,9 @@ test('steps far apart are no reason to count to them', async () => {
 
 const MADE: Readonly<Record<string, (file: string) => void>> = {
   pipe: (file) => execFileSync('mkfifo', [file]),
-  folder: (file) => mkdirSync(file),
+  folder: (file) => {
+    mkdirSync(file);
+  },
   device: (file) => {
     symlinkSync('/dev/zero', file);
   },
