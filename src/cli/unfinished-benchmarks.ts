@@ -4,7 +4,7 @@ import { asSentence } from '../core/sentences';
 import type { EvalRunMetadata } from '../stores/eval-run-store';
 import { benchmarkFolder, streamTrajectories } from '../stores/eval-store';
 import { hasErrorCode } from '../stores/system-errors';
-import { readJson } from '../stores/whole-file';
+import { readJsonIfThere } from '../stores/whole-file';
 import { openForReading } from './connect';
 import type { PlaceFlags } from './service-options';
 
@@ -28,7 +28,7 @@ export async function explainUnfinished(
   flags: PlaceFlags,
 ): Promise<Unfinished> {
   if (unfinished.length === 0) return { unfinished, waiting: [], failed: [] };
-  const metadata = await readJson<Partial<EvalRunMetadata>>(join(folder, 'metadata.json'));
+  const metadata = await readJsonIfThere<Partial<EvalRunMetadata>>(join(folder, 'metadata.json'));
   const run = metadata?.run_id ?? basename(folder);
   const session = await openForReading(flags);
   try {

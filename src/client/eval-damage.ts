@@ -1,8 +1,9 @@
-import { open } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DomainError } from '../core/errors';
 import { parseJsonObject } from '../stores/json-lines';
 import { benchmarkFolder } from '../stores/eval-store';
-import { hasErrorCode } from '../stores/system-errors';
+import { openToRead } from '../stores/reading';
 
 /** Longer files are looked at from their end: a list does not read gigabytes. */
 const WHOLE_BYTES = 8 * 1024 * 1024;
@@ -19,20 +20,25 @@ export async function areTrajectoriesTorn(
   exampleCount: number,
 ): Promise<boolean> {
   try {
-    const file = await open(join(benchmarkFolder(folder, benchmark), 'trajectories.jsonl'));
-    try {
-      const { size } = await file.stat();
-      const bytes = Buffer.alloc(size <= WHOLE_BYTES ? size : TAIL_BYTES);
-      await file.read(bytes, 0, bytes.length, size - bytes.length);
-      if (bytes.length === size && lineCountOf(bytes) < exampleCount) return true;
-      return endsTorn(bytes);
-    } finally {
-      await file.close();
-    }
+    const file = await openToRead(join(benchmarkFolder(folder, benchmark), 'trajectories.jsonl'));
+    return file !== null && (await isTorn(file, exampleCount));
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return false;
-    if (hasErrorCode(error, 'EISDIR')) return true;
+    // A folder or a pipe in its place.
+    if (error instanceof DomainError) return true;
     throw error;
+  }
+}
+
+/** Closes the file. */
+async function isTorn(file: FileHandle, exampleCount: number): Promise<boolean> {
+  try {
+    const { size } = await file.stat();
+    const bytes = Buffer.alloc(size <= WHOLE_BYTES ? size : TAIL_BYTES);
+    await file.read(bytes, 0, bytes.length, size - bytes.length);
+    if (bytes.length === size && lineCountOf(bytes) < exampleCount) return true;
+    return endsTorn(bytes);
+  } finally {
+    await file.close();
   }
 }
 

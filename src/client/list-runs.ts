@@ -3,6 +3,8 @@ import { mapWithLimit } from '../core/concurrency/map-with-limit';
 import { headlineScore } from '../core/headline-score';
 import type { RunState, ScoreRow } from '../core/run';
 import { readNewestRows } from '../stores/last-row';
+import { isScoreRow } from '../stores/run-rows';
+import type { UnreadableState } from '../stores/run-state';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { isClosed } from './run-report';
@@ -27,11 +29,12 @@ export async function pageOfRuns(sources: RunSources, filter: RunFilter = {}): P
   const context = { sources, filter, condition, needsScores };
   const selection = new Selection<RunSummary>(filter.sort ?? 'started', filter.limit);
 
-  const open = await takeClosed(context, selection);
+  const { open, unreadable } = await takeClosed(context, selection);
+  const damaged = new Set(unreadable.map(({ run }) => run));
   const unstored = await findUnstored(sources, { names: condition.names, filter });
   const asked = [...open, ...unstored];
   await mapWithLimit(asked, CONCURRENT_QUESTIONS, async (run) => {
-    const report = await new RunHandle(run, sources).find();
+    const report = await findUnless(damaged, new RunHandle(run, sources));
     if (report) await take(context, selection, report);
   });
 
@@ -41,6 +44,7 @@ export async function pageOfRuns(sources: RunSources, filter: RunFilter = {}): P
     matchCount: selection.offeredCount,
     answeredBy: condition.answeredBy,
     note: condition.note,
+    unreadable,
   };
 }
 
@@ -51,24 +55,41 @@ interface Listing {
   readonly needsScores: boolean;
 }
 
-/** Closed runs stand in the store as they will stand forever. Returns the names of the others. */
-async function takeClosed(listing: Listing, selection: Selection<RunSummary>): Promise<string[]> {
+/** What a disk says of one run's state, which stands in the list, is not said of the others. */
+async function findUnless(damaged: ReadonlySet<string>, handle: RunHandle): Promise<RunState | null> {
+  try {
+    return await handle.find();
+  } catch (error) {
+    if (damaged.has(handle.name)) return null;
+    throw error;
+  }
+}
+
+interface Others {
+  /** Names of runs that have not ended. */
+  readonly open: readonly string[];
+  readonly unreadable: readonly UnreadableState[];
+}
+
+/** Closed runs stand in the store as they will stand forever. Returns the others. */
+async function takeClosed(listing: Listing, selection: Selection<RunSummary>): Promise<Others> {
   const { sources, filter, condition } = listing;
   const open: string[] = [];
+  const unreadable: UnreadableState[] = [];
   let closed: RunState[] = [];
   const settle = async () => {
     const states = closed;
     closed = [];
     await Promise.all(states.map((state) => take(listing, selection, state)));
   };
-  for await (const state of sources.records.eachRun()) {
+  for await (const state of sources.records.eachRun((found) => unreadable.push(found))) {
     if (!mayMatch(state, filter) || condition.names?.has(state.run) === false) continue;
     if (isClosed(state)) closed.push(state);
     else open.push(state.run);
     if (closed.length >= SCORES_AT_ONCE) await settle();
   }
   await settle();
-  return open;
+  return { open, unreadable };
 }
 
 async function take(
@@ -99,7 +120,7 @@ function summarize(state: RunState): Omit<RunSummary, 'score'> {
 /** From the end of `scores.jsonl`: that file grows with the run. */
 async function withScore(summary: RunSummary, { records }: RunSources): Promise<RunSummary> {
   const file = path.join(records.runFolder(summary.run), 'scores.jsonl');
-  const row = headlineScore(await readNewestRows<ScoreRow>(file));
+  const row = headlineScore((await readNewestRows<ScoreRow>(file)).filter(isScoreRow));
   if (!row) return summary;
   const { step, evaluator, metric, key, value, stderr, n, higherIsBetter } = row;
   return { ...summary, score: { step, evaluator, metric, key, value, stderr, n, higherIsBetter } };

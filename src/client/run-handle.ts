@@ -9,7 +9,6 @@ import { largestOf } from '../core/extremes';
 import type { EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { TimelineEntry } from '../core/timeline';
 import { readPromotion } from '../stores/checkpoint-name';
-import { readLastRow } from '../stores/last-row';
 import type { StepSelection } from '../stores/step-rows';
 import type { RunRecord } from '../training/run-folder';
 import * as contracts from '../workflows/contracts';
@@ -121,7 +120,7 @@ export class RunHandle extends RunChanges {
 
   /** The newest row of `metrics.jsonl`; null before the first step is done. */
   async latestMetrics(): Promise<MetricsRow | null> {
-    return readLastRow<MetricsRow>(path.join(this.sources.records.runFolder(this.name), 'metrics.jsonl'));
+    return this.sources.records.readLastMetrics(this.name);
   }
 
   /** What was counted of its data while it was prepared; null before that, and of data that is not rendered ahead. */

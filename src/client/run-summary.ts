@@ -1,5 +1,6 @@
 import type { TrainingKind } from '../config/training-config';
 import type { RunState, RunStatus, ScoreRow } from '../core/run';
+import type { UnreadableState } from '../stores/run-state';
 
 /** What can be trained, as a config's `kind` says it. */
 export const RUN_KINDS = ['sft', 'rl'] as const satisfies readonly TrainingKind[];
@@ -42,4 +43,6 @@ export interface RunPage {
   readonly answeredBy: 'server' | 'store';
   /** What a person should know of the answer, with the remedy. */
   readonly note: string | null;
+  /** Runs of the store whose state cannot be read, whatever was asked for: nobody knows whether they match. */
+  readonly unreadable: readonly UnreadableState[];
 }

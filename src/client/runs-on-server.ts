@@ -24,7 +24,7 @@ export async function findUnstored({ link, records }: RunSources, { names }: Wan
   if (!client) return [];
   const found: string[] = [];
   for (const run of names ?? (await openRuns(client))) {
-    if (!(await records.readState(run))) found.push(run);
+    if (!(await records.readState(run).catch(() => null))) found.push(run);
   }
   return found;
 }

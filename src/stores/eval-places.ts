@@ -4,7 +4,7 @@ import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
 import { requirePromotion } from './checkpoint-name';
 import { hasErrorCode } from './system-errors';
-import { readJson } from './whole-file';
+import { readJsonIfThere } from './whole-file';
 
 /** Where results lie that somebody named. */
 export interface EvalPlace {
@@ -159,7 +159,7 @@ async function evalRunsOf(store: string, checkpoint: string): Promise<string[]> 
   const found: string[] = [];
   for (const name of (await subfolders(join(store, 'evals'))).filter(isValidName).sort()) {
     const folder = join(store, 'evals', name);
-    const metadata = await readJson<{ checkpoint_name?: unknown }>(join(folder, 'metadata.json'));
+    const metadata = await readJsonIfThere<{ checkpoint_name?: unknown }>(join(folder, 'metadata.json'));
     if (metadata?.checkpoint_name !== checkpoint) continue;
     if ((await listBenchmarks(folder)).finished.length > 0) found.push(folder);
   }

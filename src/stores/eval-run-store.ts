@@ -15,7 +15,8 @@ import {
   writeSummary,
 } from './eval-store';
 import { hasErrorCode } from './system-errors';
-import { createWholeFile, readJson, writeJson } from './whole-file';
+import { isRecord } from './json-lines';
+import { createWholeFile, readJsonIfThere, writeJson } from './whole-file';
 
 /** `metadata.json` of an eval run. */
 export interface EvalRunMetadata {
@@ -168,8 +169,8 @@ export class EvalStore {
 
   /** What another program put here may lack metadata; its results tell as much. */
   private async describe(runId: string): Promise<EvalRunMetadata | null> {
-    const metadata = await readJson<EvalRunMetadata>(this.metadataFile(runId));
-    if (metadata?.run_id === runId) return metadata;
+    const metadata = await readJsonIfThere<EvalRunMetadata>(this.metadataFile(runId));
+    if (metadata?.run_id === runId && hasItsTypes(metadata)) return metadata;
     const results = await this.results(runId);
     const [first] = results;
     if (!first) return null;
@@ -222,4 +223,17 @@ function generateId(checkpointName: string, timestamp: string): string {
 
 function compare(left: string, right: string): number {
   return left < right ? -1 : Number(left > right);
+}
+
+/** Whether what lies in a `metadata.json` can be shown and sorted: people copy and edit such files. */
+function hasItsTypes(metadata: EvalRunMetadata): boolean {
+  const { model_name, timestamp, checkpoint_path, checkpoint_name, benchmarks, scores, config } = metadata;
+  const texts: readonly unknown[] = [model_name, timestamp, checkpoint_path ?? '', checkpoint_name ?? ''];
+  return (
+    Array.isArray(benchmarks) &&
+    texts.every((text) => typeof text === 'string') &&
+    benchmarks.every((name) => typeof name === 'string') &&
+    [scores, config].every((each) => isRecord(each)) &&
+    Object.values<unknown>(scores).every((score) => score === null || typeof score === 'number')
+  );
 }

@@ -1,12 +1,12 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { validateName } from '../core/names';
-import type { Regrading, TakenAnswers } from '../core/result-origin';
-import { parseJsonObject } from './json-lines';
+import type { ResultIdentity, StoredResult, StoredTrajectory } from './eval-files';
 import { readLineGroups } from './line-groups';
-import { hasErrorCode } from './system-errors';
-import { readJson, writeJson, writeWholeFile } from './whole-file';
-import { READING } from './reading';
+import { readJson, readJsonIfThere, writeJson, writeWholeFile } from './whole-file';
+import { readTrajectory } from './read-trajectory';
+import { openToReadSync } from './reading';
+import { hasTypesOfResult } from './result-types';
 
 /*
  * Files of benchmark results, as tinker-cookbook's loaders read them:
@@ -20,72 +20,7 @@ import { READING } from './reading';
  * ```
  */
 
-export interface StoredTurn {
-  readonly role: 'user' | 'assistant' | 'environment' | 'grader';
-  readonly content: string;
-  readonly token_count: number;
-  readonly metadata: Readonly<Record<string, unknown>>;
-}
-
-/** One line of `trajectories.jsonl`: one example as it went. */
-export interface StoredTrajectory {
-  readonly idx: number;
-  readonly benchmark: string;
-  readonly example_id: string;
-  /** From 0, where an example was sampled several times. */
-  readonly sample_index?: number;
-  readonly turns: readonly StoredTurn[];
-  readonly reward: number;
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly logs: Readonly<Record<string, unknown>>;
-  /** What went wrong, when the example could not be scored. */
-  readonly error: string | null;
-  readonly time_seconds: number;
-}
-
-/** What a score was made of: two results may be compared when all but `model` and `checkpoint` agree. */
-export interface ResultIdentity {
-  readonly benchmarkVersion: number;
-  readonly dataHash: string;
-  /** Days between which the examples are dated, where it was limited to them. */
-  readonly startDate?: string;
-  readonly endDate?: string;
-  readonly promptHash: string;
-  readonly graderVersion: string;
-  readonly sampling: Readonly<Record<string, unknown>>;
-  readonly model: string;
-  readonly checkpoint: string;
-  /** Who judged, for benchmarks that are judged by models. */
-  readonly judges?: readonly object[];
-}
-
-/** `result.json`. Errors and truncations count 0 in `score` and are left out of `score_completed`. */
-export interface StoredResult {
-  readonly name: string;
-  readonly score: number;
-  readonly stderr: number | null;
-  /** 95 %. */
-  readonly ci: readonly [number, number] | null;
-  /** Only where examples hang together: clusters that `stderr` and `ci` count. */
-  readonly num_clusters?: number;
-  readonly score_completed: number | null;
-  readonly num_examples: number;
-  readonly num_completed: number;
-  /** Those with a score above 0, as tinker-cookbook counts: with scores between 0 and 1 a part is enough. */
-  readonly num_correct: number;
-  readonly num_errors: number;
-  readonly num_truncated: number;
-  readonly metrics: Readonly<Record<string, number>>;
-  readonly time_seconds: number;
-  readonly pass_at_k: Readonly<Record<string, number>>;
-  readonly identity: ResultIdentity;
-  /** How often its answers were graded again, the oldest first; absent where never. */
-  readonly regraded?: readonly Regrading[];
-  /** Where some answers were taken from another eval run. */
-  readonly answers?: TakenAnswers;
-  /** false for measures that fall as a model gets better, such as perplexity; absent for all others. */
-  readonly higher_is_better?: boolean;
-}
+export type { ResultIdentity, StoredResult, StoredTrajectory, StoredTurn } from './eval-files';
 
 export interface SummaryEntry {
   readonly score: number;
@@ -120,12 +55,12 @@ const UNKNOWN_IDENTITY: ResultIdentity = {
   checkpoint: '',
 };
 
-/** null when the benchmark has no result in this folder. What other tools leave out of theirs is derived or empty. */
+/** null when the benchmark has no result in this folder, or none that can be read. What other tools leave out of theirs is derived or empty. */
 export async function loadResult(folder: string, benchmark: string): Promise<StoredResult | null> {
-  const stored = await readJson<Partial<StoredResult>>(
+  const stored = await readJsonIfThere<Partial<StoredResult>>(
     join(benchmarkFolder(folder, benchmark), 'result.json'),
   );
-  if (typeof stored?.score !== 'number') return null;
+  if (typeof stored?.score !== 'number' || !hasTypesOfResult(stored)) return null;
   const result = { ...EMPTY_RESULT, ...stored, name: stored.name ?? benchmark, score: stored.score };
   const completed = result.num_examples - result.num_errors - result.num_truncated;
   return {
@@ -210,33 +145,13 @@ export async function writeBenchmark(
 }
 
 function* readLines(path: string): Generator<string> {
-  const descriptor = openExisting(path);
+  const descriptor = openToReadSync(path);
   if (descriptor === null) return;
   try {
     for (const lines of readLineGroups(descriptor)) yield* lines;
   } finally {
     closeSync(descriptor);
   }
-}
-
-function openExisting(path: string): number | null {
-  try {
-    return openSync(path, READING);
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw error;
-  }
-}
-
-const EMPTY_TRAJECTORY = { idx: 0, benchmark: '', metrics: {}, logs: {}, error: null, time_seconds: 0 };
-
-/** Fills in what readers rely on: other tools leave fields out. Without an id or a reward a line is no trajectory. */
-function readTrajectory(line: string): StoredTrajectory | null {
-  const row = parseJsonObject<Partial<StoredTrajectory>>(line);
-  if (row === null) return null;
-  const { example_id, reward, turns } = row;
-  if (typeof example_id !== 'string' || typeof reward !== 'number') return null;
-  return { ...EMPTY_TRAJECTORY, ...row, example_id, reward, turns: Array.isArray(turns) ? turns : [] };
 }
 
 function matches(trajectory: StoredTrajectory, filter: TrajectoryFilter): boolean {

@@ -2,7 +2,6 @@ import {
   closeSync,
   linkSync,
   openSync,
-  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -12,6 +11,7 @@ import {
 import { basename, dirname, join } from 'node:path';
 import { DomainError } from '../core/errors';
 import { makeFolderOfSync } from './make-folder';
+import { openToReadSync, readWholeFileSync } from './reading';
 import { asStoreError, hasErrorCode } from './system-errors';
 import { temporaryName } from './whole-file';
 
@@ -94,9 +94,8 @@ export class JournalFence {
   openNewest(): number | null {
     const newest = this.newestGeneration();
     try {
-      return openSync(newest?.path ?? this.path, 'r');
+      return openToReadSync(newest?.path ?? this.path);
     } catch (error) {
-      if (hasErrorCode(error, 'ENOENT')) return null;
       throw asStoreError(error, this.path);
     }
   }
@@ -218,9 +217,8 @@ function removeTemporary(path: string): void {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, 'utf8');
+    return readWholeFileSync(path) ?? '';
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return '';
     throw asStoreError(error, path);
   }
 }

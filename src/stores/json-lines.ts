@@ -1,18 +1,8 @@
-import { readFile } from 'node:fs/promises';
-import { READING } from './reading';
-import { hasErrorCode, withPath } from './system-errors';
+import { readWholeFile } from './reading';
 
 /** Rows of a JSONL file; none when it does not exist. A torn last line, or any line that is not an object, is passed over. */
 export async function readJsonLines<Row extends object>(path: string): Promise<Row[]> {
-  try {
-    return parseJsonLines<Row>(await readFile(path, { encoding: 'utf8', flag: READING }));
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw withPath(error, path);
-  }
-}
-
-function parseJsonLines<Row extends object>(text: string): Row[] {
+  const text = (await readWholeFile(path)) ?? '';
   return text.split('\n').flatMap((line) => parseJsonObject<Row>(line) ?? []);
 }
 
@@ -24,12 +14,13 @@ export function parseJsonObject<Value extends object>(text: string): Value | nul
     const value: unknown = JSON.parse(text);
     // The store's files are written by its own writers alone, from values of this type.
     // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
-    return isObject(value) ? (value as Value) : null;
+    return isRecord(value) ? (value as Value) : null;
   } catch {
     return null;
   }
 }
 
-function isObject(value: unknown): value is object {
+/** An object that is no list. */
+export function isRecord<Value>(value: Value): value is Value & object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,5 @@
-import { open } from 'node:fs/promises';
 import { parseJsonObject } from './json-lines';
-import { READING } from './reading';
+import { openToRead } from './reading';
 
 const TAIL_BYTES = 64 * 1024;
 
@@ -22,7 +21,7 @@ export async function readNewestRows<Row extends object>(file: string): Promise<
 }
 
 async function readTail(path: string): Promise<string> {
-  const file = await open(path, READING).catch(() => null);
+  const file = await openToRead(path).catch(() => null);
   if (!file) return '';
   try {
     const { size } = await file.stat();

@@ -1,4 +1,90 @@
-import { constants } from 'node:fs';
+import type { Stats } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import type { FileHandle } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
+import { DomainError } from '../core/errors';
+import { hasErrorCode, withPath } from './system-errors';
 
-/** How files are opened that others may have put there: a pipe in a file's place is empty, instead of waiting for a writer. */
-export const READING = constants.O_RDONLY | constants.O_NONBLOCK;
+/** Opening a pipe does not wait for a writer then. */
+const READING = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/**
+ * Opens a file of the store to be read; null where there is none. Others may have put there what they like: a folder, a pipe, a
+ * socket or a device, which would have no end, keep a reader waiting or fail in the middle, is refused as
+ * `unreachable`, with its path.
+ */
+export async function openToRead(path: string): Promise<FileHandle | null> {
+  const file = await open(path, READING).catch((error: unknown) => refuseUnopened(error, path));
+  if (file === null) return null;
+  const what = kindOf(await file.stat());
+  if (what === null) return file;
+  await file.close();
+  throw refusal(path, what);
+}
+
+/** As `openToRead`, for readers that take their time from others. */
+export function openToReadSync(path: string): number | null {
+  const descriptor = openOrNull(path);
+  if (descriptor === null) return null;
+  const what = kindOf(fstatSync(descriptor));
+  if (what === null) return descriptor;
+  closeSync(descriptor);
+  throw refusal(path, what);
+}
+
+/** null when there is no such file. What is no file in its place is refused; errors name the path. */
+export async function readWholeFile(path: string): Promise<string | null> {
+  const file = await openToRead(path);
+  if (file === null) return null;
+  try {
+    return await file.readFile('utf8');
+  } catch (error) {
+    throw withPath(error, path);
+  } finally {
+    await file.close();
+  }
+}
+
+/** As `readWholeFile`, for readers that take their time from others. */
+export function readWholeFileSync(path: string): string | null {
+  const descriptor = openToReadSync(path);
+  if (descriptor === null) return null;
+  try {
+    return readFileSync(descriptor, 'utf8');
+  } catch (error) {
+    throw withPath(error, path);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function openOrNull(path: string): number | null {
+  try {
+    return openSync(path, READING);
+  } catch (error) {
+    return refuseUnopened(error, path);
+  }
+}
+
+/** A socket cannot even be opened. */
+function refuseUnopened(error: unknown, path: string): null {
+  if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
+  if (hasErrorCode(error, 'ENXIO', 'ENODEV')) throw refusal(path, 'a socket or a device');
+  throw error;
+}
+
+/** null for a file as all are. */
+function kindOf(stats: Stats): string | null {
+  if (stats.isFile()) return null;
+  if (stats.isDirectory()) return 'a folder';
+  return stats.isFIFO() ? 'a pipe' : 'a device';
+}
+
+function refusal(path: string, what: string): DomainError {
+  return new DomainError(
+    'unreachable',
+    `${path} is ${what} where a file should be. Move it away, and put the file back if there was one.`,
+    // Waited for: whoever moves it away has the work go on.
+    { retryable: true },
+  );
+}

@@ -1,17 +1,67 @@
+import { RUN_STATUSES } from '../core/run';
 import type { RunState } from '../core/run';
+import { DomainError } from '../core/errors';
+import { parseJsonObject } from './json-lines';
+import { readWholeFile } from './reading';
 
-const TEXTS = ['run', 'kind', 'model', 'status', 'startedAt', 'workflowId', 'engine'] as const;
-const NUMBERS = ['step', 'totalSteps', 'lineage', 'rewinds', 'stepsReplayed'] as const;
+/** A run of the store whose state cannot be shown. */
+export interface UnreadableState {
+  readonly run: string;
+  readonly file: string;
+  /** What is wrong with the file. */
+  readonly reason: string;
+}
+
+const TEXTS = ['run', 'kind', 'model', 'startedAt', 'workflowId', 'engine'] as const;
+const COUNTS = ['step', 'totalSteps', 'lineage', 'rewinds', 'stepsReplayed'] as const;
 const TEXTS_OR_NONE = ['closedAt', 'finalWeightsDigest', 'reason'] as const;
 
-/** Whether what lies in a `state.json` can be shown and sorted; files can be copied, edited and damaged. */
-export function isRunState(state: RunState): boolean {
-  const { remarks = [] } = state;
+/** null where there is none, or none that can be shown. Throws what the disk says. */
+export async function readState(file: string, run: string): Promise<RunState | null> {
+  try {
+    const state = parseJsonObject<RunState>((await readWholeFile(file)) ?? '');
+    return state !== null && stateFlaw(state, run) === null ? state : null;
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
+interface FoundState {
+  readonly state: RunState | null;
+  readonly unreadable: UnreadableState | null;
+}
+
+/** The same with what is wrong with it, also where that is the disk. Neither where there is none. */
+export async function lookAtState(file: string, run: string): Promise<FoundState> {
+  const refuse = (reason: string) => ({ state: null, unreadable: { run, file, reason } });
+  try {
+    const text = await readWholeFile(file);
+    if (text === null) return { state: null, unreadable: null };
+    const state = parseJsonObject<RunState>(text);
+    if (state === null) return refuse('it holds no JSON object');
+    const flaw = stateFlaw(state, run);
+    return flaw === null ? { state, unreadable: null } : refuse(flaw);
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Why what lies in a `state.json` cannot be shown and sorted; null where it can. Files can be copied, edited and damaged. */
+function stateFlaw(state: RunState, run: string): string | null {
+  const wrong = wrongField(state);
+  if (wrong !== null) return `"${wrong}" is not what it has to be`;
+  return state.run === run ? null : 'it is the state of another run';
+}
+
+/** The first field of another type than its own. */
+function wrongField(state: RunState): keyof RunState | null {
+  const { status, remarks = [] } = state;
   return (
-    TEXTS.every((key) => typeof state[key] === 'string') &&
-    NUMBERS.every((key) => Number.isFinite(state[key])) &&
-    TEXTS_OR_NONE.every((key) => typeof (state[key] ?? '') === 'string') &&
-    Array.isArray(remarks) &&
-    remarks.every((remark) => typeof remark === 'string')
+    TEXTS.find((key) => typeof state[key] !== 'string') ??
+    COUNTS.find((key) => !Number.isSafeInteger(state[key]) || state[key] < 0) ??
+    TEXTS_OR_NONE.find((key) => typeof (state[key] ?? '') !== 'string') ??
+    (RUN_STATUSES.includes(status) ? null : 'status') ??
+    (Array.isArray(remarks) && remarks.every((remark) => typeof remark === 'string') ? null : 'remarks')
   );
 }

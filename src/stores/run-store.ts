@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ControlRow } from '../core/controls';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
-import { validateName } from '../core/names';
+import { isValidName, validateName } from '../core/names';
 import type { CheckpointRow, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { RunEvent } from '../core/timeline';
 import type { ModelIncarnation, SentRow } from '../core/training-plan';
@@ -14,11 +14,14 @@ import { readJsonLines } from './json-lines';
 import { readLastRow } from './last-row';
 import { keepRunFolders } from './make-folder';
 import type { RowKey } from './row-memory';
-import { isRunState } from './run-state';
+import { readWholeFile } from './reading';
+import * as rows from './run-rows';
+import type { UnreadableState } from './run-state';
+import { lookAtState, readState } from './run-state';
 import type { StepSelection } from './step-rows';
 import { readStepRows } from './step-rows';
 import { hasErrorCode } from './system-errors';
-import { createWholeFile, readJson, readWholeFile, writeJson, writeWholeFile } from './whole-file';
+import { createWholeFile, readJson, writeJson, writeWholeFile } from './whole-file';
 
 /** The workflow a run belongs to; `firstRunId` tells a workflow from an older one of the same name. */
 interface RunOwner {
@@ -59,7 +62,9 @@ export interface RunStore {
   /** Newest last. Folders without a readable state are passed over. */
   listRuns(): Promise<RunState[]>;
   /** The same some at a time and in no order, for stores with more runs than memory should hold. */
-  eachRun(): AsyncIterable<RunState>;
+  eachRun(onUnreadable?: (found: UnreadableState) => void): AsyncIterable<RunState>;
+  /** What is wrong with a run's state; null where it can be read, or there is none. */
+  findUnreadable(run: string): Promise<UnreadableState | null>;
   /** Makes the run's folder this workflow's own. Another owner is a `store-conflict`. */
   claim(run: string, owner: RunOwner): Promise<'claimed' | 'already-ours'>;
   readOwner(run: string): Promise<RunOwner | null>;
@@ -77,7 +82,7 @@ export interface RunStore {
   readConfig<Config extends object = Record<string, unknown>>(run: string): Promise<Config>;
   writeCodeDiff(run: string, diff: string): Promise<void>;
   writeState(run: string, state: RunState): Promise<void>;
-  /** null where the run has none yet. */
+  /** null where the run has none yet, or none that can be read. */
   readState(run: string): Promise<RunState | null>;
   openJournal<Name extends keyof RunJournals>(
     run: string,
@@ -104,6 +109,12 @@ const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Na
   events: ({ at, kind, step, text }) => JSON.stringify([at, kind, step, text]),
   sent: ({ incarnation, step, tokens }) => JSON.stringify([incarnation, step, tokens]),
 };
+
+interface StepJournal<Row> {
+  readonly name: 'metrics' | 'timing';
+  readonly isRow: (row: Row) => boolean;
+  readonly selection: StepSelection;
+}
 
 /** Files open at a time. */
 const RUNS_AT_ONCE = 64;
@@ -137,13 +148,19 @@ class FolderRunStore implements RunStore {
     );
   }
 
-  async *eachRun(): AsyncGenerator<RunState> {
-    const names = await this.runNames();
+  async *eachRun(onUnreadable?: (found: UnreadableState) => void): AsyncGenerator<RunState> {
+    const names = (await this.runNames()).filter(isValidName);
     for (let begin = 0; begin < names.length; begin += RUNS_AT_ONCE) {
       const part = names.slice(begin, begin + RUNS_AT_ONCE);
-      const states = await Promise.all(part.map((run) => this.readState(run).catch(() => null)));
-      yield* states.filter((state) => state !== null);
+      for (const { state, unreadable } of await Promise.all(part.map((run) => this.lookAtState(run)))) {
+        if (unreadable) onUnreadable?.(unreadable);
+        if (state) yield state;
+      }
     }
+  }
+
+  async findUnreadable(run: string): Promise<UnreadableState | null> {
+    return (await this.lookAtState(run)).unreadable;
   }
 
   async claim(run: string, owner: RunOwner): Promise<'claimed' | 'already-ours'> {
@@ -220,8 +237,7 @@ class FolderRunStore implements RunStore {
   }
 
   async readState(run: string): Promise<RunState | null> {
-    const state = await readJson<RunState>(this.file(run, 'state.json'));
-    return state?.run === run && isRunState(state) ? state : null;
+    return readState(this.file(run, 'state.json'), run);
   }
 
   openJournal<Name extends keyof RunJournals>(
@@ -233,39 +249,55 @@ class FolderRunStore implements RunStore {
   }
 
   readMetrics(run: string, selection: StepSelection = {}): Promise<MetricsRow[]> {
-    return readStepRows<MetricsRow>(this.file(run, 'metrics.jsonl'), selection);
+    return this.stepRows(run, { name: 'metrics', isRow: rows.isMetricsRow, selection });
   }
 
-  readLastMetrics(run: string): Promise<MetricsRow | null> {
-    return readLastRow<MetricsRow>(this.file(run, 'metrics.jsonl'));
+  async readLastMetrics(run: string): Promise<MetricsRow | null> {
+    const row = await readLastRow<MetricsRow>(this.file(run, 'metrics.jsonl'));
+    return row && rows.isMetricsRow(row) ? row : null;
   }
 
   readTiming(run: string, selection: StepSelection = {}): Promise<TimingRow[]> {
-    return readStepRows<TimingRow>(this.file(run, 'timing.jsonl'), selection);
+    return this.stepRows(run, { name: 'timing', isRow: rows.isTimingRow, selection });
   }
 
   readScores(run: string): Promise<ScoreRow[]> {
-    return this.readRows(run, 'scores');
+    return this.readRows(run, 'scores', rows.isScoreRow);
   }
 
   readCheckpoints(run: string): Promise<CheckpointRow[]> {
-    return this.readRows(run, 'checkpoints');
+    return this.readRows(run, 'checkpoints', rows.isCheckpointRow);
   }
 
   readControls(run: string): Promise<ControlRow[]> {
-    return this.readRows(run, 'controls');
+    return this.readRows(run, 'controls', rows.isControlRow);
   }
 
   readEvents(run: string): Promise<RunEvent[]> {
-    return this.readRows(run, 'events');
+    return this.readRows(run, 'events', rows.isEventRow);
   }
 
   readSent(run: string): Promise<SentRow[]> {
-    return this.readRows(run, 'sent');
+    return this.readRows(run, 'sent', rows.isSentRow);
   }
 
-  private readRows<Name extends keyof RunJournals>(run: string, name: Name): Promise<RunJournals[Name][]> {
-    return readJsonLines<RunJournals[Name]>(this.file(run, `${name}.jsonl`));
+  private lookAtState(run: string) {
+    return lookAtState(this.file(run, 'state.json'), run);
+  }
+
+  private async stepRows<Row extends MetricsRow | TimingRow>(
+    run: string,
+    { name, isRow, selection }: StepJournal<Row>,
+  ): Promise<Row[]> {
+    return (await readStepRows<Row>(this.file(run, `${name}.jsonl`), selection)).filter(isRow);
+  }
+
+  private async readRows<Row extends object>(
+    run: string,
+    name: keyof RunJournals,
+    isRow: (row: Row) => boolean,
+  ): Promise<Row[]> {
+    return (await readJsonLines<Row>(this.file(run, `${name}.jsonl`))).filter(isRow);
   }
 
   private file(run: string, name: string): string {

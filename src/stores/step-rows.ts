@@ -1,9 +1,7 @@
 import type { FileHandle } from 'node:fs/promises';
-import { open } from 'node:fs/promises';
 import { parseJsonObject } from './json-lines';
 import { readLastRow } from './last-row';
-import { hasErrorCode } from './system-errors';
-import { READING } from './reading';
+import { openToRead } from './reading';
 
 interface StepRange {
   readonly from?: number;
@@ -42,7 +40,7 @@ export async function readStepRows<Row extends SteppedRow>(
   path: string,
   selection: StepSelection = {},
 ): Promise<Row[]> {
-  const file = await openIfThere(path);
+  const file = await openToRead(path);
   if (!file) return [];
   try {
     const { size } = await file.stat();
@@ -72,8 +70,8 @@ const EVERY_ROW: Chooser = () => true;
 async function wantedSteps(path: string, file: FileHandle, asked: Asked): Promise<Wanted> {
   const { from = 0, to = Infinity, last, steps } = asked.selection;
   if (steps) return listed(steps.filter((step) => step >= from && step <= to));
-  const targets = await spacedSteps(path, file, asked);
-  if (targets) return { from, to, isWanted: nextTarget(targets) };
+  const spaced = await spacedSteps(path, file, asked);
+  if (spaced) return { from, to, isWanted: spaced };
   if (last === undefined) return { from, to, isWanted: EVERY_ROW };
   const end = Math.min(to, await newestStep(path));
   return { from: Math.max(from, end - last + 1), to, isWanted: EVERY_ROW };
@@ -91,23 +89,26 @@ async function spacedSteps(
   path: string,
   file: FileHandle,
   { size, selection }: Asked,
-): Promise<Generator<number> | null> {
+): Promise<Chooser | null> {
   const { from = 0, to = Infinity, every, points } = selection;
   if (every === undefined && points === undefined) return null;
   const end = Math.min(to, await newestStep(path));
   const begin = Math.max(from, (await firstStep(file, size)) ?? 0);
-  return every === undefined ? spread(begin, end, points ?? 1) : multiples(begin, end, every);
+  return every === undefined ? nextTarget(spread(begin, end, points ?? 1)) : multiples(begin, end, every);
 }
 
 async function newestStep(path: string): Promise<number> {
   return (await readLastRow<SteppedRow>(path))?.step ?? 0;
 }
 
-/** Without a list of them: a million steps by tens would be a long one. */
-function* multiples(begin: number, end: number, every: number): Generator<number> {
-  yield begin;
-  for (let step = (Math.floor(begin / every) + 1) * every; step < end; step += every) yield step;
-  yield end;
+/** The first row, that at or after each multiple, and the last; however far apart rows say that they are. */
+function multiples(begin: number, end: number, every: number): Chooser {
+  let target = begin;
+  return (step) => {
+    if (step < target) return false;
+    target = step >= end ? Infinity : Math.min(end, (Math.floor(step / every) + 1) * every);
+    return true;
+  };
 }
 
 function* spread(begin: number, end: number, points: number): Generator<number> {
@@ -237,16 +238,4 @@ function stepOf(line: string): number | null {
   if (digits !== undefined) return Number(digits);
   const step = parseJsonObject<SteppedRow>(line)?.step;
   return typeof step === 'number' ? step : null;
-}
-
-async function openIfThere(path: string): Promise<FileHandle | null> {
-  try {
-    const file = await open(path, READING);
-    if ((await file.stat()).isFile()) return file;
-    await file.close();
-    return null;
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw error;
-  }
 }

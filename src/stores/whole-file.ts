@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { copyFile, link, open, readFile, rename, rm } from 'node:fs/promises';
+import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { DomainError } from '../core/errors';
 import { parseJsonObject } from './json-lines';
 import { makeFolderOf } from './make-folder';
-import { READING } from './reading';
-import { asStoreError, hasErrorCode, withPath } from './system-errors';
+import { readWholeFile } from './reading';
+import { asStoreError, hasErrorCode } from './system-errors';
 
 /** Writes under a temporary name and renames, so that a reader sees the old file or the new one, never half of one. */
 export async function writeWholeFile(path: string, content: string | Uint8Array): Promise<void> {
@@ -45,19 +46,19 @@ export async function copyWholeFile(from: string, to: string): Promise<void> {
   await rename(temporary, to);
 }
 
-/** null when there is no such file. Errors name the path. */
-export async function readWholeFile(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, { encoding: 'utf8', flag: READING });
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw withPath(error, path);
-  }
-}
-
 /** null when there is no such file or it holds no object. */
 export async function readJson<Value extends object>(path: string): Promise<Value | null> {
   return parseJsonObject<Value>((await readWholeFile(path)) ?? '');
+}
+
+/** The same, with null also for a folder or a pipe in the file's place: for lists, in which one of many may be so. */
+export async function readJsonIfThere<Value extends object>(path: string): Promise<Value | null> {
+  try {
+    return await readJson<Value>(path);
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
 }
 
 export function writeJson(path: string, value: unknown): Promise<void> {

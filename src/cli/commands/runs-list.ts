@@ -1,6 +1,8 @@
-import type { RunFilter, RunSummary } from '../../client/run-summary';
+import type { RunFilter, RunPage, RunSummary } from '../../client/run-summary';
 import { isClosed } from '../../client/run-report';
+import { unreadableText } from '../../client/unknown-run';
 import type { Session } from '../connect';
+import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
@@ -8,22 +10,25 @@ import { printTable } from '../tables';
 
 /** What fits a person's patience and a program's memory. */
 export const LIST_LIMIT = 1000;
+const NOTED_RUNS = 20;
 
 export async function listRuns(
   { everstep, hasServer }: Session,
   output: Output,
   filter: RunFilter,
 ): Promise<number> {
-  const { runs, matchCount, answeredBy, note } = await everstep.runs.page(filter);
+  const { runs, matchCount, answeredBy, note, unreadable } = await everstep.runs.page(filter);
   const isCut = runs.length < matchCount;
   output.document({
     runs,
     ...(isCut && { matchCount }),
     ...(filter.where !== undefined && { answeredBy }),
+    ...(unreadable.length > 0 && { unreadable }),
   });
   if (note !== null) output.note(note);
   if (!hasServer && runs.some((run) => !isClosed(run)))
     output.note('No Temporal server is running: open runs are shown as the store last saw them.');
+  noteUnreadable(output, unreadable);
   if (isCut) output.note(`${runs.length} of ${matchCount} runs; --limit ${matchCount} shows all.`);
   if (runs.length === 0) {
     output.line(noRuns(filter, output));
@@ -32,6 +37,13 @@ export async function listRuns(
   const heading = ['run', 'kind', 'model', 'status', 'step', 'score', 'started', 'closed'];
   printTable(output, heading, runs.map(rowOf));
   return EXIT.done;
+}
+
+/** Named in the list too: they are in the store, and nobody knows how they stand. */
+function noteUnreadable(output: Output, unreadable: RunPage['unreadable']): void {
+  for (const each of unreadable.slice(0, NOTED_RUNS)) output.note(escapeControls(unreadableText(each)));
+  const more = unreadable.length - NOTED_RUNS;
+  if (more > 0) output.note(`${more} more runs have a state that cannot be read; --json names them all.`);
 }
 
 function noRuns({ status, kind, model, where }: RunFilter, output: Output): string {

@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Sampler } from '../../core/sampling';
 import { DomainError } from '../../core/errors';
 import { readJsonLines } from '../../stores/json-lines';
-import { hasErrorCode } from '../../stores/system-errors';
+import { readWholeFile } from '../../stores/reading';
 import { createWholeFile } from '../../stores/whole-file';
 import type { Example } from '../example';
 import type { GradeRow } from '../runner/shard-rows';
@@ -42,7 +41,7 @@ export async function carryAnswers(shard: CarriedShard): Promise<void> {
   const baseline = judgements.filter(({ stage }) => stage === BASELINE_STAGE);
   if (baseline.length > 0) await createWholeFile(join(to, 'judgements.jsonl'), linesOf(baseline));
   await carryUnanswered(shard);
-  const samples = await readText(join(from, 'samples.jsonl'));
+  const samples = await readWholeFile(join(from, 'samples.jsonl'));
   if (samples !== null) await createWholeFile(join(to, 'samples.jsonl'), samples);
 }
 
@@ -69,13 +68,4 @@ function unitName(exampleId: string, sampleIndex: number): string {
 
 function linesOf(rows: readonly object[]): string {
   return rows.map((row) => `${JSON.stringify(row)}\n`).join('');
-}
-
-async function readText(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return null;
-    throw error;
-  }
 }

@@ -1,3 +1,4 @@
+import { escapeControls } from '../../core/escape-controls';
 import type { ShownGroup, ShownRollout } from './shown-group';
 import { meanReward } from './shown-group';
 
@@ -35,12 +36,11 @@ function groupSection(group: ShownGroup): string {
   const { id, tags, errors, rollouts } = group;
   const rows = rollouts.map(
     ({ reward, stopReason, turns, tokens }, member) =>
-      `<tr><td>${member}</td><td>${number(reward)}</td><td>${escaped(stopReason ?? '')}</td>` +
-      `<td>${turns}</td><td>${tokens}</td></tr>`,
+      `<tr>${[member, number(reward), stopReason ?? '', turns, tokens].map((cell) => `<td>${escaped(cell)}</td>`).join('')}</tr>`,
   );
   const failed = errors.length > 0 ? `<p>Failed: ${escaped(errors.join(', '))}</p>` : '';
   return (
-    `<h2>Group ${group.group}: ${escaped(id)}</h2><p>${escaped(tags.join(', '))} · mean reward ${number(meanReward(group))}</p>${failed}` +
+    `<h2>Group ${escaped(group.group)}: ${escaped(id)}</h2><p>${escaped(tags.join(', '))} · mean reward ${number(meanReward(group))}</p>${failed}` +
     `<table><tr><th>rollout</th><th>reward</th><th>end</th><th>turns</th><th>tokens</th></tr>${rows.join('')}</table>` +
     rollouts.map(conversation).join('')
   );
@@ -80,6 +80,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
+/** What a browser may not see, and what would change the order of the text around it. Line breaks and tabs stay. */
+const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+function escaped(value: string | number): string {
+  return String(value)
+    .replaceAll(UNSHOWN, escapeControls)
+    .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

@@ -8,7 +8,8 @@ import type { Regrading, TakenAnswers } from '../../core/result-origin';
 import type { ResultIdentity } from '../../stores/eval-store';
 import { benchmarkFolder } from '../../stores/eval-store';
 import { hasErrorCode } from '../../stores/system-errors';
-import { readJson, writeJson } from '../../stores/whole-file';
+import { isRecord } from '../../stores/json-lines';
+import { readJsonIfThere, writeJson } from '../../stores/whole-file';
 import type { GenerationDefaults } from '../benchmarks/benchmark';
 
 /** Examples of one shard: a part of `examples.jsonl`. */
@@ -87,9 +88,20 @@ export function shardFolder(place: BenchmarkPlace, shard: number): string {
   return join(resultFolder(place), 'journal', `shard-${shard}`);
 }
 
-/** null before the first start. */
-export function findPlan(place: BenchmarkPlace): Promise<BenchmarkPlan | null> {
-  return readJson<BenchmarkPlan>(planPath(place));
+/** null before the first start, and where what lies there is no plan. */
+export async function findPlan(place: BenchmarkPlace): Promise<BenchmarkPlan | null> {
+  const plan = await readJsonIfThere<BenchmarkPlan>(planPath(place));
+  return plan !== null && isPlan(plan) ? plan : null;
+}
+
+/** Somebody may have copied, edited or damaged it. One of an earlier version may say less. */
+function isPlan({ shards, exampleCount, numSamples, request }: Partial<BenchmarkPlan>): boolean {
+  return (
+    Array.isArray(shards) &&
+    shards.every((shard) => isRecord(shard)) &&
+    [exampleCount, numSamples].every(Number.isSafeInteger) &&
+    isRecord(request ?? {})
+  );
 }
 
 /**
@@ -130,9 +142,12 @@ export function writePlan(place: BenchmarkPlace, plan: BenchmarkPlan): Promise<v
   return writeJson(planPath(place), plan);
 }
 
-/** null before the shard was begun. */
-export function readProgress(place: BenchmarkPlace, shard: number): Promise<ShardProgress | null> {
-  return readJson<ShardProgress>(progressPath(place, shard));
+/** null before the shard was begun, and where what lies there says not how far it is. */
+export async function readProgress(place: BenchmarkPlace, shard: number): Promise<ShardProgress | null> {
+  const progress = await readJsonIfThere<ShardProgress>(progressPath(place, shard));
+  if (progress === null) return null;
+  const { done, rewardSum, rewardSquares } = progress;
+  return [done, rewardSum, rewardSquares].every(Number.isFinite) ? progress : null;
 }
 
 export function progressPath(place: BenchmarkPlace, shard: number): string {

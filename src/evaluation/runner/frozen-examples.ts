@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { DomainError } from '../../core/errors';
 import { parseJsonObject } from '../../stores/json-lines';
-import { hasErrorCode } from '../../stores/system-errors';
+import { openToRead, openToReadSync } from '../../stores/reading';
 import type { Example } from '../example';
 import type { ShardPart } from './benchmark-plan';
 import { lineSlices } from './line-slices';
@@ -56,13 +56,10 @@ async function hashOf(
   path: string,
   range?: { readonly start: number; readonly end: number },
 ): Promise<string | null> {
+  const file = await openToRead(path);
+  if (file === null) return null;
   const digest = createHash('sha256');
-  try {
-    for await (const chunk of createReadStream(path, range)) if (Buffer.isBuffer(chunk)) digest.update(chunk);
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return null;
-    throw error;
-  }
+  for await (const chunk of file.createReadStream(range)) if (Buffer.isBuffer(chunk)) digest.update(chunk);
   return digest.digest('hex').slice(0, 32);
 }
 
@@ -77,7 +74,8 @@ export function changed(path: string, how: 'gone' | 'changed'): DomainError {
 
 /** The file is not kept open: whoever stops reading in the middle need not say so. */
 function readOnce(path: string, into: Buffer, position: number): number {
-  const descriptor = openSync(path, 'r');
+  const descriptor = openToReadSync(path);
+  if (descriptor === null) throw changed(path, 'gone');
   try {
     return readSync(descriptor, into, 0, into.length, position);
   } finally {

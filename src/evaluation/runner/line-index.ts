@@ -1,6 +1,6 @@
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { hasErrorCode } from '../../stores/system-errors';
+import { openToReadSync } from '../../stores/reading';
 import type { LineSlice } from './line-slices';
 import { lineSlices } from './line-slices';
 
@@ -22,7 +22,7 @@ export class LineIndex {
 
   /** A file that is not there has no lines. Of lines with equal keys the first counts. */
   static async open(path: string, keyOf: KeyOf): Promise<LineIndex> {
-    const index = new LineIndex(openExisting(path));
+    const index = new LineIndex(openToReadSync(path));
     try {
       await index.read(keyOf);
       return index;
@@ -59,14 +59,5 @@ export class LineIndex {
       if (key !== null && !this.places.has(key)) this.places.set(key, { offset, length: end - start });
       if (++count % LINES_A_TURN === 0) await nextTurn();
     }
-  }
-}
-
-function openExisting(path: string): number | null {
-  try {
-    return openSync(path, 'r');
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return null;
-    throw error;
   }
 }

@@ -59,6 +59,9 @@ export function addRunRoutes(routes: Routes, access: RunAccess): void {
             matchCount: z.int().describe('With those beyond the limit'),
             answeredBy: z.enum(['server', 'store']).describe('Who answered `where`'),
             note: z.string().nullable(),
+            unreadable: z
+              .array(answers.UnreadableState)
+              .describe('Runs whose state cannot be read, whatever was asked for'),
             temporal: answers.Temporal,
           }),
         },

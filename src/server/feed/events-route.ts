@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { RunHandle } from '../../client/run-handle';
-import { hasErrorCode } from '../../stores/system-errors';
+import { readWholeFile } from '../../stores/reading';
 import type { RunAccess } from '../api/run-access';
 import { RunPath } from '../api/run-routes';
 import type { StreamEvent } from '../http/event-stream';
@@ -127,12 +126,7 @@ function cursorOf(text: string | string[] | undefined): FeedCursor | null {
 
 /** A run that is still being prepared has no folder; when it was started tells it from others of its name. */
 async function ownerOf(folder: string, startedAt: string): Promise<string> {
-  try {
-    return await readFile(path.join(folder, 'owner.json'), 'utf8');
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return startedAt;
-    throw error;
-  }
+  return (await readWholeFile(path.join(folder, 'owner.json'))) ?? startedAt;
 }
 
 function tooMany(): RequestError {

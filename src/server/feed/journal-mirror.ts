@@ -1,10 +1,9 @@
 import type { BigIntStats } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { largestOf } from '../../core/extremes';
 import { parseJsonObject } from '../../stores/json-lines';
-import { hasErrorCode } from '../../stores/system-errors';
+import { openToRead } from '../../stores/reading';
 
 const READ_BYTES = 1024 * 1024;
 const LINE_BREAK = 10;
@@ -41,7 +40,7 @@ export class JournalMirror {
 
   /** Reads what is new. `entries` are the names in the journal's folder. True where there was something. */
   async refresh(entries: readonly string[]): Promise<boolean> {
-    const file = await openIfThere(join(this.folder, this.newestOf(entries)));
+    const file = await openToRead(join(this.folder, this.newestOf(entries)));
     if (!file) return false;
     try {
       const stats = await file.stat({ bigint: true });
@@ -100,14 +99,5 @@ export class JournalMirror {
   private cut(count: number): void {
     this.lines.length = count;
     this.cuts.push(count);
-  }
-}
-
-async function openIfThere(path: string): Promise<FileHandle | null> {
-  try {
-    return await open(path, 'r');
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw error;
   }
 }

@@ -93,6 +93,6 @@ function modelOf(
   id: string,
   { owner, startedAt }: { readonly owner: string; readonly startedAt: string | null },
 ): Model {
-  const created = startedAt === null ? 0 : Math.floor(Date.parse(startedAt) / 1000);
+  const created = startedAt === null ? 0 : Math.floor(Date.parse(startedAt) / 1000) || 0;
   return { id, object: 'model', created, owned_by: owner };
 }

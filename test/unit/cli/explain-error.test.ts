@@ -6,7 +6,7 @@ import { commandHint, withPlaces } from '../../../src/cli/hints';
 import { DomainError } from '../../../src/core/errors';
 import { readJsonLines } from '../../../src/stores/json-lines';
 import { asStoreError } from '../../../src/stores/system-errors';
-import { readWholeFile } from '../../../src/stores/whole-file';
+import { readWholeFile } from '../../../src/stores/reading';
 
 const QUIET = { isDebugging: false };
 

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { Everstep } from '../../../src/client/everstep';
@@ -70,6 +70,35 @@ test('runs list --json has one entry a run with the fixed keys', async () => {
         score: null,
       },
     ],
+  });
+});
+
+test.each([
+  '{"step":"x"}',
+  '[]',
+  'null',
+  '{"status":5}',
+  JSON.stringify({ ...STATE, run: 'bad', step: '5' }),
+])('runs list shows the others beside a state of %s, and names its file', async (text) => {
+  await store(COMPLETED);
+  await store({ ...COMPLETED, run: 'bad' });
+  const file = path.join(root, 'runs', 'bad', 'state.json');
+  await writeFile(file, text);
+  const [people, program] = [recordOutput(), recordOutput({ json: true })];
+
+  expect(await listRuns(session, people.output, {})).toBe(0);
+  expect(await listRuns(session, program.output, {})).toBe(0);
+
+  expect(people.stdout()).toMatch(/^one /m);
+  expect(people.stderr()).toMatch(/^Run "bad": its state cannot be read: .* \(.*bad\/state\.json\)/);
+  expect(JSON.parse(program.stdout())).toMatchObject({
+    runs: [{ run: 'one' }],
+    unreadable: [{ run: 'bad', file }],
+  });
+  const shown = showRun(session.everstep.run('bad'), session, people.output);
+  await expect(shown).rejects.toMatchObject({
+    code: 'unknown-run',
+    message: expect.stringContaining(file) as string,
   });
 });
 

@@ -6,11 +6,13 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunState } from '../../../src/core/run';
+import type { UnreadableState } from '../../../src/stores/run-state';
 import type { RunStore } from '../../../src/stores/run-store';
 import { createRunStore } from '../../../src/stores/run-store';
 import { createWholeFile, writeJson } from '../../../src/stores/whole-file';
@@ -124,27 +126,98 @@ test('a run whose folder was taken away is not begun anew by what is written', a
 const WRONG_STATES = {
   number: { startedAt: 5 },
   text: { step: 'five' },
+  digits: { step: '5' },
+  half: { step: 0.5 },
+  huge: { totalSteps: 1e300 },
   object: { model: { name: 'm' } },
   none: { status: null },
+  status: { status: 5 },
+  word: { status: 'asleep' },
+  nested: { status: { status: { status: 'running' } } },
   list: { reason: ['a'] },
   remarks: { remarks: 'none' },
+  key: { file: 'state.json', step: 'x' },
+};
+/** What a `state.json` may hold that is not even an object. */
+const NO_STATES = { array: '[]', null: 'null', empty: '', bare: '{"step":"x"}', five: '{"status":5}' };
+
+/** What may lie in a file's place, made at this path. */
+const NO_FILES: Readonly<Record<string, (path: string) => void>> = {
+  pipe: (path) => execFileSync('mkfifo', [path]),
+  folder: (path) => {
+    mkdirSync(path);
+  },
+  device: (path) => {
+    symlinkSync('/dev/zero', path);
+  },
 };
 
-test('rows of a pipe in place of a journal are none', async () => {
-  await store.claim('first', OWNER);
-  for (const name of ['metrics', 'scores', 'timing'])
-    execFileSync('mkfifo', [join(root, 'runs', 'first', `${name}.jsonl`)]);
+test.each(Object.entries(NO_FILES))(
+  'a %s in place of a journal is refused by its path',
+  async (what, make) => {
+    await store.claim('first', OWNER);
+    const places = ['metrics', 'scores', 'timing', 'events'].map((name) =>
+      join(root, 'runs', 'first', `${name}.jsonl`),
+    );
+    places.forEach(make);
 
-  expect(await store.readScores('first')).toEqual([]);
-  expect(await store.readMetrics('first')).toEqual([]);
-  expect(await store.readLastMetrics('first')).toBeNull();
+    const reads = [
+      store.readMetrics('first'),
+      store.readScores('first'),
+      store.readTiming('first', { last: 3 }),
+      store.readEvents('first'),
+    ];
+    for (const [index, outcome] of (await Promise.allSettled(reads)).entries()) {
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unreachable', retryable: true } });
+      expect(String('reason' in outcome && outcome.reason)).toContain(
+        `${places[index]} is a ${what} where a file should be`,
+      );
+    }
+    expect(await store.readLastMetrics('first')).toBeNull();
+    // Whoever writes does not wait for it either.
+    await expect(store.openJournal('first', 'metrics', { epoch: 1 })).rejects.toThrow(`is a ${what} where`);
+  },
+);
+
+/** Values of another type than their own, in the place of what a journal's rows have. */
+const WRONG_VALUES: readonly unknown[] = [null, 'x', '5', -1.5, 1e300, [], {}, { toString: 5 }, [[[[]]]]];
+
+test('rows with values of another type are passed over, the others stay', async () => {
+  await store.claim('first', OWNER);
+  const wrongRows = (row: object) =>
+    Object.keys(row).flatMap((key) => WRONG_VALUES.map((value) => ({ ...row, [key]: value })));
+  const at = '2026-01-01T00:00:00.000Z';
+  const rows = {
+    metrics: { step: 1, loss: 2 },
+    timing: { step: 1, at, seconds: 2 },
+    events: { at, kind: 'opened', step: 1, text: 'a' },
+    controls: { at, by: 'me', reason: '', step: 1, control: 'stop', from: null, to: null },
+    checkpoints: { name: 'a', step: 1, batch: 1, state_path: 'p', sampler_path: null },
+  };
+  for (const [name, row] of Object.entries(rows)) {
+    const lines = [row, ...wrongRows(row), { ...row, step: 2 }].map((each) => JSON.stringify(each));
+    writeFileSync(join(root, 'runs', 'first', `${name}.jsonl`), `${lines.join('\n')}\n`);
+  }
+
+  for (const row of await store.readMetrics('first'))
+    expect(Object.values(row).every((value) => value === null || typeof value === 'number')).toBe(true);
+  const steps = async (read: Promise<readonly { readonly step: number }[]>) => [
+    ...new Set((await read).map(({ step }) => step)),
+  ];
+  expect(await steps(store.readMetrics('first'))).toEqual([1, 2]);
+  expect(await steps(store.readTiming('first'))).toEqual([1, 2]);
+  expect(await steps(store.readEvents('first'))).toEqual([1, 2]);
+  expect(await steps(store.readControls('first'))).toEqual([1, 2]);
+  expect(await steps(store.readCheckpoints('first'))).toEqual([1, 2]);
+  expect((await store.readEvents('first')).every(({ text }) => typeof text === 'string')).toBe(true);
+  expect(await store.readLastMetrics('first')).toEqual({ step: 2, loss: 2 });
 });
 
-test('lists runs by their start and passes over broken folders', async () => {
+test('lists runs by their start, and says of which the state cannot be read', async () => {
   for (const run of ['first', 'second', 'copied']) await store.claim(run, OWNER);
   await store.writeState('second', stateOf('second', '2026-01-02T00:00:00.000Z'));
   await store.writeState('first', stateOf('first'));
-  mkdirSync(join(root, 'runs', 'empty'));
+  mkdirSync(join(root, 'runs', 'empty-folder'));
   mkdirSync(join(root, 'runs', 'torn'));
   writeFileSync(join(root, 'runs', 'torn', 'state.json'), '{"run": "to');
   mkdirSync(join(root, 'runs', 'not a name'));
@@ -153,11 +226,35 @@ test('lists runs by their start and passes over broken folders', async () => {
     mkdirSync(join(root, 'runs', name));
     await writeJson(join(root, 'runs', name, 'state.json'), { ...stateOf(name), ...wrong });
   }
-  mkdirSync(join(root, 'runs', 'folder', 'state.json'), { recursive: true });
-  mkdirSync(join(root, 'runs', 'pipe'));
-  execFileSync('mkfifo', [join(root, 'runs', 'pipe', 'state.json')]);
+  for (const [name, text] of Object.entries(NO_STATES)) {
+    mkdirSync(join(root, 'runs', name));
+    writeFileSync(join(root, 'runs', name, 'state.json'), text);
+  }
+  for (const [name, make] of Object.entries(NO_FILES)) {
+    mkdirSync(join(root, 'runs', name));
+    make(join(root, 'runs', name, 'state.json'));
+  }
 
   expect((await store.listRuns()).map(({ run }) => run)).toEqual(['first', 'second']);
+
+  const unreadable: UnreadableState[] = [];
+  for await (const { run } of store.eachRun((found) => unreadable.push(found)))
+    expect(['first', 'second']).toContain(run);
+  const broken = [
+    'copied',
+    'torn',
+    ...[WRONG_STATES, NO_STATES, NO_FILES].flatMap((each) => Object.keys(each)),
+  ];
+  expect(unreadable.map(({ run }) => run).sort()).toEqual(broken.sort());
+  for (const { run, file, reason } of unreadable) {
+    expect(file).toBe(join(root, 'runs', run, 'state.json'));
+    expect(reason).not.toBe('');
+    expect(await store.findUnreadable(run)).toEqual({ run, file, reason });
+    expect(await store.readState(run)).toBeNull();
+  }
+  expect(unreadable.find(({ run }) => run === 'digits')?.reason).toBe('"step" is not what it has to be');
+  expect(await store.findUnreadable('first')).toBeNull();
+  expect(await store.findUnreadable('empty-folder')).toBeNull();
   expect(await createRunStore(join(root, 'nowhere')).listRuns()).toEqual([]);
 });
 

@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { DomainError } from '../../../core/errors';
 import { hasErrorCode } from '../../../stores/system-errors';
-import { readWholeFile, writeJson } from '../../../stores/whole-file';
+import { readWholeFile } from '../../../stores/reading';
+import { writeJson } from '../../../stores/whole-file';
 import { digestOf } from '../../digest';
 import { checkVariableNames } from './passed-variables';
 

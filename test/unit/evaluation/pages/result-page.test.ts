@@ -1,7 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { resultPage } from '../../../../src/evaluation/pages/result-page';
 import type { StoredTrajectory } from '../../../../src/stores/eval-store';
+import { streamTrajectories } from '../../../../src/stores/eval-store';
+import { printTrajectory } from '../../../../src/stores/eval-trajectory-text';
 import { dataFolder, evaluate, numberIn, requestOf } from '../runner/evaluate-here';
 import { modelThatSays } from '../runner/fake-model';
 
@@ -40,6 +43,71 @@ test('shows every turn of an example, the samples of one together', () => {
   expect(page).toContain('secret: &lt;8&gt;');
   expect(page).not.toContain('more groups');
 });
+
+/** What a file of trajectories may hold where numbers and texts should be. */
+const HOSTILE: readonly unknown[] = [
+  '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:1/">',
+  '"\'><img src=x onerror=alert(1)>',
+  ['</pre><script>alert(1)</script>'],
+  { '<b>': { toString: '<script>' }, toString: '<i>' },
+  '\u001b]0;taken\u0007\u202ehidden\u2066',
+  null,
+];
+
+test('whatever a file of trajectories holds, nothing of it becomes an element', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'everstep-page-'));
+  const whole = trajectoryOf('one', 'a');
+  const lines: unknown[] = [whole];
+  for (const value of HOSTILE) {
+    for (const key of [...Object.keys(whole), 'sample_index']) lines.push({ ...whole, [key]: value });
+    for (const key of ['role', 'content', 'token_count', 'metadata'])
+      lines.push({ ...whole, turns: [{ ...whole.turns[1], [key]: value }, value] });
+    lines.push({ ...whole, turns: [{ ...whole.turns[1], metadata: { stop_reason: value, role: value } }] });
+    for (const key of ['metrics', 'logs'])
+      lines.push({ ...whole, [key]: { [JSON.stringify(value)]: value } });
+  }
+  try {
+    writeFileSync(
+      join(folder, 'trajectories.jsonl'),
+      `${lines.map((line) => JSON.stringify(line)).join('\n')}\n`,
+    );
+    const trajectories = [...streamTrajectories(folder)];
+    const page = resultPage({ title: String(HOSTILE[0]), trajectories, limit: Infinity });
+    const printed: string[] = [];
+    for (const each of trajectories) printTrajectory(each, { write: (line) => printed.push(line) });
+
+    expect(trajectories.length).toBeGreaterThan(20);
+    const elements = new Set([...page.matchAll(/<([^\s>]*)/g)].map(([, name = '']) => name.replace('/', '')));
+    expect([...elements].sort()).toEqual(ELEMENTS);
+    // Attributes are the page's own.
+    expect(page.match(/<[^>]*\b(on\w+|src|href)=/)).toBeNull();
+    expect(page.match(/<meta/g)).toHaveLength(2);
+    expect(page).not.toMatch(/[\u001b\u0007\u202e\u2066]/);
+    expect(page).toContain('\\x1b]0;taken\\x07\\u202ehidden\\u2066');
+    expect(printed.join('')).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+const ELEMENTS = [
+  ...[
+    '!doctype',
+    'body',
+    'details',
+    'div',
+    'h1',
+    'h2',
+    'head',
+    'html',
+    'meta',
+    'p',
+    'pre',
+    'style',
+    'summary',
+  ],
+  ...['table', 'td', 'th', 'title', 'tr'],
+];
 
 test('reads no further than the examples on the page, and says what shows the others', () => {
   let readCount = 0;

@@ -1,10 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import { ErrorBody } from '../../../../src/server/http/error-body';
 import { writeBenchmark } from '../../../../src/stores/eval-store';
 import type { TestServer } from '../serving';
-import { startServer, writeRun } from '../serving';
+import { startServer, stateOf, writeRun } from '../serving';
 
 let server: TestServer;
 
@@ -84,6 +85,95 @@ async function refusal(address: string, init?: RequestInit) {
   const reply = await fetch(`${server.url}${address}`, init);
   return { status: reply.status, ...ErrorBody.parse(await reply.json()).error };
 }
+
+test('a run whose state cannot be read is named beside the others', async () => {
+  const states = {
+    wrong: '{"step":"x"}',
+    list: '[]',
+    none: 'null',
+    five: '{"status":5}',
+    digits: JSON.stringify({ ...stateOf('digits'), step: '5' }),
+  };
+  const folder = (run: string) => path.join(server.store.root, 'runs', run);
+  for (const [run, text] of Object.entries(states)) {
+    mkdirSync(folder(run));
+    writeFileSync(path.join(folder(run), 'state.json'), text);
+  }
+
+  const { runs, unreadable } = await get<{
+    runs: { run: string }[];
+    unreadable: { run: string; file: string; reason: string }[];
+  }>('/api/v1/runs');
+
+  expect(runs.map(({ run }) => run)).toEqual(['open', 'done']);
+  expect(unreadable.map(({ run }) => run).sort()).toEqual(Object.keys(states).sort());
+  for (const { run, file } of unreadable) {
+    expect(file).toBe(path.join(folder(run), 'state.json'));
+    const { status, message } = await refusal(`/api/v1/runs/${run}`);
+    expect({ status, message }).toEqual({ status: 404, message: expect.stringContaining(file) as string });
+  }
+  for (const run of Object.keys(states)) rmSync(folder(run), { recursive: true });
+});
+
+test('steps far apart are no reason to count to them', async () => {
+  await writeRun(server.store, 'far');
+  const rows = [1, 2, 3, Number.MAX_SAFE_INTEGER].map((step) => JSON.stringify({ step, loss: 1 }));
+  writeFileSync(
+    path.join(server.store.root, 'runs', 'far', 'metrics.jsonl'),
+    `${[...rows, '{"step":1e300}'].join('\n')}\n`,
+  );
+
+  const { metrics } = await get<{ metrics: { step: number }[] }>('/api/v1/runs/far/metrics?every=2');
+
+  expect(metrics.map(({ step }) => step)).toEqual([1, 2, Number.MAX_SAFE_INTEGER]);
+  rmSync(path.join(server.store.root, 'runs', 'far'), { recursive: true });
+});
+
+const MADE: Readonly<Record<string, (file: string) => void>> = {
+  pipe: (file) => execFileSync('mkfifo', [file]),
+  folder: (file) => {
+    mkdirSync(file);
+  },
+  device: (file) => {
+    symlinkSync('/dev/zero', file);
+  },
+};
+
+test.each(Object.entries(MADE))(
+  'a %s in place of a file is refused, and holds up nobody',
+  async (what, make) => {
+    const folder = path.join(server.store.root, 'runs', what);
+    await writeRun(server.store, what, { status: 'completed', closedAt: '2026-01-02T04:00:00.000Z' });
+    for (const name of ['metrics', 'scores', 'checkpoints', 'controls', 'events', 'timing'])
+      make(path.join(folder, `${name}.jsonl`));
+
+    for (const part of ['metrics', 'scores', 'checkpoints', 'evaluations', 'controls', 'timeline']) {
+      const { status, message } = await refusal(`/api/v1/runs/${what}/${part}`);
+      expect({ part, status, message }).toEqual({
+        ...{ part, status: 503 },
+        message: expect.stringMatching(`\\.jsonl is a ${what} where a file should be`) as string,
+      });
+    }
+    const { run, latestMetrics } = await get<{ run: { run: string }; latestMetrics: unknown }>(
+      `/api/v1/runs/${what}`,
+    );
+    expect([run.run, latestMetrics]).toEqual([what, null]);
+    const { runs } = await get<{ runs: { run: string; score: unknown }[] }>('/api/v1/runs');
+    expect(runs.find((each) => each.run === what)?.score).toBeNull();
+
+    // Evaluation results: the run is still listed.
+    const results = path.join(server.store.root, 'evals', `of-${what}`, 'arithmetic');
+    mkdirSync(results, { recursive: true });
+    for (const name of ['result.json', 'trajectories.jsonl']) make(path.join(results, name));
+    make(path.join(server.store.root, 'evals', `of-${what}`, 'metadata.json'));
+    const { evals } = await get<{ evals: { run: string; status: string }[] }>('/api/v1/evals');
+    expect(evals.map(({ run: each }) => each)).toContain(`of-${what}`);
+    expect(await get<object>(`/api/v1/evals/of-${what}`)).toMatchObject({ benchmarks: [] });
+    expect(await refusal(`/api/v1/evals/of-${what}/arithmetic/trajectories`)).toMatchObject({ status: 503 });
+    rmSync(path.dirname(results), { recursive: true });
+    rmSync(folder, { recursive: true });
+  },
+);
 
 test('lists runs with what filters leave', async () => {
   const all = await get<{ runs: { run: string }[]; temporal: object }>('/api/v1/runs');

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { appendFileSync, copyFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,6 +41,12 @@ test('reads rows as they come, each once, and none before its line is whole', as
   appendFileSync(path(), 'ep":2}\nnot json\n');
   expect(await look()).toEqual([1, 2]);
   expect(await look()).toEqual([1, 2]);
+});
+
+test('is not held up by a pipe in its place, and refuses it', async () => {
+  execFileSync('mkfifo', [path()]);
+
+  await expect(look()).rejects.toMatchObject({ code: 'unreachable' });
 });
 
 test('reads characters of several bytes that were written in two pieces', async () => {

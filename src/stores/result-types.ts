@@ -1,0 +1,65 @@
+import type { StoredResult } from './eval-files';
+import { isRecord } from './json-lines';
+
+/*
+ * Whether what lies in a file of results has the types that readers show, sort and compare by. Other tools write such files too,
+ * and people copy and edit them.
+ */
+
+const COUNTS = [
+  ...(['score', 'num_examples', 'num_correct', 'num_errors', 'num_truncated'] as const),
+  'time_seconds',
+] as const;
+const NUMBERS_OR_NONE = ['stderr', 'score_completed', 'num_completed', 'num_clusters'] as const;
+const IDENTITY_TEXTS = [
+  ...(['dataHash', 'promptHash', 'graderVersion', 'model', 'checkpoint'] as const),
+  ...(['startDate', 'endDate'] as const),
+] as const;
+
+export function hasTypesOfResult(result: Partial<StoredResult>): boolean {
+  const { name = '', ci = null, regraded = [] } = result;
+  return (
+    typeof name === 'string' &&
+    [...COUNTS, ...NUMBERS_OR_NONE].every((key) => isNumber(result[key] ?? 0)) &&
+    isInterval(ci) &&
+    [result.metrics, result.pass_at_k].every((numbers) => areNumbers(numbers ?? {})) &&
+    areRegradings(regraded) &&
+    isIdentity(result.identity ?? {})
+  );
+}
+
+function areRegradings(regraded: NonNullable<StoredResult['regraded']>): boolean {
+  return Array.isArray(regraded) && regraded.every(isRegrading);
+}
+
+function isInterval(ci: unknown): boolean {
+  return ci === null || (Array.isArray(ci) && ci.length === 2 && ci.every(isNumber));
+}
+
+function areNumbers(numbers: object): boolean {
+  return isRecord(numbers) && Object.values(numbers).every(isNumberOrNone);
+}
+
+function isIdentity(identity: Partial<StoredResult['identity']>): boolean {
+  return (
+    isRecord(identity) &&
+    IDENTITY_TEXTS.every((key) => typeof (identity[key] ?? '') === 'string') &&
+    isNumber(identity.benchmarkVersion ?? 0) &&
+    isRecord(identity.sampling ?? {})
+  );
+}
+
+function isRegrading(regrading: NonNullable<StoredResult['regraded']>[number]): boolean {
+  if (!isRecord(regrading) || !isRecord(regrading.before)) return false;
+  const { at, grader, before } = regrading;
+  const texts = [at, grader, before.grader, before.folder ?? ''];
+  return texts.every((text) => typeof text === 'string') && isNumberOrNone(before.score);
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number';
+}
+
+function isNumberOrNone(value: unknown): boolean {
+  return value === null || typeof value === 'number';
+}
