@@ -5,7 +5,7 @@ import { ScheduleNotFoundError } from '@temporalio/client';
 import { findStack, stackPlaces } from '../stack/stack-record';
 import { listBenchmarks } from '../stores/eval-places';
 import { namesIn } from '../stores/folder-names';
-import { readWholeFile } from '../stores/whole-file';
+import { readWholeFile } from '../stores/reading';
 import { modelsIn } from './references';
 import type { RunSources } from './run-handle';
 import { isClosed } from './run-report';
