@@ -22,7 +22,7 @@ export interface BenchmarkProgress extends ShardCounts {
 /** From the eval run's folder, so that it needs no server; null before the benchmark is planned. */
 export async function readBenchmarkProgress(place: BenchmarkPlace): Promise<BenchmarkProgress | null> {
   const plan = await findPlan(place);
-  if (!plan) return null;
+  if (!plan || !saysHowMuch(plan)) return null;
   const shards = await Promise.all(plan.shards.map((_, shard) => readProgress(place, shard)));
   const counts = shards.reduce<ShardCounts>((sum, shard) => (shard ? addCounts(sum, shard) : sum), NO_COUNTS);
   const { done, rewardSum } = counts;
@@ -36,6 +36,11 @@ export async function readBenchmarkProgress(place: BenchmarkPlace): Promise<Benc
     interval: isScored ? intervalOf(counts, plan.numSamples) : null,
     maxExamples: maxExamplesOf(plan),
   };
+}
+
+/** What somebody has cut down may not. */
+function saysHowMuch({ shards, exampleCount, numSamples }: Partial<BenchmarkPlan>): boolean {
+  return [shards, exampleCount, numSamples].every((each) => each !== undefined);
 }
 
 /** Inspect alone knows how many samples its tasks have, and says so when it has loaded them. */

@@ -88,6 +88,10 @@ export function shardFolder(place: BenchmarkPlace, shard: number): string {
   return join(resultFolder(place), 'journal', `shard-${shard}`);
 }
 
+type PlanOfAnyVersion = {
+  readonly [Key in 'exampleCount' | 'identity' | 'numSamples' | 'request' | 'shards']?: unknown;
+};
+
 /** null before the first start, and where what lies there is no plan. */
 export async function findPlan(place: BenchmarkPlace): Promise<BenchmarkPlan | null> {
   const plan = await readJsonIfThere<BenchmarkPlan>(planPath(place));
@@ -95,12 +99,12 @@ export async function findPlan(place: BenchmarkPlace): Promise<BenchmarkPlan | n
 }
 
 /** Somebody may have copied, edited or damaged it. One of an earlier version may say less. */
-function isPlan({ shards, exampleCount, numSamples, request }: Partial<BenchmarkPlan>): boolean {
+function isPlan({ shards = [], request = {}, identity = {}, ...plan }: PlanOfAnyVersion): boolean {
   return (
     Array.isArray(shards) &&
-    shards.every((shard) => isRecord(shard)) &&
-    [exampleCount, numSamples].every(Number.isSafeInteger) &&
-    isRecord(request ?? {})
+    [request, identity].every((each) => isRecord(each)) &&
+    shards.every((each) => isRecord(each)) &&
+    [plan.exampleCount ?? 0, plan.numSamples ?? 0].every(Number.isSafeInteger)
   );
 }
 
