@@ -1,5 +1,6 @@
 import type { BenchmarkPlace, ExampleCounts, ShardCounts } from '../core/benchmark-run';
 import { addCounts, NO_COUNTS } from '../core/benchmark-run';
+import { DomainError } from '../core/errors';
 import { meanInterval } from '../core/statistics/mean-interval';
 import type { Interval } from '../core/statistics/wilson-interval';
 import { wilsonInterval } from '../core/statistics/wilson-interval';
@@ -19,8 +20,18 @@ export interface BenchmarkProgress extends ShardCounts {
   readonly maxExamples: number | null;
 }
 
-/** From the eval run's folder, so that it needs no server; null before the benchmark is planned. */
+/** From the eval run's folder, so that it needs no server; null before the benchmark is planned, and where its files are none. */
 export async function readBenchmarkProgress(place: BenchmarkPlace): Promise<BenchmarkProgress | null> {
+  try {
+    return await countProgress(place);
+  } catch (error) {
+    // Whoever works on it is told of it by name; a list is of others too.
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
+async function countProgress(place: BenchmarkPlace): Promise<BenchmarkProgress | null> {
   const plan = await findPlan(place);
   if (!plan || !saysHowMuch(plan)) return null;
   const shards = await Promise.all(plan.shards.map((_, shard) => readProgress(place, shard)));

@@ -11,7 +11,7 @@ const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 /**
  * Opens a file of the store to be read; null where there is none. Others may have put there what they like: a folder, a pipe, a
  * socket or a device, which would have no end, keep a reader waiting or fail in the middle, is refused as
- * `unreachable`, with its path.
+ * `store-conflict`, with its path.
  */
 export async function openToRead(path: string): Promise<FileHandle | null> {
   const file = await open(path, READING).catch((error: unknown) => refuseUnopened(error, path));
@@ -76,15 +76,13 @@ function refuseUnopened(error: unknown, path: string): null {
 /** null for a file as all are. */
 function kindOf(stats: Stats): string | null {
   if (stats.isFile()) return null;
-  if (stats.isDirectory()) return 'a folder';
+  if (stats.isDirectory()) return 'a directory';
   return stats.isFIFO() ? 'a pipe' : 'a device';
 }
 
 function refusal(path: string, what: string): DomainError {
   return new DomainError(
-    'unreachable',
-    `${path} is ${what} where a file should be. Move it away, and put the file back if there was one.`,
-    // Waited for: whoever moves it away has the work go on.
-    { retryable: true },
+    'store-conflict',
+    `${path} is ${what} where a file belongs. Move it away, and put the file back if there was one.`,
   );
 }

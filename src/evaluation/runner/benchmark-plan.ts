@@ -9,7 +9,7 @@ import type { ResultIdentity } from '../../stores/eval-store';
 import { benchmarkFolder } from '../../stores/eval-store';
 import { hasErrorCode } from '../../stores/system-errors';
 import { isRecord } from '../../stores/json-lines';
-import { readJsonIfThere, writeJson } from '../../stores/whole-file';
+import { readJson, writeJson } from '../../stores/whole-file';
 import type { GenerationDefaults } from '../benchmarks/benchmark';
 
 /** Examples of one shard: a part of `examples.jsonl`. */
@@ -94,7 +94,7 @@ type PlanOfAnyVersion = {
 
 /** null before the first start, and where what lies there is no plan. */
 export async function findPlan(place: BenchmarkPlace): Promise<BenchmarkPlan | null> {
-  const plan = await readJsonIfThere<BenchmarkPlan>(planPath(place));
+  const plan = await readJson<BenchmarkPlan>(planPath(place));
   return plan !== null && isPlan(plan) ? plan : null;
 }
 
@@ -148,7 +148,7 @@ export function writePlan(place: BenchmarkPlace, plan: BenchmarkPlan): Promise<v
 
 /** null before the shard was begun, and where what lies there says not how far it is. */
 export async function readProgress(place: BenchmarkPlace, shard: number): Promise<ShardProgress | null> {
-  const progress = await readJsonIfThere<ShardProgress>(progressPath(place, shard));
+  const progress = await readJson<ShardProgress>(progressPath(place, shard));
   if (progress === null) return null;
   const { done, rewardSum, rewardSquares } = progress;
   return [done, rewardSum, rewardSquares].every(Number.isFinite) ? progress : null;

@@ -50,6 +50,7 @@ const RULES: Readonly<Partial<Record<ErrorCode, Rule>>> = {
   unreachable: { status: 503, retryAfterSeconds: 5 },
   'temporal-unavailable': { status: 503, retryAfterSeconds: 5 },
   'store-full': { status: 507 },
+  'store-conflict': { status: 409 },
   unauthorized: BROKEN,
   'engine-refused': BROKEN,
   'session-lost': BROKEN,

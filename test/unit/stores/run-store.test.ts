@@ -144,7 +144,7 @@ const NO_STATES = { array: '[]', null: 'null', empty: '', bare: '{"step":"x"}', 
 /** What may lie in a file's place, made at this path. */
 const NO_FILES: Readonly<Record<string, (path: string) => void>> = {
   pipe: (path) => execFileSync('mkfifo', [path]),
-  folder: (path) => {
+  directory: (path) => {
     mkdirSync(path);
   },
   device: (path) => {
@@ -168,9 +168,9 @@ test.each(Object.entries(NO_FILES))(
       store.readEvents('first'),
     ];
     for (const [index, outcome] of (await Promise.allSettled(reads)).entries()) {
-      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'unreachable', retryable: true } });
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { code: 'store-conflict' } });
       expect(String('reason' in outcome && outcome.reason)).toContain(
-        `${places[index]} is a ${what} where a file should be`,
+        `${places[index]} is a ${what} where a file belongs`,
       );
     }
     expect(await store.readLastMetrics('first')).toBeNull();

@@ -131,7 +131,7 @@ test('steps far apart are no reason to count to them', async () => {
 
 const MADE: Readonly<Record<string, (file: string) => void>> = {
   pipe: (file) => execFileSync('mkfifo', [file]),
-  folder: (file) => {
+  directory: (file) => {
     mkdirSync(file);
   },
   device: (file) => {
@@ -150,8 +150,8 @@ test.each(Object.entries(MADE))(
     for (const part of ['metrics', 'scores', 'checkpoints', 'evaluations', 'controls', 'timeline']) {
       const { status, message } = await refusal(`/api/v1/runs/${what}/${part}`);
       expect({ part, status, message }).toEqual({
-        ...{ part, status: 503 },
-        message: expect.stringMatching(`\\.jsonl is a ${what} where a file should be`) as string,
+        ...{ part, status: 409 },
+        message: expect.stringMatching(`\\.jsonl is a ${what} where a file belongs`) as string,
       });
     }
     const { run, latestMetrics } = await get<{ run: { run: string }; latestMetrics: unknown }>(
@@ -164,12 +164,14 @@ test.each(Object.entries(MADE))(
     // Evaluation results: the run is still listed.
     const results = path.join(server.store.root, 'evals', `of-${what}`, 'arithmetic');
     mkdirSync(results, { recursive: true });
-    for (const name of ['result.json', 'trajectories.jsonl']) make(path.join(results, name));
+    mkdirSync(path.join(results, 'journal'));
+    for (const name of ['result.json', 'trajectories.jsonl', 'journal/plan.json'])
+      make(path.join(results, name));
     make(path.join(server.store.root, 'evals', `of-${what}`, 'metadata.json'));
     const { evals } = await get<{ evals: { run: string; status: string }[] }>('/api/v1/evals');
     expect(evals.map(({ run: each }) => each)).toContain(`of-${what}`);
     expect(await get<object>(`/api/v1/evals/of-${what}`)).toMatchObject({ benchmarks: [] });
-    expect(await refusal(`/api/v1/evals/of-${what}/arithmetic/trajectories`)).toMatchObject({ status: 503 });
+    expect(await refusal(`/api/v1/evals/of-${what}/arithmetic/trajectories`)).toMatchObject({ status: 409 });
     rmSync(path.dirname(results), { recursive: true });
     rmSync(folder, { recursive: true });
   },

@@ -46,7 +46,7 @@ test('reads rows as they come, each once, and none before its line is whole', as
 test('is not held up by a pipe in its place, and refuses it', async () => {
   execFileSync('mkfifo', [path()]);
 
-  await expect(look()).rejects.toMatchObject({ code: 'unreachable' });
+  await expect(look()).rejects.toMatchObject({ code: 'store-conflict' });
 });
 
 test('reads characters of several bytes that were written in two pieces', async () => {
