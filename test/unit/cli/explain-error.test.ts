@@ -43,7 +43,7 @@ describe('an error of the operating system', () => {
       const error: unknown = await read(folder).catch((problem: unknown) => problem);
 
       expect(explainError(error, QUIET)).toBe(
-        `${folder} (read): a folder is where a file should be (EISDIR). Remove it, or choose another folder with --data-dir or --store.`,
+        `${folder} is a directory where a file belongs. Move it away, and put the file back if there was one.`,
       );
       expect(error).toHaveProperty('message', expect.stringContaining(folder));
     } finally {
