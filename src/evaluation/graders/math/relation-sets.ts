@@ -6,6 +6,9 @@ import { bareName, upwards } from './relations';
 const OR =
   /\s*,?\s*(?:\\text\s*\{\s*,?\s*or\s*\}|\\(?:lor|vee)(?![a-zA-Z])|(?<![\\a-zA-Z])or(?![a-zA-Z]))\s*/;
 const RELATION = /[<>≠≤≥]|!=|\\(?:lt|gt|[lg]e|[lg]eq|[lg]eqslant|neq?)(?![a-zA-Z])/;
+/** "\{x \mid x > 3\}" */
+const SET_OF_NUMBERS =
+  /^\s*\$?\s*(?:\\left\s*)?\\\{\s*([a-zA-Z])(?:\s*\\in\s*\\mathbb\s*\{?R\}?)?(?:\s|\\[,;: ])*(?:\\mid(?![a-zA-Z])|\||:)(?:\s|\\[,;: ])*([^{}]+?)\s*(?:\\right\s*)?\\\}\s*\$?\s*$/;
 const LONGEST = 500;
 
 /**
@@ -14,6 +17,9 @@ const LONGEST = 500;
  */
 export function withRelationsAsSets(text: string): string {
   if (text.length > LONGEST || !RELATION.test(text)) return text;
+  const described = SET_OF_NUMBERS.exec(text);
+  const [, name = '', condition = ''] = described ?? [];
+  if (described && RELATION.test(condition) && condition.includes(name)) return withRelationsAsSets(condition);
   const sets = text.split(OR).map((part) => setOf(part));
   const names = new Set(sets.map((set) => set?.name));
   const isUnion = sets.length > 1 || sets[0]?.isSetAlone === true;

@@ -1,4 +1,6 @@
-import type { AnswerShape, RelationShape, TupleShape } from './answer-shape';
+import type { AnswerShape, NumberShape, RelationShape, TupleShape } from './answer-shape';
+import { isRoundingOf, isSameNumber } from './exact-number';
+import { isLabel } from './labels';
 import { readShape } from './read-shape';
 import { squeezed } from './squeezed';
 
@@ -8,8 +10,8 @@ export interface Assignment {
   readonly value: string;
   /** "x \approx 5" */
   readonly isApproximate: boolean;
-  /** The other side of "2 + 3 = 5", where nothing is named. */
-  readonly claim?: string;
+  /** What else it is said to be: "2 + 3" of "2 + 3 = 5" and of "x = 2 + 3 = 5". */
+  readonly claims: readonly string[];
 }
 
 const NAME = String.raw`(?:\\text\s?\{[^{}]{1,40}\}|\\[a-zA-Z]+|[a-zA-Z])(?:_(?:\w|\{[^{}]*\}))?'*`;
@@ -18,6 +20,7 @@ const QUANTITY = new RegExp(
   `^(?:${NAME}|${NAME}\\s?\\([^()]*\\)|\\|?${SEGMENT}\\|?|\\\\overline\\{${SEGMENT}\\}|\\\\angle ?${SEGMENT}|\\\\frac\\{${SEGMENT}\\}\\{${SEGMENT}\\}|${SEGMENT}/${SEGMENT}|\\(\\s*${NAME}(?:\\s*,\\s*${NAME})*\\s*\\))$`,
 );
 const RATIO_OF_QUANTITIES = new RegExp(`^(?:${NAME}|${SEGMENT}):(?:${NAME}|${SEGMENT})$`);
+const NAMING_TEXT = /^\\text\s?\{/;
 const CONSTANT_NAME = /^(?:\\pi|e|i|\\infty)$/;
 const SWAPPED: Readonly<Record<string, string>> = { '<': '>', '>': '<', '\\le': '\\ge', '\\ge': '\\le' };
 
@@ -31,17 +34,45 @@ export function assignmentOf(shape: AnswerShape): Assignment | null {
 function exactAssignmentOf(relation: RelationShape): Omit<Assignment, 'isApproximate'> | null {
   const first = relation.sides[0] ?? '';
   const last = relation.sides.at(-1) ?? '';
-  if (relation.sides.length === 1) return { name: null, value: first };
+  if (relation.sides.length === 1) return { name: null, value: first, claims: [] };
   if (!relation.operators.every((operator) => operator === '=' || operator === '\\in')) return null;
   if (relation.sides.includes('') || isNamedTwice(relation)) return null;
-  if (isQuantity(first)) return { name: squeezed(first), value: last };
-  return isConstant(first) ? assignmentBehind(first, last) : null;
+  const between = relation.sides.slice(1, -1).filter(isClaim);
+  // "x = 5 = 6" says nothing.
+  if (areNumbersDifferent([...between, last])) return null;
+  if (isQuantity(first)) return { name: squeezed(first), value: last, claims: between };
+  return isConstant(first) ? assignmentBehind(first, last, between) : null;
 }
 
 /** "5 = x", "2 + 3 = 5" */
-function assignmentBehind(first: string, last: string): Omit<Assignment, 'isApproximate'> | null {
-  if (isQuantity(last)) return { name: squeezed(last), value: first };
-  return isConstant(last) ? { name: null, value: last, claim: first } : null;
+function assignmentBehind(
+  first: string,
+  last: string,
+  between: readonly string[],
+): Omit<Assignment, 'isApproximate'> | null {
+  if (isQuantity(last)) return { name: squeezed(last), value: first, claims: between };
+  return isConstant(last) ? { name: null, value: last, claims: [first, ...between] } : null;
+}
+
+/** A number, or calculated from numbers. What is written in another measure or base, as degrees for radians, is none. */
+function isClaim(side: string): boolean {
+  return isConstant(side) && !/[°%:_]/.test(side);
+}
+
+function areNumbersDifferent(sides: readonly string[]): boolean {
+  const numbers = sides.flatMap((side) => {
+    const shape = readShape(side);
+    return shape.kind === 'number' ? [shape] : [];
+  });
+  const [first] = numbers;
+  return first !== undefined && numbers.some((each) => !areSameNumbers(first, each));
+}
+
+function areSameNumbers(left: NumberShape, right: NumberShape): boolean {
+  if (left.unit !== right.unit || left.isPercent !== right.isPercent) return true;
+  return (
+    isSameNumber(left.value, right.value) || isRoundingOf(left, right.value) || isRoundingOf(right, left.value)
+  );
 }
 
 /** "a = 5 = b": the value stands between the names. */
@@ -65,6 +96,7 @@ function isApproximation({ operators, sides: [first = ''] }: RelationShape): boo
 }
 
 function isQuantity(text: string): boolean {
+  if (NAMING_TEXT.test(text) && !isLabel(text.replace(/\\text|[{}]/g, ' '))) return false;
   return RATIO_OF_QUANTITIES.test(text) || (QUANTITY.test(text) && !CONSTANT_NAME.test(text));
 }
 
