@@ -76,10 +76,7 @@ const REWRITES: readonly (readonly [RegExp, Replacement])[] = [
   [/\\text\s*\{\s*(\d+|[ei])\s*\}/g, ' $1 '],
   [/^\s*\\text\s*\{\s*([+-])\s*\}\s*(?=[\d\\(])/, '$1'],
   [/^\s*\\text\s*\{\s*([+-]?\d[\d.,]*)\s*\}\s*$/, '$1'],
-  [
-    /^\s*\\text\s*\{\s*([+-]?\d[\d.,/]*) ([a-zA-Z]{1,20}(?: [a-zA-Z]{2,20}){0,2})\s*\}\s*$/,
-    '$1\\text{ $2}',
-  ],
+  [/^\s*\\text\s*\{\s*([+-]?\d[\d.,/]*) ([a-zA-Z]{1,20}(?: [a-zA-Z]{2,20}){0,2})\s*\}\s*$/, '$1\\text{ $2}'],
   // What it is called, and under which conditions it holds.
   [
     /^\s*\\text\s*\{\s*(?:therefore|thus|so|hence|then|finally)(?:,? we (?:have|get|obtain|find))?\s*[,:]?\s*\}\s*(?=\S)/i,

@@ -31,14 +31,12 @@ export async function areSame(given: ReadAnswer, expected: ReadAnswer, exact: Ex
   return compareNamed(...withDecimalComma(given, expected), exact);
 }
 
-/** Without names; what else the given answer says the value to be ("x = 2 + 3 = 6") has to be equal, too. */
+/** Without names. "1 = 2" is not 2. */
 async function compareNamed(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {
   const [left, right] = withoutNames(given, expected);
   if (!(await compareAnswers(left, right, exact))) return false;
-  if (left === given) return true;
-  for (const claim of assignmentOf(given.shape)?.claims ?? [])
-    if (!(await compareAnswers(readAnswer(claim), right, exact))) return false;
-  return true;
+  const claim = left === given ? undefined : assignmentOf(given.shape)?.claim;
+  return claim === undefined || compareAnswers(readAnswer(claim), right, exact);
 }
 
 /**
@@ -155,8 +153,7 @@ function isCollection(shape: AnswerShape): shape is CollectionShape {
 
 /** Items of lists and tuples are compared as answers of their own. */
 function sameItem(exact: ExactPath): (given: AnswerShape, expected: AnswerShape) => Promise<boolean> {
-  return (given, expected) =>
-    compareNamed({ text: '', shape: given }, { text: ' ', shape: expected }, exact);
+  return (given, expected) => compareNamed({ text: '', shape: given }, { text: ' ', shape: expected }, exact);
 }
 
 async function compareInOrder(

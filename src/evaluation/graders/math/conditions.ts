@@ -39,8 +39,7 @@ function holds(left: string, sign: string, right: string): boolean {
   const [mine, theirs] = [readNumber(left), readNumber(right)];
   if (!mine || !theirs) return true;
   const difference = mine.numerator * theirs.denominator - theirs.numerator * mine.denominator;
-  if (sign === '=') return difference === 0n;
-  if (sign.startsWith('\\ne')) return difference !== 0n;
-  if (sign === '<' || sign.startsWith('\\le')) return difference < 0n || (difference === 0n && sign !== '<');
-  return difference > 0n || (difference === 0n && sign !== '>');
+  if (difference === 0n) return !/^(?:[<>]|\\neq?)$/.test(sign);
+  if (sign === '=') return false;
+  return sign.startsWith('\\ne') || difference < 0n === /^(?:<|\\leq?)$/.test(sign);
 }

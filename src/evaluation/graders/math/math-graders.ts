@@ -129,7 +129,7 @@ function integerOf(text: string): number | null {
   if (text.length > LONGEST_INTEGER) return null;
   const cleaned = cleanLatex(text);
   const assignment = assignmentOf(readShape(cleaned));
-  if (assignment && assignment.claims.length > 0) return null;
+  if (assignment?.claim !== undefined) return null;
   const value = readNumber(assignment?.value ?? cleaned);
   if (value?.denominator !== 1n || value.numerator < 0n || value.numerator > 999n) return null;
   return Number(value.numerator);

@@ -8,7 +8,7 @@ const OR =
 const RELATION = /[<>≠≤≥]|!=|\\(?:lt|gt|[lg]e|[lg]eq|[lg]eqslant|neq?)(?![a-zA-Z])/;
 /** "\{x \mid x > 3\}" */
 const SET_OF_NUMBERS =
-  /^\s*\$?\s*(?:\\left\s*)?\\\{\s*([a-zA-Z])(?:\s*\\in\s*\\mathbb\s*\{?R\}?)?(?:\s|\\[,;: ])*(?:\\mid(?![a-zA-Z])|\||:)(?:\s|\\[,;: ])*([^{}]+?)\s*(?:\\right\s*)?\\\}\s*\$?\s*$/;
+  /^\s*\$?\s*(?:\\left\s*)?\\\{\s*([a-zA-Z])(?:\s*\\in\s*\\mathbb\s*\{?R\}?)?(?:\s|\\[,;: ])*(?:\\mid(?![a-zA-Z])|\||:)(?:\s|\\[,;: ])*((?:[^{}]|\{[^{}]*\})+?)\s*(?:\\right\s*)?\\\}\s*\$?\s*$/;
 const LONGEST = 500;
 
 /**
@@ -19,7 +19,8 @@ export function withRelationsAsSets(text: string): string {
   if (text.length > LONGEST || !RELATION.test(text)) return text;
   const described = SET_OF_NUMBERS.exec(text);
   const [, name = '', condition = ''] = described ?? [];
-  if (described && RELATION.test(condition) && condition.includes(name)) return withRelationsAsSets(condition);
+  if (described && RELATION.test(condition) && condition.includes(name))
+    return withRelationsAsSets(condition);
   const sets = text.split(OR).map((part) => setOf(part));
   const names = new Set(sets.map((set) => set?.name));
   const isUnion = sets.length > 1 || sets[0]?.isSetAlone === true;

@@ -10,8 +10,8 @@ export interface Assignment {
   readonly value: string;
   /** "x \approx 5" */
   readonly isApproximate: boolean;
-  /** What else it is said to be: "2 + 3" of "2 + 3 = 5" and of "x = 2 + 3 = 5". */
-  readonly claims: readonly string[];
+  /** The other side of "2 + 3 = 5", where nothing is named. */
+  readonly claim?: string;
 }
 
 const NAME = String.raw`(?:\\text\s?\{[^{}]{1,40}\}|\\[a-zA-Z]+|[a-zA-Z])(?:_(?:\w|\{[^{}]*\}))?'*`;
@@ -34,44 +34,35 @@ export function assignmentOf(shape: AnswerShape): Assignment | null {
 function exactAssignmentOf(relation: RelationShape): Omit<Assignment, 'isApproximate'> | null {
   const first = relation.sides[0] ?? '';
   const last = relation.sides.at(-1) ?? '';
-  if (relation.sides.length === 1) return { name: null, value: first, claims: [] };
+  if (relation.sides.length === 1) return { name: null, value: first };
   if (!relation.operators.every((operator) => operator === '=' || operator === '\\in')) return null;
   if (relation.sides.includes('') || isNamedTwice(relation)) return null;
-  const between = relation.sides.slice(1, -1).filter(isClaim);
-  // "x = 5 = 6" says nothing.
-  if (areNumbersDifferent([...between, last])) return null;
-  if (isQuantity(first)) return { name: squeezed(first), value: last, claims: between };
-  return isConstant(first) ? assignmentBehind(first, last, between) : null;
+  if (areNumbersDifferent(relation.sides.slice(1))) return null;
+  if (isQuantity(first)) return { name: squeezed(first), value: last };
+  return isConstant(first) ? assignmentBehind(first, last) : null;
 }
 
 /** "5 = x", "2 + 3 = 5" */
-function assignmentBehind(
-  first: string,
-  last: string,
-  between: readonly string[],
-): Omit<Assignment, 'isApproximate'> | null {
-  if (isQuantity(last)) return { name: squeezed(last), value: first, claims: between };
-  return isConstant(last) ? { name: null, value: last, claims: [first, ...between] } : null;
+function assignmentBehind(first: string, last: string): Omit<Assignment, 'isApproximate'> | null {
+  if (isQuantity(last)) return { name: squeezed(last), value: first };
+  return isConstant(last) ? { name: null, value: last, claim: first } : null;
 }
 
-/** A number, or calculated from numbers. What is written in another measure or base, as degrees for radians, is none. */
-function isClaim(side: string): boolean {
-  return isConstant(side) && !/[°%:_]/.test(side);
-}
-
+/** "x = 5 = 6" says nothing. Where something is calculated on the way to a value, a slip in it is none of the value. */
 function areNumbersDifferent(sides: readonly string[]): boolean {
-  const numbers = sides.flatMap((side) => {
-    const shape = readShape(side);
-    return shape.kind === 'number' ? [shape] : [];
-  });
+  const shapes = sides.map((side) => readShape(side));
+  const numbers = shapes.filter((shape) => shape.kind === 'number');
   const [first] = numbers;
-  return first !== undefined && numbers.some((each) => !areSameNumbers(first, each));
+  if (first === undefined || numbers.length < shapes.length) return false;
+  return numbers.some((each) => !areSameNumbers(first, each));
 }
 
 function areSameNumbers(left: NumberShape, right: NumberShape): boolean {
   if (left.unit !== right.unit || left.isPercent !== right.isPercent) return true;
   return (
-    isSameNumber(left.value, right.value) || isRoundingOf(left, right.value) || isRoundingOf(right, left.value)
+    isSameNumber(left.value, right.value) ||
+    isRoundingOf(left, right.value) ||
+    isRoundingOf(right, left.value)
   );
 }
 

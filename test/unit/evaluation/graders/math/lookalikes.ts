@@ -157,8 +157,6 @@ export const contradictions: Lookalikes = [
   ['x=1=2', '2'],
   ['f(1)=2=3', '3'],
   ['x=1=2=1', '1'],
-  ['x=2+3=6', '6'],
-  ['2+2=5=5', '5'],
   ['2,x=1=2', '2'],
   ['x=4=5,y=6', 'x=5,y=6'],
 ];
@@ -170,8 +168,8 @@ export const conditions: Lookalikes = [
   [String.raw`\cos\theta\text{ where }\theta=\pi`, String.raw`\cos\theta`],
   [String.raw`5, \text{ where } 5 = 6`, '5'],
   [String.raw`5 \text{ where } 5 > 6`, '5'],
-  [String.raw`5\text{ (the answer in thousands)}`, '5'],
-  [String.raw`5\text{ (the wrong answer)}`, '5'],
+  [String.raw`\boxed{5\text{ (the answer in thousands)}}`, '5'],
+  [String.raw`\boxed{5\text{ (the wrong answer)}}`, '5'],
   [String.raw`5\text{ (base 8)}`, '5'],
 ];
 
