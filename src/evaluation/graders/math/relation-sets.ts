@@ -17,10 +17,16 @@ const LONGEST = 500;
  */
 export function withRelationsAsSets(text: string): string {
   if (text.length > LONGEST || !RELATION.test(text)) return text;
-  const described = SET_OF_NUMBERS.exec(text);
-  const [, name = '', condition = ''] = described ?? [];
-  if (described && RELATION.test(condition) && condition.includes(name))
-    return withRelationsAsSets(condition);
+  return asUnion(withoutBraces(text));
+}
+
+/** x > 3 of \{x \mid x > 3\} */
+function withoutBraces(text: string): string {
+  const [, name = '', condition = ''] = SET_OF_NUMBERS.exec(text) ?? [];
+  return RELATION.test(condition) && condition.includes(name) ? condition : text;
+}
+
+function asUnion(text: string): string {
   const sets = text.split(OR).map((part) => setOf(part));
   const names = new Set(sets.map((set) => set?.name));
   const isUnion = sets.length > 1 || sets[0]?.isSetAlone === true;
