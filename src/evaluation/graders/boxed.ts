@@ -3,6 +3,14 @@ const BOX = /\\(?:boxed|fbox)(?![a-zA-Z])/g;
 /** Without braces a command takes what stands next: "\boxed 7", not "the \boxed environment". */
 const BARE = /^ {1,4}(?:(\d[\d.,/]{0,62}\d|\d|[A-Z])(?![\w\\])|(\w{1,64})\s*$)/;
 
+/** What stands in a box that only shows how one is written. */
+const PLACEHOLDER =
+  /^(?:\\text\s*\{)?[\s<[({]*(?:(?:your|the|my|final|numerical|integer)\s+)*answer(?:\s+here)?[\s>\])}]*$/i;
+const NOTHING = /^(?:\s|\.|…|\\[lc]?dots)*$/;
+const MENTIONED_BEFORE =
+  /\b(?:in|inside|within|into|using|use|with|as|like|the|an?|format|form)[\s:`$'"*(]{0,5}$/i;
+const MENTIONED_BEHIND = /^[\s`$'"*)]{0,5}(?:is\s+the\s+)?(?:format|notation|environment|command|box)\b/i;
+
 export interface Box {
   /** What stands between the braces. */
   readonly content: string;
@@ -21,6 +29,20 @@ export function findBoxes(text: string): readonly Box[] {
 /** The last box is begun and never closed, as where a completion was cut off: the ones before it are not its answer. */
 export function endsInOpenBox(text: string): boolean {
   return allBoxes(text).at(-1)?.content === null;
+}
+
+/**
+ * A box that a sentence speaks of and that holds no answer: "put it in \boxed{}", "use \boxed{...}", "\boxed{your answer}". One that is empty where
+ * the answer should stand ("so we get \boxed{}") is none of these.
+ */
+export function isSpokenOf(text: string, { content, start }: Box): boolean {
+  if (PLACEHOLDER.test(content.slice(0, 60))) return content.length <= 60;
+  if (content.length > 20 || !NOTHING.test(content)) return false;
+  const behind = text.slice(text.indexOf('}', start) + 1);
+  return (
+    MENTIONED_BEFORE.test(text.slice(Math.max(0, start - 20), start)) ||
+    MENTIONED_BEHIND.test(behind.slice(0, 40))
+  );
 }
 
 interface BegunBox {

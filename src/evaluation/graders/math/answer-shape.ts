@@ -17,6 +17,8 @@ export type AnswerShape =
 export interface NumberShape {
   readonly kind: 'number';
   readonly value: ExactNumber;
+  /** As written, ending zeros too; null where it is written otherwise, as a fraction. */
+  readonly decimals: number | null;
   readonly unit: string | null;
   readonly isPercent: boolean;
 }
@@ -54,6 +56,8 @@ export interface TupleShape {
 export interface CollectionShape {
   readonly kind: 'set' | 'list';
   readonly items: readonly AnswerShape[];
+  /** Two of them are written alike, so that they are no forms of one value. */
+  readonly hasRepetitions: boolean;
 }
 
 /** Sets joined by set operations, as text for the exact path, and parts where it is a union only. */

@@ -1,5 +1,5 @@
 import type { AnswerShape, ExpressionShape, NumberShape } from './answer-shape';
-import type { ExactPath } from './exact-path';
+import type { ExactPath, ExactQuestion } from './exact-path';
 import type { ExactNumber } from './exact-number';
 import { divideBy, isRoundingOf, isSameNumber, placesOfRounding } from './exact-number';
 import { squeezed } from './squeezed';
@@ -37,8 +37,8 @@ function areSameQuantities(given: NumberShape, expected: NumberShape): boolean {
   if (!areMeasuredAlike(given, expected)) return false;
   const isSame =
     isSameNumber(given.value, expected.value) ||
-    isRoundingOf(given.value, expected.value) ||
-    isRoundingOf(expected.value, given.value);
+    isRoundingOf(given, expected.value) ||
+    isRoundingOf(expected, given.value);
   if (given.isPercent === expected.isPercent) return isSame;
   if (isSame && isAtLeastOne(given.value)) return true;
   const [percentage, plain] = given.isPercent ? [given, expected] : [expected, given];
@@ -66,10 +66,9 @@ async function compareQuantities(
   if (isOneScale && isSameFormula(mine, theirs)) return true;
   if (!isReadable(given) || !isReadable(expected)) return false;
   if (isOneScale) {
-    const places = roundedPlaces(given) ?? roundedPlaces(expected);
-    const question = { given: mine, expected: theirs };
     return exact.areEqual(
-      places === null ? { kind: 'value', ...question } : { kind: 'rounding', ...question, places },
+      roundingQuestion(given, expected) ??
+        roundingQuestion(expected, given) ?? { kind: 'value', given: mine, expected: theirs },
     );
   }
   return exact.areEqual({
@@ -84,8 +83,10 @@ function ofOne({ isPercent }: QuantityShape, latex: string): string {
 }
 
 /** 4.123106 of \sqrt{17}; null where a formula has to be equal. */
-function roundedPlaces(shape: QuantityShape): number | null {
-  return shape.kind === 'number' ? placesOfRounding(shape.value) : null;
+function roundingQuestion(decimal: QuantityShape, exact: QuantityShape): ExactQuestion | null {
+  const places = decimal.kind === 'number' ? placesOfRounding(decimal) : null;
+  if (places === null) return null;
+  return { kind: 'rounding', given: latexOf(decimal), expected: latexOf(exact), places };
 }
 
 function isReadable(shape: QuantityShape): boolean {

@@ -28,12 +28,15 @@ export function readAnswer(text: string): ReadAnswer {
  */
 export async function areSame(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {
   if (squeezed(given.text) === squeezed(expected.text)) return true;
-  const [left, right] = withoutNames(...withDecimalComma(given, expected));
-  const claim = assignmentOf(given.shape)?.claim;
-  // "1 = 2" is not 2.
-  if (claim !== undefined && left !== given && !(await compareAnswers(readAnswer(claim), right, exact)))
-    return false;
-  return compareAnswers(left, right, exact);
+  return compareNamed(...withDecimalComma(given, expected), exact);
+}
+
+/** Without names. "1 = 2" is not 2. */
+async function compareNamed(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {
+  const [left, right] = withoutNames(given, expected);
+  if (!(await compareAnswers(left, right, exact))) return false;
+  const claim = left === given ? undefined : assignmentOf(given.shape)?.claim;
+  return claim === undefined || compareAnswers(readAnswer(claim), right, exact);
 }
 
 /**
@@ -108,8 +111,8 @@ function compareWithCollection(
   if (isCollection(given) && isCollection(expected)) return compareCollections(given, expected, isSame);
   if (isPoint(given) && isNamed(expected)) return compareInOrder(given.items, expected.items, exact);
   if (isPoint(expected) && isNamed(given)) return compareInOrder(given.items, expected.items, exact);
-  if (given.kind === 'list') return isEveryOne(given.items, (item) => isSame(item, expected));
-  if (expected.kind === 'list') return isEveryOne(expected.items, (item) => isSame(given, item));
+  if (given.kind === 'list') return isEveryForm(given, (item) => isSame(item, expected));
+  if (expected.kind === 'list') return isEveryForm(expected, (item) => isSame(given, item));
   return Promise.resolve(false);
 }
 
@@ -133,11 +136,13 @@ function compareMatrices(given: MatrixShape, expected: MatrixShape, exact: Exact
     : Promise.resolve(false);
 }
 
-/** One value in several forms: 15\frac{39}{40} or \frac{639}{40}. */
-async function isEveryOne(
-  items: readonly AnswerShape[],
+/** One value in several forms: 15\frac{39}{40} or \frac{639}{40}. "2, 2" is the value twice, and "x = 2, y = 2" two values. */
+async function isEveryForm(
+  { items, hasRepetitions }: CollectionShape,
   isSame: (item: AnswerShape) => Promise<boolean>,
 ): Promise<boolean> {
+  const names = items.flatMap((item) => assignmentOf(item)?.name ?? []);
+  if (hasRepetitions || new Set(names).size > 1) return false;
   for (const item of items) if (!(await isSame(item))) return false;
   return true;
 }
@@ -148,10 +153,7 @@ function isCollection(shape: AnswerShape): shape is CollectionShape {
 
 /** Items of lists and tuples are compared as answers of their own. */
 function sameItem(exact: ExactPath): (given: AnswerShape, expected: AnswerShape) => Promise<boolean> {
-  return (given, expected) => {
-    const [left, right] = withoutNames({ text: '', shape: given }, { text: ' ', shape: expected });
-    return compareAnswers(left, right, exact);
-  };
+  return (given, expected) => compareNamed({ text: '', shape: given }, { text: ' ', shape: expected }, exact);
 }
 
 async function compareInOrder(
@@ -185,7 +187,7 @@ async function compareSets(given: ReadAnswer, expected: ReadAnswer, exact: Exact
 }
 
 function collection(items: readonly AnswerShape[]): CollectionShape {
-  return { kind: 'list', items };
+  return { kind: 'list', items, hasRepetitions: false };
 }
 
 function partsOf(shape: AnswerShape): readonly AnswerShape[] | null {

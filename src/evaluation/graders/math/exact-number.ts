@@ -41,31 +41,58 @@ const LEAST_DECIMALS = 6;
 /** Of as many digits that are not zeros in front: 0.000001 says next to nothing. */
 const LEAST_DIGITS = 5;
 
+/** Digits that a computer has of a number; what it prints may be one off in the last of them. */
+const DOUBLE_DIGITS = 15;
+
+/** A number with the decimals it is written with, ending zeros too; null where it is written otherwise. */
+export interface WrittenNumber {
+  readonly value: ExactNumber;
+  readonly decimals: number | null;
+}
+
 /** Whether one is the other cut or rounded behind six or more decimals, as calculators print what has no end: 0.833333 of 5/6. */
-export function isRoundingOf(decimal: ExactNumber, exact: ExactNumber): boolean {
+export function isRoundingOf(decimal: WrittenNumber, exact: ExactNumber): boolean {
   const places = placesOfRounding(decimal);
-  if (places === null || decimalsOf(exact) !== null) return false;
-  const distance = decimal.numerator * exact.denominator - exact.numerator * decimal.denominator;
-  // Less than one of the last digit.
-  return (
-    (distance < 0n ? -distance : distance) * 10n ** BigInt(places) < decimal.denominator * exact.denominator
-  );
+  if (places === null || hasEnd(exact)) return false;
+  const written = timesPowerOfTen(decimal.value, places) / decimal.value.denominator;
+  const above = timesPowerOfTen(exact, places);
+  const cut = above / exact.denominator;
+  const isSecondHalf = 2n * magnitude(above % exact.denominator) >= exact.denominator;
+  const rounded = isSecondHalf ? cut + (above < 0n ? -1n : 1n) : cut;
+  if (written === cut || written === rounded) return true;
+  const isNear = magnitude(written * exact.denominator - above) < exact.denominator;
+  return isNear && String(magnitude(written)).length >= DOUBLE_DIGITS;
 }
 
 /** How many decimals a number has that may be a longer one cut or rounded; null where it is a number of its own. */
-export function placesOfRounding(value: ExactNumber): number | null {
-  const places = decimalsOf(value);
-  if (places === null || places < LEAST_DECIMALS) return null;
-  const digits = (value.numerator * 10n ** BigInt(places)) / value.denominator;
-  return String(digits).replace('-', '').length < LEAST_DIGITS ? null : places;
+export function placesOfRounding({ value, decimals }: WrittenNumber): number | null {
+  if (decimals === null || decimals < LEAST_DECIMALS) return null;
+  const digits = timesPowerOfTen(value, decimals) / value.denominator;
+  return String(magnitude(digits)).length < LEAST_DIGITS ? null : decimals;
 }
 
-/** Decimals of a number; null where they have no end. */
-function decimalsOf({ denominator }: ExactNumber): number | null {
-  let [rest, twos, fives] = [denominator, 0, 0];
-  for (; rest % 2n === 0n; rest /= 2n) twos++;
-  for (; rest % 5n === 0n; rest /= 5n) fives++;
-  return rest === 1n ? Math.max(twos, fives) : null;
+const WRITTEN_DECIMAL = /^[+-]? ?[\d, ]*\.(\d+)(?:(?:e|\\cdot10\^)\{?([+-]?\d{1,4})\}?)?$/i;
+
+/** Of "1.500" three, of "1.5e-3" four; null where a number is written otherwise. */
+export function decimalsIn(text: string): number | null {
+  const [, decimals, exponent = '0'] = WRITTEN_DECIMAL.exec(text.trim()) ?? [];
+  return decimals === undefined ? null : Math.max(0, decimals.length - Number(exponent));
+}
+
+function timesPowerOfTen({ numerator }: ExactNumber, places: number): bigint {
+  return numerator * 10n ** BigInt(places);
+}
+
+function magnitude(value: bigint): bigint {
+  return value < 0n ? -value : value;
+}
+
+/** Whether its decimals end. */
+function hasEnd({ denominator }: ExactNumber): boolean {
+  let rest = denominator;
+  while (rest % 2n === 0n) rest /= 2n;
+  while (rest % 5n === 0n) rest /= 5n;
+  return rest === 1n;
 }
 
 export function divideBy(value: ExactNumber, divisor: bigint): ExactNumber {

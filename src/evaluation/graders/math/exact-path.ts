@@ -1,7 +1,7 @@
 /** What the fast path leaves open: two formulas, or two pairs of sides of a relation. */
 export type ExactQuestion =
   | { readonly kind: 'value' | 'set'; readonly given: string; readonly expected: string }
-  /** Whether one of two numbers is the other, cut or rounded behind so many decimals. */
+  /** Whether the first of two numbers is the second, cut or rounded behind so many decimals. */
   | {
       readonly kind: 'rounding';
       readonly given: string;

@@ -1,7 +1,8 @@
 import type { Box } from '../boxed';
-import { endsInOpenBox, findBoxes } from '../boxed';
+import { endsInOpenBox, findBoxes, isSpokenOf } from '../boxed';
 import type { FormulaSpan as Segment } from './formula-spans';
 import { formulaSpans } from './formula-spans';
+import { isLabel } from './labels';
 
 const ANSWER_WORDS = /\banswer(?:\s+is)?\s*(?:[:=]|\bis\b|(?<=is))\s*:?\s*/gi;
 const ENVIRONMENT = /\\(?:begin|end)\s*\{\w+\}(?:\{[a-z|]*\})?/g;
@@ -10,7 +11,7 @@ const FINAL_WORDS = /\bfinal\s+answer\s*(?:is\b|:)\s*:?[\s*]*/gi;
 /** Nothing but a number behind "final answer is". */
 const LONE_NUMBER = /^(-?\d[\d,]*(?:\.\d+)?)[*\s]*(?:\.?\s*$|\.\s|\n)/;
 /** "Total: 5" */
-const LABEL = /^\p{L}[\p{L} ]{2,40}:\s+(?=\S)/u;
+const LABEL = /^(\p{L}[\p{L} ]{2,40}):\s+(?=\S)/u;
 /** "2,74 € in all": the number with which a text without further ones begins. */
 const PRICE = /^(-?\d[\d.,]*)\s?[$€£¥](?:\s\D*)?$/;
 /** What may stand between answers that belong together; a run of signs is a line drawn between them. */
@@ -21,7 +22,7 @@ const CONJUNCTION =
   /^(?:(?!(?:is|are|was|not|no|wrong|incorrect|then|than|but|wait|instead|rather)\b)(?:[a-z]{2,12}|\([a-z\d]\))\s+){0,4}(?:and|or)\s*(?:[a-z](?:_(?:\w|\{\w{1,3}\}))?\s*=)?$/i;
 /** What makes another statement of the number behind it. */
 const COMPARATIVE =
-  /\b(?:(?:no|not)\s+)?(?:at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller|higher|lower)\s+than(?:\s+or\s+equal\s+to)?|up\s+to|between\s+\S{1,40}\s+and)\s+$/i;
+  /\b(?:(?:no|not)\s+)?(?:at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller|higher|lower)\s+than(?:\s+or\s+equal\s+to)?|up\s+to|between\s+\S{1,40}\s+and|not|never|except|twice|half)\s+$/i;
 const LONGEST_BARE_TEXT = 300;
 /** What is longer is prose. */
 const TEXT = /\\text\s*\{[^}]{0,500}\}/g;
@@ -29,7 +30,7 @@ const WORDS_OF_PROSE = 4;
 
 /**
  * The part of a text that is its answer, the same for responses and references: a formula or number that "final answer is" announces behind the
- * last `\boxed{}`; else the last `\boxed{}`, none where that is never closed; else what follows
+ * last `\boxed{}`; else the last `\boxed{}` but for those that a sentence only speaks of, none where that is never closed; else what follows
  * the last "answer is" or "answer:", else the last formula in `$…$`, `\(…\)` or `\[…\]`, else a bare expression or text as a whole, else
  * the last number of a longer text. Boxes and formulas that only "and", "or" or commas separate are one answer. Null where
  * there is none.
@@ -41,11 +42,13 @@ export function findAnswer(text: string): string | null {
 
 function fromBoxes(text: string): string | null {
   if (endsInOpenBox(text)) return '';
-  const boxes = findBoxes(text).map((box: Box) => ({
-    content: box.content,
-    start: box.start,
-    end: text.indexOf(box.content, box.start) + box.content.length + 1,
-  }));
+  const boxes = findBoxes(text)
+    .filter((box) => !isSpokenOf(text, box))
+    .map((box: Box) => ({
+      content: box.content,
+      start: box.start,
+      end: text.indexOf(box.content, box.start) + box.content.length + 1,
+    }));
   const last = boxes.at(-1);
   return last ? (fromFinalWords(text.slice(last.end)) ?? joinLast(text, boxes, areBoxesJoined)) : null;
 }
@@ -88,7 +91,7 @@ function fromBareText(text: string): string | null {
   const bare = text
     .trim()
     .replace(/^\*\*([^*]+)\*\*$/, '$1')
-    .replace(LABEL, '');
+    .replace(LABEL, (label, words: string) => (isLabel(words) ? '' : label));
   const price = PRICE.exec(bare)?.[1];
   if (price !== undefined) return price;
   const words = wordCount(bare);

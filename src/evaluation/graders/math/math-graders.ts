@@ -11,7 +11,7 @@ import { readShape } from './read-shape';
 import { assignmentOf } from './relations';
 
 /** With anything that moves a verdict, the pinned Python packages included. */
-const VERSION = 5;
+const VERSION = 6;
 
 /** With all its markup; what is longer is none. */
 const LONGEST_INTEGER = 1000;
@@ -53,7 +53,7 @@ export const mathEquivalence = mathGrader('math_equivalence', judgeEquivalence);
 export const math500 = mathGrader('math500', judgeEquivalence);
 /** Lists of answers are allowed, in any order. */
 export const hmmt = mathGrader('hmmt', judgeEquivalence);
-/** The integer 0 … 999. */
+/** The integer 0 … 999, or what is equal to it. */
 export const aime = mathGrader('aime', judgeInteger);
 
 /** Lines are `{"given", "expected"}`: whole texts or bare expressions. */
@@ -92,7 +92,7 @@ function scoreOf({ isEqual, answer, path, limit }: MathVerdict): Score {
   return { value: Number(isEqual), answer, details: { path, ...(limit ? { limit } : {}) } };
 }
 
-function judgeInteger(completion: string, reference: string): Score {
+function judgeInteger(completion: string, reference: string): Score | Promise<Score> {
   const expected = integerOf(reference);
   if (expected === null) {
     throw new DomainError(
@@ -101,14 +101,36 @@ function judgeInteger(completion: string, reference: string): Score {
     );
   }
   const answer = findAnswer(completion);
-  const value = Number(answer !== null && integerOf(answer) === expected);
-  return { value, answer, details: { path: 'fast' } };
+  const integer = answer === null ? null : integerOf(answer);
+  if (answer === null || integer !== null || answer.length > LONGEST_INTEGER || answer.includes('%'))
+    return { value: Number(integer === expected), answer, details: { path: 'fast' } };
+  return judgeCalculated(answer, expected);
+}
+
+/** "200 + 4", and "m + n = 204" where a sum is asked for. */
+async function judgeCalculated(answer: string, expected: number): Promise<Score> {
+  const verdict = await equivalence.judge(boxed(withoutSum(answer)), String(expected));
+  return scoreOf({ ...verdict, answer });
+}
+
+/** A sum of letters, as problems ask for it: "m+n = 204", "100p + 10q + r = 204". */
+const ASKED_SUM = /^\s*\$?\s*(?:\d{0,4}\s*[a-zA-Z]\s*\+\s*)+\d{0,4}\s*[a-zA-Z]\s*=(?=[^=]+$)/;
+
+function withoutSum(answer: string): string {
+  return answer.replace(ASKED_SUM, '');
+}
+
+/** As one answer, whatever stands in it. */
+function boxed(answer: string): string {
+  return `\\boxed{${answer}}`;
 }
 
 function integerOf(text: string): number | null {
   if (text.length > LONGEST_INTEGER) return null;
   const cleaned = cleanLatex(text);
-  const value = readNumber(assignmentOf(readShape(cleaned))?.value ?? cleaned);
+  const assignment = assignmentOf(readShape(cleaned));
+  if (assignment?.claim !== undefined) return null;
+  const value = readNumber(assignment?.value ?? cleaned);
   if (value?.denominator !== 1n || value.numerator < 0n || value.numerator > 999n) return null;
   return Number(value.numerator);
 }

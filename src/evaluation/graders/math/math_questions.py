@@ -6,13 +6,16 @@ A question is a JSON object `{"kind", "given", "expected"}`, an answer `{"verdic
   equation    two pairs [left, right]: the same solutions, because left - right differs by a constant factor
   inequality  two pairs [smaller, greater]: the same, and the factor is positive
   set         two LaTeX expressions for sets of numbers: unions, intersections, differences, literal sets
-  rounding    two LaTeX numbers, and `places`: one is the other, cut or rounded behind so many decimals, or both are equal
+  rounding    two LaTeX numbers, and `places`: the first is the second, cut or rounded behind so many decimals, or both are equal
 
 Text is read by math-verify's parser (latex2sympy2_extended, a grammar: nothing of the text is run as code). Two values are
 unequal when they differ at some point of evaluation, and equal when they agree at all of them to more digits than the
 sizes involved could hide; what cannot be evaluated is left to math-verify's own comparison and to sympy's simplification.
+Formulas that agree around 0 agree everywhere, but for those with an absolute value, a maximum, a root and the like: these are
+also compared far from 0, and between the places where what is in them changes its sign.
 """
 
+import itertools
 import json
 import sys
 
@@ -33,6 +36,12 @@ FINE_DIGITS = 1500
 FINE_ROUNDS = 2
 # Of the gamma function between the integers, where more digits take seconds.
 GAMMA_DIGITS = 200
+# Far from 0, where formulas are told apart that agree around it.
+FAR_DIGITS = 200
+# Digits that a computer has of a number; what it prints may be one off in the last of them.
+DOUBLE_DIGITS = 15
+# What agrees with a decimal number to so many digits has an end.
+END_DIGITS = 100
 # Sizes of numbers, as a part of the digits: beyond them a difference of 1 could hide below the last digit.
 SIZE_SHARE = 2 / 3
 LARGEST_LOOP = 2000
@@ -49,7 +58,8 @@ class NoValue(Exception):
 
 
 class Converter(_Latex2Sympy):
-    """The parser without three of its readings: floats of 53 bits, `2(3)` as a mixed number, a base that is dropped."""
+    """The parser without four of its readings: floats of 53 bits, `2(3)` as a mixed number, a base that is dropped, and the
+    greatest common divisor of letters as that of polynomials, 1."""
 
     def parse_number(self, text):
         return sympy.Rational(text.replace(",", "").strip())
@@ -67,6 +77,12 @@ class Converter(_Latex2Sympy):
         if atom.number_subexpr() and atom.number_subexpr().subexpr():
             raise Undecidable("a number in another base")
         return super().convert_atom(atom)
+
+
+    def handle_gcd_lcm(self, f, args):
+        if all(arg.is_number for arg in args):
+            return super().handle_gcd_lcm(f, args)
+        return sympy.Function(f)(*sorted(args, key=sympy.default_sort_key))
 
 
 def parse(latex):
@@ -173,6 +189,12 @@ def snapped(value):
     return nearest if abs(nearest - real(value)) < mpmath.mpf(10) ** (20 - mpmath.mp.dps) else real(value)
 
 
+def exponential(value):
+    if abs(value) > LARGEST_EXPONENT:
+        raise Undecidable("size")
+    return mpmath.exp(value)
+
+
 def factorial(value):
     if abs(value) > LARGEST_FACTORIAL:
         raise NoValue("factorial")
@@ -191,9 +213,10 @@ FUNCTIONS = {
     "ImaginaryUnit": lambda: mpmath.mpc(0, 1),
     "GoldenRatio": lambda: mpmath.phi + 0,
     "UnevaluatedExpr": lambda value: value,
-    "exp": mpmath.exp,
+    "exp": exponential,
     "log": logarithm,
     "Abs": abs,
+    "sign": mpmath.sign,
     "floor": lambda value: mpmath.floor(snapped(value)),
     "ceiling": lambda value: mpmath.ceil(snapped(value)),
     "factorial": factorial,
@@ -226,6 +249,88 @@ def points(symbols):
         yield point
 
 
+FAR_SIZES = (0.3, 2.7, 17, 230, 4100)
+FAR_SIGNS = ("+", "-", "+-", "-+")
+
+
+def far_points(symbols):
+    ordered = sorted(symbols, key=lambda symbol: symbol.name)
+    for round_number in range(len(FAR_SIZES)):
+        for signs in FAR_SIGNS if len(ordered) > 1 else FAR_SIGNS[:2]:
+            point = {}
+            for position, symbol in enumerate(ordered):
+                size = FAR_SIZES[(round_number + position) % len(FAR_SIZES)]
+                value = size * (1 + mpmath.sqrt(2 + position) / 70)
+                point[symbol] = value if signs[position % len(signs)] == "+" else -value
+            yield point
+
+
+INVERSE = "log asin acos atan acot asec acsc asinh acosh atanh acoth asech acsch"
+BRANCHING = tuple(getattr(sympy, name) for name in f"Abs Max Min sign floor ceiling Mod Piecewise {INVERSE}".split())
+
+
+def branches(expr):
+    """The parts of an expression that are not one formula wherever they are evaluated."""
+    for part in sympy.preorder_traversal(expr):
+        is_root = isinstance(part, sympy.Pow) and not part.exp.is_Integer and part.base.free_symbols
+        if is_root or (isinstance(part, BRANCHING) and part.free_symbols):
+            yield part
+
+
+def changes_of(branch):
+    """A branch changes where one of these is 0."""
+    if isinstance(branch, (sympy.Max, sympy.Min)):
+        return [second - first for first, second in itertools.combinations(branch.args, 2)]
+    return [branch.args[0]] if isinstance(branch, (sympy.Abs, sympy.sign, sympy.log, sympy.Pow)) else []
+
+
+MOST_CHANGES = 20
+LARGEST_POLYNOMIAL = 40
+LARGEST_DEGREE = 8
+
+
+def real_roots(expr, symbol):
+    """Of a small polynomial in one symbol; none of anything else."""
+    exponents = [power.exp for power in expr.atoms(sympy.Pow) if power.exp.is_Integer]
+    if sympy.count_ops(expr) > LARGEST_POLYNOMIAL or any(abs(exponent) > LARGEST_DEGREE for exponent in exponents):
+        return []
+    try:
+        polynomial = sympy.Poly(expr, symbol)
+        if not 0 < polynomial.degree() <= LARGEST_DEGREE:
+            return []
+        roots = polynomial.nroots(n=15, maxsteps=100)
+    except (sympy.polys.polyerrors.BasePolynomialError, mpmath.libmp.NoConvergence, TypeError, ValueError):
+        return []
+    return [mpmath.mpf(str(sympy.re(root))) for root in roots if abs(sympy.im(root)) < 1e-6]
+
+
+def points_between(parts, symbols):
+    """One symbol after the other before, between and behind the places where the branches change."""
+    changes = [change for part in parts for change in changes_of(part)][:MOST_CHANGES]
+    start = next(points(symbols))
+    for symbol in sorted(symbols, key=lambda symbol: symbol.name):
+        others = {other: sympy.Rational(int(1000 * start[other]), 1000) for other in symbols if other != symbol}
+        roots = sorted(root for change in changes for root in real_roots(change.subs(others), symbol))
+        if not roots:
+            continue
+        here = {other: mpmath.mpf(value.p) / value.q for other, value in others.items()}
+        reach = 1 + abs(roots[0]) + abs(roots[-1])
+        edges = [roots[0] - reach, *roots, roots[-1] + reach]
+        for low, high in zip(edges, edges[1:]):
+            if high > low:
+                yield {**here, symbol: low + (high - low) * mpmath.mpf("0.4142")}
+
+
+def further_points(first, second):
+    """Where branches could hide a difference; none for formulas that are one wherever they are evaluated."""
+    parts = [part for expr in (first, second) for part in branches(expr)]
+    symbols = free_symbols(first, second)
+    if not parts or not symbols:
+        return
+    yield from far_points(symbols)
+    yield from points_between(parts, symbols)
+
+
 def evaluate_pair(first, second, point):
     evaluation = Evaluation(point)
     return evaluation.value(first), evaluation.value(second), evaluation
@@ -245,20 +350,34 @@ def same_value(first, second):
     """True, False, or None where evaluation cannot tell."""
     symbols = free_symbols(first, second)
     fine = fine_digits(first, second)
-    decided = 0
-    is_complex = any(has_imaginary(expr) for expr in (first, second))
+    verdicts = []
     for round_number, point in enumerate(points(symbols)):
-        try:
-            # Among real numbers neither has a value there: 1/sqrt(n) and sqrt(1/n) where n is negative.
-            if not is_complex and symbols and are_both_imaginary(first, second, point):
-                continue
-            close = close_at(first, second, point, fine if round_number < FINE_ROUNDS else ROUGH_DIGITS)
-        except (Undecidable, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError):
-            continue
-        if not close:
+        verdicts.append(verdict_at(first, second, point, fine if round_number < FINE_ROUNDS else ROUGH_DIGITS))
+        if verdicts[-1] is False:
             return False
-        decided += 1
-    return True if decided >= (3 if symbols else 1) else None
+    for point in further_points(first, second):
+        try:
+            verdicts.append(verdict_at(first, second, point, FAR_DIGITS))
+        except NoValue:
+            continue
+        if verdicts[-1] is False:
+            return False
+    return True if verdicts.count(True) >= (3 if symbols else 1) else None
+
+
+UNDECIDED = (Undecidable, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError)
+
+
+def verdict_at(first, second, point, digits):
+    """True, False, or None where this point tells nothing."""
+    try:
+        # Among real numbers neither has a value there: 1/sqrt(n) and sqrt(1/n) where n is negative.
+        is_complex = any(has_imaginary(expr) for expr in (first, second))
+        if not is_complex and point and are_both_imaginary(first, second, point):
+            return None
+        return bool(close_at(first, second, point, digits))
+    except UNDECIDED:
+        return None
 
 
 def has_imaginary(expr):
@@ -371,16 +490,23 @@ def compare_relations(given, expected, must_be_positive):
     first, second = fold_case(*differences)
     if first.free_symbols != second.free_symbols or not free_symbols(first):
         return False
-    ratios = []
     with mpmath.workdps(fine_digits(first, second)):
-        for point in points(free_symbols(first)):
-            try:
-                ratios.append(ratio_of(first, second, point))
-            except (Undecidable, ValueError, ZeroDivisionError, OverflowError, TypeError):
-                continue
+        ratios = [*ratios_at(points(free_symbols(first)), first, second, UNDECIDED)]
         if len(ratios) < 3:
             return None
-        return is_one_factor(ratios, must_be_positive)
+        if not is_one_factor(ratios, must_be_positive):
+            return False
+    with mpmath.workdps(FAR_DIGITS):
+        further = ratios_at(further_points(first, second), first, second, (*UNDECIDED, NoValue))
+        return is_one_factor([ratios[0], *further], must_be_positive)
+
+
+def ratios_at(places, first, second, undecided):
+    for point in places:
+        try:
+            yield ratio_of(first, second, point)
+        except undecided:
+            continue
 
 
 def is_one_factor(ratios, must_be_positive):
@@ -406,15 +532,26 @@ def compare_sets(given, expected):
 
 
 def compare_rounded(given, expected, places):
-    """One of them is a decimal of so many places; the other may be irrational."""
+    """The first is a decimal number of so many places; the second may be irrational."""
     verdict = compare_values(given, expected)
-    first, second = parse(given), parse(expected)
-    if verdict or free_symbols(first, second):
+    decimal, exact = parse(given), parse(expected)
+    if verdict or free_symbols(decimal, exact):
         return verdict
     with mpmath.workdps(FINE_DIGITS):
-        a, b, _ = evaluate_pair(first, second, {})
-        # Less than one of the last digit.
-        return bool(abs(a - b) * mpmath.mpf(10) ** places < 1)
+        written, value, _ = evaluate_pair(decimal, exact, {})
+        scale = mpmath.mpf(10) ** places
+        return is_rounding(mpmath.nint(real(written) * scale), real(value) * scale)
+
+
+def is_rounding(written, exact):
+    """A whole number, of a number without an end that was cut or rounded to it."""
+    shifted = exact * mpmath.mpf(10) ** END_DIGITS
+    if abs(shifted - mpmath.nint(shifted)) < mpmath.mpf(10) ** -END_DIGITS:
+        return False
+    cut = mpmath.sign(exact) * mpmath.floor(abs(exact))
+    if written in (cut, mpmath.nint(exact)):
+        return True
+    return abs(written) >= mpmath.mpf(10) ** (DOUBLE_DIGITS - 1) and bool(abs(written - exact) < 1)
 
 
 def compare(question):

@@ -1,5 +1,5 @@
 import type { AnswerShape, ExpressionShape, NumberShape } from './answer-shape';
-import { readNumber } from './exact-number';
+import { decimalsIn, readNumber } from './exact-number';
 import { isCalculable, preparedFormula } from './formula';
 import { squeezed } from './squeezed';
 import { enclosed, splitTopLevel } from './top-level';
@@ -31,7 +31,12 @@ function readSeparated(text: string, depth: number): AnswerShape | null {
   if (readNumber(text)) return null;
   const items = separated(text, isGrouping).flatMap((item) => expandSigns(item));
   if (items.length < 2) return null;
-  return { kind: 'list', items: readAll(items, depth) };
+  return collection('list', items, depth);
+}
+
+function collection(kind: 'set' | 'list', items: readonly string[], depth: number): AnswerShape {
+  const written = new Set(items.map((item) => squeezed(item)));
+  return { kind, items: readAll(items, depth), hasRepetitions: written.size < items.length };
 }
 
 /** At commas that do not group digits, or at semicolons where there are any. */
@@ -79,7 +84,7 @@ function readRelation(text: string): AnswerShape | null {
 }
 
 function readSets(text: string, depth: number): AnswerShape | null {
-  if (/^(?:\\emptyset|\\\{\s*\\\})$/.test(text.trim())) return { kind: 'set', items: [] };
+  if (/^(?:\\emptyset|\\\{\s*\\\})$/.test(text.trim())) return collection('set', [], depth);
   if (LITERAL_SET.test(text)) return { kind: 'union', latex: text, parts: [] };
   const pieces = splitTopLevel(
     text,
@@ -114,7 +119,7 @@ function readBracketed(text: string, depth: number): AnswerShape | null {
   const items = separated(pair.inside, isSurelyGrouping);
   if (pair.open === '\\{') {
     const values = items.flatMap((item) => expandSigns(item));
-    return { kind: 'set', items: readAll(values, depth) };
+    return collection('set', values, depth);
   }
   if (items.length > 1)
     return { kind: 'tuple', open: pair.open, close: pair.close, items: readAll(items, depth) };
@@ -137,10 +142,11 @@ function readScalar(text: string): AnswerShape {
 
 function readNumberShape(text: string): NumberShape | null {
   const plain = readNumber(text);
-  if (plain) return { kind: 'number', value: plain, unit: null, isPercent: false };
+  if (plain)
+    return { kind: 'number', value: plain, decimals: decimalsIn(text), unit: null, isPercent: false };
   const { value, unit, isPercent } = splitUnit(text);
   const number = readNumber(value);
-  return number && { kind: 'number', value: number, unit, isPercent };
+  return number && { kind: 'number', value: number, decimals: decimalsIn(value), unit, isPercent };
 }
 
 function readRatio(text: string): AnswerShape | null {

@@ -6,6 +6,9 @@ import { bareName, upwards } from './relations';
 const OR =
   /\s*,?\s*(?:\\text\s*\{\s*,?\s*or\s*\}|\\(?:lor|vee)(?![a-zA-Z])|(?<![\\a-zA-Z])or(?![a-zA-Z]))\s*/;
 const RELATION = /[<>≠≤≥]|!=|\\(?:lt|gt|[lg]e|[lg]eq|[lg]eqslant|neq?)(?![a-zA-Z])/;
+/** "\{x \mid x > 3\}" */
+const SET_OF_NUMBERS =
+  /^\s*\$?\s*(?:\\left\s*)?\\\{\s*([a-zA-Z])(?:\s*\\in\s*\\mathbb\s*\{?R\}?)?(?:\s|\\[,;: ])*(?:\\mid(?![a-zA-Z])|\||:)(?:\s|\\[,;: ])*((?:[^{}]|\{[^{}]*\})+?)\s*(?:\\right\s*)?\\\}\s*\$?\s*$/;
 const LONGEST = 500;
 
 /**
@@ -14,6 +17,16 @@ const LONGEST = 500;
  */
 export function withRelationsAsSets(text: string): string {
   if (text.length > LONGEST || !RELATION.test(text)) return text;
+  return asUnion(withoutBraces(text));
+}
+
+/** x > 3 of \{x \mid x > 3\} */
+function withoutBraces(text: string): string {
+  const [, name = '', condition = ''] = SET_OF_NUMBERS.exec(text) ?? [];
+  return RELATION.test(condition) && condition.includes(name) ? condition : text;
+}
+
+function asUnion(text: string): string {
   const sets = text.split(OR).map((part) => setOf(part));
   const names = new Set(sets.map((set) => set?.name));
   const isUnion = sets.length > 1 || sets[0]?.isSetAlone === true;

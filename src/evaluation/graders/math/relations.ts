@@ -1,4 +1,6 @@
-import type { AnswerShape, RelationShape, TupleShape } from './answer-shape';
+import type { AnswerShape, NumberShape, RelationShape, TupleShape } from './answer-shape';
+import { isRoundingOf, isSameNumber } from './exact-number';
+import { isLabel } from './labels';
 import { readShape } from './read-shape';
 import { squeezed } from './squeezed';
 
@@ -18,6 +20,7 @@ const QUANTITY = new RegExp(
   `^(?:${NAME}|${NAME}\\s?\\([^()]*\\)|\\|?${SEGMENT}\\|?|\\\\overline\\{${SEGMENT}\\}|\\\\angle ?${SEGMENT}|\\\\frac\\{${SEGMENT}\\}\\{${SEGMENT}\\}|${SEGMENT}/${SEGMENT}|\\(\\s*${NAME}(?:\\s*,\\s*${NAME})*\\s*\\))$`,
 );
 const RATIO_OF_QUANTITIES = new RegExp(`^(?:${NAME}|${SEGMENT}):(?:${NAME}|${SEGMENT})$`);
+const NAMING_TEXT = /^\\text\s?\{/;
 const CONSTANT_NAME = /^(?:\\pi|e|i|\\infty)$/;
 const SWAPPED: Readonly<Record<string, string>> = { '<': '>', '>': '<', '\\le': '\\ge', '\\ge': '\\le' };
 
@@ -34,6 +37,7 @@ function exactAssignmentOf(relation: RelationShape): Omit<Assignment, 'isApproxi
   if (relation.sides.length === 1) return { name: null, value: first };
   if (!relation.operators.every((operator) => operator === '=' || operator === '\\in')) return null;
   if (relation.sides.includes('') || isNamedTwice(relation)) return null;
+  if (areNumbersDifferent(relation.sides.slice(1))) return null;
   if (isQuantity(first)) return { name: squeezed(first), value: last };
   return isConstant(first) ? assignmentBehind(first, last) : null;
 }
@@ -42,6 +46,24 @@ function exactAssignmentOf(relation: RelationShape): Omit<Assignment, 'isApproxi
 function assignmentBehind(first: string, last: string): Omit<Assignment, 'isApproximate'> | null {
   if (isQuantity(last)) return { name: squeezed(last), value: first };
   return isConstant(last) ? { name: null, value: last, claim: first } : null;
+}
+
+/** "x = 5 = 6" says nothing. Where something is calculated on the way to a value, a slip in it is none of the value. */
+function areNumbersDifferent(sides: readonly string[]): boolean {
+  const shapes = sides.map((side) => readShape(side));
+  const numbers = shapes.filter((shape) => shape.kind === 'number');
+  const [first] = numbers;
+  if (first === undefined || numbers.length < shapes.length) return false;
+  return numbers.some((each) => !areSameNumbers(first, each));
+}
+
+function areSameNumbers(left: NumberShape, right: NumberShape): boolean {
+  if (left.unit !== right.unit || left.isPercent !== right.isPercent) return true;
+  return (
+    isSameNumber(left.value, right.value) ||
+    isRoundingOf(left, right.value) ||
+    isRoundingOf(right, left.value)
+  );
 }
 
 /** "a = 5 = b": the value stands between the names. */
@@ -65,6 +87,7 @@ function isApproximation({ operators, sides: [first = ''] }: RelationShape): boo
 }
 
 function isQuantity(text: string): boolean {
+  if (NAMING_TEXT.test(text) && !isLabel(text.replace(/\\text|[{}]/g, ' '))) return false;
   return RATIO_OF_QUANTITIES.test(text) || (QUANTITY.test(text) && !CONSTANT_NAME.test(text));
 }
 

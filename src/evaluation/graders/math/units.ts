@@ -32,9 +32,18 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
   ['mile per hour', 'mph'],
 ]);
 
-/** Words behind a number that change its value or are not a unit at all. */
-const NO_UNIT =
-  /^(?:(?:thousand|million|billion|trillion|hundred|dozen|half|halve|third|quarter|fourth|fifth|sixth|eighth|tenth|hundredth|thousandth|squared|cubed|factorial|plus|minus|times|over|mod|base|and|or|less|more|choose|to|pi|through|than|into|divided|by|of|where|when|if|for|with|is|are|in|at|on)s?)$/;
+/** Words behind a number that change its value, take it back or are not a unit at all. */
+const NO_UNIT = new RegExp(
+  `^(?:${[
+    'ten|hundred|thousand|million|billion|trillion|dozen|half|halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|twelfth|hundredth|thousandth',
+    'squared|cubed|root|power|exponent|log|logarithm|factorial|doubled|double|twice|tripled|triple|quadrupled|halved|negative|negated|inverse|inverted|reciprocal|opposite|rounded|remainder',
+    'plus|minus|times|over|mod|modulo|base|less|more|fewer|greater|least|most|choose|through|than|into|divided|multiplied|raised|pi|infinity',
+    'not|no|never|nor|neither|wrong|incorrect|false|untrue|invalid|except|excluding|instead|but|rejected|kidding|joking|joke|jk|lol|oops|wait|sorry|maybe|perhaps|possibly|probably|approximately|approx|about|roughly|nearly|almost|guess|etc|etcetera|ish',
+    'and|or|to|by|of|where|when|if|for|with|is|are|in|at|on|as|from|under|above|below|beyond|between',
+  ].join('|')})s?$`,
+);
+/** Symbols of one letter: others are variables. */
+const LETTER_OF_UNIT = /^[mghslLNJWVAKCFT]$/;
 
 const UNIT = new RegExp(
   String.raw`^(?:(.*?[\d)}])(?:\s*°\s*([CF])?|\s+([a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3})|([a-z]{2,12}))|(.*?(?:[\d)}]|\\pi|[a-zA-Z]))\s*\\text\s*\{((?:[^{}]|\{[^{}]*\})*)\})\s*(?:\^\{?([23])\}?)?$`,
@@ -75,24 +84,23 @@ function withoutUnit(text: string): Quantity {
 }
 
 function spell(name: string, power: string | undefined): string | null {
-  const words = name
-    .trim()
-    .toLowerCase()
-    .replace(/[{}]/g, '')
-    .replace(/\.$/, '')
-    .split(/[\s-]+/);
-  if (
-    words.some((word) => NO_UNIT.test(word) || /[^a-z°/^\d]/.test(word) || !/^[a-z°]/.test(word)) ||
-    words[0] === ''
-  )
-    return null;
+  const written = name.trim().replace(/[{}]/g, '').replace(/\.$/, '');
+  const words = written.toLowerCase().split(/[\s-]+/);
+  if (!written.split(/[\s-]+/).every(isWordOfUnit)) return null;
   const [first = '', ...others] = words;
   const exponents: Readonly<Record<string, string>> = { square: '2', sq: '2', cubic: '3' };
   const stated = exponents[first];
   const base = (stated === undefined ? words : others).map(singular).join(' ');
-  if (base === '') return 'unit';
+  // "5 square"
+  if (base === '') return null;
   const exponent = power ?? stated;
   return exponent === undefined ? base : `${base}^${exponent}`;
+}
+
+function isWordOfUnit(written: string): boolean {
+  const word = written.toLowerCase();
+  if (/^[a-z]$/.test(word)) return LETTER_OF_UNIT.test(written);
+  return /^[a-z°][a-z°/^\d]*$/.test(word) && !NO_UNIT.test(word);
 }
 
 function singular(word: string): string {

@@ -64,6 +64,9 @@ const READERS: readonly Reader[] = [
       (answer) => `The answer is **${answer}**.`,
       (answer) => `Total: ${answer}`,
       (answer) => `\\boxed{100000} is wrong, and \\boxed{${answer}} is right.`,
+      (answer) => `It goes in \\boxed{}. The answer is ${answer}.`,
+      (answer) => `\\boxed{${answer}}, as in \\boxed{\\text{your answer}}`,
+      (answer) => `\\boxed{x = ${answer} = ${answer}}`,
       (answer) => `First \\boxed{100000}. The final answer is $${answer}$. I hope it is correct.`,
     ],
     withdrawals: [
@@ -73,6 +76,15 @@ const READERS: readonly Reader[] = [
       (other, given) => `\\boxed{${other}} apples and \\boxed{${given}} pears`,
       (other, given) => `\\boxed{${other}}. The final answer is $${given}$.`,
       (other) => `\\boxed{${other}}, no: \\boxed{1`,
+      (other) => `\\boxed{${other}}, no: we get \\boxed{}`,
+      (other, given) => `\\boxed{x = ${given} = ${other}}`,
+      ...['Not: ', 'Wrong answer: ', 'Less than: ', 'Square root of: ', 'Twice the answer is '].map(
+        (words) => (other: string) => `\\boxed{\\text{${words}}${other}}`,
+      ),
+      ...['wrong', 'Just kidding', 'tens'].map(
+        (words) => (other: string) => `\\boxed{${other}\\text{ ${words}}}`,
+      ),
+      (other) => `\\boxed{${other}, ${other}}`,
       (other) => `The number that we are looking for is \\boxed{${other}`,
     ],
   },

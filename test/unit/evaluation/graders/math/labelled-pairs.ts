@@ -50,7 +50,10 @@ export const setsAndTuples: readonly LabelledPair[] = [
   ['14 {, } 916', '14916', true],
   // Cut or rounded behind six decimals or more, where the number has no end.
   ['0.833333', '5/6', true],
-  ['0.8333333334', String.raw`\frac{5}{6}`, true],
+  ['0.8333333333', String.raw`\frac{5}{6}`, true],
+  ['0.8333333334', String.raw`\frac{5}{6}`, false],
+  // As programs print it.
+  ['0.8333333333333334', String.raw`\frac{5}{6}`, true],
   ['0.83333', '5/6', false],
   ['0.833335', '5/6', false],
   ['1.9999999999', '2', false],
@@ -329,4 +332,90 @@ export const stillEqual: readonly LabelledPair[] = [
   [String.raw`\$5`, '5 dollars', true],
   ['(1, 234)', '(1,234)', true],
   [String.raw`\frac{1,234}{5}`, String.raw`\frac{1234}{5}`, true],
+];
+
+export const stillEqualBehindBranches: readonly LabelledPair[] = [
+  ['|x-10|', '|10-x|', true],
+  ['y=|x-10|', 'y=|10-x|', true],
+  [String.raw`\sqrt{x^2-20x+100}`, '|x-10|', true],
+  ['|x|', String.raw`\sqrt[4]{x^4}`, true],
+  [String.raw`\max(x,5)`, String.raw`\frac{x+5+|x-5|}{2}`, true],
+  [String.raw`\max(x,y)`, String.raw`\max(y,x)`, true],
+  [String.raw`\ln(e^x)`, 'x', true],
+  ['x^{1/3}', String.raw`\sqrt[3]{x}`, true],
+  [String.raw`\frac{1}{2\sqrt{x+10}}`, String.raw`\frac{\sqrt{x+10}}{2x+20}`, true],
+  [String.raw`\frac12\ln|x-10|`, String.raw`\frac{\ln|10-x|}{2}`, true],
+  [String.raw`\gcd(12,n)`, String.raw`\gcd(n,12)`, true],
+  [String.raw`\gcd(12,n)+1`, String.raw`1+\gcd(12,n)`, true],
+];
+
+export const labelsAndRemarks: readonly LabelledPair[] = [
+  [String.raw`\text{Area of the square: }25`, '25', true],
+  [String.raw`\text{Number of more expensive ones}=25`, '25', true],
+  [String.raw`\text{The least value is }25`, '25', true],
+  [String.raw`\text{Area: 5}`, '5', true],
+  [String.raw`\text{Therefore } x=5`, '5', true],
+  [String.raw`\text{Thus, we get }5`, '5', true],
+  [String.raw`\text{20 minutes}`, '20', true],
+  [String.raw`\text{5 cm}`, '5', true],
+  [String.raw`\text{5 cm}`, String.raw`5\text{ m}`, false],
+  [String.raw`\text{5 thousand}`, '5', false],
+  [String.raw`\text{-}5`, '-5', true],
+  [String.raw`\text{$-5$}`, '-5', true],
+  [String.raw`5\text{ (the minimum value)}`, '5', true],
+  [String.raw`5 \quad \text{(since } x > 3)`, '5', true],
+  [String.raw`n^2\text{ for }n=1,2,3,\ldots`, 'n^2', true],
+  [String.raw`5\text{ where }n=1`, '5', true],
+  [String.raw`x = 2+3 = 5`, '5', true],
+  // What is calculated on the way is not looked at, as math-verify has it.
+  ['x = 2+3 = 6', '6', true],
+  ['2+2 = 5 = 5', '5', false],
+  [String.raw`x = \frac{10}{2} = 5`, '5', true],
+  [String.raw`\theta = 90^\circ = \frac{\pi}{2}`, String.raw`\frac{\pi}{2}`, true],
+  [String.raw`N = 101_2 = 5`, '5', true],
+  ['A = bh = 12', '12', true],
+  [String.raw`5\text{ apples}`, '5', true],
+  [String.raw`5\text{ students}`, '5', true],
+  [String.raw`5\text{ square units}`, '5', true],
+  [String.raw`5\text{ m}`, '5', true],
+  [String.raw`5\mathrm{ N m}`, '5', true],
+  [String.raw`5\text{x}`, '5x', true],
+];
+
+export const notations: readonly LabelledPair[] = [
+  [String.raw`(2714)_8`, '2714_8', true],
+  [String.raw`(2714)_8`, '2714_9', false],
+  [String.raw`\min\{5,6\}`, '5', true],
+  [String.raw`\dbinom52`, '10', true],
+  [String.raw`\{x \mid x>3\}`, 'x>3', true],
+  [
+    String.raw`\left\{x\in\mathbb{R} : x<2 \text{ or } x>3\right\}`,
+    String.raw`(-\infty,2)\cup(3,\infty)`,
+    true,
+  ],
+  [String.raw`\{x \mid x>3\}`, String.raw`x\ge3`, false],
+  ['0.333333...', '1/3', true],
+  [String.raw`0.1666\ldots`, String.raw`\frac16`, true],
+  [String.raw`-0.142857142857\dots`, String.raw`-\frac17`, true],
+  ['0.33...', '1/3', false],
+  ['0.333333...', '0.33', false],
+  [String.raw`\text{no solution}`, String.raw`\emptyset`, true],
+  [String.raw`\text{no real solution}`, String.raw`\emptyset`, false],
+  [String.raw`\text{All real numbers}`, String.raw`(-\infty,\infty)`, true],
+  ['all real numbers', String.raw`\mathbb{R}`, true],
+  ['２０４', '204', true],
+  [String.raw`15\frac{39}{40}\text{ or }\frac{639}{40}`, String.raw`\frac{639}{40}`, true],
+];
+
+/** Boxes that a sentence only speaks of. */
+export const boxesOfProse: readonly LabelledPair[] = [
+  [String.raw`I will put it in \boxed{}. The answer is 5.`, '5', true],
+  ['`\\boxed{}` is the format. Answer: $5$', '5', true],
+  ['Use \\boxed{...}.\n\nThe answer is 5.', '5', true],
+  [String.raw`put the answer in \boxed{answer}. The answer is 5.`, '5', true],
+  [String.raw`The answer: \boxed{5} (as in \boxed{})`, '5', true],
+  [String.raw`\boxed{5}. The format \boxed{answer} was used.`, '5', true],
+  [String.raw`\boxed{5}, as in \boxed{\text{your answer}}`, '5', true],
+  [String.raw`\boxed{5}? Wait, no. So we get \boxed{}`, '5', false],
+  [String.raw`\boxed{5}? Wait, no. So it is \boxed{...}`, '5', false],
 ];

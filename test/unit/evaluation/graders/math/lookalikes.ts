@@ -73,3 +73,120 @@ export const quantities: Lookalikes = [
   [String.raw`5^\circ`, String.raw`5\%`],
   ['500 cm', '500%'],
 ];
+
+/** Formulas that agree around 0. */
+export const branches: Lookalikes = [
+  ['10-x', '|x-10|'],
+  ['4-x', '|x-4|'],
+  ['x+3', '|x+3|'],
+  ['x+100', '|x+100|'],
+  ['x+1000000', '|x+1000000|'],
+  ['10-x', String.raw`\sqrt{(x-10)^2}`],
+  ['10-x', String.raw`\sqrt{x^2-20x+100}`],
+  ['50-x^2', '|x^2-50|'],
+  ['1', String.raw`\frac{|x+50|}{x+50}`],
+  ['20+y-x', '|x-y-20|'],
+  ['y=10-x', 'y=|x-10|'],
+  ['f(x)=10-x', 'f(x)=|x-10|'],
+  ['|2x-2001|', '|x-1000|+|x-1001|'],
+  [String.raw`\max(x,5)`, '5'],
+  [String.raw`\max(5,7,x)`, '7'],
+  [String.raw`\max(5,n)+5`, '10'],
+  [String.raw`\max(100,x)`, '100'],
+  [String.raw`\min(-100,x)`, '-100'],
+  [String.raw`\max(x,y)`, 'x+y'],
+  [String.raw`\arctan(\tan x)`, 'x'],
+];
+
+export const divisors: Lookalikes = [
+  [String.raw`\gcd(5,x)`, '1'],
+  [String.raw`\gcd(12,n)`, '1'],
+  [String.raw`\gcd(n,n+2)`, '1'],
+  [String.raw`\gcd(a,b)`, '1'],
+  [String.raw`\operatorname{lcm}(a,b)`, 'ab'],
+  [String.raw`\gcd(12,n)`, String.raw`\gcd(18,n)`],
+];
+
+export const noLabels: Lookalikes = [
+  'Not:',
+  'Not the answer:',
+  'Wrong:',
+  'False:',
+  'Incorrect answer:',
+  'The answer is not:',
+  'Anything except:',
+  'Less than:',
+  'At least:',
+  'Square root of:',
+  'Square root:',
+  'Multiple of:',
+  'Half of the answer:',
+  'Twice the answer:',
+  'Twice the answer is',
+].map((words) => [String.raw`\text{${words} }5`, '5'] as const);
+
+export const noNames: Lookalikes = [
+  [String.raw`\text{not }=5`, '5'],
+  [String.raw`\text{twice the answer}=5`, '5'],
+  [String.raw`\text{Wrong: 5}`, '5'],
+  ['Wrong: 5', '5'],
+  ['It can be shown that the answer is surely not 5', '5'],
+];
+
+export const noUnits: Lookalikes = [
+  ...['x', 'n', 'k', 'M', 'i'].flatMap((letter): Lookalikes => [
+    [String.raw`5\text{${letter}}`, '5'],
+    [String.raw`5\mathrm{${letter}}`, '5'],
+  ]),
+  ...[
+    'root',
+    'doubled',
+    'tens',
+    'wrong',
+    'incorrect',
+    'Just kidding',
+    'etc',
+    'square',
+    'not',
+    'or so approximately',
+  ].map((words) => [String.raw`5\text{ ${words}}`, '5'] as const),
+];
+
+export const contradictions: Lookalikes = [
+  ['x=6=5', '5'],
+  ['x=1=2', '2'],
+  ['f(1)=2=3', '3'],
+  ['x=1=2=1', '1'],
+  ['2,x=1=2', '2'],
+  ['x=4=5,y=6', 'x=5,y=6'],
+];
+
+export const conditions: Lookalikes = [
+  [String.raw`2n\text{ for }n=1`, '2n'],
+  [String.raw`2n\text{ for n = 1}`, '2n'],
+  [String.raw`2n\text{ when n is 1}`, '2n'],
+  [String.raw`\cos\theta\text{ where }\theta=\pi`, String.raw`\cos\theta`],
+  [String.raw`5, \text{ where } 5 = 6`, '5'],
+  [String.raw`5 \text{ where } 5 > 6`, '5'],
+  [String.raw`\boxed{5\text{ (the answer in thousands)}}`, '5'],
+  [String.raw`\boxed{5\text{ (the wrong answer)}}`, '5'],
+  [String.raw`5\text{ (base 8)}`, '5'],
+];
+
+/** Neither cut nor rounded, or of numbers that have an end. */
+export const noRoundings: Lookalikes = [
+  ['1.41421357', String.raw`\sqrt{2}`],
+  ['0.333334', String.raw`\frac13`],
+  ['0.142858', String.raw`\frac17`],
+  ['3.14159300', String.raw`\pi`],
+  ['0.33333300', String.raw`\frac13`],
+  ['1000.000001', String.raw`\sqrt{1000000}`],
+  ['1000.0000000000001', String.raw`\sqrt{1000000}`],
+  [String.raw`\frac{333333}{1000000}`, String.raw`\frac13`],
+];
+
+export const repetitions: Lookalikes = [
+  ['2', '2,2'],
+  ['2', 'x=2,x=2'],
+  ['2', 'x=2,y=2'],
+];
