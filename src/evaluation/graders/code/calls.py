@@ -32,6 +32,7 @@ PERFORMED = {
     "__eq__": operator.eq,
     "__ne__": operator.ne,
     "__bool__": bool,
+    "__hash__": hash,
     "__len__": len,
     "__iter__": iter,
     "__next__": next,
@@ -86,8 +87,11 @@ class Remote:
     def __subclasscheck__(self, value):
         return self._remote_link.ask("issubclass", self, (value,), {})
 
-    def __hash__(self):
-        return self._remote_link.hash_of(self)
+    def __contains__(self, item):
+        link = self._remote_link
+        if link.kinds[self._remote_number] != "library":
+            return link.ask("__contains__", self, (item,), {})
+        return any(each is item or each == item for each in self)
 
 
 def asking(name):
@@ -95,7 +99,7 @@ def asking(name):
 
 
 for each in PERFORMED:
-    if each.startswith("__"):
+    if each.startswith("__") and each != "__contains__":
         setattr(Remote, each, asking(each))
 
 
@@ -221,9 +225,6 @@ class Record(Link):
             self.kinds.append(kind_of(value))
         return self.numbers[id(value)]
 
-    def hash_of(self, remote):
-        return hash(self.objects[remote._remote_number])
-
     def raw(self, value):
         kind = type(value)
         if kind is Remote:
@@ -246,8 +247,9 @@ class Record(Link):
             entry["raised"] = told_error(error, self.results)
             raise
         finally:
-            after = [encode(each, self.results) for each in given]
-            if text_of(after) != text_of(entry["asked"][2]):
+            asked = entry["asked"][2]
+            after = [encode(each, self.results) for each in given] if any(type(each) in (list, dict) for each in asked) else asked
+            if text_of(after) != text_of(asked):
                 entry["after"] = after
         for index, each in enumerate(given):
             if value is each and type(value) in CHANGED:
@@ -311,17 +313,15 @@ class Replay(Link):
     def __init__(self, kinds):
         super().__init__()
         self.kinds, self.entries, self.errors = kinds, {}, {}
-        # Of the test's own making are the program's variables, its classes, and what these make.
-        self.made = set()
+        # Of the test's own making are the program's variables, its classes, and what these make; a class is one by its name too, since
+        # tests ask for functions, and a class in the place of one makes results.
+        self.made, self.classes = set(), set()
         self.said_otherwise = False
 
     def begin(self, entries):
         self.entries = {}
         for entry in entries:
             self.entries.setdefault(text_of(entry["asked"]), []).append(entry)
-
-    def hash_of(self, remote):
-        return hash(remote._remote_number)
 
     def is_own(self, remote):
         return self.kinds[remote._remote_number] != "library" and remote._remote_number not in self.made
@@ -342,9 +342,8 @@ class Replay(Link):
         value = decode(entry["value"], self)
         if name in ("__eq__", "__ne__", "__bool__"):
             return self.judged(name, target, arguments, entry, value)
-        if name == "call" and type(value) is Remote and target._remote_number in self.made:
-            if self.kinds[target._remote_number] == "class":
-                self.made.add(value._remote_number)
+        if name == "call" and type(value) is Remote and target._remote_number in self.classes:
+            self.made.add(value._remote_number)
         return value
 
     def judged(self, name, target, arguments, entry, said):
@@ -405,6 +404,8 @@ class Replay(Link):
         value = decode(each["value"], self)
         if type(value) is Remote:
             self.made.add(value._remote_number)
+            if self.kinds[value._remote_number] == "class" and name[:1].isupper():
+                self.classes.add(value._remote_number)
         return value
 
     def stand_in(self, name, names):

@@ -142,6 +142,9 @@ def encode(value, link):
 
 
 
+NAMED_TUPLES = {}
+
+
 def named_tuple(told, link):
     name, fields, items = told
     key = (name, *fields)

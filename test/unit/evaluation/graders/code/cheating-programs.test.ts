@@ -48,6 +48,7 @@ const CHEATS: Readonly<Record<string, string>> = {
     '(ctypes.c_void_p * 40).from_address(id(frozenset))[25] = ctypes.cast(call, ctypes.c_void_p).value',
     'def add(a, b): return frozenset()',
   ].join('\n'),
+  'a class as the function': 'class add:\n    def __init__(s, a, b): pass\n    __eq__ = lambda s, o: True',
   'the reference': 'import sys\ndef add(a, b): return sys._getframe(1).f_locals.get("expected", 0)',
 };
 
@@ -60,6 +61,7 @@ const CHECKED: readonly Case[] = [
   ...Object.entries(CHEATS).map(([name, code]): Case => [name, CHECKS, code]),
   ['len', checked('assert len(candidate(2, 3)) == 5'), liar('def __len__(s): return 5')],
   ['in', checked('assert 5 in candidate(2, 3)'), liar('def __contains__(s, o): return True')],
+  ['in what it yields', checked('assert 5 in candidate(2, 3)'), 'from unittest.mock import ANY\ndef add(a, b): yield ANY'],
   ['isinstance', checked('assert isinstance(candidate(2, 3), int)'), liar('__class__ = int')],
   ['-', checked('assert abs(candidate(2, 3) - 5) < 1e-6'), liar('__sub__ = staticmethod(lambda o: 0)')],
   ['<', checked('assert candidate(2, 3) < 6'), liar('def __lt__(s, o): return True')],
