@@ -17,8 +17,7 @@ const CODE_LINE = /^(?:(?:async[ \t]+)?def|class|import|from|for|while|if|return
  */
 export function findCodeBlock(text: string, names: readonly string[] = []): string | null {
   const blocks = fencedBlocks(text);
-  const found =
-    inBlocks(blocks, names) ?? beforeLoneFence(text, blocks, names) ?? marked(text);
+  const found = inBlocks(blocks, names) ?? beforeLoneFence(text, blocks, names) ?? marked(text);
   return found === null ? null : withoutBlankEnds(found);
 }
 

@@ -63,13 +63,7 @@ out.flush()
  * Where they hold only beside it, it is 0, and `details.official` is the 1 that the official script gives. A sandbox that is lost is no
  * verdict: it is replaced, and in the end told as an error.
  */
-export async function pythonVerdict({
-  answer,
-  program,
-  tests,
-  given,
-  names,
-}: CodeUnderTest): Promise<Score> {
+export async function pythonVerdict({ answer, program, tests, given, names }: CodeUnderTest): Promise<Score> {
   if (answer.trim() === '') return { value: 0, answer: null, explanation: 'no code' };
   const word = drawWord();
   const bounds = { timeoutMs: TIMEOUT_MS, limits: LIMITS };

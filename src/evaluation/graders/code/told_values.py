@@ -140,8 +140,6 @@ def encode(value, link):
     return link.number_of(value) if form is None else form(value, link)
 
 
-
-
 NAMED_TUPLES = {}
 
 

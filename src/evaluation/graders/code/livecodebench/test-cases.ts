@@ -26,14 +26,17 @@ function fromLists(whole: Row): TestCases {
   if (!Array.isArray(inputs) || !Array.isArray(outputs) || inputs.length !== outputs.length)
     throw lacking(['input_output'], 'lists "inputs" and "outputs" of one length');
   const functionName = typeof name === 'string' ? name : null;
-  if (functionName !== null && inputs.length > 0 && inputs.every((input) => Array.isArray(input)))
-    return { ...fromValues(inputs, outputs), functionName };
+  if (functionName !== null && areArguments(inputs)) return { ...fromValues(inputs, outputs), functionName };
   if (!areTexts(inputs) || !areTexts(outputs) || inputs.length === 0)
     throw lacking(
       ['input_output'],
       'lists "inputs" and "outputs" of texts (of arguments and values where there is "fn_name")',
     );
   return { inputs, outputs, functionName };
+}
+
+function areArguments(inputs: readonly unknown[]): inputs is unknown[][] {
+  return inputs.length > 0 && inputs.every((input) => Array.isArray(input));
 }
 
 /** The form of APPS: arguments in a list each, and the value, which may stand in a list of one. */
