@@ -56,6 +56,9 @@ const CHEATS: Readonly<Record<string, string>> = {
   'the reference': 'import sys\ndef add(a, b): return sys._getframe(1).f_locals.get("expected", 0)',
 };
 
+/** What graders have in common is tried with one of them. */
+const FEW = Object.entries(CHEATS).slice(0, 4);
+
 const ASSERTED: readonly Case[] = [
   ...Object.entries(CHEATS).map(([name, code]): Case => [name, ADDS, code]),
   [
@@ -66,7 +69,7 @@ const ASSERTED: readonly Case[] = [
 ];
 
 const CHECKED: readonly Case[] = [
-  ...Object.entries(CHEATS).map(([name, code]): Case => [name, CHECKS, code]),
+  ...FEW.map(([name, code]): Case => [name, CHECKS, code]),
   ['len', checked('assert len(candidate(2, 3)) == 5'), liar('def __len__(s): return 5')],
   ['in', checked('assert 5 in candidate(2, 3)'), liar('def __contains__(s, o): return True')],
   [
@@ -169,10 +172,10 @@ async function scoresOf(grader: string, cases: readonly Case[]): Promise<Record<
 describe('a program that solves nothing scores 0', () => {
   test.each([
     ['mbpp', ASSERTED],
-    ['code_tests', ASSERTED],
+    ['code_tests', ASSERTED.slice(0, FEW.length)],
     ['humaneval', CHECKED],
     ['livecodebench', PRINTED],
-    ['code_tests', PRINTED],
+    ['code_tests', PRINTED.slice(0, 8)],
   ])('by %s', async (grader, cases) => {
     expect(await scoresOf(grader, cases)).toEqual({});
   });
