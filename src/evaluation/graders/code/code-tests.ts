@@ -1,13 +1,14 @@
 import { DomainError } from '../../../core/errors';
 import type { Score } from '../grader';
-import { firstOf, textField, textListField } from '../row-fields';
+import { firstOf, textField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
-import { calledIn, extractCode, findCodeBlock } from './extract-code';
+import { calledIn, definesAtTop, extractCode, findCodeBlock } from './extract-code';
 import { withFutureFirst } from './future-first';
 import type { TestedCode } from './grade-with-tests';
 import { gradeWithTests } from './grade-with-tests';
 import { humanevalProgram, humanevalTests } from './humaneval';
 import { testCasesOf } from './livecodebench/test-cases';
+import { assertionsOf, optionalTexts } from './mbpp';
 
 const NO_CODE: Score = {
   value: 0,
@@ -23,7 +24,7 @@ const INPUT_FIELDS = ['public_test_cases', 'private_test_cases', 'input_output']
  */
 export const codeTests: RowGrader = {
   name: 'code_tests',
-  version: 'code_tests@3',
+  version: 'code_tests@4',
   description:
     'test_list, or test and entry_point, or input_output; the code block is run against every test in a sandbox',
   boundsItself: true,
@@ -36,46 +37,92 @@ export const codeTests: RowGrader = {
 export const bareCodeTests: RowGrader = {
   ...codeTests,
   name: 'bare_code_tests',
-  version: 'bare_code_tests@3',
+  version: 'bare_code_tests@4',
   grade: (completion, row) => gradeCode(extractCode(completion, definedFor(row)), completion, row),
 };
 
-function gradeCode(found: string | null, completion: string, row: Row): Score | Promise<Score> {
+async function gradeCode(found: string | null, completion: string, row: Row): Promise<Score> {
   const answer = found ?? '';
-  const { code, tests } = testedCode(answer, completion, row);
+  const all = testedCodes(answer, completion, row);
   if (answer.trim() === '') return NO_CODE;
-  return gradeWithTests({ code, answer, tests, stopsAtFirst: false, runsAsProgram: true });
+  const scores: Score[] = [];
+  for (const tested of all)
+    scores.push(await gradeWithTests({ ...tested, answer, stopsAtFirst: false, runsAsProgram: true }));
+  return together(scores, all.map(countOf));
+}
+
+/** Of tests of several forms all have to pass; the first that does not is told. */
+function together(scores: readonly Score[], counts: readonly number[]): Score {
+  const first = scores.find(({ value }) => value !== 1) ?? scores[0] ?? NO_CODE;
+  if (scores.length < 2) return first;
+  const passed = scores.reduce((sum, { details }) => sum + Number(details?.['passed'] ?? 0), 0);
+  const tests = counts.reduce((sum, count) => sum + count, 0);
+  return {
+    ...first,
+    metrics: { tests_passed: passed / tests },
+    details: { ...first.details, tests, passed },
+  };
+}
+
+function countOf({ tests }: Pick<TestedCode, 'tests'>): number {
+  return 'assertions' in tests ? tests.assertions.length : tests.inputs.length;
 }
 
 /** Names that the tests want to be defined. */
 function definedFor(row: Row): readonly string[] {
-  const form = testFormOf(row);
-  if (form === 'function') return [textField(row, ['entry_point'])];
-  return form === 'assertions' ? calledIn(textListField(row, ['test_list'])) : [];
+  return formsOf(row).flatMap((form) => {
+    if (form === 'function') return [textField(row, ['entry_point'])];
+    return form === 'assertions' ? calledIn(assertionsOf(row)) : [];
+  });
 }
 
-/** Which form a row has, by its fields. */
-export function testFormOf(row: Row): 'assertions' | 'function' | 'cases' {
-  if (firstOf(row, ['test_list']) !== undefined) return 'assertions';
-  if (firstOf(row, ['entry_point']) !== undefined) return 'function';
-  if (firstOf(row, INPUT_FIELDS) !== undefined) return 'cases';
+type TestForm = 'assertions' | 'function' | 'cases';
+
+/** The form that a row's question is asked in. */
+export function testFormOf(row: Row): TestForm {
+  return formsOf(row)[0];
+}
+
+/** Which forms a row has, by its fields; a list without an assertion is none. */
+function formsOf(row: Row): readonly [TestForm, ...TestForm[]] {
+  const forms: TestForm[] = [];
+  if (assertionsOf(row).length > 0) forms.push('assertions');
+  if (firstOf(row, ['entry_point']) !== undefined && firstOf(row, ['test']) !== undefined)
+    forms.push('function');
+  if (firstOf(row, INPUT_FIELDS) !== undefined) forms.push('cases');
+  const [first, ...others] = forms;
+  if (first !== undefined) return [first, ...others];
   throw new DomainError(
     'bad-dataset',
     'A row of code has no tests. Give "test_list" (assertions), "test" and "entry_point", or "input_output".',
   );
 }
 
-function testedCode(answer: string, completion: string, row: Row): Pick<TestedCode, 'code' | 'tests'> {
-  const form = testFormOf(row);
-  if (form === 'cases') return { code: answer, tests: testCasesOf(row) };
-  if (form === 'function') {
-    const { program } = humanevalProgram(completion, row);
-    return { code: program, tests: { assertions: [humanevalTests(row)] } };
-  }
-  const code = [...optional(row, 'test_imports'), answer, ...optional(row, 'test_setup_code')].join('\n');
-  return { code: withFutureFirst(`${code}\n`), tests: { assertions: textListField(row, ['test_list']) } };
+type WithTests = Pick<TestedCode, 'code' | 'tests'>;
+
+function testedCodes(answer: string, completion: string, row: Row): readonly WithTests[] {
+  const how = {
+    assertions: () => withAssertions(answer, row),
+    function: () => withFunction(completion, row),
+    cases: () => ({ code: answer, tests: testCasesOf(row) }),
+  };
+  return formsOf(row).map((form) => how[form]());
 }
 
-function optional(row: Row, field: string): readonly string[] {
-  return firstOf(row, [field]) === undefined ? [] : textListField(row, [field]);
+function withAssertions(answer: string, row: Row): WithTests {
+  const imports = optionalTexts(row, 'test_imports');
+  const code = [...imports, answer, ...optionalTexts(row, 'test_setup_code')].join('\n');
+  return {
+    code: withFutureFirst(`${code}\n`),
+    tests: { assertions: assertionsOf(row), given: imports.join('\n') },
+  };
+}
+
+/** A prompt that is no code is no part of the program. */
+function withFunction(completion: string, row: Row): WithTests {
+  const entryPoint = textField(row, ['entry_point']);
+  const asked = firstOf(row, ['prompt']) === undefined ? '' : textField(row, ['prompt']);
+  const prompt = definesAtTop(asked, entryPoint) ? asked : '';
+  const { program } = humanevalProgram(completion, { entryPoint, prompt });
+  return { code: program, tests: { assertions: [humanevalTests(row)], given: prompt, names: [entryPoint] } };
 }

@@ -3,7 +3,8 @@ import { fencedBlocks } from './fenced-blocks';
 
 const PYTHON = /^(?:python|py)3?$/i;
 /** The form of MBPP's own prompt, whose reply may begin behind the first mark. */
-const MARKED = /^(?:[^]*?\[BEGIN\]\r?\n?)?([^]*?)\[DONE\]/;
+const DONE = '[DONE]';
+const BEGIN = /^[^]*?\[BEGIN\]\r?\n?/;
 const CALL = /(?<![\w.])([A-Za-z_]\w*)\s*\(/g;
 /** Lines of code in the first column. */
 const CODE_LINE = /^(?:(?:async[ \t]+)?def|class|import|from|for|while|if|return|print)\b|^\w+[ \t]*=[^=]/m;
@@ -16,14 +17,18 @@ const CODE_LINE = /^(?:(?:async[ \t]+)?def|class|import|from|for|while|if|return
  */
 export function findCodeBlock(text: string, names: readonly string[] = []): string | null {
   const blocks = fencedBlocks(text);
-  const found =
-    inBlocks(blocks, names) ?? beforeLoneFence(text, blocks, names) ?? MARKED.exec(text)?.[1] ?? null;
+  const found = inBlocks(blocks, names) ?? beforeLoneFence(text, blocks, names) ?? marked(text);
   return found === null ? null : withoutBlankEnds(found);
 }
 
 /** The code of a reply, which is code as a whole where nothing in it is marked. */
 export function extractCode(text: string, names: readonly string[] = []): string {
   return findCodeBlock(text, names) ?? withoutBlankEnds(text);
+}
+
+function marked(text: string): string | null {
+  const end = text.indexOf(DONE);
+  return end < 0 ? null : text.slice(0, end).replace(BEGIN, '');
 }
 
 /** What tests call, one of which the code has to define. */

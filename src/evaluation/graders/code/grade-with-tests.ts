@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { z } from 'zod';
 import type { ExecResult } from '../../../sandboxes/sandbox';
 import type { Score } from '../grader';
-import type { WordedResult } from './run-with-word';
-import { CHECK_PRELUDE } from './python-verdict';
-import { runWithWord } from './run-with-word';
+import type { JudgedBy, Judgement, Verdict } from './judge-told';
+import { judgeTold, PROGRAM_PRELUDE } from './judge-told';
+import type { WordedCheck } from './run-with-word';
+import { drawWord, runWithWord } from './run-with-word';
 
 /** What a program is run on, or statements that have to hold after it. */
 export type Tests =
@@ -15,7 +15,13 @@ export type Tests =
       /** The function that is called; null for programs that read standard input. */
       readonly functionName: string | null;
     }
-  | { readonly assertions: readonly string[] };
+  | {
+      readonly assertions: readonly string[];
+      /** Code of the task that assertions use, whatever the program makes of it. */
+      readonly given?: string;
+      /** What assertions ask the program for; what they use of it where absent. */
+      readonly names?: readonly string[];
+    };
 
 export interface TestedCode {
   /** The program, with what it needs beside what is shown as the answer. */
@@ -36,13 +42,7 @@ const PATIENCE = 5;
 const MEBIBYTE = 1024 * 1024;
 const ANSWER_LENGTH = 4000;
 
-const Verdict = z.object({
-  passed: z.int().min(0),
-  failure: z.object({ test: z.int(), kind: z.string(), message: z.string() }).nullable(),
-});
-type Verdict = z.infer<typeof Verdict>;
-
-const CHECK = CHECK_PRELUDE + readFileSync(path.join(__dirname, 'tests_check.py'), 'utf8');
+const CHECK = `${PROGRAM_PRELUDE}\n\n${readFileSync(path.join(__dirname, 'tests_check.py'), 'utf8')}`;
 
 /**
  * 1 when code passes all of its tests in a sandbox; `tests_passed` is the share that it passes. A limit that it exceeds is named in the
@@ -51,16 +51,52 @@ const CHECK = CHECK_PRELUDE + readFileSync(path.join(__dirname, 'tests_check.py'
 export async function gradeWithTests(tested: TestedCode): Promise<Score> {
   const { code, answer = code, tests, stopsAtFirst, runsAsProgram = false } = tested;
   const testCount = 'assertions' in tests ? tests.assertions.length : tests.inputs.length;
-  const run = await runTests(
-    code,
-    JSON.stringify({ ...tests, stopsAtFirst, asProgram: runsAsProgram, seconds: TEST_SECONDS }),
-    testCount,
-  );
-  return { ...scoreOf(run, testCount), answer: answer.slice(0, ANSWER_LENGTH) };
+  const judged = await judgedTests(code, tests, { stopsAtFirst, asProgram: runsAsProgram });
+  return { ...scoreOf(judged, testCount), answer: answer.slice(0, ANSWER_LENGTH) };
 }
 
-function scoreOf({ said, result, sandbox }: WordedResult, testCount: number): Omit<Score, 'answer'> {
-  const verdict = verdictIn(said ?? '');
+interface Judged extends Judgement {
+  readonly sandbox: string;
+}
+
+/** The program never sees what is expected of its outputs and results, and is judged where it does not run. */
+async function judgedTests(
+  code: string,
+  tests: Tests,
+  how: { readonly stopsAtFirst: boolean; readonly asProgram: boolean },
+): Promise<Judged> {
+  const word = drawWord();
+  const bounds = boundsOf(tests);
+  const asked =
+    'assertions' in tests
+      ? { assertions: tests.assertions, names: tests.names ?? null }
+      : { inputs: tests.inputs, functionName: tests.functionName };
+  const { said, result, sandbox } = await runWithWord({
+    files: {
+      'solution.py': code,
+      'tests.json': JSON.stringify({ ...asked, ...how, seconds: TEST_SECONDS }),
+      'check.py': CHECK,
+    },
+    ...bounds,
+    word,
+  });
+  if (said === null) return { verdict: null, result, sandbox };
+  if (result.isStdoutCut) return { verdict: null, result: { ...result, limit: 'output' }, sandbox };
+  const by = judgedBy(tests, { stopsAtFirst: how.stopsAtFirst, seed: word });
+  return { ...(await judgeTold(said, by, bounds)), sandbox };
+}
+
+function judgedBy(
+  tests: Tests,
+  { stopsAtFirst, seed }: { readonly stopsAtFirst: boolean; readonly seed: string },
+): JudgedBy {
+  if (!('assertions' in tests))
+    return { outputs: tests.outputs, functionName: tests.functionName, stopsAtFirst };
+  const { assertions, given = '', names = null } = tests;
+  return { assertions, given, names, seed, stopsAtFirst };
+}
+
+function scoreOf({ verdict, result, sandbox }: Judged, testCount: number): Omit<Score, 'answer'> {
   const { passed, failure } = verdict ?? { passed: 0, failure: null };
   const hasPassed = passed === testCount && failure === null;
   return {
@@ -75,25 +111,19 @@ function scoreOf({ said, result, sandbox }: WordedResult, testCount: number): Om
   };
 }
 
-function runTests(code: string, tests: string, testCount: number): Promise<WordedResult> {
-  const seconds = (TEST_SECONDS + 1) * testCount + OWN_SECONDS;
-  return runWithWord({
-    files: { 'solution.py': code, 'tests.json': tests, 'check.py': CHECK },
+/** Room for what correct programs give; a program that gives more is told as one that exceeds its output. */
+function boundsOf(tests: Tests): Pick<WordedCheck, 'timeoutMs' | 'limits'> {
+  const count = 'assertions' in tests ? tests.assertions.length : tests.inputs.length;
+  const seconds = (TEST_SECONDS + 1) * count + OWN_SECONDS;
+  const size = JSON.stringify(tests).length;
+  return {
     timeoutMs: seconds * PATIENCE * 1000,
     limits: {
       cpuSeconds: seconds,
-      outputBytes: 256 * 1024,
-      ...(tests.length > MEBIBYTE && { memoryBytes: 1024 * MEBIBYTE, diskBytes: 256 * MEBIBYTE }),
+      outputBytes: 4 * MEBIBYTE + 2 * ('outputs' in tests ? JSON.stringify(tests.outputs).length : 0),
+      ...(size > MEBIBYTE && { memoryBytes: 1024 * MEBIBYTE, diskBytes: 256 * MEBIBYTE }),
     },
-  });
-}
-
-function verdictIn(said: string): Verdict | null {
-  try {
-    return Verdict.parse(JSON.parse(said));
-  } catch {
-    return null;
-  }
+  };
 }
 
 /** The limit that ended it: of one test, else of the whole run. */

@@ -14,12 +14,14 @@ const INDENT = '    ';
  */
 export const humaneval: RowGrader = {
   name: 'humaneval',
-  version: 'humaneval@2',
+  version: 'humaneval@3',
   description: 'prompt, entry_point, test; the function is run against the tests in a sandbox',
   boundsItself: true,
   grade(completion, row) {
-    const solution = humanevalProgram(completion, row);
-    return pythonVerdict({ ...solution, tests: humanevalTests(row) });
+    const entryPoint = textField(row, ['entry_point']);
+    const prompt = textField(row, ['prompt']);
+    const solution = humanevalProgram(completion, { entryPoint, prompt });
+    return pythonVerdict({ ...solution, tests: humanevalTests(row), given: prompt, names: [entryPoint] });
   },
 };
 
@@ -33,19 +35,26 @@ export function humanevalTests(row: Row): string {
   return `${textField(row, ['test'])}\n\ncheck(${textField(row, ['entry_point'])})\n`;
 }
 
+export interface HumanevalTask {
+  readonly entryPoint: string;
+  /** Code that ends in the head of the function. */
+  readonly prompt: string;
+}
+
 /** The function of a reply, with what the prompt gives. */
-export function humanevalProgram(completion: string, row: Row): HumanevalProgram {
-  const prompt = textField(row, ['prompt']);
-  const entryPoint = textField(row, ['entry_point']);
+export function humanevalProgram(
+  completion: string,
+  { entryPoint, prompt }: HumanevalTask,
+): HumanevalProgram {
   const block = findCodeBlock(completion, [entryPoint]);
   const code = block ?? completion;
   if (definesAtTop(code, entryPoint))
     return { answer: code, program: withFutureFirst(`${preambleOf(prompt, entryPoint)}\n${code}`) };
   if (block === null) {
-    const answer = completion.replace(AFTER_CONTINUATION, '\n');
+    const answer = asBody(completion.replace(AFTER_CONTINUATION, '\n'));
     return { answer, program: prompt + answer };
   }
-  return { answer: block, program: `${prompt}${indented(block)}` };
+  return { answer: block, program: `${prompt}${asBody(block)}` };
 }
 
 /** Imports and functions that the prompt gives before the one that is asked for. */
@@ -54,12 +63,12 @@ function preambleOf(prompt: string, entryPoint: string): string {
   return start < 0 ? prompt : prompt.slice(0, start);
 }
 
-/** A body without indentation gets the one it needs. */
-function indented(block: string): string {
-  const firstLine = block.split('\n').find((line) => line.trim() !== '') ?? '';
-  if (/^\s/.test(firstLine)) return block;
-  return block
-    .split('\n')
-    .map((line) => (line.trim() === '' ? line : INDENT + line))
-    .join('\n');
+/** A body without indentation gets the one it needs; of its first line alone where only that lost it, as behind a thought. */
+function asBody(code: string): string {
+  const [first, second] = code.split('\n').filter((line) => line.trim() !== '');
+  if (first === undefined || /^\s/.test(first)) return code;
+  const next = second?.search(/\S/) ?? 0;
+  const isOpener = /:\s*(?:#.*)?$/.test(first);
+  if (next > (isOpener ? INDENT.length : 0)) return code.replace(first, () => INDENT + first);
+  return code.replaceAll(/^(?=.*\S)/gm, INDENT);
 }

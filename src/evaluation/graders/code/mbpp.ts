@@ -1,4 +1,4 @@
-import { firstOf, textListField } from '../row-fields';
+import { firstOf, lacking, textListField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
 import { calledIn, extractCode } from './extract-code';
 import { withFutureFirst } from './future-first';
@@ -7,15 +7,27 @@ import { pythonVerdict } from './python-verdict';
 /** MBPP, sanitized and full: the code passes all of the task's assertions. */
 export const mbpp: RowGrader = {
   name: 'mbpp',
-  version: 'mbpp@2',
+  version: 'mbpp@3',
   description: 'test_list, test_imports or test_setup_code; the code is run with the assertions in a sandbox',
   boundsItself: true,
   grade(completion, row) {
-    const tests = textListField(row, ['test_list']);
+    const tests = assertionsOf(row);
+    if (tests.length === 0) throw lacking(['test_list'], 'assertion');
     const answer = extractCode(completion, calledIn(tests));
-    return pythonVerdict({ answer, program: mbppProgram(answer, row), tests: joined(tests) });
+    return pythonVerdict({
+      answer,
+      program: mbppProgram(answer, row),
+      tests: joined(tests),
+      given: joined(optionalTexts(row, 'test_imports')),
+      names: null,
+    });
   },
 };
+
+/** The assertions of a row that test something; none where it has none. */
+export function assertionsOf(row: Row): readonly string[] {
+  return optionalTexts(row, 'test_list').filter((test) => test.trim() !== '');
+}
 
 /** Imports come before the code; setup may use what the code defines. */
 function mbppProgram(code: string, row: Row): string {
@@ -28,6 +40,6 @@ function joined(parts: readonly string[]): string {
 }
 
 /** The sanitized rows list imports, the full ones bring setup code. */
-function optionalTexts(row: Row, field: string): readonly string[] {
+export function optionalTexts(row: Row, field: string): readonly string[] {
   return firstOf(row, [field]) === undefined ? [] : textListField(row, [field]);
 }

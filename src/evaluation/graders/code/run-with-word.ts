@@ -7,6 +7,8 @@ export interface WordedCheck {
   readonly files: Readonly<Record<string, string>> & { readonly 'check.py': string };
   readonly timeoutMs: number;
   readonly limits: Partial<SandboxLimits>;
+  /** Drawn where absent. */
+  readonly word?: string;
 }
 
 export interface WordedResult {
@@ -20,13 +22,21 @@ export interface WordedResult {
 /** The standard library alone, and no compiled files: a verdict does not depend on what else is installed. */
 const PYTHON = ['python3', '-I', '-S', '-B', 'check.py'];
 
+export function drawWord(): string {
+  return randomBytes(12).toString('hex');
+}
+
 /**
  * Runs a check in a sandbox of this process, as soon as one is free. A sandbox that is lost is no verdict: it is replaced, and in
  * the end told as an error.
  */
-export async function runWithWord({ files, timeoutMs, limits }: WordedCheck): Promise<WordedResult> {
+export async function runWithWord({
+  files,
+  timeoutMs,
+  limits,
+  word = drawWord(),
+}: WordedCheck): Promise<WordedResult> {
   const pool = await processSandboxes.open();
-  const word = randomBytes(12).toString('hex');
   const result = await pool.use(async (sandbox) => {
     for (const [name, content] of Object.entries(files)) await sandbox.writeFile(name, content);
     return sandbox.exec(PYTHON, { stdin: `${word}\n`, timeoutMs, limits });

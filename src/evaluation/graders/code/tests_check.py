@@ -1,10 +1,11 @@
-"""Runs a solution against tests, inputs and outputs by the rules of LiveCodeBench's official harness.
+"""Runs a solution on tests or inputs by the rules of LiveCodeBench's official harness, and tells what it gave. tests_judge.py judges that.
 
 check.py: reads a word from standard input, `solution.py` and `tests.json` from the working folder, and prints the word and
-{"passed": n, "failure": null or {"test", "kind", "message"}}, the failure being the first.
+one line of JSON for each test that was run, then {"kinds": of the objects that are told by number}; of a test it is
+{"failure": {"kind", "message"}}, {"printed": text}, {"found": value as it is told}, or {"exports", "entries"} of assertions that held.
 
-tests.json: {"seconds": of a test, "stopsAtFirst", and "assertions": [statements]
-or "inputs", "outputs": [texts], "functionName": name or null}
+tests.json: {"seconds": of a test, "stopsAtFirst", and "assertions": [statements], "names": those that are asked for or null
+or "inputs": [texts], "functionName": name or null}
 """
 
 import ast
@@ -17,8 +18,6 @@ import signal
 import sys
 import time
 import types
-from decimal import Decimal
-from fractions import Fraction
 
 PRELUDE = """from string import *
 from re import *
@@ -106,10 +105,6 @@ class Clock:
         signal.setitimer(signal.ITIMER_REAL, seconds * PATIENCE)
 
 
-class WrongAnswer(Exception):
-    pass
-
-
 class Nowhere(io.TextIOBase):
     """What nobody reads takes no memory."""
 
@@ -160,47 +155,6 @@ def as_function(code):
     return behind(PRELUDE + "\n", "\n".join([ast.unparse(imports), ast.unparse(function)]))
 
 
-PLAIN = (bool, int, float, complex, Decimal, Fraction, type(None))
-
-
-def is_same(found, wanted):
-    """
-    Python's `==` with a value of JSON, whatever an object says of itself: a class of the solution may call itself equal to everything.
-    """
-    if isinstance(wanted, list):
-        if not isinstance(found, list) or list.__len__(found) != len(wanted):
-            return False
-        return all(is_same(one, other) for one, other in zip(list.__iter__(found), wanted))
-    if isinstance(wanted, dict):
-        if not isinstance(found, dict) or dict.__len__(found) != len(wanted):
-            return False
-        items = dict(dict.items(found))
-        return all(key in items and is_same(items[key], value) for key, value in wanted.items())
-    if isinstance(wanted, str):
-        return isinstance(found, str) and str.__str__(found) == wanted
-    return plain_number(found) == wanted
-
-
-def plain_number(value):
-    """
-    A number, truth value or None of Python's own; what derives from one or counts as one (numpy's) as that number, anything else as a
-    text that no number is.
-    """
-    if type(value) in PLAIN:
-        return value
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
-    if isinstance(value, numbers.Integral):
-        return int(value)
-    if isinstance(value, numbers.Real):
-        return float(value)
-    # numpy's truth values count as no number.
-    found = value.item() if type(value).__name__ in ("bool", "bool_") and hasattr(value, "item") else ""
-    return found if type(found) is bool else ""
-
-
 def run_module(source):
     module = types.ModuleType("tmp_sol")
     sys.modules["tmp_sol"] = module
@@ -229,29 +183,6 @@ def output_of(function, names, text, clock):
     return output.buffer.getvalue().decode("utf-8", "replace")
 
 
-def lines_of(text):
-    return [line.strip() for line in text.strip().split("\n")]
-
-
-def decimals_of(line):
-    try:
-        return [Decimal(part) for part in line.split()]
-    except Exception:
-        return None
-
-
-def compare_outputs(printed, expected):
-    found, wanted = lines_of(printed), lines_of(expected)
-    if len(found) != len(wanted):
-        raise WrongAnswer(f"{len(found)} lines, expected {len(wanted)}: {shown(printed)}")
-    for number, (left, right) in enumerate(zip(found, wanted)):
-        if left == right:
-            continue
-        numbers = decimals_of(left)
-        if numbers is None or numbers != decimals_of(right):
-            raise WrongAnswer(f"line {number + 1} is {shown(left)}, expected {shown(right)}")
-
-
 def prepare_program(code, tests):
     return prepare_as_program(code) if tests.get("asProgram") else prepare_as_function(code)
 
@@ -260,7 +191,7 @@ def prepare_as_program(code):
     """Every test runs it anew, as the interpreter does."""
     compiled = compile(code, "solution.py", "exec")
 
-    def test(given, expected, clock):
+    def test(given, clock):
         names = {}
 
         def program():
@@ -269,7 +200,7 @@ def prepare_as_program(code):
             module.__dict__.update(names)
             exec(compiled, module.__dict__)
 
-        compare_outputs(output_of(program, names, given, clock), expected)
+        return {"printed": output_of(program, names, given, clock)}
 
     return test
 
@@ -277,29 +208,28 @@ def prepare_as_program(code):
 def prepare_as_function(code):
     function = run_module(as_function(without_main_guard(code))).wrapped_function
 
-    def test(given, expected, clock):
-        compare_outputs(output_of(function, function.__globals__, given, clock), expected)
+    def test(given, clock):
+        return {"printed": output_of(function, function.__globals__, given, clock)}
 
     return test
 
 
-def prepare_assertions(code):
+def prepare_assertions(code, names, record):
     module = run_module(code)
 
-    def test(statements, _, clock):
-        results = OwnComparisons()
-        tested = {name: results.watched(value) for name, value in list(module.__dict__.items())}
+    def test(statements, clock):
+        compiled = compile(statements, "test.py", "exec")
+        exports, tested = record.begin(module.__dict__, names or used_in(statements))
         with clock:
-            exec(compile(statements, "test.py", "exec"), tested)
-        if results.found:
-            raise WrongAnswer("a result is of a class that says itself what it is equal to")
+            exec(compiled, tested)
+        return record.told(exports)
 
     return test
 
 
-def prepare(code, tests):
+def prepare(code, tests, record):
     if "assertions" in tests:
-        return prepare_assertions(code)
+        return prepare_assertions(code, tests["names"], record)
     return prepare_function(code, tests["functionName"]) if tests["functionName"] else prepare_program(code, tests)
 
 
@@ -308,18 +238,27 @@ def prepare_function(code, name):
     holder = module.Solution() if "class Solution" in code else module
     function = getattr(holder, name)
 
-    def test(given, expected, clock):
+    def test(given, clock):
         arguments = [json.loads(line) for line in given.split("\n")]
-        wanted = json.loads(expected)
         with clock:
             found = function(*arguments)
         # Sequences of the expected values are never tuples.
-        if isinstance(found, tuple):
-            found = list(found)
-        if not is_same(found, wanted):
-            raise WrongAnswer(f"{shown(found)}, expected {shown(wanted)}")
+        return {"found": encode(list(found) if type(found) is tuple else found, Numbers())}
 
     return test
+
+
+class Numbers:
+    """What is told of results: numbers of other libraries (numpy's) as what they are, anything else as nothing that can be compared."""
+
+    def number_of(self, value):
+        if isinstance(value, numbers.Integral):
+            return told_number(int(value))
+        if isinstance(value, numbers.Real):
+            return told_float(float(value))
+        # numpy's truth values count as no number.
+        found = value.item() if type(value).__name__ in ("bool", "bool_") and hasattr(value, "item") else None
+        return found if type(found) is bool else {"object": 0}
 
 
 def remove(name):
@@ -329,44 +268,37 @@ def remove(name):
         pass  # A folder that takes no changes
 
 
-def failure(number, kind, message):
-    return {"test": number, "kind": kind, "message": message}
+def failure(kind, message):
+    return {"failure": {"kind": kind, "message": message}}
 
 
-def outcome(number, run, seconds):
-    """None where the test passes."""
+def record_of(run, seconds):
     try:
-        run()
+        return run()
     except TimeIsUp:
-        return failure(number, "time", f"took more than {seconds} s")
-    except WrongAnswer as error:
-        return failure(number, "wrong", str(error))
+        return failure("time", f"took more than {seconds} s")
     except MemoryError:
-        return failure(number, "memory", "took more memory than there is")
+        return failure("memory", "took more memory than there is")
     except BaseException as error:
-        return failure(number, "error", f"{type(error).__name__}: {shown(str(error))}")
-    return None
+        return failure("error", f"{type(error).__name__}: {shown(str(error))}")
 
 
-def judge(code, tests):
+def records_of(code, tests, record):
     clock = Clock(tests["seconds"])
     try:
         with clock:
-            test = prepare(code, tests)
+            test = prepare(code, tests, record)
     except TimeIsUp:
-        return 0, failure(0, "time", "not ready in time")
+        yield failure("time", "not ready in time")
+        return
     except BaseException as error:
-        return 0, failure(0, "compile", f"{type(error).__name__}: {shown(str(error))}")
-    given = tests.get("assertions") or tests["inputs"]
-    expected = tests.get("outputs") or [None] * len(given)
-    passed, first = 0, None
-    for number, pair in enumerate(zip(given, expected)):
-        problem = outcome(number, lambda: test(*pair, clock), tests["seconds"])
-        passed += problem is None
-        first = first or problem
-        if first and tests["stopsAtFirst"]:
+        yield failure("compile", f"{type(error).__name__}: {shown(str(error))}")
+        return
+    for given in tests.get("assertions") or tests["inputs"]:
+        found = record_of(lambda: test(given, clock), tests["seconds"])
+        yield found
+        if "failure" in found and tests["stopsAtFirst"]:
             break
-    return passed, first
 
 
 def main():
@@ -382,8 +314,11 @@ def main():
     # Without the module `site` they are not there.
     builtins.exit = builtins.quit = sys.exit
     out, sys.stdout = sys.stdout, Nowhere()
-    passed, problem = judge(code, tests)
-    out.write(word + json.dumps({"passed": passed, "failure": problem}))
+    record = Record(chance_of(tests.get("assertions", []), word))
+    out.write(word)
+    for each in records_of(code, tests, record):
+        out.write(json.dumps(each) + "\n")
+    out.write(json.dumps({"kinds": record.kinds}))
     out.flush()
 
 

@@ -23,9 +23,32 @@ export function testCasesOf(row: Row): TestCases {
 
 function fromLists(whole: Row): TestCases {
   const { inputs, outputs, fn_name: name } = whole;
-  if (!areTexts(inputs) || !areTexts(outputs) || inputs.length !== outputs.length || inputs.length === 0)
-    throw lacking(['input_output'], 'lists "inputs" and "outputs" of texts');
-  return { inputs, outputs, functionName: typeof name === 'string' ? name : null };
+  if (!Array.isArray(inputs) || !Array.isArray(outputs) || inputs.length !== outputs.length)
+    throw lacking(['input_output'], 'lists "inputs" and "outputs" of one length');
+  const functionName = typeof name === 'string' ? name : null;
+  if (functionName !== null && areArguments(inputs)) return { ...fromValues(inputs, outputs), functionName };
+  if (!areTexts(inputs) || !areTexts(outputs) || inputs.length === 0)
+    throw lacking(
+      ['input_output'],
+      'lists "inputs" and "outputs" of texts (of arguments and values where there is "fn_name")',
+    );
+  return { inputs, outputs, functionName };
+}
+
+function areArguments(inputs: readonly unknown[]): inputs is unknown[][] {
+  return inputs.length > 0 && inputs.every((input) => Array.isArray(input));
+}
+
+/** The form of APPS: arguments in a list each, and the value, which may stand in a list of one. */
+function fromValues(
+  inputs: readonly unknown[][],
+  outputs: readonly unknown[],
+): Pick<TestCases, 'inputs' | 'outputs'> {
+  const areListed = outputs.every((output) => Array.isArray(output) && output.length === 1);
+  return {
+    inputs: inputs.map((input) => input.map((each) => JSON.stringify(each)).join('\n')),
+    outputs: outputs.map((output) => JSON.stringify(areListed && Array.isArray(output) ? output[0] : output)),
+  };
 }
 
 function areTexts(value: unknown): value is string[] {

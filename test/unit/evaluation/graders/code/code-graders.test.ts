@@ -23,6 +23,9 @@ describe('humaneval', () => {
     ],
     ['a block with the body alone, indented', block(`    ${BODY}`)],
     ['a block with the body alone, not indented', block(BODY)],
+    ['a body whose first line lost its indentation, as behind a thought', `x = 1\n    ${BODY}\n`],
+    ['such a body that begins a block', `if True:\n        ${BODY}\n    return None`],
+    ['a raw body, not indented', `if True:\n    ${BODY}\nreturn None`],
     ['a bare function', `def halves(numbers):\n    ${BODY}`],
     [
       'a block whose demonstration is not for tests',

@@ -18,6 +18,7 @@ test.each([
   ['so:\n```python\ndef f():\n    return 1', 'def f():\n    return 1'],
   ['[BEGIN]\nx = 1\n[DONE]', 'x = 1'],
   ['x = 1\n[DONE]', 'x = 1'],
+  ['x = 1\n[DONE]\n[BEGIN]\nx = 2\n[DONE]', 'x = 1'],
   ['~~~python\nx\n~~~', 'x'],
   ['````python\na = "```"\n```\nb\n````', 'a = "```"\n```\nb'],
   ['- Solution:\n\n  ```python\n  def f():\n      return 1\n  ```\n', 'def f():\n    return 1'],
