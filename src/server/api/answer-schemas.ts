@@ -26,12 +26,10 @@ export const RunSummary = z
   })
   .meta({ id: 'RunSummary', description: 'A run in a list; `score` is the one it is known by' });
 
-export const UnreadableState = z
-  .object({ run: z.string(), file: z.string(), reason: z.string() })
-  .meta({
-    id: 'UnreadableState',
-    description: 'A run whose `state.json` others wrote, cut off or took away',
-  });
+export const UnreadableState = z.object({ run: z.string(), file: z.string(), reason: z.string() }).meta({
+  id: 'UnreadableState',
+  description: 'A run whose `state.json` others wrote, cut off or took away',
+});
 
 export const MetricsRow = z
   .object({ step: z.int() })
