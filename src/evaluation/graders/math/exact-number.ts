@@ -45,7 +45,7 @@ const LEAST_DIGITS = 5;
 const DOUBLE_DIGITS = 15;
 
 /** A number with the decimals it is written with, ending zeros too; null where it is written otherwise. */
-export interface WrittenNumber {
+interface WrittenNumber {
   readonly value: ExactNumber;
   readonly decimals: number | null;
 }
