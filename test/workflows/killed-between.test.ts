@@ -55,7 +55,10 @@ function say(model: string, prompt: string): string {
   return prompt.includes("A's Answer|>\nanswer to") ? '[[A>>B]]' : '[[B>A]]';
 }
 
-/** Sandboxes that note what they run and find it right; those of a worker wait after the first few, until `open` is there. */
+/**
+ * Sandboxes that note the programs they run and find them right, as does the check that judges what they told; those of a worker wait after the
+ * first few programs, until `open` is there.
+ */
 const SANDBOXES = `
 const fs = require('node:fs');
 const path = require('node:path');
@@ -65,12 +68,14 @@ module.exports = { sandboxFactory: () => {
   return {
     kind: 'noting',
     async exec(_argv, { stdin }) {
-      fs.appendFileSync(path.join(__dirname, 'ran.log'), /def (\\w+)/.exec([...files.values()].join(''))[1] + '\\n');
+      const said = (text) => ({ exitCode: 0, stdout: stdin.trim() + text, ...nothing });
+      const nothing = { stderr: '', isStdoutCut: false, isStderrCut: false, limit: null, seconds: 0 };
+      if (files.get('check.py').includes('"told.jsonl"')) return said('{"passed": 1, "failure": null}');
+      fs.appendFileSync(path.join(__dirname, 'ran.log'), /def (\\w+)/.exec(files.get('program.py'))[1] + '\\n');
       runCount += 1;
       if (runCount > ${QUICK})
         while (!fs.existsSync(path.join(__dirname, 'open'))) await new Promise((resolve) => setTimeout(resolve, 20));
-      const nothing = { stderr: '', isStdoutCut: false, isStderrCut: false, limit: null, seconds: 0 };
-      return { exitCode: 0, stdout: stdin.trim(), ...nothing };
+      return said('[[]]\\n{"kinds": {}}');
     },
     async writeFile(name, content) { files.set(name, String(content)); },
     async readFile(name) { return Buffer.from(files.get(name)); },
