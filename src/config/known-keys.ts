@@ -20,14 +20,24 @@ export function isWholeNumberAt(schema: z.ZodType, value: unknown, path: Path): 
 }
 
 function formsAt(schema: z.ZodType, value: unknown, path: Path): Schema[] {
-  const root: Schema = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
-  let forms = formsFor(root, value);
+  let forms = formsFor(jsonSchemaOf(schema), value);
   let inner = value;
   for (const part of path) {
     inner = typeof inner === 'object' && inner !== null ? Reflect.get(inner, part) : undefined;
     forms = forms.flatMap((form) => descend(form, part)).flatMap((form) => formsFor(form, inner));
   }
   return forms;
+}
+
+/** Describing a schema takes ten milliseconds, and a config may have hundreds of things wrong. */
+const described = new WeakMap<z.ZodType, Schema>();
+
+function jsonSchemaOf(schema: z.ZodType): Schema {
+  const known = described.get(schema);
+  if (known) return known;
+  const description: Schema = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  described.set(schema, description);
+  return description;
 }
 
 function descend(form: Schema, part: PropertyKey): Schema[] {
