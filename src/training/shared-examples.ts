@@ -39,14 +39,13 @@ export async function sharedRemarks(
 }
 
 function remarkOn(rows: readonly ConversationRow[], { whole, asked }: TrainedExamples): string | null {
-  const isSame = ({ messages }: ConversationRow) => whole.has(digestOf(messages));
-  const same = rows.filter(isSame);
-  const alike = rows.filter((row) => !isSame(row) && asked.has(askedIn(row.messages) ?? ''));
+  const same = new Set(rows.filter(({ messages }) => whole.has(digestOf(messages))));
+  const alike = rows.filter((row) => !same.has(row) && asked.has(askedIn(row.messages) ?? ''));
   const [first] = [...same, ...alike];
   if (!first) return null;
   const what = [
-    ...(same.length > 0
-      ? [`${same.length} of its ${rows.length} examples also stand among the training rows`]
+    ...(same.size > 0
+      ? [`${same.size} of its ${rows.length} examples also stand among the training rows`]
       : []),
     ...(alike.length > 0
       ? [`${alike.length} of ${rows.length} ask the same as training rows do and expect another reply`]

@@ -172,7 +172,7 @@ const UNCHOSEN =
   /(?:(?:不|别|勿|未|没有?|若|如果?|假如|要是|假设|并非|难道)(?:能|应该?|该|可能?|宜|会)?(?:选择?|是)|(?:错误|不正确的?)(?:的)?(?:答案|选项)(?:是|为))[\s:：*_("'“‘（【[]{0,6}$/;
 /** "C is wrong", "C isn't", "C选项错误", "C不对" */
 const REJECTED =
-  /^[)\]*_"'”’）】]{0,4}(?:\s{0,2}(?:项|选项)?\s{0,2}(?:也|都|均|显然|就)?(?:是?错|不|是?有误)|,?\s(?:is|was|are|were|would be|seems|looks)(?:n['’]t\b|\s(?:also\s|clearly\s)?(?:wrong|incorrect|false|not|impossible|invalid|(?:ruled\s|eliminated|excluded|out\b))))/i;
+  /^[)\]*_"'”’）】]{0,4}(?:\s{0,2}(?:项|选项)?\s{0,2}(?:也|都|均|显然|就)?(?:是?错|不(?![但仅只止])|是?有误)|,?\s(?:is|was|are|were|would be|seems|looks)(?:n['’]t\b|\s(?:also\s|clearly\s)?(?:wrong|incorrect|false|not|impossible|invalid|(?:ruled\s|eliminated|excluded|out\b))))/i;
 
 function isRuledOut(before: string, rest: string): boolean {
   return isNegated(before) || UNCHOSEN.test(before.slice(-20)) || REJECTED.test(rest.slice(0, 40));

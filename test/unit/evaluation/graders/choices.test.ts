@@ -69,6 +69,7 @@ describe('the letter of other multiple choice', () => {
     ['答案B。C不对', 'B'],
     ['A正确，B错误。', 'A'],
     ['选项B', 'B'],
+    ['A错误，B不仅正确而且完整', 'B'],
     ['答案是Ｂ', 'B'],
     ['B. A is wrong because of C', 'B'],
     ['B) because A is wrong', 'B'],
