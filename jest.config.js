@@ -13,7 +13,7 @@ const STORIES = [
   'workflows/run-benchmark',
   'workflows/library',
   'e2e/commands',
-].map((story) => `<rootDir>/test/${story}.test.ts`);
+];
 
 /** Packages that ship only ES modules are compiled on the way in. */
 const ESM_ONLY = [
@@ -49,12 +49,19 @@ module.exports = {
     {
       ...SHARED,
       displayName: 'quick',
-      testMatch: ['<rootDir>/test/!(workflows|e2e|deep)/**/*.test.ts', ...STORIES],
+      testMatch: [
+        '<rootDir>/test/!(workflows|e2e|deep)/**/*.test.ts',
+        ...STORIES.map((story) => `<rootDir>/test/${story}.test.ts`),
+      ],
     },
     {
       ...SHARED,
       displayName: 'stack',
-      testMatch: ['<rootDir>/test/{workflows,e2e}/**/*.test.ts', ...STORIES.map((story) => `!${story}`)],
+      testMatch: ['<rootDir>/test/{workflows,e2e}/**/*.test.ts'],
+      testPathIgnorePatterns: [
+        '/node_modules/',
+        ...STORIES.map((story) => `<rootDir>/test/${story}\\.test\\.ts$`),
+      ],
     },
     { ...SHARED, displayName: 'deep', testMatch: ['<rootDir>/test/deep/**/*.test.ts'] },
   ],

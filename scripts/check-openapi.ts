@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Validator } from '@seriousme/openapi-schema-validator';
-import openapiTypescript, { astToString } from 'openapi-typescript';
+import openapiTypescript from 'openapi-typescript';
 import pino from 'pino';
 import ts from 'typescript';
 import { createServer } from '../src/server/create-server';
@@ -81,8 +81,14 @@ async function validate(source: string): Promise<string[]> {
   return valid ? [] : [`openapi 3.1: ${JSON.stringify(errors)}`];
 }
 
+function textOf(nodes: readonly ts.Node[]): string {
+  const file = ts.createSourceFile('schema.ts', '', ts.ScriptTarget.Latest);
+  const printer = ts.createPrinter();
+  return nodes.map((node) => `${printer.printNode(ts.EmitHint.Unspecified, node, file)}\n`).join('');
+}
+
 async function compileClient(source: string, folder: string): Promise<string[]> {
-  await writeFile(path.join(folder, 'schema.ts'), astToString(await openapiTypescript(source)));
+  await writeFile(path.join(folder, 'schema.ts'), textOf(await openapiTypescript(source)));
   const client = path.join(folder, 'client.ts');
   await writeFile(client, CLIENT);
   const program = ts.createProgram([client], { strict: true, noEmit: true, skipLibCheck: false, types: [] });

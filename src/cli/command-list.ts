@@ -11,7 +11,7 @@ export interface CommandEntry {
   readonly load: () => unknown;
 }
 
-/* eslint-disable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return -- a command's file, and all it needs, is loaded only when the command is used */
+/* oxlint-disable typescript/no-require-imports, typescript/no-unsafe-return -- a command's file, and all it needs, is loaded only when the command is used */
 export const COMMANDS: readonly CommandEntry[] = [
   {
     name: 'demo',
@@ -122,7 +122,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => require('./commands/doctor'),
   },
 ];
-/* eslint-enable @typescript-eslint/no-require-imports, @typescript-eslint/no-unsafe-return */
+/* oxlint-enable typescript/no-require-imports, typescript/no-unsafe-return */
 
 export function loadCommand(entry: CommandEntry): Command {
   const loaded = entry.load();

@@ -98,7 +98,7 @@ export class BackfillHandle {
    */
   async lookUp(environment: Environment = readEnvironment()): Promise<MatrixCell[]> {
     // Data sets, graders and renderers take longer to load than most commands to run.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+    // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
     const { lookUpMatrix } = require('./backfill-look-up') as typeof BackfillLookUp;
     return lookUpMatrix(this.request, environment);
   }

@@ -37,7 +37,7 @@ async function knownSchedules(records: RunRecords, run: string): Promise<readonl
 
 function schedulesOf(record: RunRecord): readonly EvaluationSchedule[] {
   // The catalogue of benchmarks takes longer to load than most commands to run.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const { recordedSchedules } = require('../training/recorded-schedules') as typeof Recorded;
   return recordedSchedules(record);
 }

@@ -93,7 +93,7 @@ async function findStored(request: BenchmarkRequest): Promise<BenchmarkSummary |
   const result = await loadResult(request.folder, request.benchmark);
   if (!result || result.num_errors > 0) return null;
   // Graders and renderers come along, and most commands find no result.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const { isMadeAsAsked } = require('./eval-identity') as typeof EvalIdentity;
   return (await isMadeAsAsked(request, { plan, result })) ? summaryOf(result) : null;
 }

@@ -113,7 +113,7 @@ export function decisiveOf(options: object): (readonly [string, unknown])[] {
 
 function decisiveJudges(judges: unknown): unknown {
   // Requests hold judges as they were resolved here.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
+  // oxlint-disable-next-line typescript/consistent-type-assertions
   return (judges as readonly JudgeSource[]).map(judgeIdentity);
 }
 

@@ -109,7 +109,7 @@ export class Everstep {
   /** Start a run, or attach to the one of that name that is under way. */
   async train(config: TrainingConfigInput, options: StartOptions = {}): Promise<RunHandle> {
     // Its schemas take longer to make than most calls that need none of them.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+    // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
     const { completeTrainingConfig } = require('../config/parse-training-config') as typeof TrainingConfigs;
     return (await this.start(completeTrainingConfig(config), options)).handle;
   }

@@ -38,7 +38,7 @@ export async function storedConfig(records: RunRecords, run: string): Promise<ob
     .then((record) => record.config, unprepared);
   if (config === null) return null;
   // Its schemas take longer to make than most calls that need none of them.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const { parseTrainingConfig } = require('../config/parse-training-config') as typeof TrainingConfigs;
   try {
     return parseTrainingConfig(config);

@@ -262,7 +262,7 @@ export class RunHandle extends RunChanges {
   /** What a reinforcement run sampled and trained on. */
   rollouts(): Rollouts.RunRollouts {
     // Few commands ask for them, and they bring along how a step is computed.
-    // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+    // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
     const { RunRollouts } = require('./run-rollouts') as typeof Rollouts;
     return new RunRollouts(this.name, this.sources.records);
   }

@@ -25,7 +25,7 @@ function isSafeKey(key: string): boolean {
 
 function readValue(override: string, text: string): unknown {
   // Loaded where there is something to read: commands without --set start sooner.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const { parseDocument } = require('yaml') as typeof Yaml;
   const document = parseDocument(text);
   if (document.errors.length === 0) return document.toJS();

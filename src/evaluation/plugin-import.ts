@@ -40,7 +40,7 @@ function providedTo(path: string): Record<string, unknown> {
   return {
     get everstep(): unknown {
       // The library is a layer above and reads plug-ins itself: it cannot be imported here.
-      // eslint-disable-next-line @typescript-eslint/no-require-imports -- found at run time
+      // oxlint-disable-next-line typescript/no-require-imports -- found at run time
       const library: unknown = require(LIBRARY);
       return library;
     },

@@ -71,7 +71,7 @@ export async function orAbort<Value>(promise: Promise<Value>, signal: AbortSigna
   const end = new AbortController();
   const aborted = new Promise<never>((_resolve, reject) => {
     const give = (): void => {
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whatever the signal was aborted with
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- whatever the signal was aborted with
       reject(signal.reason);
     };
     signal.addEventListener('abort', give, { once: true, signal: end.signal });

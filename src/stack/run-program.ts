@@ -61,7 +61,7 @@ export function runProgram(run: ProgramRun): Promise<ProgramEnd> {
       if (!signal.aborted) resolve({ exitCode, how, output });
       else if (signal.reason instanceof PhaseLimitError)
         resolve({ exitCode: null, how: signal.reason.message, output });
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whatever the signal was aborted with
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- whatever the signal was aborted with
       else reject(signal.reason);
     };
     child.once('error', (error) => {

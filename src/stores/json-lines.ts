@@ -8,12 +8,12 @@ export async function readJsonLines<Row extends object>(path: string): Promise<R
 
 /** null when the text is not an object. */
 // The caller names the type of what the store wrote there.
-// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 export function parseJsonObject<Value extends object>(text: string): Value | null {
   try {
     const value: unknown = JSON.parse(text);
     // The store's files are written by its own writers alone, from values of this type.
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
+    // oxlint-disable-next-line typescript/consistent-type-assertions
     return isRecord(value) ? (value as Value) : null;
   } catch {
     return null;

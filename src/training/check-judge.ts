@@ -33,9 +33,11 @@ export async function checkJudgeWeights(
     const limits = { concurrency: 1, contextWindow: null, timeoutMs: PATIENCE_MS, signal };
     const { completer } = await models.open(source, limits);
     const params = { maxTokens: 1, temperature: 0, topP: 1, seed: 0 };
-    await completer
-      .complete({ messages: [QUESTION], params }, { signal, timeoutMs: PATIENCE_MS })
-      .finally(() => completer.close());
+    try {
+      await completer.complete({ messages: [QUESTION], params }, { signal, timeoutMs: PATIENCE_MS });
+    } finally {
+      await completer.close();
+    }
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof DomainError)) throw error;

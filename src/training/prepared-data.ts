@@ -96,7 +96,7 @@ export class PreparedData {
     const headerLength = file.readUInt32LE(MAGIC.length);
     const start = MAGIC.length + 4 + headerLength;
     // The header is written by writePreparedData alone and its hash covers the arrays that are read with it.
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
+    // oxlint-disable-next-line typescript/consistent-type-assertions
     const header = JSON.parse(file.toString('utf8', MAGIC.length + 4, start)) as Header;
     return new PreparedData(header, readArrays(file.subarray(start), header));
   }

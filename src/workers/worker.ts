@@ -41,17 +41,19 @@ export async function runWorkers(options: RunWorkersOptions): Promise<RunningWor
   const ended = new AbortController();
   const taskQueues = queues.map(({ taskQueue }) => taskQueue);
   const watching = watchOwnVersion(options, { connection, taskQueues, signal: ended.signal });
-  const run = Promise.all(workers.map((worker) => worker.run()))
-    .then(() => undefined)
-    .finally(async () => {
+  const run = async () => {
+    try {
+      await Promise.all(workers.map((worker) => worker.run()));
+    } finally {
       ended.abort();
       await watching;
       await connection.close();
       await processSandboxes.close();
-    });
+    }
+  };
   return {
     taskQueues,
-    run,
+    run: run(),
     shutdown() {
       stopping.abort();
       ended.abort();

@@ -207,16 +207,17 @@ export function describeSandbox(name: string, makeKind: (leases: Leases) => Sand
       const ended = new Promise((resolve) => bystander.once('exit', resolve));
       let ends: object = {};
 
-      const next = await run(programs.signal(bystander.pid ?? 0))
-        .then(() => sandbox.exec(['python3', '-c', 'print("well")']))
-        .finally(async () => {
-          ends = { exitCode: bystander.exitCode, signalCode: bystander.signalCode };
-          bystander.kill('SIGKILL');
-          await ended;
-        });
+      try {
+        await run(programs.signal(bystander.pid ?? 0));
+        const next = await sandbox.exec(['python3', '-c', 'print("well")']);
+        expect(next.stdout).toBe('well\n');
+        ends = { exitCode: bystander.exitCode, signalCode: bystander.signalCode };
+      } finally {
+        bystander.kill('SIGKILL');
+        await ended;
+      }
 
       expect(ends).toEqual({ exitCode: null, signalCode: null });
-      expect(next.stdout).toBe('well\n');
     });
 
     test('a link to elsewhere is not followed, neither for reading nor for writing', async () => {

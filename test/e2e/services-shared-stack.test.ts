@@ -55,7 +55,7 @@ function startClient(): Client {
   const ended = new Promise((resolve) => child.once('close', resolve));
   const supervisor = new Promise<number>((resolve, reject) => {
     child.stdout.setEncoding('utf8').once('data', (text: string) => {
-      // eslint-disable-next-line @typescript-eslint/no-unsafe-member-access, @typescript-eslint/no-unsafe-argument -- the record printed above
+      // oxlint-disable-next-line typescript/no-unsafe-member-access, typescript/no-unsafe-argument -- the record printed above
       resolve(JSON.parse(text).pid);
     });
     void ended.then(() => {

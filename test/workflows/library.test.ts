@@ -20,6 +20,8 @@ beforeAll(async () => {
   training = await HeldTraining.create();
   stack = await TestStack.start({ runtime: training });
   await stack.startWorkers();
+  // A program loads what is built, which the command sees to.
+  await run(process.execPath, [join(ROOT, 'bin/everstep.js'), 'train', '--help']);
   folder = join(stack.folder, 'program');
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
   // As somebody has it who installed the package.

@@ -106,7 +106,7 @@ export function canonicalName({ plugins }: EvalFlags): (name: string) => string 
     if (task !== null) return task;
     const plain = name.replaceAll('-', '_');
     if (CATALOGUE_NAMES.has(plain)) return plain;
-    // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed; most names do not need the catalogue itself
+    // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed; most names do not need the catalogue itself
     const { lookUpName } = require('./eval-names') as typeof EvalNames;
     return lookUpName(name, plugins);
   };

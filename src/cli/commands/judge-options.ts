@@ -62,7 +62,7 @@ export function refuseUnjudged(
   }
   if (judged.length === 0) return;
   // The catalogue brings all graders along, and most commands need none.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const catalogue = require('../../evaluation/benchmarks') as typeof Catalogue;
   for (const name of judged) refuseWithoutJudge(catalogue.findBenchmark(name).grader, undefined);
 }

@@ -61,7 +61,7 @@ const HEADING = ['benchmark', 'score', 'answers', 'would be graded', 'because it
 
 async function preview(options: RegradeOptions, output: Output): Promise<number> {
   // Graders and data sets take longer to load than most commands to run.
-  // eslint-disable-next-line @typescript-eslint/no-require-imports, @typescript-eslint/consistent-type-assertions -- what `import` would have typed
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const { previewRegradings } = require('../../client/regrade-preview') as typeof RegradePreview;
   const benchmarks = await previewRegradings(options);
   output.document({ dir: options.folder, benchmarks });

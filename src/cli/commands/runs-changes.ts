@@ -251,6 +251,6 @@ type Given<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], und
 /** Without what was not given. */
 function optional<Values extends object>(values: Values): Given<Values> {
   const given = Object.entries(values).filter(([, value]) => value !== undefined);
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- entries lose what the keys are
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- entries lose what the keys are
   return Object.fromEntries(given) as Given<Values>;
 }

@@ -45,7 +45,7 @@ function changeOf(
   if (control === 'setLearningRate' && typeof to === 'number')
     return { rates: withChange(before.rates, { step, peak: to }) };
   if (control === 'setEvalSchedule') return { scheduleChanges: changedSchedules(row, before, evaluations) };
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- as `budgetChange` wrote it
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- as `budgetChange` wrote it
   if (control === 'setBudget') return { budget: to as Budget };
   if (control === 'resume') return { pause: null };
   if (control === 'pause') return { pause: { ...pauseOf(to), step, by, reason } };
@@ -76,7 +76,7 @@ function changedSchedules(
   { scheduleChanges }: CarriedChanges,
   initial: readonly EvaluationSchedule[],
 ): readonly ScheduleChange[] {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- as `scheduleChange` wrote it
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- as `scheduleChange` wrote it
   const shown = to as ShownSchedule;
   const evaluations = schedulesAt(initial, scheduleChanges, step).map((schedule) =>
     schedule.name === shown.schedule ? scheduleAsShown(schedule, shown, initial) : schedule,

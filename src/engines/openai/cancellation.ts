@@ -41,7 +41,7 @@ export class Cancellation {
       }, milliseconds);
       this.listen((reason) => {
         clearTimeout(timer);
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason
         reject(reason);
       });
     });

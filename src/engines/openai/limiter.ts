@@ -92,7 +92,7 @@ export class Limiter {
       };
       queue.add(waiter);
       cancellation.listen((reason) => {
-        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- the caller's own reason
+        // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- the caller's own reason
         if (queue.delete(waiter)) reject(reason);
       });
       this.serve();

@@ -190,15 +190,19 @@ async function gradeExamples(
       onWaiting: waits.part(),
     },
   });
-  await runShard({
-    subject: { ...subject, grader },
-    ...{ examples, folder, epoch, completer, concurrency, timeoutMs, signal },
-    permits: new Permits(concurrency),
-    rank: 0,
-    onProgress({ done, total, rewardSum }) {
-      onProgress({ done, total, score: rewardSum / done });
-    },
-  }).finally(close);
+  try {
+    await runShard({
+      subject: { ...subject, grader },
+      ...{ examples, folder, epoch, completer, concurrency, timeoutMs, signal },
+      permits: new Permits(concurrency),
+      rank: 0,
+      onProgress({ done, total, rewardSum }) {
+        onProgress({ done, total, score: rewardSum / done });
+      },
+    });
+  } finally {
+    await close();
+  }
 }
 
 function identityOfCell(

@@ -71,7 +71,7 @@ export async function judgeAt(
   const votes = await Promise.all(
     judges.map((source) => judging.vote(desks.deskOf(source, example), completion, example)),
   );
-  return (judging.combine ?? majorityOf)(votes);
+  return judging.combine === undefined ? majorityOf(votes) : judging.combine(votes);
 }
 
 function noAccess(name: string): DomainError {

@@ -114,7 +114,7 @@ export function lengthOf(value: Value): bigint {
 export function areEqual(left: Value, right: Value): boolean {
   const [a, b] = [numberOf(left), numberOf(right)];
   // Only == compares a bigint with a number, and as exactly as Python.
-  // eslint-disable-next-line eqeqeq
+  // oxlint-disable-next-line eqeqeq
   if (a !== null && b !== null) return a == b;
   if (isList(left) && isList(right)) return areEqualLists(left, right);
   if (isMap(left) && isMap(right)) return areEqualMaps(left, right);

@@ -32,6 +32,6 @@ function answer(encode: () => Int32Array): EncodingAnswer {
 
 // Imported for its types by the main thread, this file starts nothing.
 if (parentPort !== null) {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- workerData is `any`; only EncodingThread starts this file
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- workerData is `any`; only EncodingThread starts this file
   serve(workerData as FilesOfTokenizer);
 }

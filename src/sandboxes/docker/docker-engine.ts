@@ -53,7 +53,7 @@ export async function loadDocker(): Promise<DockerEngine | null> {
 
 function build(constructor: unknown): DockerEngine {
   if (typeof constructor !== 'function') throw new DomainError('bad-config', 'dockerode exports no class.');
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the package's own types come with the package, which need not be there
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- the package's own types come with the package, which need not be there
   return Reflect.construct(constructor, []) as DockerEngine;
 }
 

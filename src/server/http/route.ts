@@ -87,7 +87,7 @@ function readAsked<Path extends Fields, Query extends Fields, Body extends z.Zod
   request: FastifyRequest,
 ) {
   // Absent schemas stand for types that hold nothing.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
+  // oxlint-disable-next-line typescript/consistent-type-assertions
   return {
     parameters: parsePart(parameters ?? NOTHING, pathParts(request, takesRest ? path : null), {
       part: 'path',

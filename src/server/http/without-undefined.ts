@@ -4,6 +4,6 @@ type Given<Fields> = { [Name in keyof Fields]: Exclude<Fields[Name], undefined> 
 export function withoutUndefined<Fields extends object>(fields: Fields): Given<Fields> {
   const given = Object.entries(fields).filter(([, value]) => value !== undefined);
   // Only what the type takes away was left out.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions
+  // oxlint-disable-next-line typescript/consistent-type-assertions
   return Object.fromEntries(given) as Given<Fields>;
 }

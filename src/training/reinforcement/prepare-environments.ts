@@ -110,7 +110,11 @@ async function toolsOnOpening(group: EnvironmentGroup): Promise<readonly ToolDec
     const bounds = { maxToolCalls: null, toolExecution: 'parallel', signal: inner } as const;
     const environment = group.make(0, bounds);
     const calls = new EnvironmentCalls(environment, OPENING_MS / 1000);
-    return calls.observe(inner).finally(() => calls.close());
+    try {
+      return await calls.observe(inner);
+    } finally {
+      await calls.close();
+    }
   };
   const observed = await boundedWork(open, { signal, timeoutMs: OPENING_MS, late }).catch(() => null);
   return observed?.tools ?? [];

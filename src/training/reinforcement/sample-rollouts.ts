@@ -153,10 +153,12 @@ async function sampleWithPolicy(
       news,
       signal: policy.signal,
     };
-    const skippedGroupCount = await sampleShard(sampling, active.config, onProgress).finally(() =>
-      guard?.close(),
-    );
-    return { skippedGroupCount, seconds: policy.secondsSinceArrival() };
+    try {
+      const skippedGroupCount = await sampleShard(sampling, active.config, onProgress);
+      return { skippedGroupCount, seconds: policy.secondsSinceArrival() };
+    } finally {
+      await guard?.close();
+    }
   } catch (error) {
     if (policy.isInVain && !signal.aborted) return { skippedGroupCount: 0, seconds: 0, isInVain: true };
     throw error;

@@ -54,10 +54,11 @@ export async function evaluateTestSet(
   evaluator: TestSetConfig,
   work: TestSetWork,
 ): Promise<CellScore[]> {
-  if (dataset.test === null) {
+  const { test, name } = dataset;
+  if (test === null) {
     throw new DomainError(
       'bad-config',
-      `evaluators: "${evaluator.name}" has nothing to measure: ${dataset.name} keeps no problems apart.`,
+      `evaluators: "${evaluator.name}" has nothing to measure: ${name} keeps no problems apart.`,
     );
   }
   const startedAt = performance.now();
@@ -65,30 +66,37 @@ export async function evaluateTestSet(
   const groups = new Map<number, SampledGroup>();
   const waits = new WaitingReasons(work.onWaiting ?? (() => undefined));
   const judged = new JudgedGroups(work.judges, work.folder, { ...work, onWaiting: waits.part() });
-  const { totals } = await evaluateEnvironments(
-    {
-      ...siteRules(config, evaluator),
-      ...work,
-      now: () => performance.now(),
-      onWaiting: waits.part(),
-    },
-    {
-      dataset: dataset.test,
-      groupSize: evaluator.groupSize,
-      concurrency: evaluator.concurrency,
-      seed: config.seed,
-      policyVersion: work.step,
-      ...(evaluator.limit !== undefined && { limit: evaluator.limit }),
-    },
-    {
-      signal: work.signal,
-      stored: (group) => files.readGroup({ step: 0, group }),
-      onGroup: async (group, sampled) => {
-        groups.set(group, await files.write({ step: 0, group }, sampled));
-      },
-      playJudged: (group, played, signal) => judged.play(played, { place: { step: 0, group }, signal }),
-    },
-  ).finally(() => judged.close());
+  const play = async () => {
+    try {
+      return await evaluateEnvironments(
+        {
+          ...siteRules(config, evaluator),
+          ...work,
+          now: () => performance.now(),
+          onWaiting: waits.part(),
+        },
+        {
+          dataset: test,
+          groupSize: evaluator.groupSize,
+          concurrency: evaluator.concurrency,
+          seed: config.seed,
+          policyVersion: work.step,
+          ...(evaluator.limit !== undefined && { limit: evaluator.limit }),
+        },
+        {
+          signal: work.signal,
+          stored: (group) => files.readGroup({ step: 0, group }),
+          onGroup: async (group, sampled) => {
+            groups.set(group, await files.write({ step: 0, group }, sampled));
+          },
+          playJudged: (group, played, signal) => judged.play(played, { place: { step: 0, group }, signal }),
+        },
+      );
+    } finally {
+      await judged.close();
+    }
+  };
+  const { totals } = await play();
   const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
   const seconds = (performance.now() - startedAt) / 1000;
   const played = { ...asResult(config, evaluator, work), groups: inOrder, seconds };

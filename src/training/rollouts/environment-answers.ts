@@ -96,7 +96,7 @@ function checked<Answer>(shape: z.ZodType, given: Answer, where: string): Answer
   const { value, issue } = readAs(shape, given);
   if (issue !== null) throw garbage([where, ...issue.path.map(String)].join('.'), issue.message);
   // What was read, and not the answer, which may say something else when it is asked again.
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the shape is the answer's
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- the shape is the answer's
   return ownCopy(value) as Answer;
 }
 

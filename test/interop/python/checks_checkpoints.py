@@ -233,6 +233,9 @@ def time_to_live(session: Session) -> object:
     expect(remaining is not None and 500 < remaining <= 600, f"{remaining} seconds left of 600")
     wait(session.rest.set_checkpoint_ttl_from_tinker_path(path, None))
     expect_equal(seconds_left(session, client, path), None, "expiry after it was taken away")
+    # The newest state of a model that may still train stays, whatever its time to live.
+    step(client)
+    wait(client.save_state("after-short"))
     wait(session.rest.set_checkpoint_ttl_from_tinker_path(path, 1))
     expect_raises(GONE, lambda: load_until_gone(session, path), says="not found")
     return None

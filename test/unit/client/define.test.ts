@@ -46,7 +46,7 @@ describe('a config written in TypeScript', () => {
     expect(completeTrainingConfig(config)).toEqual(config);
   });
 
-  // Each line is refused by the compiler, or `check:types` fails; and as JavaScript by the schema.
+  // Each line is refused by the compiler, or `check:lint` fails; and as JavaScript by the schema.
   test.each([
     // @ts-expect-error -- misspelt
     () => completeTrainingConfig({ kind: 'sft', modell: 'x', dataset }),

@@ -38,6 +38,6 @@ function serve(data: ComputeThreadData): void {
 
 // Imported for its types by the main thread, this file starts nothing.
 if (parentPort !== null) {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- workerData is `any`; only ThreadPool starts this file
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- workerData is `any`; only ThreadPool starts this file
   serve(workerData as ComputeThreadData);
 }

@@ -57,6 +57,6 @@ function compile(choice: KernelChoice): WebAssembly.Module {
 
 export function loadKernels(choice: KernelChoice, memory: WebAssembly.Memory): Kernels {
   const instance = new WebAssembly.Instance(compile(choice), { env: { memory } });
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the exports of our own .wasm, declared above
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- the exports of our own .wasm, declared above
   return instance.exports as Kernels;
 }

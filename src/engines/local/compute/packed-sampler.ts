@@ -63,7 +63,7 @@ export class SharedMemorySampler implements SamplerModel {
           },
           reject: (error) => {
             leave();
-            // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- an AbortSignal's reason may be anything
+            // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- an AbortSignal's reason may be anything
             reject(error);
           },
         },

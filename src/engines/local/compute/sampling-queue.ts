@@ -152,7 +152,7 @@ export class SamplingQueue implements BackgroundWork {
         input: { stretches: chosen.map(({ stretch }) => stretch) },
       }),
       settle: (reply) => {
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the thread answers a prefill job
+        // oxlint-disable-next-line typescript/consistent-type-assertions -- the thread answers a prefill job
         const output = 'error' in reply ? null : (reply.output as PrefillOutput);
         for (const [index, { task, stretch }] of chosen.entries()) {
           task.inFlight -= 1;
@@ -199,7 +199,7 @@ export class SamplingQueue implements BackgroundWork {
         },
       }),
       settle: (reply) => {
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the thread answers a decode job
+        // oxlint-disable-next-line typescript/consistent-type-assertions -- the thread answers a decode job
         const output = 'error' in reply ? null : (reply.output as DecodeOutput);
         this.countDecoding(sampler, -chosen.length);
         for (const [index, sequence] of chosen.entries()) {
@@ -233,7 +233,7 @@ export class SamplingQueue implements BackgroundWork {
     { rows, input }: { readonly rows: number; readonly input: Omit<JobRequest<Kind>['input'], 'network'> },
   ): JobRequest {
     const arenaFloats = floatsForSampling(network, rows);
-    // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the two halves of the input of a `kind` job
+    // oxlint-disable-next-line typescript/consistent-type-assertions -- the two halves of the input of a `kind` job
     return { kind, input: { network, ...input }, arenaFloats } as JobRequest;
   }
 }

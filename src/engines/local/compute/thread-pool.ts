@@ -69,7 +69,7 @@ export class ThreadPool {
     return new Promise((resolve, reject) => {
       const settle = (reply: JobReply): void => {
         if ('error' in reply) reject(jobFailed(reply.error));
-        // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- the thread answers a job of this kind with its output
+        // oxlint-disable-next-line typescript/consistent-type-assertions -- the thread answers a job of this kind with its output
         else resolve(reply.output as Jobs[Kind]['output']);
       };
       this.foreground.push({ request, settle });

@@ -29,7 +29,7 @@ export function languageProfiles(): LanguageProfiles {
 }
 
 function readProfiles(): ProfileFile {
-  // eslint-disable-next-line @typescript-eslint/consistent-type-assertions -- our own data file, made once
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- our own data file, made once
   return JSON.parse(gunzipSync(readFileSync(FILE)).toString('utf8')) as ProfileFile;
 }
 

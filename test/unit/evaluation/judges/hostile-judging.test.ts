@@ -101,10 +101,12 @@ describe('an endpoint that judges', () => {
     const judges = [judgeCalled('judge', { model: { type: 'endpoint', url, api: 'chat', model: 'judge' } })];
     const { grader, close } = await openWith(judgedGrader(METHOD), access, { folder, judges });
     const model = modelThatSays((question) => `answer to ${question}`);
-    const counts = await runShard(
-      taskOf(model.completer, folder, { subject: subjectOf({ grader }) }),
-    ).finally(close);
-    return { counts, rows: await readJsonLines<GradeRow>(join(folder, 'grades.jsonl')) };
+    try {
+      const counts = await runShard(taskOf(model.completer, folder, { subject: subjectOf({ grader }) }));
+      return { counts, rows: await readJsonLines<GradeRow>(join(folder, 'grades.jsonl')) };
+    } finally {
+      await close();
+    }
   }
 
   test.each([

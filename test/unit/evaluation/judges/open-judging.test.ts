@@ -20,10 +20,12 @@ const rowsIn = (folder: string) => readJsonLines<Judgement>(join(folder, 'judgem
 async function runIn(folder: string, access: Parameters<typeof openWith>[1], epoch = 1) {
   const model = modelThatSays((question) => `answer to ${question}`);
   const { grader, close } = await openWith(GRADER, access, { folder, epoch });
-  const counts = await runShard(
-    taskOf(model.completer, folder, { subject: subjectOf({ grader }), epoch }),
-  ).finally(close);
-  return { asked: model.asked, counts };
+  try {
+    const counts = await runShard(taskOf(model.completer, folder, { subject: subjectOf({ grader }), epoch }));
+    return { asked: model.asked, counts };
+  } finally {
+    await close();
+  }
 }
 
 test('judges each completion once and keeps what was said apart from samples and grades', async () => {

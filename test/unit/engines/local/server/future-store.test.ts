@@ -63,7 +63,7 @@ describe('results', () => {
     ['odd', { error: 'odd', category: 'server' }],
   ])('of failed work say whose fault it was: %s', async (error, failure) => {
     const futures = new FutureStore();
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- whatever is thrown must be answered
+    // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- whatever is thrown must be answered
     futures.add('failed', Promise.reject(error), { owner: 'model' });
 
     expect(await futures.wait('failed', 100)).toEqual({ kind: 'failure', failure });
