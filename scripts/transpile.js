@@ -17,7 +17,8 @@ const OPTIONS = {
   configFile: false,
   sourceMaps: true,
   jsc: { target: 'es2022', parser: { syntax: 'typescript' } },
-  module: { type: 'commonjs', ignoreDynamic: true },
+  // The annotation names the exports, which a program of ES modules imports by name.
+  module: { type: 'commonjs', ignoreDynamic: true, exportInteropAnnotation: true },
 };
 
 async function main() {

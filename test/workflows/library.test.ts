@@ -21,7 +21,9 @@ beforeAll(async () => {
   stack = await TestStack.start({ runtime: training });
   await stack.startWorkers();
   // A program loads what is built, which the command sees to.
-  await run(process.execPath, [join(ROOT, 'bin/everstep.js'), 'train', '--help']);
+  await run(process.execPath, [join(ROOT, 'bin/everstep.js'), 'train', '--help'], {
+    env: { ...process.env, EVERSTEP_NO_BUILD: '' },
+  });
   folder = join(stack.folder, 'program');
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
   // As somebody has it who installed the package.
