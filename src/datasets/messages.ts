@@ -48,7 +48,7 @@ function readMessage(value: unknown, field: string, ignored: ReadonlySet<string>
   const role = isShareGpt ? shareGptRole(fields, field) : roleOf(fields, field);
   const toolCalls = readCalls(fields, { field, ignored });
   const toolCallId = optionalText(fields['tool_call_id'] ?? fields['toolCallId'], `${field}.tool_call_id`);
-  const name = optionalText(fields['name'], `${field}.name`);
+  const name = nameOf(fields, role, { field, ignored });
   const trainable = readTrainable(fields, field);
   const content = readContent(fields, isShareGpt ? 'value' : 'content', {
     ...{ field, ignored, mayBeEmpty: toolCalls.length > 0 },
@@ -75,6 +75,12 @@ function shareGptRole(fields: Fields, field: string): string {
   const role = ROLES.get(from.toLowerCase());
   if (role) return role;
   throw new RowProblem(`field "${field}.from": expected ${[...ROLES.keys()].join(', ')}, got "${from}".`);
+}
+
+/** Of a tool it says whose answer it is, and is read in any case. */
+function nameOf(fields: Fields, role: string, { field, ignored }: MessagePlace): string | undefined {
+  if (role !== 'tool' && ignored.has('name')) return undefined;
+  return optionalText(fields['name'], `${field}.name`);
 }
 
 interface MessagePlace {

@@ -53,7 +53,9 @@ class MessageRenderer implements Renderer {
   }
 
   buildGenerationPrompt(messages: readonly Message[], options: GenerationPromptOptions = {}): number[] {
-    return [...this.promptOf(this.prepared(messages)), ...this.encodeLayout(options.prefill ?? '')];
+    const prepared = this.prepared(messages);
+    const prompt = this.promptOf(prepared, messages.length - prepared.length);
+    return [...prompt, ...this.encodeLayout(options.prefill ?? '')];
   }
 
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
@@ -84,7 +86,7 @@ class MessageRenderer implements Renderer {
     const weights = chunks.flatMap((chunk) => chunk.tokens.map(() => chunk.weight));
     const reply = firstTrainedReply(prepared, trainOnWhat);
     if (reply === null) return { tokens, weights };
-    const prompt = this.promptOf(prepared.slice(0, reply));
+    const prompt = this.promptOf(prepared.slice(0, reply), messages.length - prepared.length);
     const own = this.withhold(prompt, { tokens, weights });
     if (own) return { tokens, weights: own };
     throw this.reasoningRefusal(reply + messages.length - prepared.length);
@@ -117,11 +119,11 @@ class MessageRenderer implements Renderer {
     return this.format.turnStart?.(messages) ?? lastUserIndex(messages) + 1;
   }
 
-  /** Of messages that are prepared already. */
-  private promptOf(messages: readonly Message[]): number[] {
+  /** Of messages that are prepared already; `shift` makes their numbers those that were given. */
+  private promptOf(messages: readonly Message[], shift: number): number[] {
     const history = placesOf(messages, this.turnStartOf(messages), 'prompt').flatMap((place) => {
       const rendered = this.format.renderMessage(place.message, place);
-      this.requireWritten(rendered, place, 'prompt');
+      this.requireWritten(rendered, { ...place, index: place.index + shift }, 'prompt');
       const { header, body } = this.encodeMessage(rendered, place.message);
       return [header, body];
     });

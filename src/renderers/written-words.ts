@@ -20,8 +20,8 @@ type Extent = 'whole' | 'prompt';
 const UNORDERED = ['system', 'tool_declare'];
 
 /**
- * Refuses a conversation of which a renderer or template left something out: what a message says, the name of a tool it
- * calls and the arguments have to stand in the text, one message after another. Reasoning may be dropped from history.
+ * Refuses a conversation of which a renderer or template left something out: what a message says, the name of who says
+ * it, the name of a tool it calls and the arguments have to stand in the text, one message after another. Reasoning may be dropped from history.
  */
 export function requireWritten(
   messages: readonly Message[],
@@ -51,6 +51,7 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
       ? requireWords(words, place, [])
       : (find(words.words, place, []) ?? []),
   );
+  requireName(message, place, said);
   const calls = message.toolCalls ?? [];
   // A call that is only spoken of is not written.
   const taken = [...said];
@@ -64,6 +65,13 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
     if (extent === 'whole') requireArguments(call, place, said);
   }
   return largestOf([place.from, ...taken.map(({ end }) => end)]);
+}
+
+/** Of one who speaks; that of a tool is told by the call it answers. */
+function requireName({ role, name }: Message, place: MessagePlace, said: readonly Stretch[]): void {
+  if (name === undefined || role === 'tool') return;
+  const what = `the name "${name.slice(0, 80)}" (dataset.ignoreKeys: [name] leaves out those of a data set)`;
+  requireWords({ words: name, what }, place, said);
 }
 
 /** A stretch of the text. */

@@ -1,3 +1,4 @@
+import { readMessages } from '../../../src/datasets/messages';
 import { toConversation } from '../../../src/datasets/rows';
 
 const user = { role: 'user', content: '7*6?' };
@@ -35,6 +36,20 @@ test.each([
   ],
 ])('refuses what nobody reads, with the nearest key that is read: %j', (row, problem) => {
   expect(() => toConversation(row)).toThrow(problem);
+});
+
+test('the name of who speaks is left out by ignoreKeys, that of a tool that answers is not', () => {
+  const messages = [
+    { role: 'user', name: 'Ann', content: 'a' },
+    { role: 'assistant', content: '', tool_calls: [{ function: { name: 'f', arguments: '{}' } }] },
+    { role: 'tool', name: 'f', content: 'c' },
+    { role: 'assistant', content: 'd' },
+  ];
+  const namesOf = (ignored: ReadonlySet<string>) =>
+    readMessages(messages, 'messages', ignored).map(({ name }) => name);
+
+  expect(namesOf(new Set())).toEqual(['Ann', undefined, 'f', undefined]);
+  expect(namesOf(new Set(['name']))).toEqual([undefined, undefined, 'f', undefined]);
 });
 
 test('says how to have a key ignored, and ignores it in rows, messages, parts and calls', () => {

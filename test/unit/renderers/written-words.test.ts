@@ -53,6 +53,26 @@ test('Kimi writes a call by its id, whether or not that names the tool', () => {
   expect(train('llama3', messages)).toThrow('does not write the call of tool "weather"');
 });
 
+describe('the name of who speaks', () => {
+  const named: Message[] = [
+    { role: 'user', name: 'Ann', content: 'It is Ann who asks.' },
+    { role: 'assistant', content: 'b' },
+  ];
+  const withNames = CHATML.replace('{{ m.role }}', "{{ m.role }}{{ ' ' + m.name if m.name else '' }}");
+
+  test.each(RENDERER_NAMES)('%s refuses one that it does not write', (name) => {
+    const problem = `messages[0]: renderer "${name}" does not write the name "Ann"`;
+
+    expect(train(name, named)).toThrow(problem);
+    expect(prompt(name, named.slice(0, 1))).toThrow(problem);
+  });
+
+  test('a template that writes it is taken', () => {
+    expect(train('chat_template', named, withNames)).not.toThrow();
+    expect(prompt('chat_template', named.slice(0, 1), withNames)).not.toThrow();
+  });
+});
+
 test('a template that leaves out a role is refused', () => {
   const messages: Message[] = [
     { role: 'user', content: 'a' },
