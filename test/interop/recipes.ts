@@ -79,11 +79,17 @@ export const RECIPES: readonly Recipe[] = [
     'buffer_size=64',
     'max_prompts=64',
   ]),
-  recipe('sdft, SciKnowEval', 'sdft.train', 'sdft/num_datums', ['groups_per_batch=4', 'max_tokens=16']),
+  // Its test set is no data set as its own evaluator takes it, whatever the server: it fails at its first evaluation.
+  recipe('sdft, SciKnowEval', 'sdft.train', 'sdft/num_datums', [
+    'groups_per_batch=4',
+    'max_tokens=16',
+    'eval_every=0',
+  ]),
   recipe('sdft, ToolAlpaca', 'sdft.train', 'sdft/num_datums', [
     'dataset=toolalpaca',
     'groups_per_batch=4',
     'max_tokens=16',
+    'eval_every=0',
   ]),
   recipe('multiplayer_rl guess_number', 'multiplayer_rl.guess_number.train', REWARD, [
     'batch_size=2',
