@@ -100,14 +100,18 @@ async function withEnvironment(
   const onInstall = (what: string): void => {
     site.onProgress(`Installing ${what} from PyPI (first use)…`);
   };
-  const opening = entry === 'recipes' ? openRecipes(RECIPES_OF, onInstall) : openEnvironment(entry, onInstall);
+  const opening =
+    entry === 'recipes' ? openRecipes(RECIPES_OF, onInstall) : openEnvironment(entry, onInstall);
   const environment = await opening.catch((error: unknown) => String(error).slice(0, 800));
   if (typeof environment === 'string') {
     const check = (site.allowSkip ? skipped : failed)('environment', environment);
     site.onCheck(check);
     return { client: nameOf(entry), checks: [check] };
   }
-  const home = path.join(site.folder, `${entry === 'recipes' ? 'recipes-of-' : ''}${environment.name.replaceAll(' ', '-')}`);
+  const home = path.join(
+    site.folder,
+    `${entry === 'recipes' ? 'recipes-of-' : ''}${environment.name.replaceAll(' ', '-')}`,
+  );
   await mkdir(home, { recursive: true });
   site.onProgress(`${environment.name}:`);
   return run({ environment, folder: home, engineUrl: serverUrl, onCheck: site.onCheck });

@@ -85,7 +85,10 @@ function dataSets(): Readonly<Record<string, Files>> {
   const train = sums(64);
   const test = sums(8);
   return {
-    'HuggingFaceH4/no_robots': { 'train.jsonl': sums(256).map(conversation), 'test.jsonl': sums(128).map(conversation) },
+    'HuggingFaceH4/no_robots': {
+      'train.jsonl': sums(256).map(conversation),
+      'test.jsonl': sums(128).map(conversation),
+    },
     'openai/gsm8k': {
       'README.md': splitsOf('main'),
       'train.jsonl': test.map(wordProblem),
@@ -158,7 +161,9 @@ function choice({ question, answer }: Sum): object {
 }
 
 function feedback({ question, answer }: Sum): object {
-  const scores = [1, 2, 3, 4, 5].map((score) => [`orig_score${score}_description`, `Right to ${score} of 5.`]);
+  const scores = [1, 2, 3, 4, 5].map(
+    (score) => [`orig_score${score}_description`, `Right to ${score} of 5.`] as const,
+  );
   return {
     orig_instruction: question,
     orig_criteria: 'Is the sum right?',
@@ -182,7 +187,9 @@ function rubric({ question, answer }: Sum): object {
 
 function splitsOf(configuration: string): string {
   const splits = ['train', 'test'].map((split) => `  - split: ${split}\n    path: ${split}.jsonl`);
-  return ['---', 'configs:', `- config_name: ${configuration}`, '  data_files:', ...splits, '---', ''].join('\n');
+  return ['---', 'configs:', `- config_name: ${configuration}`, '  data_files:', ...splits, '---', ''].join(
+    '\n',
+  );
 }
 
 function jsonl(rows: readonly object[]): string {

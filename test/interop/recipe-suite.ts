@@ -36,7 +36,10 @@ export async function runRecipes(
 
 async function run(suite: Suite, recipe: Recipe): Promise<string> {
   const runs = path.join(suite.folder, 'runs');
-  const logs = Object.entries(recipe.logs).map(([name, logged]) => ({ folder: path.join(runs, name), logged }));
+  const logs = Object.entries(recipe.logs).map(([name, logged]) => ({
+    folder: path.join(runs, name),
+    logged,
+  }));
   const log = recipe.choosesFolder === true ? [] : logs.map(({ folder }) => `log_path=${folder}`);
   const words = ['-m', `tinker_cookbook.recipes.${recipe.module}`, ...recipe.args, ...log];
   const { code, stderr } = await runProgram([suite.environment.python, ...words], {

@@ -43,7 +43,11 @@ export const RECIPES: readonly Recipe[] = [
     'stream_minibatch_config.num_minibatches=2',
   ]),
   recipe('preference dpo', 'preference.dpo.train', 'dpo_loss', ['batch_size=8']),
-  recipe('preference shorter', 'preference.shorter.train', REWARD, ['batch_size=2', 'group_size=4', 'max_tokens=8']),
+  recipe('preference shorter', 'preference.shorter.train', REWARD, [
+    'batch_size=2',
+    'group_size=4',
+    'max_tokens=8',
+  ]),
   {
     name: 'preference rlhf: sft, reward model, rl',
     module: 'preference.rlhf.rlhf_pipeline',
