@@ -4,6 +4,7 @@
  *     <cache>/interop-1/torch/            PyTorch, which all others see by a path file
  *     <cache>/interop-1/tinker-0.24.1/    one a version of the SDK
  *     <cache>/interop-1/tinker-cookbook-0.6.1/
+ *     <cache>/interop-1/recipes-0.6.1/        the same with what its recipes need besides
  *
  * A folder without `.complete` was left half-made and is made again.
  */
@@ -18,6 +19,18 @@ import { runProgram } from './processes';
 const LAYOUT = 'interop-1';
 const INSTALL_TIMEOUT_MS = 30 * 60_000;
 const OLDEST_PYTHON = [3, 11] as const;
+
+/** What the recipes named in recipes.ts import besides. */
+const EXTRAS = ['math-rl', 'multiplayer-rl'] as const;
+const REQUIREMENTS = `
+import sys
+from importlib.metadata import requires
+from pip._vendor.packaging.requirements import Requirement
+relaxed, *extras, package = sys.argv[1:]
+for one in map(Requirement, requires(package.split("==")[0])):
+    if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in extras):
+        print(one.name if one.name == relaxed else f"{one.name}{one.specifier}")
+`;
 
 export interface PythonEnvironment {
   /** Package and version, e.g. `tinker 0.38.0`. */
@@ -58,6 +71,23 @@ export async function openEnvironment(
   return { name: `${name} ${(await succeed([python, '-c', script])).trim()}`, python };
 }
 
+/**
+ * The environment of tinker-cookbook's recipes, in just that version. 0.6.1 asks for a newer tml-renderers than PyPI
+ * has, which only models of Thinking Machines use: the newest there is takes its place.
+ */
+export async function openRecipes(
+  version: string,
+  onInstall: (what: string) => void,
+): Promise<PythonEnvironment> {
+  const root = path.join(readEnvironment().cacheFolder, LAYOUT);
+  const torch = path.join(root, 'torch');
+  await make({ folder: torch, packages: ['torch', 'numpy'], onInstall });
+  const folder = path.join(root, `recipes-${version}`);
+  const cookbook = `tinker-cookbook==${version}`;
+  await make({ folder, packages: [cookbook], sees: torch, relaxes: 'tml-renderers', onInstall });
+  return { name: `tinker-cookbook ${version}`, python: pythonOf(folder) };
+}
+
 /** The environment of an example of ours, with what its requirements name. */
 export async function openExample(
   requirements: string,
@@ -76,10 +106,12 @@ interface EnvironmentPlan {
   readonly packages: readonly string[];
   /** An environment whose packages this one sees behind its own. */
   readonly sees?: string;
+  /** A requirement of which any version will do. */
+  readonly relaxes?: string;
   readonly onInstall: (what: string) => void;
 }
 
-async function make({ folder, packages, sees, onInstall }: EnvironmentPlan): Promise<void> {
+async function make({ folder, packages, sees, relaxes, onInstall }: EnvironmentPlan): Promise<void> {
   const mark = path.join(folder, '.complete');
   if (existsSync(mark)) return;
   onInstall(packages.join(' '));
@@ -89,8 +121,19 @@ async function make({ folder, packages, sees, onInstall }: EnvironmentPlan): Pro
   if (sees !== undefined)
     await writeFile(path.join(await packagesOf(folder), 'shared.pth'), `${await packagesOf(sees)}\n`);
   const pip = [pythonOf(folder), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
-  await succeed([...pip, ...packages]);
+  if (relaxes === undefined) await succeed([...pip, ...packages]);
+  else await installRelaxed(pip, { folder, packages, relaxes });
   await writeFile(mark, '');
+}
+
+/** pip knows no other way round a requirement: the packages alone, then what they ask for. */
+async function installRelaxed(
+  pip: readonly string[],
+  { folder, packages, relaxes }: Required<Pick<EnvironmentPlan, 'folder' | 'packages' | 'relaxes'>>,
+): Promise<void> {
+  await succeed([...pip, '--no-deps', ...packages]);
+  const asked = await succeed([pythonOf(folder), '-c', REQUIREMENTS, relaxes, ...EXTRAS, ...packages]);
+  await succeed([...pip, ...asked.trim().split('\n')]);
 }
 
 async function succeed(words: readonly string[]): Promise<string> {

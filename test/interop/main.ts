@@ -1,7 +1,7 @@
 /**
  * Everstep with the programs of others, and which of them go together.
  *
- *     npm run interop [-- --only sdk,cookbook,python,environments,inspect,skyrl] [--skyrl operations,survival,clients] [--client 0.25.0]
+ *     npm run interop [-- --only sdk,cookbook,recipes,python,environments,inspect,skyrl] [--skyrl operations,survival,clients] [--client 0.25.0]
  *                     [--draw TEXT] [--check TEXT] [--checkout FOLDER] [--allow-skip] [--json]
  *
  * Python environments are installed from PyPI on first use (about 9 GB, most of it PyTorch) and kept in the cache folder.
@@ -15,7 +15,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Site } from './engine-suite';
-import { checkCookbook, checkSdks, OUR_ENGINE } from './engine-suite';
+import { checkCookbook, checkRecipes, checkSdks, OUR_ENGINE } from './engine-suite';
 import { checkPythonEnvironments } from './environment-suite';
 import { findPython } from './environments';
 import { checkInspect } from './inspect-suite';
@@ -24,7 +24,7 @@ import { isPassed, renderMatrix, renderServers } from './results';
 import { checkPythonWorker } from './worker-suite';
 import { checkSkyrl, SKYRL_CHOICES } from './skyrl-suite';
 
-const SUITES = ['sdk', 'cookbook', 'python', 'environments', 'inspect', 'skyrl'] as const;
+const SUITES = ['sdk', 'cookbook', 'recipes', 'python', 'environments', 'inspect', 'skyrl'] as const;
 type SuiteName = (typeof SUITES)[number];
 const NEVER_LEFT_OUT: readonly SuiteName[] = ['sdk', 'python'];
 
@@ -101,6 +101,7 @@ async function runAll(folder: string, options: Options): Promise<Outcome> {
   const suites: Record<SuiteName, () => Promise<unknown>> = {
     sdk: async () => ours.push(...(await checkSdks(site))),
     cookbook: async () => ours.push(...(await checkCookbook(site))),
+    recipes: async () => ours.push(...(await checkRecipes(site))),
     python: async () => ours.push(await checkPythonWorker(site)),
     environments: async () => ours.push(await checkPythonEnvironments(site)),
     inspect: async () => ours.push(await checkInspect(site)),

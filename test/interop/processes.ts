@@ -62,10 +62,15 @@ export interface RunningEngine {
   stop(): Promise<void>;
 }
 
-/** `everstep engine` in a process of its own, as a person starts it. */
-export async function startEngine(port: number, dataFolder: string): Promise<RunningEngine> {
+/** `everstep engine` in a process of its own, as a person starts it; `models` are further ones, each `NAME=FOLDER`. */
+export async function startEngine(
+  port: number,
+  dataFolder: string,
+  models: readonly string[] = [],
+): Promise<RunningEngine> {
   const args = [PROGRAM, 'engine', '--port', String(port), '--data-dir', dataFolder, '--exit-with-parent'];
-  const child = await startProgram([process.execPath, ...args], 'ready at');
+  const named = models.flatMap((model) => ['--model', model]);
+  const child = await startProgram([process.execPath, ...args, ...named], 'ready at');
   return { url: `http://127.0.0.1:${port}`, stop: () => stopChild(child) };
 }
 

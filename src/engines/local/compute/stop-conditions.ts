@@ -30,10 +30,14 @@ function loadTokenizer(folder: string): Tokenizer {
   return new Tokenizer(read('tokenizer.json'), read('tokenizer_config.json'));
 }
 
-/** Absent means the model's end-of-text tokens, an empty list means never. */
+/**
+ * The model's end-of-text tokens and what is named besides; an empty list means never. The service, too, ends at the
+ * end-of-text where only a text is named (thinking-machines-lab/tinker-cookbook pull request 339).
+ */
 export function resolveStops(stop: SamplingParams['stop'], model: FoundModel): StopConditions {
   if (stop === undefined) return { tokens: model.eosTokens, texts: [] };
-  const tokens: number[] = [];
+  if (stop.length === 0) return { tokens: [], texts: [] };
+  const tokens = [...model.eosTokens];
   const texts: string[] = [];
   for (const item of stop) {
     if (typeof item === 'number') tokens.push(item);

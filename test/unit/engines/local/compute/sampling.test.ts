@@ -148,6 +148,21 @@ test("ends at a stop token, at a stop text, at the model's end-of-text, or never
   expect(atText.sequences[0]?.logprobs).toHaveLength(6);
 });
 
+// As the service does it: a base model asked for "\n\nUser:" may end with its end-of-text all the same
+// (thinking-machines-lab/tinker-cookbook pull request 339).
+test.each([
+  { named: 'a text', stop: ['no such text'] },
+  { named: 'a token', stop: [9999] },
+])('$named to stop at comes besides the end-of-text of the model', async ({ stop }) => {
+  const params = { maxTokens: 46, temperature: 2, topK: -1, topP: 1, seed: 3 };
+
+  const absent = await sampler.sample({ prompt: [1, 2], numSamples: 60, params });
+  const named = await sampler.sample({ prompt: [1, 2], numSamples: 60, params: { ...params, stop } });
+
+  expect(absent.sequences.filter(({ stopReason }) => stopReason === 'stop').length).toBeGreaterThan(5);
+  expect(named.sequences).toEqual(absent.sequences);
+});
+
 test('absent stop means the end-of-text of the model', async () => {
   const params = { maxTokens: 46, temperature: 2, topK: -1, topP: 1, seed: 3 };
 
