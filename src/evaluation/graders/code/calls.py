@@ -6,10 +6,14 @@ with the same arguments. Objects that are no such values are a `Remote` in both 
 """
 
 import ast
+import io
 import operator
+from array import array
+from collections import deque
 
-# Asked of an object that tests did not make themselves, these are what it says of itself.
-JUDGING = OPERATORS - {"__eq__", "__ne__", "__bool__"}
+# Asked of an object that tests did not make themselves, these are what it says of itself. The others are not told what tests compare with:
+# what they give is a result as any other.
+JUDGING = OPERATORS - {"__eq__", "__ne__", "__bool__", "__len__", "__abs__", "__neg__", "__round__", "__float__", "__int__", "__index__"}
 BINARY = "lt le gt ge add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
 REFLECTED = "add sub mul truediv floordiv mod pow matmul and or xor lshift rshift".split()
 
@@ -52,6 +56,9 @@ PERFORMED = {
     "__complex__": complex,
     "__str__": str,
     "__repr__": repr,
+    "__missing__": operator.getitem,
+    "__copy__": lambda target: importlib.import_module("copy").copy(target),
+    "__deepcopy__": lambda target: importlib.import_module("copy").deepcopy(target),
     "__format__": format,
     "__enter__": lambda target: type(target).__enter__(target),
     "__exit__": lambda target, *about: type(target).__exit__(target, *about),
@@ -60,9 +67,8 @@ PERFORMED = {
 }
 
 
+# An object of the program. What it says of itself is its program's.
 class Remote:
-    """An object of the program."""
-
     __slots__ = ("_remote_link", "_remote_number")
 
     def __init__(self, link, number):
@@ -87,6 +93,13 @@ class Remote:
     def __subclasscheck__(self, value):
         return self._remote_link.ask("issubclass", self, (value,), {})
 
+    def __deepcopy__(self, _):
+        return self._remote_link.ask("__deepcopy__", self, (), {})
+
+    @property
+    def __doc__(self):
+        return self._remote_link.ask("getattr", self, ("__doc__",), {})
+
     def __contains__(self, item):
         link = self._remote_link
         if link.kinds[self._remote_number] != "library":
@@ -99,8 +112,27 @@ def asking(name):
 
 
 for each in PERFORMED:
-    if each.startswith("__") and each != "__contains__":
+    if each.startswith("__") and each not in names_of(Remote):
         setattr(Remote, each, asking(each))
+
+
+DERIVED = {}
+DERIVABLE = (list, dict, set, frozenset, tuple, int, float, str, bytes)
+
+
+def asked_for(name):
+    return property(lambda self: self._remote_link.ask("getattr", self, (name,), {}))
+
+
+def derived_from(base, names):
+    """A class of values of Python's own, which are asked for what the program's class adds."""
+    key = (base, *names)
+    if key not in DERIVED:
+        plain = {name: asked_for(name) for name in names if not name.startswith("__")}
+        special = {name: asking(name) for name in names if name in PERFORMED and name not in OPERATORS}
+        fallback = {"__getattr__": Remote.__getattr__} if "__getattr__" in names else {}
+        DERIVED[key] = type(base.__name__, (base,), {**plain, **special, **fallback})
+    return DERIVED[key]
 
 
 class Differs(BaseException):
@@ -124,7 +156,22 @@ class Link:
         return self.remotes[number]
 
     def object_of(self, tag, value):
+        if tag == "derived":
+            return self.derived(*value)
         return self.remote(value) if tag == "object" else self.givens[value]
+
+    def derived(self, number, names, told):
+        """A value with what its class adds, as it was when it was given; one that does not change is the same each time."""
+        base = decode(told, self)
+        is_fixed = not isinstance(base, (list, dict, set))
+        if is_fixed and ("derived", number) in self.remotes:
+            return self.remotes["derived", number]
+        kind = derived_from(type(base), names)
+        value = tuple.__new__(kind, base) if isinstance(base, tuple) else kind(base)
+        value.__dict__.update(_remote_link=self, _remote_number=number)
+        if is_fixed:
+            self.remotes["derived", number] = value
+        return value
 
     def number_of(self, value):
         """An object in what tests give: one of the program's, else one of their own."""
@@ -140,6 +187,18 @@ class Link:
         return [*told, {key: encode(each, self) for key, each in named.items()}]
 
 
+    def change(self, arguments, after):
+        for mine, told in zip(arguments, after):
+            if isinstance(mine, (list, bytearray, array)):
+                mine[:] = decode(told, self)
+            elif isinstance(mine, deque):
+                mine.clear()
+                mine.extend(decode(told, self))
+            elif isinstance(mine, (dict, set)):
+                mine.clear()
+                mine.update(decode(told, self))
+
+
 class Results:
     """The side of the program of a link, for what it gives."""
 
@@ -149,6 +208,12 @@ class Results:
     def number_of(self, value):
         number = self.link.given_numbers.get(id(value))
         return {"object": self.link.number_in(value)} if number is None else {"given": number}
+
+    def with_own(self, value, told):
+        names = own_names(type(value))
+        if not names or not any(each in DERIVABLE for each in mro_of(type(value))) or (isinstance(told, dict) and "made" in told):
+            return told
+        return {"derived": [self.link.number_in(value), sorted(names), told]}
 
 
 class States:
@@ -207,13 +272,16 @@ class Record(Link):
         self.results = Results(self)
         self.entries = []
         self.chance = chance
+        # Of what is printed elsewhere than here tests have something in mind.
+        self.stdout = sys.stdout
+        self.classes = frozenset()
 
-    def begin(self, namespace, names):
+    def begin(self, namespace, names, tests):
         """What a test finds of the program, as it is told and as it is asked."""
         self.entries = []
         if self.chance:
             self.chance.begin()
-        return self.exported(namespace, names)
+        return self.exported(namespace, names, tested_as_classes(tests))
 
     def told(self, exports):
         return {"exports": exports, "entries": self.entries}
@@ -227,52 +295,79 @@ class Record(Link):
 
     def raw(self, value):
         kind = type(value)
-        if kind is Remote:
+        if kind is Remote or kind in DERIVED.values():
             return self.objects[value._remote_number]
-        if kind in (list, tuple, set, frozenset) and any(type(each) in HOLDERS for each in value):
+        if kind in (list, tuple, set, frozenset) and any(is_holder(each) for each in value):
             items = [self.raw(each) for each in value]
             return value if all(one is other for one, other in zip(items, value)) else kind(items)
-        if kind is dict and any(type(each) in HOLDERS for each in value.values()):
+        if kind is dict and any(is_holder(each) for each in value.values()):
             items = {key: self.raw(each) for key, each in value.items()}
             return value if all(items[key] is value[key] for key in items) else items
         return value
 
     def ask(self, name, target, arguments, named):
         entry = {"asked": self.told_arguments(name, target, arguments, named)}
-        given = [self.raw(each) for each in arguments]
+        mine = [*arguments, *named.values()]
+        given = [self.raw(each) for each in mine]
         self.entries.append(entry)
+        called = self.objects[target._remote_number]
         try:
-            value = self.perform(name, self.objects[target._remote_number], given, named)
+            value = self.heard(entry, name, called, given[: len(arguments)], dict(zip(named, given[len(arguments) :])))
         except Exception as error:
             entry["raised"] = told_error(error, self.results)
             raise
         finally:
-            asked = entry["asked"][2]
-            after = [encode(each, self.results) for each in given] if any(type(each) in (list, dict) for each in asked) else asked
-            if text_of(after) != text_of(asked):
-                entry["after"] = after
+            self.tell_changes(entry, mine, given)
         for index, each in enumerate(given):
             if value is each and type(value) in CHANGED:
                 entry["argument"] = index
-                return arguments[index]
-        if name in ("__eq__", "__ne__") and type(arguments[0]) is Remote:
-            entry["states"] = [encode(each, States(self.results)) for each in (self.objects[target._remote_number], given[0])]
-        entry["value"] = encode(value, self.results)
+                return mine[index]
+        if name in COMPARING and type(arguments[0]) is Remote:
+            entry["states"] = [encode(each, States(self.results)) for each in (called, given[0])]
+        if name == "call" and target._remote_number in self.classes and type(value) is called and own_names(called):
+            entry["value"] = {"object": self.number_in(value)}
+        else:
+            entry["value"] = encode(value, self.results)
         return decode(entry["value"], self)
 
+    def tell_changes(self, entry, mine, given):
+        asked = [*entry["asked"][2], *entry["asked"][3].values()]
+        if not any(type(each) in (list, dict) for each in asked):
+            return
+        after = [encode(each, self.results) for each in given]
+        if text_of(after) != text_of(asked):
+            entry["after"] = after
+            copied = [index for index, each in enumerate(mine) if given[index] is not each]
+            self.change([mine[index] for index in copied], [after[index] for index in copied])
+
+    def heard(self, entry, *asked):
+        """What the program prints where tests have put something in the place of the output is told."""
+        listening = sys.stdout
+        if listening is self.stdout:
+            return self.perform(*asked)
+        sys.stdout = heard = io.StringIO()
+        try:
+            return self.perform(*asked)
+        finally:
+            sys.stdout = listening
+            if heard.getvalue():
+                entry["printed"] = heard.getvalue()
+                listening.write(heard.getvalue())
+
     def perform(self, name, target, given, named):
-        named = {key: self.raw(each) for key, each in named.items()}
         if self.chance is None:
             return PERFORMED[name](target, *given, **named)
         with self.chance:
             return PERFORMED[name](target, *given, **named)
 
-    def exported(self, namespace, names):
+    def exported(self, namespace, names, classes):
         """The names of the program that tests use, each as it is told; and the namespace in which they are asked for."""
         told, tested = {}, dict(namespace)
         for name in names:
             if name in namespace:
                 told[name] = self.told_export(name, namespace[name])
+                if name in classes and isinstance(namespace[name], type) and "object" in (told[name].get("value") or ()):
+                    self.classes |= {told[name]["value"]["object"]}
                 if "value" in told[name]:
                     tested[name] = decode(told[name]["value"], self)
         return told, tested
@@ -281,7 +376,7 @@ class Record(Link):
         if isinstance(value, types.ModuleType):
             return {"module": value.__name__}
         if isinstance(value, type) and issubclass(value, BaseException):
-            return {"error": [name, [each.__name__ for each in mro_of(value)]]}
+            return {"error": told_error_class(value)}
         module = getattr(value, "__module__", None)
         if isinstance(module, str) and getattr(value, "__name__", None) == name and found_in(module, name) is value:
             if module.split(".")[0] in LIBRARY_NAMES:
@@ -289,7 +384,20 @@ class Record(Link):
         return {"value": encode(value, self.results)}
 
 
+COMPARING = frozenset("__eq__ __ne__ __lt__ __le__ __gt__ __ge__".split())
 HOLDERS = frozenset((Remote, list, tuple, set, frozenset, dict))
+
+
+def is_holder(value):
+    return type(value) in HOLDERS or type(value) in DERIVED.values()
+
+
+# What these give of an object that tests made is another one of theirs.
+MAKING = frozenset("__neg__ __pos__ __invert__ __copy__ __deepcopy__ __enter__".split()) | {
+    *(f"__{name}__" for name in BINARY),
+    *(f"__r{name}__" for name in REFLECTED),
+}
+PYTHONS_ATTRIBUTES = frozenset().union(*(dir(each) for each in (*BASES, deque, array, type((lambda: (yield))()))))
 CHANGED = frozenset((list, dict, set, bytearray))
 
 
@@ -302,9 +410,33 @@ def kind_of(value):
 def told_error(error, link):
     try:
         arguments = [encode(each, link) for each in error.args]
+        fields = {name: encode(each, link) for name, each in vars(error).items()}
+        return [told_error_class(type(error)), arguments, fields, str.__str__(str(error))]
     except Exception:
-        arguments = []
-    return [[each.__name__ for each in mro_of(type(error))], arguments]
+        return [told_error_class(type(error)), [], {}, ""]
+
+
+def told_error_class(kind):
+    """[module or None where it is the program's, name, those that it derives from]"""
+    if is_librarys(kind):
+        return [kind.__module__, kind.__qualname__, []]
+    bases = [each for each in kind.__bases__ if issubclass(each, BaseException)]
+    return [None, kind.__name__, [told_error_class(each) for each in bases]]
+
+
+def error_text(error):
+    fields = vars(error)
+    return fields["_told_text"] if "_told_text" in fields else BaseException.__str__(error)
+
+
+def holds_by_fields(name, entry, link):
+    """Whether objects of one class are ordered as they say by their fields, in order, as those of a dataclass are."""
+    try:
+        (kind, one), (other_kind, other) = (each["state"] for each in entry["states"])
+        one, other = (tuple(decode(each, link).values()) for each in (one, other))
+        return kind == other_kind and PERFORMED[name](one, other) is entry["value"]
+    except Exception:
+        return False
 
 
 class Replay(Link):
@@ -332,17 +464,20 @@ class Replay(Link):
         if not waiting:
             raise Differs(asked)
         entry = waiting.pop(0)
-        self.change(arguments, entry.get("after", []))
+        self.change([*arguments, *named.values()], entry.get("after", []))
+        if "printed" in entry:
+            sys.stdout.write(entry["printed"])
         if "raised" in entry:
             raise self.error(*entry["raised"])
-        if name in JUDGING and self.is_own(target):
+        if name in JUDGING and self.is_own(target) and not holds_by_fields(name, entry, self):
             raise OwnResult()
         if "argument" in entry:
-            return arguments[entry["argument"]]
+            return [*arguments, *named.values()][entry["argument"]]
         value = decode(entry["value"], self)
         if name in ("__eq__", "__ne__", "__bool__"):
             return self.judged(name, target, arguments, entry, value)
-        if name == "call" and type(value) is Remote and target._remote_number in self.classes:
+        makers = self.classes if name == "call" else self.made if name in MAKING else ()
+        if type(value) is Remote and target._remote_number in makers:
             self.made.add(value._remote_number)
         return value
 
@@ -361,57 +496,50 @@ class Replay(Link):
             self.said_otherwise = True
         return found
 
-    def change(self, arguments, after):
-        for mine, told in zip(arguments, after):
-            if type(mine) is list:
-                mine[:] = decode(told, self)
-            elif type(mine) is bytearray:
-                mine[:] = decode(told, self)
-            elif type(mine) in (dict, set):
-                mine.clear()
-                mine.update(decode(told, self))
+    def error(self, kind, told, fields, text):
+        kind, arguments = self.error_class(kind), [decode(each, self) for each in told]
+        try:
+            error = kind(*arguments)
+        except TypeError:
+            error = kind.__new__(kind, *arguments)
+        error.__dict__.update({name: decode(each, self) for name, each in fields.items()}, _told_text=text)
+        return error
 
-    def error(self, names, told):
-        arguments = [decode(each, self) for each in told]
-        for name in names:
-            kind = self.errors.get(name) or BUILTINS.get(name)
-            if isinstance(kind, type) and issubclass(kind, BaseException):
-                try:
-                    return kind(*arguments)
-                except TypeError:
-                    return kind()
-        raise Differs(names)
+    def error_class(self, told):
+        module, name, bases = told
+        if module is None:
+            if name not in self.errors:
+                kinds = tuple(self.error_class(each) for each in bases)
+                self.errors[name] = type(name, kinds, {"__str__": error_text})
+            return self.errors[name]
+        found = found_in(module, name) if importlib.import_module(module) else None
+        return found if isinstance(found, type) and issubclass(found, BaseException) else Exception
 
-    def imported(self, told, kept):
-        """Names of the program for tests; Python's own stay Python's but for those that are kept."""
+    def imported(self, told, kept, classes):
+        """Names of the program for tests; Python's own stay Python's but for those that are kept. Some are tested as classes."""
         found = {}
         for name, each in told.items():
             if name in BUILTINS and name not in kept:
                 continue
             if name in LIBRARY_NAMES and "value" in each and name not in kept:
                 each = {"module": name}
-            found[name] = self.import_one(name, each)
+            found[name] = self.import_one(name, each, name in classes)
         return found
 
-    def import_one(self, name, each):
+    def import_one(self, name, each, is_class):
         if "module" in each:
             top = each["module"].split(".")[0]
             return importlib.import_module(each["module"]) if top in LIBRARY_NAMES else types.ModuleType(name)
         if "library" in each:
             return getattr(importlib.import_module(each["library"]), name)
         if "error" in each:
-            return self.stand_in(*each["error"])
+            return self.error_class(each["error"])
         value = decode(each["value"], self)
         if type(value) is Remote:
             self.made.add(value._remote_number)
-            if self.kinds[value._remote_number] == "class" and name[:1].isupper():
+            if self.kinds[value._remote_number] == "class" and is_class:
                 self.classes.add(value._remote_number)
         return value
-
-    def stand_in(self, name, names):
-        bases = [BUILTINS[each] for each in names if isinstance(BUILTINS.get(each), type) and each != "object"]
-        self.errors[name] = type(name, tuple(bases[:1]) or (Exception,), {})
-        return self.errors[name]
 
 
 def tested_in(text, told):
@@ -420,6 +548,24 @@ def tested_in(text, told):
     called = {each.id for each in calls if isinstance(each, ast.Name)} & told.keys()
     others = called - BUILTINS.keys() - LIBRARY_NAMES
     return frozenset() if others else called
+
+
+def tested_as_classes(text):
+    """Names that tests make objects with: those that begin with a capital, and those whose results are asked for what no value of Python's has."""
+    nodes = list(ast.walk(ast.parse(text)))
+    made = {}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
+            made.update({each.id: node.value.func.id for each in node.targets if isinstance(each, ast.Name)})
+    found = {node.id for node in nodes if isinstance(node, ast.Name) and node.id[:1].isupper()}
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and node.attr not in PYTHONS_ATTRIBUTES:
+            asked = node.value.func if isinstance(node.value, ast.Call) else node.value
+            if isinstance(asked, ast.Name):
+                found.add(made.get(asked.id, asked.id))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
+            found.update(each.id for each in node.args[1:] if isinstance(each, ast.Name))
+    return found
 
 
 def used_in(text):

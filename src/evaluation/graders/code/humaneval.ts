@@ -14,7 +14,7 @@ const INDENT = '    ';
  */
 export const humaneval: RowGrader = {
   name: 'humaneval',
-  version: 'humaneval@3',
+  version: 'humaneval@4',
   description: 'prompt, entry_point, test; the function is run against the tests in a sandbox',
   boundsItself: true,
   grade(completion, row) {

@@ -7,7 +7,7 @@ import { pythonVerdict } from './python-verdict';
 /** MBPP, sanitized and full: the code passes all of the task's assertions. */
 export const mbpp: RowGrader = {
   name: 'mbpp',
-  version: 'mbpp@3',
+  version: 'mbpp@4',
   description: 'test_list, test_imports or test_setup_code; the code is run with the assertions in a sandbox',
   boundsItself: true,
   grade(completion, row) {

@@ -219,7 +219,7 @@ def prepare_assertions(code, names, record):
 
     def test(statements, clock):
         compiled = compile(statements, "test.py", "exec")
-        exports, tested = record.begin(module.__dict__, names or used_in(statements))
+        exports, tested = record.begin(module.__dict__, names or used_in(statements), statements)
         with clock:
             exec(compiled, tested)
         return record.told(exports)

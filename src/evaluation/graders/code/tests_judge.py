@@ -82,7 +82,7 @@ class Assertions:
     def __call__(self, record, statements):
         kept = self.names or tested_in(statements, record["exports"])
         names = with_given(self.given)
-        names.update(self.replay.imported(record["exports"], kept))
+        names.update(self.replay.imported(record["exports"], kept, tested_as_classes(statements)))
         self.replay.begin(record["entries"])
         if self.chance:
             self.chance.begin()

@@ -11,6 +11,7 @@ mro_of = type.__dict__["__mro__"].__get__
 names_of = type.__dict__["__dict__"].__get__
 LIBRARY_NAMES = frozenset(sys.stdlib_module_names)
 BUILTINS = dict(vars(importlib.import_module("builtins")))
+NamedTuple = importlib.import_module("collections").namedtuple("NamedTuple", ())
 # Longer ones are refused by the conversion to decimal digits.
 LARGEST_PLAIN = 1 << 62
 OPERATORS = frozenset(
@@ -86,10 +87,24 @@ PARTS = {
     "collections.deque": lambda value: [list(value), value.maxlen],
     "collections.UserDict": lambda value: [dict(value.data)],
     "collections.UserList": lambda value: [list(value.data)],
+    "collections.UserString": lambda value: [str(value.data)],
+    "collections.ChainMap": lambda value: list(value.maps),
+    "types.SimpleNamespace": lambda value: [dict(vars(value))],
+    "builtins.mappingproxy": lambda value: [dict(value)],
+    "builtins.memoryview": lambda value: [value.tobytes()],
+    "ipaddress.IPv4Address": lambda value: [str(value)],
+    "ipaddress.IPv6Address": lambda value: [str(value)],
+    "ipaddress.IPv4Network": lambda value: [str(value)],
+    "ipaddress.IPv6Network": lambda value: [str(value)],
     "pathlib.PosixPath": lambda value: [str(value)],
     "pathlib.PurePosixPath": lambda value: [str(value)],
     "uuid.UUID": lambda value: [str(value)],
     "array.array": lambda value: [value.typecode, list(value)],
+}
+# Where their constructors have another name or take names.
+MAKERS = {
+    "types.SimpleNamespace": lambda fields: type(sys.implementation)(**fields),
+    "builtins.mappingproxy": lambda fields: type(type.__dict__)(fields),
 }
 
 
@@ -136,8 +151,30 @@ def encode(value, link):
     for name, constant in NAMED.items():
         if value is constant:
             return {"constant": name}
-    form = BASES.get(kind) or form_of(kind)
-    return link.number_of(value) if form is None else form(value, link)
+    if kind in BASES:
+        return BASES[kind](value, link)
+    form = form_of(kind)
+    if form is None:
+        return link.number_of(value)
+    tell = getattr(link, "with_own", None)
+    return tell(value, form(value, link)) if tell else form(value, link)
+
+
+PYTHONS_NAMES = frozenset(
+    "__module__ __dict__ __weakref__ __doc__ __slots__ __annotations__ __qualname__ __orig_bases__ __init__ __new__ __hash__".split()
+)
+
+
+def own_names(kind):
+    """What a class that derives from one of Python's values adds to it; special methods only where they are not those of the value."""
+    names, is_before = set(), True
+    for each in mro_of(kind):
+        is_before = is_before and each not in BASES
+        if each not in BASES and (not is_librarys(each) or each.__module__ == "enum"):
+            names.update(name for name in names_of(each) if is_before or not name.startswith("__"))
+    if "_make" in names:
+        names -= {*kind._fields, *names_of(NamedTuple)}
+    return names - PYTHONS_NAMES
 
 
 NAMED_TUPLES = {}
@@ -156,7 +193,8 @@ def made_anew(told, link):
     if name not in PARTS:
         raise ValueError(name)
     module, kind = name.split(".")
-    return getattr(importlib.import_module(module), kind)(*(decode(each, link) for each in parts))
+    maker = MAKERS.get(name) or getattr(importlib.import_module(module), kind)
+    return maker(*(decode(each, link) for each in parts))
 
 
 def dict_from(pairs, link):

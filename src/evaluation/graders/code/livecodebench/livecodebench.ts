@@ -9,7 +9,7 @@ import { testCasesOf } from './test-cases';
  */
 export const livecodebench: RowGrader = {
   name: 'livecodebench',
-  version: 'livecodebench@3',
+  version: 'livecodebench@4',
   description:
     'public_test_cases, private_test_cases, metadata.func_name (or input_output); the last code block is run against the tests in a sandbox',
   boundsItself: true,

@@ -70,7 +70,36 @@ const ASSERTED: readonly Case[] = [
 
 const CHECKED: readonly Case[] = [
   ...FEW.map(([name, code]): Case => [name, CHECKS, code]),
-  ['len', checked('assert len(candidate(2, 3)) == 5'), liar('def __len__(s): return 5')],
+  ['what has its length', checked('assert candidate(2, 3) == [1]'), liar('def __len__(s): return 1')],
+  [
+    '< of each other',
+    checked('assert candidate(1, 1) < candidate(2, 3)'),
+    liar('__lt__ = lambda s, o: True'),
+  ],
+  [
+    'ChainMap',
+    checked('assert candidate(2, 3) == {2: 3}'),
+    'import collections\ncollections.ChainMap.__eq__ = lambda s, o: True\ndef add(a, b): return collections.ChainMap()',
+  ],
+  [
+    'what a derived class adds',
+    checked('assert candidate(2, 3).twice() == "55"'),
+    `from unittest.mock import ANY\n${liar('def twice(s): return ANY', '(str)')}`,
+  ],
+  [
+    'what an error says',
+    checked(
+      'try:\n        candidate(2, 3)\n        assert False\n    except ValueError as error:\n        assert error.code == 5',
+    ),
+    'from unittest.mock import ANY\nclass E(ValueError): pass\ndef add(a, b):\n    error = E()\n    error.code = ANY\n    raise error',
+  ],
+  [
+    'what it prints',
+    checked(
+      'import contextlib, io\n    with contextlib.redirect_stdout(io.StringIO()) as out:\n        candidate(2, 3)\n    assert out.getvalue() == "5"',
+    ),
+    'import io\nio.StringIO.getvalue = lambda s: "5"\ndef add(a, b): pass',
+  ],
   ['in', checked('assert 5 in candidate(2, 3)'), liar('def __contains__(s, o): return True')],
   [
     'in what it yields',
@@ -179,181 +208,6 @@ describe('a program that solves nothing scores 0', () => {
   ])('by %s', async (grader, cases) => {
     expect(await scoresOf(grader, cases)).toEqual({});
   });
-});
-
-const HONEST: readonly Case[] = [
-  [
-    'Counter',
-    asserted('from collections import Counter\nassert f("aab") == Counter("aab")'),
-    'from collections import Counter\ndef f(s): return Counter(s)',
-  ],
-  [
-    'defaultdict',
-    asserted('assert f("aab") == {"a": 2, "b": 1}'),
-    'from collections import defaultdict\ndef f(s):\n    d = defaultdict(int)\n    for c in s: d[c] += 1\n    return d',
-  ],
-  [
-    'deque',
-    asserted('from collections import deque\nassert f(2) == deque([0, 1])'),
-    'from collections import deque\ndef f(n): return deque(range(n))',
-  ],
-  ['range', asserted('assert f(3) == range(3)'), 'def f(n): return range(n)'],
-  ['keys', asserted('assert f({1: 2}) == {1}', 'assert len(f({})) == 0'), 'def f(d): return d.keys()'],
-  [
-    'date',
-    asserted('import datetime\nassert f(3) == datetime.date(2020, 1, 3)'),
-    'import datetime\ndef f(n): return datetime.date(2020, 1, n)',
-  ],
-  [
-    'Fraction',
-    asserted('from fractions import Fraction\nassert f(3) == Fraction(1, 3)'),
-    'from fractions import Fraction\ndef f(n): return Fraction(1, n)',
-  ],
-  ['Decimal', asserted('assert f(3) == 3'), 'from decimal import Decimal\ndef f(n): return Decimal(n)'],
-  [
-    'Path',
-    asserted('from pathlib import Path\nassert f("x") == Path("x")'),
-    'from pathlib import Path\ndef f(n): return Path(n)',
-  ],
-  [
-    'an enumeration',
-    asserted('assert f(1) == Color.RED', 'assert f(1) is Color.RED'),
-    'from enum import Enum\nclass Color(Enum):\n    RED = 1\ndef f(n): return Color(n)',
-  ],
-  [
-    'a namedtuple',
-    asserted('assert f(P(1), P(2)) == P(3)', 'assert f(P(1), P(2)).x == 3'),
-    'from collections import namedtuple\nP = namedtuple("P", "x")\ndef f(a, b): return P(a.x + b.x)',
-  ],
-  [
-    'a dataclass',
-    asserted('assert f(P(1), P(2)) == P(3)', 'assert f(P(1), P(2)) != P(4)'),
-    'from dataclasses import dataclass\n@dataclass\nclass P:\n    x: int\ndef f(a, b): return P(a.x + b.x)',
-  ],
-  [
-    'a class that compares itself, which tests make',
-    asserted('assert P(1) == P(1)', 'assert f(P(1)) == P(2)', 'assert len({P(1), P(1)}) == 1'),
-    'class P:\n    def __init__(s, x): s.x = x\n    def __eq__(s, o): return s.x == o.x\n    def __hash__(s): return 0\ndef f(a): return P(a.x + 1)',
-  ],
-  [
-    'a stack',
-    asserted(
-      's = Stack()\ns.push(1)\ns.push(2)\nassert len(s) == 2 and s.pop() == 2\nassert s\nassert 1 in s\ns.size = 5\nassert s.size == 5',
-    ),
-    'class Stack:\n    def __init__(s): s.items = []\n    def push(s, x): s.items.append(x)\n    def pop(s): return s.items.pop()\n    def __len__(s): return len(s.items)\n    def __contains__(s, x): return x in s.items',
-  ],
-  [
-    'attributes',
-    asserted('assert f("a").name == "a"', 'assert f("a") is not None and f("a") != None'),
-    'class N:\n    def __init__(s, n): s.name = n\ndef f(n): return N(n)',
-  ],
-  [
-    'a generator',
-    asserted('assert list(f(3)) == [0, 1, 2]', 'g = f(2)\nassert next(g) == 0', 'assert sum(f(3)) == 3'),
-    'def f(n):\n    yield from range(n)',
-  ],
-  [
-    'what iterates and is of the program',
-    asserted('assert list(f(3)) == [0, 1, 2]'),
-    'class I:\n    def __init__(s, n): s.n = n\n    def __iter__(s): return iter(range(s.n))\ndef f(n): return I(n)',
-  ],
-  [
-    'a function that is returned',
-    asserted('assert f(1)(2) == 3', 'h = f(1)\nassert [h(x) for x in (1, 2)] == [2, 3]'),
-    'def f(a): return lambda b: a + b',
-  ],
-  [
-    'a function that is given',
-    asserted('assert f(lambda x: x + 1, [1, 2]) == [2, 3]', 'assert f(str, [1]) == ["1"]'),
-    'def f(g, xs): return [g(x) for x in xs]',
-  ],
-  [
-    'changes in place',
-    asserted(
-      'x = [3, 1]\nf(x)\nassert x == [1, 3]',
-      'd = {}\nf(d)\nassert d == {"a": [1]}',
-      'x = [2, 1]\nassert f(x) is x',
-    ),
-    'def f(x):\n    if isinstance(x, dict): x["a"] = [1]\n    else: x.sort()\n    return x',
-  ],
-  [
-    'errors',
-    asserted(
-      'try:\n    f(0)\n    assert False\nexcept ValueError as e:\n    assert str(e) == "no"',
-      'try:\n    f(1)\n    assert False\nexcept Bad as e:\n    assert e.args == (1,)',
-      'try:\n    f(1)\nexcept KeyError:\n    pass',
-    ),
-    'class Bad(KeyError): pass\ndef f(n):\n    if n: raise Bad(n)\n    raise ValueError("no")',
-  ],
-  ['a function of the name of Python’s', asserted('assert sum(1, 2) == 3'), 'def sum(a, b): return a + b'],
-  [
-    'names that only the program imports',
-    asserted('assert math.isclose(f(1), isqrt(1))'),
-    'import math\nfrom math import isqrt\ndef f(a): return a',
-  ],
-  [
-    'values of every kind',
-    asserted(
-      'assert f() == [1.5, 2j, b"x", bytearray(b"y"), {1}, frozenset({2}), (1,), None, True, "\\ud800", 10 ** 5000, -0.0, float("inf")]',
-      'assert isinstance(f()[8], bool) and isinstance(f(), list)',
-      'assert str(f()[11]) == "-0.0"',
-    ),
-    'def f(): return [1.5, 2j, b"x", bytearray(b"y"), {1}, frozenset({2}), (1,), None, True, "\\ud800", 10 ** 5000, -0.0, float("inf")]',
-  ],
-  ['derived from a list', asserted('assert f() == [1]'), 'class Own(list): pass\ndef f(): return Own([1])'],
-  [
-    'drawn at random',
-    asserted('import random\nfor _ in range(20):\n    a = random.randint(0, 99)\n    assert f(a) == a + 1'),
-    'import random\ndef f(a):\n    random.shuffle([1, 2, 3])\n    return a + 1',
-  ],
-  [
-    'in the order of a set',
-    asserted('for word in {"a", "b", "c", "d", "e"}:\n    assert f(word) == word'),
-    'def f(a): return a',
-  ],
-  [
-    'a match',
-    asserted('assert f("a")', 'assert f("a").group() == "a"', 'assert not f("b")'),
-    'import re\ndef f(a): return re.match("a", a)',
-  ],
-  [
-    'a prompt that is no code',
-    { prompt: 'Add them.', test: 'def check(c):\n    assert c(1, 2) == 3', entry_point: 'f' },
-    'def f(a, b): return a + b',
-  ],
-  [
-    'no prompt',
-    { test: 'def check(c):\n    assert c(1, 2) == 3', entry_point: 'f' },
-    'def f(a, b): return a + b',
-  ],
-  [
-    'arguments and values as they are',
-    {
-      input_output: JSON.stringify({
-        inputs: [
-          [2, [3]],
-          ['a', ['b']],
-        ],
-        outputs: [[[2, 3]], [['a', 'b']]],
-        fn_name: 'f',
-      }),
-    },
-    'def f(a, b): return [a, *b]',
-  ],
-  [
-    'tests of two forms',
-    { ...SUM, test_list: ['assert f(1) == 1'] },
-    'def f(a): return a\nif __name__ == "__main__":\n    print(sum(map(int, input().split())))',
-  ],
-];
-
-test('an honest program scores 1, whatever it returns', async () => {
-  const judged = HONEST.map(async ([name, row, code]) => ({
-    name,
-    score: await findRowGrader('code_tests').grade(`\`\`\`python\n${code}\n\`\`\``, row),
-  }));
-
-  expect((await Promise.all(judged)).filter(({ score }) => score.value !== 1)).toEqual([]);
 });
 
 test('tests of all forms that a row has are run', async () => {
