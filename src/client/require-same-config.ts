@@ -1,21 +1,24 @@
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import type * as TrainingConfigs from '../config/parse-training-config';
 import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import { configDifferences, configValueText } from './config-differences';
 import type { RunRecords } from './run-records';
+import { workflowIdOf } from './workflow-answers';
 
 const MOST_SHOWN = 5;
 
 /**
  * Refuses another config than the run under way was started with, naming what differs: whoever gave it would follow a run that is not
- * the one they asked for. A run that is still being prepared has none to compare with.
+ * the one they asked for. That of a run which is still being prepared is told by the server.
  */
 export async function requireSameConfig(
-  records: RunRecords,
+  { records, client }: { readonly records: RunRecords; readonly client: Client },
   run: string,
   asked: TrainingConfig,
 ): Promise<void> {
-  const there = await storedConfig(records, run);
+  const there = (await storedConfig(records, run)) ?? (await startedConfig(client, run));
   if (there === null) return;
   // `learningRate 0.001 (asked: 0.002)`
   const differences = configDifferences(there, asked).map(
@@ -45,6 +48,21 @@ export async function storedConfig(records: RunRecords, run: string): Promise<ob
   } catch {
     return config;
   }
+}
+
+/** As it was given to the workflow, which another client may have started a moment ago; null where it told none. */
+async function startedConfig(client: Client, run: string): Promise<object | null> {
+  const { events } = await client.workflow.getHandle(workflowIdOf(run)).fetchHistory();
+  const input = inputOf(events?.[0]);
+  if (typeof input !== 'object' || input === null || !('config' in input)) return null;
+  return typeof input.config === 'object' ? input.config : null;
+}
+
+type HistoryEvent = NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number];
+
+function inputOf(started: HistoryEvent | undefined): unknown {
+  const [payload] = started?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  return payload && defaultPayloadConverter.fromPayload(payload);
 }
 
 function unprepared(error: unknown): null {

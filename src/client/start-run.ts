@@ -79,12 +79,12 @@ export async function startRun(
 
 /** Who gives a config means that one, unless they say that they take the run as it is. */
 async function attachAsked(
-  { sources, config, options }: Start,
+  { client, sources: { records }, config, options }: Start,
   handle: RunHandle,
   report: RunReport,
 ): Promise<StartedRun> {
   const attached = attach(handle, report);
-  if (!options.attach) await requireSameConfig(sources.records, handle.name, config);
+  if (!options.attach) await requireSameConfig({ records, client }, handle.name, config);
   await takeOver(handle, report);
   return attached;
 }

@@ -4,7 +4,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, defaultPayloadConverter } from '@temporalio/common';
 import type { ServerLink } from '../../../src/client/server-link';
 import type { EvaluationCell, LiveStatus, RunState, ScoreRow } from '../../../src/core/run';
 
@@ -15,6 +15,8 @@ export interface FakeWorkflow {
   memo?: object;
   pendingActivities?: readonly object[];
   failure?: { message: string; type: string };
+  /** What it was started with. */
+  args?: readonly unknown[];
 }
 
 export interface StartCall {
@@ -101,7 +103,8 @@ export class FakeServer {
       throw new WorkflowExecutionAlreadyStartedError('already started', options.workflowId, type);
     }
     this.started.push({ type, options });
-    this.workflows[options.workflowId] = { status: 'RUNNING', memo: options.memo as object };
+    const { memo, args } = options;
+    this.workflows[options.workflowId] = { status: 'RUNNING', memo: memo as object, args };
   }
 
   private handle(id: string) {
@@ -118,6 +121,10 @@ export class FakeServer {
         memo: find().memo ?? {},
         raw: { pendingActivities: find().pendingActivities ?? [] },
       }),
+      fetchHistory: async () => {
+        const payloads = find().args?.map((value) => defaultPayloadConverter.toPayload(value)) ?? [];
+        return { events: [{ workflowExecutionStartedEventAttributes: { input: { payloads } } }] };
+      },
       query: async ({ name }: { name: 'status' | 'evaluations' | 'scores' }) => {
         const { answers } = find();
         if (!answers) throw new Error('DEADLINE_EXCEEDED');
