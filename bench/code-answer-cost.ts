@@ -22,7 +22,9 @@ async function main(): Promise<void> {
     passing.push(await timeOf(0));
     failing.push(await timeOf(1));
   }
-  console.log(`passes: ${median(passing)} ms, fails: ${median(failing)} ms (medians of ${PAIR_COUNT} in turn)`);
+  console.log(
+    `passes: ${median(passing)} ms, fails: ${median(failing)} ms (medians of ${PAIR_COUNT} in turn)`,
+  );
   await processSandboxes.close();
 }
 
