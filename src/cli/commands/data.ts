@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { showTrainingData } from '../../client/show-data';
 import { loadTrainingConfig } from '../../config/load-config';
 import type { TrainingConfig } from '../../config/training-config';
+import type { DataSummary } from '../../core/data-summary';
 import { DataTotals, summaryText, trainedCount } from '../../core/data-summary';
 import type { DataRow, RenderedRow } from '../../training/shown-row';
 import { escapeControls } from '../escape-controls';
@@ -47,9 +48,18 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
     else if (count % PROGRESS_EVERY === 0) output.status(`${count} rows read`);
   }
   output.status(null);
-  const text = summaryText(totals.summary(batchSizeOf(config)));
-  if (output.isJson) output.note(text);
-  else output.line(text);
+  const summary = totals.summary(batchSizeOf(config));
+  if (output.isJson) output.note(summaryText(summary));
+  else output.line(summaryText(summary));
+  const verdict = verdictOn(config, summary);
+  if (verdict !== null) output.note(verdict);
+}
+
+/** What `train` would say to these rows; null where it would begin. */
+function verdictOn(config: TrainingConfig, { refusedRows }: DataSummary): string | null {
+  if (config.kind !== 'sft' || config.dataset.onBadRow === 'skip' || refusedRows === 0) return null;
+  const rows = refusedRows === 1 ? 'the row that is refused' : `the ${refusedRows} rows that are refused`;
+  return `train starts no run with this config: mend ${rows}, or set dataset.onBadRow: skip, which leaves bad rows out.`;
 }
 
 function batchSizeOf(config: TrainingConfig): number {

@@ -60,6 +60,7 @@ async function run(flags: DevFlags): Promise<number> {
   const end = await Promise.race([stop, stack.idle]);
   if (end === undefined) return 0;
   await stack.stop();
+  process.stderr.write('Stopped.\n');
   return end.exitCode;
 }
 

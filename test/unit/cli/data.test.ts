@@ -116,7 +116,8 @@ test('shows rows in the order of the file, what is cut and what is refused, and 
   const trained = [first, cut, last].map((line) => line?.weights.filter((weight) => weight > 0).length ?? 0);
   const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0);
   expect(stderr).toBe(
-    `4 rows · ${sum(tokens)} tokens, ${sum(trained)} trained · longest 24 · 1 rows that train nothing · 1 cut · 1 refused · 1 of a ragged last batch, left out of each pass\n`,
+    `4 rows · ${sum(tokens)} tokens, ${sum(trained)} trained · longest 24 · 1 rows that train nothing · 1 cut · 1 refused · 1 of a ragged last batch, left out of each pass\n` +
+      'train starts no run with this config: mend the row that is refused, or set dataset.onBadRow: skip, which leaves bad rows out.\n',
   );
 });
 
@@ -175,6 +176,13 @@ test('shows a dataset of which every row is refused, and a row that its renderer
 
   await show(written([ROWS[0]]), '--set', 'trainOnWhat=customized', '--json');
   expect(shownLines()).toMatchObject([{ refused: expect.stringContaining('trainable') as string }]);
+});
+
+test('says nothing of bad rows that the run would leave out', async () => {
+  await show(written(ROWS), '--set', 'dataset.onBadRow=skip', '--json');
+
+  expect(stderr).toContain('1 refused');
+  expect(stderr).not.toContain('starts no run');
 });
 
 test('gives chat_template what the config says', async () => {
