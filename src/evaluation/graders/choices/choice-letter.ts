@@ -188,7 +188,7 @@ function lastAlone(completion: string, letters: ReadonlySet<string>): string | n
 const JOIN_LENGTH = 30;
 /** Before a letter: another one. */
 const JOINED =
-  /(?<![A-Za-z0-9])([A-Z])[)\]}*_"'”’]{0,4}\s{0,2}(?:[,，、/|&;和与或及]|(?:,\s)?(?:and|or)\s|或者|还是)\s{0,2}(?:(?:and|or|option|maybe|perhaps)\s){0,2}[[({*_"'“‘]{0,4}$/;
+  /(?<![A-Za-z0-9])([A-Z])[)\]}*_"'”’]{0,4}\s{0,2}(?:[,，、|&;和与或及]|(?:,\s)?(?:and|or)\s|或者|还是)\s{0,2}(?:(?:and|or|option|maybe|perhaps)\s){0,2}[[({*_"'“‘]{0,4}$/;
 
 /** "不选B", "若选B", "答案不是B", "错误答案是B" */
 const UNCHOSEN =

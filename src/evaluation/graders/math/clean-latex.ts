@@ -79,10 +79,7 @@ const REWRITES: readonly (readonly [RegExp, Replacement])[] = [
   ],
   [/\\lg(?![a-zA-Z])/g, '\\log_{10}'],
   // 0.\dot{3}, 0.\dot{1}4\dot{2}
-  [
-    /(?<=\.\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?/g,
-    (_, first, middle = '', last = '') => `\\overline{${[first, middle, last].map(String).join('')}}`,
-  ],
+  [/(?<=\.\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?/g, '\\overline{$1$2$3}'],
   [/[€£¥₹]\s*(?=\d)|(?<=\d)\s*[€£¥₹]/g, ''],
   [
     /\\(?:textbf|textit|textrm|textnormal|mathit|mathbf|mathrm|mathsf|boldsymbol|bm|mbox|operatorname\*?)\s*(?=\{)/g,
