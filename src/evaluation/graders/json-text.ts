@@ -9,15 +9,22 @@ interface FoundJson {
 const ATTEMPTS = 20;
 
 /**
- * JSON in a completion: the whole text, else the first fenced block, else the first object or list that parses and is of the kind of what
+ * JSON in a completion: the whole text, else the first fenced block that parses, else the first object or list that parses and is of the kind of what
  * is looked for: in "as shown in [1], it is {…}" an object is not the list.
  */
 export function findJson(completion: string, wanted?: unknown): FoundJson | null {
   const whole = parse(completion.trim());
   if (whole) return whole;
-  const fence = /```[a-zA-Z]{0,10}\n?([^`]*)```/.exec(completion)?.[1];
-  const fenced = fence === undefined ? null : parse(fence.trim());
-  return fenced ?? firstNested(completion, wanted);
+  return firstFenced(completion) ?? firstNested(completion, wanted);
+}
+
+function firstFenced(completion: string): FoundJson | null {
+  let attempts = 0;
+  for (const [, content = ''] of completion.matchAll(/```[a-zA-Z]{0,10}\n?([^`]*)```/g)) {
+    const found = parse(content.trim());
+    if (found || ++attempts === ATTEMPTS) return found;
+  }
+  return null;
 }
 
 function firstNested(completion: string, wanted: unknown): FoundJson | null {

@@ -32,8 +32,9 @@ export type VerdictForm = keyof typeof VERDICT_FORMS;
 export const READ_FORMS = {
   grade: `${BEFORE_GRADE}(?=(\\p{L}))`,
   // With what would make another number of it behind.
-  rating: `${BEFORE_RATING}(\\d+(?:\\.\\d+)?)([ \\t]*(?:[-–—]|or\\b|to\\b)[ \\t]*\\d|[,.]?\\d|[eE][-+]?\\d|[ \\t]*\\p{No})?`,
-  bracketRating: '\\[\\[\\s*(\\d+(?:\\.\\d+)?)\\s*\\]\\](\\.\\d)?',
+  rating: `${BEFORE_RATING}(\\d+(?:\\.\\d+)?)([ \\t]*(?:[-–—~]|or\\b|to\\b)[ \\t]*\\d|\\+|[,.]?\\d|[eE][-+]?\\d|[ \\t]*\\p{No})?`,
+  bracketRating:
+    '\\[\\[\\s*(\\d+(?:\\.\\d+)?)\\s*\\]\\](\\.\\d|[ \\t]{0,4}(?:[-–—~/]|or\\b|to\\b)[ \\t]{0,4}\\[\\[\\s*\\d)?',
   pair: '\\[\\[([ABC])\\]\\]',
   // A tag that holds no other.
   score: `<${SCORE_TAG}>([^<]*)</${SCORE_TAG}>`,

@@ -17,7 +17,7 @@ export const judgeGradeRows: RowGrader = {
 
 export const judgeRatingRows: RowGrader = {
   name: 'judge_rating',
-  version: 'judge_rating@2',
+  version: 'judge_rating@3',
   description:
     'lines {"reply"}; the answer is the number of the last "Rating: [[5]]", as single_score reads it',
   lineForm: '{"reply": "<text>"}',

@@ -80,12 +80,17 @@ function inBox(completion: string, letters: ReadonlySet<string>): Named {
   if (first === undefined) return null;
   const bare = first.content
     .slice(0, 200)
-    .replace(/\\(?:text|textbf|mathrm|mathbf)|[{}()[\]\s.$]/g, '')
-    .toUpperCase();
+    .replace(/\\(?:text|textbf|mathrm|mathbf)(?![a-z])|\\[{}\s]|[{}()[\].$]/g, ' ')
+    .toUpperCase()
+    .trim();
   if (letters.has(bare)) return bare;
-  const several = bare.split(/[,;/&、]|\\&|OR|AND/).filter((part) => part !== '');
-  return several.length > 1 && several.every((part) => letters.has(part)) ? HEDGED : null;
+  const several = bare.split(/[\s,;/&、|+]|\\&|\b(?:OR|AND)\b/).filter((part) => part !== '');
+  if (several.length > 1 && several.every((part) => letters.has(part))) return HEDGED;
+  return TAKEN_BACK.test(bare) ? HEDGED : null;
 }
+
+/** In a box around a letter alone. */
+const TAKEN_BACK = /^(?:\\(?:NEG|LNOT)|NOT)\s*[A-Z]$|^[A-Z]\s+(?:IS\s+)?(?:WRONG|INCORRECT|FALSE|NOT)\b/;
 
 interface Announced {
   readonly index: number;
@@ -117,6 +122,7 @@ function inSentence(text: string, letters: ReadonlySet<string>): Named {
   if (letters.has(small)) return small;
   for (const { index } of sentence.matchAll(ALONE)) {
     const letter = isNegated(sentence.slice(0, index)) ? null : letterAt(sentence, index, letters);
+    if (letter !== null && ASKED.test(sentence.slice(index + 1))) return null;
     if (letter !== null) return isHedged(sentence.slice(index + 1), letters) ? HEDGED : letter;
   }
   return null;
@@ -124,16 +130,21 @@ function inSentence(text: string, letters: ReadonlySet<string>): Named {
 
 /** The small letter that a sentence consists of or begins with, as a capital. */
 function smallAlone(sentence: string): string {
-  const found = /^[*_$(\\[\s"']*([a-z])[)\]*_$"']*\s*(?:$|[,;:，。])/.exec(sentence);
-  return found?.[1]?.toUpperCase() ?? '';
+  const found = /^[*_$(\\[\s"']*([a-z])[)\]*_$"']*\s*(?:$|[,;:，。])|^[*_\s]{0,4}\(([a-z])\)\s/.exec(
+    sentence,
+  );
+  return (found?.[1] ?? found?.[2])?.toUpperCase() ?? '';
 }
 
 /** Behind a letter: another one on equal terms ("A or B", "A/B", "A and C are"), not one of which more is said ("B and C is wrong"). */
 const OTHER =
-  /^[)\]}*_$"'.]{0,6}\s{0,2}(?:(?:or|and)\s|[/&、和与及]|或者?|还是)[\s*_$("'[{]{0,6}(?:option\s)?([A-Z])(?![A-Za-z0-9])[\s)\]}*_$"']{0,6}(?:$|[.,;:!?、，。；？/&]|(?:or|and|are|but)\b)/;
+  /^[)\]}*_$"'.]{0,6}\s{0,2}(?:(?:or|and)\s|,\sor\s|[/&|、和与及]|或者?|还是)(?:(?:maybe|perhaps|possibly|also)\s)?[\s*_$("'[{]{0,6}(?:option\s)?([A-Z])(?![A-Za-z0-9])[\s)\]}*_$"']{0,6}(?:$|[.,;:!?、，。；？/&]|(?:or|and|are|but)\b)/;
 /** "B, C", "A, B, C, or D", "(B) (C)": nothing is said of the second one. */
 const LISTED =
   /^[)\]}*_$"']{0,6}(?:[,，]\s{0,2}[*_$("'[{]{0,4}([A-Z])[)\]}*_$"']{0,4}(?:\s{0,2}$|[.;。]|,\s(?:(?:or|and)\s)?[("'[{]{0,4}[A-Z](?![A-Za-z]))|\s{0,2}\(([A-Z])\))/;
+
+/** "答案是B吗" */
+const ASKED = /^[)）\]*_"”]{0,4}\s{0,2}[吗么呢]/;
 
 function isHedged(rest: string, letters: ReadonlySet<string>): boolean {
   const listed = LISTED.exec(rest);
@@ -156,16 +167,28 @@ const ITEM = /^[ \t]*[-*_("'[ \t]{0,6}[A-Z][)\]*_"']{0,4}[.:：)]/gm;
 function opening(completion: string, letters: ReadonlySet<string>): string | null {
   const letter = OPENING.exec(completion)?.[1] ?? '';
   const isList = [...completion.matchAll(ITEM)].length > 1;
-  return letters.has(letter) && !isList ? letter : null;
+  const rest = completion.slice(OPENING.exec(completion)?.[0].length ?? 0).slice(0, 20);
+  return letters.has(letter) && !isList && !/^\s*(?:wrong|incorrect|false|no\b|not\b|错|不)/i.test(rest)
+    ? letter
+    : null;
 }
 
+/** The last one that is not ruled out; none where another one stands before it on equal terms ("A, B", "both A and B", "A和B"). */
 function lastAlone(completion: string, letters: ReadonlySet<string>): string | null {
   const tail = completion.slice(-TAIL_LENGTH);
-  const found = [...tail.matchAll(ALONE)]
-    .filter(({ index }) => !isRuledOut(tail.slice(0, index), tail.slice(index + 1)))
-    .map(({ index }) => letterAt(tail, index, letters));
-  return found.findLast((letter) => letter !== null) ?? null;
+  const last = [...tail.matchAll(ALONE)].findLast(
+    ({ index }) =>
+      !isRuledOut(tail.slice(0, index), tail.slice(index + 1)) && letterAt(tail, index, letters) !== null,
+  );
+  if (last === undefined) return null;
+  const other = JOINED.exec(tail.slice(Math.max(0, last.index - JOIN_LENGTH), last.index))?.[1];
+  return other !== undefined && other !== last[0] && letters.has(other) ? null : last[0];
 }
+
+const JOIN_LENGTH = 30;
+/** Before a letter: another one. */
+const JOINED =
+  /(?<![A-Za-z0-9])([A-Z])[)\]}*_"'”’]{0,4}\s{0,2}(?:[,，、|&;和与或及]|(?:,\s)?(?:and|or)\s|或者|还是)\s{0,2}(?:(?:and|or|option|maybe|perhaps)\s){0,2}[[({*_"'“‘]{0,4}$/;
 
 /** "不选B", "若选B", "答案不是B", "错误答案是B" */
 const UNCHOSEN =
@@ -173,9 +196,23 @@ const UNCHOSEN =
 /** "C is wrong", "C isn't", "C选项错误", "C不对" */
 const REJECTED =
   /^[)\]*_"'”’）】]{0,4}(?:\s{0,2}(?:项|选项)?\s{0,2}(?:也|都|均|显然|就)?(?:是?错|不(?![但仅只止])|是?有误)|,?\s(?:is|was|are|were|would be|seems|looks)(?:n['’]t\b|\s(?:also\s|clearly\s)?(?:wrong|incorrect|false|not|impossible|invalid|(?:ruled\s|eliminated|excluded|out\b))))/i;
+/** "B can be eliminated", "B does not hold", "B?" */
+const DOUBTED =
+  /^[)\]*_"'”’）】]{0,4}(?:\s(?:can|could|must|should)\sbe\s(?:eliminated|excluded|discarded|rejected|ruled)\b|\s(?:does|do)(?:n['’]t|\snot)\s(?:hold|work|fit|apply|follow)\b|\s?[?？])/i;
+/** "rule out B", "eliminate A, C and D", "the wrong answer is B", "least likely: B" */
+const EXCLUDED =
+  /(?:\b(?:rul(?:e|es|ed|ing)\sout|exclud(?:e|es|ed|ing)|eliminat(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?)\s|\b(?:(?:wrong|incorrect|false|worst)\s(?:answer|option|choice|one)s?|least\slikely(?:\s(?:answer|option|choice))?)(?:\s(?:is|are)|:)\s{0,2})(?:options?\s|choices?\s)?[*_("'[]{0,4}(?:[A-Z][)\]*_"']{0,4}(?:,\s?(?:(?:and|or)\s)?|\s(?:and|or)\s)[*_("'[]{0,4}){0,8}$/i;
 
 function isRuledOut(before: string, rest: string): boolean {
-  return isNegated(before) || UNCHOSEN.test(before.slice(-20)) || REJECTED.test(rest.slice(0, 40));
+  const behind = rest.slice(0, 40);
+  return (
+    isNegated(before) ||
+    EXCLUDED.test(before.slice(-80)) ||
+    UNCHOSEN.test(before.slice(-20)) ||
+    REJECTED.test(behind) ||
+    DOUBTED.test(behind) ||
+    ASKED.test(behind)
+  );
 }
 
 function letterAt(text: string, index: number, letters: ReadonlySet<string>): string | null {

@@ -69,10 +69,34 @@ const REWRITES: readonly (readonly [RegExp, Replacement])[] = [
   [/\\m?(?:left|right|big|Big|bigg|Bigg)[lr]?(?![a-zA-Z])\s*/g, ''],
   [/\\[dtc]frac(?![a-zA-Z])/g, '\\frac'],
   [/\\[dt]binom(?![a-zA-Z])/g, '\\binom'],
+  // Colours, and fonts of formulas
+  [/\\(?:text)?color\s*\{[a-zA-Z!\d]{1,20}\}\s*/g, ''],
+  [/\\(?:bf|rm|it|sf|tt|bfseries|boldmath)(?![a-zA-Z])\s*/g, ''],
+  [/\\(?:boldsymbol|bm|pmb|mathbf|mathit|mathrm|mathsf)\s*(?=\{[^{}]*\\)/g, ''],
+  [
+    /\\(?:operatorname\*?|mathrm)\s*\{\s*(arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|ln|log|lg|exp|gcd|lcm)\s*\}/g,
+    '\\$1 ',
+  ],
+  [/\\lg(?![a-zA-Z])/g, '\\log_{10}'],
+  // 0.\dot{3}, 0.\dot{1}4\dot{2}
+  [/(?<=\.\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?(?:(\d{0,20})\\dot\s*\{?\s*(\d)\s*\}?)?/g, '\\overline{$1$2$3}'],
+  [/[€£¥₹]\s*(?=\d)|(?<=\d)\s*[€£¥₹]/g, ''],
   [
     /\\(?:textbf|textit|textrm|textnormal|mathit|mathbf|mathrm|mathsf|boldsymbol|bm|mbox|operatorname\*?)\s*(?=\{)/g,
     '\\text',
   ],
+  [/\\text\s*\{\s*\}/g, ' '],
+  [
+    /^\s*(?:\\approx(?![a-zA-Z])|\\text\s*\{\s*(?:approximately|approx\.?|about|roughly)\s*\})\s*(?=[-\d\\])/i,
+    '',
+  ],
+  // Of several choices
+  [/^\s*\\text\s*\{\s*\([A-E]\)\s*\}\s*(?=[-\d\\(])/, ''],
+  // 17^{\text{th}}
+  [/(?<=\d)\s*\^\s*\{\s*(?:\\text\s*\{\s*)?(?:st|nd|rd|th)\s*\}(?:\s*\})?/g, ''],
+  [/^\s*[a-zA-Z]\s*\\equiv(?![a-zA-Z])\s*(?=.{1,60}\bmod\b|.{1,60}\\pmod)/, ''],
+  // Of every whole number
+  [/(?<=[kn].{0,200}),\s*\(?\s*[kn]\s*\\in\s*\\mathbb\s*\{?\s*Z\s*\}?\s*\)?\s*$/, ''],
   [/\\text\s*\{\s*(\d+|[ei])\s*\}/g, ' $1 '],
   [/^\s*\\text\s*\{\s*([+-])\s*\}\s*(?=[\d\\(])/, '$1'],
   [/^\s*\\text\s*\{\s*([+-]?\d[\d.,]*)\s*\}\s*$/, '$1'],

@@ -90,7 +90,8 @@ function fromFormulas(text: string): string | null {
 function fromBareText(text: string): string | null {
   const bare = text
     .trim()
-    .replace(/^\*\*([^*]+)\*\*$/, '$1')
+    .replace(/(?<![\w)}\]])\*\*([^*]+)\*\*(?!\w)/g, '$1')
+    .replace(/^(?:thus|so|hence|therefore|then|finally)\b,?\s+(?=\S)/i, '')
     .replace(LABEL, (label, words: string) => (isLabel(words) ? '' : label));
   const price = PRICE.exec(bare)?.[1];
   if (price !== undefined) return price;

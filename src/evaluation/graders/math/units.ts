@@ -48,6 +48,9 @@ const LETTER_OF_UNIT = /^[mghslLNJWVAKCFT]$/;
 const UNIT = new RegExp(
   String.raw`^(?:(.*?[\d)}])(?:\s*°\s*([CF])?|\s+([a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3})|([a-z]{2,12}))|(.*?(?:[\d)}]|\\pi|[a-zA-Z]))\s*\\text\s*\{((?:[^{}]|\{[^{}]*\})*)\})\s*(?:\^\{?([23])\}?)?$`,
 );
+/** "(mod 7)" says in which numbers a value is meant, as a unit does. */
+const MODULUS =
+  /^(.*\d)\s*(?:\\pmod\s*\{?\s*(\d+)\s*\}?|\(\s*\\?(?:text\s*\{\s*)?mod\s*\}?\s*(\d+)\s*\)|\\text\s*\{\s*\(\s*mod\s*(\d+)\s*\)\s*\})$/;
 const TRIGONOMETRY = /\\(?:arc)?(?:sin|cos|tan|cot|sec|csc)/;
 /** Written directly behind the number, only these are units: 2ab is a product. */
 const ATTACHED = /^(?:cm|mm|km|kg|mg|ml|ft|mph|inches|feet|hours|minutes|seconds|degrees)$/;
@@ -55,6 +58,9 @@ const ATTACHED = /^(?:cm|mm|km|kg|mg|ml|ft|mph|inches|feet|hours|minutes|seconds
 /** Takes a unit or percent sign from the end of a quantity. */
 export function splitUnit(text: string): Quantity {
   if (text.endsWith('%')) return { value: text.slice(0, -1).trim(), unit: null, isPercent: true };
+  const [, residue, ...moduli] = MODULUS.exec(text) ?? [];
+  if (residue !== undefined)
+    return { value: residue.trim(), unit: `mod ${moduli.filter(Boolean).join('')}`, isPercent: false };
   // There the degrees belong to an angle.
   if (TRIGONOMETRY.test(text)) return withoutUnit(text);
   const [, bare, scale, apart, attached, before, inText, power] = UNIT.exec(text) ?? [];
@@ -84,7 +90,10 @@ function withoutUnit(text: string): Quantity {
 }
 
 function spell(name: string, power: string | undefined): string | null {
-  const written = name.trim().replace(/[{}]/g, '').replace(/\.$/, '');
+  const written = name
+    .trim()
+    .replace(/[{}]/g, '')
+    .replace(/\.(?!\d)/g, '');
   const words = written.toLowerCase().split(/[\s-]+/);
   if (!written.split(/[\s-]+/).every(isWordOfUnit)) return null;
   const [first = '', ...others] = words;

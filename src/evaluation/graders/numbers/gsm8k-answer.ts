@@ -15,7 +15,10 @@ export function gsm8kAnswer(completion: string): string | null {
     const answer = read(completion);
     if (answer !== null) return answer === NO_NUMBER ? null : answer;
   }
-  return lastNumber(completion)?.value ?? null;
+  const last = lastNumber(completion);
+  return last === null || DENIED.test(completion.slice(Math.max(0, last.start - 20), last.start))
+    ? null
+    : last.value;
 }
 
 /** An answer is given that is no number. */
@@ -69,27 +72,42 @@ function isOneNumber(content: string): boolean {
   return !GOES_ON.test(value.slice(number.end)) && !BEGUN.test(value.slice(0, number.start));
 }
 
-const PHRASE = /\banswer\s{0,4}(?:is|:|=)/gi;
+const PHRASE = /\banswer\s{0,4}(?:is|:|=)|^#{1,4}[ \t]{0,4}(?:final\s)?answer[ \t]*\n/gim;
 
-function afterPhrase(completion: string): string | null {
+function afterPhrase(completion: string): Found {
+  let found: Found = null;
   for (const match of completion.matchAll(PHRASE)) {
     const start = match.index + match[0].length;
     const number = inSentence(completion.slice(start, start + 200));
-    if (number !== null) return number;
+    if (typeof number === 'string') return number;
+    found ??= number;
   }
-  return null;
+  return found;
 }
 
-/** "5 + 3 = 8" answers 8; "5, since 2 + 3 = 5" answers 5. */
-function inSentence(text: string): string | null {
+/** Of two numbers none is chosen: "18 or 19", "between 18 and 20". */
+const ANOTHER = /^\s*(?:or|to)\s(?:(?:maybe|perhaps|possibly)\s)?[\s}]*-?[$\d]/;
+const BOUNDED = /\b(?:between|(?:less|more|fewer|greater|other|rather)\sthan)\s[\s$\\(]*$/;
+/** "The answer is not 17", "isn't 17" */
+const DENIED = /(?:\bnot|n['’]t)\s[\s$\\(]*$/;
+
+/** "5 + 3 = 8" answers 8; "5, since 2 + 3 = 5" answers 5; "5 + 3" is still to be calculated. */
+function inSentence(text: string): Found {
   const sentence = /^[^\n]*?(?=[.!?](?:\s|$)|\n|$)/.exec(text.trimStart())?.[0] ?? '';
   const tidy = withoutMarkup(sentence);
   const first = firstNumber(tidy);
   if (first === null) return null;
-  const isTerm = /^\s*(?:[-+*/×÷−–]|\\times|x)\s*[\d$(]/.test(tidy.slice(first.end, first.end + 20));
-  const equals = tidy.lastIndexOf('=');
-  if (!isTerm || equals < first.end) return first.value;
-  return firstNumber(tidy.slice(equals + 1))?.value ?? first.value;
+  const [before, behind] = [tidy.slice(0, first.start), tidy.slice(first.end)];
+  if (DENIED.test(before)) return null;
+  if (ANOTHER.test(behind) || BOUNDED.test(before)) return NO_NUMBER;
+  return /^\s*(?:[-+*/×÷−–=^]|\\times|\\cdot|x)\s*[\d$(\-]/.test(behind.slice(0, 20))
+    ? calculated(behind)
+    : first.value;
+}
+
+function calculated(behind: string): string | null {
+  const equals = behind.lastIndexOf('=');
+  return equals < 0 ? null : (firstNumber(behind.slice(equals + 1))?.value ?? null);
 }
 
 const ANSWER_LINE = /^[ \t]{0,8}A:[ \t]{0,8}([^\n]{1,60})$/gm;
@@ -124,7 +142,7 @@ function withoutMarkup(text: string): string {
   return text
     .replaceAll('{,}', ',')
     .replace(/\\(?:text|mathrm|mathbf|textbf)\{/g, ' ')
-    .replace(/\\[,!;:]|\\[()[\]]|[*_`~]/g, '')
+    .replace(/\\[,!;:]|\\[()[\]]|[_`~]|(?<!\d\s{0,2})\*|\*(?!\s{0,2}[\d$(])/g, '')
     .replace(/(?<=\d) (?=\d{3}(?:\D|$))/g, '')
     .trim();
 }

@@ -44,6 +44,13 @@ describe('the letter of other multiple choice', () => {
     ['(D)', 'D'],
     ['_D_', 'D'],
     ['A/B', 'B'],
+    ['A: wrong. B: right, since 2 + 2 = 4. C: wrong. So B.', 'B'],
+    ['The answer is (b) 42 J', 'B'],
+    ['\\boxed{42}, so the answer is B', 'B'],
+    ['I ruled out A, C and D. B remains.', 'B'],
+    ['A can be eliminated, and C does not hold: B', 'B'],
+    ['\\boxed{\\text{Option B}}', 'B'],
+    ['Comparing A and B: B', 'B'],
     ['选项A不符合题意，选项B也不符合，所以答案是C。', 'C'],
     ['我们不选A，因为质量守恒。故选：B', 'B'],
     ['若选A则矛盾，所以应选择B。', 'B'],
@@ -139,6 +146,37 @@ describe('several letters on equal terms', () => {
     'The answer is A, B, C, or D.',
     '\\boxed{B, C}',
     '\\boxed{A \\text{ or } B}',
+    'A, B',
+    'Both A and B',
+    'A和B都正确',
+    '<answer>A, B</answer>',
+    '{"answer": ["A", "B"]}',
+    '\\boxed{\\{A,B\\}}',
+    '\\boxed{A|B}',
+    '\\boxed{A B}',
+    '\\boxed{A+B}',
+    'Answer: B, or C',
+    'Answer: B or maybe D',
+  ])('%j chooses none', (completion) => {
+    expect(choiceLetter(completion, 4)).toBeNull();
+  });
+});
+
+describe('a letter that is taken back or ruled out', () => {
+  test.each([
+    'B?',
+    '答案是B吗？',
+    'I would rule out B',
+    'I exclude B',
+    'Eliminate A, B and C.',
+    'B can be eliminated.',
+    'B does not hold.',
+    'The wrong answer is B',
+    'The incorrect option is B',
+    'Least likely: B',
+    '\\boxed{\\text{not }B}',
+    '\\boxed{B\\text{ is wrong}}',
+    '\\boxed{\\neg B}',
   ])('%j chooses none', (completion) => {
     expect(choiceLetter(completion, 4)).toBeNull();
   });

@@ -94,6 +94,14 @@ describe('the answer of a gsm8k completion', () => {
     ['\\boxed{9 \\times 2 = 18}', '18'],
     ['\\boxed{18 \\text{ or so}}', '18'],
     ['\\boxed{18\\text{ (and 2 left)}}', '18'],
+    ['So the answer is 3 * 6 = 18', '18'],
+    ['The answer is 36/2 = 17', '17'],
+    ['The answer is <<9*2=18>>18.', '18'],
+    ['The answer is not 17. The answer is 18.', '18'],
+    ["The answer isn't 17, it's 18.", '18'],
+    ['## Answer\n18 dollars per 2 days', '18'],
+    ['The answer is 5 + 3. So 8 in all', '8'],
+    ['The answer is 17 or 18. On second thought, the answer is 18 of 20.', '18'],
   ])('%j is %s', (completion, answer) => {
     expect(gsm8kAnswer(completion)).toBe(answer);
   });
@@ -106,6 +114,13 @@ describe('the answer of a gsm8k completion', () => {
       'So \\boxed{9 \\times 2}. Yes, 18',
       '\\boxed{9^2}',
       '\\boxed{\\sqrt{9}}',
+    ],
+    ...[
+      'The answer is 18 or 19',
+      'The answer is between 18 and 20',
+      'The answer is less than 18',
+      'The answer is not 18.',
+      '\\boxed{9*2}',
     ],
     ...['\\boxed{9!}', '\\boxed{\\text{not } 9}', '\\boxed{9 + 9}'],
   ])('%j has none', (completion) => {

@@ -94,6 +94,11 @@ test.each([
   ['Rating: [[8]].5', null],
   ['Rating: 8.5', null],
   ['Berating: 5', null],
+  ['Rating: 5~6', null],
+  ['Rating: 5+', null],
+  ['Rating: [[5]] or [[6]]', null],
+  ['Rating: [[5]]-[[6]]', null],
+  ['First [[5]]. At the end: [[6]]', 6],
 ])('reads the rating of %j as %s', (text, rating) => {
   expect(readRating(text)).toBe(rating);
 });
