@@ -81,6 +81,7 @@ async function validate(source: string): Promise<string[]> {
   return valid ? [] : [`openapi 3.1: ${JSON.stringify(errors)}`];
 }
 
+/** As `astToString` of openapi-typescript, which its CommonJS declarations do not name for TypeScript 7. */
 function textOf(nodes: readonly ts.Node[]): string {
   const file = ts.createSourceFile('schema.ts', '', ts.ScriptTarget.Latest);
   const printer = ts.createPrinter();
