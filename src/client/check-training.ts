@@ -15,13 +15,15 @@ interface NamedDataset {
 }
 
 /**
- * Refuses what can be seen to fail before anything is started: evaluators nobody has, contradictions between them, and
+ * Refuses what can be seen to fail before anything is started: evaluators nobody has (also where
+ * their schedule is switched off), contradictions between them, and
  * local data that is missing, malformed or empty. What only the training service knows is refused while the run is
  * prepared, which leaves nothing behind either.
  */
 export async function checkTraining(config: TrainingConfig, cacheFolder: string): Promise<void> {
   const evaluators = Object.values(resolveEvaluations(config, 'unknown').evaluators);
-  await checkEvaluators(createPluginLoader())(evaluators, config.plugins);
+  const listed = placesOfEvaluators(config).map(({ evaluator }) => evaluator);
+  await checkEvaluators(createPluginLoader())(listed, config.plugins);
 
   const readDataset = createDatasetReader({ cacheFolder });
   for (const { key, dataset } of localDatasets(config, evaluators)) {

@@ -1,4 +1,4 @@
-import { nearestNames } from '../engines/openai/nearest-names';
+import { nearestNames } from '../core/nearest-names';
 import { BENCHMARKS } from './benchmarks';
 import { KINDS } from './kinds';
 

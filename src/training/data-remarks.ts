@@ -1,4 +1,5 @@
 import type { SupervisedConfig } from '../config/supervised-config';
+import type { TrainingConfig } from '../config/training-config';
 import type { LoadedDataset } from '../datasets/dataset';
 import type { PreparedExamples } from './prepare-examples';
 
@@ -33,6 +34,16 @@ export function dataRemarks(
           `${counted(lossless.length)} trained in vain: with trainOnWhat "${config.trainOnWhat}" no token carries loss of ${named(lossless)}.`,
         ]),
     ...tailRemark(examples.length, config.batchSize),
+  ];
+}
+
+/** A warm-up that outlasts the run is legal, and seldom meant. */
+export function warmUpRemark({ lrSchedule, learningRate }: TrainingConfig, totalSteps: number): string[] {
+  const { warmupSteps } = lrSchedule;
+  if (warmupSteps <= totalSteps) return [];
+  const share = Math.round((100 * totalSteps) / warmupSteps);
+  return [
+    `lrSchedule.warmupSteps is ${warmupSteps} and the run has ${totalSteps} steps: the learning rate is still rising at its end, at ${share} % of ${learningRate}.`,
   ];
 }
 

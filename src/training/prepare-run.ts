@@ -7,6 +7,7 @@ import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { TrainingPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
+import { warmUpRemark } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { resolveInitialCheckpoint } from './initial-checkpoint';
@@ -180,12 +181,14 @@ export function planOf(
 ): TrainingPlan {
   const batchSize = config.kind === 'sft' ? config.batchSize : config.groupsPerBatch;
   const epochLength = stepsPerEpoch({ exampleCount: facts.exampleCount, batchSize });
+  const totalSteps = config.steps ?? Math.max(1, Math.round(config.epochs * epochLength));
+  const remarks = [...facts.remarks, ...warmUpRemark(config, totalSteps)];
   return {
     run,
     kind: config.kind,
     model: config.model,
     startedAt: facts.startedAt,
-    totalSteps: config.steps ?? Math.max(1, Math.round(config.epochs * epochLength)),
+    totalSteps,
     stepsPerEpoch: epochLength,
     submitAhead: config.kind === 'sft' ? config.submitAhead : Math.min(1, config.maxStepsOffPolicy),
     checkpoints: {
@@ -198,7 +201,7 @@ export function planOf(
     ...budgetOf(config, facts.isFree),
     ...(facts.isFree && { isFree: true }),
     ...(config.kind === 'rl' && { rollouts: rolloutPlanOf(config) }),
-    ...(facts.remarks.length > 0 && { remarks: facts.remarks }),
+    ...(remarks.length > 0 && { remarks }),
   };
 }
 

@@ -23,9 +23,8 @@ export function withNearest(error: unknown, name: string): unknown {
   const nearest = nearestBenchmarks(name, MOST_NEAREST).join(' or ');
   const benchmarks = BENCHMARKS.map(({ name }) => name).join(', ');
   const tasks = KINDS.map(({ name }) => name).join(', ');
-  const message = error.message.replace(
-    `Known: ${benchmarks}`,
-    `Nearest: ${nearest}. Known: ${benchmarks}; tasks: ${tasks}`,
-  );
+  const message = error.message
+    .replace(/Nearest: .*?\. Known/, `Nearest: ${nearest}. Known`)
+    .replace(benchmarks, `${benchmarks}; tasks: ${tasks}`);
   return new DomainError('unknown-benchmark', message);
 }

@@ -4,7 +4,7 @@ import type { EndpointAddress } from './endpoint-address';
 import { namesVersion, parseEndpointUrl } from './endpoint-address';
 import type { HttpAnswer } from './http-exchange';
 import { getOnce } from './http-get';
-import { nearestNames } from './nearest-names';
+import { nearestNames } from '../../core/nearest-names';
 import type { Destination } from './refusals';
 import { refusalError, serverError } from './refusals';
 import { endpointHeaders } from './request-headers';

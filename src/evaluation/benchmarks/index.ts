@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { nearestNames } from '../../core/nearest-names';
 import { aime2025 } from './aime-2025';
 import { aime2026 } from './aime-2026';
 import { arenaHard, arenaHardV2 } from './arena-hard';
@@ -79,12 +80,15 @@ export function findBenchmark(
   const known = [...BENCHMARKS, ...registeredBenchmarks()];
   const benchmark = known.find((each) => each.name === wanted) ?? plugins.benchmarks.get(wanted)?.(options);
   if (benchmark) return benchmark;
-  const names = [...known.map((each) => each.name), ...plugins.benchmarks.keys()].join(', ');
+  const names = [...known.map((each) => each.name), ...plugins.benchmarks.keys()];
   const remedy =
     plugins.file === null
-      ? ' One of a plug-in file needs that file: --plugins FILE, or "plugins" in a config.'
+      ? ' One of a plug-in file needs that file: "plugins" in the config of a run, --plugins FILE of other commands.'
       : '';
-  throw new DomainError('unknown-benchmark', `Unknown benchmark "${name}". Known: ${names}.${remedy}`);
+  throw new DomainError(
+    'unknown-benchmark',
+    `Unknown benchmark "${name}". Nearest: ${nearestNames(wanted, names, 2).join(' or ')}. Known: ${names.join(', ')}.${remedy}`,
+  );
 }
 
 /** Adds a benchmark for evaluations in this process; workers elsewhere need it in a plug-in file. */

@@ -169,7 +169,7 @@ describe('checking before the first step', () => {
       `evaluator: unknown evaluator "nope". ${EXAMPLE} has: answerLength.`,
     );
     expect(check(EvaluatorConfig.parse('nope'))).toThrow(
-      'Unknown benchmark "nope". Known: arithmetic, gsm8k',
+      'Unknown benchmark "nope". Nearest: ',
     );
     expect(() => {
       validateEvaluators([custom()], NO_PLUGINS);

@@ -1,5 +1,5 @@
 import { SupervisedConfig } from '../../../src/config/supervised-config';
-import { dataRemarks, heldOutRemarks } from '../../../src/training/data-remarks';
+import { dataRemarks, heldOutRemarks, warmUpRemark } from '../../../src/training/data-remarks';
 import { checkHeldOut, prepareExamples } from '../../../src/training/prepare-examples';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { toConversation } from '../../../src/datasets/rows';
@@ -142,5 +142,14 @@ test('rows that were skipped when they were read are said too, and of many rows 
     expect.stringMatching(
       /^7 rows are trained in vain: .* example 2 .* example 6 \(rows.jsonl line 6\) and 2 more\.$/,
     ),
+  ]);
+});
+
+test('a warm-up that outlasts the run is said, with the rate it ends at', () => {
+  const config = configOf({ lrSchedule: { type: 'linear', warmupSteps: 40 } });
+
+  expect(warmUpRemark(config, 40)).toEqual([]);
+  expect(warmUpRemark(config, 10)).toEqual([
+    'lrSchedule.warmupSteps is 40 and the run has 10 steps: the learning rate is still rising at its end, at 25 % of 0.0001.',
   ]);
 });

@@ -257,7 +257,7 @@ test('an unknown name is answered with those of the plug-in file too', async () 
   const plugins = await loadPlugins(EXAMPLE);
 
   expect(() => findBenchmark('capital', plugins)).toThrow(
-    /Unknown benchmark "capital"\. Known: .*capitals, guess_number\.$/,
+    /Unknown benchmark "capital"\. Nearest: capitals or .*\. Known: .*capitals, guess_number\.$/,
   );
 });
 
