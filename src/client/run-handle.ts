@@ -3,7 +3,6 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { ControlRow } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
-import type { DataSummary } from '../core/data-summary';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import type { EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
@@ -123,12 +122,12 @@ export class RunHandle extends RunChanges {
     return this.sources.records.readLastMetrics(this.name);
   }
 
-  /** What was counted of its data while it was prepared; null before that, and of data that is not rendered ahead. */
-  async dataSummary(): Promise<DataSummary | null> {
+  /** What its preparation counted of the data; null before that. `summary` is absent where prompts are sampled, not rows trained. */
+  async preparedData(): Promise<RunRecord['data'] | null> {
     const { records } = this.sources;
     if (!(await records.exists(this.name))) return null;
     const record = await records.readConfig<Partial<RunRecord>>(this.name).catch(() => null);
-    return record?.data?.summary ?? null;
+    return record?.data ?? null;
   }
 
   /** Read again, because the run may have been closed meanwhile. A step counts as done when its row is there. */

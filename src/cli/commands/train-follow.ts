@@ -4,6 +4,7 @@ import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
 import type { StartedRun } from '../../client/start-run';
 import type { ScoreRow } from '../../core/run';
+import type { RunRecord } from '../../training/run-folder';
 import type { Session } from '../connect';
 import { summaryText } from '../../core/data-summary';
 import { asSentence } from '../../core/sentences';
@@ -64,8 +65,13 @@ export async function leaveDetached(
 }
 
 async function tellData(handle: RunHandle, output: Output): Promise<void> {
-  const summary = await handle.dataSummary();
-  if (summary) output.note(`Data: ${summaryText(summary)}.`);
+  const data = await handle.preparedData();
+  if (data) output.note(`Data: ${data.summary ? summaryText(data.summary) : problemsText(data)}.`);
+}
+
+function problemsText({ source, trainCount, testCount }: RunRecord['data']): string {
+  const heldOut = testCount === 0 ? '' : `, ${testCount.toLocaleString('en-US')} held out`;
+  return `${trainCount.toLocaleString('en-US')} problems of ${source}${heldOut}`;
 }
 
 async function prepared(handle: RunHandle, signal: AbortSignal): Promise<RunReport> {

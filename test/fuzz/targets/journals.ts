@@ -65,7 +65,7 @@ export const target: FuzzTarget = {
       () => handle.metrics({ points: 3 }),
       () => handle.timing({ last: 2 }),
       () => handle.best(),
-      () => handle.dataSummary(),
+      () => handle.preparedData(),
       () => records.latestEpoch('one'),
       () => new JournalMirror(folder, 'metrics.jsonl').refresh([]),
     ]);

@@ -39,11 +39,11 @@ test('the count of its data is there once it is prepared', async () => {
     refusedRows: 2,
   };
   await store();
-  expect(await handleOn(SERVER_AWAY).dataSummary()).toBeNull();
+  expect(await handleOn(SERVER_AWAY).preparedData()).toBeNull();
 
   await records.writeConfig('one', { data: { summary: { ...summary, raggedRows: 0 } } });
 
-  expect(await handleOn(SERVER_AWAY).dataSummary()).toEqual({ ...summary, raggedRows: 0 });
+  expect(await handleOn(SERVER_AWAY).preparedData()).toEqual({ summary: { ...summary, raggedRows: 0 } });
 });
 
 describe('status', () => {
