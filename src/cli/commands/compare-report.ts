@@ -13,8 +13,8 @@ const HEADING = [
   'score A',
   'score B',
   'A − B (95 %)',
-  'p',
-  'p adjusted',
+  'p (z)',
+  'p (verdict)',
   'A wins / loses / ties',
 ];
 
@@ -58,7 +58,7 @@ export function printMarkdown(output: Output, { comparisons, warnings }: Compari
 }
 
 function cellsOf(comparison: Comparison): string[] {
-  const { benchmark, a, b, n, scoreA, scoreB, pValue, pAdjusted, wins, losses, ties } = comparison;
+  const { benchmark, a, b, n, scoreA, scoreB, pValue, pDecision, wins, losses, ties } = comparison;
   return [
     benchmark,
     a,
@@ -68,7 +68,7 @@ function cellsOf(comparison: Comparison): string[] {
     formatNumber(scoreB),
     differenceText(comparison),
     formatProbability(pValue),
-    formatProbability(pAdjusted),
+    formatProbability(pDecision),
     `${wins} / ${losses} / ${ties}`,
   ];
 }

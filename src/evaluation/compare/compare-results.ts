@@ -134,7 +134,8 @@ function withVerdicts(results: readonly PairResult[], correction: Correction): D
   const decisions = adjust(results.map(({ raw }) => raw.decisionPValue));
   return results.map(({ a, b, benchmark, raw }, index) => {
     const pAdjusted = adjusted[index] ?? NaN;
-    const facts = { a, b, pAdjusted, decisionAdjusted: decisions[index] ?? NaN };
+    const pDecision = decisions[index] ?? NaN;
+    const facts = { a, b, pAdjusted, pDecision };
     const comparisonCount = correction === 'none' ? 1 : results.length;
     const { n, scoreA, scoreB, difference, standardError, z, pValue, interval } = raw;
     const { mcnemar, wins, losses, ties, flipped, clusterCount, higherIsBetter } = raw;
@@ -152,6 +153,7 @@ function withVerdicts(results: readonly PairResult[], correction: Correction): D
         z,
         pValue,
         pAdjusted,
+        pDecision,
         interval,
       },
       ...{ mcnemar, wins, losses, ties, verdict: verdictOf(raw, { ...facts, comparisonCount }) },

@@ -22,6 +22,8 @@ export interface Comparison {
   readonly pValue: number;
   /** `pValue` corrected for all comparisons made together. */
   readonly pAdjusted: number;
+  /** What the verdict goes by: the larger of `pValue` and that of a test which is right for few examples, corrected in the same way. */
+  readonly pDecision: number;
   /** 95 %, of the difference. */
   readonly interval: Interval | null;
   /** null where scores are not 0 or 1. */

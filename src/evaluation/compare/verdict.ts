@@ -7,7 +7,7 @@ export interface VerdictFacts {
   readonly a: string;
   readonly b: string;
   /** `decisionPValue`, corrected. */
-  readonly decisionAdjusted: number;
+  readonly pDecision: number;
   readonly pAdjusted: number;
   /** How many comparisons are corrected for. */
   readonly comparisonCount: number;
@@ -22,9 +22,9 @@ export function verdictOf(comparison: RawComparison, facts: VerdictFacts): strin
 function verdictInWords(comparison: RawComparison, facts: VerdictFacts): string {
   const { difference, wins, losses, higherIsBetter } = comparison;
   if (wins + losses === 0) return 'no example was scored differently';
-  if (facts.decisionAdjusted >= ALPHA) return undecided(comparison, facts);
+  if (facts.pDecision >= ALPHA) return undecided(comparison, facts);
   const better = difference > 0 === higherIsBetter ? facts.a : facts.b;
-  return `${better} is better: by ${scoreText(Math.abs(difference))}${rangeOf(comparison)}, p ${pText(facts.decisionAdjusted)}`;
+  return `${better} is better: by ${scoreText(Math.abs(difference))}${rangeOf(comparison)}, p ${pText(facts.pDecision)}`;
 }
 
 function undecided(comparison: RawComparison, facts: VerdictFacts): string {
@@ -32,7 +32,7 @@ function undecided(comparison: RawComparison, facts: VerdictFacts): string {
   const careful = comparison.mcnemar && clusterCount === undefined ? 'exact McNemar' : 't';
   const reason =
     facts.pAdjusted < ALPHA
-      ? ` (z says p ${pText(facts.pAdjusted)}, the ${careful} test ${pText(facts.decisionAdjusted)})`
+      ? ` (z says p ${pText(facts.pAdjusted)}, the ${careful} test ${pText(facts.pDecision)})`
       : '';
   const begin = `no difference can be told${reason}`;
   if (standardError === null || comparison.z === null)

@@ -61,7 +61,7 @@ test('compares as one document with exactly the fields that programs rely on', a
       'z',
       'pValue',
     ],
-    ...['pAdjusted', 'interval', 'mcnemar', 'wins', 'losses', 'ties', 'verdict'],
+    ...['pAdjusted', 'pDecision', 'interval', 'mcnemar', 'wins', 'losses', 'ties', 'verdict'],
   ]);
   expect(document['comparisons']).toMatchObject([{ a: 'old', b: 'new', n: 4, wins: 1, losses: 1, ties: 2 }]);
   expect(document['warnings']).toHaveLength(2);

@@ -64,6 +64,7 @@ test('gives the known numbers of two published sets of GSM8K solutions', async (
   expect(comparison.z).toBeCloseTo(3.0091, 4);
   expect(comparison.pValue).toBeCloseTo(0.0026198, 7);
   expect(comparison.pAdjusted).toBe(comparison.pValue);
+  expect(comparison.pDecision).toBe(Math.max(comparison.pValue, comparison.mcnemar?.pValue ?? NaN));
   expect(comparison.mcnemar).toMatchObject({ onlyA: 209, onlyB: 152 });
   expect(comparison.mcnemar?.pValue).toBeCloseTo(0.00315066, 8);
   expect(comparison.interval?.[0]).toBeCloseTo(0.015067, 6);
