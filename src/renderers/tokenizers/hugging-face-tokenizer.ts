@@ -1,8 +1,9 @@
-import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
+import type { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
 import { DomainError } from '../../core/errors';
 import { largestOf } from '../../core/extremes';
 import type { Tokenizer } from '../../core/tokenizer';
 import { longestTokenOf } from './longest-token';
+import { createPieceEncoder, withAddedTokens } from './piece-encoder';
 import { templateOf, tokenText } from './tokenizer-config';
 
 /** A tokenizer that knows how its model writes conversations. */
@@ -53,11 +54,12 @@ class HuggingFaceTokenizer implements ChatTokenizer {
     const { definition, config, chatTemplate, source } = files;
     const added = addedTokens(definition);
     const special = added.filter((token) => token.special);
-    this.encoder = new HuggingFaceEncoder(definition, config);
-    this.plainEncoder = new HuggingFaceEncoder(
-      { ...definition, added_tokens: added.filter((token) => !token.special) },
-      config,
-    );
+    this.encoder = createPieceEncoder(definition, config);
+    const kept = added.filter((token) => !token.special);
+    const left = special.map(({ content }) => content);
+    this.plainEncoder =
+      withAddedTokens(this.encoder, { definition, config, kept, left }) ??
+      createPieceEncoder({ ...definition, added_tokens: kept }, config);
     this.specialIds = new Set(special.map((token) => token.id));
     this.vocabSize = largestOf(this.encoder.get_vocab().values()) + 1;
     this.bosToken = tokenText(config['bos_token']);
@@ -92,6 +94,7 @@ class HuggingFaceTokenizer implements ChatTokenizer {
 
 interface AddedToken {
   readonly id: number;
+  readonly content: string;
   readonly special: boolean;
 }
 
@@ -103,7 +106,6 @@ function addedTokens(definition: Readonly<Record<string, unknown>>): AddedToken[
 
 function isAddedToken(value: unknown): value is AddedToken {
   if (typeof value !== 'object' || value === null) return false;
-  return (
-    'id' in value && typeof value.id === 'number' && 'special' in value && typeof value.special === 'boolean'
-  );
+  const { id, content, special } = { id: null, content: null, special: null, ...value };
+  return typeof id === 'number' && typeof content === 'string' && typeof special === 'boolean';
 }

@@ -138,14 +138,17 @@ describe('checks before anything is started', () => {
   test.each([
     ['periodic', { evaluators: ['arithmetics'], evalEvery: 0 }],
     ['infrequent', { infrequentEvaluators: ['arithmetics'], infrequentEvalEvery: 0 }],
-  ])('refuses a misspelt evaluator whose schedule (%s) is switched off, and names the nearest', async (_, more) => {
-    await expect(check(more)).rejects.toMatchObject({
-      code: 'unknown-benchmark',
-      message: expect.stringMatching(
-        /Unknown benchmark "arithmetics". Nearest: arithmetic or .*"plugins" in the config of a run/,
-      ) as string,
-    });
-  });
+  ])(
+    'refuses a misspelt evaluator whose schedule (%s) is switched off, and names the nearest',
+    async (_, more) => {
+      await expect(check(more)).rejects.toMatchObject({
+        code: 'unknown-benchmark',
+        message: expect.stringMatching(
+          /Unknown benchmark "arithmetics". Nearest: arithmetic or .*"plugins" in the config of a run/,
+        ) as string,
+      });
+    },
+  );
 
   test.each([
     ['that is missing', null, 'train.jsonl'],

@@ -168,9 +168,7 @@ describe('checking before the first step', () => {
     expect(check(plugin({ evaluator: 'nope' }))).toThrow(
       `evaluator: unknown evaluator "nope". ${EXAMPLE} has: answerLength.`,
     );
-    expect(check(EvaluatorConfig.parse('nope'))).toThrow(
-      'Unknown benchmark "nope". Nearest: ',
-    );
+    expect(check(EvaluatorConfig.parse('nope'))).toThrow('Unknown benchmark "nope". Nearest: ');
     expect(() => {
       validateEvaluators([custom()], NO_PLUGINS);
     }).toThrow('No plug-in file is loaded: name it under "plugins" in the config.');

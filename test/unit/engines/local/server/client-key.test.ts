@@ -51,6 +51,10 @@ test.each([
   expect((await client.get('/healthz')).status).toBe(200);
 });
 
+/** With another first letter of its signature, whatever that is. */
+const forged = (link: string) =>
+  link.replace(/signature=./, (whole) => (whole.endsWith('A') ? 'signature=B' : 'signature=A'));
+
 test('whoever shows the key is served, as clients of the protocol show it and as other programs do', async () => {
   const other = new EngineDriver(stranger.url, { authorization: `Bearer ${KEY}` });
 
@@ -83,7 +87,7 @@ test('a link to an archive is followed without the key, until it ends, and leads
   const query = link.slice(link.indexOf('?'));
 
   expect((await stranger.get(link)).contentType).toBe('application/gzip');
-  expect((await stranger.get(link.replace(/signature=./, 'signature=_'))).status).toBe(401);
+  expect((await stranger.get(forged(link))).status).toBe(401);
   expect((await stranger.get(link.replace(/expires=\d/, 'expires=9'))).status).toBe(401);
   expect((await stranger.get(`/api/v1/training_runs${query}`)).status).toBe(401);
   expect((await stranger.call('DELETE', link)).status).toBe(401);
