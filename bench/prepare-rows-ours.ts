@@ -14,7 +14,9 @@ async function main([folder = '', file = '', rendererName = 'none']: readonly st
   tokenizer.encode('ready');
   const loaded = performance.now();
   const { rows } = await loadDataset({ path: file });
-  const texts = rows.flatMap(({ messages }) => messages.map(({ content }) => String(content)));
+  const texts = rows.flatMap(({ messages }) =>
+    messages.flatMap(({ content }) => (typeof content === 'string' ? [content] : [])),
+  );
   const began = performance.now();
   let tokens = 0;
   for (const text of texts) tokens += tokenizer.encode(text, { allowSpecial: true }).length;

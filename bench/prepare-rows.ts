@@ -47,30 +47,27 @@ async function measure({ name, model, renderer }: (typeof FAMILIES)[number], { p
   if (folder === undefined) throw new Error(`No package has the tokenizer of ${model}.`);
   const ours: Report[] = [];
   const theirs: Report[] = [];
+  const more = [folder, rows, renderer];
   for (let round = 0; round < rounds; round++) {
-    ours.push(
-      await run(process.execPath, [
-        JITI,
-        path.join(__dirname, 'prepare-rows-ours.ts'),
-        folder,
-        rows,
-        renderer,
-      ]),
-    );
-    theirs.push(await run(python, [path.join(__dirname, 'prepare-rows.py'), folder, rows, renderer]));
+    ours.push(await run(process.execPath, [JITI, path.join(__dirname, 'prepare-rows-ours.ts'), ...more]));
+    theirs.push(await run(python, [path.join(__dirname, 'prepare-rows.py'), ...more]));
   }
-  const [one, other] = [ours[0], theirs[0]];
-  console.log(
-    JSON.stringify({
-      name,
-      load: ratioOf(ours, theirs, ({ loadMs }) => loadMs),
-      encode: ratioOf(ours, theirs, ({ encodeMs }) => encodeMs),
-      ...(renderer !== 'none' && { prepare: ratioOf(ours, theirs, ({ prepareMs }) => prepareMs ?? NaN) }),
-      sameTokenCount: one?.tokens === other?.tokens,
-      ...(renderer !== 'none' && { sameRows: one?.digest === other?.digest }),
-      tokens: one?.tokens,
+  console.log(JSON.stringify({ name, ...comparisonOf(ours, theirs) }));
+}
+
+function comparisonOf(ours: readonly Report[], theirs: readonly Report[]) {
+  const isSame = (pick: (report: Report) => unknown) => new Set([...ours, ...theirs].map(pick)).size === 1;
+  const isPrepared = ours.every(({ digest }) => digest !== undefined);
+  return {
+    load: ratioOf(ours, theirs, ({ loadMs }) => loadMs),
+    encode: ratioOf(ours, theirs, ({ encodeMs }) => encodeMs),
+    sameTokenCount: isSame(({ tokens }) => tokens),
+    ...(isPrepared && {
+      prepare: ratioOf(ours, theirs, ({ prepareMs }) => prepareMs ?? NaN),
+      sameRows: isSame(({ digest }) => digest),
     }),
-  );
+    tokens: ours[0]?.tokens,
+  };
 }
 
 /** Medians in milliseconds, and ours ÷ theirs: below 1 is faster. */

@@ -1,7 +1,13 @@
 /** The package's own declarations import without file extensions, which Node's module resolution cannot follow. */
 declare module '@huggingface/tokenizers' {
+  export interface TokenizerModel {
+    encode: (pieces: readonly string[]) => string[];
+  }
   export class Tokenizer {
     constructor(definition: object, config: object);
+    model: TokenizerModel | null;
+    readonly pre_tokenizer: { pre_tokenize: (text: string) => string[] } | null;
+    tokenize(text: string): string[];
     encode(text: string, options?: { add_special_tokens?: boolean }): { ids: (number | undefined)[] };
     decode(
       ids: number[],

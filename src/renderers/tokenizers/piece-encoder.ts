@@ -37,17 +37,16 @@ export function createPieceEncoder(definition: Json, config: Json): HuggingFaceE
 const SPACE = '▁';
 const ACROSS = /([^▁])▁/gu;
 const MOST_ACROSS = 100;
+/** With these a piece has other tokens than its parts. */
+const ALTERING = ['ignore_merges', 'end_of_word_suffix', 'continuing_subword_suffix'];
 
 /**
  * Where a text may be cut without a change of its tokens: before a space that no token joins to the character before it. What is merged
  * is a token, so nothing is merged across, and what is merged on one side changes nothing on the other. Null where it cannot be told.
  */
 function wordBoundary(model: object): RegExp | null {
-  const { vocab, ignore_merges, end_of_word_suffix, continuing_subword_suffix } = {
-    ...{ vocab: {}, ignore_merges: false, end_of_word_suffix: null, continuing_subword_suffix: null },
-    ...model,
-  };
-  if (!(SPACE in vocab) || ignore_merges || end_of_word_suffix || continuing_subword_suffix) return null;
+  const { vocab }: { vocab: object } = { vocab: {}, ...model };
+  if (!(SPACE in vocab) || ALTERING.some((option) => isSet(model, option))) return null;
   const joined = new Set(
     Object.keys(vocab).flatMap((token) => [...token.matchAll(ACROSS)].map(([, before = '']) => before)),
   );
@@ -79,6 +78,10 @@ export function withAddedTokens(
   plain.model = encoder.model;
   const isFound = (text: string) => plain.tokenize(text).includes(text);
   return left.some(isFound) ? null : plain;
+}
+
+function isSet(model: object, option: string): boolean {
+  return Boolean(new Map<string, unknown>(Object.entries(model)).get(option));
 }
 
 function isBytePairs(definition: Json): definition is Json & { readonly model: object } {

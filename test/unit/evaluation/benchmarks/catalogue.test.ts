@@ -194,7 +194,9 @@ test.each([
 });
 
 test('names what there is when it does not know a benchmark', () => {
-  expect(() => findBenchmark('gsm9k')).toThrow(/Unknown benchmark "gsm9k". Nearest: gsm8k or .*\. Known: arithmetic, gsm8k/);
+  expect(() => findBenchmark('gsm9k')).toThrow(
+    /Unknown benchmark "gsm9k". Nearest: gsm8k or .*\. Known: arithmetic, gsm8k/,
+  );
 });
 
 test.each([
