@@ -6,6 +6,7 @@ import { readEnvironment } from '../config/environment';
 import { COMMANDS, loadCommand } from './command-list';
 import { EXIT, exitCodeOf } from './exit-codes';
 import { explainError } from './explain-error';
+import { asCalled } from './hints';
 
 /**
  * Runs the command line program. A command that succeeds ends by itself; one that fails ends the process,
@@ -39,7 +40,7 @@ function report(error: unknown): number {
     // Commander has printed it. Help and version are not failures.
     return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   }
-  process.stderr.write(`everstep: ${explainError(error, { isDebugging: isDebugging() })}\n`);
+  process.stderr.write(`everstep: ${asCalled(explainError(error, { isDebugging: isDebugging() }))}\n`);
   return exitCodeOf(error);
 }
 
