@@ -5,6 +5,9 @@ import type { PlaceFlags } from './service-options';
 /** Commands that look at the data folder or the store, where a text suggests one in backticks. */
 const SUGGESTED = /`(npx everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
 
+/** How messages begin a command, wherever they are written. */
+const COMMAND = /(?:npx |(?<=`|: ))everstep(?= [a-z])/g;
+
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {
   return `${howCalled()} ${words}${placeWords(flags)}`;
@@ -12,7 +15,7 @@ export function commandHint(words: string, flags: PlaceFlags): string {
 
 /** Suggests the commands of a text in the way this program was called. */
 export function asCalled(text: string): string {
-  return text.replaceAll('npx everstep', () => howCalled());
+  return text.replaceAll(COMMAND, () => howCalled());
 }
 
 /** Completes the commands that a text suggests: with how this one was called, and the places it was given. */

@@ -25,6 +25,8 @@ export function createProgram(used: string | undefined): Command {
   const program = new Command('everstep')
     .description('Durable LLM post-training and evaluation on Temporal')
     .version(readVersion())
+    // What follows the name of a command is for that command, here and in `dev stop`.
+    .enablePositionalOptions()
     .showHelpAfterError('(everstep --help lists the commands)')
     .exitOverride();
   for (const entry of COMMANDS) {

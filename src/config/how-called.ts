@@ -16,7 +16,8 @@ const OWN_FILE = /\/(?:bin\/everstep\.js|\.bin\/everstep)$/;
 /** How this program was called, as it can be typed again in this folder. */
 export function howCalled({ program = process.argv[1], folder, variables = process.env }: Call = {}): string {
   if (program === undefined || isStartedByNpx(variables)) return BY_NPX;
-  if (path.basename(program) === 'everstep' && isSearched(path.dirname(program), variables)) return 'everstep';
+  if (path.basename(program) === 'everstep' && isSearched(path.dirname(program), variables))
+    return 'everstep';
   return OWN_FILE.test(program) ? shellWord(fromFolder(program, folder ?? process.cwd())) : BY_NPX;
 }
 

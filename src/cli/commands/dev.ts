@@ -30,7 +30,6 @@ export function createCommand(): Command {
     .action(async (flags: DevFlags) => {
       endService(await run(flags));
     });
-  // What follows `stop` is for it.
   command.enablePositionalOptions().addCommand(stopCommand().exitOverride());
   return addServiceOptions(addPlaces(command, { store: true }));
 }

@@ -209,8 +209,12 @@ test('names the first five bad rows of a file, and how many there are of how man
 
   await expect(loading).rejects.toMatchObject({ code: 'bad-dataset' });
   await expect(loading).rejects.toThrow(`${path} has 7 bad rows of 9:\n  - line 2: not valid JSON`);
-  await expect(loading).rejects.toThrow(/\n {2}- line 3: no known shape.*\n(?: {2}- line [456]: .*\n){3} {2}- and 2 more/);
-  await expect(loading).rejects.toThrow(/more, which `npx everstep data show CONFIG` names\nCorrect the rows, or set/);
+  await expect(loading).rejects.toThrow(
+    /\n {2}- line 3: no known shape.*\n(?: {2}- line [456]: .*\n){3} {2}- and 2 more/,
+  );
+  await expect(loading).rejects.toThrow(
+    /more, which `npx everstep data show CONFIG` names\nCorrect the rows, or set/,
+  );
 });
 
 test('leaves bad rows out and lists them when asked to', async () => {

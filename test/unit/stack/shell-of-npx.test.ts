@@ -7,6 +7,7 @@ let parent = 100;
 let restore: () => void;
 
 beforeEach(() => {
+  jest.useFakeTimers();
   parent = 100;
   const own = Object.getOwnPropertyDescriptor(process, 'ppid');
   const before = { ...process.env };
@@ -22,44 +23,47 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  jest.useRealTimers();
   restore();
   for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.removeAllListeners(name);
 });
 
-const soon = () => new Promise((resolve) => setTimeout(() => resolve('still there'), 600));
-
 test('a service ends when the shell is gone through which npx started it', async () => {
   const stop = waitForStop({ exitWithParent: false });
   parent = 1;
+  jest.advanceTimersByTime(1000);
 
   expect(await stop).toEqual({ reason: 'npx gone', exitCode: 0 });
 });
 
-test('a stack that outlives its command does not', async () => {
-  const stop = waitForStop({ exitWithParent: false, outlives: true });
-  parent = 1;
+test('a stack that outlives its command does not', () => {
+  void waitForStop({ exitWithParent: false, outlives: true });
 
-  expect(await Promise.race([stop, soon()])).toBe('still there');
+  expect(jest.getTimerCount()).toBe(0);
 });
 
-test('a command is interrupted by it once, and Ctrl-C that ended the shell too is not asked twice', async () => {
-  const exit = jest.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+test('a command is interrupted by it', () => {
   const { output, stderr } = recordOutput();
   const interrupts = catchInterrupts(output);
-  const interrupted = new Promise((resolve) => interrupts.signal.addEventListener('abort', resolve));
-  try {
-    parent = 1;
-    await interrupted;
+  parent = 1;
+  jest.advanceTimersByTime(1000);
 
-    expect(stderr()).toBe('Stopping… (Ctrl-C again leaves at once)\n');
-  } finally {
-    interrupts.dispose();
-  }
-  const other = catchInterrupts(output);
+  expect(interrupts.signal.aborted).toBe(true);
+  expect(stderr()).toBe('Stopping… (Ctrl-C again leaves at once)\n');
+  interrupts.dispose();
+  expect(jest.getTimerCount()).toBe(0);
+});
+
+test('Ctrl-C that has ended the shell too is no second one', () => {
+  const exit = jest.spyOn(process, 'exit').mockImplementation(() => undefined as never);
+  const { output } = recordOutput();
+  const interrupts = catchInterrupts(output);
+
   process.emit('SIGINT');
-  parent = 2;
-  await soon();
-  other.dispose();
+  parent = 1;
+  jest.advanceTimersByTime(60_000);
+
   expect(exit).not.toHaveBeenCalled();
+  interrupts.dispose();
   exit.mockRestore();
 });
