@@ -3,6 +3,7 @@ import { waitForStop } from '../../../src/stack/service-lifetime';
 import { recordOutput } from '../cli/recording-output';
 
 const NPX = { npm_lifecycle_event: 'npx', npm_lifecycle_script: 'everstep' };
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
 let parent = 100;
 let restore: () => void;
 
@@ -13,7 +14,11 @@ beforeEach(() => {
   const before = { ...process.env };
   Object.defineProperty(process, 'ppid', { get: () => parent, configurable: true });
   Object.assign(process.env, NPX);
+  const listeners = SIGNALS.map((name) => [name, process.listeners(name)] as const);
   restore = () => {
+    for (const [name, others] of listeners)
+      for (const listener of process.listeners(name))
+        if (!others.includes(listener)) process.off(name, listener);
     Object.defineProperty(process, 'ppid', own ?? {});
     for (const name of Object.keys(NPX)) {
       if (before[name] === undefined) Reflect.deleteProperty(process.env, name);
@@ -25,7 +30,6 @@ beforeEach(() => {
 afterEach(() => {
   jest.useRealTimers();
   restore();
-  for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.removeAllListeners(name);
 });
 
 test('a service ends when the shell is gone through which npx started it', async () => {
