@@ -41,6 +41,31 @@ export async function openForReading(flags: PlaceFlags): Promise<Session> {
   return createSession({ flags, environment, temporal, stack });
 }
 
+export interface FollowingOptions {
+  readonly output: Output;
+  /** Ends the wait for a stack. */
+  readonly signal: AbortSignal;
+  /** How long a stack is waited for that nobody is seen to start; null where what is stored says all there will be. */
+  readonly graceMs: (session: Session) => Promise<number | null>;
+}
+
+/** For commands that follow work: nothing is started, but a stack that somebody is just starting is waited for. */
+export async function openForFollowing(flags: PlaceFlags, options: FollowingOptions): Promise<Session> {
+  const stored = await openForReading(flags);
+  if (stored.hasServer) return stored;
+  try {
+    const graceMs = await options.graceMs(stored);
+    if (graceMs !== null) {
+      const signal = endedBy(options.signal);
+      const progress = progressOn(options.output);
+      await waitForStartingStack(stored.environment.dataFolder, { progress, signal, graceMs });
+    }
+  } finally {
+    await stored.close();
+  }
+  return openForReading(flags);
+}
+
 export interface WorkingOptions {
   readonly flags: PlaceFlags;
   /** The stack must go on after this command. */

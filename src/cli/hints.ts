@@ -1,18 +1,27 @@
+import { howCalled } from '../config/how-called';
 import { shellWord } from '../core/shell-word';
 import type { PlaceFlags } from './service-options';
 
 /** Commands that look at the data folder or the store, where a text suggests one in backticks. */
 const SUGGESTED = /`(npx everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
 
+/** How messages begin a command, wherever they are written. */
+const COMMAND = /(?:npx |(?<=`|: ))everstep(?= [a-z])/g;
+
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {
-  return `npx everstep ${words}${placeWords(flags)}`;
+  return `${howCalled()} ${words}${placeWords(flags)}`;
 }
 
-/** Completes the commands that a text suggests with the places this command was given. */
+/** Suggests the commands of a text in the way this program was called. */
+export function asCalled(text: string): string {
+  return text.replaceAll(COMMAND, () => howCalled());
+}
+
+/** Completes the commands that a text suggests: with how this one was called, and the places it was given. */
 export function withPlaces(text: string, flags: PlaceFlags): string {
   const places = placeWords(flags);
-  return places === '' ? text : text.replaceAll(SUGGESTED, (_, command: string) => `\`${command}${places}\``);
+  return asCalled(text.replaceAll(SUGGESTED, (_, command: string) => `\`${command}${places}\``));
 }
 
 function placeWords({ dataDir, store }: PlaceFlags): string {

@@ -1,3 +1,4 @@
+import { whenShellOfNpxIsGone } from '../stack/shell-of-npx';
 import { EXIT } from './exit-codes';
 import type { Output } from './output';
 
@@ -33,9 +34,14 @@ export function catchInterrupts(
     if (performance.now() - firstAt >= ECHO_MS) process.exit(EXIT.interrupted);
   };
   for (const name of NAMES) process.on(name, onSignal);
+  // Ctrl-C ends the shell too: that is no second one.
+  const stopLooking = whenShellOfNpxIsGone(() => {
+    if (!controller.signal.aborted) onSignal();
+  });
   return {
     signal: controller.signal,
     dispose: () => {
+      stopLooking();
       for (const name of NAMES) process.off(name, onSignal);
     },
   };

@@ -6,6 +6,7 @@ import { readEnvironment } from '../config/environment';
 import { COMMANDS, loadCommand } from './command-list';
 import { EXIT, exitCodeOf } from './exit-codes';
 import { explainError } from './explain-error';
+import { asCalled } from './hints';
 
 /**
  * Runs the command line program. A command that succeeds ends by itself; one that fails ends the process,
@@ -24,6 +25,8 @@ export function createProgram(used: string | undefined): Command {
   const program = new Command('everstep')
     .description('Durable LLM post-training and evaluation on Temporal')
     .version(readVersion())
+    // What follows the name of a command is for that command, here and in `dev stop`.
+    .enablePositionalOptions()
     .showHelpAfterError('(everstep --help lists the commands)')
     .exitOverride();
   for (const entry of COMMANDS) {
@@ -39,7 +42,7 @@ function report(error: unknown): number {
     // Commander has printed it. Help and version are not failures.
     return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   }
-  process.stderr.write(`everstep: ${explainError(error, { isDebugging: isDebugging() })}\n`);
+  process.stderr.write(`everstep: ${asCalled(explainError(error, { isDebugging: isDebugging() }))}\n`);
   return exitCodeOf(error);
 }
 

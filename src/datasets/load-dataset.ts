@@ -12,7 +12,7 @@ import { toConversation } from './rows';
 
 interface DatasetOptions {
   /**
-   * `error` (default) refuses the dataset at its first bad row; `skip` leaves such rows out and lists them; `list` does so also
+   * `error` (default) refuses the dataset at the first file with bad rows, and names the first of them; `skip` leaves such rows out and lists them; `list` does so also
    * where no row is left.
    */
   readonly onBadRow?: 'error' | 'skip' | 'list';
@@ -28,6 +28,8 @@ interface LocalDatasetSpec extends DatasetOptions {
 export type DatasetSpec = LocalDatasetSpec | (HubDatasetSpec & HubAccess & DatasetOptions);
 
 const PAUSE_EVERY = 25;
+/** Bad rows that are named one by one. */
+const MOST_NAMED = 5;
 
 /**
  * Reads a dataset of conversations, from local files or from the Hugging Face hub.
@@ -74,16 +76,30 @@ async function readConversations(
     const result = 'problem' in raw ? raw.problem : readRow(raw.value, ignored);
     if (typeof result !== 'string') {
       rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
-    } else if (onBadRow !== 'error') {
-      skipped.push({ file: file.name, line: raw.line, reason: result });
     } else {
-      throw new DomainError(
-        'bad-dataset',
-        `${file.name} ${rowWord(file.name)} ${raw.line}: ${result} Correct the row, or set onBadRow to "skip" to leave such rows out.`,
-      );
+      skipped.push({ file: file.name, line: raw.line, reason: result });
     }
   }
+  if (onBadRow === 'error' && skipped.length > 0) throw badRows(skipped, rows.length + skipped.length);
   return { rows, skipped };
+}
+
+/** The file was read anyway; those that come after it are not. */
+function badRows(bad: readonly SkippedRow[], rowCount: number): DomainError {
+  const [{ file, line, reason } = { file: '', line: 0, reason: '' }] = bad;
+  const word = rowWord(file);
+  const skip = 'set onBadRow to "skip" to leave such rows out.';
+  if (bad.length === 1)
+    return new DomainError('bad-dataset', `${file} ${word} ${line}: ${reason} Correct the row, or ${skip}`);
+  const more = bad.length - MOST_NAMED;
+  const list = [
+    ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${row.reason}`),
+    ...(more > 0 ? [`and ${more} more, which \`npx everstep data show CONFIG\` names`] : []),
+  ];
+  return new DomainError(
+    'bad-dataset',
+    `${file} has ${bad.length} bad rows of ${rowCount}:\n${list.map((text) => `  - ${text}`).join('\n')}\nCorrect the rows, or ${skip}`,
+  );
 }
 
 function readRow(value: unknown, ignored: ReadonlySet<string>): ConversationRow | string {

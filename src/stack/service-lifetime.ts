@@ -1,14 +1,20 @@
+import { whenShellOfNpxIsGone } from './shell-of-npx';
+
 /** Why a foreground service ends, and the exit code that says so. */
 export interface StopReason {
-  readonly reason: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'parent gone';
+  readonly reason: 'SIGTERM' | 'SIGINT' | 'SIGHUP' | 'parent gone' | 'npx gone';
   readonly exitCode: number;
 }
 
 /**
  * Waits for SIGTERM (exit 0), SIGINT (exit 130) or, for a service that everstep started, for the end of its
- * stdin pipe, which the system closes when the parent dies in any way.
+ * stdin pipe, which the system closes when the parent dies in any way. One that npx started ends with it (exit 0),
+ * unless it `outlives` the command it was started by.
  */
-export function waitForStop(options: { readonly exitWithParent: boolean }): Promise<StopReason> {
+export function waitForStop(options: {
+  readonly exitWithParent: boolean;
+  readonly outlives?: boolean;
+}): Promise<StopReason> {
   return new Promise((resolve) => {
     process.once('SIGTERM', () => {
       resolve({ reason: 'SIGTERM', exitCode: 0 });
@@ -19,7 +25,13 @@ export function waitForStop(options: { readonly exitWithParent: boolean }): Prom
     process.once('SIGHUP', () => {
       resolve({ reason: 'SIGHUP', exitCode: 129 });
     });
-    if (!options.exitWithParent) return;
+    if (!options.exitWithParent) {
+      if (options.outlives === true) return;
+      whenShellOfNpxIsGone(() => {
+        resolve({ reason: 'npx gone', exitCode: 0 });
+      });
+      return;
+    }
     const gone = (): void => {
       resolve({ reason: 'parent gone', exitCode: 1 });
     };

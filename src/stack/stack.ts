@@ -6,7 +6,7 @@ import type { WorkerRole } from '../core/task-queues';
 import { holdPort, keepOrReplacePort } from './free-port';
 import type { HeldPort } from './free-port';
 import { takePidLock } from './pid-lock';
-import { isRunning, ownIdentity, sendSignal, waitForExit } from './process-identity';
+import { ownIdentity, sendSignal } from './process-identity';
 import { inPhase, orAbort } from './phase';
 import { superviseService } from './processes';
 import type { ServiceStart, SupervisedService } from './processes';
@@ -16,6 +16,7 @@ import { waitUntilIdle } from './stack-idle';
 import { readStackRecord, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { PREPARING } from './starting-stack';
+import { endLeftovers } from './stop-stack';
 import { progressInLock } from './wait-for-lock';
 import { workerProcesses } from './worker-processes';
 import { requireSoundDatabase } from './database-damage';
@@ -47,7 +48,6 @@ export interface Stack {
 const STOP_LIMITS_MS = { worker: 10_000, engine: 5000, temporal: 12_000 };
 /** Where people and tools look for a Temporal server first. */
 const USUAL_PORTS = { temporal: 7233, ui: 8233 };
-const LEFTOVER_LIMIT_MS = 5000;
 
 /** Starts server, engine and workers on a data folder and keeps them running until `stop`. */
 export async function runStack(options: StackOptions): Promise<Stack> {
@@ -56,7 +56,7 @@ export async function runStack(options: StackOptions): Promise<Stack> {
   if ('holder' in attempt) throw alreadyRunning(dataFolder, attempt.holder.pid);
   try {
     const previous = readStackRecord(dataFolder);
-    await stopLeftovers(previous);
+    await endLeftovers(previous?.children ?? []);
     await requireSoundDatabase(stackPlaces(dataFolder).database);
     const preparing = progressInLock(attempt.lock, options.progress, PREPARING);
     const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing), options.signal);
@@ -87,20 +87,7 @@ function alreadyRunning(dataFolder: string, pid: number): DomainError {
     record?.kind === 'until-idle' ? 'A command has a stack of its own' : 'A stack is already running';
   return new DomainError(
     'temporal-unavailable',
-    `${what} on ${dataFolder}: process ${pid}${where}. Use it, stop it, or choose another --data-dir.`,
-  );
-}
-
-/** Processes of a supervisor that died end by themselves; this waits for them and helps where one does not. */
-async function stopLeftovers(previous: StackRecord | null): Promise<void> {
-  const left = (previous?.children ?? []).filter(isRunning);
-  await Promise.all(
-    left.map(async (child) => {
-      sendSignal(child.pid, 'SIGTERM');
-      if (await waitForExit(child, LEFTOVER_LIMIT_MS)) return;
-      sendSignal(-child.pid, 'SIGKILL');
-      await waitForExit(child, LEFTOVER_LIMIT_MS);
-    }),
+    `${what} on ${dataFolder}: process ${pid}${where}. Use it, stop it with \`npx everstep dev stop\`, or choose another --data-dir.`,
   );
 }
 

@@ -19,7 +19,7 @@ export const PREPARING = { phase: 'preparing' } as const;
 const POLL_MS = 100;
 const START_LIMIT_MS = 120_000;
 /** A `dev` that was started in the same moment has not taken its lock yet. */
-const LOCK_GRACE_MS = 2000;
+export const START_GRACE_MS = 2000;
 
 /**
  * The stack of the data folder, also one that somebody else is just starting: a living holder of the lock is waited
@@ -29,7 +29,7 @@ export async function waitForStartingStack(
   dataFolder: string,
   options: StartingOptions & { readonly graceMs?: number },
 ): Promise<StackRecord | null> {
-  const graceEnd = performance.now() + (options.graceMs ?? LOCK_GRACE_MS);
+  const graceEnd = performance.now() + (options.graceMs ?? START_GRACE_MS);
   while (findStack(dataFolder) === null && !hasSupervisor(dataFolder) && performance.now() < graceEnd)
     await delay(POLL_MS);
   if (findStack(dataFolder) === null && hasSupervisor(dataFolder))

@@ -209,7 +209,7 @@ async function render(
     if (config.dataset.onBadRow === 'skip') return { place, reason: error.message };
     throw new DomainError(
       'bad-dataset',
-      `dataset: ${place}: ${error.message} Or set onBadRow to "skip" to leave such rows out.`,
+      `dataset: ${place}: ${error.message} Or set onBadRow to "skip" to leave such rows out. Rows after it were not looked at; \`npx everstep data show CONFIG\` looks at all.`,
       { cause: error },
     );
   });

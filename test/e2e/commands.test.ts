@@ -73,7 +73,7 @@ describe('without a stack of its own running', () => {
     expect(left).toMatchObject({ run: 'left', status: 'completed', step: 10, totalSteps: 10 });
     expect(right['finalWeightsDigest']).toBe(left['finalWeightsDigest']);
     expect(code).toBe(130);
-    expect(stderr).toContain('everstep train --run paused');
+    expect(stderr).toContain('train --run paused');
     expect(stderr).toContain(`Interrupted at step ${seen.step} of 12; nothing is lost`);
     expect(seen.step).toBeLessThan(12);
   });
@@ -430,7 +430,7 @@ describe('on a running stack', () => {
   });
 
   describe('`serve`', () => {
-    test('follows, changes and asks a run, and its records answer when `dev` has ended on SIGTERM', async () => {
+    test('follows, changes and asks a run, and its records answer when `dev stop` has ended it', async () => {
       const { url, command } = await serve(place);
       held.training.holdAfter(10);
       await place.runHere('train', heldConfig({ steps: 40 }), '--run', 'served', '--detach');
@@ -461,7 +461,10 @@ describe('on a running stack', () => {
         object: 'chat.completion',
       });
 
-      dev.child.kill('SIGTERM');
+      const { children } = place.stack();
+      const stopped = await place.runHere('dev', 'stop');
+      expect(stopped.stdout).toContain(`Stopped dev (process ${String(dev.child.pid)})`);
+      for (const { name, pid } of children) expect(stopped.stdout).toContain(`${name} (${pid})`);
       expect((await dev.ended).code).toBe(0);
       const others = place.processes().filter(({ pid }) => pid !== command.child.pid);
       const metrics = (await (await fetch(`${url}/api/v1/runs/served/metrics`)).json()) as {

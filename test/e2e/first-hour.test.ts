@@ -260,7 +260,7 @@ describe('everstep train', () => {
           'Training costs at most \\$0\\.01: 5 steps of 8 examples of up to 100 tokens',
       ),
     );
-    expect(said.indexOf('Engine:')).toBeLessThan(said.indexOf('Run first started'));
+    expect(said.indexOf('Engine:')).toBeLessThan(said.indexOf('Run first is accepted'));
     expect(code).toBe(0);
     expect(place.stepsDone('first')).toBe(5);
     expect(said).not.toContain(KEY);

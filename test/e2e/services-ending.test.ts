@@ -1,5 +1,6 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { findFreePort } from '../../src/stack/free-port';
 import { readStackRecord } from '../../src/stack/stack-record';
 import { Place, until } from './harness/program';
 
@@ -24,6 +25,15 @@ test('a worker that waits for its server ends when it is asked to', async () => 
   server.close();
 
   expect(code).toBe(0);
+});
+
+test('what npx started ends when npx is asked to, although npx passes its signal on to a shell only', async () => {
+  const npx = place.startByNpx('serve', '--port', String(await findFreePort()));
+  await npx.says(/Serving at/);
+
+  npx.child.kill('SIGTERM');
+
+  await until(() => place.processes().length === 0);
 });
 
 test('Ctrl-C while the services of a stack start ends them all, and says that it does', async () => {

@@ -1,11 +1,13 @@
 import { Command } from 'commander';
 import { showTrainingData } from '../../client/show-data';
 import { loadTrainingConfig } from '../../config/load-config';
+import type { SupervisedConfig } from '../../config/supervised-config';
 import type { TrainingConfig } from '../../config/training-config';
 import type { DataSummary } from '../../core/data-summary';
 import { DataTotals, summaryText, trainedCount } from '../../core/data-summary';
 import type { DataRow, RenderedRow } from '../../training/shown-row';
 import { escapeControls } from '../escape-controls';
+import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
 import { openOutput } from '../output';
 import { parseCount } from '../service-options';
@@ -23,7 +25,7 @@ const PROGRESS_EVERY = 500;
 export function createCommand(): Command {
   const show = new Command('show')
     .description(
-      'What a run would train on, row by row: the text as the model reads it, what carries loss marked',
+      'What a run would train on, row by row: the text as the model reads it, what carries loss marked (exit 1 where train would start no run)',
     )
     .argument('<config>', 'YAML, JSON or TypeScript file, as `train` takes it')
     .option('--limit <n>', 'show the first n rows; the summary is of all', parseCount)
@@ -52,12 +54,25 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   if (output.isJson) output.note(summaryText(summary));
   else output.line(summaryText(summary));
   const verdict = verdictOn(config, summary);
-  if (verdict !== null) output.note(verdict);
+  if (verdict === null) return;
+  output.note(verdict);
+  process.exitCode = EXIT.failed;
 }
 
 /** What `train` would say to these rows; null where it would begin. */
-function verdictOn(config: TrainingConfig, { refusedRows }: DataSummary): string | null {
-  if (config.kind !== 'sft' || config.dataset.onBadRow === 'skip' || refusedRows === 0) return null;
+function verdictOn(config: TrainingConfig, summary: DataSummary): string | null {
+  if (config.kind !== 'sft') return null;
+  return refusedVerdict(config, summary) ?? emptyVerdict(summary);
+}
+
+function emptyVerdict({ rows, trainedTokens }: DataSummary): string | null {
+  if (trainedTokens > 0) return null;
+  const what = rows === 0 ? 'no row can be trained on' : 'no token of any row carries loss';
+  return `train starts no run with this config: ${what}.`;
+}
+
+function refusedVerdict({ dataset }: SupervisedConfig, { refusedRows }: DataSummary): string | null {
+  if (dataset.onBadRow === 'skip' || refusedRows === 0) return null;
   const rows = refusedRows === 1 ? 'the row that is refused' : `the ${refusedRows} rows that are refused`;
   return `train starts no run with this config: mend ${rows}, or set dataset.onBadRow: skip, which leaves bad rows out.`;
 }

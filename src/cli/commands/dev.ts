@@ -7,6 +7,7 @@ import type { Stack } from '../../stack/stack';
 import { endService, exitWithin, leaveWhenAskedAgain, waitForStop } from '../../stack/service-lifetime';
 import type { ServiceFlags } from '../service-options';
 import { addPlaces, addServiceOptions, parseCount } from '../service-options';
+import { stopCommand } from './dev-stop';
 
 interface DevFlags extends ServiceFlags {
   readonly untilIdle?: boolean;
@@ -29,12 +30,13 @@ export function createCommand(): Command {
     .action(async (flags: DevFlags) => {
       endService(await run(flags));
     });
+  command.enablePositionalOptions().addCommand(stopCommand().exitOverride());
   return addServiceOptions(addPlaces(command, { store: true }));
 }
 
 async function run(flags: DevFlags): Promise<number> {
-  const stop = waitForStop({ exitWithParent: flags.exitWithParent === true });
   const untilIdle = flags.untilIdle === true;
+  const stop = waitForStop({ exitWithParent: flags.exitWithParent === true, outlives: untilIdle });
   const interrupted = new AbortController();
   void stop.then(({ exitCode }) => {
     process.stderr.write('Stopping… (Ctrl-C again leaves at once)\n');

@@ -5,6 +5,7 @@ import { largestOf } from '../../core/extremes';
 import { diagnose } from '../../stack/diagnosis';
 import type { Finding } from '../../stack/finding';
 import { EXIT } from '../exit-codes';
+import { asCalled } from '../hints';
 import { addPlaces } from '../service-options';
 import type { PlaceFlags } from '../service-options';
 
@@ -32,7 +33,7 @@ async function run(flags: DoctorFlags): Promise<void> {
   const text =
     flags.json === true
       ? JSON.stringify({ ok: isFine, checks: findings }, null, 2)
-      : formatFindings(findings);
+      : asCalled(formatFindings(findings));
   process.stdout.write(`${text}\n`);
   process.exitCode = isFine ? EXIT.done : EXIT.failed;
 }

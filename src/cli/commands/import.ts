@@ -43,7 +43,7 @@ async function importCookbook(file: string, flags: ImportFlags): Promise<void> {
   if (flags.output === undefined) output.line(text.trimEnd());
   for (const { key, reason } of imported.notCarried) output.note(`Not carried over: ${key} (${reason}).`);
   if (flags.output !== undefined)
-    output.line(`Written to ${flags.output}. Start it with: everstep train ${flags.output}`);
+    output.line(`Written to ${flags.output}. Start it with: ${output.hint(`train ${flags.output}`)}`);
 }
 
 async function readJson(file: string): Promise<unknown> {

@@ -7,6 +7,7 @@ import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import type { StoredTrajectory } from '../../stores/eval-store';
 import { benchmarkFolder, streamTrajectories } from '../../stores/eval-store';
 import { printTrajectory } from '../../stores/eval-trajectory-text';
+import { escapeControls } from '../escape-controls';
 import type { Output } from '../output';
 
 export interface TrajectoryFlags {
@@ -48,7 +49,23 @@ export async function showTrajectories(output: Output, request: TrajectoryReques
   const select = () => selectTrajectories(chosen, { flags, accepts });
   const found = limit === Infinity ? select() : differentFirst(select);
   if (output.isJson) await writeDocument(chosen, found, limit);
-  else printAll(output, found, { limit, maxCharacters: flags.characters ?? 500 });
+  else if (printAll(output, found, { limit, maxCharacters: flags.characters ?? 500 }) === 0)
+    output.line(noneText(chosen, flags));
+}
+
+/** Why there is nothing to see: of how many none was chosen. */
+function noneText({ folder, benchmark }: Chosen, flags: TrajectoryFlags): string {
+  let count = 0;
+  for (const _ of streamTrajectories(benchmarkFolder(folder, benchmark))) count++;
+  const kinds = (['correct', 'incorrect', 'errors', 'truncated'] as const).filter((kind) => flags[kind]);
+  const asked = [
+    ...kinds.map((kind) => `--${kind}`),
+    ...(['flipped', 'id'] as const).flatMap((kind) =>
+      flags[kind] === undefined ? [] : [`--${kind} ${escapeControls(flags[kind])}`],
+    ),
+  ].join(' ');
+  const of = `the ${count} trajectories of ${benchmark}`;
+  return count === 0 || asked === '' ? `No trajectories of ${benchmark} yet.` : `None of ${of} for ${asked}.`;
 }
 
 async function chooseBenchmark({ store, results, benchmark }: TrajectoryRequest): Promise<Chosen> {
@@ -151,11 +168,12 @@ interface PrintLimits {
   readonly maxCharacters: number;
 }
 
+/** Gives back how many were shown. */
 function printAll(
   output: Output,
   trajectories: Iterable<StoredTrajectory>,
   { limit, maxCharacters }: PrintLimits,
-): void {
+): number {
   const write = (line: string) => {
     output.line(line);
   };
@@ -163,12 +181,13 @@ function printAll(
   for (const trajectory of trajectories) {
     if (count === limit) {
       output.line(`More than ${limit}: --limit N shows N.`);
-      return;
+      return count;
     }
     printTrajectory(trajectory, { maxCharacters, write });
     count++;
   }
-  output.line(count === 1 ? '1 trajectory.' : `${count} trajectories.`);
+  if (count > 0) output.line(count === 1 ? '1 trajectory.' : `${count} trajectories.`);
+  return count;
 }
 
 /** The document piece by piece, at the reader's pace. */

@@ -33,7 +33,7 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
   const other = report.source === 'store' && !isClosed(report) ? stackBeside(session) : null;
   if (other !== null) {
     output.note(
-      `A stack runs in ${other} too, on the same store: everstep runs show ${report.run} --data-dir ${other}`,
+      `A stack runs in ${other} too, on the same store: npx everstep runs show ${report.run} --data-dir ${other}`,
     );
   }
   return EXIT.done;

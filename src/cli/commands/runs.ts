@@ -21,7 +21,8 @@ import type { EndingFlags, StopFlags } from './runs-ending';
 import type { DeleteFlags } from './runs-delete';
 import { deleteOneRun } from './runs-delete';
 import { rolloutCommands } from './runs-rollouts';
-import { showRun, showScores, watchOneRun } from './runs-actions';
+import { showRun, showScores } from './runs-actions';
+import { watchWhenStarted } from './runs-watch';
 import { showCheckpoints, showEvaluations } from './runs-checkpoints';
 import { LIST_LIMIT, listRuns } from './runs-list';
 
@@ -143,9 +144,9 @@ function watchCommand(): Command {
       'follow a run until it ends (exit 0 when it completed or was stopped, 1 when it was cancelled or failed)',
     )
     .argument('<run>')
-    .action((run: string, flags: RunsFlags) =>
-      perform(flags, (session, output) => watchOneRun(session.everstep.run(run), session, output)),
-    );
+    .action(async (run: string, flags: RunsFlags) => {
+      process.exitCode = await watchWhenStarted(run, flags);
+    });
 }
 
 function timelineCommand(): Command {

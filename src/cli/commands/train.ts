@@ -115,7 +115,7 @@ function announce({ handle, isAttached }: StartedRun, output: Output, flags: Tra
     return;
   }
   const watch = output.hint(`runs watch ${handle.name}`);
-  const how = flags.continue ? 'goes on from what its folder holds' : 'started';
+  const how = flags.continue ? 'goes on from what its folder holds' : 'is accepted and being prepared';
   output.note(`Run ${handle.name} ${how}. Watch it from elsewhere with: ${watch}`);
 }
 

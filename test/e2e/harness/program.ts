@@ -7,6 +7,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import os from 'node:os';
@@ -57,7 +58,19 @@ export class Place {
 
   /** The installed program, as a person starts it here. */
   start(...args: readonly string[]): Command {
-    const child = spawn(process.execPath, [LAUNCHER, ...args, '--data-dir', this.data], {
+    return this.spawn(process.execPath, [LAUNCHER, ...args]);
+  }
+
+  /** As a person does who installed the package here. */
+  startByNpx(...args: readonly string[]): Command {
+    const links = path.join(this.folder, 'node_modules', '.bin');
+    mkdirSync(links, { recursive: true });
+    symlinkSync(LAUNCHER, path.join(links, 'everstep'));
+    return this.spawn('npx', ['everstep', ...args]);
+  }
+
+  private spawn(program: string, args: readonly string[]): Command {
+    const child = spawn(program, [...args, '--data-dir', this.data], {
       cwd: this.folder,
       env: this.environment(),
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -168,7 +181,7 @@ export class Place {
   }
 
   private environment(): NodeJS.ProcessEnv {
-    const inherited = Object.entries(process.env).filter(([name]) => !/^(TEMPORAL_|TINKER_)/.test(name));
+    const inherited = Object.entries(process.env).filter(([name]) => !/^(TEMPORAL_|TINKER_|npm_)/.test(name));
     return {
       ...Object.fromEntries(inherited),
       EVERSTEP_NO_BUILD: '1',

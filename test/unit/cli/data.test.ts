@@ -31,6 +31,7 @@ beforeEach(() => {
 
 afterEach(() => {
   jest.restoreAllMocks();
+  process.exitCode = 0;
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -119,6 +120,18 @@ test('shows rows in the order of the file, what is cut and what is refused, and 
     `4 rows · ${sum(tokens)} tokens, ${sum(trained)} trained · longest 24 · 1 rows that train nothing · 1 cut · 1 refused · 1 of a ragged last batch, left out of each pass\n` +
       'train starts no run with this config: mend the row that is refused, or set dataset.onBadRow: skip, which leaves bad rows out.\n',
   );
+});
+
+test.each([
+  ['rows that are refused', ROWS, [], 1],
+  ['rows that are left out', ROWS, ['--set', 'dataset.onBadRow=skip'], 0],
+  ['no row that trains', ROWS.slice(3, 4), [], 1],
+  ['no row that can be read', ROWS.slice(1, 2), ['--set', 'dataset.onBadRow=skip'], 1],
+])('its exit code says whether train would begin with %s', async (_, rows, words, code) => {
+  await show(written(rows), ...words);
+
+  expect(process.exitCode ?? 0).toBe(code);
+  expect(stderr.includes('train starts no run with this config')).toBe(code === 1);
 });
 
 test('shows what a run prepares, to the token and the weight, and counts the same', async () => {

@@ -54,6 +54,8 @@ test.each([
   ['a port that is none', ['temporal', '--port', '99999'], /A port is a number from 1 to 65535/],
   ['a missing port', ['engine'], /required option '--port <port>' not specified/],
   ['an option that does not exist', ['dev', '--fast'], /unknown option '--fast'/],
+  ['what `dev stop` does not know', ['dev', 'stop', '--ui'], /unknown option '--ui'/],
+  ['a word that `dev` does not know', ['dev', 'end'], /too many arguments/],
   ['no workers', ['dev', '--workers', '0'], /whole number, 1 or more/],
 ])('refuses %s before anything is started', async (_what, args, complaint) => {
   const { error, text } = await parse(...args);

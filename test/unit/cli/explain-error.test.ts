@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { explainError } from '../../../src/cli/explain-error';
-import { commandHint, withPlaces } from '../../../src/cli/hints';
+import { asCalled, commandHint, withPlaces } from '../../../src/cli/hints';
 import { DomainError } from '../../../src/core/errors';
 import { readJsonLines } from '../../../src/stores/json-lines';
 import { asStoreError } from '../../../src/stores/system-errors';
@@ -82,6 +82,22 @@ describe('suggested commands', () => {
       "npx everstep runs watch x --data-dir 'a b' --store /s",
     );
     expect(commandHint('dev', {})).toBe('npx everstep dev');
+  });
+
+  test('are written as this program was called', () => {
+    const called = process.argv[1] ?? '';
+    process.argv[1] = path.resolve('bin/everstep.js');
+    try {
+      expect(commandHint('dev', {})).toBe('bin/everstep.js dev');
+      expect(asCalled('See `everstep runs list`, or with: npx everstep doctor. An everstep worker.')).toBe(
+        'See `bin/everstep.js runs list`, or with: bin/everstep.js doctor. An everstep worker.',
+      );
+      expect(withPlaces('Start `npx everstep dev`.', { dataDir: 'd' })).toBe(
+        'Start `bin/everstep.js dev --data-dir d`.',
+      );
+    } finally {
+      process.argv[1] = called;
+    }
   });
 
   test('also those inside a text', () => {

@@ -169,6 +169,12 @@ test('prints trajectories for a person, and says when there are more', async () 
   expect(text).not.toContain('timeout');
 });
 
+test('says of how many none was chosen', async () => {
+  const text = await results('trajectories', 'old', '--incorrect', '--id', 'e0');
+
+  expect(text).toBe('None of the 4 trajectories of gsm8k for --incorrect --id e0.\n');
+});
+
 test('asks for the benchmark where there are several, and refuses others', async () => {
   storeBenchmark(join(store, 'evals', 'new'), 'mbpp', { rows: rowsOf([1]) });
 

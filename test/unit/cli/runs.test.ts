@@ -1,8 +1,10 @@
 import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Everstep } from '../../../src/client/everstep';
 import { showRun, showScores, watchOneRun } from '../../../src/cli/commands/runs-actions';
+import { watchWhenStarted } from '../../../src/cli/commands/runs-watch';
 import { showMetrics } from '../../../src/cli/commands/runs-metrics';
 import { showCheckpoints, showEvaluations } from '../../../src/cli/commands/runs-checkpoints';
 import { listRuns } from '../../../src/cli/commands/runs-list';
@@ -10,6 +12,8 @@ import { cancelAndWait, confirmEnding } from '../../../src/cli/commands/runs-end
 import { RunHandle } from '../../../src/client/run-handle';
 import type { Session } from '../../../src/cli/connect';
 import type { RunState } from '../../../src/core/run';
+import { takePidLock } from '../../../src/stack/pid-lock';
+import { stackPlaces } from '../../../src/stack/stack-record';
 import { createRunStore } from '../../../src/stores/run-store';
 import { FakeServer, LIVE, STATE, score } from '../client/fake-server';
 import { recordOutput } from './recording-output';
@@ -408,6 +412,26 @@ test('runs watch of a run that nobody works on says so and ends', async () => {
   expect(await watchOneRun(session.everstep.run('one'), { hasServer: false }, output)).toBe(1);
 
   expect(stderr()).toContain('No Temporal server is running');
+});
+
+test('runs watch waits for a dev that is just starting', async () => {
+  await store(STATE);
+  let said = '';
+  for (const stream of [process.stdout, process.stderr])
+    jest.spyOn(stream, 'write').mockImplementation((text) => {
+      said += String(text);
+      return true;
+    });
+  const attempt = await takePidLock(stackPlaces(root).lock);
+
+  const watching = watchWhenStarted('one', { dataDir: root, store: root });
+  while (!said.includes('Waiting for the stack that is starting')) await delay(20);
+  await createRunStore(root).writeState('one', COMPLETED);
+  if ('lock' in attempt) attempt.lock.release();
+
+  expect(await watching).toBe(0);
+  expect(said).toContain('Run one completed');
+  jest.restoreAllMocks();
 });
 
 test('an unknown run is refused with the known ones', async () => {

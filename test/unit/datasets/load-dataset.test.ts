@@ -201,6 +201,22 @@ test.each([
   await expect(loading).rejects.toThrow(`${path} line 2: ${reason}`);
 });
 
+test('names the first five bad rows of a file, and how many there are of how many', async () => {
+  const bad = Array.from({ length: 7 }, () => ({ text: 'x' }));
+  const path = await file('rows.jsonl', `${lines(row('a'))}{broken\n${lines(...bad.slice(1), row('b'))}`);
+
+  const loading = loadDataset({ path: [path, await file('more.jsonl', '{broken\n')] });
+
+  await expect(loading).rejects.toMatchObject({ code: 'bad-dataset' });
+  await expect(loading).rejects.toThrow(`${path} has 7 bad rows of 9:\n  - line 2: not valid JSON`);
+  await expect(loading).rejects.toThrow(
+    /\n {2}- line 3: no known shape.*\n(?: {2}- line [456]: .*\n){3} {2}- and 2 more/,
+  );
+  await expect(loading).rejects.toThrow(
+    /more, which `npx everstep data show CONFIG` names\nCorrect the rows, or set/,
+  );
+});
+
 test('leaves bad rows out and lists them when asked to', async () => {
   const path = await file('rows.jsonl', `${lines(row('a'), { text: 'x' })}{broken\n${lines(row('b'))}`);
 
