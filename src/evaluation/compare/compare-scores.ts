@@ -12,7 +12,10 @@ import type { Comparison, FlippedExample } from './comparison';
 type Scores = ReadonlyMap<string, number>;
 
 /** A comparison before it is corrected for those made beside it. */
-export interface RawComparison extends Omit<Comparison, 'a' | 'b' | 'benchmark' | 'pAdjusted' | 'pDecision' | 'verdict'> {
+export interface RawComparison extends Omit<
+  Comparison,
+  'a' | 'b' | 'benchmark' | 'pAdjusted' | 'pDecision' | 'verdict'
+> {
   /**
    * What the verdict rests on: the larger of `pValue` and an exact or small-sample test. z alone promises too much with few
    * examples: with five of ten won and none lost it says 0.003, McNemar's exact test 0.06.
