@@ -12,7 +12,7 @@ import type { Unfinished } from '../unfinished-benchmarks';
 import { explainUnfinished, unfinishedText } from '../unfinished-benchmarks';
 
 const HEADING = [
-  ...['benchmark', 'score ± stderr [95 %]', 'completed only', 'n', 'completed', 'errors', 'truncated'],
+  ...['benchmark', 'score ± stderr [95 %]', 'completed only', 'samples', 'completed', 'errors', 'truncated'],
   ...['pass@k', 'seconds'],
 ];
 

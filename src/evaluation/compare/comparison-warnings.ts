@@ -71,13 +71,23 @@ function sharingWarnings({ benchmark, a, b, sharedCount }: ComparedSides): strin
 }
 
 function sideWarnings(benchmark: string, side: Side): string[] {
-  const { label, incompleteCount, malformedCount, isCompletedOnly } = side;
+  const { label, incomplete, malformedCount, isCompletedOnly } = side;
   const treatment = isCompletedOnly
     ? 'left out unless another sample of them completed'
     : 'they count 0; --completed-only leaves them out on both sides';
+  const { failed, cut, unscored } = incomplete;
+  const lacking = [
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(cut > 0 ? [`${cut} cut at the token limit`] : []),
+  ].join(', ');
   return [
-    ...(incompleteCount > 0
-      ? [`${benchmark}: examples of ${label} that failed or were cut: ${incompleteCount} (${treatment}).`]
+    ...(lacking === ''
+      ? []
+      : [`${benchmark}: examples of ${label} without a whole answer: ${lacking} (${treatment}).`]),
+    ...(unscored > 0
+      ? [
+          `${benchmark}: examples of ${label} without a readable verdict: ${unscored} (such samples are left out).`,
+        ]
       : []),
     ...(malformedCount > 0
       ? [`${benchmark}: unreadable lines in trajectories.jsonl of ${label}: ${malformedCount} (passed over).`]

@@ -9,8 +9,8 @@ export interface ExampleScores {
   readonly scores: ReadonlyMap<string, number>;
   /** What examples hang on together, by example; empty where nothing says so. */
   readonly clusters: ReadonlyMap<string, string>;
-  /** Examples with samples that failed or were cut. */
-  readonly incompleteCount: number;
+  /** Examples with a sample that has no whole answer or no verdict, each counted once, by the first of these that it has. */
+  readonly incomplete: Readonly<Record<Lack, number>>;
   /** Whether such samples are left out; else they count as scored. */
   readonly isCompletedOnly: boolean;
   readonly malformedCount: number;
@@ -20,10 +20,14 @@ export interface ScoreOptions {
   readonly completedOnly: boolean;
 }
 
+/** What a sample can lack: it failed; it was cut at its token limit; no judge's verdict on it could be read, so that it has no score. */
+const LACKS = ['failed', 'cut', 'unscored'] as const;
+type Lack = (typeof LACKS)[number];
+
 interface Tally {
   total: number;
   count: number;
-  isIncomplete: boolean;
+  readonly lacks: Set<Lack>;
   cluster?: string;
 }
 
@@ -54,24 +58,34 @@ export async function readExampleScores(
     clusters: new Map(
       counted.flatMap(([id, { cluster }]) => (cluster === undefined ? [] : [[id, cluster] as const])),
     ),
-    incompleteCount: [...tallies.values()].filter(({ isIncomplete }) => isIncomplete).length,
+    incomplete: countLacks([...tallies.values()]),
     malformedCount,
     isCompletedOnly: completedOnly,
   };
 }
 
 function addTo(tallies: Map<string, Tally>, trajectory: StoredTrajectory, completedOnly: boolean): void {
-  const tally = tallies.get(trajectory.example_id) ?? { total: 0, count: 0, isIncomplete: false };
+  const tally = tallies.get(trajectory.example_id) ?? { total: 0, count: 0, lacks: new Set() };
   tallies.set(trajectory.example_id, tally);
   const cluster = trajectory.logs['cluster'];
   if (typeof cluster === 'string') tally.cluster = cluster;
-  // No judge's verdict could be read: it has no score.
-  const isUnscored = trajectory.metrics['unparsed'] === 1;
-  const isIncomplete = isUnscored || trajectory.error !== null || isTruncated(trajectory);
-  if (isIncomplete) tally.isIncomplete = true;
-  if (isUnscored || (isIncomplete && completedOnly)) return;
+  const lack = lackOf(trajectory);
+  if (lack !== null) tally.lacks.add(lack);
+  if (lack === 'unscored' || (lack !== null && completedOnly)) return;
   tally.total += trajectory.reward;
   tally.count++;
+}
+
+function lackOf(trajectory: StoredTrajectory): Lack | null {
+  if (trajectory.metrics['unparsed'] === 1) return 'unscored';
+  if (trajectory.error !== null) return 'failed';
+  return isTruncated(trajectory) ? 'cut' : null;
+}
+
+function countLacks(tallies: readonly Tally[]): Readonly<Record<Lack, number>> {
+  const firsts = tallies.map(({ lacks }) => LACKS.find((lack) => lacks.has(lack)));
+  const count = (lack: Lack) => firsts.filter((first) => first === lack).length;
+  return { failed: count('failed'), cut: count('cut'), unscored: count('unscored') };
 }
 
 /** Fewer rows than the result was made of would compare another score than the one that was reported. */
