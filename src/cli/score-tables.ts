@@ -16,7 +16,7 @@ export function printScores(output: Output, scores: readonly ScoreRow[]): void {
     scoreText(row),
     String(row.n),
     row.schedule,
-    timeText(row.at, days.size === 1),
+    clockText(row.at, days.size === 1),
   ]);
   printTable(output, ['step', 'evaluator', 'metric', 'value (95 %)', 'n', 'schedule', 'at (UTC)'], rows);
   printErrors(output, scores);
@@ -80,7 +80,7 @@ function printErrors(output: Output, scores: readonly ScoreRow[]): void {
 }
 
 /** To the second within a day, else to the minute; `--json` has all of it. */
-function timeText(at: string, isOneDay: boolean): string {
+function clockText(at: string, isOneDay: boolean): string {
   return isOneDay ? at.slice(11, 19) : at.slice(5, 16).replace('T', ' ');
 }
 

@@ -6,6 +6,7 @@ import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { printTable } from '../tables';
+import { timeText } from '../time-text';
 
 const HEADING = ['run', 'benchmarks', 'model or checkpoint', 'status', 'done', 'score', 'started (UTC)'];
 
@@ -65,7 +66,7 @@ function runCells(run: EvalSummary): string[] {
     status,
     `${done}/${total ?? '?'}`,
     cells.map((cell) => scoreText(cell, cells.length > 1)).join(', '),
-    startedAt?.slice(0, 19).replace('T', ' ') ?? '–',
+    startedAt === null ? '–' : timeText(startedAt),
   ];
 }
 

@@ -11,6 +11,7 @@ import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import { formatNumber } from '../number-format';
 import { printPartialScores, printScores } from '../score-tables';
+import { timeText } from '../time-text';
 import { watchRun } from '../watch';
 import { finishingText, pauseText } from '../watch-line';
 import { runDocument, scoresDocument, statusDocument } from './runs-documents';
@@ -62,8 +63,8 @@ function describe(report: RunReport): [name: string, value: string][] {
     ['kind', report.kind],
     ['model', report.model],
     ['engine', report.engine],
-    ['started', report.startedAt],
-    ...(report.closedAt === null ? [] : [pair('closed', report.closedAt)]),
+    ['started (UTC)', timeText(report.startedAt)],
+    ...(report.closedAt === null ? [] : [pair('closed (UTC)', timeText(report.closedAt))]),
     ...(rewinds > 0 ? [pair('rewinds', `${rewinds}, ${stepsReplayed} steps trained again`)] : []),
     ...(report.remarks ?? []).map((remark) => pair('remark', remark)),
     ...(finalWeightsDigest === null ? [] : [pair('final weights', finalWeightsDigest)]),

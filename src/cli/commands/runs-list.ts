@@ -7,6 +7,7 @@ import { EXIT } from '../exit-codes';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import { printTable } from '../tables';
+import { timeText } from '../time-text';
 
 /** What fits a person's patience and a program's memory. */
 export const LIST_LIMIT = 1000;
@@ -34,7 +35,7 @@ export async function listRuns(
     output.line(noRuns(filter, output));
     return EXIT.done;
   }
-  const heading = ['run', 'kind', 'model', 'status', 'step', 'score', 'started', 'closed'];
+  const heading = ['run', 'kind', 'model', 'status', 'step', 'score', 'started (UTC)', 'closed (UTC)'];
   printTable(output, heading, runs.map(rowOf));
   return EXIT.done;
 }
@@ -60,8 +61,8 @@ function rowOf(run: RunSummary): string[] {
     run.status,
     `${run.step}/${run.totalSteps || '?'}`,
     scoreText(run),
-    run.startedAt,
-    run.closedAt ?? '',
+    timeText(run.startedAt),
+    run.closedAt === null ? '' : timeText(run.closedAt),
   ];
 }
 

@@ -3,6 +3,7 @@ import { changeText } from '../../client/control-text';
 import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
 import { printTable } from '../tables';
+import { timeText } from '../time-text';
 
 /** Everything that happened to a run, in the order of time. */
 export async function showTimeline(handle: RunHandle, output: Output): Promise<number> {
@@ -10,7 +11,7 @@ export async function showTimeline(handle: RunHandle, output: Output): Promise<n
   output.document({ run: handle.name, timeline: entries });
   const days = new Set(entries.map(({ at }) => at.slice(0, 10)));
   const rows = entries.map(({ at, step, kind, text }) => [
-    days.size === 1 ? at.slice(11, 19) : at.slice(0, 19).replace('T', ' '),
+    days.size === 1 ? at.slice(11, 19) : timeText(at),
     String(step),
     kind,
     text,
@@ -29,7 +30,7 @@ export async function showControls(handle: RunHandle, output: Output): Promise<n
     return EXIT.done;
   }
   const rows = controls.map((row) => [
-    row.at.slice(0, 19).replace('T', ' '),
+    timeText(row.at),
     String(row.step),
     changeText(row),
     row.by,
