@@ -31,7 +31,7 @@ interface OpenOptions {
    * What an answer takes, somebody else counts: the first request is sent alone, and each answer lets one more be under way, so
    * that one who counts more than was asked for is found out early.
    */
-  readonly isCountedElsewhere?: true;
+  readonly isCountedElsewhere?: boolean;
   /** Hears that what is reserved and spent waits for room. */
   readonly onWaiting?: TellWaiting | undefined;
 }
@@ -137,7 +137,10 @@ export class EvaluationAllowance {
       throw error;
     } finally {
       const isKnown = spent !== reserved;
-      this.settle(reserved, isKnown ? accountOfAnswer(most, spent) : { ...NO_ACCOUNT, spent: asSpent(spent) });
+      this.settle(
+        reserved,
+        isKnown ? accountOfAnswer(most, spent) : { ...NO_ACCOUNT, spent: asSpent(spent) },
+      );
       if (isKnown) await this.journal.appendWhenRoom({ answer, ...spent }, options);
     }
   }

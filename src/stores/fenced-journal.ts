@@ -135,24 +135,21 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     for (const [key, row] of fresh) this.memory.add(key, row);
   }
 
-  async appendWhenRoom(row: Row, options: PatientAppend = {}): Promise<boolean> {
-    let isWaiting = false;
+  async appendWhenRoom(row: Row, { signal, retryMs = RETRY_MS }: PatientAppend = {}): Promise<boolean> {
+    let outcome = this.tryToAppend(row);
+    if (typeof outcome === 'boolean') return outcome;
+    this.waitingCount += 1;
     try {
-      for (;;) {
-        try {
-          return this.append(row);
-        } catch (error) {
-          if (!(error instanceof DomainError) || error.code !== 'store-full') throw error;
-          if (!isWaiting) this.waitingCount += 1;
-          isWaiting = true;
-          this.spec.onWaiting?.(error.message);
-        }
-        await delay(options.retryMs ?? RETRY_MS, undefined, options.signal && { signal: options.signal });
+      while (typeof outcome !== 'boolean') {
+        this.spec.onWaiting?.(outcome.message);
+        await delay(retryMs, undefined, signal && { signal });
         this.verify();
+        outcome = this.tryToAppend(row);
       }
+      return outcome;
     } finally {
-      if (isWaiting) this.waitingCount -= 1;
-      if (isWaiting && this.waitingCount === 0) this.spec.onWaiting?.(null);
+      this.waitingCount -= 1;
+      if (this.waitingCount === 0) this.spec.onWaiting?.(null);
     }
   }
 
@@ -216,6 +213,16 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     this.size = fstatSync(draft.descriptor).size;
     this.syncedSize = this.size;
     closeSync(displaced);
+  }
+
+  /** As `append`; where there is no room, why. */
+  private tryToAppend(row: Row): boolean | DomainError {
+    try {
+      return this.append(row);
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'store-full') return error;
+      throw error;
+    }
   }
 
   private writeLine(line: string): void {

@@ -88,7 +88,9 @@ test('a page above the list is answered with the address of the list', async () 
 
   expect(await probe(answer, { path: '' })).toMatchObject({
     category: 'user',
-    message: expect.stringMatching(/\d+\/v1 has a list of models: give it as the endpoint's URL\.$/) as string,
+    message: expect.stringMatching(
+      /\d+\/v1 has a list of models: give it as the endpoint's URL\.$/,
+    ) as string,
   });
 });
 

@@ -198,7 +198,9 @@ function parseLimits(
       throw new InvalidArgumentError('Give limits such as tokens=1e6,requests=500.');
     const before = limits.get(name);
     if (before !== undefined)
-      throw new InvalidArgumentError(`"${name}" is given twice, as ${before} and as ${value}. Leave one out.`);
+      throw new InvalidArgumentError(
+        `"${name}" is given twice, as ${before} and as ${value}. Leave one out.`,
+      );
     limits.set(name, Number(value));
   }
   return Object.fromEntries(limits);

@@ -177,11 +177,7 @@ function joinedSetting(one: Setting, other: Setting): Setting {
 function refuseTwice(one: object, other: object): void {
   const limit = Object.keys(other).find((name) => Object.hasOwn(one, name));
   if (limit === undefined) return;
-  const [before, now]: unknown[] = [Reflect.get(one, limit), Reflect.get(other, limit)];
-  throw new DomainError(
-    'bad-config',
-    `budget.${limit} is given twice, as ${String(before ?? 'none')} and as ${String(now ?? 'none')}. Leave one out.`,
-  );
+  throw new DomainError('bad-config', `budget.${limit} is given twice. Leave one out.`);
 }
 
 type Rate = Pick<LearningRateOptions, 'value' | 'multiplier'>;

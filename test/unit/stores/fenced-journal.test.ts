@@ -320,7 +320,9 @@ describe('a full disk', () => {
     await journal.appendWhenRoom({ step: 1 }, { retryMs: 5 });
     await journal.close();
 
-    const why = expect.stringMatching(/^The store cannot be used at .*: no room is left \(ENOSPC\)\. Free/) as string;
+    const why = expect.stringMatching(
+      /^The store cannot be used at .*: no room is left \(ENOSPC\)\. Free/,
+    ) as string;
     expect(said).toEqual([why, why, null]);
     expect(await stepsInFile()).toEqual([1]);
   });

@@ -17,11 +17,10 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS'])(
     const { name } = await planBenchmark(dependencies, request);
     const told: string[] = [];
     let isFull = true;
-    jest.spyOn(fs, 'writeSync').mockImplementation(((...given: Parameters<typeof write>) => {
-      const [, bytes] = given;
-      if (!isFull || !String(bytes).includes('"example_id"')) return write(...given);
+    jest.spyOn(fs, 'writeSync').mockImplementation((...given) => {
+      if (!isFull || !Buffer.from(given[1]).includes('"example_id"')) return write(...given);
       throw Object.assign(new Error(code), { code, syscall: 'write' });
-    }) as typeof write);
+    });
 
     const counts = await runBenchmarkShard(
       dependencies,
@@ -37,7 +36,9 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS'])(
       },
     );
 
-    expect(told[0]).toMatch(/^The store cannot be used at \S+samples\.jsonl: .* what waits for it goes on by itself\.$/);
+    expect(told[0]).toMatch(
+      /^The store cannot be used at \S+samples\.jsonl: .* what waits for it goes on by itself\.$/,
+    );
     expect(told[0]).toContain(code);
     expect(told.at(-1)).toBe('it goes on');
     expect(counts).toMatchObject({ done: 4, rewardSum: 4, errorCount: 0 });
