@@ -8,6 +8,7 @@ import type {
 import { explainDamage } from '../evaluation/runner/explain-damage';
 import type { BenchmarkShardInput, ShardDependencies } from '../evaluation/runner/benchmark-shard';
 import { runBenchmarkShard } from '../evaluation/runner/benchmark-shard';
+import type { FinishedPlace } from '../evaluation/runner/finish-benchmark';
 import { finishBenchmark } from '../evaluation/runner/finish-benchmark';
 import type { PlanDependencies } from '../evaluation/runner/plan-benchmark';
 import { planBenchmark } from '../evaluation/runner/plan-benchmark';
@@ -41,7 +42,7 @@ export function createBenchmarkActivities(dependencies: BenchmarkDependencies) {
     },
 
     /** Writes result and trajectories from the journals. A repeated attempt writes them again. */
-    async finishBenchmark({ starts, ...place }: BenchmarkPlace & Started): Promise<BenchmarkSummary> {
+    async finishBenchmark({ starts, ...place }: FinishedPlace & Started): Promise<BenchmarkSummary> {
       return withHeartbeat(({ attempt }) =>
         explained(place, finishBenchmark(dependencies, place, epochOf(starts, attempt))),
       );

@@ -31,7 +31,7 @@ const limit = z.number().positive().max(1e15).optional();
 const AskingBudgetConfig = z
   .strictObject({
     tokens: limit.describe('Tokens of prompts and completions'),
-    requests: limit.describe('Requests that are answered'),
+    requests: z.int().min(1).max(1e15).optional().describe('Requests that are answered'),
     dollars: limit.describe('At dollarsPerMillionTokens'),
     dollarsPerMillionTokens: limit.describe('What the service asks, of prompts as of completions'),
   })

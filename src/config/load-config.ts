@@ -48,6 +48,12 @@ async function readConfigFile(file: string): Promise<unknown> {
   const [error] = document.errors;
   if (!error) return valuesOf(document, file);
   const line = error.linePos?.[0].line;
+  if (error.code === 'MULTIPLE_DOCS') {
+    throw new DomainError(
+      'bad-config',
+      `${file}${line ? `, line ${line}` : ''}: a second YAML document begins, and a file holds one config. Put it into a file of its own, or take the line --- away.`,
+    );
+  }
   const what = error.message.split('\n')[0]?.replace(/ at line \d+, column \d+:?$/, '') ?? error.code;
   throw new DomainError(
     'bad-config',

@@ -167,6 +167,11 @@ export interface ShardCounts {
   readonly examples?: ExampleCounts;
 }
 
+/** What a shard that stands still waits for; null when it goes on. */
+export interface WaitingShard {
+  readonly waiting: string | null;
+}
+
 /** Samples of one example hang together, so that errors are those of the examples' means. */
 export interface ExampleCounts {
   readonly count: number;
@@ -200,6 +205,8 @@ export interface BenchmarkSummary {
   readonly regraded?: readonly Regrading[];
   /** What was taken from another eval run. */
   readonly answers?: TakenAnswers;
+  /** By how much it took more than its budget, and why; the result is whole all the same. */
+  readonly overBudget?: string;
 }
 
 export const NO_COUNTS: ShardCounts = {

@@ -95,12 +95,28 @@ function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): Raw
     return problem === null ? { line, value } : { line, problem };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
+    if (isOfCarriageReturns(text)) return { line, problem: CARRIAGE_RETURNS };
     return {
       line,
       problem: isUnterminated
         ? 'the line is cut off: the file ends in the middle of it, as after a broken download or a crash.'
         : `not valid JSON (${detail}).`,
     };
+  }
+}
+
+const CARRIAGE_RETURNS =
+  "the file's lines end with a carriage return (\\r) alone, so that all of it is one line. Write line feeds, for example with: tr '\\r' '\\n' < OLD > NEW.";
+
+/** No text of JSON holds one as it is; between rows it ends lines for programs of old Macs alone. */
+function isOfCarriageReturns(text: string): boolean {
+  const [first = '', ...rest] = text.trim().split('\r');
+  if (rest.length === 0) return false;
+  try {
+    JSON.parse(first);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, fsync, fsyncSync, ftruncateSync, writeSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { DomainError } from '../core/errors';
 import { copyLines } from './copy-lines';
 import { JournalFence } from './journal-fence';
@@ -19,14 +20,14 @@ export interface JournalSpec<Row extends object> {
   readonly keep?: (row: Row) => boolean;
   /** How many of the newest rows `get` and `rows` know; default all. */
   readonly remember?: number;
+  /** Hears why rows wait for room, each time it is tried in vain, and null when all of them are written. */
+  readonly onWaiting?: TellWaiting | undefined;
   /** Writes bytes and says how many; tests fill the disk with it. */
   readonly write?: (descriptor: number, bytes: Uint8Array) => number;
 }
 
 interface PatientAppend {
   readonly signal?: AbortSignal;
-  /** Called each time there was no room, before waiting. */
-  readonly onWait?: (problem: DomainError) => void;
   readonly retryMs?: number;
 }
 
@@ -101,6 +102,8 @@ class FencedJournal<Row extends object> implements Journal<Row> {
   private size: number;
   private syncedSize: number;
   private isClosed = false;
+  /** Rows that wait for room. */
+  private waitingCount = 0;
 
   constructor({ spec, fence, memory, descriptor }: Opened<Row>) {
     this.spec = spec;
@@ -132,16 +135,21 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     for (const [key, row] of fresh) this.memory.add(key, row);
   }
 
-  async appendWhenRoom(row: Row, options: PatientAppend = {}): Promise<boolean> {
-    for (;;) {
-      try {
-        return this.append(row);
-      } catch (error) {
-        if (!(error instanceof DomainError) || error.code !== 'store-full') throw error;
-        options.onWait?.(error);
+  async appendWhenRoom(row: Row, { signal, retryMs = RETRY_MS }: PatientAppend = {}): Promise<boolean> {
+    let outcome = this.tryToAppend(row);
+    if (typeof outcome === 'boolean') return outcome;
+    this.waitingCount += 1;
+    try {
+      while (typeof outcome !== 'boolean') {
+        this.spec.onWaiting?.(outcome.message);
+        await delay(retryMs, undefined, signal && { signal });
+        this.verify();
+        outcome = this.tryToAppend(row);
       }
-      await delay(options.retryMs ?? RETRY_MS, undefined, options.signal && { signal: options.signal });
-      this.verify();
+      return outcome;
+    } finally {
+      this.waitingCount -= 1;
+      if (this.waitingCount === 0) this.spec.onWaiting?.(null);
     }
   }
 
@@ -205,6 +213,16 @@ class FencedJournal<Row extends object> implements Journal<Row> {
     this.size = fstatSync(draft.descriptor).size;
     this.syncedSize = this.size;
     closeSync(displaced);
+  }
+
+  /** As `append`; where there is no room, why. */
+  private tryToAppend(row: Row): boolean | DomainError {
+    try {
+      return this.append(row);
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'store-full') return error;
+      throw error;
+    }
   }
 
   private writeLine(line: string): void {

@@ -133,7 +133,12 @@ async function scoreCell(
   try {
     if (input.budget)
       allowance = await EvaluationAllowance.open(
-        { folder, epoch: options.epoch },
+        {
+          ...{ folder, epoch: options.epoch },
+          onWaiting: (waiting) => {
+            options.onProgress({ waiting });
+          },
+        },
         input.budget,
         samplingPrices(config),
       );

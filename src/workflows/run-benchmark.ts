@@ -43,13 +43,12 @@ async function planAndRun({ request }: RunBenchmarkInput): Promise<BenchmarkSumm
   if (finished) return finished;
 
   const { budget } = request;
-  const place = { run: request.run, folder: request.folder, benchmark: name, starts };
+  const limits = budget && { budget };
+  const place = { run: request.run, folder: request.folder, benchmark: name, starts, ...limits };
   const { runBenchmarkShard } = queueOf(plan);
   // Each has what those before it left of a budget.
   const atOnce = budget ? 1 : SHARDS_AT_ONCE;
-  await mapWithLimit(pendingShards, atOnce, (shard) =>
-    runBenchmarkShard({ ...place, shard, ...(budget && { budget }) }),
-  );
+  await mapWithLimit(pendingShards, atOnce, (shard) => runBenchmarkShard({ ...place, shard }));
   return finishBenchmark(place);
 }
 

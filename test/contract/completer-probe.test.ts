@@ -71,8 +71,37 @@ test.each([401, 403])('%i names the variable of the key and where it is needed',
   expect((error as Error).message).not.toContain('my-own-key');
 });
 
-test('a page in place of the list is an error that says so', async () => {
-  expect(await probe(() => ({ body: '<html>' }))).toMatchObject({
+const PAGE: ServerAnswer = { body: '<!doctype html>\n<html><body>Sign in</body></html>' };
+
+test('a page in place of the list is a mistake that says so', async () => {
+  expect(await probe(() => PAGE)).toMatchObject({
+    code: 'request-failed',
+    category: 'user',
+    message: expect.stringMatching(
+      /^http:\S+\/v1\/models answers with a web page \(HTML\) and not with a list of models, .*\. Give the URL that \/chat\/completions is appended to/,
+    ) as string,
+  });
+});
+
+test('a page above the list is answered with the address of the list', async () => {
+  const answer = (url: string): ServerAnswer => (url === '/v1/models' ? LIST : PAGE);
+
+  expect(await probe(answer, { path: '' })).toMatchObject({
+    category: 'user',
+    message: expect.stringMatching(
+      /\d+\/v1 has a list of models: give it as the endpoint's URL\.$/,
+    ) as string,
+  });
+});
+
+test('a page at every address names none', async () => {
+  expect(await probe(() => PAGE, { path: '' })).toMatchObject({
+    message: expect.stringContaining('most end in /v1.') as string,
+  });
+});
+
+test('what is no list of models and no page is an error that says so', async () => {
+  expect(await probe(() => ({ body: 'ok' }))).toMatchObject({
     code: 'request-failed',
     message: expect.stringContaining("Check the endpoint's URL") as string,
   });

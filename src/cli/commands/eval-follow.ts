@@ -183,6 +183,10 @@ function printReport(
       );
     }
   }
+  for (const { name, overBudget } of benchmarks) {
+    if (overBudget !== undefined)
+      output.note(escapeControls(`${name} is done, but ${asSentence(overBudget)}`));
+  }
   for (const failure of failures) output.note(escapeControls(failureText(failure, told)));
   const [first] = failures;
   return first ? exitCodeOfFailure(first) : EXIT.done;

@@ -138,12 +138,26 @@ function refuseTwice(written: Readonly<Record<string, unknown>>, set: readonly s
     const option = otherSpelling(key);
     if (option !== null)
       throw new DomainError('bad-config', `--set ${override}: "${key}" is ${option} here.`);
-    if (!Object.hasOwn(written, key)) continue;
+    const given = writtenAt(written, key);
+    if (given === undefined) continue;
     throw new DomainError(
       'bad-config',
-      `--set ${override}: ${key} is given twice, as ${JSON.stringify(written[key])} by its option too. Leave one out.`,
+      `--set ${override}: ${key} is given twice, as ${JSON.stringify(given)} by its option too. Leave one out.`,
     );
   }
+}
+
+/** By a key with dots for inner keys. */
+function writtenAt(written: unknown, key: string): unknown {
+  return key
+    .split('.')
+    .reduce<unknown>(
+      (value, name) =>
+        typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+          ? Reflect.get(value, name)
+          : undefined,
+      written,
+    );
 }
 
 const SAME_NAME = [
@@ -172,13 +186,23 @@ function parseNumber(text: string): number {
 }
 
 /** `tokens=1e6,requests=500`; which limits there are the config knows. */
-function parseLimits(text: string): Readonly<Record<string, number>> {
-  const limits = text.split(',').map((part): [string, number] => {
+/** Given several times, the option says all of its limits together. */
+function parseLimits(
+  text: string,
+  previous: Readonly<Record<string, number>> = {},
+): Readonly<Record<string, number>> {
+  const limits = new Map(Object.entries(previous));
+  for (const part of text.split(',')) {
     const [, name, value = ''] = /^\s*(\w+)\s*=\s*(\S+)\s*$/.exec(part) ?? [];
     if (name === undefined || !Number.isFinite(Number(value)))
       throw new InvalidArgumentError('Give limits such as tokens=1e6,requests=500.');
-    return [name, Number(value)];
-  });
+    const before = limits.get(name);
+    if (before !== undefined)
+      throw new InvalidArgumentError(
+        `"${name}" is given twice, as ${before} and as ${value}. Leave one out.`,
+      );
+    limits.set(name, Number(value));
+  }
   return Object.fromEntries(limits);
 }
 

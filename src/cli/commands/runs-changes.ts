@@ -162,6 +162,7 @@ function together(settings: readonly Setting[]): Setting[] {
 
 function joinedSetting(one: Setting, other: Setting): Setting {
   if (one.what === 'budget' && other.what === 'budget') {
+    refuseTwice(one.options, other.options);
     return { what: 'budget', options: { ...one.options, ...other.options } };
   }
   if (one.what === 'learningRate' && other.what === 'learningRate') {
@@ -171,6 +172,12 @@ function joinedSetting(one: Setting, other: Setting): Setting {
   const both = (key: 'add' | 'remove') => [...(one.options[key] ?? []), ...(other.options[key] ?? [])];
   const options = { ...one.options, ...other.options, add: both('add'), remove: both('remove') };
   return { what: 'schedule', schedule: one.schedule, options };
+}
+
+function refuseTwice(one: object, other: object): void {
+  const limit = Object.keys(other).find((name) => Object.hasOwn(one, name));
+  if (limit === undefined) return;
+  throw new DomainError('bad-config', `budget.${limit} is given twice. Leave one out.`);
 }
 
 type Rate = Pick<LearningRateOptions, 'value' | 'multiplier'>;

@@ -173,9 +173,18 @@ function completionIn(
     ...dialect.read(choice),
     stopReason: stopReasonOf(finishReason),
     promptTokenCount: countAt(usage, 'prompt_tokens'),
-    completionTokenCount: countAt(usage, 'completion_tokens'),
+    completionTokenCount: completionTokensIn(usage),
     seconds,
   };
+}
+
+/** Some services leave reasoning out of `completion_tokens`, and have it in `total_tokens` alone. */
+function completionTokensIn(usage: unknown): number | null {
+  const completion = countAt(usage, 'completion_tokens');
+  const prompt = countAt(usage, 'prompt_tokens');
+  const total = countAt(usage, 'total_tokens');
+  const rest = prompt === null || total === null ? 0 : total - prompt;
+  return rest > (completion ?? 0) ? rest : completion;
 }
 
 /** Some servers leave it out. */

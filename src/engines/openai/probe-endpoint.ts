@@ -35,6 +35,7 @@ export async function probeEndpoint(options: ProbeEndpointOptions): Promise<Endp
   const to: Destination = { address, path: PATH, model: options.model, apiKey: options.apiKey };
   const answer = await get(to, options);
   if (answer.status === 404 || answer.status === 405) return withoutList(to, options);
+  if (isWebPage(answer)) throw await webPageAt(to, options);
   const models = modelsIn(answer, to);
   checkServed(models, to);
   return { models };
@@ -59,14 +60,38 @@ async function get({ address, apiKey }: Destination, options: ProbeEndpointOptio
 /** Not every server has the list; but most that seem to lack it are asked at the wrong address. */
 async function withoutList(to: Destination, options: ProbeEndpointOptions): Promise<EndpointProbe> {
   if (namesVersion(to.address)) return { models: null };
-  const below = parseEndpointUrl(`${to.address.shown}/v1${to.address.search}`);
-  const answer = await get({ ...to, address: below }, options).catch(() => null);
-  const isThere = answer !== null && answer.status !== 404 && answer.status !== 405;
+  const below = await listBelow(to, options);
   throw new DomainError(
     'request-failed',
-    isThere
-      ? `${to.address.shown} has no list of models, but ${below.shown} does. Give ${below.shown} as the endpoint's URL.`
+    below !== null
+      ? `${to.address.shown} has no list of models, but ${below} does. Give ${below} as the endpoint's URL.`
       : `${to.address.shown}${PATH} answers 404. Give the URL that /chat/completions is appended to; most end in /v1.`,
+    { category: 'user' },
+  );
+}
+
+/** The address that ends in /v1, where there is a list; null where there is none. */
+async function listBelow(to: Destination, options: ProbeEndpointOptions): Promise<string | null> {
+  const below = parseEndpointUrl(`${to.address.shown}/v1${to.address.search}`);
+  const answer = await get({ ...to, address: below }, options).catch(() => null);
+  const isThere = answer !== null && answer.status !== 404 && answer.status !== 405 && !isWebPage(answer);
+  return isThere ? below.shown : null;
+}
+
+/** Programs with a web page of their own answer with it whatever is asked; so do gateways that want somebody to log in. */
+function isWebPage({ status, text }: HttpAnswer): boolean {
+  return status >= 200 && status <= 299 && /^\s*</.test(text);
+}
+
+async function webPageAt(to: Destination, options: ProbeEndpointOptions): Promise<DomainError> {
+  const below = namesVersion(to.address) ? null : await listBelow(to, options);
+  const remedy =
+    below === null
+      ? 'Give the URL that /chat/completions is appended to, as the documentation of the server says it; most end in /v1.'
+      : `${below} has a list of models: give it as the endpoint's URL.`;
+  return new DomainError(
+    'request-failed',
+    `${to.address.shown}${PATH} answers with a web page (HTML) and not with a list of models, so this is no address of an OpenAI-compatible API. ${remedy}`,
     { category: 'user' },
   );
 }

@@ -195,7 +195,7 @@ async function gradeExamples(
       subject: { ...subject, grader },
       ...{ examples, folder, epoch, completer, concurrency, timeoutMs, signal },
       permits: new Permits(concurrency),
-      rank: 0,
+      ...{ rank: 0, waits },
       onProgress({ done, total, rewardSum }) {
         onProgress({ done, total, score: rewardSum / done });
       },

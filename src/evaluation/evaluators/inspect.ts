@@ -10,6 +10,7 @@ import type { InspectSettings } from '../inspect/run/inspect-words';
 import type { AskedTask } from '../inspect/task-name';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { identityOf } from './evaluation-context';
+import { ofCell } from './journalled-work';
 
 type InspectConfig = Extract<EvaluatorConfig, { type: 'inspect' }>;
 
@@ -26,8 +27,7 @@ export async function evaluateInspect(
     settings: settingsOf(config),
     model: { name: work.model.name, checkpoint: work.model.path, identity: identityOf(work.model) },
     place: {
-      folder: work.folder,
-      epoch: work.epoch,
+      ...ofCell(work),
       // One task is what the evaluator is; of several each has a folder.
       resultOf: (task) =>
         asked.length === 1

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { Journal } from '../../stores/fenced-journal';
 import { openJournal } from '../../stores/fenced-journal';
 import { allOrAbort } from '../all-or-abort';
@@ -10,14 +11,19 @@ export interface KeyedRow {
   readonly key: string;
 }
 
+export interface JournalledWork extends Pick<CellWork, 'folder' | 'epoch'> {
+  /** Hears that its rows wait for room. */
+  readonly onWaiting?: TellWaiting | undefined;
+}
+
 /** Opens `journal/<stage>.jsonl` of a cell, uses it, and leaves it synced. Throws `superseded` when overtaken meanwhile. */
 export async function withJournal<Row extends KeyedRow, Result>(
-  work: Pick<CellWork, 'folder' | 'epoch'>,
+  { folder, epoch, onWaiting }: JournalledWork,
   stage: string,
   use: (journal: Journal<Row>) => Promise<Result>,
 ): Promise<Result> {
-  const path = join(work.folder, 'journal', `${stage}.jsonl`);
-  const journal = await openJournal<Row>({ path, epoch: work.epoch, keyOf: ({ key }) => key });
+  const path = join(folder, 'journal', `${stage}.jsonl`);
+  const journal = await openJournal<Row>({ path, epoch, keyOf: ({ key }) => key, onWaiting });
   try {
     const result = await use(journal);
     // An attempt that was overtaken while it finished must not write results over its successor's.
@@ -26,6 +32,17 @@ export async function withJournal<Row extends KeyedRow, Result>(
   } finally {
     await journal.close();
   }
+}
+
+/** What a cell writes, with what keeps it from being written told as the cell's waiting. */
+export function ofCell({ folder, epoch, onProgress }: CellWork): JournalledWork {
+  return {
+    folder,
+    epoch,
+    onWaiting: (waiting) => {
+      onProgress({ waiting });
+    },
+  };
 }
 
 /** As `allOrAbort`, so that nothing writes to a journal that is closed; items are begun in turns with what else there is to do. */

@@ -35,6 +35,9 @@ export async function evaluateKindCell(
     onAnswer: (done) => {
       work.onProgress({ done, total: asked.indices.length });
     },
+    onWaiting: (waiting) => {
+      work.onProgress({ waiting });
+    },
   });
   return [score];
 }

@@ -17,7 +17,7 @@ import { digestOf } from '../digest';
 import type { CellWork, EvaluationDependencies, Supervision } from './evaluation-context';
 import { identityOf } from './evaluation-context';
 import type { KeyedRow } from './journalled-work';
-import { allInTurns, withJournal } from './journalled-work';
+import { allInTurns, ofCell, withJournal } from './journalled-work';
 
 type NllConfig = Extract<EvaluatorConfig, { type: 'nll' }>;
 
@@ -43,7 +43,7 @@ export async function evaluateNll(
   const chosen = choose(rows, config.maxExamples);
   const refusals: string[] = [];
   const measured = await withJournal<LikelihoodRow, (LikelihoodRow | null)[]>(
-    work,
+    ofCell(work),
     'likelihoods',
     (journal) => {
       let done = 0;

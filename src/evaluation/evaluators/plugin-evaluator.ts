@@ -11,7 +11,7 @@ import { completionText } from './completion-text';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { identityOf } from './evaluation-context';
 import type { KeyedRow } from './journalled-work';
-import { withJournal } from './journalled-work';
+import { ofCell, withJournal } from './journalled-work';
 import { metricScores } from './metric-scores';
 
 type PluginConfig = Extract<EvaluatorConfig, { type: 'plugin' }>;
@@ -37,7 +37,7 @@ export async function evaluatePlugin(
   work: CellWork,
 ): Promise<CellScore[]> {
   const evaluator = buildEvaluator(config, dependencies.plugins);
-  const metrics = await withJournal<CallRow, Record<string, number>>(work, 'calls', (journal) =>
+  const metrics = await withJournal<CallRow, Record<string, number>>(ofCell(work), 'calls', (journal) =>
     evaluator.evaluate(createSamplingClient(dependencies, work, journal)),
   );
   return metricScores(work.name, metrics);

@@ -3,6 +3,7 @@ import type { ResultIdentity } from '../../stores/eval-store';
 import { promptFormatOf } from '../../renderers/template-arguments';
 import { digestOf } from '../digest';
 import type { EvaluationDependencies } from '../evaluators/evaluation-context';
+import type { JournalledWork } from '../evaluators/journalled-work';
 import { withJournal } from '../evaluators/journalled-work';
 import type { NamedLog } from './log/log-metrics';
 import { writeLogResults } from './log/write-log-results';
@@ -30,10 +31,8 @@ export interface TasksOptions {
   readonly access: InspectAccess;
   readonly settings: InspectSettings;
   readonly model: { readonly name: string; readonly checkpoint: string; readonly identity: string };
-  readonly place: {
-    /** Gets `journal/` and `inspect/`. */
-    readonly folder: string;
-    readonly epoch: number;
+  /** Its folder gets `journal/` and `inspect/`. */
+  readonly place: JournalledWork & {
     /** Where the result of a task goes, by a name that no other task has. */
     readonly resultOf: (task: string) => ResultPlace;
   };

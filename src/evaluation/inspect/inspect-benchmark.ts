@@ -5,6 +5,7 @@ import type {
   InspectTask,
   PlannedBenchmark,
   ShardCounts,
+  WaitingShard,
 } from '../../core/benchmark-run';
 import { NO_COUNTS } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
@@ -43,7 +44,7 @@ interface InspectShardDependencies extends Pick<InspectPlanDependencies, 'now'> 
 interface InspectAttempt {
   readonly epoch: number;
   readonly signal: AbortSignal;
-  readonly onProgress: (counts: ShardCounts) => void;
+  readonly onProgress: (counts: ShardCounts | WaitingShard) => void;
 }
 
 /** Of the field, as those of the evaluator. */
@@ -167,7 +168,12 @@ export async function runInspectShard(
     await evaluateTasks([{ task, name: null }], {
       ...{ site, access, settings, signal },
       model: { name: request.model.model, checkpoint: identity.checkpoint, identity: plan.base },
-      place: { folder, epoch, resultOf: () => ({ name: plan.benchmark, folder, identity }) },
+      place: {
+        ...{ folder, epoch, resultOf: () => ({ name: plan.benchmark, folder, identity }) },
+        onWaiting: (waiting) => {
+          attempt.onProgress({ waiting });
+        },
+      },
       onAnswer: (done) => {
         attempt.onProgress({ ...NO_COUNTS, total: done, done });
       },

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { CompletionStop } from '../../core/completion';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { Journal } from '../../stores/fenced-journal';
 import { openJournal } from '../../stores/fenced-journal';
 import { RowWriter } from '../runner/row-writer';
@@ -41,6 +42,8 @@ export interface JudgementPlaces {
   readonly epoch: number;
   readonly signal: AbortSignal;
   readonly onFailure: (error: unknown) => void;
+  /** Hears that judgements wait for room. */
+  readonly onWaiting?: TellWaiting;
 }
 
 /** Keeps what judges said here and, by its content, for other runs that ask the same. */
@@ -77,10 +80,10 @@ export class Judgements extends KeptJudgements {
   private constructor(
     private readonly journal: Journal<Judgement>,
     shared: SharedJudgements<Judgement>,
-    { signal, onFailure }: JudgementPlaces,
+    { signal, onFailure, onWaiting }: JudgementPlaces,
   ) {
     super(shared);
-    this.writer = new RowWriter(journal, { signal, onFailure });
+    this.writer = new RowWriter(journal, { signal, onFailure, onWaiting });
   }
 
   static async open(places: JudgementPlaces): Promise<Judgements> {

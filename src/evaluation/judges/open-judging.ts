@@ -1,5 +1,6 @@
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
+import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import type { Example } from '../example';
 import type { Grader, JudgeMethod, Score } from '../graders/grader';
@@ -37,14 +38,16 @@ export async function openJudging(grader: Grader, site: JudgingSite): Promise<Op
   if (!access) throw noAccess(grader.name);
   const stop = new AbortController();
   const signal = AbortSignal.any([site.signal, stop.signal]);
+  const waits = new WaitingReasons(site.onWaiting ?? (() => undefined));
   const judgements = await Judgements.open({
     ...{ folder, epoch, signal },
     cacheFolder: access.cacheFolder,
     onFailure: (error) => {
       stop.abort(error);
     },
+    onWaiting: waits.part(),
   });
-  const pool = new JudgePool(access, signal, site.onWaiting);
+  const pool = new JudgePool(access, signal, waits.part());
   const desks = new JudgeDesks({ pool, judgements, signal, rank });
   return {
     grader: { ...grader, grade: (...asked) => judgeAt({ judging, judges, desks }, ...asked) },

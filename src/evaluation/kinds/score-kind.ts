@@ -6,6 +6,7 @@ import { wilsonInterval } from '../../core/statistics/wilson-interval';
 import type { ResultIdentity, StoredResult, StoredTrajectory } from '../../stores/eval-store';
 import { writeBenchmark } from '../../stores/eval-store';
 import { digestOf } from '../digest';
+import type { JournalledWork } from '../evaluators/journalled-work';
 import { withJournal } from '../evaluators/journalled-work';
 import type { Row } from '../graders/row-grader';
 import type { KindDependencies, KindResult, KindRow, Reduction } from './evaluate-kind';
@@ -30,6 +31,8 @@ export interface KindWork {
   readonly seconds: () => number;
   /** After each answer. */
   readonly onAnswer: (count: number) => void;
+  /** Hears that answers wait for room. */
+  readonly onWaiting?: JournalledWork['onWaiting'];
 }
 
 export interface ScoredKind {

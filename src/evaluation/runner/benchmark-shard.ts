@@ -1,5 +1,5 @@
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
-import type { AskingBudget, BenchmarkPlace, ShardCounts } from '../../core/benchmark-run';
+import type { AskingBudget, BenchmarkPlace, ShardCounts, WaitingShard } from '../../core/benchmark-run';
 import { NO_COUNTS } from '../../core/benchmark-run';
 import { findBenchmark } from '../benchmarks';
 import type { Benchmark } from '../benchmarks/benchmark';
@@ -55,11 +55,6 @@ export interface ShardAttempt {
   readonly onProgress: (counts: ShardCounts | WaitingShard) => void;
 }
 
-/** What a shard that stands still waits for. */
-interface WaitingShard {
-  readonly waiting: string | null;
-}
-
 /** Runs one shard of a planned benchmark, telling once a second in its folder how far it is. Returns counts alone. */
 export async function runBenchmarkShard(
   dependencies: ShardDependencies,
@@ -82,24 +77,30 @@ export async function runBenchmarkShard(
   if (!part) return NO_COUNTS;
   const examples = await FrozenExamples.open(examplesPath(input, plan), part);
   await prepareJournals({ plan, benchmark, input }, examples, attempt);
+  const waits = new WaitingReasons((waiting) => {
+    attempt.onProgress({ waiting });
+  });
   const { graders, completer, ...limits } = await openShard(
     dependencies,
-    { plan, benchmark, input },
+    { plan, benchmark, input, waits },
     attempt,
   );
   const teller = new ProgressTeller(progressPath(input, input.shard), dependencies.now);
   let budgeted: BudgetedCompleter | null = null;
   try {
-    if (input.budget)
-      budgeted = await openBudget(input, { budget: input.budget, plan, epoch: attempt.epoch, completer });
+    const { budget } = input;
+    const { epoch } = attempt;
+    if (budget)
+      budgeted = await openBudget(input, { budget, plan, epoch, completer, onWaiting: waits.part() });
     const counts = await runShard({
       subject: { ...subjectOf(plan, benchmark), grader: graders.grader },
       examples,
       folder: shardFolder(input, input.shard),
-      epoch: attempt.epoch,
+      epoch,
       completer: budgeted ?? completer,
       permits: dependencies.permitsOf(permitName(plan, benchmark), limits.concurrency),
       rank: input.shard,
+      waits,
       ...limits,
       signal: attempt.signal,
       onProgress(counts) {
@@ -140,15 +141,12 @@ async function prepareJournals(
 /** The model and whoever judges it, ready to be asked. The caller closes both. */
 async function openShard(
   dependencies: ShardDependencies,
-  { plan, benchmark, input }: PlannedShard,
-  { epoch, signal, onProgress }: ShardAttempt,
+  { plan, benchmark, input, waits }: PlannedShard & { readonly waits: WaitingReasons },
+  { epoch, signal }: ShardAttempt,
 ) {
   const { request, contextWindow, timeoutSeconds } = plan;
   const concurrency = benchmark.environment ? request.agentConcurrency : request.concurrency;
   const timeoutMs = timeoutSeconds * 1000;
-  const waits = new WaitingReasons((waiting) => {
-    onProgress({ waiting });
-  });
   const folder = shardFolder(input, input.shard);
   const modelOptions = { concurrency, contextWindow, timeoutMs, signal, onWaiting: waits.part() };
   const { completer } =

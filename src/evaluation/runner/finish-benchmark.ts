@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BenchmarkPlace, BenchmarkSummary } from '../../core/benchmark-run';
+import type { AskingBudget, BenchmarkPlace, BenchmarkSummary } from '../../core/benchmark-run';
 import { findBenchmark } from '../benchmarks';
 import { writeResultPage } from '../pages/result-page';
 import type { BenchmarkPlan } from './benchmark-plan';
@@ -10,16 +10,22 @@ import { subjectOf } from './benchmark-shard';
 import { summarizeEvalRun } from './eval-run-files';
 import { FrozenExamples } from './frozen-examples';
 import { finishedKind } from './kind-benchmark';
+import { overBudgetText } from './open-budget';
 import { refuseOtherGrader } from './refuse-other-grader';
 import { summaryOf } from './summary-of';
 import type { FinishedShard } from './write-result';
 import { DamagedShardError, writeResult } from './write-result';
 import { JournalFence } from '../../stores/journal-fence';
 
+export interface FinishedPlace extends BenchmarkPlace {
+  /** What it was held to: that more was taken is told. */
+  readonly budget?: AskingBudget;
+}
+
 /** Makes the files of a benchmark whose shards are done, and brings the eval run's summary up to date. */
 export async function finishBenchmark(
   dependencies: Pick<ShardDependencies, 'models' | 'loadPlugins' | 'now'>,
-  place: BenchmarkPlace,
+  { budget, ...place }: FinishedPlace,
   epoch: number,
 ): Promise<BenchmarkSummary> {
   const plan = await readPlan(place);
@@ -51,7 +57,8 @@ export async function finishBenchmark(
       },
     });
     await finishFolder(place, plan);
-    return summaryOf(result);
+    const overBudget = budget ? await overBudgetText(place, { budget, plan }) : null;
+    return { ...summaryOf(result), ...(overBudget !== null && { overBudget }) };
   } catch (error) {
     // The next start takes a shard that says nothing of itself for one that is not done.
     if (error instanceof DamagedShardError) await rm(join(error.folder, 'progress.json'), { force: true });

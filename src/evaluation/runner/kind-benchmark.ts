@@ -5,6 +5,7 @@ import type {
   BenchmarkSummary,
   PlannedBenchmark,
   ShardCounts,
+  WaitingShard,
 } from '../../core/benchmark-run';
 import { NO_COUNTS } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
@@ -35,7 +36,7 @@ type KindShardDependencies = KindPlanDependencies & { readonly models: Pick<Mode
 interface KindAttempt {
   readonly epoch: number;
   readonly signal: AbortSignal;
-  readonly onProgress: (counts: ShardCounts) => void;
+  readonly onProgress: (counts: ShardCounts | WaitingShard) => void;
 }
 
 /** Of a task by itself; a training run's evaluator may sum. */
@@ -154,6 +155,9 @@ export async function runKindShard(
       seconds: () => (dependencies.now().getTime() - Date.parse(plan.startedAt)) / 1000,
       onAnswer: (done) => {
         attempt.onProgress({ ...NO_COUNTS, total, done: Math.min(done, total) });
+      },
+      onWaiting: (waiting) => {
+        attempt.onProgress({ waiting });
       },
     });
     const counts = countsOf(result.num_examples, result.num_truncated, result.score);

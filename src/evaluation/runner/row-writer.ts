@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import type { Journal } from '../../stores/fenced-journal';
 
@@ -13,6 +14,8 @@ export interface RowWriterOptions {
   readonly signal: AbortSignal;
   /** Hears once what keeps rows from being written for good. */
   readonly onFailure: (error: unknown) => void;
+  /** Hears why rows wait for room, each time it is tried in vain, and null when they are written. */
+  readonly onWaiting?: TellWaiting | undefined;
   /** What rows here refer to: rows added there before are written before. */
   readonly after?: Pick<RowWriter<{ readonly key: string }>, 'flush' | 'hasFailed'>;
 }
@@ -80,10 +83,12 @@ export class RowWriter<Row extends { readonly key: string }> {
       // Rows that came meanwhile may refer to others that are not written yet, so those here were taken first.
       if (after) await after.flush();
       if (after?.hasFailed) return;
-      while (!this.tryToWrite(rows)) {
+      for (let full = this.tryToWrite(rows); full !== null; full = this.tryToWrite(rows)) {
         this.isWithoutRoom = true;
+        this.options.onWaiting?.(full.message);
         await delay(NO_ROOM_RETRY_MS, undefined, { signal: this.options.signal });
       }
+      if (this.isWithoutRoom) this.options.onWaiting?.(null);
       this.isWithoutRoom = false;
     } catch (error) {
       this.hasEnded = true;
@@ -92,14 +97,14 @@ export class RowWriter<Row extends { readonly key: string }> {
     }
   }
 
-  /** False where there is no room for now. */
-  private tryToWrite(rows: readonly Row[]): boolean {
-    if (this.hasEnded) return true;
+  /** Why there is no room for now; null where they are written. */
+  private tryToWrite(rows: readonly Row[]): DomainError | null {
+    if (this.hasEnded) return null;
     try {
       this.journal.appendAll(rows);
-      return true;
+      return null;
     } catch (error) {
-      if (error instanceof DomainError && error.code === 'store-full') return false;
+      if (error instanceof DomainError && error.code === 'store-full') return error;
       throw error;
     }
   }

@@ -75,9 +75,12 @@ async function runUnits(
       stop.abort(error);
     },
   };
-  const samples = new RowWriter(journals.samples, options);
+  const samples = new RowWriter(journals.samples, { ...options, onWaiting: task.waits?.part() });
   // A judgement without its completion would be taken for whole after a kill.
-  const grades = new RowWriter(journals.grades, { ...options, after: samples });
+  const grades = new RowWriter(journals.grades, {
+    ...{ ...options, after: samples },
+    onWaiting: task.waits?.part(),
+  });
   const intake = new Intake(Math.max(LEAST_READY, Math.ceil(task.concurrency / PLACES_A_READY)));
   const site = siteOf(task, { samples, known: journals.known, signal, intake });
   const tally = new Tally(task);

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import type { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import type { Completer } from '../../core/completion';
 import type { ShardCounts } from '../../core/benchmark-run';
 import type { MessageEnvironment } from '../../core/environment';
@@ -44,6 +45,8 @@ export interface ShardTask {
   readonly signal: AbortSignal;
   /** After each sample that is done. */
   readonly onProgress: (counts: ShardCounts) => void;
+  /** Where it is told that rows wait for room. */
+  readonly waits?: Pick<WaitingReasons, 'part'>;
 }
 
 /** One example, sampled once. */

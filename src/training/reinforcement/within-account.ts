@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { Sampler } from '../../core/sampling';
 import type { SamplingAccount } from '../../core/sampling-cost';
 import { EvaluationAllowance } from '../../evaluation/evaluation-budget';
@@ -12,6 +13,8 @@ interface AccountPlace {
   readonly account: SamplingAccount | undefined;
   readonly epoch: number;
   readonly signal: AbortSignal;
+  /** Hears that what is reserved and drawn waits for room. */
+  readonly onWaiting?: TellWaiting;
 }
 
 export interface Accounted {
@@ -25,12 +28,12 @@ export interface Accounted {
  * all attempts at it reserved and drew.
  */
 export async function withinAccount(
-  { folder, firstGroup, account, epoch, signal }: AccountPlace,
+  { folder, firstGroup, account, epoch, signal, onWaiting }: AccountPlace,
   sample: (accounted: Accounted) => Promise<SampledShard>,
 ): Promise<SampledShard> {
   if (!account) return sample({ limit: (sampler) => sampler, signal });
   const { dollars, prices } = account;
-  const place = { folder: join(folder, `shard-${firstGroup}`), epoch };
+  const place = { folder: join(folder, `shard-${firstGroup}`), epoch, onWaiting };
   const allowance = await EvaluationAllowance.open(place, dollars === null ? {} : { dollars }, prices);
   try {
     const shard = await sample({

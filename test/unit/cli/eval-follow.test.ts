@@ -154,6 +154,18 @@ test('a budget that is used up is a pause, which says how to go on', async () =>
   );
 });
 
+test('a benchmark that is done says that it passed its budget', async () => {
+  const { output, stderr } = recordOutput();
+  const overBudget = 'its budget is passed by 4020 tokens: 10020 of 6000 tokens used';
+  const benchmarks = [{ ...SUMMARY, overBudget }];
+  const handle = handleOf({ result: () => Promise.resolve({ ...REPORT, benchmarks }) });
+
+  const code = await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(code).toBe(0);
+  expect(stderr()).toContain(`gsm8k is done, but ${overBudget}.\n`);
+});
+
 test('says on leaving how the evaluation is called off', async () => {
   const { output, stderr } = recordOutput();
   const handle = handleOf({ result: () => Promise.resolve(null) });

@@ -33,6 +33,20 @@ test.each([
   [['gsm8k', ...AT, '--budget', 'token=5'], 'Did you mean "budget.tokens"?'],
   [['gsm8k', ...AT, '--budget', 'tokens=1e6,dollars=5'], 'give dollarsPerMillionTokens, too'],
   [['gsm8k', ...AT, '--budget', 'requests=0'], 'budget.requests'],
+  [['gsm8k', ...AT, '--budget', 'requests=1.5'], 'budget.requests is 1.5. Give a whole number.'],
+  [
+    ['gsm8k', ...AT, '--budget', 'tokens=5,tokens=6'],
+    '"tokens" is given twice, as 5 and as 6. Leave one out.',
+  ],
+  [
+    ['gsm8k', ...AT, '--budget', 'tokens=5', '--budget', 'tokens=6'],
+    '"tokens" is given twice, as 5 and as 6',
+  ],
+  [['gsm8k', ...AT, '--budget', 'tokens=5', '--budget', 'dollars=6'], 'give dollarsPerMillionTokens, too'],
+  [
+    ['gsm8k', ...AT, '--budget', 'tokens=5', '--set', 'budget.tokens=6'],
+    'budget.tokens is given twice, as 5 by',
+  ],
   [['--evaluator', 'test', '--budget', 'tokens=5', '--checkpoint', 'mine'], '--evaluator runs alone'],
   [['--evaluator', 'test'], '--evaluator runs alone'],
   [['gsm8k', '--evaluator', 'test', '--checkpoint', 'mine'], '--evaluator runs alone'],

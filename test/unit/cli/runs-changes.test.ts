@@ -238,6 +238,12 @@ describe('runs set', () => {
     return asked;
   }
 
+  test('refuses a limit that is given twice', async () => {
+    await expect(set('budget.tokens=5', 'learningRate=1e-3', 'budget.tokens=none')).rejects.toThrow(
+      'budget.tokens is given twice. Leave one out.',
+    );
+  });
+
   test('is one change, whatever it names', async () => {
     const settings = [
       ...['schedules.a.every=20', 'learningRate=1e-3', 'budget.tokens=5', 'schedules.a.evaluators=+x'],

@@ -120,6 +120,14 @@ describe('reading', () => {
     );
   });
 
+  test('refuses a second document, by its line', async () => {
+    const file = await write('a.yaml', 'kind: sft\nmodel: everstep/tiny\n---\nkind: rl\n');
+
+    expect(await refusal(loadTrainingConfig({ file }))).toBe(
+      `${file}, line 3: a second YAML document begins, and a file holds one config. Put it into a file of its own, or take the line --- away.`,
+    );
+  });
+
   test.each([
     [
       'for too much',

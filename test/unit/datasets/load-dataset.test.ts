@@ -260,6 +260,17 @@ test('reports a torn last line as cut off, not as bad JSON', async () => {
   expect((await loadDataset({ path, onBadRow: 'skip' })).skipped).toHaveLength(1);
 });
 
+test.each(['rows.jsonl', 'rows.json'])(
+  'says that the lines of %s end with carriage returns alone',
+  async (name) => {
+    const path = await file(name, lines(row('a'), row('b')).replaceAll('\n', '\r'));
+
+    await expect(loadDataset({ path })).rejects.toThrow(
+      /line 1: the file's lines end with a carriage return \(\\r\) alone, .* tr '\\r' '\\n' < OLD > NEW/,
+    );
+  },
+);
+
 test('names the line that is not UTF-8, and refuses UTF-16 files', async () => {
   const latin1 = await file('latin1.jsonl', Buffer.from(`${lines(row('a'))}{"prompt":"\xe9"}\n`, 'latin1'));
   const utf16 = await file('utf16.jsonl', Buffer.from(`\ufeff${lines(row('a'))}`, 'utf16le'));

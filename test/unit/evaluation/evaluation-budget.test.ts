@@ -146,3 +146,34 @@ test('what an attempt spent that died is spent for the next one too', async () =
   // 5 of 12 are spent: 3 + 5 do not fit any more.
   await expect(next.limit(inner).sample(request(5))).rejects.toThrow(/5 of 12 tokens used/);
 });
+
+test('what an answer took beyond what was asked for is reserved for those after it, also by the next attempt', async () => {
+  const inner = new SlowSampler();
+  const first = (await open({ tokens: 40 })).limit(inner).sample(request(1));
+  await until(() => inner.count === 1);
+  await inner.release();
+  await first;
+  // Two tokens came where one was asked for: of 40, 5 are spent, and 3 + 2·17 do not fit.
+  const next = await open({ tokens: 40 }, { epoch: 2 });
+
+  await expect(next.limit(inner).sample(request(17))).rejects.toThrow(
+    /up to 2 times maxTokens, as the service counts, would not fit its budget: 5 of 40 tokens used\. The service counts more tokens than maxTokens asks for: 2 for an answer of at most 1/,
+  );
+  expect(inner.count).toBe(1);
+});
+
+test('what is reserved with room for more counts in full where its attempt dies, and is not taken for what was asked', async () => {
+  const inner = new SlowSampler();
+  const first = (await open({ tokens: 40 })).limit(inner).sample(request(1));
+  await until(() => inner.count === 1);
+  await inner.release();
+  await first;
+  const dying = (await open({ tokens: 40 }, { epoch: 2 })).limit(inner).sample(request(4));
+  dying.catch(() => undefined);
+  await until(() => inner.count === 2);
+
+  // 5 and 3 + 2·4 are spent of 40.
+  const next = await open({ tokens: 40 }, { epoch: 3 });
+
+  await expect(next.limit(inner).sample(request(11))).rejects.toThrow(/2 times.*16 of 40 tokens used/);
+});

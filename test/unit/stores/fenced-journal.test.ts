@@ -314,13 +314,16 @@ describe('a full disk', () => {
   });
 
   test('is waited for, and said', async () => {
-    const journal = await open(1, { write: fullDisk(2) });
-    const said: string[] = [];
+    const said: (string | null)[] = [];
+    const journal = await open(1, { write: fullDisk(2), onWaiting: (reason) => said.push(reason) });
 
-    await journal.appendWhenRoom({ step: 1 }, { retryMs: 5, onWait: ({ code }) => said.push(code) });
+    await journal.appendWhenRoom({ step: 1 }, { retryMs: 5 });
     await journal.close();
 
-    expect(said).toEqual(['store-full', 'store-full']);
+    const why = expect.stringMatching(
+      /^The store cannot be used at .*: no room is left \(ENOSPC\)\. Free/,
+    ) as string;
+    expect(said).toEqual([why, why, null]);
     expect(await stepsInFile()).toEqual([1]);
   });
 

@@ -212,3 +212,17 @@ describe('large answers', () => {
     expect(rawText).toBe(text);
   });
 });
+
+test.each<[string, Record<string, number>, number | null]>([
+  ['with reasoning', { prompt_tokens: 7, completion_tokens: 30, total_tokens: 37 }, 30],
+  ['and reasoning apart', { prompt_tokens: 7, completion_tokens: 3, total_tokens: 37 }, 30],
+  ['in the total alone', { prompt_tokens: 7, total_tokens: 37 }, 30],
+  ['without a total', { prompt_tokens: 7, completion_tokens: 3 }, 3],
+  ['not at all', { prompt_tokens: 7, total_tokens: 7 }, null],
+])('counts what an answer took, which a service says %s', async (_, usage, count) => {
+  const script: Script = () => ({ body: { ...(chatAnswer('4').body as object), usage } });
+
+  const completion = await withEndpoint({ script }, (completer) => completer.complete(asking('2+2?')));
+
+  expect(completion.completionTokenCount).toBe(count);
+});

@@ -3,6 +3,9 @@ import type { Completer } from '../../../../src/core/completion';
 import { runBenchmarkShard } from '../../../../src/evaluation/runner/benchmark-shard';
 import { finishBenchmark } from '../../../../src/evaluation/runner/finish-benchmark';
 import { planBenchmark } from '../../../../src/evaluation/runner/plan-benchmark';
+import { openEndpoint } from '../../../../src/engines/openai/open-endpoint';
+import type { ServerAnswer, ServerRequest } from '../../../contract/completer-server';
+import { chatAnswer, startScriptedServer } from '../../../contract/completer-server';
 import { dataFolder, dependenciesOf, numberIn, requestOf } from './evaluate-here';
 import { modelThatSays } from './fake-model';
 
@@ -28,7 +31,7 @@ async function evaluateWithin(
       onProgress: () => undefined,
     });
   }
-  return finishBenchmark(dependencies, place, starts);
+  return finishBenchmark(dependencies, { ...place, ...(budget && { budget }) }, starts);
 }
 
 function asked(count = QUESTIONS): (budget: AskingBudget) => BenchmarkRequest {
@@ -114,6 +117,118 @@ test('what was under way when an attempt died counts as if all of it had been dr
   expect(silent.requests).toHaveLength(4);
   expect(paused).toMatchObject({ code: 'over-budget' });
   expect(questions).toHaveLength(2);
+});
+
+const PROMPT_TOKENS = 20;
+const MAX_TOKENS = 200;
+const CONCURRENCY = 16;
+
+/** An endpoint that counts `times` what it was asked for at most. */
+function billing(times: (request: ServerRequest) => number): (request: ServerRequest) => ServerAnswer {
+  return (request) => {
+    const completion = Number(request.body['max_tokens']) * times(request);
+    const usage = { prompt_tokens: PROMPT_TOKENS, completion_tokens: completion };
+    const { body } = chatAnswer('#### 1');
+    return { body: { ...(body as object), usage } };
+  };
+}
+
+/** Asks a real endpoint, once within each budget. */
+async function evaluateAtEndpoint(
+  script: (request: ServerRequest) => ServerAnswer,
+  budgets: readonly AskingBudget[],
+  count = 40,
+) {
+  const server = await startScriptedServer(script);
+  const open = () => openEndpoint({ url: server.url, model: 'm', api: 'chat', concurrency: CONCURRENCY });
+  const within = requestOf({
+    dataFolder: dataFolder(count),
+    maxTokens: MAX_TOKENS,
+    concurrency: CONCURRENCY,
+  });
+  const ends: { readonly end: unknown; readonly sentCount: number }[] = [];
+  try {
+    for (const budget of budgets) {
+      const end = await evaluateWithin(open(), { ...within, budget }).catch((error: unknown) => error);
+      ends.push({ end, sentCount: server.seen.length });
+    }
+    return { ends };
+  } finally {
+    await server.close();
+  }
+}
+
+test('an endpoint that counts 50 times what it is asked for is asked once, and the end says what happened', async () => {
+  const each = PROMPT_TOKENS + MAX_TOKENS * 50;
+
+  const { ends } = await evaluateAtEndpoint(
+    billing(() => 50),
+    [{ tokens: 6000 }, { tokens: 6000 }, { tokens: 100_000 }],
+  );
+
+  const [first, again, higher] = ends;
+  expect(first).toMatchObject({ end: { code: 'over-budget', retryable: false }, sentCount: 1 });
+  expect(String(first?.end)).toContain(
+    `its budget is passed by ${each - 6000} tokens: ${each} of 6000 tokens used. The service counts more tokens than maxTokens asks for: 10000 for an answer of at most 200`,
+  );
+  expect(again).toMatchObject({ end: { code: 'over-budget' }, sentCount: 1 });
+  // With what was learned the next budget holds.
+  const sent = higher?.sentCount ?? 0;
+  expect(sent).toBeGreaterThan(5);
+  expect(sent * each).toBeLessThanOrEqual(100_000);
+  expect(String(higher?.end)).toContain(
+    `the next answer, of up to 50 times maxTokens, as the service counts, would not fit its budget: ${sent * each} of 100000 tokens used`,
+  );
+});
+
+test.each<[string, AskingBudget]>([
+  ['tokens', { tokens: 20_000 }],
+  ['dollars', { dollars: 0.02, dollarsPerMillionTokens: 1 }],
+])(
+  'where answers cost more later on, no more than was under way passes a budget of %s',
+  async (_, budget) => {
+    let firstDear = Infinity;
+    const script = billing(({ index }) => {
+      if (index < 20) return 0.1;
+      firstDear = Math.min(firstDear, index);
+      return 100;
+    });
+
+    const { ends } = await evaluateAtEndpoint(script, [budget]);
+
+    const [first] = ends;
+    expect(first?.end).toMatchObject({ code: 'over-budget' });
+    expect(String(first?.end)).toContain('its budget is passed by');
+    expect(firstDear).toBe(20);
+    expect((first?.sentCount ?? 0) - firstDear).toBeLessThanOrEqual(CONCURRENCY);
+  },
+);
+
+test('a benchmark whose last answer passes the budget is done, and says so', async () => {
+  const { ends } = await evaluateAtEndpoint(
+    billing(() => 50),
+    [{ tokens: 6000 }],
+    1,
+  );
+
+  expect(ends).toMatchObject([{ end: { numExamples: 1 }, sentCount: 1 }]);
+  expect((ends[0]?.end as { readonly overBudget: string }).overBudget).toContain(
+    'its budget is passed by 4020 tokens: 10020 of 6000 tokens used',
+  );
+});
+
+test('a prompt to which the service adds tokens of its own has room reserved for them', async () => {
+  const script = (): ServerAnswer => {
+    const { body } = chatAnswer('#### 1');
+    return { body: { ...(body as object), usage: { prompt_tokens: 5000, completion_tokens: 5 } } };
+  };
+
+  const { ends } = await evaluateAtEndpoint(script, [{ tokens: 3000 }, { tokens: 12_000 }]);
+
+  expect(ends).toMatchObject([{ sentCount: 1 }, { sentCount: 2 }]);
+  expect(String(ends[0]?.end)).toContain('its budget is passed by 2005 tokens');
+  expect(String(ends[0]?.end)).toMatch(/counts up to 4\d{3} tokens more for a prompt than its text has/);
+  expect(String(ends[1]?.end)).toContain('would not fit its budget: 10010 of 12000 tokens used');
 });
 
 test('a task that asks the model itself is refused', async () => {

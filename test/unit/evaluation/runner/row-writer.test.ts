@@ -1,4 +1,5 @@
 import type { Journal } from '../../../../src/stores/fenced-journal';
+import { DomainError } from '../../../../src/core/errors';
 import { RowWriter } from '../../../../src/evaluation/runner/row-writer';
 
 interface Row {
@@ -50,6 +51,22 @@ test('writes no row whose reference could not be written', async () => {
 
   expect(failures).toHaveLength(1);
   expect(written).toEqual([]);
+});
+
+test('says why rows wait for room, and when they are written', async () => {
+  const written: string[] = [];
+  const said: (string | null)[] = [];
+  const full = journalOf(({ key }) => {
+    if (said.length < 2) throw new DomainError('store-full', 'no room is left', { retryable: true });
+    written.push(key);
+  });
+  const writer = new RowWriter(full, { signal, onFailure: fail, onWaiting: (reason) => said.push(reason) });
+
+  writer.add({ key: 'sample' });
+  await writer.end();
+
+  expect(said).toEqual(['no room is left', 'no room is left', null]);
+  expect(written).toEqual(['sample']);
 });
 
 function fail(error: unknown): never {
