@@ -1,3 +1,4 @@
+import { repeatedKey } from '../../core/json-flaws';
 import { parseExactJson } from './exact-json';
 
 interface FoundJson {
@@ -48,12 +49,15 @@ function isOfKind(value: unknown, wanted: unknown): boolean {
 function parse(text: string): FoundJson | null {
   if (text === '') return null;
   try {
-    return { value: parseExactJson(text), text };
+    const value = parseExactJson(text);
+    return { value: repeatedKey(text, value) === null ? value : CONTRADICTION, text };
   } catch {
     return null;
   }
 }
 
+/** Equals nothing: readers differ in what `{"a": 1, "a": 2}` says. */
+const CONTRADICTION = Symbol('an object with a key twice');
 /** Behind the bracket that closes the one at `start`; brackets in strings do not count. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;

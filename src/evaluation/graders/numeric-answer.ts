@@ -1,9 +1,13 @@
 import { withoutReasoning } from '../../core/reasoning';
 import type { Grader } from './grader';
 import { withPlainMinus } from './numbers/minus';
+import { TYPESET_COMMA, withoutTypesetCommas } from './numbers/number-text';
 
 /** Digits with or without commas between groups of three, a sign, decimals; not a part of a word or a longer number. */
-const NUMBER = /(?<![\w.,])[-+]?\$?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?![\w%]|[.,]\d)/g;
+const NUMBER = new RegExp(
+  String.raw`(?<![\w.,])[-+]?\$?(?:(?:\d{1,3}(?:(?:,|${TYPESET_COMMA})\d{3})+|\d+)(?:\.\d+)?|\.\d+)(?![\w%]|[.,]\d)`,
+  'g',
+);
 /** Before the last number of what is still to be calculated: "24/12", "3 - 12". */
 const TERM = /\d\)*[ \t]{0,3}(?:[-+*/×÷·^]|\*\*)[ \t]{0,3}$/;
 
@@ -16,7 +20,7 @@ const TERM = /\d\)*[ \t]{0,3}(?:[-+*/×÷·^]|\*\*)[ \t]{0,3}$/;
 export function numericAnswer(): Grader {
   return {
     name: 'numericAnswer',
-    version: 'numericAnswer@3',
+    version: 'numericAnswer@4',
     grade(completion, { target }) {
       const answer = lastNumber(withoutReasoning(completion));
       if (answer === null || target === null) return { value: 0, answer };
@@ -40,7 +44,7 @@ function isTerm(text: string, index: number): boolean {
 }
 
 function normalise(number: string): string {
-  const bare = number.replace(/[$,+]/g, '');
+  const bare = withoutTypesetCommas(number).replace(/[$,+]/g, '');
   const isNegative = bare.startsWith('-');
   const [whole = '', decimals = ''] = bare.replace('-', '').split('.');
   const digits = whole.replace(/^0+(?=\d)/, '') || '0';

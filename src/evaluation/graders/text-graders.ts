@@ -64,7 +64,7 @@ export const regexRows: RowGrader = {
 /** The completion's JSON (whole, fenced, or the first that parses) equals the target; order of keys does not matter. */
 export const jsonMatchRows: RowGrader = {
   name: 'json_match',
-  version: 'json_match@6',
+  version: 'json_match@7',
   description: 'target (JSON or its text); equal apart from white space and order of keys',
   parseLine: parseExactJson,
   grade(completion, row) {

@@ -50,13 +50,14 @@ function withPlainLetters(text: string): string {
   return text.replace(/[\uFF21-\uFF3A]/g, (letter) => letter.normalize('NFKC'));
 }
 
-/** The same where the letter alone was asked for: "d", "c)", "**b.**", also on the last line, are answers too. */
+/** The same where the letter alone was asked for: "d", "c)", "**b.**", also on the last line, and "b. 4" are answers too. */
 export function loneLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
   return (
     nothingElse(completion, letters) ??
     choiceLetter(completion, count) ??
-    nothingElse(lastLine(completion), letters)
+    nothingElse(lastLine(completion), letters) ??
+    opening(withCapitalItems(completion), letters)
   );
 }
 
@@ -68,6 +69,13 @@ function nothingElse(text: string, letters: ReadonlySet<string>): string | null 
   if (text.length > LONGEST_LETTER) return null;
   const letter = /^[\s*_`$("'[]*([a-z])[\s)\]*_`$"'.:,]*$/i.exec(text)?.[1]?.toUpperCase() ?? '';
   return letters.has(letter) ? letter : null;
+}
+
+/** "b. 4", "(b) the second one", as if the letter of each line were a capital. */
+function withCapitalItems(text: string): string {
+  return text.replace(/^[ \t]*[-*_("'[ \t]{0,6}[a-z][)\]*_"']{0,4}(?:[.:：)](?=\s)|(?<=\))\s)/gm, (item) =>
+    item.toUpperCase(),
+  );
 }
 
 function lastLine(text: string): string {
@@ -121,9 +129,11 @@ function inSentence(text: string, letters: ReadonlySet<string>): Named {
   const small = smallAlone(sentence);
   if (letters.has(small)) return small;
   for (const { index } of sentence.matchAll(ALONE)) {
-    const letter = isNegated(sentence.slice(0, index)) ? null : letterAt(sentence, index, letters);
-    if (letter !== null && ASKED.test(sentence.slice(index + 1))) return null;
-    if (letter !== null) return isHedged(sentence.slice(index + 1), letters) ? HEDGED : letter;
+    const letter = letterAt(sentence, index, letters);
+    const rest = sentence.slice(index + 1);
+    if (letter !== null && ASKED.test(rest)) return null;
+    if (letter !== null && !isRuledOut(sentence.slice(0, index), rest))
+      return isHedged(rest, letters) ? HEDGED : letter;
   }
   return null;
 }
@@ -168,7 +178,9 @@ function opening(completion: string, letters: ReadonlySet<string>): string | nul
   const letter = OPENING.exec(completion)?.[1] ?? '';
   const isList = [...completion.matchAll(ITEM)].length > 1;
   const rest = completion.slice(OPENING.exec(completion)?.[0].length ?? 0).slice(0, 20);
-  return letters.has(letter) && !isList && !/^\s*(?:wrong|incorrect|false|no\b|not\b|错|不)/i.test(rest)
+  return letters.has(letter) &&
+    !isList &&
+    !/^\s*(?:is\s)?(?:wrong|incorrect|false|no\b|not\b|错|不)/i.test(rest)
     ? letter
     : null;
 }

@@ -68,12 +68,14 @@ PERFORMED = {
 
 
 # An object of the program. What it says of itself is its program's.
+# It is made anew each time, so that what tests have made and what they are given stay apart where the program gives back the same object.
 class Remote:
-    __slots__ = ("_remote_link", "_remote_number")
+    __slots__ = ("_remote_link", "_remote_number", "_remote_is_made")
 
     def __init__(self, link, number):
         object.__setattr__(self, "_remote_link", link)
         object.__setattr__(self, "_remote_number", number)
+        object.__setattr__(self, "_remote_is_made", False)
 
     def __call__(self, *arguments, **named):
         return self._remote_link.ask("call", self, arguments, named)
@@ -147,30 +149,25 @@ class Link:
     """Both ends: which objects of the program and of the tests stand for which number."""
 
     def __init__(self):
-        self.remotes = {}
+        self.fixed = {}
         self.givens, self.given_numbers = [], {}
-
-    def remote(self, number):
-        if number not in self.remotes:
-            self.remotes[number] = Remote(self, number)
-        return self.remotes[number]
 
     def object_of(self, tag, value):
         if tag == "derived":
             return self.derived(*value)
-        return self.remote(value) if tag == "object" else self.givens[value]
+        return Remote(self, value) if tag == "object" else self.givens[value]
 
     def derived(self, number, names, told):
         """A value with what its class adds, as it was when it was given; one that does not change is the same each time."""
         base = decode(told, self)
         is_fixed = not isinstance(base, (list, dict, set))
-        if is_fixed and ("derived", number) in self.remotes:
-            return self.remotes["derived", number]
+        if is_fixed and number in self.fixed:
+            return self.fixed[number]
         kind = derived_from(type(base), names)
         value = tuple.__new__(kind, base) if isinstance(base, tuple) else kind(base)
-        value.__dict__.update(_remote_link=self, _remote_number=number)
+        value.__dict__.update(_remote_link=self, _remote_number=number, _remote_is_made=False)
         if is_fixed:
-            self.remotes["derived", number] = value
+            self.fixed[number] = value
         return value
 
     def number_of(self, value):
@@ -445,9 +442,9 @@ class Replay(Link):
     def __init__(self, kinds):
         super().__init__()
         self.kinds, self.entries, self.errors = kinds, {}, {}
-        # Of the test's own making are the program's variables, its classes, and what these make; a class is one by its name too, since
-        # tests ask for functions, and a class in the place of one makes results.
-        self.made, self.classes = set(), set()
+        # Of the test's own making is what the program's classes make; a class is one by its name too, since tests ask for functions, and a
+        # class in the place of one makes results.
+        self.classes = set()
         self.said_otherwise = False
 
     def begin(self, entries):
@@ -456,7 +453,7 @@ class Replay(Link):
             self.entries.setdefault(text_of(entry["asked"]), []).append(entry)
 
     def is_own(self, remote):
-        return self.kinds[remote._remote_number] != "library" and remote._remote_number not in self.made
+        return self.kinds[remote._remote_number] != "library" and not remote._remote_is_made
 
     def ask(self, name, target, arguments, named):
         asked = text_of(self.told_arguments(name, target, arguments, named))
@@ -476,21 +473,25 @@ class Replay(Link):
         value = decode(entry["value"], self)
         if name in ("__eq__", "__ne__", "__bool__"):
             return self.judged(name, target, arguments, entry, value)
-        makers = self.classes if name == "call" else self.made if name in MAKING else ()
-        if type(value) is Remote and target._remote_number in makers:
-            self.made.add(value._remote_number)
+        if type(value) is Remote and self.is_making(name, target):
+            object.__setattr__(value, "_remote_is_made", True)
         return value
+
+    def is_making(self, name, target):
+        if name == "call":
+            return target._remote_number in self.classes
+        return name in MAKING and target._remote_is_made
 
     def judged(self, name, target, arguments, entry, said):
         """What is so whatever an object says of itself, where it is not one that tests are about."""
         others = [each for each in arguments if type(each) is Remote]
-        if all(each._remote_number in self.made for each in [target, *others]):
+        if all(each._remote_is_made for each in [target, *others]):
             return bool(said)
         if name == "__bool__":
             found = True if self.is_own(target) else bool(said)
         else:
             states = entry.get("states")
-            is_same = bool(others) and (others[0] is target or (states is not None and states[0] == states[1]))
+            is_same = bool(others) and (is_one(others[0], target) or (states is not None and states[0] == states[1]))
             found = is_same == (name == "__eq__")
         if said is not found:
             self.said_otherwise = True
@@ -535,10 +536,8 @@ class Replay(Link):
         if "error" in each:
             return self.error_class(each["error"])
         value = decode(each["value"], self)
-        if type(value) is Remote:
-            self.made.add(value._remote_number)
-            if self.kinds[value._remote_number] == "class" and is_class:
-                self.classes.add(value._remote_number)
+        if type(value) is Remote and self.kinds[value._remote_number] == "class" and is_class:
+            self.classes.add(value._remote_number)
         return value
 
 
@@ -550,14 +549,38 @@ def tested_in(text, told):
     return frozenset() if others else called
 
 
+def is_one(left, right):
+    """`left is right`, of objects of the program too."""
+    if type(left) is Remote and type(right) is Remote:
+        return left._remote_number == right._remote_number
+    return left is right
+
+
+class Identities(ast.NodeTransformer):
+    def visit_Compare(self, node):
+        self.generic_visit(node)
+        if len(node.ops) > 1 or not isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            return node
+        asked = ast.Call(ast.Name("is_one_object", ast.Load()), [node.left, *node.comparators], [])
+        return asked if isinstance(node.ops[0], ast.Is) else ast.UnaryOp(ast.Not(), asked)
+
+
+def run_tests(text, file, names):
+    """Statements of tests with these names; `is` is asked of what objects of the program stand for."""
+    names["is_one_object"] = is_one
+    exec(compile(ast.fix_missing_locations(Identities().visit(ast.parse(text))), file, "exec"), names)
+
+
 def tested_as_classes(text):
-    """Names that tests make objects with: those that begin with a capital, and those whose results are asked for what no value of Python's has."""
+    """Names that tests make objects with: those whose results are asked for what no value of Python's has, and those that begin with a capital
+    but for functions, whose results are compared with values alone."""
     nodes = list(ast.walk(ast.parse(text)))
     made = {}
     for node in nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Name):
             made.update({each.id: node.value.func.id for each in node.targets if isinstance(each, ast.Name)})
     found = {node.id for node in nodes if isinstance(node, ast.Name) and node.id[:1].isupper()}
+    found -= compared_with_values(nodes, made)
     for node in nodes:
         if isinstance(node, ast.Attribute) and node.attr not in PYTHONS_ATTRIBUTES:
             asked = node.value.func if isinstance(node.value, ast.Call) else node.value
@@ -566,6 +589,20 @@ def tested_as_classes(text):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance":
             found.update(each.id for each in node.args[1:] if isinstance(each, ast.Name))
     return found
+
+
+def compared_with_values(nodes, made):
+    """Names that begin with a capital and whose results stand beside values, and nowhere beside what another such name makes."""
+    def makers(side):
+        names = [each.id for each in ast.walk(side) if isinstance(each, ast.Name)]
+        return {name for each in names for name in (each, made.get(each, "")) if name[:1].isupper()}
+
+    with_values, with_made = set(), set()
+    for node in nodes:
+        sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else [node.left, node.right] if isinstance(node, ast.BinOp) else []
+        found = [makers(side) for side in sides]
+        (with_made if all(found) else with_values).update(*found)
+    return with_values - with_made
 
 
 def used_in(text):

@@ -24,7 +24,7 @@ const INPUT_FIELDS = ['public_test_cases', 'private_test_cases', 'input_output']
  */
 export const codeTests: RowGrader = {
   name: 'code_tests',
-  version: 'code_tests@5',
+  version: 'code_tests@6',
   description:
     'test_list, or test and entry_point, or input_output; the code block is run against every test in a sandbox',
   boundsItself: true,
@@ -37,7 +37,7 @@ export const codeTests: RowGrader = {
 export const bareCodeTests: RowGrader = {
   ...codeTests,
   name: 'bare_code_tests',
-  version: 'bare_code_tests@5',
+  version: 'bare_code_tests@6',
   grade: (completion, row) => gradeCode(extractCode(completion, definedFor(row)), completion, row),
 };
 

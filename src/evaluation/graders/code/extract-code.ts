@@ -77,6 +77,18 @@ function beforeLoneFence(
   return isDefined || (CODE_LINE.test(before) && !CODE_LINE.test(only.code)) ? before : undefined;
 }
 
+/** Of a whole program: what all of its lines have in common, else that of its first line, as behind a mark that a blank follows. */
+export function withoutIndentation(code: string): string {
+  const indents = code
+    .split('\n')
+    .flatMap((line) => (line.trim() === '' ? [] : [/^[ \t]*/.exec(line)?.[0] ?? '']));
+  const [first = ''] = indents;
+  if (first === '') return code;
+  return indents.every((indent) => indent.startsWith(first))
+    ? code.replaceAll(new RegExp(`^${first}`, 'gm'), '')
+    : code.replace(first, '');
+}
+
 /** Blank lines before and after; the first line keeps its indentation. */
 function withoutBlankEnds(code: string): string {
   return code.replace(/^(?:[ \t]*\r?\n)+/, '').trimEnd();

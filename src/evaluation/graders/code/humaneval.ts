@@ -14,7 +14,7 @@ const INDENT = '    ';
  */
 export const humaneval: RowGrader = {
   name: 'humaneval',
-  version: 'humaneval@4',
+  version: 'humaneval@5',
   description: 'prompt, entry_point, test; the function is run against the tests in a sandbox',
   boundsItself: true,
   grade(completion, row) {

@@ -1,19 +1,19 @@
 import { firstOf, lacking, textListField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
-import { calledIn, extractCode } from './extract-code';
+import { calledIn, extractCode, withoutIndentation } from './extract-code';
 import { withFutureFirst } from './future-first';
 import { pythonVerdict } from './python-verdict';
 
 /** MBPP, sanitized and full: the code passes all of the task's assertions. */
 export const mbpp: RowGrader = {
   name: 'mbpp',
-  version: 'mbpp@4',
+  version: 'mbpp@5',
   description: 'test_list, test_imports or test_setup_code; the code is run with the assertions in a sandbox',
   boundsItself: true,
   grade(completion, row) {
     const tests = assertionsOf(row);
     if (tests.length === 0) throw lacking(['test_list'], 'assertion');
-    const answer = extractCode(completion, calledIn(tests));
+    const answer = withoutIndentation(extractCode(completion, calledIn(tests)));
     return pythonVerdict({
       answer,
       program: mbppProgram(answer, row),

@@ -49,10 +49,9 @@ for name in ("program.py", "tests.py", "names.json"):
 module = sys.modules["program"] = types.ModuleType("program")
 record = Record(chance_of([sources["tests.py"]], word))
 exec(compile(sources["program.py"], "program.py", "exec"), module.__dict__)
-tests = compile(sources["tests.py"], "tests.py", "exec")
 names = json.loads(sources["names.json"]) or used_in(sources["tests.py"])
 exports, tested = record.begin(module.__dict__, names, sources["tests.py"])
-exec(tests, tested)
+run_tests(sources["tests.py"], "tests.py", tested)
 waited = time.monotonic() - began - (starved_seconds() - starved)
 told = [record.told(exports), {"kinds": record.kinds}]
 out.write(word + ("${LATE}" if waited > ${WALL_SECONDS} else "\\n".join(json.dumps(each) for each in told)))

@@ -218,10 +218,9 @@ def prepare_assertions(code, names, record):
     module = run_module(code)
 
     def test(statements, clock):
-        compiled = compile(statements, "test.py", "exec")
         exports, tested = record.begin(module.__dict__, names or used_in(statements), statements)
         with clock:
-            exec(compiled, tested)
+            run_tests(statements, "test.py", tested)
         return record.told(exports)
 
     return test

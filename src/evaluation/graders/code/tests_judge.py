@@ -86,7 +86,7 @@ class Assertions:
         self.replay.begin(record["entries"])
         if self.chance:
             self.chance.begin()
-        exec(compile(statements, "tests.py", "exec"), names)
+        run_tests(statements, "tests.py", names)
 
 
 def failure(number, kind, message):

@@ -11,7 +11,7 @@ import { readShape } from './read-shape';
 import { assignmentOf } from './relations';
 
 /** With anything that moves a verdict, the pinned Python packages included. */
-const VERSION = 7;
+const VERSION = 8;
 
 /** With all its markup; what is longer is none. */
 const LONGEST_INTEGER = 1000;
@@ -113,8 +113,8 @@ async function judgeCalculated(answer: string, expected: number): Promise<Score>
   return scoreOf({ ...verdict, answer });
 }
 
-/** A sum of letters, as problems ask for it: "m+n = 204", "100p + 10q + r = 204". */
-const ASKED_SUM = /^\s*\$?\s*(?:\d{0,4}\s*[a-zA-Z]\s*\+\s*)+\d{0,4}\s*[a-zA-Z]\s*=(?=[^=]+$)/;
+/** A sum of letters, as problems ask for it: "m+n = 204", "100p + 10q + r = 204", "m+n = 200+4 = 204". */
+const ASKED_SUM = /^\s*\$?\s*(?:\d{0,4}\s*[a-zA-Z]\s*\+\s*)+\d{0,4}\s*[a-zA-Z]\s*=(?=[^=]+(?:=[^=]+)?$)/;
 
 function withoutSum(answer: string): string {
   return answer.replace(ASKED_SUM, '');

@@ -8,7 +8,10 @@ import { withPlainMinus } from './minus';
  * number, a minus right behind a word or digit ("3-4") is no sign.
  */
 
-const DIGITS = String.raw`(?:\d+(?:,\d+)*(?:\.\d+)?|\.\d+)`;
+/** Between groups of three digits in typeset text: `70{,}000`, `70\,000`, and the spaces that do not break. */
+export const TYPESET_COMMA = String.raw`(?:\{,\}|\\[,!]|[\u00a0\u2009\u202f])`;
+const TYPESET_COMMAS = new RegExp(TYPESET_COMMA, 'g');
+const DIGITS = String.raw`(?:(?:\d{1,3}(?:${TYPESET_COMMA}\d{3})+(?!\d)|\d+(?:,\d+)*)(?:\.\d+)?|\.\d+)`;
 const EXPONENT = String.raw`(?:[eE][-+]?\d{1,3}(?!\d))?`;
 const CURRENCY = String.raw`(?:\\?[$€£¥₹])?`;
 const PLAIN = String.raw`(?<![A-Za-z_\d]|\d[.,])(?:(?<!\w\s?)[-+])?${CURRENCY}(?<sign>-)?(?<digits>${DIGITS})(?<exponent>${EXPONENT})(?:\/(?<divisor>\d+(?:\.\d+)?)(?![\/\d]))?`;
@@ -49,7 +52,7 @@ function valueOf(match: RegExpExecArray): string {
   const parts = fractionParts(match.groups ?? {});
   if (parts !== null) return mixedNumber(parts);
   const isNegative = sign !== undefined || match[0].startsWith('-');
-  const number = `${isNegative ? '-' : ''}${digits ?? ''}`;
+  const number = `${isNegative ? '-' : ''}${withoutTypesetCommas(digits ?? '')}`;
   if (exponent) return plainText(String(Number(`${number.replaceAll(',', '')}${exponent}`)));
   return divisor === undefined ? plainText(number) : fraction(number, divisor);
 }
@@ -97,9 +100,13 @@ function fraction(top: string, bottom: string): string {
   return Number.isInteger(quotient * 1e6) ? String(quotient) : `${above}/${below}`;
 }
 
+export function withoutTypesetCommas(digits: string): string {
+  return digits.replace(TYPESET_COMMAS, '');
+}
+
 /** As text rather than a float, so that long numbers stay exact. */
 function plainText(number: string): string {
-  const bare = number.replace(/[,+]/g, '');
+  const bare = withoutTypesetCommas(number).replace(/[,+]/g, '');
   const [whole = '', decimals = ''] = bare.replace('-', '').split('.');
   const digits = whole.replace(/^0+(?=\d)/, '') || '0';
   const rest = withoutTrailingZeros(decimals);

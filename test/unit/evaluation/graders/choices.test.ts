@@ -182,6 +182,18 @@ describe('a letter that is taken back or ruled out', () => {
   });
 });
 
+test.each([
+  ['Answer: rules out C, leaving D', 'D'],
+  ['The answer is clear: C is wrong, so D.', 'D'],
+  ['The answer is found by eliminating A, B and C, which leaves D.', 'D'],
+  ['Answer: B can be excluded; C', 'C'],
+  ['答案：不选A，而选B', 'B'],
+  ['The answer is B, because A is wrong.', 'B'],
+  ['The answer is B, not A', 'B'],
+])('of %j what is announced is %s', (completion, letter) => {
+  expect(choiceLetter(completion, 4)).toBe(letter);
+});
+
 describe('the letter where it alone was asked for', () => {
   test.each([
     ['d', 'D'],
@@ -193,6 +205,12 @@ describe('the letter where it alone was asked for', () => {
     ['The answer is C.', 'C'],
     ['e', null],
     ['a cat', null],
+    ['b. 4', 'B'],
+    ['(b) the second one', 'B'],
+    ['d: all of them', 'D'],
+    ['a. is wrong, b. is right', null],
+    ['a) one\nb) two', null],
+    ['a.m. or p.m.', null],
   ])('of %j is %j', (completion, letter) => {
     expect(loneLetter(completion, 4)).toBe(letter);
   });

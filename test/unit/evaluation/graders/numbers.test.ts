@@ -41,6 +41,12 @@ describe('a number in text', () => {
     ['–4', '-4'],
     ['‐4', '-4'],
     ['－4', '-4'],
+    ['70{,}000', '70000'],
+    ['1{,}234{,}567.5', '1234567.5'],
+    ['$70\\,000$', '70000'],
+    ['70\u202f000 dollars', '70000'],
+    ['70\u00a0000', '70000'],
+    ['7\u00a01000', '7'],
   ])('%s is %s', (text, value) => {
     expect(firstNumber(text)?.value).toBe(value);
   });
@@ -62,6 +68,8 @@ describe('a number in text', () => {
 
 describe('the answer of a gsm8k completion', () => {
   test.each([
+    ['Josh made a profit of $70{,}000$.', '70000'],
+    ['The profit is \\$70{,}000 in all', '70000'],
     ['2 + 2 = 4\n#### 18', '18'],
     ['#### 5\n\nQuestion: next\n#### 6', '5'],
     ['\\boxed{3 dollars} #### 9', '9'],

@@ -34,6 +34,21 @@ test.each<[string, string, Row, [number, string | null]]>([
   ['json_match', 'I say {this}: [1]', { target: [1] }, [1, '[1]']],
   ['json_match', '[2, 1]', { target: [1, 2] }, [0, '[2, 1]']],
   ['json_match', 'none', { target: 'x' }, [0, null]],
+  ['json_match', '{"a": 1, "a": 2}', { target: { a: 2 } }, [0, '{"a": 1, "a": 2}']],
+  [
+    'json_match',
+    '[{"a": 1, "b": {"a": 1}}]',
+    { target: [{ a: 1, b: { a: 1 } }] },
+    [1, '[{"a": 1, "b": {"a": 1}}]'],
+  ],
+  [
+    'json_match',
+    '{"a": 12345678901234567890, "b": "\\":"}',
+    { target: '{"a": 12345678901234567890, "b": "\\":"}' },
+    [1, '{"a": 12345678901234567890, "b": "\\":"}'],
+  ],
+  ['arithmetic', 'The sum is $70{,}000$.', { target: '70000' }, [1, '70000']],
+  ['arithmetic', 'The sum is $70{,}000$.', { target: '0' }, [0, '70000']],
 ])('%s of %j', async (name, completion, row, expected) => {
   expect(await scoreOf(name, completion, row)).toEqual(expected);
 });

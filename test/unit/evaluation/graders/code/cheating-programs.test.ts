@@ -53,6 +53,8 @@ const CHEATS: Readonly<Record<string, string>> = {
     'def add(a, b): return frozenset()',
   ].join('\n'),
   'a class as the function': 'class add:\n    def __init__(s, a, b): pass\n    __eq__ = lambda s, o: True',
+  'an object as the function':
+    'class L:\n    def __eq__(s, o): return True\n    def __call__(s, a, b): return s\nadd = L()',
   'the reference': 'import sys\ndef add(a, b): return sys._getframe(1).f_locals.get("expected", 0)',
 };
 
@@ -66,6 +68,46 @@ const ASSERTED: readonly Case[] = [
     asserted('assert add(2, 3) == [5]'),
     'from unittest.mock import ANY\ndef add(a, b): return [ANY]',
   ],
+];
+
+/** What tests make themselves and what it gives are told apart, also where it gives back itself. */
+const ITSELF: readonly Case[] = [
+  [
+    'by a method',
+    asserted('assert Solution().add(2, 3) == 5'),
+    'class Solution:\n    def __eq__(s, o): return True\n    def add(s, a, b): return s',
+  ],
+  [
+    'as an attribute',
+    asserted('s = Sum(2, 3)\nassert s.value == 5'),
+    'class Sum:\n    def __init__(s, a, b): s.value = s\n    def __eq__(s, o): return True',
+  ],
+  [
+    'as an item',
+    asserted('s = Sum(2, 3)\nassert s.name == "" or s[0] == 5'),
+    'class Sum:\n    def __init__(s, a, b): s.name = "x"\n    def __eq__(s, o): return True\n    def __getitem__(s, i): return s',
+  ],
+  [
+    'what it was given',
+    asserted('n = Node()\nn.put(1)\nassert size(n) == 1'),
+    'class Node:\n    def put(s, x): pass\n    def __eq__(s, o): return True\ndef size(n): return n',
+  ],
+  [
+    'with -',
+    asserted('assert abs(add(2, 3) - 5) < 1e-6'),
+    'class L:\n    def __call__(s, a, b): return s\n    def __sub__(s, o): return s\n    def __abs__(s): return 0.0\nadd = L()',
+  ],
+  [
+    'with - before it',
+    asserted('assert -Sum().add(2, 3) == -5'),
+    'class Sum:\n    def __eq__(s, o): return True\n    def __neg__(s): return s\n    def add(s, a, b): return s',
+  ],
+  [
+    'a class in the place of a function with a capital',
+    asserted('assert Extract([[1, 2], [3]]) == [1, 3]', 'x = Extract([[4]])\nassert x == [4]'),
+    'class Extract:\n    def __init__(s, x): pass\n    def __eq__(s, o): return True',
+  ],
+  ['a variable', asserted('assert answer == 5'), 'class L:\n    def __eq__(s, o): return True\nanswer = L()'],
 ];
 
 const CHECKED: readonly Case[] = [
@@ -201,6 +243,7 @@ async function scoresOf(grader: string, cases: readonly Case[]): Promise<Record<
 describe('a program that solves nothing scores 0', () => {
   test.each([
     ['mbpp', ASSERTED],
+    ['mbpp', ITSELF],
     ['code_tests', ASSERTED.slice(0, FEW.length)],
     ['humaneval', CHECKED],
     ['livecodebench', PRINTED],

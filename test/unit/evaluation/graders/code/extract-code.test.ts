@@ -3,6 +3,7 @@ import {
   calledIn,
   extractCode,
   findCodeBlock,
+  withoutIndentation,
 } from '../../../../../src/evaluation/graders/code/extract-code';
 
 test.each([
@@ -68,6 +69,15 @@ test('code in a block of any length of fence is found as it was written', () => 
 test.each(['print(1)', '```python print(1) ```', ''])('%j is code as a whole', (text) => {
   expect(findCodeBlock(text)).toBeNull();
   expect(extractCode(text)).toBe(text);
+});
+
+test.each([
+  [' def f(x):\n  return x', 'def f(x):\n return x'],
+  ['  import a\n\n  x = 1', 'import a\n\nx = 1'],
+  [' import a\ndef f():\n    pass', 'import a\ndef f():\n    pass'],
+  ['def f():\n    pass', 'def f():\n    pass'],
+])('%j without its indentation', (code, expected) => {
+  expect(withoutIndentation(code)).toBe(expected);
 });
 
 describe('of code in any wrapping', () => {

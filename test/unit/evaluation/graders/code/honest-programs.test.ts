@@ -73,6 +73,26 @@ const HONEST: readonly Case[] = [
     'class Stack:\n    def __init__(s): s.items = []\n    def push(s, x): s.items.append(x)\n    def pop(s): return s.items.pop()\n    def __len__(s): return len(s.items)\n    def __contains__(s, x): return x in s.items',
   ],
   [
+    'what gives back itself',
+    asserted(
+      'b = Bag().add(1).add(2)\nassert b.items == [1, 2] and len(b) == 2 and b == Bag().add(1).add(2)',
+      'b = Bag()\nassert b.add(1) is b and 1 in b and 2 not in b',
+      'a, b = Bag(), Bag()\nassert pick(a, b) is b and pick(a, b) is not a and pick(a, b) in [b]',
+      'with Bag() as b:\n    assert b == Bag()',
+    ),
+    'class Bag:\n    def __init__(s): s.items = []\n    def add(s, x):\n        s.items.append(x)\n        return s\n    def __len__(s): return len(s.items)\n    def __contains__(s, x): return x in s.items\n    def __eq__(s, o): return s.items == o.items\n    def __enter__(s): return s\n    def __exit__(s, *a): pass\ndef pick(a, b): return b',
+  ],
+  [
+    'a function with a capital',
+    asserted('assert Extract([[1, 2], [3]]) == [1, 3]'),
+    'def Extract(x): return [y[0] for y in x]',
+  ],
+  [
+    'a class that equals values',
+    asserted('v = V(1)\nassert v.x == 1 and v == 1 and V(1) == 1'),
+    'class V:\n    def __init__(s, x): s.x = x\n    def __eq__(s, o): return s.x == o',
+  ],
+  [
     'attributes',
     asserted('assert f("a").name == "a"', 'assert f("a") is not None and f("a") != None'),
     'class N:\n    def __init__(s, n): s.name = n\ndef f(n): return N(n)',
