@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
+import { statusQuery } from '../../src/workflows/contracts';
 import { HeldTraining } from './harness/held-training';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
 import { failureOf, reportOf, until, untilStatus } from './harness/runs';
@@ -152,6 +153,23 @@ describe('a run whose engine loses the model', () => {
   let sampledBefore = 0;
   let delays: Record<string, readonly number[]>;
   let waits: string[];
+  /** What is waited for. It stood still once, for five minutes and unseen, in some eighty plays. */
+  let stage: string | null = 'the engine';
+
+  /** Where the runs stand when what is waited for does not come. */
+  afterAll(async () => {
+    if (stage === null) return;
+    console.error(`Waited in vain: ${stage}.`);
+    for (const [mode, handle] of handles) {
+      const { pendingActivities } = (await handle.describe()).raw;
+      const pending = (pendingActivities ?? []).map(
+        ({ activityType, state, attempt, lastFailure }) =>
+          `${activityType?.name ?? ''} ${state ?? ''} attempt ${attempt ?? ''} ${lastFailure?.message ?? ''}`,
+      );
+      const status = await handle.query(statusQuery).catch(String);
+      console.error(mode, JSON.stringify({ status, pending }));
+    }
+  });
 
   beforeAll(async () => {
     const start = await runs.tokensSampled();
@@ -161,25 +179,36 @@ describe('a run whose engine loses the model', () => {
     delays = runs.delays('lost-ahead');
     for (const file of removed()) rmSync(file);
     spoil();
+    stage = 'the engine started again';
     await stack.restartEngine(() => {
       training.letAllGo();
     });
+    stage = 'a run that names its torn file';
     waits = await clearAway();
+    stage = 'the ends of all runs';
     await Promise.all([...handles.values()].map((handle) => reportOf(handle)));
+    stage = null;
   });
 
   /** Nothing is being sampled then. */
   async function standInAnUpdate(): Promise<void> {
     const updates = training.holdEach(0);
     for (const mode of lost) handles.set(mode, await runs.start(`lost-${mode}`, runs.config(MODES[mode])));
+    stage = 'the first update of each run';
     await updates.held(lost.length);
+    stage = 'three steps sampled ahead';
     // With weights that are two steps old at most, three steps can be sampled before any is trained.
     await runs.untilGroups('lost-ahead', 3 * GROUPS);
     updates.goOn(3);
+    stage = 'the update in which each run is to lose its engine';
     await updates.held(lost.length);
+    stage = 'a sampler of the run that takes turns';
     await runs.untilSamplerBegan(handleOf('calm'));
+    stage = 'groups of the run that streams';
     await runs.untilGroups('lost-streamed', 3 * GROUPS);
+    stage = 'groups of the runs that sample ahead';
     for (const mode of ['ahead', 'both']) await runs.untilGroups(`lost-${mode}`, 6 * GROUPS);
+    stage = 'the score of step 3';
     await until(async () =>
       (await stack.store.readScores('lost-calm')).some(({ step }) => step === 3) ? true : null,
     );
