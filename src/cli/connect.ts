@@ -11,7 +11,7 @@ import { resolveTemporal, stackAddress } from '../stack/resolve-temporal';
 import type { TemporalChoice } from '../stack/resolve-temporal';
 import { listClients } from '../stack/stack-record';
 import type { StackRecord } from '../stack/stack-record';
-import { waitForStartingStack } from '../stack/starting-stack';
+import { LONG_START_GRACE_MS, START_GRACE_MS, waitForStartingStack } from '../stack/starting-stack';
 import { useStack } from '../stack/use-stack';
 import type { Output } from './output';
 import type { PlaceFlags } from './service-options';
@@ -142,7 +142,16 @@ async function requireStayingStack(
     ...waiting
   }: { readonly output: Output; readonly progress: Progress; readonly signal: AbortSignal },
 ): Promise<void> {
-  const stack = await waitForStartingStack(dataFolder, waiting);
+  let stack = await waitForStartingStack(dataFolder, waiting);
+  if (stack === null) {
+    output.note(
+      `No dev runs here yet: waiting ${LONG_START_GRACE_MS / 1000} s for one that is being started.`,
+    );
+    stack = await waitForStartingStack(dataFolder, {
+      ...waiting,
+      graceMs: LONG_START_GRACE_MS - START_GRACE_MS,
+    });
+  }
   if (stack?.kind === 'dev') return;
   const remedy = `Run \`${output.hint('dev')}\` in another terminal, or set TEMPORAL_ADDRESS.`;
   throw new DomainError('bad-config', `--detach needs a stack that stays. ${remedy}`);

@@ -29,6 +29,7 @@ import type { RunEvidence, RunReport } from './run-report';
 import { isClosed, reportRun } from './run-report';
 import type * as Rollouts from './run-rollouts';
 import type { ServerLink } from './server-link';
+import type { RunMemo, WorkflowFacts } from './workflow-answers';
 import { describeRun, failureOf, queryRun } from './workflow-answers';
 
 export interface RunSources {
@@ -53,6 +54,8 @@ const UNHEARD: HeardOfRun = { facts: null, live: null };
  * with the server away.
  */
 export class RunHandle extends RunChanges {
+  private knownBefore: WorkflowFacts | null = null;
+
   constructor(
     name: string,
     private readonly sources: RunSources,
@@ -67,6 +70,13 @@ export class RunHandle extends RunChanges {
     throw await unknownRun(this.name, this.sources.records);
   }
 
+  /** A server has just accepted the run: with no answer of it the run is being prepared, and not unknown. */
+  noteAccepted(memo: RunMemo): this {
+    const startedAt = new Date().toISOString();
+    this.knownBefore = { isOpen: true, status: 'running', startedAt, closedAt: null, memo, waits: [] };
+    return this;
+  }
+
   /** Like `status`, with null for a run that nobody knows. */
   async find(): Promise<RunReport | null> {
     const { link, records } = this.sources;
@@ -77,8 +87,10 @@ export class RunHandle extends RunChanges {
     const client = await link.find();
     const heard = client ? await this.askServer(client) : UNHEARD;
     const isUnheard = heard.live === null;
+    if (heard.facts !== null && heard.facts !== 'missing') this.knownBefore = heard.facts;
     return reportRun({
       ...shared,
+      knownBefore: this.knownBefore,
       state: (await this.latestState()) ?? state,
       ...heard,
       writtenAt: isUnheard ? await this.writtenAt() : null,

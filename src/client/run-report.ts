@@ -49,6 +49,8 @@ export interface RunEvidence {
   readonly workerRemedy?: string | null;
   /** When its files were last written; null or absent where nobody knows. */
   readonly writtenAt?: string | null;
+  /** What a server said before, or this process knows from starting the run; for one of which nothing else is known. */
+  readonly knownBefore?: WorkflowFacts | null;
   readonly now: string;
 }
 
@@ -58,7 +60,8 @@ export function reportRun(evidence: RunEvidence): RunReport | null {
   if (state && isClosed(state)) return { ...state, ...QUIET, source: 'store', note: null };
   if (facts === 'missing') return state && reportGone(state, evidence);
   if (facts) return reportKnown(facts, evidence);
-  if (!state) return null;
+  if (!state)
+    return evidence.knownBefore ? reportAway(freshState(evidence, evidence.knownBefore), evidence) : null;
   return evidence.live ? reportLive(state, evidence.live) : reportAway(state, evidence);
 }
 

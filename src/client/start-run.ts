@@ -132,8 +132,13 @@ async function isForgotten(report: RunReport, { records }: RunSources): Promise<
 
 async function startNamed(start: Start, handle: RunHandle, isRetry: boolean): Promise<StartedRun> {
   const policy = isRetry ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE';
-  if (await tryStart(start, handle.name, policy)) return { handle, isAttached: false };
+  if (await tryStart(start, handle.name, policy))
+    return { handle: accepted(handle, start), isAttached: false };
   return attachAsked(start, handle, await handle.status());
+}
+
+function accepted(handle: RunHandle, { config }: Start): RunHandle {
+  return handle.noteAccepted({ kind: config.kind, model: config.model, engine: '' });
 }
 
 async function startUnderFreeName(start: Start): Promise<StartedRun> {
@@ -144,7 +149,7 @@ async function startUnderFreeName(start: Start): Promise<StartedRun> {
     // A folder that listRuns could not read is there all the same.
     const isTaken = await records.exists(run);
     if (!isTaken && (await tryStart(start, run, 'REJECT_DUPLICATE'))) {
-      return { handle: new RunHandle(run, start.sources), isAttached: false };
+      return { handle: accepted(new RunHandle(run, start.sources), start), isAttached: false };
     }
     taken.push(run);
   }

@@ -52,6 +52,8 @@ export type Variables = Readonly<Record<string, string | undefined>>;
 
 export function readEnvironment(options: PlaceOptions = {}, variables: Variables = process.env): Environment {
   const value = (name: string): string | null => variables[name]?.trim() || null;
+  refuseEmpty('--data-dir', options.dataDir);
+  refuseEmpty('--store', options.store);
   const dataFolder = path.resolve(options.dataDir ?? value('EVERSTEP_HOME') ?? '.everstep');
   const benchmarkData = value('EVERSTEP_DATA_DIR');
   return {
@@ -155,6 +157,12 @@ function recordedStore(file: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** As of `--store "$UNSET"`: the current folder would be meant by nobody. */
+function refuseEmpty(flag: string, text: string | undefined): void {
+  if (text?.trim() === '')
+    throw new DomainError('bad-config', `${flag} is empty. Name a folder, or leave ${flag} out.`);
 }
 
 function resolveStore(store: string): string {

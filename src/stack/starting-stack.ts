@@ -20,6 +20,8 @@ const POLL_MS = 100;
 const START_LIMIT_MS = 120_000;
 /** A `dev` that was started in the same moment has not taken its lock yet. */
 export const START_GRACE_MS = 2000;
+/** For what cannot do without it: npx alone takes seconds before it starts `dev`. */
+export const LONG_START_GRACE_MS = 15_000;
 
 /**
  * The stack of the data folder, also one that somebody else is just starting: a living holder of the lock is waited
@@ -30,8 +32,10 @@ export async function waitForStartingStack(
   options: StartingOptions & { readonly graceMs?: number },
 ): Promise<StackRecord | null> {
   const graceEnd = performance.now() + (options.graceMs ?? START_GRACE_MS);
-  while (findStack(dataFolder) === null && !hasSupervisor(dataFolder) && performance.now() < graceEnd)
+  while (findStack(dataFolder) === null && !hasSupervisor(dataFolder) && performance.now() < graceEnd) {
+    options.signal?.throwIfAborted();
     await delay(POLL_MS);
+  }
   if (findStack(dataFolder) === null && hasSupervisor(dataFolder))
     await waitForSupervisor(dataFolder, options);
   return findStack(dataFolder);

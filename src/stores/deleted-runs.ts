@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { lstat } from 'node:fs/promises';
 import path from 'node:path';
+import { DomainError } from '../core/errors';
 import { namesIn } from './folder-names';
+import { hasErrorCode } from './system-errors';
 import { readJson, writeJson } from './whole-file';
 
 /** What stays of a run whose folder is gone. */
@@ -22,6 +25,7 @@ export async function noteDeletedRun(
   { run, models }: Pick<DeletedRun, 'run' | 'models'>,
 ): Promise<void> {
   if (models.length === 0) return;
+  await refuseLink(folderOf(store));
   const note: DeletedRun = { run, at: new Date().toISOString(), models };
   await writeJson(path.join(folderOf(store), `${run}.${randomUUID()}.json`), note);
 }
@@ -40,6 +44,19 @@ function isNote({ run, at, models }: DeletedRun): boolean {
     Number.isFinite(Date.parse(at)) &&
     Array.isArray(models) &&
     models.every((model) => typeof model === 'string')
+  );
+}
+
+/** In a store that somebody else made it may lead anywhere. */
+async function refuseLink(folder: string): Promise<void> {
+  const entry = await lstat(folder).catch((error: unknown) => {
+    if (hasErrorCode(error, 'ENOENT')) return null;
+    throw error;
+  });
+  if (!entry || entry.isDirectory()) return;
+  throw new DomainError(
+    'refused',
+    `${folder} is ${entry.isSymbolicLink() ? 'a link' : 'no folder'}: nothing is noted in it, and the run is not deleted. Put a folder in its place.`,
   );
 }
 

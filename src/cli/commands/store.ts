@@ -74,7 +74,8 @@ function ageText(seconds: number): string {
 }
 
 function parseAge(text: string): number {
-  const seconds = secondsOf(text);
+  // A number alone would be seconds, and is mostly meant as days: too much would go.
+  const seconds = /[smhd]$/.test(text.trim()) ? secondsOf(text) : null;
   if (seconds !== null) return seconds;
   throw new InvalidArgumentError('Give a time such as 90s, 30m, 12h or 30d.');
 }

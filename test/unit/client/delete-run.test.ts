@@ -188,6 +188,24 @@ test('no link is followed', async () => {
   await rm(outside, { recursive: true });
 });
 
+test('nothing is noted through a link in the place of the notes, and the run stays', async () => {
+  await store('one');
+  const state_path = 'tinker://11111111-1111-4111-8111-111111111111:train:0/weights/000041';
+  const row = { name: '000041', step: 41, state_path, sampler_path: null };
+  await appendFile(path.join(folderOf('one'), 'checkpoints.jsonl'), `${JSON.stringify(row)}\n`);
+  const outside = await mkdtemp(path.join(os.tmpdir(), 'everstep-outside-'));
+  await symlink(outside, path.join(root, 'deleted'));
+
+  await expect(deleteRun(sourcesOn(), 'one')).rejects.toThrow(/deleted is a link: nothing is noted in it/);
+
+  expect(await readdir(outside)).toEqual([]);
+  expect(existsSync(folderOf('one'))).toBe(true);
+  await rm(path.join(root, 'deleted'));
+  await deleteRun(sourcesOn(), 'one');
+  expect(await readdir(path.join(root, 'deleted'))).toHaveLength(1);
+  await rm(outside, { recursive: true });
+});
+
 test('what a kill left half-way is nobody’s run, and the next deletion removes it', async () => {
   await store('one');
   await store('two');

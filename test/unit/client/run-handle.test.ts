@@ -214,6 +214,23 @@ describe('status', () => {
     });
   });
 
+  test('of a run that a server knew, or has just accepted, is not unknown while no server answers', async () => {
+    const server = new FakeServer({ 'train/one': { status: 'RUNNING', answers: { status: LIVE } } });
+    let isAway = false;
+    const find = () => (isAway ? SERVER_AWAY : server.link).find();
+    const link = Object.assign(Object.create(server.link) as FakeServer['link'], { find });
+    const seen = new RunHandle('one', { link, records });
+    await seen.status();
+    isAway = true;
+
+    const started = handleOn(SERVER_AWAY).noteAccepted({ kind: 'sft', model: 'x', engine: '' });
+    for (const handle of [seen, started])
+      expect(await handle.status()).toMatchObject({
+        status: 'running',
+        note: expect.stringContaining('It goes on') as string,
+      });
+  });
+
   test('of an unknown run is refused with the known names', async () => {
     await store({ run: 'other' });
 

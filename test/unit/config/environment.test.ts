@@ -27,6 +27,13 @@ describe('readEnvironment', () => {
     });
   });
 
+  test.each(['store', 'dataDir'])(
+    'refuses an empty %s of the command line, which would be the current folder',
+    (place) => {
+      expect(() => readEnvironment({ [place]: '' }, {})).toThrow('is empty. Name a folder, or leave');
+    },
+  );
+
   test('keeps programs in the cache folder of the system', () => {
     expect(readEnvironment({}, { XDG_CACHE_HOME: '/x', HOME: '/h' }).cacheFolder).toBe('/x/everstep');
     expect(readEnvironment({}, { HOME: '/h' }).cacheFolder).toBe('/h/.cache/everstep');

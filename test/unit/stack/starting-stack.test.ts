@@ -99,3 +99,11 @@ test('the library waits for it when it connects', async () => {
   expect(isReady).toBe(true);
   await everstep.close();
 });
+
+test('a wait for somebody who has not begun to start can be called off', async () => {
+  const controller = new AbortController();
+  const waiting = waitForStartingStack(folder, { progress, graceMs: 60_000, signal: controller.signal });
+  controller.abort(new Error('called off'));
+
+  await expect(waiting).rejects.toThrow('called off');
+});
