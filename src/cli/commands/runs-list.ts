@@ -67,5 +67,7 @@ function rowOf(run: RunSummary): string[] {
 }
 
 function scoreText({ score }: RunSummary): string {
-  return score?.value == null ? '' : `${score.evaluator} ${formatNumber(score.value)}`;
+  if (score?.value == null) return '';
+  const { evaluator, metric } = score;
+  return `${metric === 'accuracy' ? evaluator : `${evaluator} ${metric}`} ${formatNumber(score.value)}`;
 }

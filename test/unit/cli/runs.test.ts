@@ -109,7 +109,8 @@ test.each([
 test('runs list says how many there are beyond the limit, and sorts by score', async () => {
   const good = score({ step: 100, value: 0.9, higherIsBetter: true });
   await store({ ...COMPLETED, run: 'good' }, { scores: [{ ...good, value: 0.2, step: 0 }, good] });
-  await store({ ...COMPLETED, run: 'fair' }, { scores: [{ ...good, value: 0.5 }] });
+  const loss = { evaluator: 'test', metric: 'bpb', higherIsBetter: false };
+  await store({ ...COMPLETED, run: 'fair' }, { scores: [{ ...good, ...loss, value: 0.5 }] });
   await store({ ...COMPLETED, run: 'none' });
   const { output, stdout, stderr } = recordOutput();
 
@@ -117,8 +118,8 @@ test('runs list says how many there are beyond the limit, and sorts by score', a
 
   const [heading = '', first = '', second = '', ...more] = stdout().trim().split('\n');
   expect(heading).toContain('score');
-  expect(first).toMatch(/^good .* 0\.9 /);
-  expect(second).toMatch(/^fair .* 0\.5 /);
+  expect(first).toMatch(/^good .* arithmetic 0\.9 /);
+  expect(second).toMatch(/^fair .* test bpb 0\.5 /);
   expect(more).toEqual([]);
   expect(stderr()).toContain('2 of 3 runs');
 });
