@@ -32,8 +32,8 @@ const CHOSEN =
  * The letter a completion chooses among the first `count` letters, or null.
  *
  * In this order: the first `\boxed{X}`; the first sentence with "answer is", "answer:" (also in Chinese) that names a
- * letter; the letter that the completion begins with ("B. For …"), unless another line begins with one too; the last capital letter that stands
- * alone in the last 300 characters and is not ruled out ("not B", "不选B", "C is wrong", "C选项错误"). A letter must be a word of its own, so that
+ * letter; the letter that the completion begins with ("B. For …"), unless another line begins with one too; the one capital letter that
+ * stands alone in the last 300 characters and is called right ("B is correct."), else the last one that is not ruled out ("not B", "不选B", "C is wrong", "C选项错误"). A letter must be a word of its own, so that
  * "the answer is clearly B" is B and "definitely" is nothing; "A or B" chooses none; the article "A" and the pronoun "I" are not letters; small
  * letters count only where nothing but punctuation follows ("the answer is (b)").
  */
@@ -185,14 +185,19 @@ function opening(completion: string, letters: ReadonlySet<string>): string | nul
     : null;
 }
 
-/** The last one that is not ruled out; none where another one stands before it on equal terms ("A, B", "both A and B", "A和B"). */
+/** The one that is called right, else the last one that is not ruled out; none where another one stands before it on equal terms ("A, B", "both A and B", "A和B"). */
 function lastAlone(completion: string, letters: ReadonlySet<string>): string | null {
   const tail = completion.slice(-TAIL_LENGTH);
-  const last = [...tail.matchAll(ALONE)].findLast(
+  const open = [...tail.matchAll(ALONE)].filter(
     ({ index }) =>
       !isRuledOut(tail.slice(0, index), tail.slice(index + 1)) && letterAt(tail, index, letters) !== null,
   );
-  if (last === undefined) return null;
+  const right = new Set(
+    open.filter(({ index }) => CALLED_RIGHT.test(tail.slice(index + 1))).map(([letter]) => letter),
+  );
+  const [only] = right.size === 1 ? right : [];
+  const last = open.at(-1);
+  if (only !== undefined || last === undefined) return only ?? null;
   const other = JOINED.exec(tail.slice(Math.max(0, last.index - JOIN_LENGTH), last.index))?.[1];
   return other !== undefined && other !== last[0] && letters.has(other) ? null : last[0];
 }
@@ -207,10 +212,15 @@ const UNCHOSEN =
   /(?:(?:不|别|勿|未|没有?|若|如果?|假如|要是|假设|并非|难道)(?:能|应该?|该|可能?|宜|会)?(?:选择?|是)|(?:错误|不正确的?)(?:的)?(?:答案|选项)(?:是|为))[\s:：*_("'“‘（【[]{0,6}$/;
 /** "C is wrong", "C isn't", "C选项错误", "C不对" */
 const REJECTED =
-  /^[)\]*_"'”’）】]{0,4}(?:\s{0,2}(?:项|选项)?\s{0,2}(?:也|都|均|显然|就)?(?:是?错|不(?![但仅只止])|是?有误)|,?\s(?:is|was|are|were|would be|seems|looks)(?:n['’]t\b|\s(?:also\s|clearly\s)?(?:wrong|incorrect|false|not|impossible|invalid|(?:ruled\s|eliminated|excluded|out\b))))/i;
+  /^[)\]*_"'”’）】]{0,4}(?:\s{0,2}(?:项|选项)?\s{0,2}(?:也|都|均|显然|就)?(?:是?错|不(?![但仅只止])|是?有误)|,?\s(?:is|was|are|were|would be|seems|looks)(?:n['’]t\b|\s(?:also\s|clearly\s)?(?:wrong|incorrect|false|not|impossible|invalid|(?:ruled\s|eliminated|excluded|out\b)))|\sfails?\b)/i;
 /** "B can be eliminated", "B does not hold", "B?" */
 const DOUBTED =
   /^[)\]*_"'”’）】]{0,4}(?:\s(?:can|could|must|should)\sbe\s(?:eliminated|excluded|discarded|rejected|ruled)\b|\s(?:does|do)(?:n['’]t|\snot)\s(?:hold|work|fit|apply|follow)\b|\s?[?？])/i;
+/** "B is correct", "B项正确" */
+const CALLED_RIGHT =
+  /^[)\]*_"'”’）】]{0,4}(?:\s(?:is|must\sbe)\s(?:the\s)?(?:correct|right|best)(?:\s(?:answer|option|choice|one))?|\s?(?:项|选项)?(?:是|的?说法)?正确的?)(?=$|[.,;:!?。，；！])/i;
+/** "B over C", "B rather than C" */
+const PASSED_OVER = /\b(?:over|rather\sthan|instead\sof|unlike)\s(?:option\s)?[*_("'[]{0,4}$/i;
 /** "rule out B", "eliminate A, C and D", "the wrong answer is B", "least likely: B" */
 const EXCLUDED =
   /(?:\b(?:rul(?:e|es|ed|ing)\sout|exclud(?:e|es|ed|ing)|eliminat(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?)\s|\b(?:(?:wrong|incorrect|false|worst)\s(?:answer|option|choice|one)s?|least\slikely(?:\s(?:answer|option|choice))?)(?:\s(?:is|are)|:)\s{0,2})(?:options?\s|choices?\s)?[*_("'[]{0,4}(?:[A-Z][)\]*_"']{0,4}(?:,\s?(?:(?:and|or)\s)?|\s(?:and|or)\s)[*_("'[]{0,4}){0,8}$/i;
@@ -220,6 +230,7 @@ function isRuledOut(before: string, rest: string): boolean {
   return (
     isNegated(before) ||
     EXCLUDED.test(before.slice(-80)) ||
+    PASSED_OVER.test(before.slice(-30)) ||
     UNCHOSEN.test(before.slice(-20)) ||
     REJECTED.test(behind) ||
     DOUBTED.test(behind) ||

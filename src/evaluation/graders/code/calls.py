@@ -593,9 +593,11 @@ def tested_as_classes(text):
 
 def compared_with_values(nodes, made):
     """Names that begin with a capital and whose results stand beside values, and nowhere beside what another such name makes."""
+    own = {each.id for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}
+
     def makers(side):
         names = [each.id for each in ast.walk(side) if isinstance(each, ast.Name)]
-        return {name for each in names for name in (each, made.get(each, "")) if name[:1].isupper()}
+        return {name for name in [*(made.get(each, "") for each in names), *(set(names) - own)] if name[:1].isupper()}
 
     with_values, with_made = set(), set()
     for node in nodes:

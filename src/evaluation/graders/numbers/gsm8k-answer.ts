@@ -15,11 +15,15 @@ export function gsm8kAnswer(completion: string): string | null {
     const answer = read(completion);
     if (answer !== null) return answer === NO_NUMBER ? null : answer;
   }
-  const last = lastNumber(completion);
-  return last === null || DENIED.test(completion.slice(Math.max(0, last.start - 20), last.start))
+  const text = completion.replace(POWER_OF_UNIT, '');
+  const last = lastNumber(text);
+  return last === null || NO_ANSWER.test(text.slice(Math.max(0, last.start - 20), last.start))
     ? null
     : last.value;
 }
+
+/** "5 m^2", "5 \\text{ m}^2" */
+const POWER_OF_UNIT = /(?<=[A-Za-z]\}?)\^(?:\{\d\}|\d)(?!\d)/g;
 
 /** An answer is given that is no number. */
 const NO_NUMBER = Symbol('no number');
@@ -90,6 +94,9 @@ const ANOTHER = /^\s*(?:or|to)\s(?:(?:maybe|perhaps|possibly)\s)?[\s}]*-?[$\d]/;
 const BOUNDED = /\b(?:between|(?:less|more|fewer|greater|other|rather)\sthan)\s[\s$\\(]*$/;
 /** "The answer is not 17", "isn't 17" */
 const DENIED = /(?:\bnot|n['’]t)\s[\s$\\(]*$/;
+
+/** Also the exponent of what is to be calculated: "3 \\times 10^3". */
+const NO_ANSWER = new RegExp(String.raw`${DENIED.source}|\^\{?\s*$`);
 
 /** "5 + 3 = 8" answers 8; "5, since 2 + 3 = 5" answers 5; "5 + 3" is still to be calculated. */
 function inSentence(text: string): Found {

@@ -174,12 +174,26 @@ describe('a letter that is taken back or ruled out', () => {
     'The wrong answer is B',
     'The incorrect option is B',
     'Least likely: B',
+    'B fails',
     '\\boxed{\\text{not }B}',
     '\\boxed{B\\text{ is wrong}}',
     '\\boxed{\\neg B}',
   ])('%j chooses none', (completion) => {
     expect(choiceLetter(completion, 4)).toBeNull();
   });
+});
+
+test.each([
+  ['B is correct. C would need more energy.', 'B'],
+  ['(B) is the right one, and (C) is close.', 'B'],
+  ['A is correct. B is correct. C remains.', 'C'],
+  ['B项正确，A、C、D错误。', 'B'],
+  ['Thus (B) follows, whereas (C) fails.', 'B'],
+  ['I choose B over C.', 'B'],
+  ['I would go with B rather than **D**.', 'B'],
+  ['B is correct if the mass is constant, so D', 'D'],
+])('of %j, which announces nothing, the letter is %s', (completion, letter) => {
+  expect(choiceLetter(completion, 4)).toBe(letter);
 });
 
 test.each([

@@ -69,6 +69,10 @@ describe('a number in text', () => {
 describe('the answer of a gsm8k completion', () => {
   test.each([
     ['Josh made a profit of $70{,}000$.', '70000'],
+    ['The answer is $3 \\times 10^3$', null],
+    ['It is 2^{10}', null],
+    ['So it has $5\\text{ m}^2$', '5'],
+    ['It is 2^{10} = 1024', '1024'],
     ['The profit is \\$70{,}000 in all', '70000'],
     ['2 + 2 = 4\n#### 18', '18'],
     ['#### 5\n\nQuestion: next\n#### 6', '5'],

@@ -104,7 +104,11 @@ const ITSELF: readonly Case[] = [
   ],
   [
     'a class in the place of a function with a capital',
-    asserted('assert Extract([[1, 2], [3]]) == [1, 3]', 'x = Extract([[4]])\nassert x == [4]'),
+    asserted(
+      'assert Extract([[1, 2], [3]]) == [1, 3]',
+      'x = Extract([[4]])\nassert x == [4]',
+      'EXPECTED = [4]\nassert Extract([[4]]) == EXPECTED',
+    ),
     'class Extract:\n    def __init__(s, x): pass\n    def __eq__(s, o): return True',
   ],
   ['a variable', asserted('assert answer == 5'), 'class L:\n    def __eq__(s, o): return True\nanswer = L()'],
