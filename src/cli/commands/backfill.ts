@@ -17,6 +17,7 @@ import { printMatrix } from './backfill-report';
 import { addresseesOf, refuseUselessAddresses } from './eval-endpoint';
 import { findHome } from './eval-home';
 import type { EvalFlags } from './eval-options';
+import { refuseUselessFiles } from './eval-files';
 import { addAskingOptions, canonicalName, optionsFrom } from './eval-options';
 import { refuseUnjudged } from './judge-options';
 
@@ -53,6 +54,7 @@ async function run(flags: BackfillFlags): Promise<number> {
   const isAnswered = await answerFromStore(options, flags, output);
   if (isAnswered) return EXIT.done;
   const isBegun = () => isBackfillBegun(options, flags);
+  await refuseUselessFiles(options, flags);
   await refuseUselessAddresses({ addressees: addresseesOf(options), flags, isBegun }, output);
 
   const interrupts = catchInterrupts(output);

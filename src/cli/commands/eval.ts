@@ -9,6 +9,7 @@ import { openOutput } from '../output';
 import { addPlaces } from '../service-options';
 import { refuseUselessEndpoint } from './eval-endpoint';
 import { runEvaluatorAlone } from './eval-evaluator';
+import { refuseUselessFiles } from './eval-files';
 import { followEval } from './eval-follow';
 import { findHome } from './eval-home';
 import type { EvalFlags } from './eval-options';
@@ -42,6 +43,7 @@ async function run(names: readonly string[], flags: EvalFlags): Promise<number> 
   const { signal } = interrupts;
   try {
     if (request.evaluator === null && (await printStored(request, flags, output))) return EXIT.done;
+    await refuseUselessFiles(request.options, flags);
     await refuseUselessEndpoint({ ...request, flags }, output);
     const places = (everstep: Everstep) => everstep.findWeights(request.options);
     const home = await findHome(places, flags, output);

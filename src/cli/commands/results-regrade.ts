@@ -16,6 +16,7 @@ import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { printTable } from '../tables';
+import { refuseUselessFiles } from './eval-files';
 import { followEval } from './eval-follow';
 
 export interface RegradeFlags extends PlaceFlags {
@@ -28,6 +29,7 @@ export interface RegradeFlags extends PlaceFlags {
 export async function regradeResults(results: string, flags: RegradeFlags, output: Output): Promise<number> {
   const options = await locate(results, flags);
   if (flags.dryRun) return preview(options, output);
+  await refuseUselessFiles({ plugins: flags.plugins }, flags);
   const interrupts = catchInterrupts(output);
   const { signal } = interrupts;
   try {

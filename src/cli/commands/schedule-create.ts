@@ -11,6 +11,7 @@ import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
 import { openOutput } from '../output';
 import { addresseesOf, refuseUselessAddresses } from './eval-endpoint';
+import { refuseUselessFiles } from './eval-files';
 import type { EvalFlags } from './eval-options';
 import { refuseUnjudged } from './judge-options';
 import { addAskingOptions, canonicalName, collect, optionsFrom } from './eval-options';
@@ -71,6 +72,7 @@ async function create(name: string, flags: CreateFlags): Promise<number> {
   const session = await openForReading(flags);
   try {
     requireServer(session, output);
+    await refuseUselessFiles(options, flags);
     await refuseUselessAddresses(
       {
         addressees: addresseesOf(options),

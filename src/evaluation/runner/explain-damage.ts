@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BenchmarkPlace } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
+import { nearestExisting } from '../../stores/nearest-existing';
 import { hasErrorCode } from '../../stores/system-errors';
 import { resultFolder } from './benchmark-plan';
 
@@ -19,6 +20,7 @@ export async function explainDamage(
 ): Promise<unknown> {
   if (!hasErrorCode(error, 'EISDIR', 'ENOTDIR', 'EEXIST', 'ENOTEMPTY', 'ENOENT', 'EPERM')) return error;
   const problem =
+    (await fileInPlaceOf(resultFolder(place)).catch(() => null)) ??
     (await misplacedIn(resultFolder(place), DEPTH).catch(() => null)) ??
     (await misplacedIn(place.folder, 1).catch(() => null));
   if (problem === null) return error;
@@ -27,6 +29,12 @@ export async function explainDamage(
     `${problem}. Move it away and give the same command again: it goes on with what is journalled.`,
     { cause: error },
   );
+}
+
+/** What the folder itself, or one above it, is instead. */
+async function fileInPlaceOf(folder: string): Promise<string | null> {
+  const { path, isFolder } = await nearestExisting(folder);
+  return isFolder ? null : `${path} is a file where a directory belongs`;
 }
 
 async function misplacedIn(folder: string, depth: number): Promise<string | null> {

@@ -56,6 +56,30 @@ test.each([
   await expect(run(...words)).rejects.toThrow(message);
 });
 
+test.each([
+  [['--output', join(folder, 'a-file')], `--output: ${join(folder, 'a-file')} is a file. Name a folder`],
+  [['--output', join(folder, 'a-file', 'below')], `--output: ${join(folder, 'a-file')} is a file.`],
+  [['--plugins', join(folder, 'nope.ts')], `--plugins: there is no file ${join(folder, 'nope.ts')}. Give`],
+])('refuses %j, which cannot be used, before anything is started', async (words, message) => {
+  writeFileSync(join(folder, 'a-file'), '');
+  const store = join(folder, 'store-of-files');
+
+  await expect(run('gsm8k', ...AT, ...words, '--store', store)).rejects.toThrow(message);
+
+  expect(existsSync(store)).toBe(false);
+});
+
+test('refuses a folder for results that it may not write', async () => {
+  // To root every folder is writable.
+  if (process.getuid?.() === 0) return;
+  const closed = join(folder, 'closed');
+  mkdirSync(closed, { mode: 0o500 });
+
+  await expect(run('gsm8k', ...AT, '--output', join(closed, 'below'))).rejects.toThrow(
+    `--output: the folder ${closed} cannot be written. Name another`,
+  );
+});
+
 test('prints what is stored without starting anything', async () => {
   const results = join(folder, 'results');
   const model = { type: 'endpoint', url: 'http://127.0.0.1:1/v1', api: 'chat', model: 'm' } as const;

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { BenchmarkRequest } from '../../../../src/core/benchmark-run';
 import { runBenchmarkShard } from '../../../../src/evaluation/runner/benchmark-shard';
 import { explainDamage } from '../../../../src/evaluation/runner/explain-damage';
@@ -166,6 +166,25 @@ test.each([
   expect(error).toMatchObject({ code: 'store-conflict', retryable: false });
   expect(String(error)).toContain(`${path} is a directory where a file belongs. Move it away`);
 });
+
+test.each([[[]], [['gsm8k']]])(
+  'a file in the place of the folder of results is named, below it %j, and nothing waits for it',
+  async (names) => {
+    const request = requestOf({ dataFolder: dataFolder(COUNT) });
+    const path = join(request.folder, ...names);
+    rmSync(path, { recursive: true, force: true });
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, 'mine\n');
+
+    const error = await evaluate(modelThatSays(numberIn).completer, request).catch((thrown: unknown) =>
+      explainDamage({ ...request, benchmark: 'gsm8k' }, thrown),
+    );
+
+    expect(error).toMatchObject({ code: 'store-conflict', retryable: false });
+    expect(String(error)).toContain(`${path} is a file where a directory belongs. Move it away`);
+    expect(readFileSync(path, 'utf8')).toBe('mine\n');
+  },
+);
 
 test('a request that is refused leaves no folder behind', async () => {
   const request = requestOf({ dataFolder: dataFolder(0) });
