@@ -58,10 +58,11 @@ function waitForNumber(value: number, now: number): number | null {
 /** `x-ratelimit-reset-*`: of the limits that are used up the last one counts, else the first. */
 function untilReset(headers: HttpHeaders, now: number): number | null {
   const limits = Object.keys(headers).flatMap((name) => {
-    const [, kind] = /^x-ratelimit-reset(-.+)?$/.exec(name) ?? [null];
-    if (kind === null) return [];
+    const match = /^x-ratelimit-reset(-.+)?$/.exec(name);
+    if (!match) return [];
+    const [, kind = ''] = match;
     const waitMs = waitIn(headerOf(headers, name), now);
-    const isUsedUp = headerOf(headers, `x-ratelimit-remaining${kind ?? ''}`) === '0';
+    const isUsedUp = headerOf(headers, `x-ratelimit-remaining${kind}`) === '0';
     return waitMs === null ? [] : [{ waitMs, isUsedUp }];
   });
   const usedUp = limits.filter(({ isUsedUp }) => isUsedUp).map(({ waitMs }) => waitMs);

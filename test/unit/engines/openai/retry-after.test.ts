@@ -19,6 +19,11 @@ test.each([
   expect(retryAfterMs(headers, NOW)).toBe(waitMs);
 });
 
+const ORDINARY = {
+  ...{ 'content-type': 'application/json', 'content-length': '65', age: '86400' },
+  ...{ date: 'Thu, 01 Jan 2026 00:00:00 GMT', 'x-request-id': '12' },
+};
+
 test.each([
   [{ 'x-ratelimit-reset-requests': '1s', 'x-ratelimit-reset-tokens': '6m0s' }, 1_000],
   [
@@ -35,6 +40,11 @@ test.each([
   [{ 'x-ratelimit-reset-tokens': '2026-01-01T00:00:03Z' }, 3_000],
   [{ 'x-ratelimit-reset-tokens': 'never' }, null],
   [{ 'retry-after': '2', 'x-ratelimit-reset-requests': '1s' }, 2_000],
+  // What every answer has asks for nothing.
+  [ORDINARY, null],
+  [{ ...ORDINARY, 'x-ratelimit-remaining': '0' }, null],
+  [{ ...ORDINARY, 'x-ratelimit-reset-tokens': '6m0s' }, 360_000],
+  [{ ...ORDINARY, 'x-ratelimit-reset': '7', 'x-ratelimit-remaining': '0' }, 7_000],
 ])('a full server with %j is back in %p', (headers, waitMs) => {
   expect(capacityWaitMs(headers, NOW)).toBe(waitMs);
 });
