@@ -154,9 +154,12 @@ class MessageRenderer implements Renderer {
   /** Reasoning is not trained where prompts rule it out; what history drops is not written. */
   private refuseReasoning({ header, body }: RenderedMessage, place: PlacedMessage, shift: number): void {
     if (!this.format.refusesReasoning || place.message.role !== 'assistant') return;
-    const thinking = splitReply(place.message).thinking.trim();
-    if (thinking === '' || !textOfPieces([...header, ...body]).includes(thinking)) return;
-    throw this.reasoningRefusal(place.index + shift);
+    const text = textOfPieces([...header, ...body]);
+    const isWritten = splitReply(place.message).some(
+      (part) =>
+        part.type === 'thinking' && part.thinking.trim() !== '' && text.includes(part.thinking.trim()),
+    );
+    if (isWritten) throw this.reasoningRefusal(place.index + shift);
   }
 
   private requireWritten(
