@@ -6,6 +6,7 @@ import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
+import { orderToolAnswers } from './tool-answers';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
 import { requireMessage, splitReply } from './written-words';
 
@@ -112,7 +113,8 @@ class MessageRenderer implements Renderer {
   }
 
   private prepared(messages: readonly Message[]): readonly Message[] {
-    return this.format.prepareMessages?.(messages) ?? messages;
+    const ordered = this.format.writesCallIds ? messages : orderToolAnswers(messages);
+    return this.format.prepareMessages?.(ordered) ?? ordered;
   }
 
   private turnStartOf(messages: readonly Message[]): number {
