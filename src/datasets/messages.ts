@@ -1,5 +1,6 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { jsonText } from '../core/json-source';
+import { nearestKey } from '../core/nearest-key';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
 import type { Fields } from './kind-of';
@@ -19,6 +20,9 @@ const ROLES = new Map([
   ['tool', 'tool'],
   ['function', 'tool'],
   ['observation', 'tool'],
+  // Written under their own names: the answers of Llama 3's tools, and Kimi's declarations.
+  ['ipython', 'ipython'],
+  ['tool_declare', 'tool_declare'],
 ]);
 
 const MESSAGE_KEYS: readonly string[] = [
@@ -36,16 +40,25 @@ const NAMED_CALL_KEYS = ['name', 'arguments'];
  * a message is read or refused, except those in `ignored` and those that say nothing to a model.
  */
 export function readMessages(value: unknown, field: string, ignored = NO_KEYS): Message[] {
-  if (!Array.isArray(value))
-    throw new RowProblem(`field "${field}": expected a list of messages, got ${kindOf(value)}.`);
-  return value.map((item: unknown, index) => readMessage(item, `${field}[${index}]`, ignored));
+  return readList(value, field, (item, at) => readMessage(item, { field: at, ignored }, roleOf));
 }
 
-function readMessage(value: unknown, field: string, ignored: ReadonlySet<string>): Message {
+/** As `readMessages`, but a `role` is left as it stands, whether or not data sets know it. */
+export function readMessagesOfAnyRole(value: unknown, field: string): Message[] {
+  return readList(value, field, (item, at) => readMessage(item, { field: at, ignored: NO_KEYS }, anyRole));
+}
+
+function readList(value: unknown, field: string, read: (item: unknown, field: string) => Message): Message[] {
+  if (!Array.isArray(value))
+    throw new RowProblem(`field "${field}": expected a list of messages, got ${kindOf(value)}.`);
+  return value.map((item: unknown, index) => read(item, `${field}[${index}]`));
+}
+
+function readMessage(value: unknown, { field, ignored }: MessagePlace, readRole: typeof roleOf): Message {
   const fields = readObject(value, field);
   const isShareGpt = has(fields, 'from');
   requireKnownKeys(fields, { field, known: isShareGpt ? SHAREGPT_KEYS : OPENAI_KEYS, ignored });
-  const role = isShareGpt ? shareGptRole(fields, field) : roleOf(fields, field);
+  const role = readRole(fields, isShareGpt ? 'from' : 'role', field);
   const toolCalls = readCalls(fields, { field, ignored });
   const toolCallId = optionalText(fields['tool_call_id'] ?? fields['toolCallId'], `${field}.tool_call_id`);
   const name = nameOf(fields, role, { field, ignored });
@@ -63,18 +76,22 @@ function readMessage(value: unknown, field: string, ignored: ReadonlySet<string>
   };
 }
 
-/** A role of no known meaning is left as it is: some templates write any word. */
-function roleOf(fields: Fields, field: string): string {
-  const role = readText(fields, 'role', field);
-  if (role === '') throw new RowProblem(`field "${field}.role": expected a role, got empty text.`);
-  return ROLES.get(role.toLowerCase()) ?? role;
+/** One of no known meaning would be written as it stands, and a misspelt reply trained by nobody. */
+function roleOf(fields: Fields, key: string, field: string): string {
+  const given = readText(fields, key, field);
+  const role = ROLES.get(given.toLowerCase());
+  if (role) return role;
+  const known = [...ROLES.keys()];
+  const nearest = nearestKey(given, known);
+  throw new RowProblem(
+    `field "${field}.${key}": expected ${known.join(', ')}, got ${given === '' ? 'empty text' : `"${given.slice(0, 80)}"`}.` +
+      (nearest === undefined ? ' What the model says is of role assistant.' : ` Did you mean "${nearest}"?`),
+  );
 }
 
-function shareGptRole(fields: Fields, field: string): string {
-  const from = readText(fields, 'from', field);
-  const role = ROLES.get(from.toLowerCase());
-  if (role) return role;
-  throw new RowProblem(`field "${field}.from": expected ${[...ROLES.keys()].join(', ')}, got "${from}".`);
+function anyRole(fields: Fields, key: string, field: string): string {
+  const given = readText(fields, key, field);
+  return key === 'role' && given !== '' ? given : roleOf(fields, key, field);
 }
 
 /** Of a tool it says whose answer it is, and is read in any case. */

@@ -8,6 +8,7 @@ import { requireRead } from './template-arguments';
 import type { ReplyDialect } from './template-dialects';
 import { findDialect } from './template-dialects';
 import { TemplateText, TOOL_DECLARATION_ROLE } from './template-text';
+import { orderToolAnswers } from './tool-answers';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 import { checkMessages, trainedMessages } from './training-weights';
 import { requireWritten } from './written-words';
@@ -59,7 +60,7 @@ class ChatTemplateRenderer implements Renderer {
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
-    source: string,
+    private readonly source: string,
     readonly templateArguments: TemplateArguments,
   ) {
     this.template = new TemplateText(tokenizer, source, templateArguments);
@@ -74,14 +75,16 @@ class ChatTemplateRenderer implements Renderer {
     this.hasExtensionProperty = this.keepsHistory();
   }
 
-  buildGenerationPrompt(messages: readonly Message[], options: GenerationPromptOptions = {}): number[] {
+  buildGenerationPrompt(given: readonly Message[], options: GenerationPromptOptions = {}): number[] {
+    const messages = this.inOrder(given);
     const text = this.render(messages, true);
     requireWritten(messages, { renderer: this.name, text }, 'prompt');
     return this.encode(text + (options.prefill ?? ''));
   }
 
-  buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
-    checkMessages(messages, trainOnWhat);
+  buildSupervisedExample(given: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
+    checkMessages(given, trainOnWhat);
+    const messages = this.inOrder(given);
     const trained = trainedMessages(messages, trainOnWhat);
     const written = this.render(messages, false);
     requireWritten(messages, { renderer: this.name, text: written }, 'whole');
@@ -201,6 +204,10 @@ class ChatTemplateRenderer implements Renderer {
     }
     append(text.slice(position), 0);
     return { tokens: tokens.flat(), weights: weights.flat() };
+  }
+
+  private inOrder(messages: readonly Message[]): readonly Message[] {
+    return this.source.includes('tool_call_id') ? messages : orderToolAnswers(messages);
   }
 
   private render(messages: readonly Message[], addGenerationPrompt: boolean): string {

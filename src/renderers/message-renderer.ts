@@ -6,6 +6,7 @@ import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
+import { orderToolAnswers } from './tool-answers';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
 import { requireMessage, splitReply } from './written-words';
 
@@ -112,7 +113,8 @@ class MessageRenderer implements Renderer {
   }
 
   private prepared(messages: readonly Message[]): readonly Message[] {
-    return this.format.prepareMessages?.(messages) ?? messages;
+    const ordered = this.format.writesCallIds ? messages : orderToolAnswers(messages);
+    return this.format.prepareMessages?.(ordered) ?? ordered;
   }
 
   private turnStartOf(messages: readonly Message[]): number {
@@ -154,9 +156,12 @@ class MessageRenderer implements Renderer {
   /** Reasoning is not trained where prompts rule it out; what history drops is not written. */
   private refuseReasoning({ header, body }: RenderedMessage, place: PlacedMessage, shift: number): void {
     if (!this.format.refusesReasoning || place.message.role !== 'assistant') return;
-    const thinking = splitReply(place.message).thinking.trim();
-    if (thinking === '' || !textOfPieces([...header, ...body]).includes(thinking)) return;
-    throw this.reasoningRefusal(place.index + shift);
+    const text = textOfPieces([...header, ...body]);
+    const isWritten = splitReply(place.message).some(
+      (part) =>
+        part.type === 'thinking' && part.thinking.trim() !== '' && text.includes(part.thinking.trim()),
+    );
+    if (isWritten) throw this.reasoningRefusal(place.index + shift);
   }
 
   private requireWritten(

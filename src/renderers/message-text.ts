@@ -1,6 +1,6 @@
 import type { ContentPart, Message } from '../core/conversation';
 import { DomainError } from '../core/errors';
-import { splitThinking } from './reply-blocks';
+import { splitThinking, withOpenedBlock } from './reply-blocks';
 
 const ROLE = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
@@ -49,6 +49,12 @@ export function thinkingOf(message: Message): string {
 export function hasThinking({ content }: Message): boolean {
   if (typeof content === 'string') return content.includes('<think>');
   return content.some((part) => part.type === 'thinking');
+}
+
+/** A reply whose text only closes a block is given its opening, which stood in the prompt it was sampled from. */
+export function withReasoningOpened(message: Message, opening?: string): Message {
+  if (message.role !== 'assistant' || typeof message.content !== 'string') return message;
+  return { ...message, content: withOpenedBlock(message.content, opening) };
 }
 
 /** The message as it stands in history where reasoning is dropped, whether it came as a part or within a string. */

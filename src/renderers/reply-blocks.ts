@@ -63,6 +63,12 @@ export function splitThinking(text: string): ContentPart[] | null {
   return text.includes('<think>') ? partsAround(text, findBlocks(text, [THINKING])) : null;
 }
 
+/** A reply to a prompt that opened its reasoning block, which only closes it, with `opening` in front; any other as it is. */
+export function withOpenedBlock(text: string, opening: string = THINKING[0]): string {
+  const [open, close] = [text.indexOf(THINKING[0]), text.indexOf(THINKING[1])];
+  return close >= 0 && (open < 0 || close < open) ? opening + text : text;
+}
+
 /** The text around blocks and the reasoning in them. Spaces are kept, empty parts are not. */
 export function partsAround(text: string, blocks: readonly Block[]): ContentPart[] {
   return textAround(text, blocks).flatMap((around, index): ContentPart[] => {

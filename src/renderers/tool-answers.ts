@@ -1,4 +1,5 @@
 import type { Message, ToolCall } from '../core/conversation';
+import { DomainError } from '../core/errors';
 
 /**
  * Gives each tool message the name and the id of the call it answers, where a row names only one of them, or neither
@@ -26,4 +27,47 @@ function answered(message: Message, call: ToolCall, position: number): Message {
     name: message.name ?? call.name,
     toolCallId: message.toolCallId ?? call.id ?? `functions.${call.name}:${position}`,
   };
+}
+
+/**
+ * Puts the tool messages after a reply into the order of the calls they name, for formats in which nothing but their order
+ * tells which call an answer belongs to. Those that name none stay where they are.
+ *
+ * @throws DomainError `bad-dataset` where an answer names none of the ids that its reply calls with.
+ */
+export function orderToolAnswers(messages: readonly Message[]): readonly Message[] {
+  const ordered: Message[] = [];
+  for (let start = 0; start < messages.length;) {
+    const answers = answersFrom(messages, start);
+    const ids = (messages[start - 1]?.toolCalls ?? []).map(({ id }) => id);
+    answers.forEach(({ toolCallId }, index) => {
+      requireCalled(toolCallId, ids, start + index);
+    });
+    ordered.push(...inOrderOf(ids, answers), ...messages.slice(start + answers.length).slice(0, 1));
+    start += answers.length + 1;
+  }
+  return ordered;
+}
+
+function answersFrom(messages: readonly Message[], start: number): readonly Message[] {
+  const rest = messages.slice(start);
+  const end = rest.findIndex(({ role }) => role !== 'tool');
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+type CallIds = readonly (string | undefined)[];
+
+/** Calls without ids may be given some later, by whoever answers them. */
+function requireCalled(id: string | undefined, ids: CallIds, index: number): void {
+  if (id === undefined || ids.length === 0 || ids.includes(undefined) || ids.includes(id)) return;
+  throw new DomainError(
+    'bad-dataset',
+    `messages[${index}] answers the tool call "${id.slice(0, 80)}", which the reply before it does not make (${ids.join(', ').slice(0, 200)}). Name the call it answers.`,
+  );
+}
+
+function inOrderOf(ids: CallIds, answers: readonly Message[]): readonly Message[] {
+  const placeOf = ({ toolCallId }: Message) => (toolCallId === undefined ? -1 : ids.indexOf(toolCallId));
+  if (answers.some((answer) => placeOf(answer) < 0)) return answers;
+  return answers.toSorted((a, b) => placeOf(a) - placeOf(b));
 }

@@ -1,9 +1,9 @@
-import type { Message, ToolCall } from '../core/conversation';
+import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import { respaceJson } from './json-text';
-import { textOf, thinkingOf } from './message-text';
-import { parseJson } from './reply-blocks';
+import { partsOf, textOf } from './message-text';
+import { parseJson, splitThinking, withOpenedBlock } from './reply-blocks';
 
 /** A text in which the words of messages are looked for. */
 interface RenderedText {
@@ -46,11 +46,7 @@ interface MessagePlace extends RenderedText {
 /** As `requireWritten` of one message; returns where its words end. */
 export function requireMessage(message: Message, place: MessagePlace, extent: Extent): number {
   if (message.role === 'tool_declare') return place.from;
-  const said = wordsOf(message, place.isLast).flatMap((words) =>
-    extent === 'whole' || message.role !== 'assistant'
-      ? requireWords(words, place, [])
-      : (find(words.words, place, []) ?? []),
-  );
+  const said = requireSaid(message, place, extent);
   requireName(message, place, said);
   const calls = message.toolCalls ?? [];
   // A call that is only spoken of is not written.
@@ -65,6 +61,18 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
     if (extent === 'whole') requireArguments(call, place, said);
   }
   return largestOf([place.from, ...taken.map(({ end }) => end)]);
+}
+
+/** Each part of a message in a place of its own. The longest first, since a short one may also occur within another. */
+function requireSaid(message: Message, place: MessagePlace, extent: Extent): Stretch[] {
+  const isRequired = extent === 'whole' || message.role !== 'assistant';
+  const said: Stretch[] = [];
+  const parts = wordsOf(message, place.isLast).sort((a, b) => b.words.length - a.words.length);
+  for (const part of parts) {
+    const found = isRequired ? requireWords(part, place, said) : find(part.words, place, said);
+    if (found) said.push(found);
+  }
+  return said;
 }
 
 /** Of one who speaks; that of a tool is told by the call it answers. */
@@ -96,23 +104,24 @@ interface Words {
 }
 
 function wordsOf(message: Message, isLast: boolean): Words[] {
-  const isReply = message.role === 'assistant';
-  const { thinking, text } = isReply ? splitReply(message) : { thinking: '', text: textOf(message) };
-  return [
-    ...(isLast ? [{ words: thinking, what: 'its reasoning' }] : []),
-    { words: text, what: `the words of role "${message.role.slice(0, 80)}"` },
-  ];
+  const what = `the words of role "${message.role.slice(0, 80)}"`;
+  if (message.role !== 'assistant') return [{ words: textOf(message), what }];
+  return splitReply(message).flatMap((part): Words[] => {
+    if (part.type === 'text') return [{ words: part.text, what: nearBlock(message, part.text) + what }];
+    return isLast ? [{ words: part.thinking, what: 'its reasoning' }] : [];
+  });
 }
 
-/** Reasoning stands in parts, or in a text before `</think>`. */
-export function splitReply(message: Message): { readonly thinking: string; readonly text: string } {
-  const text = textOf(message);
-  const [before = '', ...after] = text.split('</think>');
-  if (after.length === 0) return { thinking: thinkingOf(message), text };
-  return {
-    thinking: thinkingOf(message) || (before.split('<think>').at(-1) ?? ''),
-    text: after.at(-1) ?? '',
-  };
+/** Where a reply speaks before and after its reasoning, which words are meant. */
+function nearBlock(message: Message, text: string): string {
+  return textOf(message).trim() === text.trim() ? '' : `"${text.trim().slice(0, 40)}" in `;
+}
+
+/** Words and reasoning in their order, whether that stands in parts or in `<think>` blocks of a text. */
+export function splitReply(message: Message): readonly ContentPart[] {
+  return partsOf(message).flatMap((part) =>
+    part.type === 'text' ? (splitThinking(withOpenedBlock(part.text)) ?? [part]) : [part],
+  );
 }
 
 /** As they were given, or, since templates sort arguments and spell them in their own way, every key and text in any order. */

@@ -4,7 +4,7 @@ import { TRAIN_ON_WHAT } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import { kindOf } from '../datasets/kind-of';
-import { readMessages, readObject } from '../datasets/messages';
+import { readMessagesOfAnyRole, readObject } from '../datasets/messages';
 import { RowProblem } from '../datasets/row-problem';
 import { readTools } from '../datasets/tools';
 import { conversationWithTools } from '../renderers/conversation-with-tools';
@@ -81,20 +81,10 @@ function encode(fields: Fields, { tokenizer }: RenderSite): Answer {
 }
 
 function conversationIn(fields: Fields, renderer: Renderer) {
-  const messages = readMessages(fields['messages'], 'messages').map((message, index) => ({
-    ...message,
-    // Datasets read `developer` as what it means; a renderer alone is asked for what stands there.
-    role: roleAt(fields['messages'], index) ?? message.role,
-  }));
+  // Datasets read `developer` as what it means; a renderer alone is asked for what stands there.
+  const messages = readMessagesOfAnyRole(fields['messages'], 'messages');
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
   return conversationWithTools(renderer, messages, toolsIn(fields));
-}
-
-function roleAt(messages: unknown, index: number): string | null {
-  const message: unknown = Array.isArray(messages) ? messages[index] : null;
-  const role: unknown =
-    typeof message === 'object' && message !== null && 'role' in message ? message.role : null;
-  return typeof role === 'string' ? role : null;
 }
 
 function toolsIn(fields: Fields): readonly ToolDeclaration[] {

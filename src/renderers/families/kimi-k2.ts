@@ -80,6 +80,7 @@ function kimiFormat({ name, opening, keepsHistory, declares }: KimiVariant): Mes
       ...CALL,
       ARGUMENTS,
     ],
+    writesCallIds: true,
     refusesReasoning: opening === '<think></think>',
     prepareMessages: (messages) => matchToolAnswers(withSystem(messages)),
     turnStart,

@@ -3,7 +3,7 @@ import { jsonText } from '../../core/json-source';
 import type { Message } from '../../core/conversation';
 import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
-import { hasThinking, textOf } from '../message-text';
+import { hasThinking, textOf, withReasoningOpened } from '../message-text';
 import type { ReasoningStyle } from './chatml-reasoning';
 import {
   chatmlReasoningFormat,
@@ -35,6 +35,7 @@ export function qwen35Format(variant: 'qwen3_5' | 'qwen3_5_disable_thinking'): M
     keepsThinking: isAfterLastUser,
     emptyBlock: (message, place) => (isAfterLastUser(place) && !hasThinking(message) ? EMPTY_BLOCK : ''),
     prepareMessages: (messages) => messages,
+    trimMessage: (message) => withReasoningOpened(trimmedMessage(message), OPEN_BLOCK),
   });
 }
 

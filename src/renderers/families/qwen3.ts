@@ -2,7 +2,8 @@ import type { ContentPart, Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
-import { hasThinking, roleWord, textOf, withoutThinking } from '../message-text';
+import { hasThinking, roleWord, textOf, withoutThinking, withReasoningOpened } from '../message-text';
+import { THINKING } from '../reply-blocks';
 import { declareQwenTools, parseQwenReply, writeToolCalls } from './qwen3-blocks';
 
 type Qwen3Variant = 'qwen3' | 'qwen3_disable_thinking' | 'qwen3_instruct';
@@ -23,7 +24,7 @@ export function qwen3Format(variant: Qwen3Variant): MessageFormat {
     refusesReasoning: closesReasoning,
     renderMessage: (message, place) => {
       if (closesReasoning) requireUserMessage(message, place);
-      return renderMessage(message, place, framesReasoning);
+      return renderMessage(framesReasoning ? withReasoningOpened(message) : message, place, framesReasoning);
     },
     openReply: (messages) =>
       headerOf('assistant', messages.length) + (closesReasoning ? frameReasoning('') : ''),
@@ -85,20 +86,17 @@ function framedText(message: Message): MessageText {
   };
 }
 
+/** Words before the block stay before it. */
 function framedString(text: string): MessageText {
-  const close = text.indexOf('</think>');
-  if (close >= 0) {
-    const reasoning = text.slice(0, close).split('<think>').at(-1) ?? '';
-    const rest = trimStart(text.slice(close + '</think>'.length), true);
-    const content = frameReasoning(reasoning) + rest;
-    return {
-      content: text.includes('<think>') ? content : frameReasoning('') + content,
-      hasOwnText: rest !== '',
-    };
-  }
+  const open = text.indexOf(THINKING[0]);
+  const close = text.indexOf(THINKING[1]);
+  if (open < 0) return { content: frameReasoning('') + trimStart(text, true), hasOwnText: text !== '' };
+  if (close < 0) return { content: text, hasOwnText: text !== '' };
+  const before = text.slice(0, open);
+  const rest = trimStart(text.slice(close + THINKING[1].length), true);
   return {
-    content: text.includes('<think>') ? text : frameReasoning('') + trimStart(text, true),
-    hasOwnText: text !== '',
+    content: before + frameReasoning(text.slice(open + THINKING[0].length, close)) + rest,
+    hasOwnText: before + rest !== '',
   };
 }
 

@@ -175,7 +175,7 @@ test.each([
     'field "messages[1].content": expected text, got number.',
   ],
   [{ messages: [{ content: 'a' }] }, 'field "messages[0].role": expected text, got nothing.'],
-  [{ messages: [{ role: '', content: 'a' }] }, 'field "messages[0].role": expected a role, got empty text.'],
+  [{ messages: [{ role: '', content: 'a' }] }, 'field "messages[0].role": expected human,'],
   [{ messages: 'hello' }, 'field "messages": expected a list of messages, got text.'],
   [{ messages: [] }, 'the conversation has no messages.'],
   [{ messages: [null] }, 'field "messages[0]": expected an object, got null.'],

@@ -176,9 +176,29 @@ test.each([
   ['developer', 'system'],
   ['SYSTEM', 'system'],
   ['function', 'tool'],
-  ['Critic', 'Critic'],
+  ['ipython', 'ipython'],
 ])('reads the role %s as %s', (role, read) => {
   expect(messagesOf({ messages: [{ role, content: 'a' }] })[0]?.role).toBe(read);
+});
+
+test.each([
+  ['asistant', 'got "asistant". Did you mean "assistant"?'],
+  ['ai', 'got "ai".'],
+  ['bot', 'got "bot".'],
+  ['critic', 'got "critic". What the model says is of role assistant.'],
+  ['toString', 'got "toString".'],
+  ['', 'got empty text.'],
+])('refuses the role %j, of which nobody knows whether it carries loss', (role, problem) => {
+  const shapes = [
+    ['messages[1].role', { messages: [user, { role, content: 'a' }] }],
+    ['completion[0].role', { prompt: [user], completion: [{ role, content: 'a' }] }],
+    ['conversations[0].from', { conversations: [{ from: role, value: 'a' }] }],
+  ] as const;
+
+  for (const [field, row] of shapes) {
+    expect(() => toConversation(row)).toThrow(`field "${field}": expected human, user, gpt,`);
+    expect(() => toConversation(row)).toThrow(problem);
+  }
 });
 
 test("reads the calls of OpenAI's older files, with what they declare", () => {

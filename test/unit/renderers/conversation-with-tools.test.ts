@@ -43,3 +43,50 @@ test('is refused where the format has no tools', () => {
 
   expect(() => conversationWithTools(plain, [user], tools)).toThrow('Renderer "role_colon" has no tools');
 });
+
+describe('answers of tools that name their calls in another order', () => {
+  const toolCalls = ['a', 'b'].map((id) => ({ id, name: 'f', arguments: `{"x": "${id}"}` }));
+  const answer = (id: string): Message => ({ role: 'tool', content: `answer of ${id}`, toolCallId: id });
+  const asked: Message[] = [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: '', toolCalls },
+  ];
+  const done: Message = { role: 'assistant', content: 'done' };
+  const template =
+    '{% for m in messages %}<|im_start|>{{ m.role }}\n{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}{{ m.content }}<|im_end|>\n{% endfor %}' +
+    '{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}{# tools #}';
+  const withTemplate = (chatTemplate: string) =>
+    Object.assign(new CharacterTokenizer(), { chatTemplate, source: 'model', longestToken: null });
+  const texts = (name: string, messages: Message[], source = template) => {
+    const tokenizer = withTemplate(source);
+    const renderer = findRenderer(name, tokenizer);
+    return [
+      renderer.buildSupervisedExample([...messages, done], 'lastAssistantMessage').tokens,
+      renderer.buildGenerationPrompt(messages),
+    ].map((tokens) => tokenizer.decode(tokens));
+  };
+  const inOrder = [...asked, answer('a'), answer('b')];
+  const swapped = [...asked, answer('b'), answer('a')];
+
+  test.each(['qwen3', 'qwen3_5', 'deepseekv3', 'nemotron3', 'gpt_oss_low_reasoning', 'chat_template'])(
+    '%s, which writes no ids, puts them into the order of the calls',
+    (name) => {
+      expect(texts(name, swapped)).toEqual(texts(name, inOrder));
+      expect(() => texts(name, [...asked, answer('a'), answer('c')])).toThrow(
+        'messages[3] answers the tool call "c", which the reply before it does not make (a, b).',
+      );
+    },
+  );
+
+  test('what writes ids keeps the order of the row', () => {
+    const withIds = template.replace('{{ m.content }}', '{{ m.tool_call_id }}{{ m.content }}');
+    for (const written of [...texts('kimi_k2', swapped), ...texts('chat_template', swapped, withIds)])
+      expect(written.indexOf('answer of b')).toBeLessThan(written.indexOf('answer of a'));
+  });
+
+  test('answers without ids stay where they are', () => {
+    const [written = ''] = texts('qwen3', [...asked, { role: 'tool', content: 'first' }, answer('a'), done]);
+
+    expect(written.indexOf('first')).toBeLessThan(written.indexOf('answer of a'));
+  });
+});

@@ -64,6 +64,44 @@ test('writes reasoning inside a text the way the template frames it', () => {
   ).toBe('<think>\nbecause\n</think>\n\nyes<|im_end|>');
 });
 
+const replied = (name: string, ...contents: string[]) =>
+  train(
+    name,
+    contents.flatMap((content) => [
+      { role: 'user', content: 'q' },
+      { role: 'assistant', content },
+    ]),
+  )
+    .map(([text]) => text)
+    .join('');
+
+test.each([
+  ['qwen3', '<|im_start|>assistant\n<think>\nZebra quokka.\n</think>\n\nrest words<|im_end|>'],
+  ['qwen3_5', '<|im_start|>assistant\n<think>\nZebra quokka.</think>rest words<|im_end|>'],
+  ['deepseekv3_thinking', '<｜Assistant｜><think>Zebra quokka.</think>rest words'],
+  ['nemotron3', '<|im_start|>assistant\nZebra quokka.</think>rest words<|im_end|>'],
+])('%s frames a reply once that only closes the block its prompt opened', (name, expected) => {
+  expect(replied(name, 'Zebra quokka.</think>rest words')).toContain(expected);
+});
+
+test.each(['qwen3', 'qwen3_disable_thinking', 'qwen3_5', 'deepseekv3', 'deepseekv3_thinking'])(
+  '%s drops such reasoning from history as any other',
+  (name) => {
+    const text = replied(name, 'Zebra quokka.</think>rest words', 'a');
+
+    expect(text).toContain('rest words');
+    expect(text).not.toContain('Zebra');
+  },
+);
+
+test('words before a block stay before it, as those of parts do', () => {
+  const content = 'First. <think>why</think> Two <think>how</think> End.';
+
+  expect(replied('qwen3', content)).toContain(
+    'First. <think>\nwhy\n</think>\n\n Two <think>how</think> End.<|im_end|>',
+  );
+});
+
 test('renders what it parsed back to the same tokens', () => {
   const text = '<think>\nhm\n</think>\n\nOk<|im_end|>';
   const { message } = parse('qwen3', text);

@@ -140,3 +140,63 @@ test('words may be spelled as JSON, be trimmed, and a system prompt may stand el
     rendererOf('chat_template', template).buildSupervisedExample(messages, 'allTokens'),
   ).not.toThrow();
 });
+
+const SPLIT_LAST =
+  "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content.split('</think>')[-1] | trim }}<|im_end|>\n{% endfor %}" +
+  '{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}';
+const REASONS_LAST = SPLIT_LAST.replace(
+  '{{ m.content.split',
+  "{% if '</think>' in m.content %}<think>\n{{ m.content.split('</think>')[0].split('<think>')[-1] }}\n</think>\n\n{% endif %}{{ m.content.split",
+);
+const BLOCKS = ['one <think>', 'x', '</think> two <think>', 'y', '</think> three'].join('why');
+
+describe('words of a reply around its reasoning', () => {
+  const replying = (content: string): Message[] => [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content },
+  ];
+
+  test.each([
+    ['Let me answer first. <think>hidden</think> The end.', '"Let me answer first." in the words of role'],
+    [BLOCKS, 'does not write'],
+    ['<think>hidden</think> Stray words.</think> The end.', 'Stray words.'],
+  ])('a template that leaves out some of %j is refused', (content, problem) => {
+    expect(train('chat_template', replying(content), REASONS_LAST)).toThrow(problem);
+  });
+
+  test('a template that writes all of a reply is taken, also where its words stand in its reasoning', () => {
+    for (const content of ['Zebra quokka.</think>rest words', '<think>so 42, or 42</think>42'])
+      expect(train('chat_template', replying(content), REASONS_LAST)).not.toThrow();
+  });
+
+  test('a template that drops the words of an earlier turn with its reasoning is refused', () => {
+    const messages = [...replying('Words. <think>x</think> End.'), ...replying('a')];
+
+    expect(train('chat_template', messages, SPLIT_LAST)).toThrow('messages[1]');
+  });
+
+  test.each(RENDERER_NAMES.filter((name) => name !== 'chat_template'))(
+    '%s writes all the words, or says which not',
+    (name) => {
+      for (const content of ['Let me answer first. <think>hidden</think> The end.', BLOCKS]) {
+        for (const messages of [replying(content), [...replying(content), ...replying('a')]]) {
+          const written = textOrRefusal(name, messages);
+          for (const words of content.split(/<\/?think>/).filter((_, index) => index % 2 === 0))
+            expect(written).toContain(words.trim());
+        }
+      }
+    },
+  );
+});
+
+/** What is trained on; where the row is refused by name, all of it, so that nothing is missing. */
+function textOrRefusal(name: string, messages: Message[]): string {
+  const tokenizer = new CharacterTokenizer();
+  try {
+    const { tokens } = findRenderer(name, tokenizer).buildSupervisedExample(messages, 'lastAssistantMessage');
+    return tokenizer.decode(tokens);
+  } catch (error) {
+    expect(String(error)).toMatch(/messages\[\d\](: renderer ".*" does not write| reasons)/);
+    return messages.map(({ content }) => String(content)).join('');
+  }
+}
