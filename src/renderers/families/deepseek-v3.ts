@@ -5,7 +5,7 @@ import { DomainError } from '../../core/errors';
 import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
-import { hasThinking, partsOf, plainText, withoutThinking, withReasoningOpened } from '../message-text';
+import { hasThinking, partsOf, plainText, withoutThinking } from '../message-text';
 import type { UnparsedToolCall } from '../renderer';
 import type { Marks, ReadReply } from '../reply-blocks';
 import {
@@ -101,8 +101,7 @@ function systemText(message: Message, place: MessagePlace): Piece[] {
   return parts.flatMap((part, index) => (index === 0 ? [written(part)] : [CALL_EXAMPLE, written(part)]));
 }
 
-function renderReply(given: Message, place: MessagePlace, thinks: boolean): RenderedMessage {
-  const message = withReasoningOpened(given);
+function renderReply(message: Message, place: MessagePlace, thinks: boolean): RenderedMessage {
   const keepsThinking = thinks && place.isLast;
   const kept = keepsThinking ? message : withoutThinking(message, (text) => text);
   const isAnswerToTool = place.previous?.role === 'tool';
