@@ -53,6 +53,8 @@ export interface PreparedSchedule {
 
 const MOST_NAME = 80;
 const LEAST_SECONDS = 10;
+/** Of a year, a leap day among them. */
+const MOST_DAYS = 366;
 const LEVEL = 0.95;
 const HOUR_SECONDS = 3600;
 const DAY_SECONDS = 86_400;
@@ -129,6 +131,9 @@ function checkCadence({ every, cron, timezone }: Cadence): CheckedCadence {
     throw new DomainError('bad-config', '--timezone goes with --cron. Leave it out.');
   }
   const everySeconds = duration('--every', every ?? '');
+  if (everySeconds > MOST_DAYS * DAY_SECONDS) {
+    throw new DomainError('bad-config', `--every ${every}: the most is ${MOST_DAYS}d.`);
+  }
   if (everySeconds >= LEAST_SECONDS) return { everySeconds };
   throw new DomainError('bad-config', `--every ${every}: the least is ${LEAST_SECONDS}s.`);
 }

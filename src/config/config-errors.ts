@@ -16,7 +16,21 @@ export interface RefusedConfig {
 
 /** One line for each thing wrong: key, value, and what to write instead. */
 export function explainIssues(issues: readonly Issue[], refused: RefusedConfig): string[] {
-  return [...new Set(issues.flatMap((issue) => explainIssue(issue, issue.path, refused)))];
+  return [...new Set(strictest(issues).flatMap((issue) => explainIssue(issue, issue.path, refused)))];
+}
+
+/** A whole number beyond every bound is also beyond what is exact: of two bounds on one side the last is the key's own. */
+function strictest(issues: readonly Issue[]): Issue[] {
+  const lastBounds = new Map(issues.filter(isBound).map((issue) => [placeOfBound(issue), issue]));
+  return issues.filter((issue) => !isBound(issue) || lastBounds.get(placeOfBound(issue)) === issue);
+}
+
+function isBound({ code }: Issue): boolean {
+  return code === 'too_big' || code === 'too_small';
+}
+
+function placeOfBound({ code, path }: Issue): string {
+  return JSON.stringify([code, ...path.map(String)]);
 }
 
 function explainIssue(issue: Issue, path: Path, refused: RefusedConfig): string[] {
@@ -63,12 +77,14 @@ function placeOf(ours: readonly string[], path: Path, known: readonly string[]):
 
 function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: RefusedConfig): string[] {
   if ('options' in issue && Array.isArray(issue.options)) {
-    const found = valueAt(refused.value, path) ?? valueAt(refused.value, path.slice(0, -1));
+    const found = valueAt(refused.value, path) ?? nothingBut(valueAt(refused.value, path.slice(0, -1)));
     return [`${formatPath(path)} is ${show(found)}. Use ${listed(issue.options.map(String))}.`];
   }
   const closest = [...issue.errors].sort((left, right) => left.length - right.length)[0];
   const keys = knownKeysAt(refused.schema, refused.value, path);
   const [first] = closest ?? [];
+  const ofValues = issue.errors.find((errors) => areOfValues(errors, issue.input));
+  if (ofValues) return ofValues.flatMap((inner) => explainIssue(inner, [...path, ...inner.path], refused));
   if (isPlainObject(issue.input) && keys.length > 0) {
     return [`${formatPath(path)} is ${show(issue.input)}. Give exactly one of ${keys.join(', ')}.`];
   }
@@ -77,6 +93,18 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: 
   if (keys.length === 0 || first.path.length > 0) return explained;
   const orMapping = `, or { ${keys.map((key) => `${key}: …`).join(', ')} }.`;
   return explained.map((line) => line.replace(/\.$/, orMapping));
+}
+
+/** A mapping that lacks the key has no value there; anything else stands where the mapping belongs, e.g. the word `cos`. */
+function nothingBut(value: unknown): unknown {
+  return isPlainObject(value) ? undefined : value;
+}
+
+/** Whether the keys are those of this form, and only what they hold is wrong. */
+function areOfValues(errors: readonly Issue[], input: unknown): boolean {
+  return (
+    errors.length > 0 && errors.every(({ path }) => path.length > 0 && valueAt(input, path) !== undefined)
+  );
 }
 
 function explainType(path: Path, expected: string, { schema, value }: RefusedConfig): string {
@@ -117,6 +145,7 @@ function bound(origin: string, words: 'at least' | 'at most', issue: Bound): str
 
 function formatRemedy(issue: z.core.$ZodIssueInvalidStringFormat): string {
   if (issue.format === 'url') return 'Give a URL such as http://127.0.0.1:8000.';
+  if (issue.format === 'date') return 'Give a day such as 2026-01-31.';
   return `Give ${issue.message}.`.replace('Give must', 'It must');
 }
 

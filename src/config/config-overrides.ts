@@ -6,6 +6,7 @@ type Container = Record<string, unknown> | unknown[];
 
 /** Write each `a.b=c` into the config. The value is read as YAML (`3`, `true`, `[a, b]`, `{type: cosine}`); numbers index lists. */
 export function applyOverrides(config: Record<string, unknown>, overrides: readonly string[]): void {
+  const given = new Map<string, string>();
   for (const override of overrides) {
     const equals = override.indexOf('=');
     const keys = override.slice(0, equals).trim().split('.');
@@ -15,6 +16,15 @@ export function applyOverrides(config: Record<string, unknown>, overrides: reado
         `--set ${override}: write KEY=VALUE, with dots for inner keys: --set adam.beta1=0.9.`,
       );
     }
+    const key = keys.join('.');
+    const before = given.get(key);
+    if (before !== undefined) {
+      throw new DomainError(
+        'bad-config',
+        `--set ${override}: ${key} is given twice, by --set ${before} too. Leave one out.`,
+      );
+    }
+    given.set(key, override);
     write(config, { keys, value: readValue(override, override.slice(equals + 1)), override });
   }
 }

@@ -35,6 +35,10 @@ export const DatasetConfig = z
   .refine(({ path, hub, python }) => [path, hub, python].filter((key) => key !== undefined).length === 1, {
     message: 'give "path" or "hub" or "python"',
   })
+  .refine(({ testPath, testSize }) => testPath === undefined || testSize === 0, {
+    path: ['testSize'],
+    message: 'held-out rows come from "testPath", so none would be split off. Leave one of the two out',
+  })
   .refine(
     ({ python, taskQueue, options }) =>
       python !== undefined || (taskQueue === undefined && options === undefined),

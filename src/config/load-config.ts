@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createJiti } from 'jiti';
 import type { Document } from 'yaml';
-import { parseDocument } from 'yaml';
+import { Lexer, parseDocument, Parser } from 'yaml';
 import { DomainError } from '../core/errors';
 import { isPlainObject } from './config-errors';
 import { applyOverrides } from './config-overrides';
@@ -44,6 +44,7 @@ export async function loadTrainingConfig({
 async function readConfigFile(file: string): Promise<unknown> {
   if (/\.[cm]?[jt]s$/.test(file)) return importConfig(file);
   const text = await readText(file);
+  refuseDeepNesting(text, file);
   const document = parseDocument(text, { prettyErrors: true });
   const [error] = document.errors;
   if (!error) return valuesOf(document, file);
@@ -59,6 +60,23 @@ async function readConfigFile(file: string): Promise<unknown> {
     'bad-config',
     `${file}${line ? `, line ${line}` : ''}: ${what}. Correct the YAML or JSON there.`,
   );
+}
+
+/** Of lists and mappings; no config of a person has a tenth of it. */
+const DEEPEST_NESTING = 200;
+
+/** Values are composed by recursion, and where the stack ends the process may, too. */
+function refuseDeepNesting(text: string, file: string): void {
+  const parser = new Parser();
+  for (const token of new Lexer().lex(text)) {
+    for (const _document of parser.next(token));
+    if (parser.stack.length <= DEEPEST_NESTING) continue;
+    const line = text.slice(0, parser.offset).split('\n').length;
+    throw new DomainError(
+      'bad-config',
+      `${file}, line ${line}: lists and mappings are nested too deep. Write a config of fewer levels.`,
+    );
+  }
 }
 
 /** Aliases may stand for more values than there is memory for, or for themselves. */

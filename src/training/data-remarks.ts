@@ -1,6 +1,8 @@
 import type { SupervisedConfig } from '../config/supervised-config';
 import type { TrainingConfig } from '../config/training-config';
+import { smallestOf } from '../core/extremes';
 import type { LoadedDataset } from '../datasets/dataset';
+import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import type { PreparedExamples } from './prepare-examples';
 
 /** Rows that are named one by one. */
@@ -45,6 +47,27 @@ export function warmUpRemark({ lrSchedule, learningRate }: TrainingConfig, total
   return [
     `lrSchedule.warmupSteps is ${warmupSteps} and the run has ${totalSteps} steps: the learning rate is still rising at its end, at ${share} % of ${learningRate}.`,
   ];
+}
+
+/** Schedules of steps that all lie behind the run's end are legal, and seldom meant: they measure nothing. */
+export function unreachedRemarks(schedules: readonly EvaluationSchedule[], totalSteps: number): string[] {
+  return schedules.flatMap((schedule) => {
+    const first = firstStepOf(schedule);
+    if (first === null || first <= totalSteps || schedule.atStart || schedule.atEnd) return [];
+    return [
+      `schedules: "${schedule.name}" is first due at step ${first} and the run has ${totalSteps} steps: it never measures.`,
+    ];
+  });
+}
+
+/** null where no step is named: one that is switched off, or goes by tokens or seconds alone. */
+function firstStepOf({ at = [], every, offset }: EvaluationSchedule): number | null {
+  const steps = [...at];
+  if (every !== undefined) {
+    if (!('steps' in every)) return null;
+    steps.push(offset > 0 ? offset : every.steps);
+  }
+  return steps.length === 0 ? null : smallestOf(steps);
 }
 
 /** Held-out rows that are not measured. */

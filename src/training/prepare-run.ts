@@ -7,7 +7,7 @@ import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { TrainingPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
-import { warmUpRemark } from './data-remarks';
+import { unreachedRemarks, warmUpRemark } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { resolveInitialCheckpoint } from './initial-checkpoint';
@@ -182,7 +182,11 @@ export function planOf(
   const batchSize = config.kind === 'sft' ? config.batchSize : config.groupsPerBatch;
   const epochLength = stepsPerEpoch({ exampleCount: facts.exampleCount, batchSize });
   const totalSteps = config.steps ?? Math.max(1, Math.round(config.epochs * epochLength));
-  const remarks = [...facts.remarks, ...warmUpRemark(config, totalSteps)];
+  const remarks = [
+    ...facts.remarks,
+    ...warmUpRemark(config, totalSteps),
+    ...unreachedRemarks(schedules, totalSteps),
+  ];
   return {
     run,
     kind: config.kind,

@@ -1,4 +1,4 @@
-import type { LearningRateOptions, SettingsOptions } from '../../client/control-requests';
+import type { LearningRateOptions, ScheduleOptions, SettingsOptions } from '../../client/control-requests';
 import type { RunHandle } from '../../client/run-handle';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
@@ -162,22 +162,28 @@ function together(settings: readonly Setting[]): Setting[] {
 
 function joinedSetting(one: Setting, other: Setting): Setting {
   if (one.what === 'budget' && other.what === 'budget') {
-    refuseTwice(one.options, other.options);
+    refuseTwice('budget', one.options, other.options);
     return { what: 'budget', options: { ...one.options, ...other.options } };
   }
   if (one.what === 'learningRate' && other.what === 'learningRate') {
     return { what: 'learningRate', options: joinedRate(one.options, other.options) };
   }
   if (one.what !== 'schedule' || other.what !== 'schedule') return other;
+  refuseTwice(`schedules.${one.schedule}`, rhythmsOf(one.options), rhythmsOf(other.options));
   const both = (key: 'add' | 'remove') => [...(one.options[key] ?? []), ...(other.options[key] ?? [])];
   const options = { ...one.options, ...other.options, add: both('add'), remove: both('remove') };
   return { what: 'schedule', schedule: one.schedule, options };
 }
 
-function refuseTwice(one: object, other: object): void {
-  const limit = Object.keys(other).find((name) => Object.hasOwn(one, name));
-  if (limit === undefined) return;
-  throw new DomainError('bad-config', `budget.${limit} is given twice. Leave one out.`);
+/** Of two rhythms the second would hold; added and removed evaluators are joined. */
+function rhythmsOf({ every, at }: Pick<ScheduleOptions, 'every' | 'at'>): object {
+  return { ...(every !== undefined && { every }), ...(at !== undefined && { at }) };
+}
+
+function refuseTwice(where: string, one: object, other: object): void {
+  const key = Object.keys(other).find((name) => Object.hasOwn(one, name));
+  if (key === undefined) return;
+  throw new DomainError('bad-config', `${where}.${key} is given twice. Leave one out.`);
 }
 
 type Rate = Pick<LearningRateOptions, 'value' | 'multiplier'>;

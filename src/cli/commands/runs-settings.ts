@@ -67,7 +67,10 @@ function scheduleOptions(
     throw badValue(text, 'Name evaluators with + to add and - to remove: +a,-b.');
   }
   const named = (sign: string) => parts.filter((part) => part.startsWith(sign)).map((part) => part.slice(1));
-  return { add: named('+'), remove: named('-') };
+  const [add, remove] = [named('+'), named('-')];
+  const both = add.find((name) => remove.includes(name));
+  if (both !== undefined) throw badValue(text, `${both} is added and removed: leave one of the two out.`);
+  return { add, remove };
 }
 
 function rateOf(text: string, value: string): Pick<LearningRateOptions, 'value' | 'multiplier'> {

@@ -47,6 +47,16 @@ test.each([
     ['gsm8k', ...AT, '--budget', 'tokens=5', '--set', 'budget.tokens=6'],
     'budget.tokens is given twice, as 5 by',
   ],
+  [['gsm8k', ...AT, '--budget', 'dollarsPerMillionTokens=5'], 'budget: a price alone limits nothing'],
+  [['gsm8k', ...AT, '--renderer', 'chatml'], 'renderer: an endpoint renders conversations itself.'],
+  [
+    ['gsm8k', ...AT, '--context-window', '5', '--max-tokens', '5'],
+    'maxTokens: contextWindow counts prompt and',
+  ],
+  [
+    ['gsm8k', ...AT, '--set', 'topP=0.5', '--set', 'topP=0.6'],
+    'topP is given twice, by --set topP=0.5 too. Leave',
+  ],
   [['--evaluator', 'test', '--budget', 'tokens=5', '--checkpoint', 'mine'], '--evaluator runs alone'],
   [['--evaluator', 'test'], '--evaluator runs alone'],
   [['gsm8k', '--evaluator', 'test', '--checkpoint', 'mine'], '--evaluator runs alone'],

@@ -47,6 +47,7 @@ describe('settings', () => {
     ['budget.tokens=-5', /^budget\.tokens cannot be "-5"\. Give a number above 0, or none/],
     ['learningRate=fast', /^learningRate cannot be "fast"\. Give a number, or x/],
     ['budget.tokens=', /^budget\.tokens cannot be ""\. Give a number above 0, or none/],
+    ['schedules.a.evaluators=+x,-x', /^schedules\.a\.evaluators cannot be .+ x is added and removed/],
     ['evalEvery', /^"evalEvery" is no setting\. Write KEY=VALUE/],
     ['stepz=5', /^"stepz" cannot be changed while a run goes on/],
   ])('%s is told what is wrong with it', (text, message) => {
@@ -237,6 +238,15 @@ describe('runs set', () => {
     await setOnRun(settings.map(parseSetting), { atStep: 7 })(handle, recordOutput().output);
     return asked;
   }
+
+  test('refuses a rhythm that is given twice, also in two spellings', async () => {
+    await expect(set('evalEvery=20', 'schedules.evaluators.every=30')).rejects.toThrow(
+      'schedules.evaluators.every is given twice. Leave one out.',
+    );
+    await expect(set('schedules.a.at=5', 'schedules.a.at=6')).rejects.toThrow(
+      'schedules.a.at is given twice',
+    );
+  });
 
   test('refuses a limit that is given twice', async () => {
     await expect(set('budget.tokens=5', 'learningRate=1e-3', 'budget.tokens=none')).rejects.toThrow(

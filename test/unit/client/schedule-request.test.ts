@@ -72,6 +72,7 @@ test.each<[string, Partial<CanaryOptions>, string]>([
   ['no cadence', { every: undefined }, '--every 6h, or --cron'],
   ['two cadences', { cron: '@daily' }, 'One of the two'],
   ['a cadence that is none', { every: 'often' }, '--every often'],
+  ['one too seldom', { every: '99999d' }, 'the most is 366d'],
   ['one too often', { every: '1s' }, 'the least is 10s'],
   ['a time zone without cron', { timezone: 'Europe/Berlin' }, '--timezone goes with --cron'],
   ['cron with three fields', { every: undefined, cron: '* * *' }, 'five fields'],

@@ -152,6 +152,19 @@ describe('reading', () => {
     );
   });
 
+  test.each([
+    ['a list without end', '['.repeat(20_000)],
+    ['a list in lists', `a: ${'['.repeat(2000)}${']'.repeat(2000)}`],
+    ['mappings in mappings', '{a: '.repeat(2000)],
+    ['lists of blocks', '- '.repeat(2000)],
+  ])('refuses %s that is nested too deep', async (_what, text) => {
+    const file = await write('a.yaml', `kind: sft\n${text}`);
+
+    expect(await refusal(loadTrainingConfig({ file }))).toBe(
+      `${file}, line 2: lists and mappings are nested too deep. Write a config of fewer levels.`,
+    );
+  });
+
   test('says why a module cannot be loaded', async () => {
     const file = await write('a.ts', `throw new Error('no luck');`);
 
@@ -185,6 +198,14 @@ describe('--set', () => {
 
     expect(config).toMatchObject({ steps: 7, adam: { beta1: 0.8 }, ttlSeconds: null, model: 'other/model' });
     expect(config.lrSchedule).toEqual({ type: 'cosine', warmupSteps: 3, finalFraction: 0 });
+  });
+
+  test('refuses a key that is given twice', async () => {
+    const file = await write('a.json', JSON.stringify(MINIMAL));
+
+    expect(await refusal(loadTrainingConfig({ file, overrides: ['steps=3', 'seed=1', 'steps=4'] }))).toBe(
+      '--set steps=4: steps is given twice, by --set steps=3 too. Leave one out.',
+    );
   });
 
   test('indexes lists and may add one at the end', async () => {
@@ -226,6 +247,10 @@ describe('--set', () => {
     expect(await refusal(loadTrainingConfig({ file, overrides: [override] }))).toContain(expected);
   });
 });
+
+function gated(rule: object) {
+  return { name: 's', at: [1], evaluators: ['gsm8k'], gate: { metric: 'test/gsm8k/accuracy', rule } };
+}
 
 describe('refusals name key, value and remedy', () => {
   const with_ = (more: object) => () => parseTrainingConfig({ ...MINIMAL, ...more }, 'a.yaml');
@@ -302,6 +327,10 @@ describe('refusals name key, value and remedy', () => {
     ],
     [{ adam: { beta_1: 3 } }, 'a.yaml: Unknown key "adam.beta_1": write "adam.beta1".'],
     [{ dataset: {} }, 'a.yaml: dataset: give "path" or "hub" or "python".'],
+    [
+      { dataset: { path: 'x', testPath: 'y', testSize: 3 } },
+      'a.yaml: dataset.testSize: held-out rows come from "testPath", so none would be split off. Leave one of the two out.',
+    ],
     [{ dataset: { hub: 'nope' } }, 'a.yaml: dataset.hub is "nope". It must be owner/name.'],
     [
       { dataset: { path: 'x', splitt: 'train' } },
@@ -334,6 +363,33 @@ describe('refusals name key, value and remedy', () => {
     ],
   ])('%j', async (more, expected) => {
     expect(await refusal(with_(more))).toContain(expected);
+  });
+
+  test.each([
+    [
+      { lrSchedule: { warmupSteps: 3 } },
+      'a.yaml: lrSchedule.type is missing. Use one of constant, linear, cosine.',
+    ],
+    [
+      { evaluators: [{ type: 'benchmark', benchmark: 'x', startDate: 'foo' }] },
+      'a.yaml: evaluators[0].startDate is "foo". Give a day such as 2026-01-31.',
+    ],
+    [
+      { schedules: [gated({ atLeast: '0.5' })] },
+      'a.yaml: schedules[0].gate.rule.atLeast is "0.5". Give a number.',
+    ],
+    [
+      { schedules: [gated({})] },
+      'a.yaml: schedules[0].gate.rule is {}. Give exactly one of atLeast, atMost, notWorseThanBest, improvesOnBase.',
+    ],
+    [
+      { schedules: [gated({ atLeast: 1, atMost: 2 })] },
+      'a.yaml: schedules[0].gate.rule is {"atLeast":1,"atMost":2}. Give exactly one of atLeast, atMost, notWorseThanBest, improvesOnBase.',
+    ],
+    [{ steps: 1e30 }, 'a.yaml: steps is 1e+30. Give a number of at most 10000000.'],
+    [{ steps: -1e30 }, 'a.yaml: steps is -1e+30. Give a number of at least 1.'],
+  ])('%j: one problem, and what is meant', async (more, expected) => {
+    expect(await refusal(() => parseTrainingConfig({ ...MINIMAL, ...more }, 'a.yaml'))).toBe(expected);
   });
 
   test('reports everything wrong at once', async () => {

@@ -1,5 +1,10 @@
 import { SupervisedConfig } from '../../../src/config/supervised-config';
-import { dataRemarks, heldOutRemarks, warmUpRemark } from '../../../src/training/data-remarks';
+import {
+  dataRemarks,
+  heldOutRemarks,
+  unreachedRemarks,
+  warmUpRemark,
+} from '../../../src/training/data-remarks';
 import { checkHeldOut, prepareExamples } from '../../../src/training/prepare-examples';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { toConversation } from '../../../src/datasets/rows';
@@ -152,4 +157,23 @@ test('a warm-up that outlasts the run is said, with the rate it ends at', () => 
   expect(warmUpRemark(config, 10)).toEqual([
     'lrSchedule.warmupSteps is 40 and the run has 10 steps: the learning rate is still rising at its end, at 25 % of 0.0001.',
   ]);
+});
+
+test.each([
+  [{ at: [30, 21] }, 21],
+  [{ every: { steps: 25 } }, 25],
+  [{ every: { steps: 5 }, offset: 40 }, 40],
+  [{ at: [1000], every: { tokens: 5 } }, null],
+  [{ at: [1000, 20] }, null],
+  [{ at: [1000], atEnd: true }, null],
+  [{ at: [1000], atStart: true }, null],
+  [{}, null],
+])('a schedule of steps that the run never reaches is said: %j', (rhythm, first) => {
+  const never = { name: 'a', offset: 0, atStart: false, atEnd: false, evaluators: ['x'] };
+
+  expect(unreachedRemarks([{ ...never, mode: 'blocking', ...rhythm }], 20)).toEqual(
+    first === null
+      ? []
+      : [`schedules: "a" is first due at step ${first} and the run has 20 steps: it never measures.`],
+  );
 });
