@@ -101,10 +101,9 @@ function systemText(message: Message, place: MessagePlace): Piece[] {
   return parts.flatMap((part, index) => (index === 0 ? [written(part)] : [CALL_EXAMPLE, written(part)]));
 }
 
-function renderReply(given: Message, place: MessagePlace, thinks: boolean): RenderedMessage {
-  const message = withReasoningOpened(given);
+function renderReply(message: Message, place: MessagePlace, thinks: boolean): RenderedMessage {
   const keepsThinking = thinks && place.isLast;
-  const kept = keepsThinking ? message : withoutThinking(message, (text) => text);
+  const kept = keepsThinking ? message : withoutReasoning(message, place);
   const isAnswerToTool = place.previous?.role === 'tool';
   const block = keepsThinking && !isAnswerToTool && !hasThinking(message) ? '<think></think>' : '';
   const content = partsOf(kept).flatMap((part): Piece[] =>
@@ -115,6 +114,10 @@ function renderReply(given: Message, place: MessagePlace, thinks: boolean): Rend
     header: isAnswerToTool ? [] : [role],
     body: [block, ...content, ...writeCalls(message.toolCalls ?? []), END],
   };
+}
+
+function withoutReasoning(message: Message, { isLast }: MessagePlace): Message {
+  return withoutThinking(isLast ? message : withReasoningOpened(message), (text) => text);
 }
 
 function writeCalls(calls: readonly ToolCall[]): Piece[] {
