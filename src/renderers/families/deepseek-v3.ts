@@ -103,7 +103,7 @@ function systemText(message: Message, place: MessagePlace): Piece[] {
 
 function renderReply(message: Message, place: MessagePlace, thinks: boolean): RenderedMessage {
   const keepsThinking = thinks && place.isLast;
-  const kept = keepsThinking ? message : withoutThinking(message, (text) => text);
+  const kept = keepsThinking ? message : withoutReasoning(message, place);
   const isAnswerToTool = place.previous?.role === 'tool';
   const block = keepsThinking && !isAnswerToTool && !hasThinking(message) ? '<think></think>' : '';
   const content = partsOf(kept).flatMap((part): Piece[] =>
@@ -114,6 +114,10 @@ function renderReply(message: Message, place: MessagePlace, thinks: boolean): Re
     header: isAnswerToTool ? [] : [role],
     body: [block, ...content, ...writeCalls(message.toolCalls ?? []), END],
   };
+}
+
+function withoutReasoning(message: Message, { isLast }: MessagePlace): Message {
+  return withoutThinking(isLast ? message : withReasoningOpened(message), (text) => text);
 }
 
 function writeCalls(calls: readonly ToolCall[]): Piece[] {

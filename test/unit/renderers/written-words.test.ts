@@ -197,6 +197,6 @@ function textOrRefusal(name: string, messages: Message[]): string {
     return tokenizer.decode(tokens);
   } catch (error) {
     expect(String(error)).toMatch(/messages\[\d\](: renderer ".*" does not write| reasons)/);
-    return messages.map(({ content }) => String(content)).join('');
+    return JSON.stringify(messages);
   }
 }
