@@ -76,10 +76,8 @@ function placeOf(ours: readonly string[], path: Path, known: readonly string[]):
 }
 
 function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: RefusedConfig): string[] {
-  if ('options' in issue && Array.isArray(issue.options)) {
-    const found = valueAt(refused.value, path) ?? nothingBut(valueAt(refused.value, path.slice(0, -1)));
-    return [`${formatPath(path)} is ${show(found)}. Use ${listed(issue.options.map(String))}.`];
-  }
+  const ofTypes = explainDiscriminator(issue, path, refused);
+  if (ofTypes) return ofTypes;
   const closest = [...issue.errors].sort((left, right) => left.length - right.length)[0];
   const keys = knownKeysAt(refused.schema, refused.value, path);
   const [first] = closest ?? [];
@@ -93,6 +91,17 @@ function explainUnion(issue: z.core.$ZodIssueInvalidUnion, path: Path, refused: 
   if (keys.length === 0 || first.path.length > 0) return explained;
   const orMapping = `, or { ${keys.map((key) => `${key}: …`).join(', ')} }.`;
   return explained.map((line) => line.replace(/\.$/, orMapping));
+}
+
+/** Of a mapping whose form its `type` decides; null of any other union. */
+function explainDiscriminator(
+  issue: z.core.$ZodIssueInvalidUnion,
+  path: Path,
+  { value }: RefusedConfig,
+): string[] | null {
+  if (!('options' in issue) || !Array.isArray(issue.options)) return null;
+  const found = valueAt(value, path) ?? nothingBut(valueAt(value, path.slice(0, -1)));
+  return [`${formatPath(path)} is ${show(found)}. Use ${listed(issue.options.map(String))}.`];
 }
 
 /** A mapping that lacks the key has no value there; anything else stands where the mapping belongs, e.g. the word `cos`. */

@@ -5,7 +5,7 @@ import { DomainError } from '../../core/errors';
 import { respaceJson } from '../json-text';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
-import { hasThinking, partsOf, plainText, withoutThinking } from '../message-text';
+import { hasThinking, partsOf, plainText, withoutThinking, withReasoningOpened } from '../message-text';
 import type { UnparsedToolCall } from '../renderer';
 import type { Marks, ReadReply } from '../reply-blocks';
 import {
