@@ -94,9 +94,8 @@ export function finishingText({
   const isTrained = totalSteps > 0 && step >= (stopAt ?? totalSteps);
   // Who does not hear the workflow does not know.
   if (status !== 'running' || !isTrained || source !== 'workflow') return null;
-  if (pendingEvaluations === 0) return 'all steps are trained; it is being closed';
-  const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
-  return `all steps are trained; waits for ${evaluations}`;
+  const evaluations = evaluationsText(pendingEvaluations);
+  return `all steps are trained; ${evaluations === '' ? 'it is being closed' : `waits for ${evaluations}`}`;
 }
 
 function state(report: RunReport): string {
@@ -108,10 +107,15 @@ function state(report: RunReport): string {
 }
 
 function work({ pendingEvaluations, step, totalSteps }: RunReport): string {
-  const evaluations = pendingEvaluations === 1 ? '1 evaluation' : `${pendingEvaluations} evaluations`;
-  if (totalSteps > 0 && step === totalSteps)
-    return pendingEvaluations > 0 ? `finishing ${evaluations}` : 'finishing';
-  return pendingEvaluations > 0 ? `${evaluations} under way` : '';
+  const evaluations = evaluationsText(pendingEvaluations);
+  if (totalSteps > 0 && step === totalSteps) return `finishing ${evaluations}`.trimEnd();
+  return evaluations === '' ? '' : `${evaluations} under way`;
+}
+
+/** Empty where there are none, or nobody says. */
+function evaluationsText(pending: number | null): string {
+  if (pending === null || pending === 0) return '';
+  return pending === 1 ? '1 evaluation' : `${pending} evaluations`;
 }
 
 function bar(done: number, { colors }: Output): string {

@@ -8,7 +8,8 @@ export interface RunReport extends RunState {
   readonly waitingFor: LiveStatus['waitingFor'];
   /** What its evaluations and rollouts wait for while the run itself does not, e.g. `rollouts wait: judge …`; absent where nothing does. */
   readonly waits?: readonly string[];
-  readonly pendingEvaluations: number;
+  /** Due or under way; null while no worker says, and the store alone cannot tell. */
+  readonly pendingEvaluations: number | null;
   /** The step it ends after because somebody asked. */
   readonly stopAt: number | null;
   /** A pause somebody asked for, begun or not. */
@@ -148,7 +149,7 @@ function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunE
     status: isResting ? 'paused' : 'waiting',
     waitingFor: { what: 'a worker', since: heardAt },
     heardAt,
-    pendingEvaluations: 0,
+    pendingEvaluations: null,
     stopAt: null,
     pause: null,
     refusal: null,
@@ -171,6 +172,7 @@ function reportAway(base: RunState, { server, writtenAt = null }: RunEvidence): 
   return {
     ...base,
     ...QUIET,
+    pendingEvaluations: null,
     source: 'store',
     heardAt: writtenAt,
     note: `${why}: this is how the store last saw the run${writtenAt === null ? '' : `, at ${writtenAt}`}. It goes on with \`npx everstep dev\` or \`npx everstep train --run ${base.run}\`.`,

@@ -48,7 +48,7 @@ export const RunReport = z
       .array(z.string())
       .optional()
       .describe('What evaluations and rollouts wait for, e.g. a judge that does not answer'),
-    pendingEvaluations: z.int(),
+    pendingEvaluations: z.int().nullable(),
     stopAt: z.int().nullable(),
     pause: z.looseObject({ step: z.int(), by: z.string(), reason: z.string() }).nullable(),
     reason: z.string().optional(),
