@@ -24,7 +24,7 @@ export async function readJsonLines(name: string, bytes: Uint8Array): Promise<Ra
     const newline = body.indexOf(NEWLINE, start);
     const end = newline < 0 ? body.length : newline;
     line++;
-    const row = readLine(body.subarray(start, end), line, newline < 0);
+    const row = readLine(name, { bytes: body.subarray(start, end), line, isUnterminated: newline < 0 });
     if (row) rows.push(row);
     start = end + 1;
     if (start < turnEnd) continue;
@@ -39,7 +39,7 @@ export async function* streamJsonLines(name: string, path: string): AsyncGenerat
   let line = 0;
   for await (const { bytes, isUnterminated } of linesOf(name, path)) {
     line++;
-    const row = readLine(bytes, line, isUnterminated);
+    const row = readLine(name, { bytes, line, isUnterminated });
     if (row) yield row;
   }
 }
@@ -85,7 +85,10 @@ export function readJsonArray(name: string, bytes: Uint8Array): RawRow[] | null 
   return Array.isArray(items) ? items.map((value: unknown, index) => ({ line: index + 1, value })) : null;
 }
 
-function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): RawRow | null {
+function readLine(
+  name: string,
+  { bytes, line, isUnterminated }: Line & { readonly line: number },
+): RawRow | null {
   const text = decode(bytes);
   if (text === null) return { line, problem: 'the line is not UTF-8 text.' };
   if (text.trim() === '') return null;
@@ -95,7 +98,7 @@ function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): Raw
     return problem === null ? { line, value } : { line, problem };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
-    if (isOfCarriageReturns(text)) return { line, problem: CARRIAGE_RETURNS };
+    if (isOfCarriageReturns(text)) throw carriageReturns(name, line);
     return {
       line,
       problem: isUnterminated
@@ -105,8 +108,12 @@ function readLine(bytes: Uint8Array, line: number, isUnterminated: boolean): Raw
   }
 }
 
-const CARRIAGE_RETURNS =
-  "the file's lines end with a carriage return (\\r) alone, so that all of it is one line. Write line feeds, for example with: tr '\\r' '\\n' < OLD > NEW.";
+function carriageReturns(name: string, line: number): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${name} line ${line}: its rows end with a carriage return (\\r) alone, so that they are one line. End them with line feeds, for example with: tr '\\r' '\\n' < OLD > NEW.`,
+  );
+}
 
 /** No text of JSON holds one as it is; between rows it ends lines for programs of old Macs alone. */
 function isOfCarriageReturns(text: string): boolean {

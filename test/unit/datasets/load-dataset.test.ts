@@ -266,7 +266,7 @@ test.each(['rows.jsonl', 'rows.json'])(
     const path = await file(name, lines(row('a'), row('b')).replaceAll('\n', '\r'));
 
     await expect(loadDataset({ path })).rejects.toThrow(
-      /(?:line|row) 1: the file's lines end with a carriage return \(\\r\) alone, .* tr '\\r' '\\n' < OLD > NEW/,
+      /rows\.jsonl? line 1: its rows end with a carriage return \(\\r\) alone, .* tr '\\r' '\\n' < OLD > NEW\.$/,
     );
   },
 );
