@@ -1,4 +1,4 @@
-import type { Client, ScheduleDescription, ScheduleOptions } from '@temporalio/client';
+import type { Client, ScheduleDescription, ScheduleHandle, ScheduleOptions } from '@temporalio/client';
 import { ScheduleAlreadyRunning, ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import { z } from 'zod';
 import type { CanaryReport, CanaryRequest } from '../core/canary';
@@ -74,7 +74,8 @@ export class CanarySchedules {
     const useSearchAttributes = await ensureSearchAttributes(client);
     try {
       const input = { request, ...(useSearchAttributes && { useSearchAttributes }) };
-      await client.schedule.create(scheduleOf(input, cadence));
+      const handle = await client.schedule.create(scheduleOf(input, cadence));
+      await refuseNever(handle, cadence);
     } catch (error) {
       throw explain(error, request.name);
     }
@@ -122,6 +123,15 @@ export class CanarySchedules {
       latest: newest ? await heldAgainstPin(newest, { pin, request: null }) : null,
     };
   }
+}
+
+/** The server alone knows what an expression comes to; one of no date at all (30 February) would stand there for ever. */
+async function refuseNever(handle: ScheduleHandle, cadence: CheckedCadence): Promise<void> {
+  if (!('cron' in cadence)) return;
+  const { info } = await handle.describe();
+  if (info.nextActionTimes.length > 0) return;
+  await handle.delete();
+  throw new DomainError('bad-config', `--cron "${cadence.cron}" never comes. Correct its day and month.`);
 }
 
 async function describe(client: Client, id: string): Promise<ScheduleDescription | null> {

@@ -2,6 +2,9 @@ import type * as Yaml from 'yaml';
 import { DomainError } from '../core/errors';
 import { isPlainObject } from './config-errors';
 
+/** Of what was typed, in a message. */
+const MOST_SHOWN = 200;
+
 type Container = Record<string, unknown> | unknown[];
 
 /** Write each `a.b=c` into the config. The value is read as YAML (`3`, `true`, `[a, b]`, `{type: cosine}`); numbers index lists. */
@@ -13,7 +16,7 @@ export function applyOverrides(config: Record<string, unknown>, overrides: reado
     if (equals < 1 || keys.some((key) => !isSafeKey(key))) {
       throw new DomainError(
         'bad-config',
-        `--set ${override}: write KEY=VALUE, with dots for inner keys: --set adam.beta1=0.9.`,
+        `--set ${shown(override)}: write KEY=VALUE, with dots for inner keys: --set adam.beta1=0.9.`,
       );
     }
     const key = keys.join('.');
@@ -21,12 +24,16 @@ export function applyOverrides(config: Record<string, unknown>, overrides: reado
     if (before !== undefined) {
       throw new DomainError(
         'bad-config',
-        `--set ${override}: ${key} is given twice, by --set ${before} too. Leave one out.`,
+        `--set ${shown(override)}: ${key} is given twice, by --set ${shown(before)} too. Leave one out.`,
       );
     }
     given.set(key, override);
     write(config, { keys, value: readValue(override, override.slice(equals + 1)), override });
   }
+}
+
+function shown(override: string): string {
+  return override.length <= MOST_SHOWN ? override : `${override.slice(0, MOST_SHOWN)}…`;
 }
 
 function isSafeKey(key: string): boolean {
@@ -41,7 +48,7 @@ function readValue(override: string, text: string): unknown {
   if (document.errors.length === 0) return document.toJS();
   throw new DomainError(
     'bad-config',
-    `--set ${override}: the value is not YAML. Quote it: --set 'key="value"'.`,
+    `--set ${shown(override)}: the value is not YAML. Quote it: --set 'key="value"'.`,
   );
 }
 
@@ -63,7 +70,7 @@ function write(config: Record<string, unknown>, { keys, value, override }: Write
       const at = keys.slice(0, depth + 1).join('.');
       throw new DomainError(
         'bad-config',
-        `--set ${override}: "${at}" is ${JSON.stringify(inner)} and has no inner keys.`,
+        `--set ${shown(override)}: "${at}" is ${JSON.stringify(inner)} and has no inner keys.`,
       );
     }
     const created: Container = {};
@@ -79,6 +86,6 @@ function slot(place: Container, key: string, override: string): string | number 
   if (index >= 0 && index <= place.length) return index;
   throw new DomainError(
     'bad-config',
-    `--set ${override}: "${key}" is not a place in a list of ${place.length}. Use 0 to ${place.length}.`,
+    `--set ${shown(override)}: "${key}" is not a place in a list of ${place.length}. Use 0 to ${place.length}.`,
   );
 }

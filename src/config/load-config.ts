@@ -41,8 +41,17 @@ export async function loadTrainingConfig({
   return parseTrainingConfig(config, file);
 }
 
+/** Endings of data files. */
+const ROWS = /\.(?:jsonl|ndjson|parquet|csv|tsv|arrow)(?:\.(?:gz|zst))?$/i;
+
 async function readConfigFile(file: string): Promise<unknown> {
   if (/\.[cm]?[jt]s$/.test(file)) return importConfig(file);
+  if (ROWS.test(file)) {
+    throw new DomainError(
+      'bad-config',
+      `${file} holds rows, not a config. Write a config (\`kind: sft\`, the model, the steps) whose dataset.path names it.`,
+    );
+  }
   const text = await readText(file);
   refuseDeepNesting(text, file);
   const document = parseDocument(text, { prettyErrors: true });

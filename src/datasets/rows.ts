@@ -82,6 +82,9 @@ function conversationId(messages: readonly Message[], tools: readonly ToolDeclar
 function shapeOf(row: Row): Shape {
   const shape = SHAPES.find(({ needs }) => needs.every((field) => has(row, field)));
   if (shape) return shape;
+  const named = SHAPES.find(({ needs }) => needs.every((field) => field in row));
+  const empty = named?.needs.find((field) => !has(row, field));
+  if (empty !== undefined) throw new RowProblem(`field "${empty}" is null: the row has nothing to train on.`);
   const fields = Object.keys(row).slice(0, 8).join(', ');
   throw new RowProblem(
     `no known shape: expected "messages", "prompt" and "completion", "instruction" and "output", or "conversations", ` +

@@ -1,11 +1,9 @@
 import type { Environment } from '../config/environment';
 import { withheldFrom } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
-import { DomainError } from '../core/errors';
 import type { WorkerRole } from '../core/task-queues';
 import { holdPort, keepOrReplacePort } from './free-port';
 import type { HeldPort } from './free-port';
-import { takePidLock } from './pid-lock';
 import { ownIdentity, sendSignal } from './process-identity';
 import { inPhase, orAbort } from './phase';
 import { superviseService } from './processes';
@@ -13,6 +11,7 @@ import type { ServiceStart, SupervisedService } from './processes';
 import type { Progress } from './progress';
 import { RecordKeeper, writeRecordIfRoom } from './record-keeper';
 import { waitUntilIdle } from './stack-idle';
+import { takeStackLock } from './stack-lock';
 import { readStackRecord, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { PREPARING } from './starting-stack';
@@ -52,20 +51,19 @@ const USUAL_PORTS = { temporal: 7233, ui: 8233 };
 /** Starts server, engine and workers on a data folder and keeps them running until `stop`. */
 export async function runStack(options: StackOptions): Promise<Stack> {
   const { dataFolder } = options.environment;
-  const attempt = await takePidLock(stackPlaces(dataFolder).lock, { notes: PREPARING });
-  if ('holder' in attempt) throw alreadyRunning(dataFolder, attempt.holder.pid);
+  const lock = await takeStackLock({ ...options, dataFolder });
   try {
     const previous = readStackRecord(dataFolder);
     await endLeftovers(previous?.children ?? []);
     await requireSoundDatabase(stackPlaces(dataFolder).database);
-    const preparing = progressInLock(attempt.lock, options.progress, PREPARING);
+    const preparing = progressInLock(lock, options.progress, PREPARING);
     const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing), options.signal);
-    const progress = progressInLock(attempt.lock, options.progress);
+    const progress = progressInLock(lock, options.progress);
     const services = new StackServices({ ...options, progress }, { binary, previous });
     const release = (): void => {
       // The addresses stay on record: the next stack here tries the same ports first.
       writeRecordIfRoom(dataFolder, { ...services.record(), ready: false, children: [] });
-      attempt.lock.release();
+      lock.release();
     };
     try {
       await services.start();
@@ -75,20 +73,9 @@ export async function runStack(options: StackOptions): Promise<Stack> {
     }
     return running(services, { options, binary, release });
   } catch (error) {
-    attempt.lock.release();
+    lock.release();
     throw error;
   }
-}
-
-function alreadyRunning(dataFolder: string, pid: number): DomainError {
-  const record = readStackRecord(dataFolder);
-  const where = record?.ready ? ` (Temporal ${record.temporalAddress}, engine ${record.engineUrl})` : '';
-  const what =
-    record?.kind === 'until-idle' ? 'A command has a stack of its own' : 'A stack is already running';
-  return new DomainError(
-    'temporal-unavailable',
-    `${what} on ${dataFolder}: process ${pid}${where}. Use it, stop it with \`npx everstep dev stop\`, or choose another --data-dir.`,
-  );
 }
 
 interface RunningParts {

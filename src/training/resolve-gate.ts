@@ -36,6 +36,7 @@ export function resolveGate(gate: GateConfig, { schedule, evaluators }: GateSite
   }
   const higherIsBetter = directionOf(where, gate, owner);
   refuseWrongSide(where, gate, higherIsBetter);
+  if (isShare(owner, metric)) refuseBeyondShares(where, gate);
   return { evaluator: owner.name, metric, rule, on, by, otherwise, promotes, higherIsBetter };
 }
 
@@ -61,6 +62,18 @@ function refuseWrongSide(where: string, { metric, rule }: GateConfig, higherIsBe
   if (!isWrong) return;
   throw refusal(
     `${where}: "${metric}" is better when it is ${higherIsBetter ? 'higher' : 'lower'}. Use ${higherIsBetter ? 'atLeast' : 'atMost'}.`,
+  );
+}
+
+function isShare({ evaluator: { type } }: NamedEvaluator, metric: string): boolean {
+  return type === 'benchmark' || type === 'comparison' || metric.endsWith('/correct');
+}
+
+function refuseBeyondShares(where: string, { metric, rule }: GateConfig): void {
+  if (!('atLeast' in rule) || rule.atLeast <= 1) return;
+  const percent = rule.atLeast <= 100 ? ` For ${rule.atLeast} % write ${rule.atLeast / 100}.` : '';
+  throw refusal(
+    `${where}: "${metric}" is a share, between 0 and 1; no checkpoint reaches atLeast: ${rule.atLeast}.${percent}`,
   );
 }
 

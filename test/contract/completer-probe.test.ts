@@ -25,6 +25,12 @@ test('a model that is served is found in the list', async () => {
   expect(await probe(() => LIST)).toEqual({ models: ['Qwen/Qwen3-8B', 'Qwen/Qwen3-32B', 'other'] });
 });
 
+test('a list by itself, as Together writes it, is read as well', async () => {
+  expect(await probe(() => ({ body: LIST.body.data }))).toEqual({
+    models: ['Qwen/Qwen3-8B', 'Qwen/Qwen3-32B', 'other'],
+  });
+});
+
 test.each(['llama3', 'gemini-2'])('%s is served under its longer name', async (model) => {
   const answer = { body: { data: [{ id: 'llama3:latest' }, { id: 'models/gemini-2' }] } };
 

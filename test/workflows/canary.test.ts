@@ -234,6 +234,14 @@ test('a cron expression that is none is refused by the server in words', async (
   });
 });
 
+test('a date that never comes is refused, and leaves no schedule', async () => {
+  await expect(create('thirtieth', { every: undefined, cron: '0 0 30 2 *' })).rejects.toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('never comes') as string,
+  });
+  await expect(everstep.schedules.get('thirtieth').state()).rejects.toMatchObject({ code: 'unknown-run' });
+});
+
 test('setup adds what a server lacks, says so, and finds it the next time', async () => {
   const target = { address: stack.address, namespace: 'test-17-setup' };
 

@@ -82,9 +82,11 @@ function verdictLine({ benchmark, a, b, verdict, mcnemar, wins, losses, clusterC
   const clusters = clusterCount === undefined ? '' : ` Standard errors of ${clusterCount} clusters.`;
   const exact = mcnemar === null ? '' : ` Exact McNemar p ${formatProbability(mcnemar.pValue)}.`;
   const flipped = wins + losses;
-  // Where none flipped, the verdict says so.
+  // What is right or wrong flips; a loss or a rating only differs.
+  const what = mcnemar === null ? 'scored differently' : 'flipped';
+  // Where none did, the verdict says so.
   const numbers =
-    flipped === 0 ? '' : ` ${flipped} ${flipped === 1 ? 'example' : 'examples'} flipped.${exact}`;
+    flipped === 0 ? '' : ` ${flipped} ${flipped === 1 ? 'example' : 'examples'} ${what}.${exact}`;
   return `${benchmark}, ${a} against ${b}: ${verdict}.${numbers}${clusters}`;
 }
 

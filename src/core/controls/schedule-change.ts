@@ -59,6 +59,15 @@ export function requireScheduleRequest(request: unknown): void {
   requireTimes(every, at);
   if (every === null && at === null && isEmpty(add) && isEmpty(remove))
     throw refused('Nothing would change.');
+  refuseBoth(add, remove);
+}
+
+function refuseBoth(add: unknown, remove: unknown): void {
+  const removed: readonly unknown[] = Array.isArray(remove) ? remove : [];
+  const added: readonly unknown[] = Array.isArray(add) ? add : [];
+  const both = added.find((name) => removed.includes(name));
+  if (both === undefined) return;
+  throw refused(`${JSON.stringify(both)} is added and removed. Leave one of the two out.`);
 }
 
 function requireTimes(every: unknown, at: unknown): void {
@@ -95,7 +104,7 @@ export function resolveSchedule(request: ScheduleRequest, situation: ScheduleSit
     );
   }
   const atEnd = initial.some(({ name, atEnd: isAtEnd }) => name === from.name && isAtEnd);
-  const to = changed({ from, atEnd }, request, { step, known: evaluatorsOf(initial) });
+  const to = changed({ from, atEnd }, request, { ...situation, step, known: evaluatorsOf(initial) });
   return {
     step,
     from,
@@ -147,7 +156,14 @@ interface Before {
 function changed(
   { from, atEnd }: Before,
   { every, at, add, remove }: ScheduleRequest,
-  { step, known }: { readonly step: number; readonly known: readonly string[] },
+  {
+    step,
+    totalSteps,
+    known,
+  }: Pick<ControlBounds, 'totalSteps'> & {
+    readonly step: number;
+    readonly known: readonly string[];
+  },
 ): EvaluationSchedule {
   if (add.length > 0) resolveEvaluators(add, known);
   requireRemovable(from, remove);
@@ -160,6 +176,9 @@ function changed(
   const past = at?.find((listed) => listed < step);
   if (past !== undefined)
     throw refused(`Step ${past} of "at" is past or under way; the earliest is ${step}.`);
+  const beyond = at?.find((listed) => listed > totalSteps);
+  if (beyond !== undefined)
+    throw refused(`Step ${beyond} of "at" is beyond the run's ${totalSteps} steps. Give earlier ones.`);
   return { ...withTimes({ from, atEnd }, every, at), evaluators };
 }
 

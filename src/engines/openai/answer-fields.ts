@@ -7,11 +7,16 @@ export function isObject(value: unknown): value is JsonObject {
 
 /** null where the text is no JSON object. */
 export function objectIn(text: string): JsonObject | null {
+  const value = jsonIn(text);
+  return isObject(value) ? value : null;
+}
+
+/** undefined where the text is no JSON. */
+export function jsonIn(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
+    return JSON.parse(text);
   } catch {
-    return null;
+    return undefined;
   }
 }
 

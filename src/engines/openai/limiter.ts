@@ -1,6 +1,6 @@
 import { largestOf } from '../../core/extremes';
 import type { Cancellation } from './cancellation';
-import type { Sent } from './server-capacity';
+import type { Bound, Sent } from './server-capacity';
 import { ServerCapacity } from './server-capacity';
 
 interface Waiter {
@@ -19,6 +19,8 @@ export interface LimiterState {
 }
 
 const FIRST_HOLD_MS = 1000;
+/** So that what was refused is not sent again before it is heard how much of a burst was. */
+const AFTER_A_BURST_MS = 200;
 const LONGEST_HOLD_MS = 30_000;
 /** A server that is full and asks for no wait at all is not asked again at once. */
 const SHORTEST_HOLD_MS = 50;
@@ -105,7 +107,7 @@ export class Limiter {
   }
 
   answered(sent: Sent): void {
-    const trialInMs = this.capacity.answered(sent, performance.now(), this.state.waiting > 0);
+    const trialInMs = this.capacity.answered(sent, performance.now(), this.heldBackBy);
     if (trialInMs === null) return;
     this.trialTimer ??= setTimeout(() => {
       this.trialTimer = null;
@@ -121,10 +123,13 @@ export class Limiter {
    */
   refused(sent: Sent, waitMs: number | null): void {
     const holdMs = waitMs === null ? 0 : Math.max(waitMs, SHORTEST_HOLD_MS);
+    const before = this.capacity.pace;
     const isNew = this.capacity.refused({ sent, now: performance.now(), holdMs });
-    const { refusals } = this.capacity;
+    const { refusals, pace } = this.capacity;
     if (waitMs !== null) this.holdForAll(holdMs);
     else if (isNew && (refusals > 1 || this.capacity.limit === 1)) this.holdForAll(backoffMs(refusals));
+    else if (before === Infinity && pace < Infinity) this.holdForAll(backoffMs(1));
+    else if (isNew) this.holdForAll(AFTER_A_BURST_MS);
   }
 
   /** Sends nothing for so long. */
@@ -132,6 +137,8 @@ export class Limiter {
     const until = performance.now() + waitMs;
     if (until <= this.heldUntil) return;
     this.heldUntil = until;
+    // What a wait costs is not made up for.
+    this.nextAt = Math.max(this.nextAt, until);
     if (this.timer) clearTimeout(this.timer);
     this.timer = setTimeout(() => {
       this.timer = null;
@@ -156,6 +163,12 @@ export class Limiter {
 
   private get limit(): number {
     return Math.min(this.capacity.limit, this.allowance);
+  }
+
+  private get heldBackBy(): Bound | null {
+    if (this.state.waiting === 0) return null;
+    // The one that was answered just now is still counted.
+    return this.inFlight >= this.limit ? 'limit' : 'pace';
   }
 
   private serve(): void {

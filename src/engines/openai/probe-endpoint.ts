@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors';
-import { listAt, objectIn, textAt } from './answer-fields';
+import { isObject, jsonIn, listAt, textAt } from './answer-fields';
 import type { EndpointAddress } from './endpoint-address';
 import { namesVersion, parseEndpointUrl } from './endpoint-address';
 import type { HttpAnswer } from './http-exchange';
@@ -102,10 +102,15 @@ function modelsIn(answer: HttpAnswer, to: Destination): string[] {
   if (status < 200 || status > 299) {
     throw refusalError({ status, text, location: typeof location === 'string' ? location : undefined }, to);
   }
-  const list = objectIn(text);
-  if (!list)
-    throw serverError("answers with something that is no JSON object. Check the endpoint's URL.", to);
-  return [...listAt(list, 'data'), ...listAt(list, 'models')]
+  // Together's is a list by itself, Ollama's own stands at `models`.
+  const list = jsonIn(text);
+  if (!isObject(list) && !Array.isArray(list)) {
+    throw serverError("answers with something that is no list of models. Check the endpoint's URL.", to);
+  }
+  const rows: readonly unknown[] = Array.isArray(list)
+    ? list
+    : [...listAt(list, 'data'), ...listAt(list, 'models')];
+  return rows
     .map((row) => (typeof row === 'string' ? row : (textAt(row, 'id') ?? textAt(row, 'name'))))
     .filter((name) => name !== null);
 }

@@ -4,6 +4,9 @@ export interface Sent {
   readonly at: number;
 }
 
+/** What keeps a request back: how many are in flight, or how soon it would follow the one before. */
+export type Bound = 'limit' | 'pace';
+
 export interface Refusal {
   readonly sent: Sent;
   readonly now: number;
@@ -47,6 +50,8 @@ export class ServerCapacity {
   /** The same when the present refusals began. */
   private takenBefore = 0;
   private perSecond = Infinity;
+  /** Before the last trial of more; null where it was refused too. */
+  private paceThatHeld: number | null = null;
   private episodeFrom = -Infinity;
   private trialMs = FIRST_TRIAL_MS;
   private paceUp = FIRST_PACE_UP;
@@ -83,17 +88,19 @@ export class ServerCapacity {
   }
 
   /**
-   * `isFull`: the limit was what held requests back, or the pace. Returns after how many milliseconds `tryOneMore` is to be called; null
-   * where it is not.
+   * `heldBackBy`: what others wait for now; null where none does. Returns after how many milliseconds `tryOneMore` is to be called; null where
+   * it is not.
    */
-  answered(sent: Sent, now: number, isFull: boolean): number | null {
+  answered(sent: Sent, now: number, heldBackBy: Bound | null): number | null {
     const tookMs = now - sent.at;
     this.meanMs = this.meanMs === 0 ? tookMs : this.meanMs * 0.9 + tookMs * 0.1;
     this.answersAt.push(now);
     this.forgetAnswers(now);
     this.refusedInARow = 0;
     if (sent.at > this.episodeFrom) this.taken(sent.ordinal);
-    return isFull ? this.tryMore(now) : null;
+    // Of a burst in part refused: no more than are let through now are known to be taken.
+    else this.mostTaken = Math.max(this.mostTaken, Math.min(sent.ordinal, this.limit));
+    return heldBackBy === null ? null : this.tryMore(now, heldBackBy);
   }
 
   /** Beyond a known limit, until it is heard whether that was too many. */
@@ -152,9 +159,12 @@ export class ServerCapacity {
     this.mostTaken = Math.min(this.mostTaken, this.window);
   }
 
+  /** Back to the pace that held before more was tried, and below it where that is refused as well. */
   private slowDown(now: number): void {
-    const known = this.answersPerSecond(now);
-    this.perSecond = Math.max(0.01, Math.min(this.perSecond * PACE_DOWN, known ?? Infinity));
+    const held =
+      this.paceThatHeld ?? Math.min(this.perSecond * PACE_DOWN, this.answersPerSecond(now) ?? Infinity);
+    this.paceThatHeld = null;
+    this.perSecond = Math.max(0.01, held);
   }
 
   /** Null until something was answered. */
@@ -175,16 +185,16 @@ export class ServerCapacity {
     if (count > 0) this.answersAt = this.answersAt.slice(count);
   }
 
-  private tryMore(now: number): number | null {
+  private tryMore(now: number, heldBackBy: Bound): number | null {
     const isKnown = this.window + 1 >= this.tooMany;
-    if (!isKnown && !this.isPaced) {
+    if (heldBackBy === 'limit' && !isKnown) {
       // A round of answers multiplies the window, each answer has its part of that.
       this.window = Math.min(this.ceiling, this.window + Math.max(1 / this.window, FAST_GROWTH - 1));
       return null;
     }
     if (now < this.nextTrialAt) return null;
     this.nextTrialAt = now + Math.max(this.trialMs, this.meanMs);
-    if (this.isPaced) {
+    if (heldBackBy === 'pace') {
       this.quicken();
       return null;
     }
@@ -193,10 +203,11 @@ export class ServerCapacity {
     return this.meanMs * ((this.trialCount * GOLDEN_RATIO) % 1);
   }
 
-  /** The longer nothing is refused, the more is tried. */
+  /** The longer nothing is refused, the more is tried, and the sooner. */
   private quicken(): void {
+    if (this.paceThatHeld !== null) this.trialMs = Math.max(FIRST_TRIAL_MS, this.trialMs / 2);
+    this.paceThatHeld = this.perSecond;
     this.perSecond *= 1 + this.paceUp;
     this.paceUp = Math.min(MOST_PACE_UP, this.paceUp * 2);
-    this.trialMs = Math.max(FIRST_TRIAL_MS, this.trialMs / 2);
   }
 }

@@ -181,6 +181,15 @@ describe('reading', () => {
   });
 });
 
+test.each(['rows.jsonl', 'rows.parquet', 'rows.csv', 'rows.jsonl.gz'])(
+  'rows in the place of a config are told apart: %s',
+  async (name) => {
+    await expect(loadTrainingConfig({ file: `data/${name}` })).rejects.toThrow(
+      `data/${name} holds rows, not a config. Write a config`,
+    );
+  },
+);
+
 describe('--set', () => {
   test('writes any key, with values as in YAML', async () => {
     const file = await write('a.json', JSON.stringify({ ...MINIMAL, evaluators: ['arithmetic', 'gsm8k'] }));

@@ -191,6 +191,8 @@ test.each([
   [{ prompt: 1, completion: 'a' }, 'field "prompt": expected text or a list of messages, got number.'],
   [{ instruction: 'a', output: ['b'] }, 'field "output": expected text, got a list.'],
   [{ text: 'a' }, 'no known shape'],
+  [{ messages: null }, 'field "messages" is null'],
+  [{ prompt: 'a', completion: null }, 'field "completion" is null'],
   [['a'], 'expected an object, got a list.'],
 ])('names file, line and field of the bad row %j', async (bad, reason) => {
   const path = await file('rows.jsonl', lines(row('a'), bad));

@@ -91,6 +91,49 @@ test('records its addresses and processes, tells the worker where they are, and 
   expect(log).toContain(`--local-engine ${own.engineUrl}`);
 });
 
+test('takes the place of a stack that commands have brought when the last of them ends, and stays', async () => {
+  const removeClient = addClient(folder, 'eval of-a-run');
+  const theirs = await start({ untilIdle: true });
+  const notes: string[] = [];
+  const waiting = start({ progress: { ...SILENT_PROGRESS, note: (line) => notes.push(line) } });
+  await until(() => notes.length > 0);
+  expect(findStack(folder)?.kind).toBe('until-idle');
+
+  removeClient();
+  await theirs.idle;
+  const { record } = await waiting;
+  expect(notes[0]).toMatch(
+    /^`eval of-a-run` \(process \d+\) has a stack of its own there, .* takes its place/,
+  );
+  expect(record).toMatchObject({ kind: 'dev', temporalAddress: theirs.record.temporalAddress });
+  expect(findStack(folder)?.kind).toBe('dev');
+});
+
+test('of two that wait for a stack of commands, one takes its place and the other is refused', async () => {
+  const removeClient = addClient(folder, 'eval of-a-run');
+  await start({ untilIdle: true });
+  const notes: string[] = [];
+  const progress = { ...SILENT_PROGRESS, note: (line: string) => notes.push(line) };
+  const both = [start({ progress }), start({ progress })];
+  const settled = Promise.allSettled(both);
+  await until(() => notes.length > 1);
+
+  removeClient();
+  expect((await settled).map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  await expect(Promise.all(both)).rejects.toThrow('already running');
+});
+
+test('a wait for a stack of commands ends where it is called off', async () => {
+  addClient(folder, 'eval of-a-run');
+  await start({ untilIdle: true });
+  const interruption = new AbortController();
+  const waiting = start({ signal: interruption.signal });
+  interruption.abort(new Error('Interrupted.'));
+
+  await expect(waiting).rejects.toThrow('Interrupted.');
+  expect(findStack(folder)?.kind).toBe('until-idle');
+});
+
 test('replaces each part that is killed, at the same address, and records it', async () => {
   const { temporalAddress, engineUrl } = (await start()).record;
 

@@ -53,6 +53,11 @@ test.each<[string, object, RegExp]>([
   ],
   ['from the wrong side', { metric: 'test/arithmetic/accuracy', rule: { atMost: 1 } }, /Use atLeast/],
   [
+    'that no share reaches',
+    { metric: 'test/arithmetic/accuracy', rule: { atLeast: 5 } },
+    /is a share, between 0 and 1; no checkpoint reaches atLeast: 5\. For 5 % write 0\.05\./,
+  ],
+  [
     'against what the evaluator says',
     { metric: 'test/arithmetic/accuracy', rule: { atLeast: 1 }, higherIsBetter: false },
     /is better when it is higher. Leave gate.higherIsBetter out/,

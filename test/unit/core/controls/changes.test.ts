@@ -171,6 +171,14 @@ describe('schedules', () => {
     expect(() => resolveSchedule(request({ remove: ['a', 'b'] }), situation)).toThrow(/no evaluators left/);
   });
 
+  test('refuses a listed step that the run does not have', () => {
+    const { totalSteps } = BOUNDS;
+    expect(resolveSchedule(request({ at: [totalSteps] }), situation).to.at).toEqual([totalSteps]);
+    expect(() => resolveSchedule(request({ at: [totalSteps, totalSteps + 1] }), situation)).toThrow(
+      `Step ${totalSteps + 1} of "at" is beyond the run's ${totalSteps} steps`,
+    );
+  });
+
   test.each([
     [{}],
     [{ every: { steps: 0 } }],
@@ -181,6 +189,7 @@ describe('schedules', () => {
     [{ at: [-1] }],
     [{ every: 'never', at: [5] }],
     [{ add: 'a' }],
+    [{ add: ['a', 'b'], remove: ['b'] }],
     [{ schedule: 'x'.repeat(65) }],
   ])('refuses the shape %j', (more) => {
     expect(() => {

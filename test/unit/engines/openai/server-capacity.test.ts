@@ -11,6 +11,7 @@ interface Server {
 }
 
 const REFUSED_AFTER_MS = 5;
+const CONCURRENCY = 64;
 
 function atOnce(most: number, answerMs: number, retryAfterMs: number | null = null): Server {
   let inFlight = 0;
@@ -43,10 +44,25 @@ function aSecond(rate: number, burst: number, answerMs: number, retryAfterMs: nu
   };
 }
 
+/** No more than so many in any second that has just passed. */
+function inASecond(most: number, answerMs: number): Server {
+  let takenAt: number[] = [];
+  return {
+    takes: () => {
+      const now = performance.now();
+      takenAt = takenAt.filter((at) => at > now - 1000);
+      return takenAt.length < most && takenAt.push(now) > 0;
+    },
+    done: () => undefined,
+    answerMs,
+    retryAfterMs: null,
+  };
+}
+
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Asks for ever, `concurrency` at once; returns answers and refusals of each minute. */
-async function minutesOf(server: Server, { concurrency = 64, minutes = 4 } = {}) {
+async function minutesOf(server: Server, { concurrency = CONCURRENCY, minutes = 4 } = {}) {
   const limiter = new Limiter();
   limiter.addCeiling(concurrency);
   const counts = Array.from({ length: minutes }, () => ({ answered: 0, refused: 0 }));
@@ -90,10 +106,15 @@ test.each([
   ['2 a second, of which each takes 3 s', () => aSecond(2, 10, 3000), 2],
   ['5 a second after a burst of 100', () => aSecond(5, 100, 300), 5],
   ['50 a second', () => aSecond(50, 50, 400, 1000), 50],
+  ['10 in any second', () => inASecond(10, 200), 10],
+  ['10 in any second, quick', () => inASecond(10, 100), 10],
+  ['10 in any second, of which each takes one', () => inASecond(10, 1000), 10],
+  ['50 in any second', () => inASecond(50, 400), 50],
 ])(
-  'of a server that takes %s, 95 %% is used after a minute, and fewer than ten are refused a minute',
+  'of a server that takes %s, 95 %% is used after a minute, fewer than ten are refused a minute, and of the first burst hardly one twice',
   async (_, server, most) => {
-    const [, ...settled] = await minutesOf(server());
+    const [first, ...settled] = await minutesOf(server());
+    expect(first?.refused).toBeLessThan(CONCURRENCY + 10);
     for (const { answered, refused } of settled) {
       expect(refused).toBeLessThan(10);
       expect(answered).toBeGreaterThanOrEqual(most * 60 * 0.95);
@@ -121,7 +142,7 @@ describe('ServerCapacity', () => {
 
   test('knows a limit of time by a refusal beside no more than were taken', () => {
     const capacity = new ServerCapacity(8, 0);
-    for (let at = 1; at <= 1000; at += 100) capacity.answered({ ordinal: 4, at }, at + 50, true);
+    for (let at = 1; at <= 1000; at += 100) capacity.answered({ ordinal: 4, at }, at + 50, 'limit');
     refusedAt(capacity, [4], 1000);
 
     expect(capacity.limit).toBe(8);
@@ -144,7 +165,7 @@ describe('ServerCapacity', () => {
     refusedAt(capacity, [4], 1000);
     expect(capacity.refusals).toBe(2);
 
-    capacity.answered({ ordinal: 1, at: 2000 }, 2100, false);
+    capacity.answered({ ordinal: 1, at: 2000 }, 2100, null);
     expect(capacity.refusals).toBe(0);
   });
 });
