@@ -14,12 +14,22 @@ const COMPILED = /\.([cm]?)js$/;
  */
 export function pluginDigest(file: string): string {
   const root = resolve(file);
-  const texts = new Map<string, Buffer>();
-  collect(root, texts);
+  const texts = filesOf(root);
   const [own = Buffer.alloc(0), ...imported] = texts.values();
   if (imported.length === 0) return sha256(own);
   const parts = [...texts].map(([path, text]) => [relative(dirname(root), path), sha256(text)] as const);
   return sha256(JSON.stringify(parts.sort(([left], [right]) => (left < right ? -1 : 1))));
+}
+
+/** Paths of a plug-in file and of all local files that it imports. Throws where the file cannot be read. */
+export function filesOfPlugin(file: string): readonly string[] {
+  return [...filesOf(resolve(file)).keys()];
+}
+
+function filesOf(root: string): Map<string, Buffer> {
+  const texts = new Map<string, Buffer>();
+  collect(root, texts);
+  return texts;
 }
 
 function collect(path: string, texts: Map<string, Buffer>): void {

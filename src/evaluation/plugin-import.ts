@@ -1,27 +1,27 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { createJiti } from 'jiti';
 import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
 import { messageOf } from './error-message';
+import { importFresh } from './import-fresh';
+import { filesOfPlugin } from './plugin-digest';
 
 /** What `import … from 'everstep'` means: compiled beside this file, or its source. */
 const LIBRARY = join(__dirname, '..', 'client', 'index');
 
 /**
- * What a plug-in file exports.
+ * What a plug-in file exports, as the file and those it imports are now, however often this process has loaded them before.
  *
  * `everstep` is the library that this process runs, wherever the file lies, so that classes and symbols are the same
  * ones; `zod` is ours where the file's folder has none. Other packages are looked for from the file's folder.
  */
 export async function importPluginFile(path: string): Promise<unknown> {
   try {
-    const jiti = createJiti(__filename, {
-      ...{ fsCache: false, moduleCache: false, interopDefault: true },
-      virtualModules: providedTo(path),
+    const imported = await importFresh(path, {
+      modules: providedTo(path),
+      files: filesOfPlugin(path),
     });
-    const imported: unknown = await jiti.import(path);
     const byDefault: unknown =
       typeof imported === 'object' && imported !== null ? Reflect.get(imported, 'default') : undefined;
     return byDefault ?? imported;

@@ -82,6 +82,8 @@ export interface PluginRegistry extends PluginBenchmarks {
   readonly sandboxFactory?: SandboxFactory;
 }
 
+const MOST_LOADS = 3;
+
 export const NO_PLUGINS: PluginRegistry = {
   file: null,
   hash: null,
@@ -95,8 +97,7 @@ export const NO_PLUGINS: PluginRegistry = {
 /** Loads a plug-in file in TypeScript or JavaScript. It runs with all rights of this process. */
 export async function loadPlugins(file: string): Promise<PluginRegistry> {
   const path = resolve(file);
-  const hash = hashOf(path);
-  const exported = await importPluginFile(path);
+  const { hash, exported } = await loadWhole(path);
   const problem = (what: string) =>
     new DomainError(
       'bad-plugin',
@@ -133,6 +134,16 @@ export async function loadPlugins(file: string): Promise<PluginRegistry> {
     ...{ file, hash, graders, evaluators, benchmarks, environments, losses, rewardShaping, kinds },
     ...(sandboxFactory && { sandboxFactory }),
   };
+}
+
+/** A file that is written while it is loaded is loaded again: its digest is to be that of the code which runs. */
+async function loadWhole(path: string): Promise<{ readonly hash: string; readonly exported: unknown }> {
+  for (let left = MOST_LOADS; ; left--) {
+    const hash = hashOf(path);
+    const exported = await importPluginFile(path);
+    if (hashOf(path) === hash) return { hash, exported };
+    if (left === 0) throw new DomainError('bad-plugin', `plugins: ${path} is being written. Repeat this.`);
+  }
 }
 
 /** A declaration is checked when the file is loaded, a function when it is called with its options. */

@@ -304,12 +304,12 @@ describe('a grader', () => {
     const byName = { isAskedByName: true };
 
     const [same] = await graded(1, byName);
-    const other = graded(0, byName);
+    const other = await graded(0, byName).catch((error: unknown) => error);
     const otherWeights = graded(1, { ...byName, model: { name: 'm', path: 'tinker://other/1' } });
 
     expect(same).toMatchObject({ value: 1 });
-    await expect(other).rejects.toMatchObject({ code: 'refused' });
-    await expect(other).rejects.toThrow('with another evaluator, data, plug-in file, grader or judge');
+    expect(other).toMatchObject({ code: 'refused' });
+    expect(String(other)).toContain('with another evaluator, data, plug-in file, grader or judge');
     await expect(otherWeights).rejects.toThrow('of other weights');
     // In a training run it is what was measured then.
     expect(await graded(0)).toEqual([same]);
