@@ -1,4 +1,6 @@
+import { connect } from 'node:net';
 import type { MetricsRow } from '../../../../src/core/run';
+import { EventStream } from '../../../../src/server/http/event-stream';
 import type { HeardEvent, TestServer } from '../serving';
 import { readEvents, startServer, stateOf, writeRun } from '../serving';
 
@@ -59,6 +61,33 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 const openMetrics = (epoch: number) => server.store.openJournal('live', 'metrics', { epoch });
+
+test('many rows to one who never reads leave others their turns', async () => {
+  await writeRun(server.store, 'live');
+  const journal = await openMetrics(1);
+  for (let step = 1; step <= 5_000; step++) journal.append({ step });
+  await journal.close();
+  let sinceTurn = 0;
+  let most = 0;
+  const send = jest.spyOn(EventStream.prototype, 'send');
+  let isWatching = true;
+  const turn = () => {
+    most = Math.max(most, send.mock.calls.length - sinceTurn);
+    sinceTurn = send.mock.calls.length;
+    if (isWatching) setImmediate(turn);
+  };
+  turn();
+  const { hostname, port } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  socket.pause();
+  socket.write(`GET /api/v1/runs/live/events HTTP/1.1\r\nhost: ${hostname}:${port}\r\n\r\n`);
+
+  await until(() => send.mock.calls.length > 400);
+  isWatching = false;
+  socket.destroy();
+  send.mockRestore();
+  expect(most).toBeLessThanOrEqual(100);
+});
 
 test('tells steps as they come, each once across reconnects and takeovers, and ends with the run', async () => {
   await writeRun(server.store, 'live');
