@@ -61,6 +61,10 @@ function explainUnknownKey(unknown: string, path: Path, { schema, value }: Refus
     const remedy = [instead, spelling.remedy].filter((part) => part !== undefined).join(': ');
     return `Unknown key "${key}": ${remedy}.`;
   }
+  // Of another form of the same part.
+  if (path.length > 0 && known.includes(unknown)) {
+    return `"${key}" does not go with what stands beside it. Leave one of them out, with --set by giving "${formatPath(path)}" as a whole.`;
+  }
   const nearest = nearestKey(unknown, known);
   return nearest
     ? `Unknown key "${key}". Did you mean "${formatPath([...path, nearest])}"?`

@@ -264,6 +264,17 @@ function gated(rule: object) {
 describe('refusals name key, value and remedy', () => {
   const with_ = (more: object) => () => parseTrainingConfig({ ...MINIMAL, ...more }, 'a.yaml');
 
+  test('of two forms at once', async () => {
+    const gate = { metric: 'test/a/accuracy', rule: { atMost: null, notWorseThanBest: 0.5 } };
+    const evaluators = [{ type: 'benchmark', benchmark: 'arithmetic' }];
+
+    expect(
+      await refusal(with_({ schedules: [{ name: 's', every: { steps: 1 }, evaluators, gate }] })),
+    ).toContain(
+      '"schedules[0].gate.rule.atMost" does not go with what stands beside it. Leave one of them out, with --set by giving "schedules[0].gate.rule" as a whole.',
+    );
+  });
+
   test.each([
     ['evalEvry', 'Did you mean "evalEvery"?'],
     ['LearningRate', 'write "learningRate"'],
