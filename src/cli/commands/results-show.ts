@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors';
 import { summaryOf } from '../../evaluation/runner/summary-of';
+import type { EvalPlace } from '../../stores/eval-places';
 import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import type { StoredResult } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
@@ -26,12 +27,12 @@ interface Asked {
 /** One place's benchmarks: counts, scores, and what they were made of. */
 export async function showResults(output: Output, { text, store, flags }: Asked): Promise<void> {
   const place = await locateResults(text, store);
-  const { finished, unfinished } = await listBenchmarks(place.folder);
+  const { finished, unfinished, likelihoods } = await listBenchmarks(place.folder);
   const meant = finished.filter((name) => place.benchmark === null || name === place.benchmark);
   const results = await Promise.all(meant.map((name) => readResult(place.folder, name)));
   const explained = await explainUnfinished(place.folder, unfinished, flags);
   const { waiting, failed } = explained;
-  if (results.length === 0) refuseEmpty(place.folder, explained);
+  if (results.length === 0) refuseEmpty(place, { ...explained, likelihoods });
   output.document({
     run: place.label,
     dir: place.folder,
@@ -58,7 +59,16 @@ async function readResult(folder: string, name: string): Promise<StoredResult> {
   );
 }
 
-function refuseEmpty(folder: string, parts: Unfinished): never {
+function refuseEmpty(
+  { label, folder }: EvalPlace,
+  { likelihoods, ...parts }: Unfinished & { readonly likelihoods: readonly string[] },
+): never {
+  if (likelihoods.length > 0 && parts.unfinished.length === 0) {
+    throw new DomainError(
+      'bad-config',
+      `${label} has no benchmark, only losses (${likelihoods.join(', ')}). Show them with: everstep runs scores ${label.split('@')[0] ?? label}`,
+    );
+  }
   const remedy =
     parts.unfinished.length === 0
       ? 'Name a folder that holds <benchmark>/result.json.'

@@ -69,15 +69,21 @@ export function addEvalRoutes(routes: Routes, access: RunAccess): void {
             evaluation: z.string(),
             benchmarks: z.array(answers.StoredResult),
             unfinished: z.array(z.string()),
+            losses: z
+              .array(z.string())
+              .describe(
+                'Losses of a training run, of which each example is stored; their values are among its scores',
+              ),
           }),
         },
       },
     },
     async ({ parameters: { evaluation } }) => {
       const folder = await folderOf(root, evaluation);
-      const { finished, unfinished } = await listBenchmarks(folder);
+      const { finished, unfinished, likelihoods } = await listBenchmarks(folder);
       const results = await Promise.all(finished.map((name) => loadResult(folder, name)));
-      return { evaluation, benchmarks: results.filter((result) => result !== null), unfinished };
+      const benchmarks = results.filter((result) => result !== null);
+      return { evaluation, benchmarks, unfinished, losses: [...likelihoods] };
     },
   );
   addTrajectoriesRoute(routes, root);
@@ -137,7 +143,9 @@ async function folderOf(root: string, evaluation: string): Promise<string> {
     return folder;
   }
   const { folder } = await locateResults(evaluation, root);
-  if (folder.startsWith(path.join(root, 'runs') + path.sep)) return folder;
+  // What lies elsewhere is no result of this store, whatever it is called.
+  const isOfStore = ['runs', 'evals'].some((part) => folder.startsWith(path.join(root, part) + path.sep));
+  if (isOfStore) return folder;
   throw new DomainError('unknown-run', `There is no run of "${evaluation}" in the store.`);
 }
 

@@ -338,6 +338,17 @@ test('of results that are not finished it says what is to be done', async () => 
   );
 });
 
+test('of a step with losses alone it says where they are shown', async () => {
+  const cell = join(store, 'runs', 'sft', 'evals', '20', 'test');
+  mkdirSync(join(cell, 'journal'), { recursive: true });
+  writeFileSync(join(cell, 'cell.json'), '{}');
+  writeFileSync(join(cell, 'journal', 'likelihoods.jsonl'), '');
+
+  await expect(results('show', 'sft@20')).rejects.toThrow(
+    'sft@20 has no benchmark, only losses (test). Show them with: everstep runs scores sft',
+  );
+});
+
 /** What a benchmark leaves whose examples all failed: their trajectories, and no result. */
 function failAll(run: string, benchmark: string): void {
   storeBenchmark(join(store, 'evals', run), benchmark, {

@@ -244,6 +244,20 @@ test('lists eval runs and shows the results of one, also of a run at a step', as
   expect(atStep.benchmarks).toHaveLength(1);
 });
 
+test('RUN@STEP is also what one eval run gave of that checkpoint, and a step of losses alone says so', async () => {
+  const evalOf20 = path.join(server.store.root, 'evals', 'done-20-of');
+  await writeEval(evalOf20, 5);
+  writeFileSync(path.join(evalOf20, 'metadata.json'), JSON.stringify({ checkpoint_name: 'done@20' }));
+  const loss = path.join(server.store.root, 'runs', 'done', 'evals', '30', 'test');
+  mkdirSync(path.join(loss, 'journal'), { recursive: true });
+  writeFileSync(path.join(loss, 'cell.json'), '{}');
+  writeFileSync(path.join(loss, 'journal', 'likelihoods.jsonl'), '');
+
+  expect(await get('/api/v1/evals/done@20')).toMatchObject({ benchmarks: [{ num_examples: 5 }], losses: [] });
+  expect(await get('/api/v1/evals/done@30')).toMatchObject({ benchmarks: [], losses: ['test'] });
+  rmSync(evalOf20, { recursive: true });
+});
+
 test('gives trajectories a page at a time, each once, and those that were asked for', async () => {
   interface Page {
     trajectories: { example_id: string }[];
