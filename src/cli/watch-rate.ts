@@ -6,20 +6,38 @@ export interface Rate {
 }
 
 const WINDOW_MS = 15_000;
+/** Of slow ones some more, or the rate would be that of the last one alone. */
+const LEAST_STEPS = 8;
+/** A wait of so many usual ones is no chance any more: it counts. */
+const LONG_WAIT = 2;
 
 export function createRate(): Rate {
   let seen: { step: number; atMs: number }[] = [];
+  let nowMs = 0;
   return {
     add(step, atMs) {
+      nowMs = atMs;
       const last = seen.at(-1);
+      if (last?.step === step) return;
       if (last && step < last.step) seen = [];
-      seen = [...seen.filter((point) => atMs - point.atMs <= WINDOW_MS), { step, atMs }];
+      seen.push({ step, atMs });
+      for (let [, second] = seen; second && isEnough(second, { step, atMs }); [, second] = seen) seen.shift();
     },
     perSecond() {
       const first = seen[0];
       const last = seen.at(-1);
       if (!first || !last || last.step === first.step) return null;
-      return ((last.step - first.step) * 1000) / (last.atMs - first.atMs);
+      const steps = last.step - first.step;
+      const tookMs = last.atMs - first.atMs;
+      const isWaiting = nowMs - last.atMs > (LONG_WAIT * tookMs) / steps;
+      return (steps * 1000) / (isWaiting ? nowMs - first.atMs : tookMs);
     },
   };
+}
+
+function isEnough(
+  from: { step: number; atMs: number },
+  { step, atMs }: { step: number; atMs: number },
+): boolean {
+  return atMs - from.atMs >= WINDOW_MS && step - from.step >= LEAST_STEPS;
 }

@@ -20,6 +20,8 @@ export interface WatchOptions {
   readonly onScores?: (scores: readonly ScoreRow[]) => void;
   /** Which scores are printed; default all. */
   readonly isShown?: (score: ScoreRow) => boolean;
+  /** Default 8 s. Longer where a stack is known to start its workers again. */
+  readonly noteAfterMs?: number;
 }
 
 const POLL_MS = { terminal: 400, plain: 1000 };
@@ -35,9 +37,9 @@ const NOTE_AFTER_MS = 8000;
  */
 export async function watchRun(
   handle: RunHandle,
-  { output, signal, onReport, onScores, isShown }: WatchOptions,
+  { output, signal, onReport, onScores, isShown, noteAfterMs }: WatchOptions,
 ): Promise<RunReport> {
-  const view = new RunView(output);
+  const view = new RunView(output, noteAfterMs);
   if (output.isTerminal) view.remember(await handle.metrics({ last: KEPT_LOSSES }));
   const period = output.isTerminal ? POLL_MS.terminal : POLL_MS.plain;
   try {
@@ -77,7 +79,10 @@ class RunView {
   private newest: readonly ScoreRow[] = [];
   private warnings: readonly string[] = [];
 
-  constructor(private readonly output: Output) {}
+  constructor(
+    private readonly output: Output,
+    private readonly noteAfterMs = NOTE_AFTER_MS,
+  ) {}
 
   /** Steps whose losses the line at the bottom draws. */
   remember(rows: readonly MetricsRow[]): void {
@@ -138,7 +143,7 @@ class RunView {
   private showNote({ note, source }: RunReport): void {
     if (note !== this.note?.text) this.note = note === null ? null : { text: note, since: performance.now() };
     if (this.note === null || this.note.isShown) return;
-    if (source === 'server' && performance.now() - this.note.since < NOTE_AFTER_MS) return;
+    if (source === 'server' && performance.now() - this.note.since < this.noteAfterMs) return;
     this.note.isShown = true;
     this.output.note(this.note.text);
   }

@@ -96,6 +96,9 @@ function start(
   return begin({ session, ...watching, ...(steps !== undefined && { steps }) });
 }
 
+/** The demo's own stack starts the worker that it kills again: nobody else is to start one. */
+const RESTART_LIMIT_MS = 90_000;
+
 interface Following {
   readonly session: Session;
   readonly output: Output;
@@ -107,7 +110,12 @@ interface Following {
 async function follow(handle: RunHandle, following: Following): Promise<number> {
   const { session, output, flags, signal, startedAt } = following;
   const crash = flags.crash ? createCrash(session.environment.dataFolder, output) : null;
-  const report = await watchRun(handle, { output, signal, onReport: (seen) => crash?.(seen) });
+  const report = await watchRun(handle, {
+    output,
+    signal,
+    onReport: (seen) => crash?.(seen),
+    noteAfterMs: RESTART_LIMIT_MS,
+  });
   const scores = await handle.scores();
   output.document(statusDocument(report, scores));
   if (!isClosed(report)) {

@@ -308,6 +308,20 @@ describe('numbers', () => {
     rate.add(20, 32_000);
     expect(rate.perSecond()).toBeNull();
   });
+
+  test('the rate of slow steps, which come in ones and twos, is that of several', () => {
+    const rate = createRate();
+    const atSeconds = [0, 14, 15, 29, 30, 44, 45, 59, 60, 74];
+    atSeconds.forEach((seconds, step) => {
+      rate.add(step, seconds * 1000);
+    });
+    expect(rate.perSecond()).toBeCloseTo(8 / 60, 1);
+
+    rate.add(9, 80_000);
+    expect(rate.perSecond()).toBeCloseTo(8 / 60, 1);
+    rate.add(9, 300_000);
+    expect(rate.perSecond()).toBeLessThan(0.04);
+  });
 });
 
 describe('what is shown', () => {
