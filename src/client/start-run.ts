@@ -197,10 +197,12 @@ export async function tryStart(
 
 export function alreadyEnded(report: Pick<RunReport, 'run' | 'status' | 'step' | 'totalSteps'>): DomainError {
   const canGoOn = report.status === 'cancelled' || report.status === 'failed';
-  const wayOn = canGoOn ? ` Go on from its last checkpoint with --run ${report.run} --continue.` : '';
+  const wayOn = canGoOn
+    ? ` Go on from its last checkpoint with --run ${report.run} --continue (in a program, everstep.continue('${report.run}')).`
+    : '';
   return new DomainError(
     'run-exists',
-    `Run "${report.run}" has ended (${report.status} at step ${report.step} of ${report.totalSteps}).${wayOn} Choose another --run NAME, or --force-new to start "${report.run}-2" or the next free number.`,
+    `Run "${report.run}" has ended (${report.status} at step ${report.step} of ${report.totalSteps}).${wayOn} Choose another --run NAME, or --force-new (in a program, forceNew: true) to start "${report.run}-2" or the next free number.`,
   );
 }
 

@@ -197,7 +197,7 @@ test('refuses the name of a run that has ended', async () => {
   ).rejects.toMatchObject({
     code: 'run-exists',
     message:
-      'Run "one" has ended (completed at step 100 of 100). Choose another --run NAME, or --force-new to start "one-2" or the next free number.',
+      'Run "one" has ended (completed at step 100 of 100). Choose another --run NAME, or --force-new (in a program, forceNew: true) to start "one-2" or the next free number.',
   });
 });
 
