@@ -59,12 +59,14 @@ export async function deleteResults(
     throw new DomainError('refused', `Nothing is deleted. Eval run ${reasons.join('. Eval run ')}.`);
   }
   const client = await sources.link.find();
+  const takenByOthers = new Set<string>();
   for (const { plan, cells } of inOrder(examined)) {
-    await deleteFolder(sources.store, 'evals', plan.run);
+    if (!(await deleteFolder(sources.store, 'evals', plan.run))) takenByOthers.add(plan.run);
     for (const benchmark of client ? cells : [])
       if (client) await forgetWorkflow(client, benchmarkWorkflowId({ run: plan.run, benchmark }));
   }
-  return examined.map(({ plan }) => plan);
+  // What another has deleted in the same moment was not freed here.
+  return examined.map(({ plan }) => (takenByOthers.has(plan.run) ? { ...plan, bytes: 0, files: 0 } : plan));
 }
 
 interface Examined {

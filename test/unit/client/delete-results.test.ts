@@ -174,6 +174,19 @@ test('what is deleted together does not hold one another, and whoever refers goe
   expect(readdirSync(join(root, 'evals'))).toEqual([]);
 });
 
+test('of two who delete the same in the same moment, one has freed it', async () => {
+  const { bytes, files } = await sizeOfFolder(folderOf('old'));
+
+  const both = await Promise.allSettled([
+    deleteResults(sourcesOn(), ['old']),
+    deleteResults(sourcesOn(), ['old']),
+  ]);
+
+  const freed = both.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+  expect(freed.map((each) => each.bytes).sort()).toEqual(freed.length > 1 ? [0, bytes].sort() : [bytes]);
+  expect(freed.reduce((sum, each) => sum + each.files, 0)).toBe(files);
+});
+
 test.each(['..', '../evals/old', 'a/b', '.hidden', '/etc'])('no name leaves the store: %j', async (name) => {
   await expect(deleteResults(sourcesOn(), ['old', name])).rejects.toMatchObject({ code: 'bad-config' });
   expect(existsSync(folderOf('old'))).toBe(true);
