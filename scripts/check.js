@@ -12,8 +12,13 @@ const AT_ONCE = Math.min(2, os.availableParallelism());
 /** They install and build everything anew, which takes minutes and the network. */
 const BY_HAND = ['check:cold'];
 
+/** Builds what others would wait for. */
+const FIRST = 'check:package';
+
 async function main() {
-  const waiting = Object.keys(scripts).filter((name) => name.startsWith('check:') && !BY_HAND.includes(name));
+  const waiting = Object.keys(scripts)
+    .filter((name) => name.startsWith('check:') && !BY_HAND.includes(name))
+    .sort((one, other) => Number(other === FIRST) - Number(one === FIRST));
   const failed = [];
   const work = async () => {
     for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
