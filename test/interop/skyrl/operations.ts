@@ -152,7 +152,9 @@ class Operations {
 
   private async sampleBase(): Promise<string> {
     const request = greedy(this.prompt, { numSamples: 2, maxTokens: 6 });
-    const there = await this.sample(this.ours, { baseModel: OUR_MODEL }, request);
+    // Ours ends at its end-of-text beside what is named; with nothing named it never does.
+    const unending = { ...request, params: { ...request.params, stop: [] } };
+    const there = await this.sample(this.ours, { baseModel: OUR_MODEL }, unending);
     const here = await this.sample(this.skyrl, { baseModel: this.sites.skyrlModel }, request);
     for (const [index, { tokens, logprobs }] of here.sequences.entries()) {
       const other = there.sequences[index];
