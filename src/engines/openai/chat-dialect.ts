@@ -29,9 +29,13 @@ export function chatDialect(maxTokensField: () => MaxTokensField): Dialect {
   };
 }
 
+/** Roles of whoever is not the model: an answer with one of them is an echo. */
+const OTHERS = new Set<unknown>(['user', 'system', 'developer', 'tool', 'function']);
+
 function faultOf({ message }: JsonObject): string | null {
   if (!isObject(message)) return 'message is no object';
-  const { content } = message;
+  const { content, role } = message;
+  if (OTHERS.has(role)) return `message.role is "${String(role)}" where the model answers`;
   if (content === null || content === undefined || typeof content === 'string') return null;
   if (!Array.isArray(content)) return 'message.content is neither a text nor a list of parts';
   return content.every(isPart) ? null : 'message.content has a part that is none';

@@ -1,7 +1,7 @@
 import type { Completer, Completion, CompletionOptions, CompletionRequest } from '../../core/completion';
 import { DomainError } from '../../core/errors';
 import type { JsonObject } from './answer-fields';
-import { countAt, isObject, listAt, objectAt, textAt } from './answer-fields';
+import { isObject, listAt, objectAt, textAt, tokenCountAt } from './answer-fields';
 import { Cancellation, Followers } from './cancellation';
 import { chatDialect } from './chat-dialect';
 import type { RenderPrompt } from './completions-dialect';
@@ -172,7 +172,7 @@ function completionIn(
   return {
     ...dialect.read(choice),
     stopReason: stopReasonOf(finishReason),
-    promptTokenCount: countAt(usage, 'prompt_tokens'),
+    promptTokenCount: tokenCountAt(usage, 'prompt_tokens'),
     completionTokenCount: completionTokensIn(usage),
     seconds,
   };
@@ -180,9 +180,9 @@ function completionIn(
 
 /** Some services leave reasoning out of `completion_tokens`, and have it in `total_tokens` alone. */
 function completionTokensIn(usage: unknown): number | null {
-  const completion = countAt(usage, 'completion_tokens');
-  const prompt = countAt(usage, 'prompt_tokens');
-  const total = countAt(usage, 'total_tokens');
+  const completion = tokenCountAt(usage, 'completion_tokens');
+  const prompt = tokenCountAt(usage, 'prompt_tokens');
+  const total = tokenCountAt(usage, 'total_tokens');
   const rest = prompt === null || total === null ? 0 : total - prompt;
   return rest > (completion ?? 0) ? rest : completion;
 }

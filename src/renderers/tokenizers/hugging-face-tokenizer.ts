@@ -1,6 +1,5 @@
 import type { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
 import { DomainError } from '../../core/errors';
-import { largestOf } from '../../core/extremes';
 import type { Tokenizer } from '../../core/tokenizer';
 import { longestTokenOf } from './longest-token';
 import { createPieceEncoder, withAddedTokens } from './piece-encoder';
@@ -61,7 +60,7 @@ class HuggingFaceTokenizer implements ChatTokenizer {
       withAddedTokens(this.encoder, { definition, config, kept, left }) ??
       createPieceEncoder({ ...definition, added_tokens: kept }, config);
     this.specialIds = new Set(special.map((token) => token.id));
-    this.vocabSize = largestOf(this.encoder.get_vocab().values()) + 1;
+    this.vocabSize = this.encoder.model?.vocab.length ?? 0;
     this.bosToken = tokenText(config['bos_token']);
     this.eosToken = tokenText(config['eos_token']);
     this.eosTokenId = this.eosToken === null ? null : (this.encoder.token_to_id(this.eosToken) ?? null);

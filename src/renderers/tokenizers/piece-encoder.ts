@@ -1,4 +1,5 @@
 import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
+import { mergeRanks, useMergeRanks } from './merge-ranks';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -13,9 +14,12 @@ const LONGEST_KNOWN = 64;
 export function createPieceEncoder(definition: Json, config: Json): HuggingFaceEncoder {
   if (!isBytePairs(definition)) return new HuggingFaceEncoder(definition, config);
   const { others, byteLevel } = withoutByteLevel(definition['pre_tokenizer']);
-  const encoder = new HuggingFaceEncoder({ ...definition, pre_tokenizer: others }, config);
+  const ranks = mergeRanks(new Map<string, unknown>(Object.entries(definition.model)).get('merges'));
+  const read = ranks ? { ...definition.model, merges: [] } : definition.model;
+  const encoder = new HuggingFaceEncoder({ ...definition, model: read, pre_tokenizer: others }, config);
   const { model } = encoder;
   if (model === null) return encoder;
+  if (ranks) useMergeRanks(model, ranks);
   const letters = byteLevel && preTokenizerOf(byteLevel);
   const cut = byteLevel ? null : wordBoundary(definition.model);
   const merge = model.encode.bind(model);

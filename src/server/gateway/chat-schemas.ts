@@ -5,7 +5,10 @@ import { ignoredFields, neutralFields, samplingFields } from './sampling-schemas
 
 const MOST_MESSAGES = 4096;
 
-const TextPart = z.strictObject({ type: z.literal('text'), text: z.string() });
+const TextPart = z.strictObject({
+  type: z.literal('text', { error: 'Of parts of a content only those of type "text" are taken' }),
+  text: z.string(),
+});
 const Text = z.union([z.string(), z.array(TextPart)]);
 
 const ToolCall = z

@@ -59,11 +59,6 @@ function readJsonAlone(app: FastifyInstance): void {
 }
 
 function answerErrors(app: FastifyInstance, logger: Logger): void {
-  app.setNotFoundHandler(() => {
-    throw new RequestError(404, {
-      message: 'There is nothing at this address; /openapi.json lists what there is.',
-    });
-  });
   app.setErrorHandler((error, request, reply) => {
     const { status, body, retryAfterSeconds, isUnexpected } = failureOf(error);
     // Addresses hold names of runs and no secrets: tokens come in a header alone.

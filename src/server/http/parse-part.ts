@@ -1,4 +1,5 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { nearestKey } from '../../core/nearest-key';
 import { RequestError } from './request-error';
 
 interface PartOptions {
@@ -9,6 +10,9 @@ interface PartOptions {
 
 /** zod's words for a value that none of several forms fits. */
 const UNEXPLAINED = 'Invalid input';
+
+/** Nobody meant a known name by a longer one, and comparing takes the product of the lengths. */
+const LONGEST_NAME = 100;
 
 /** Refuses what does not fit, naming the place that is wrong. */
 export function parsePart<Schema extends z.ZodType>(
@@ -25,10 +29,19 @@ export function parsePart<Schema extends z.ZodType>(
   const param = place || unknownKeys[0] || null;
   const where = place === '' ? `The ${part}` : `${place} (${part})`;
   throw new RequestError(status, {
-    message: `${where}: ${reasonOf(issue).slice(0, 500)}.`,
+    message: `${where}: ${reasonOf(issue).slice(0, 500)}.${place === '' ? known(schema, unknownKeys, part) : ''}`,
     param,
     ...(unknownKeys.length > 0 && { code: 'unknown_parameter' }),
   });
+}
+
+/** What could have been meant by a name that is not known: a query has few, so that all of them are told. */
+function known(schema: z.ZodType, [unknown]: readonly string[], part: PartOptions['part']): string {
+  if (unknown === undefined || unknown.length > LONGEST_NAME || !(schema instanceof z.ZodObject)) return '';
+  const names = Object.keys(schema.shape);
+  if (part === 'query') return ` Known: ${names.join(', ') || 'nothing'}.`;
+  const nearest = nearestKey(unknown, names);
+  return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
 }
 
 /** Of several forms that are taken, what is wrong with the one that was meant. */

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { parsePart } from './parse-part';
+import { RequestError } from './request-error';
 
 type Shape = z.ZodRawShape;
 type Fields = z.ZodObject<Shape>;
@@ -60,7 +61,20 @@ const NOTHING = z.object({});
 export class Routes {
   readonly specs: RouteSpec[] = [];
 
-  constructor(private readonly app: FastifyInstance) {}
+  constructor(private readonly app: FastifyInstance) {
+    app.setNotFoundHandler(({ method, url }, reply) => {
+      const [path = ''] = url.split('?', 1);
+      const methods = this.specs.filter((spec) => isAt(spec, path)).map((spec) => spec.method);
+      if (methods.length === 0) {
+        throw new RequestError(404, {
+          message: 'There is nothing at this address; /openapi.json lists what there is.',
+        });
+      }
+      const allowed = [...new Set(methods)].join(', ');
+      void reply.header('allow', allowed);
+      throw new RequestError(405, { message: `${method} is not taken at this address, only ${allowed}.` });
+    });
+  }
 
   add<
     Path extends Fields = z.ZodObject,
@@ -80,6 +94,11 @@ export class Routes {
 function urlOf({ path, takesRest }: RouteSpec): string {
   const url = path.replace(/\{(\w+)\}/g, ':$1');
   return takesRest ? url.replace(/:\w+$/, '*') : url;
+}
+
+function isAt({ path, takesRest }: RouteSpec, asked: string): boolean {
+  const whole = takesRest ? path.replace(/\{\w+\}$/, '.+') : path;
+  return new RegExp(`^${whole.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(asked);
 }
 
 function readAsked<Path extends Fields, Query extends Fields, Body extends z.ZodType>(

@@ -73,6 +73,11 @@ test.each<[string, Behaviour, { readonly code: string; readonly message?: string
   ['a list in place of an object', sends([]), { code: 'request-failed' }],
   ['choices that are none', sends({ choices: 'x' }), { code: 'request-failed' }],
   ['a message that is a number', sends(choice(7)), { code: 'request-failed' }],
+  [
+    'an echo of what was asked',
+    sends(choice({ role: 'user', content: '2+2?' })),
+    { code: 'request-failed', message: expect.stringContaining('role is "user"') as string },
+  ],
   ['nesting', sends(`${'['.repeat(200_000)}${']'.repeat(200_000)}`), { code: 'request-failed' }],
   [
     'a redirect',

@@ -218,6 +218,8 @@ test.each<[string, Record<string, number>, number | null]>([
   ['and reasoning apart', { prompt_tokens: 7, completion_tokens: 3, total_tokens: 37 }, 30],
   ['in the total alone', { prompt_tokens: 7, total_tokens: 37 }, 30],
   ['without a total', { prompt_tokens: 7, completion_tokens: 3 }, 3],
+  ['as no number of tokens', { prompt_tokens: 7, completion_tokens: 1e300, total_tokens: 1e300 }, null],
+  ['in parts of a token', { prompt_tokens: 7, completion_tokens: 2.5 }, null],
   ['not at all', { prompt_tokens: 7, total_tokens: 7 }, null],
 ])('counts what an answer took, which a service says %s', async (_, usage, count) => {
   const script: Script = () => ({ body: { ...(chatAnswer('4').body as object), usage } });

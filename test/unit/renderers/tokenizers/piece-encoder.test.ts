@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
 import { createRandom } from '../../../../src/core/random';
+import { mergeRanks } from '../../../../src/renderers/tokenizers/merge-ranks';
 import { createPieceEncoder, withAddedTokens } from '../../../../src/renderers/tokenizers/piece-encoder';
 import { realModel, realModelsFolder } from '../real-models';
 
@@ -53,7 +54,7 @@ function texts(): string[] {
   ];
 }
 
-describe.each(['gemma-3-4b-it', 'Qwen3-8B'])('of %s', (name) => {
+describe.each(['gemma-3-4b-it', 'Qwen3-8B', 'Meta-Llama-3-8B-Instruct'])('of %s', (name) => {
   const folder = realModel(name)?.folder ?? '';
   const read = (file: string) => JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as object;
   const definition = read('tokenizer.json') as Definition & Record<string, unknown>;
@@ -96,4 +97,41 @@ test('an added token whose text is a piece of its own is not left out by leaving
   const encoder = createPieceEncoder(definition, {});
 
   expect(withAddedTokens(encoder, { definition, config: {}, kept: [], left: ['ab'] })).toBeNull();
+});
+
+test.each<[string, readonly unknown[], boolean]>([
+  ['pairs in texts', ['a b', 'ab c'], true],
+  [
+    'pairs in lists',
+    [
+      ['a', 'b'],
+      ['ab', 'c'],
+    ],
+    true,
+  ],
+  [
+    'a part with a space of its own',
+    [
+      ['a', 'b'],
+      [' ', 'c'],
+      ['ab', ' c'],
+    ],
+    false,
+  ],
+  ['a text with two spaces', ['a b', 'ab c d'], false],
+])('merges of %s are those of the library', (_, merges, isRead) => {
+  const tokens = ['a', 'b', 'c', ' ', 'ab', 'abc', ' c', 'ab c'];
+  const vocab = Object.fromEntries(tokens.map((token, id) => [token, id]));
+  const definition = {
+    model: { type: 'BPE', vocab, merges },
+    added_tokens: [],
+    ...{ normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null },
+  };
+  const library = new HuggingFaceEncoder(definition, {});
+  const encoder = createPieceEncoder(definition, {});
+
+  expect(mergeRanks(merges) !== null).toBe(isRead);
+  for (const text of ['abc', 'ab c', 'cab', 'aabbc', ' cab c'])
+    expect(encoder.encode(text).ids).toEqual(library.encode(text).ids);
+  expect(encoder.encode('ab').ids).toEqual([4]);
 });

@@ -309,6 +309,27 @@ test.each([
   expect(await refusal(address)).toMatchObject({ status });
 });
 
+test('a query that is not known is refused with those that are', async () => {
+  const { message } = await refusal('/api/v1/runs?wat=1');
+
+  expect(message).toMatch(/"wat".*Known: .*\bstatus\b/);
+});
+
+test.each<[string, string, string]>([
+  ['GET', '/v1/chat/completions', 'POST'],
+  ['DELETE', '/api/v1/runs/done', 'GET'],
+  ['POST', '/v1/models/a/b', 'GET'],
+  ['POST', '/api/v1/runs/done/metrics?from=1', 'GET'],
+])('%s %s is refused with what is taken there', async (method, address, allowed) => {
+  const reply = await fetch(server.url + address, { method });
+
+  expect(reply.status).toBe(405);
+  expect(reply.headers.get('allow')).toBe(allowed);
+  expect(await reply.json()).toMatchObject({
+    error: { message: `${method} is not taken at this address, only ${allowed}.` },
+  });
+});
+
 describe('changes', () => {
   const post = (address: string, body: string) =>
     refusal(address, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
