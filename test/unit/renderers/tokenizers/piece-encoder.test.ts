@@ -54,7 +54,7 @@ function texts(): string[] {
   ];
 }
 
-describe.each(['gemma-3-4b-it', 'Qwen3-8B', 'Meta-Llama-3-8B-Instruct'])('of %s', (name) => {
+describe.each(['gemma-3-4b-it', 'Meta-Llama-3-8B-Instruct'])('of %s', (name) => {
   const folder = realModel(name)?.folder ?? '';
   const read = (file: string) => JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as object;
   const definition = read('tokenizer.json') as Definition & Record<string, unknown>;
