@@ -98,6 +98,7 @@ function readLine(
     return problem === null ? { line, value } : { line, problem };
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
+    if (text.trim() === '{') throw overSeveralLines(name, line);
     if (isOfCarriageReturns(text)) throw carriageReturns(name, line);
     return {
       line,
@@ -106,6 +107,13 @@ function readLine(
         : `not valid JSON (${detail}).`,
     };
   }
+}
+
+function overSeveralLines(name: string, line: number): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${name} line ${line}: a row is written over several lines. Write each on one line, for example with jq -c . OLD > NEW, or put them in a list ([…]) in a .json file.`,
+  );
 }
 
 function carriageReturns(name: string, line: number): DomainError {

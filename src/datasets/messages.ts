@@ -1,5 +1,5 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
-import { jsonText } from '../core/json-source';
+import { jsonText, parseJsonWithSource } from '../core/json-source';
 import { nearestKey } from '../core/nearest-key';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
@@ -24,6 +24,9 @@ const ROLES = new Map([
   ['ipython', 'ipython'],
   ['tool_declare', 'tool_declare'],
 ]);
+
+/** Of whoever is no tool. */
+const SPOKEN_ROLES = ['user', 'assistant', 'system'];
 
 const MESSAGE_KEYS: readonly string[] = [
   ...['name', 'tool_calls', 'toolCalls', 'tool_call_id', 'toolCallId', 'function_call'],
@@ -55,12 +58,13 @@ function readList(value: unknown, field: string, read: (item: unknown, field: st
 }
 
 function readMessage(value: unknown, { field, ignored }: MessagePlace, readRole: typeof roleOf): Message {
-  const fields = readObject(value, field);
-  const isShareGpt = has(fields, 'from');
+  const given = readObject(value, field);
+  const isShareGpt = has(given, 'from');
+  const fields = withWrittenCalls(given, isShareGpt ? ['from', 'value'] : ['role', 'content'], field);
   requireKnownKeys(fields, { field, known: isShareGpt ? SHAREGPT_KEYS : OPENAI_KEYS, ignored });
   const role = readRole(fields, isShareGpt ? 'from' : 'role', field);
   const toolCalls = readCalls(fields, { field, ignored });
-  const toolCallId = optionalText(fields['tool_call_id'] ?? fields['toolCallId'], `${field}.tool_call_id`);
+  const toolCallId = callIdOf(fields, role, field);
   const name = nameOf(fields, role, { field, ignored });
   const trainable = readTrainable(fields, field);
   const content = readContent(fields, isShareGpt ? 'value' : 'content', {
@@ -92,6 +96,41 @@ function roleOf(fields: Fields, key: string, field: string): string {
 function anyRole(fields: Fields, key: string, field: string): string {
   const given = readText(fields, key, field);
   return key === 'role' && given !== '' ? given : roleOf(fields, key, field);
+}
+
+/** ShareGPT's role of a message that is a call: its words are the JSON of one or of several. */
+const CALLING_ROLE = 'function_call';
+
+function withWrittenCalls(fields: Fields, [role, content]: readonly [string, string], field: string): Fields {
+  const given = fields[role];
+  if (typeof given !== 'string' || given.toLowerCase() !== CALLING_ROLE) return fields;
+  const written = parsedCalls(fields[content]);
+  if (written === null || 'tool_calls' in fields || 'toolCalls' in fields) {
+    throw new RowProblem(
+      `field "${field}.${content}": expected the JSON of a call with "name" and "arguments", or a list of them, because the message is of role ${CALLING_ROLE}.`,
+    );
+  }
+  return { ...fields, [role]: 'assistant', [content]: '', tool_calls: written };
+}
+
+function parsedCalls(text: unknown): readonly unknown[] | null {
+  if (typeof text !== 'string') return null;
+  try {
+    const value = parseJsonWithSource(text);
+    if (Array.isArray(value)) return value.length === 0 ? null : value;
+    return typeof value === 'object' && value !== null ? [value] : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of a tool's answer alone: elsewhere it would say nothing. */
+function callIdOf(fields: Fields, role: string, field: string): string | undefined {
+  const id = optionalText(fields['tool_call_id'] ?? fields['toolCallId'], `${field}.tool_call_id`);
+  if (id === undefined || id === '' || !SPOKEN_ROLES.includes(role)) return id;
+  throw new RowProblem(
+    `field "${field}.tool_call_id": a message of role ${role} answers no call. Remove it, or give the message the role tool.`,
+  );
 }
 
 /** Of a tool it says whose answer it is, and is read in any case. */
@@ -155,7 +194,13 @@ function readCalls(fields: Fields, { field, ignored }: MessagePlace): ToolCall[]
 function readToolCalls(value: unknown, { field, ignored }: MessagePlace): ToolCall[] {
   if (value === undefined || value === null) return [];
   if (!Array.isArray(value)) throw new RowProblem(`field "${field}": expected a list, got ${kindOf(value)}.`);
-  return value.map((item: unknown, index) => readToolCall(item, { field: `${field}[${index}]`, ignored }));
+  const calls = value.map((item: unknown, index) =>
+    readToolCall(item, { field: `${field}[${index}]`, ignored }),
+  );
+  const ids = calls.map(({ id }) => id).filter((id) => id !== undefined && id !== '');
+  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (twice === undefined) return calls;
+  throw new RowProblem(`field "${field}": two calls have the id "${twice}". Give each its own.`);
 }
 
 /** OpenAI nests name and arguments under `function`; the arguments are JSON text, or an object in some datasets. */
@@ -175,7 +220,7 @@ function readToolCall(value: unknown, { field, ignored }: MessagePlace): ToolCal
   const id = optionalText(fields['id'], `${field}.id`);
   return {
     ...(id !== undefined && { id }),
-    name: readText(call, 'name', at),
+    name: readName(call, at),
     arguments: readArguments(call['arguments'], `${at}.arguments`),
   };
 }
@@ -196,6 +241,13 @@ function kindOfJson(text: string, field: string): string {
   } catch {
     throw new RowProblem(`field "${field}": expected JSON text, got text that is not valid JSON.`);
   }
+}
+
+/** Of a call or a declared tool. */
+export function readName(fields: Fields, field: string): string {
+  const name = readText(fields, 'name', field);
+  if (name.trim() !== '') return name;
+  throw new RowProblem(`field "${field}.name": expected the name of a tool, got empty text.`);
 }
 
 export function readObject(value: unknown, field: string): Fields {

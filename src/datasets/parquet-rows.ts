@@ -1,5 +1,6 @@
 import { DomainError } from '../core/errors';
 import { rememberSource } from '../core/json-source';
+import { floatText } from '../core/python-float';
 import type { RawRow } from './dataset';
 import type { ParquetLimits } from './parquet-budget';
 import { checkParquetSize } from './parquet-budget';
@@ -18,8 +19,13 @@ export async function readParquetRows(
     const metadata = parquetMetadata(buffer);
     await checkParquetSize({ name, buffer, metadata }, limits);
     const floats = floatColumns(metadata.schema);
-    const rows: unknown[] = await parquetReadObjects({ file: buffer, metadata, compressors });
-    return rows.map((value, index) => ({ line: index + 1, value: plainRow(value, floats) }));
+    const parsers = { stringFromBytes };
+    const rows: unknown[] = await parquetReadObjects({ file: buffer, metadata, compressors, parsers });
+    return rows.map((value, index) => {
+      const column = notTextIn(value);
+      const problem = `field "${column ?? ''}": its bytes are not UTF-8 text.`;
+      return { line: index + 1, ...(column === null ? { value: plainRow(value, floats) } : { problem }) };
+    });
   } catch (error) {
     if (error instanceof DomainError) throw error;
     const detail = error instanceof Error ? error.message : String(error);
@@ -31,6 +37,29 @@ export async function readParquetRows(
       },
     );
   }
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** What stands for bytes that are no text: U+FFFD in their place would be trained. */
+const NOT_TEXT = Symbol('bytes that are no text');
+
+/** Absent values have no bytes. */
+function stringFromBytes(bytes: Uint8Array | undefined): unknown {
+  if (!bytes) return bytes;
+  try {
+    return UTF8.decode(bytes);
+  } catch {
+    return NOT_TEXT;
+  }
+}
+
+/** The field of a row that holds bytes that are no text, at any depth; null where none does. */
+function notTextIn(row: unknown): string | null {
+  if (typeof row !== 'object' || row === null) return null;
+  const holds = (value: unknown): boolean =>
+    value === NOT_TEXT || ((Array.isArray(value) || isStruct(value)) && Object.values(value).some(holds));
+  const [field] = Object.entries(row).find(([, value]) => holds(value)) ?? [];
+  return field ?? null;
 }
 
 /** Names of columns that hold floats and nowhere integers: their `2` is `2.0`. */
@@ -63,9 +92,14 @@ function plain(value: unknown, column: string, floats: ReadonlySet<string>): Pla
     return remembered(list, `[${items.map(({ json }) => json).join(',')}]`);
   }
   if (isStruct(value)) return plainStruct(value, floats);
-  const json = value === undefined ? 'null' : JSON.stringify(value);
-  const isWhole = typeof value === 'number' && floats.has(column) && /^-?\d+$/.test(json);
-  return { value, json: isWhole ? `${json}.0` : json };
+  return { value, json: scalarText(value, floats.has(column)) };
+}
+
+/** Floats as Python writes them, which is how other tools show them to a model. */
+function scalarText(value: unknown, isFloat: boolean): string {
+  if (typeof value === 'number' && Number.isFinite(value) && (isFloat || !Number.isInteger(value)))
+    return floatText(value);
+  return value === undefined ? 'null' : JSON.stringify(value);
 }
 
 function plainStruct(struct: object, floats: ReadonlySet<string>): Plain {

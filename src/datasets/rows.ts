@@ -33,7 +33,7 @@ const SHAPES: readonly Shape[] = [
     needs: ['prompt', 'completion'],
     may: [],
     read: (row, ignored) => [
-      ...readSide(row, { field: 'prompt', role: 'user', ignored }),
+      ...readSide(row, { field: 'prompt', role: 'user', ignored }).map(withoutLoss),
       ...readSide(row, { field: 'completion', role: 'assistant', ignored }),
     ],
   },
@@ -149,6 +149,13 @@ function readSide(row: Row, { field, role, ignored }: Side): Message[] {
   if (typeof value === 'string') return [{ role, content: value }];
   if (Array.isArray(value)) return readMessages(value, field, ignored);
   throw new RowProblem(`field "${field}": expected text or a list of messages, got ${kindOf(value)}.`);
+}
+
+/** Replies in a prompt were said before: the completion alone is trained, as the two words say. */
+function withoutLoss(message: Message): Message {
+  return message.role === 'assistant' && message.trainable === undefined
+    ? { ...message, trainable: false }
+    : message;
 }
 
 function readAlpaca(row: Row): Message[] {

@@ -2,7 +2,7 @@ import type { ToolDeclaration } from '../core/completion';
 import { parseJsonWithSource } from '../core/json-source';
 import type { Fields } from './kind-of';
 import { kindOf } from './kind-of';
-import { readObject, readText } from './messages';
+import { readName, readObject, readText } from './messages';
 import { RowProblem } from './row-problem';
 
 /** Tools as OpenAI's fine-tuning files declare them, nested under `function` or not; also as JSON text, as tables hold them. */
@@ -29,7 +29,7 @@ function declarationIn(tool: Fields, field: string): ToolDeclaration {
   if (hasParameters) readObject(parameters, `${field}.parameters`);
   return {
     ...tool,
-    name: readText(tool, 'name', field),
+    name: readName(tool, field),
     description: isUndescribed ? '' : readText(tool, 'description', field),
     parameters: isFields(parameters) ? parameters : { type: 'object', properties: {} },
   };

@@ -1,6 +1,7 @@
 /** The package's own declarations import without file extensions, which Node's module resolution cannot follow. */
 declare module '@huggingface/tokenizers' {
   export interface TokenizerModel {
+    readonly vocab: readonly string[];
     encode: (pieces: readonly string[]) => string[];
   }
   export class Tokenizer {

@@ -78,7 +78,7 @@ export function checkMessages(messages: readonly Message[], trainOnWhat: TrainOn
   const mark = messages[wrong]?.trainable === true ? 'carrying' : 'carrying no';
   throw new DomainError(
     'bad-dataset',
-    `messages[${wrong}] is marked as ${mark} loss, against trainOnWhat "${trainOnWhat}". Remove the mark or use "customized".`,
+    `messages[${wrong}] is marked as ${mark} loss, against trainOnWhat "${trainOnWhat}". Remove the mark or use "customized"; a reply in a "prompt" is marked as carrying none, and one in "messages" is not.`,
   );
 }
 

@@ -44,7 +44,8 @@ async function* showConversations(
       else yield { row: name, ...asShown(prepared, site.tokenizer), fullLength: prepared.fullLength };
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
-      yield { row: name, refused: error.message };
+      // What the reader of data adds for a run that it ends says nothing here.
+      yield { row: name, refused: (error.cause instanceof DomainError ? error.cause : error).message };
     }
   }
 }

@@ -1,4 +1,4 @@
-import { floatText } from './python-text';
+import { floatText } from '../../core/python-float';
 import { TemplateError, Tuple, isList, isMap, typeName } from './values';
 import type { Value } from './values';
 

@@ -310,6 +310,12 @@ test('refuses a damaged Parquet file by name', async () => {
   await expect(loadDataset({ path })).rejects.toThrow(`${path} is not a readable Parquet file`);
 });
 
+test.each(['rows.jsonl', 'rows.json'])('refuses rows over several lines once, in %s', async (name) => {
+  const path = await file(name, `${JSON.stringify(row('a'), null, 2)}\n`);
+
+  await expect(loadDataset({ path })).rejects.toThrow(`${path} line 1: a row is written over several lines.`);
+});
+
 test('hashes the bytes as sha256sum does, over all files in their order', async () => {
   const first = await file('a.jsonl', lines(row('a')));
   const second = await file('b.jsonl', lines(row('b')));

@@ -247,3 +247,50 @@ test('refuses a message that calls in two ways', () => {
     'fields "messages[1].tool_calls" and "messages[1].function_call" both call.',
   );
 });
+
+test('reads the calls that ShareGPT files have under a role of their own', () => {
+  const call = '{"name": "multiply", "arguments": {"a": 7.0}}';
+  const row = (value: string) => ({
+    conversations: [
+      { from: 'human', value: '7*6?' },
+      { from: 'function_call', value },
+      { from: 'observation', value: '42' },
+      { from: 'gpt', value: '42' },
+    ],
+  });
+  const toolCalls = [{ name: 'multiply', arguments: '{"a":7.0}' }];
+
+  expect(messagesOf(row(call))[1]).toEqual({ role: 'assistant', content: '', toolCalls });
+  expect(messagesOf(row(`[${call}, ${call}]`))[1]?.toolCalls).toEqual([...toolCalls, ...toolCalls]);
+  for (const value of ['multiply(7)', '[]', '7', '{"name": ""}'])
+    expect(() => toConversation(row(value))).toThrow(/conversations\[1\]/);
+});
+
+test('trains the completion alone: what a prompt holds was said before', () => {
+  const earlier = [user, { role: 'assistant', content: '41' }];
+
+  const { messages } = toConversation({ prompt: [...earlier, user], completion: [answer] });
+
+  expect(messages.map(({ trainable }) => trainable)).toEqual([undefined, false, undefined, undefined]);
+  expect(toConversation({ messages: [...earlier, user, answer] }).messages[1]?.trainable).toBeUndefined();
+});
+
+test.each([
+  [withReply({ tool_call_id: 'a' }), 'field "messages[1].tool_call_id": a message of role assistant answers'],
+  [
+    withReply({ tool_calls: [{ name: ' ', arguments: '{}' }] }),
+    'field "messages[1].tool_calls[0].name": expected the name of a tool',
+  ],
+  [
+    withReply({
+      tool_calls: [
+        { id: 'a', name: 'f', arguments: '{}' },
+        { id: 'a', name: 'g', arguments: '{}' },
+      ],
+    }),
+    'field "messages[1].tool_calls": two calls have the id "a".',
+  ],
+  [{ messages: [user, answer], tools: [{ name: '' }] }, 'field "tools[0].name": expected the name of a tool'],
+])('refuses %j', (row, problem) => {
+  expect(() => toConversation(row)).toThrow(problem);
+});

@@ -60,3 +60,29 @@ test('reads the structs of a Parquet file: whole numbers, floats, and no keys of
     { name: 'search', arguments: '{"query":"sun"}' },
   ]);
 });
+
+test('writes the floats of a Parquet file as Python does', async () => {
+  const rows = await readParquetRows('floats.parquet', readFileSync(fixture('small-floats.parquet')));
+
+  const calls = rows.map((row) => readMessages(messagesIn(row), 'messages')[1]?.toolCalls?.[0]?.arguments);
+  expect(calls).toEqual(['{"eps":1e-05,"size":2.0}', '{"eps":1e+16,"size":2.0}']);
+});
+
+test('refuses bytes of a Parquet file that are no text, and names the row and the field', async () => {
+  const rows = await readParquetRows('bytes.parquet', readFileSync(fixture('bytes.parquet')));
+
+  expect(rows).toEqual([
+    { line: 1, problem: 'field "prompt": its bytes are not UTF-8 text.' },
+    { line: 2, value: { prompt: 'ok', completion: 'fine' } },
+    { line: 3, value: { prompt: '\ufeffé', completion: 'mark' } },
+  ]);
+});
+
+function fixture(name: string): string {
+  return join(__dirname, 'fixtures', name);
+}
+
+function messagesIn(row: object): unknown {
+  const { value }: { value?: Fields } = { ...row };
+  return value?.['messages'];
+}
