@@ -73,8 +73,10 @@ function cellsOf(comparison: Comparison): string[] {
   ];
 }
 
+/** Where every example changed alike there is no spread that a range could be told from. */
 function differenceText({ difference, interval }: Comparison): string {
-  const range = interval === null ? '' : ` [${interval.map(formatNumber).join(', ')}]`;
+  const range =
+    interval === null || interval[0] === interval[1] ? '' : ` [${interval.map(formatNumber).join(', ')}]`;
   return `${difference > 0 ? '+' : ''}${formatNumber(difference)}${range}`;
 }
 

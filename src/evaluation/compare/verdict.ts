@@ -44,9 +44,9 @@ function undecided(comparison: RawComparison, facts: VerdictFacts): string {
   return `${begin}; ${n} examples could have shown one of ${scoreText(detectable)}`;
 }
 
-/** The interval of the absolute difference. */
+/** The interval of the absolute difference, where there is a spread to tell it from. */
 function rangeOf({ difference, interval }: RawComparison): string {
-  if (interval === null) return '';
+  if (interval === null || interval[0] === interval[1]) return '';
   const bounds = difference > 0 ? interval : [-interval[1], -interval[0]];
   return ` [${bounds.map(scoreText).join(', ')}]`;
 }
