@@ -43,11 +43,15 @@ async function* showConversations(
       if ('reason' in prepared) yield { row: name, refused: prepared.reason };
       else yield { row: name, ...asShown(prepared, site.tokenizer), fullLength: prepared.fullLength };
     } catch (error) {
-      if (!(error instanceof DomainError)) throw error;
-      // What the reader of data adds for a run that it ends says nothing here.
-      yield { row: name, refused: (error.cause instanceof DomainError ? error.cause : error).message };
+      yield { row: name, refused: reasonOf(error) };
     }
   }
+}
+
+/** What the preparation of a run adds, because it ends there, says nothing where rows are only shown. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof DomainError)) throw error;
+  return error.cause instanceof DomainError ? error.cause.message : error.message;
 }
 
 /** `FILE:LINE` of what a dataset calls `FILE line LINE`. */

@@ -30,8 +30,8 @@ export function mergeRanks(merges: unknown): ReadonlyMap<string, number> | null 
 
 function keyOf(merge: unknown): string | null {
   if (typeof merge === 'string') return isPair(merge) ? merge : null;
-  if (!Array.isArray(merge)) return null;
-  const [left, right]: unknown[] = merge;
+  const parts: readonly unknown[] = Array.isArray(merge) ? merge : [];
+  const [left, right] = parts;
   if (typeof left !== 'string' || typeof right !== 'string') return null;
   return left.includes(BETWEEN) || right.includes(BETWEEN) ? null : `${left}${BETWEEN}${right}`;
 }
