@@ -1,7 +1,11 @@
 import { smallestOf } from './extremes';
 
+/** Nobody misspelt a known key by so many letters, and comparing takes the product of the lengths. */
+const LONGEST_KEY = 200;
+
 /** The known key that looks most like `key`, if one is near enough to be meant. */
 export function nearestKey(key: string, knownKeys: readonly string[]): string | undefined {
+  if (key.length > LONGEST_KEY) return undefined;
   const ranked = knownKeys
     .map((known) => ({ known, distance: editDistance(key.toLowerCase(), known.toLowerCase()) }))
     .sort((left, right) => left.distance - right.distance);

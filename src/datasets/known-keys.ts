@@ -46,6 +46,9 @@ interface KnownKeys {
   readonly ignored: ReadonlySet<string>;
 }
 
+/** Of a key, in what is said of it. */
+const MOST_SHOWN = 200;
+
 export const NO_KEYS: ReadonlySet<string> = new Set();
 
 /** Refuses a key nobody reads, with the nearest that is read. Null and empty values are how tables write nothing. */
@@ -59,7 +62,7 @@ export function requireKnownKeys(fields: Fields, { field, known, ignored }: Know
   const nearest = nearestKey(unknown, known);
   const instead = nearest ? `Did you mean "${at(nearest)}"?` : `Known here: ${known.join(', ')}.`;
   throw new RowProblem(
-    `unknown field "${at(unknown)}". ${instead} ` +
+    `unknown field "${at(unknown.slice(0, MOST_SHOWN))}". ${instead} ` +
       `Remove it, or name it in dataset.ignoreKeys if it says nothing to the model.`,
   );
 }

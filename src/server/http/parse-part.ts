@@ -11,9 +11,6 @@ interface PartOptions {
 /** zod's words for a value that none of several forms fits. */
 const UNEXPLAINED = 'Invalid input';
 
-/** Nobody meant a known name by a longer one, and comparing takes the product of the lengths. */
-const LONGEST_NAME = 100;
-
 /** Refuses what does not fit, naming the place that is wrong. */
 export function parsePart<Schema extends z.ZodType>(
   schema: Schema,
@@ -37,7 +34,7 @@ export function parsePart<Schema extends z.ZodType>(
 
 /** What could have been meant by a name that is not known: a query has few, so that all of them are told. */
 function known(schema: z.ZodType, [unknown]: readonly string[], part: PartOptions['part']): string {
-  if (unknown === undefined || unknown.length > LONGEST_NAME || !(schema instanceof z.ZodObject)) return '';
+  if (unknown === undefined || !(schema instanceof z.ZodObject)) return '';
   const names = Object.keys(schema.shape);
   if (part === 'query') return ` Known: ${names.join(', ') || 'nothing'}.`;
   const nearest = nearestKey(unknown, names);

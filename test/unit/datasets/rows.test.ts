@@ -294,3 +294,10 @@ test.each([
 ])('refuses %j', (row, problem) => {
   expect(() => toConversation(row)).toThrow(problem);
 });
+
+test('refuses keys and roles of a million letters at once, in a few words', () => {
+  const long = 'x'.repeat(1_000_000);
+
+  for (const row of [{ messages: [user, answer], [long]: 1 }, { messages: [{ role: long, content: 'a' }] }])
+    expect(() => toConversation(row)).toThrow(/^(?!.*x{300}).*xxx/);
+});
