@@ -301,3 +301,9 @@ test('refuses keys and roles of a million letters at once, in a few words', () =
   for (const row of [{ messages: [user, answer], [long]: 1 }, { messages: [{ role: long, content: 'a' }] }])
     expect(() => toConversation(row)).toThrow(/^(?!.*x{300}).*xxx/);
 });
+
+test('says no more of a row than can be read', () => {
+  const content = [{ type: 'x'.repeat(1_000_000), text: 'a' }];
+
+  expect(() => toConversation({ messages: [{ role: 'user', content }] })).toThrow(/^.{1,2001}$/);
+});
