@@ -44,6 +44,8 @@ export interface MessageFormat {
   readonly refusesReasoning?: boolean;
   /** A tool's answer is written with the id of its call; else answers are put into the order of the calls. */
   readonly writesCallIds?: boolean;
+  /** Roles beside system, user, assistant and tool that only some models know. */
+  readonly ownRoles?: readonly string[];
   /** Adds or changes messages the way the model's template does, such as a system message where there is none. */
   prepareMessages?(messages: readonly Message[]): readonly Message[];
   /** Index of the first message of the turn that is being produced; default: the one after the last user message. */

@@ -6,12 +6,20 @@ import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
+import { TOOL_DECLARATION_ROLE } from './template-text';
 import { orderToolAnswers } from './tool-answers';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
+import type { Stretch } from './written-words';
 import { requireMessage, splitReply } from './written-words';
 
 /** Control tokens that a reply may spell out itself. */
 const WORD_TOKENS = ['<think>', '</think>'];
+
+/** Roles that mean something to some models, and what they would say to others under a header nobody taught them. */
+const SPECIAL_ROLES = new Map([
+  [TOOL_DECLARATION_ROLE, 'Declare the tools under "tools".'],
+  ['ipython', 'The answers of tools are of role tool.'],
+]);
 
 /** A renderer for formats in which a conversation is its messages one after another. */
 export function createMessageRenderer(format: MessageFormat, tokenizer: Tokenizer): Renderer {
@@ -113,8 +121,20 @@ class MessageRenderer implements Renderer {
   }
 
   private prepared(messages: readonly Message[]): readonly Message[] {
+    messages.forEach((message, index) => {
+      this.requireRole(message, index);
+    });
     const ordered = this.format.writesCallIds ? messages : orderToolAnswers(messages);
     return this.format.prepareMessages?.(ordered) ?? ordered;
+  }
+
+  private requireRole({ role }: Message, index: number): void {
+    const remedy = SPECIAL_ROLES.get(role);
+    if (remedy === undefined || this.format.ownRoles?.includes(role)) return;
+    throw new DomainError(
+      'bad-dataset',
+      `messages[${index}]: renderer "${this.name}" has no role "${role}". ${remedy}`,
+    );
   }
 
   private turnStartOf(messages: readonly Message[]): number {
@@ -169,8 +189,9 @@ class MessageRenderer implements Renderer {
     { message, index, isLast }: PlacedMessage,
     extent: Extent,
   ): void {
-    const text = textOfPieces([...header, ...body]);
-    requireMessage(message, { renderer: this.name, text, from: 0, index, isLast }, extent);
+    const pieces = [...header, ...body];
+    const [text, layout] = [textOfPieces(pieces), layoutOf(pieces)];
+    requireMessage(message, { renderer: this.name, text, from: 0, layout, index, isLast }, extent);
   }
 
   /** Loss is withheld from all the generation prompt supplies, such as an empty reasoning block; null is a refusal. */
@@ -224,6 +245,21 @@ class MessageRenderer implements Renderer {
 
 function textOfPieces(pieces: readonly Piece[]): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : piece.written)).join('');
+}
+
+/** Stretches of the text of pieces that nobody wrote. */
+function layoutOf(pieces: readonly Piece[]): Stretch[] {
+  const layout: Stretch[] = [];
+  let end = 0;
+  for (const piece of pieces) {
+    const start = end;
+    end += textOfPieces([piece]).length;
+    if (typeof piece !== 'string') continue;
+    const before = layout.at(-1);
+    if (before?.end === start) layout.pop();
+    layout.push({ start: before?.end === start ? before.start : start, end });
+  }
+  return layout;
 }
 
 /** A stop sequence and then end-of-text means that sampling did not stop where it should have. */

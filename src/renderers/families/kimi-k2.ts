@@ -81,6 +81,7 @@ function kimiFormat({ name, opening, keepsHistory, declares }: KimiVariant): Mes
       ARGUMENTS,
     ],
     writesCallIds: true,
+    ownRoles: ['tool_declare'],
     refusesReasoning: opening === '<think></think>',
     prepareMessages: (messages) => matchToolAnswers(withSystem(messages)),
     turnStart,

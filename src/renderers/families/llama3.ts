@@ -20,6 +20,7 @@ export function llama3Format(tokenizer: Tokenizer): MessageFormat {
     // The space at the end of a reply stays in what was sampled and goes from history.
     hasExtensionProperty: false,
     stop: { tokens: ['<|eot_id|>'] },
+    ownRoles: ['ipython'],
     controlTokens: ['<|begin_of_text|>', '<|start_header_id|>', '<|end_header_id|>', '<|eot_id|>'],
     ...(hasDates && { prepareMessages: withDates }),
     renderMessage,
