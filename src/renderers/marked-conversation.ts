@@ -1,6 +1,7 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { isRecord, parseJson } from './reply-blocks';
 import { TOOL_DECLARATION_ROLE } from './template-text';
+import { TOOL_KEYS } from './tool-keys';
 
 /**
  * A conversation in which all that has to be written stands under values that occur nowhere else: numbers for numbers and
@@ -20,9 +21,6 @@ export interface Mark {
   /** Of the calls of a message, where this is the name of one: its id may stand in place of it. */
   readonly callNumber?: number;
 }
-
-/** `strict` tells a server how to sample, and nothing to a model. */
-const TOOL_KEYS = ['type', 'name', 'description', 'parameters', 'strict'];
 
 /** Extent: all that is said, or only what no prompt may leave out. */
 export function markConversation(
@@ -110,7 +108,10 @@ class Marking {
       if (key === 'description' && typeof value === 'string')
         return [key, this.text(value, `the description of ${tag}`)];
       if (key === 'parameters' && isRecord(value)) return [key, this.schema(value, tag)];
-      return [key, TOOL_KEYS.includes(key) ? value : this.values(value, `"${key}" of ${tag}`)];
+      return [
+        key,
+        key === 'type' || TOOL_KEYS.includes(key) ? value : this.values(value, `"${key}" of ${tag}`),
+      ];
     });
     return Object.fromEntries(members);
   }

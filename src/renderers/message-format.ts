@@ -55,6 +55,8 @@ export interface MessageFormat {
   openReply(messages: readonly Message[]): string;
   /** Reads the text of a reply that ended cleanly. */
   parseReply(text: string, tools?: readonly ToolDeclaration[]): Omit<ParsedReply, 'termination'>;
+  /** Declarations are written with whatever else a tool has, as `tojson` writes it. */
+  readonly writesWholeTools?: boolean;
   /** Messages that declare tools; absent where the format has none. */
   declareTools?(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
   /** Takes off what the layout puts around content, also where a reply was cut off. */

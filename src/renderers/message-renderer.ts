@@ -7,6 +7,7 @@ import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './mess
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { TOOL_DECLARATION_ROLE } from './template-text';
+import { requireKnownKeys } from './tool-keys';
 import { orderToolAnswers } from './tool-answers';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
 import type { Stretch } from './written-words';
@@ -109,7 +110,10 @@ class MessageRenderer implements Renderer {
   }
 
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
-    if (this.format.declareTools) return this.format.declareTools(tools, systemPrompt);
+    if (this.format.declareTools) {
+      if (!this.format.writesWholeTools) requireKnownKeys(tools, this.name);
+      return this.format.declareTools(tools, systemPrompt);
+    }
     throw new DomainError(
       'bad-config',
       `Renderer "${this.name}" has no tools. Use a model whose prompt format has them (qwen3, or chat_template where the template declares tools), or an environment without tools.`,

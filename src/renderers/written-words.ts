@@ -1,6 +1,7 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
+import { strip } from './jinja/python-text';
 import { respaceJson } from './json-text';
 import type { Mark } from './marked-conversation';
 import { markConversation } from './marked-conversation';
@@ -208,7 +209,7 @@ function textsIn(value: unknown): string[] {
 
 /** Where the words stand, as they are or as JSON and Python spell them; null where they are missing. */
 function find(words: string, place: RenderedText, taken: readonly Stretch[]): Stretch | null {
-  const trimmed = words.trim();
+  const trimmed = strip(words);
   if (trimmed === '') return { start: place.from, end: place.from };
   for (const spell of SPELLINGS) {
     const spelled = spell(trimmed);

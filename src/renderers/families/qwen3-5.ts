@@ -2,6 +2,7 @@ import type { ToolDeclaration } from '../../core/completion';
 import { jsonText } from '../../core/json-source';
 import type { Message } from '../../core/conversation';
 import { respaceJson } from '../json-text';
+import { strip } from '../jinja/python-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
 import { hasThinking, textOf, withReasoningOpened } from '../message-text';
 import type { ReasoningStyle } from './chatml-reasoning';
@@ -64,6 +65,7 @@ function qwenStyle(
     hasExtensionProperty: false,
     opening: disablesThinking ? EMPTY_BLOCK : OPEN_BLOCK,
     refusesReasoning: disablesThinking,
+    writesWholeTools: true,
     closing: () => '\n</think>\n\n',
     writeCalls: (calls, message) =>
       (hasText(message) ? '\n\n' : '') + calls.map((call) => writeXmlCall(call, literals)).join('\n'),
@@ -92,7 +94,7 @@ export function parseXmlReply(text: string, tools: readonly ToolDeclaration[] = 
 function withEffort(messages: readonly Message[], sentence: string): readonly Message[] {
   const [first, ...rest] = messages;
   if (first?.role !== 'system') return sentence === '' ? messages : withSystemMessage(messages, sentence);
-  const content = [sentence, textOf(first).trim()].filter((text) => text !== '').join('\n\n');
+  const content = [sentence, strip(textOf(first))].filter((text) => text !== '').join('\n\n');
   return content === '' ? rest : [{ ...first, content }, ...rest];
 }
 

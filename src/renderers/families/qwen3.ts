@@ -22,6 +22,7 @@ export function qwen3Format(variant: Qwen3Variant): MessageFormat {
     stop: { tokens: ['<|im_end|>'] },
     controlTokens: ['<|im_start|>', '<|im_end|>'],
     refusesReasoning: closesReasoning,
+    writesWholeTools: true,
     renderMessage: (message, place) => {
       if (closesReasoning) requireUserMessage(message, place);
       return renderMessage(framesReasoning ? withReasoningOpened(message) : message, place, framesReasoning);
