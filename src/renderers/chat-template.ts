@@ -89,7 +89,7 @@ class ChatTemplateRenderer implements Renderer {
     const trained = trainedMessages(messages, trainOnWhat);
     const written = this.render(messages, false);
     requireEveryPiece(messages, this.name, 'whole', (marked) => this.render(marked, false));
-    requireWritten(messages, { renderer: this.name, text: written }, 'whole');
+    requireWritten(messages, { renderer: this.name, text: written, trained }, 'whole');
     if (trainOnWhat === 'allTokens') {
       return this.encodeSpans(written, [{ start: 0, end: written.length }]);
     }

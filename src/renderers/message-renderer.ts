@@ -80,12 +80,9 @@ class MessageRenderer implements Renderer {
     places.forEach((place) => {
       const rendered = this.format.renderMessage(place.message, place);
       const { stopOverlap } = rendered;
-      this.requireWritten(
-        rendered,
-        { ...place, index: place.index + messages.length - prepared.length },
-        'whole',
-      );
       const weight = trained[place.index] ? 1 : 0;
+      const index = place.index + messages.length - prepared.length;
+      this.requireWritten(rendered, { ...place, index, isTrained: weight === 1 }, 'whole');
       if (weight === 1) this.refuseReasoning(rendered, place, messages.length - prepared.length);
       const written = this.encodeMessage(rendered, place.message);
       chunks.push({ tokens: written.header, weight: headerWeight }, { tokens: written.body, weight });
@@ -127,6 +124,7 @@ class MessageRenderer implements Renderer {
   private prepared(messages: readonly Message[]): readonly Message[] {
     messages.forEach((message, index) => {
       this.requireRole(message, index);
+      requireNoReasoning(message, index);
     });
     const ordered = this.format.writesCallIds ? messages : orderToolAnswers(messages);
     return this.format.prepareMessages?.(ordered) ?? ordered;
@@ -149,7 +147,7 @@ class MessageRenderer implements Renderer {
   private promptOf(messages: readonly Message[], shift: number): number[] {
     const history = placesOf(messages, this.turnStartOf(messages), 'prompt').flatMap((place) => {
       const rendered = this.format.renderMessage(place.message, place);
-      this.requireWritten(rendered, { ...place, index: place.index + shift }, 'prompt');
+      this.requireWritten(rendered, { ...place, index: place.index + shift, isTrained: false }, 'prompt');
       const { header, body } = this.encodeMessage(rendered, place.message);
       return [header, body];
     });
@@ -190,12 +188,12 @@ class MessageRenderer implements Renderer {
 
   private requireWritten(
     { header, body }: RenderedMessage,
-    { message, index, isLast }: PlacedMessage,
+    { message, index, isLast, isTrained }: PlacedMessage & { readonly isTrained: boolean },
     extent: Extent,
   ): void {
     const pieces = [...header, ...body];
     const [text, layout] = [textOfPieces(pieces), layoutOf(pieces)];
-    requireMessage(message, { renderer: this.name, text, from: 0, layout, index, isLast }, extent);
+    requireMessage(message, { renderer: this.name, text, from: 0, layout, index, isLast, isTrained }, extent);
   }
 
   /** Loss is withheld from all the generation prompt supplies, such as an empty reasoning block; null is a refusal. */
@@ -249,6 +247,16 @@ class MessageRenderer implements Renderer {
 
 function textOfPieces(pieces: readonly Piece[]): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : piece.written)).join('');
+}
+
+/** Templates write the reasoning of replies only. What a format has no reasoning for at all it refuses itself. */
+function requireNoReasoning({ role, content }: Message, index: number): void {
+  const reasons = typeof content !== 'string' && content.some(({ type }) => type === 'thinking');
+  if (role === 'assistant' || !reasons) return;
+  throw new DomainError(
+    'bad-dataset',
+    `messages[${index}] is of role "${role.slice(0, 80)}" and reasons, which only replies do. Remove the reasoning from the message.`,
+  );
 }
 
 /** Stretches of the text of pieces that nobody wrote. */

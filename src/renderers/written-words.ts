@@ -19,6 +19,11 @@ interface RenderedText {
   readonly layout?: readonly Stretch[];
 }
 
+interface WholeText extends Pick<RenderedText, 'renderer' | 'text'> {
+  /** Which messages carry loss. */
+  readonly trained?: readonly boolean[];
+}
+
 /** What is asked for: all that is said, or only what no prompt may leave out, since templates shorten past replies. */
 type Extent = 'whole' | 'prompt';
 
@@ -31,7 +36,7 @@ const UNORDERED = ['system'];
  */
 export function requireWritten(
   messages: readonly Message[],
-  { renderer, text }: Omit<RenderedText, 'from'>,
+  { renderer, text, trained = [] }: WholeText,
   extent: Extent,
 ): void {
   let from = 0;
@@ -40,7 +45,7 @@ export function requireWritten(
     if (message.role === TOOL_DECLARATION_ROLE) return;
     const isUnordered = UNORDERED.includes(message.role);
     const isLast = index === messages.length - 1;
-    const place = { renderer, text, from: isUnordered ? 0 : from };
+    const place = { renderer, text, from: isUnordered ? 0 : from, isTrained: trained[index] === true };
     const end = requireMessage(message, { ...place, index, isLast }, extent);
     from = isUnordered ? from : Math.max(from, end);
   });
@@ -102,6 +107,7 @@ function textOr(
 interface MessagePlace extends RenderedText {
   readonly index: number;
   readonly isLast: boolean;
+  readonly isTrained: boolean;
 }
 
 /** As `requireWritten` of one message; returns where its words end. */
@@ -127,7 +133,7 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
 function requireSaid(message: Message, place: MessagePlace, extent: Extent): Stretch[] {
   const isRequired = extent === 'whole' || message.role !== 'assistant';
   const said: Stretch[] = [];
-  const parts = wordsOf(message, place.isLast).sort((a, b) => b.words.length - a.words.length);
+  const parts = wordsOf(message, place).sort((a, b) => b.words.length - a.words.length);
   for (const part of parts) {
     const found = isRequired ? requireWords(part, place, said) : find(part.words, place, said);
     if (found) said.push(found);
@@ -167,11 +173,17 @@ interface Words {
   readonly what: string;
 }
 
-function wordsOf(message: Message, isLast: boolean): Words[] {
+function wordsOf(message: Message, { isLast, isTrained }: MessagePlace): Words[] {
   const what = `the words of role "${message.role.slice(0, 80)}"`;
   if (message.role !== 'assistant') return [{ words: textOf(message), what }];
-  return splitReply(message).flatMap((part): Words[] => {
+  const parts = splitReply(message);
+  const first = parts.findIndex((part) => part.type === 'text' && part.text.trim() !== '');
+  return parts.flatMap((part, index): Words[] => {
     if (part.type === 'text') return [{ words: part.text, what: nearBlock(message, part.text) + what }];
+    // A block that stands among words may be spoken of: what carries loss would lose a piece of a sentence.
+    const isSpoken = isTrained && typeof message.content === 'string' && first >= 0 && first < index;
+    if (isSpoken && !isLast)
+      return [{ words: part.thinking, what: `"${part.thinking.slice(0, 40)}" in ${what}` }];
     return isLast ? [{ words: part.thinking, what: 'its reasoning' }] : [];
   });
 }

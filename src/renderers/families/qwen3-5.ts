@@ -4,7 +4,7 @@ import type { Message } from '../../core/conversation';
 import { respaceJson } from '../json-text';
 import { strip } from '../jinja/python-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
-import { hasThinking, textOf, withReasoningOpened } from '../message-text';
+import { hasClosedThinking, textOf, withReasoningOpened } from '../message-text';
 import type { ReasoningStyle } from './chatml-reasoning';
 import {
   chatmlReasoningFormat,
@@ -34,7 +34,8 @@ export function qwen35Format(variant: 'qwen3_5' | 'qwen3_5_disable_thinking'): M
   return chatmlReasoningFormat({
     ...qwenStyle(variant, { disablesThinking: variant !== 'qwen3_5', literals: 'python' }),
     keepsThinking: isAfterLastUser,
-    emptyBlock: (message, place) => (isAfterLastUser(place) && !hasThinking(message) ? EMPTY_BLOCK : ''),
+    emptyBlock: (message, place) =>
+      isAfterLastUser(place) && !hasClosedThinking(message) ? EMPTY_BLOCK : '',
     prepareMessages: (messages) => messages,
     trimMessage: (message) => withReasoningOpened(trimmedMessage(message), OPEN_BLOCK),
   });
