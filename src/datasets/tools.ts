@@ -5,7 +5,13 @@ import { kindOf } from './kind-of';
 import { readName, readObject, readText } from './messages';
 import { RowProblem } from './row-problem';
 
-/** Tools as OpenAI's fine-tuning files declare them, nested under `function` or not; also as JSON text, as tables hold them. */
+/** Where OpenAI's, Anthropic's and the Model Context Protocol's declarations have the schema. */
+const PARAMETER_KEYS = ['parameters', 'input_schema', 'inputSchema'];
+/** Beside a nested function; `strict` tells a server how to sample. */
+const NESTING_KEYS = ['type', 'strict'];
+const KINDS = ['function', 'custom'];
+
+/** Tools as OpenAI's fine-tuning files declare them, nested under `function` or not, or as Anthropic's and MCP's lists do; also as JSON text, as tables hold them. */
 export function readTools(value: unknown, field: string): ToolDeclaration[] {
   if (value === undefined || value === null || value === '') return [];
   const list = typeof value === 'string' ? parsed(value, field) : value;
@@ -15,24 +21,53 @@ export function readTools(value: unknown, field: string): ToolDeclaration[] {
 
 function readTool(value: unknown, field: string): ToolDeclaration {
   const fields = readObject(value, field);
-  const nested = fields['function'];
-  const isNested = nested !== undefined && nested !== null;
-  const at = isNested ? `${field}.function` : field;
-  return declarationIn(isNested ? readObject(nested, at) : fields, at);
+  const { function: nested, ...beside } = fields;
+  if (nested === undefined || nested === null) return declarationIn(withoutKind(beside), field);
+  const others = Object.keys(beside).filter((key) => !NESTING_KEYS.includes(key) && isGiven(beside[key]));
+  if (others.length > 0) {
+    throw new RowProblem(
+      `field "${field}": ${others.join(', ')} beside "function" is not part of the tool. Move it into "function", or remove it.`,
+    );
+  }
+  return declarationIn(readObject(nested, `${field}.function`), `${field}.function`);
+}
+
+/** What says that it is a function is no word of it. */
+function withoutKind({ type, ...tool }: Fields): Fields {
+  return typeof type === 'string' && KINDS.includes(type)
+    ? tool
+    : { ...tool, ...(isGiven(type) && { type }) };
 }
 
 function declarationIn(tool: Fields, field: string): ToolDeclaration {
-  const { description, parameters } = tool;
-  const isUndescribed = description === undefined || description === null;
-  const hasParameters = parameters !== undefined && parameters !== null;
-  // Not a copy: an object remembers how it was written.
-  if (hasParameters) readObject(parameters, `${field}.parameters`);
+  const { description } = tool;
+  const parameters = readParameters(tool, field);
+  const others = Object.entries(tool).filter(
+    ([key]) => !PARAMETER_KEYS.includes(key) || key === 'parameters',
+  );
   return {
-    ...tool,
+    ...Object.fromEntries(others),
     name: readName(tool, field),
-    description: isUndescribed ? '' : readText(tool, 'description', field),
+    description: isGiven(description) ? readText(tool, 'description', field) : '',
     parameters: isFields(parameters) ? parameters : { type: 'object', properties: {} },
   };
+}
+
+/** Not a copy: an object remembers how it was written. */
+function readParameters(tool: Fields, field: string): unknown {
+  const [key, second] = PARAMETER_KEYS.filter((name) => isGiven(tool[name]));
+  if (key === undefined) return undefined;
+  if (second !== undefined) {
+    throw new RowProblem(
+      `fields "${field}.${key}" and "${field}.${second}" both declare parameters. Keep one of them.`,
+    );
+  }
+  readObject(tool[key], `${field}.${key}`);
+  return tool[key];
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
 }
 
 function isFields(value: unknown): value is Fields {

@@ -11,7 +11,7 @@ import { TemplateText, TOOL_DECLARATION_ROLE } from './template-text';
 import { orderToolAnswers } from './tool-answers';
 import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 import { checkMessages, trainedMessages } from './training-weights';
-import { requireWritten } from './written-words';
+import { requireEveryPiece, requireWritten } from './written-words';
 
 /**
  * Any model's own chat template.
@@ -78,6 +78,7 @@ class ChatTemplateRenderer implements Renderer {
   buildGenerationPrompt(given: readonly Message[], options: GenerationPromptOptions = {}): number[] {
     const messages = this.inOrder(given);
     const text = this.render(messages, true);
+    requireEveryPiece(messages, this.name, 'prompt', (marked) => this.render(marked, true));
     requireWritten(messages, { renderer: this.name, text }, 'prompt');
     return this.encode(text + (options.prefill ?? ''));
   }
@@ -87,7 +88,8 @@ class ChatTemplateRenderer implements Renderer {
     const messages = this.inOrder(given);
     const trained = trainedMessages(messages, trainOnWhat);
     const written = this.render(messages, false);
-    requireWritten(messages, { renderer: this.name, text: written }, 'whole');
+    requireEveryPiece(messages, this.name, 'whole', (marked) => this.render(marked, false));
+    requireWritten(messages, { renderer: this.name, text: written, trained }, 'whole');
     if (trainOnWhat === 'allTokens') {
       return this.encodeSpans(written, [{ start: 0, end: written.length }]);
     }

@@ -47,11 +47,24 @@ export function memberText(json: string, name: string): string | null {
   return objectMembers(json).findLast((member) => member.name === name)?.text ?? null;
 }
 
-/** Without spaces, the keys of every object in alphabetical order. */
-export function sortedJson(value: unknown): string {
-  return JSON.stringify(value, (_, item: unknown) =>
-    typeof item === 'object' && item !== null && !Array.isArray(item)
-      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : item,
-  );
+/** Texts of a list's items, as written. */
+export function listItems(json: string): string[] {
+  const items: string[] = [];
+  let [depth, start] = [0, 1];
+  for (const { 0: text, index } of json.matchAll(TOKEN)) {
+    const isEnd = depth === 1 && (text === ',' || text === ']');
+    if (isEnd && json.slice(start, index).trim() !== '') items.push(json.slice(start, index).trim());
+    if (isEnd) start = index + 1;
+    depth += DEPTH_CHANGES.get(text) ?? 0;
+  }
+  return items;
+}
+
+/** The keys of every object in alphabetical order, without spaces where the text has none; numbers stay as written. */
+export function sortedJson(json: string): string {
+  if (json.startsWith('[')) return `[${listItems(json).map(sortedJson).join(',')}]`;
+  if (!json.startsWith('{')) return json;
+  const members = new Map(objectMembers(json).map(({ name, text }) => [name, text]));
+  const sorted = [...members].sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${sorted.map(([name, text]) => `${JSON.stringify(name)}:${sortedJson(text)}`).join(',')}}`;
 }

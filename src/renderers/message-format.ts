@@ -44,6 +44,8 @@ export interface MessageFormat {
   readonly refusesReasoning?: boolean;
   /** A tool's answer is written with the id of its call; else answers are put into the order of the calls. */
   readonly writesCallIds?: boolean;
+  /** Roles beside system, user, assistant and tool that only some models know. */
+  readonly ownRoles?: readonly string[];
   /** Adds or changes messages the way the model's template does, such as a system message where there is none. */
   prepareMessages?(messages: readonly Message[]): readonly Message[];
   /** Index of the first message of the turn that is being produced; default: the one after the last user message. */
@@ -53,6 +55,8 @@ export interface MessageFormat {
   openReply(messages: readonly Message[]): string;
   /** Reads the text of a reply that ended cleanly. */
   parseReply(text: string, tools?: readonly ToolDeclaration[]): Omit<ParsedReply, 'termination'>;
+  /** Declarations are written with whatever else a tool has, as `tojson` writes it. */
+  readonly writesWholeTools?: boolean;
   /** Messages that declare tools; absent where the format has none. */
   declareTools?(tools: readonly ToolDeclaration[], systemPrompt: string): Message[];
   /** Takes off what the layout puts around content, also where a reply was cut off. */

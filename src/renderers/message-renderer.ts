@@ -6,12 +6,21 @@ import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
+import { TOOL_DECLARATION_ROLE } from './template-text';
+import { requireKnownKeys } from './tool-keys';
 import { orderToolAnswers } from './tool-answers';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
+import type { Stretch } from './written-words';
 import { requireMessage, splitReply } from './written-words';
 
 /** Control tokens that a reply may spell out itself. */
 const WORD_TOKENS = ['<think>', '</think>'];
+
+/** Roles that mean something to some models, and what they would say to others under a header nobody taught them. */
+const SPECIAL_ROLES = new Map([
+  [TOOL_DECLARATION_ROLE, 'Declare the tools under "tools".'],
+  ['ipython', 'The answers of tools are of role tool.'],
+]);
 
 /** A renderer for formats in which a conversation is its messages one after another. */
 export function createMessageRenderer(format: MessageFormat, tokenizer: Tokenizer): Renderer {
@@ -71,12 +80,9 @@ class MessageRenderer implements Renderer {
     places.forEach((place) => {
       const rendered = this.format.renderMessage(place.message, place);
       const { stopOverlap } = rendered;
-      this.requireWritten(
-        rendered,
-        { ...place, index: place.index + messages.length - prepared.length },
-        'whole',
-      );
       const weight = trained[place.index] ? 1 : 0;
+      const index = place.index + messages.length - prepared.length;
+      this.requireWritten(rendered, { ...place, index, isTrained: weight === 1 }, 'whole');
       if (weight === 1) this.refuseReasoning(rendered, place, messages.length - prepared.length);
       const written = this.encodeMessage(rendered, place.message);
       chunks.push({ tokens: written.header, weight: headerWeight }, { tokens: written.body, weight });
@@ -101,7 +107,10 @@ class MessageRenderer implements Renderer {
   }
 
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
-    if (this.format.declareTools) return this.format.declareTools(tools, systemPrompt);
+    if (this.format.declareTools) {
+      if (!this.format.writesWholeTools) requireKnownKeys(tools, this.name);
+      return this.format.declareTools(tools, systemPrompt);
+    }
     throw new DomainError(
       'bad-config',
       `Renderer "${this.name}" has no tools. Use a model whose prompt format has them (qwen3, or chat_template where the template declares tools), or an environment without tools.`,
@@ -113,8 +122,21 @@ class MessageRenderer implements Renderer {
   }
 
   private prepared(messages: readonly Message[]): readonly Message[] {
+    messages.forEach((message, index) => {
+      this.requireRole(message, index);
+      requireNoReasoning(message, index);
+    });
     const ordered = this.format.writesCallIds ? messages : orderToolAnswers(messages);
     return this.format.prepareMessages?.(ordered) ?? ordered;
+  }
+
+  private requireRole({ role }: Message, index: number): void {
+    const remedy = SPECIAL_ROLES.get(role);
+    if (remedy === undefined || this.format.ownRoles?.includes(role)) return;
+    throw new DomainError(
+      'bad-dataset',
+      `messages[${index}]: renderer "${this.name}" has no role "${role}". ${remedy}`,
+    );
   }
 
   private turnStartOf(messages: readonly Message[]): number {
@@ -125,7 +147,7 @@ class MessageRenderer implements Renderer {
   private promptOf(messages: readonly Message[], shift: number): number[] {
     const history = placesOf(messages, this.turnStartOf(messages), 'prompt').flatMap((place) => {
       const rendered = this.format.renderMessage(place.message, place);
-      this.requireWritten(rendered, { ...place, index: place.index + shift }, 'prompt');
+      this.requireWritten(rendered, { ...place, index: place.index + shift, isTrained: false }, 'prompt');
       const { header, body } = this.encodeMessage(rendered, place.message);
       return [header, body];
     });
@@ -166,11 +188,12 @@ class MessageRenderer implements Renderer {
 
   private requireWritten(
     { header, body }: RenderedMessage,
-    { message, index, isLast }: PlacedMessage,
+    { message, index, isLast, isTrained }: PlacedMessage & { readonly isTrained: boolean },
     extent: Extent,
   ): void {
-    const text = textOfPieces([...header, ...body]);
-    requireMessage(message, { renderer: this.name, text, from: 0, index, isLast }, extent);
+    const pieces = [...header, ...body];
+    const [text, layout] = [textOfPieces(pieces), layoutOf(pieces)];
+    requireMessage(message, { renderer: this.name, text, from: 0, layout, index, isLast, isTrained }, extent);
   }
 
   /** Loss is withheld from all the generation prompt supplies, such as an empty reasoning block; null is a refusal. */
@@ -224,6 +247,31 @@ class MessageRenderer implements Renderer {
 
 function textOfPieces(pieces: readonly Piece[]): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : piece.written)).join('');
+}
+
+/** Templates write the reasoning of replies only. What a format has no reasoning for at all it refuses itself. */
+function requireNoReasoning({ role, content }: Message, index: number): void {
+  const reasons = typeof content !== 'string' && content.some(({ type }) => type === 'thinking');
+  if (role === 'assistant' || !reasons) return;
+  throw new DomainError(
+    'bad-dataset',
+    `messages[${index}] is of role "${role.slice(0, 80)}" and reasons, which only replies do. Remove the reasoning from the message.`,
+  );
+}
+
+/** Stretches of the text of pieces that nobody wrote. */
+function layoutOf(pieces: readonly Piece[]): Stretch[] {
+  const layout: Stretch[] = [];
+  let end = 0;
+  for (const piece of pieces) {
+    const start = end;
+    end += textOfPieces([piece]).length;
+    if (typeof piece !== 'string') continue;
+    const before = layout.at(-1);
+    if (before?.end === start) layout.pop();
+    layout.push({ start: before?.end === start ? before.start : start, end });
+  }
+  return layout;
 }
 
 /** A stop sequence and then end-of-text means that sampling did not stop where it should have. */

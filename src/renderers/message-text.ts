@@ -51,6 +51,12 @@ export function hasThinking({ content }: Message): boolean {
   return content.some((part) => part.type === 'thinking');
 }
 
+/** Whether a message has reasoning that ends, which is all that Qwen's templates take for reasoning. */
+export function hasClosedThinking({ content }: Message): boolean {
+  if (typeof content === 'string') return content.includes('</think>');
+  return content.some((part) => part.type === 'thinking');
+}
+
 /** A reply whose text only closes a block is given its opening, which stood in the prompt it was sampled from. */
 export function withReasoningOpened(message: Message, opening?: string): Message {
   if (message.role !== 'assistant' || typeof message.content !== 'string') return message;

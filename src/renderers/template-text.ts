@@ -2,7 +2,7 @@ import type { Message, TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { fromJson, toValue } from './jinja/json';
 import type { Value } from './jinja/values';
-import { isList } from './jinja/values';
+import { isList, isMap } from './jinja/values';
 import { isRecord, parseJson } from './reply-blocks';
 import type { ChatTemplate } from './template-environment';
 import { compileTemplate } from './template-environment';
@@ -34,7 +34,7 @@ export class TemplateText {
 
   /** In the first spelling of tool calls that the template can read. */
   render(messages: readonly Message[], addGenerationPrompt: boolean): string {
-    const tools = toolsOf(messages[0]);
+    const tools = this.toolsOf(messages);
     const spoken = messages.filter((message) => message.role !== TOOL_DECLARATION_ROLE);
     let failure: unknown;
     for (const spelling of TOOL_CALL_SPELLINGS) {
@@ -57,6 +57,24 @@ export class TemplateText {
     throw this.refusal(spoken, failure);
   }
 
+  /**
+   * Of the first message, where that declares some.
+   *
+   * @throws DomainError `bad-dataset` where a declaration stands elsewhere or is no list of tools.
+   */
+  private toolsOf(messages: readonly Message[]): Value {
+    const declarations = messages.filter(({ role }) => role === TOOL_DECLARATION_ROLE);
+    if (declarations.length === 0) return null;
+    const [{ role, content } = { role: '', content: '' }] = messages;
+    const text = declarations.length === 1 && role === TOOL_DECLARATION_ROLE ? content : null;
+    const tools = typeof text === 'string' && 'value' in parseJson(text) ? fromJson(text) : null;
+    if (isList(tools)) return Array.from(tools, nested);
+    throw new DomainError(
+      'bad-dataset',
+      `The chat template of "${this.tokenizer.source}" is given its tools beside the conversation: a message of role "${TOOL_DECLARATION_ROLE}" has to be the first and to be a JSON list of tools. Declare them under "tools".`,
+    );
+  }
+
   private refusal(messages: readonly Message[], error: unknown): DomainError {
     const detail = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : null;
     const roles = messages.map((message) => message.role).join(', ');
@@ -69,16 +87,11 @@ export class TemplateText {
   }
 }
 
-/** In OpenAI's nesting, as templates read them. */
-function toolsOf(message: Message | undefined): Value {
-  if (message?.role !== TOOL_DECLARATION_ROLE || typeof message.content !== 'string') return null;
-  const tools = 'value' in parseJson(message.content) ? fromJson(message.content) : null;
-  if (!isList(tools)) return null;
-  return tools.map(
-    (tool) =>
-      new Map<Value, Value>([
-        ['type', 'function'],
-        ['function', tool],
-      ]),
-  );
+/** Each in OpenAI's nesting, as templates read them. */
+function nested(tool: Value): Value {
+  if (isMap(tool) && isMap(tool.get('function'))) return tool;
+  return new Map<Value, Value>([
+    ['type', 'function'],
+    ['function', tool],
+  ]);
 }

@@ -1,9 +1,13 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
+import { strip } from './jinja/python-text';
 import { respaceJson } from './json-text';
+import type { Mark } from './marked-conversation';
+import { markConversation } from './marked-conversation';
 import { partsOf, textOf } from './message-text';
 import { parseJson, splitThinking, withOpenedBlock } from './reply-blocks';
+import { TOOL_DECLARATION_ROLE } from './template-text';
 
 /** A text in which the words of messages are looked for. */
 interface RenderedText {
@@ -11,13 +15,20 @@ interface RenderedText {
   readonly text: string;
   /** Where the words of the message may begin. */
   readonly from: number;
+  /** What nobody wrote, where that is known: words within it are none of a message. */
+  readonly layout?: readonly Stretch[];
+}
+
+interface WholeText extends Pick<RenderedText, 'renderer' | 'text'> {
+  /** Which messages carry loss. */
+  readonly trained?: readonly boolean[];
 }
 
 /** What is asked for: all that is said, or only what no prompt may leave out, since templates shorten past replies. */
 type Extent = 'whole' | 'prompt';
 
 /** Messages that templates gather at the start, or put before another message. */
-const UNORDERED = ['system', 'tool_declare'];
+const UNORDERED = ['system'];
 
 /**
  * Refuses a conversation of which a renderer or template left something out: what a message says, the name of who says
@@ -25,27 +36,82 @@ const UNORDERED = ['system', 'tool_declare'];
  */
 export function requireWritten(
   messages: readonly Message[],
-  { renderer, text }: Omit<RenderedText, 'from'>,
+  { renderer, text, trained = [] }: WholeText,
   extent: Extent,
 ): void {
   let from = 0;
   messages.forEach((message, index) => {
+    // Tools are handed over as values, and written in many ways.
+    if (message.role === TOOL_DECLARATION_ROLE) return;
     const isUnordered = UNORDERED.includes(message.role);
     const isLast = index === messages.length - 1;
-    const place = { renderer, text, from: isUnordered ? 0 : from };
+    const place = { renderer, text, from: isUnordered ? 0 : from, isTrained: trained[index] === true };
     const end = requireMessage(message, { ...place, index, isLast }, extent);
     from = isUnordered ? from : Math.max(from, end);
   });
 }
 
+/**
+ * As `requireWritten`, and exact: the layout, in which short words are found as well, says nothing of a conversation under
+ * values of its own. A template that refuses those has looked at them.
+ */
+export function requireEveryPiece(
+  messages: readonly Message[],
+  renderer: string,
+  extent: Extent,
+  render: (messages: readonly Message[]) => string,
+): void {
+  const marked = markConversation(messages, extent);
+  const text = textOr(render, marked.messages);
+  const missing = marked.marks.find(
+    (mark) => text !== null && !text.includes(mark.value) && !isWrittenById(mark, messages, render),
+  );
+  if (missing) throw refusal(missing.what, { renderer, index: missing.index });
+}
+
+/** Kimi's templates write a call's id in place of its name. */
+function isWrittenById(
+  { index, callNumber }: Mark,
+  messages: readonly Message[],
+  render: (messages: readonly Message[]) => string,
+): boolean {
+  if (callNumber === undefined) return false;
+  const renamed = messages.map((message, at) =>
+    at === index && message.toolCalls
+      ? {
+          ...message,
+          toolCalls: message.toolCalls.map((call, number) =>
+            number === callNumber && call.id !== undefined
+              ? { ...call, id: call.id.replaceAll(/[A-Za-z0-9]/g, 'x') }
+              : call,
+          ),
+        }
+      : message,
+  );
+  return textOr(render, renamed) !== textOr(render, messages);
+}
+
+/** Null where the template refuses the conversation. */
+function textOr(
+  render: (messages: readonly Message[]) => string,
+  messages: readonly Message[],
+): string | null {
+  try {
+    return render(messages);
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
+}
+
 interface MessagePlace extends RenderedText {
   readonly index: number;
   readonly isLast: boolean;
+  readonly isTrained: boolean;
 }
 
 /** As `requireWritten` of one message; returns where its words end. */
 export function requireMessage(message: Message, place: MessagePlace, extent: Extent): number {
-  if (message.role === 'tool_declare') return place.from;
   const said = requireSaid(message, place, extent);
   requireName(message, place, said);
   const calls = message.toolCalls ?? [];
@@ -67,7 +133,7 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
 function requireSaid(message: Message, place: MessagePlace, extent: Extent): Stretch[] {
   const isRequired = extent === 'whole' || message.role !== 'assistant';
   const said: Stretch[] = [];
-  const parts = wordsOf(message, place.isLast).sort((a, b) => b.words.length - a.words.length);
+  const parts = wordsOf(message, place).sort((a, b) => b.words.length - a.words.length);
   for (const part of parts) {
     const found = isRequired ? requireWords(part, place, said) : find(part.words, place, said);
     if (found) said.push(found);
@@ -83,7 +149,7 @@ function requireName({ role, name }: Message, place: MessagePlace, said: readonl
 }
 
 /** A stretch of the text. */
-interface Stretch {
+export interface Stretch {
   readonly start: number;
   readonly end: number;
 }
@@ -91,9 +157,13 @@ interface Stretch {
 function requireWords({ words, what }: Words, place: MessagePlace, taken: readonly Stretch[]): Stretch {
   const found = find(words, place, taken);
   if (found) return found;
-  throw new DomainError(
+  throw refusal(what, place);
+}
+
+function refusal(what: string, { renderer, index }: Pick<MessagePlace, 'renderer' | 'index'>): DomainError {
+  return new DomainError(
     'bad-dataset',
-    `messages[${place.index}]: renderer "${place.renderer}" does not write ${what}. Remove it from the message, or use a renderer that writes it.`,
+    `messages[${index}]: renderer "${renderer}" does not write ${what}. Remove it from the message, or use a renderer that writes it.`,
   );
 }
 
@@ -103,11 +173,17 @@ interface Words {
   readonly what: string;
 }
 
-function wordsOf(message: Message, isLast: boolean): Words[] {
+function wordsOf(message: Message, { isLast, isTrained }: MessagePlace): Words[] {
   const what = `the words of role "${message.role.slice(0, 80)}"`;
   if (message.role !== 'assistant') return [{ words: textOf(message), what }];
-  return splitReply(message).flatMap((part): Words[] => {
+  const parts = splitReply(message);
+  const first = parts.findIndex((part) => part.type === 'text' && part.text.trim() !== '');
+  return parts.flatMap((part, index): Words[] => {
     if (part.type === 'text') return [{ words: part.text, what: nearBlock(message, part.text) + what }];
+    // A block that stands among words may be spoken of: what carries loss would lose a piece of a sentence.
+    const isSpoken = isTrained && typeof message.content === 'string' && first >= 0 && first < index;
+    if (isSpoken && !isLast)
+      return [{ words: part.thinking, what: `"${part.thinking.slice(0, 40)}" in ${what}` }];
     return isLast ? [{ words: part.thinking, what: 'its reasoning' }] : [];
   });
 }
@@ -128,12 +204,7 @@ export function splitReply(message: Message): readonly ContentPart[] {
 function requireArguments(call: ToolCall, place: MessagePlace, taken: readonly Stretch[]): void {
   const parsed = parseJson(call.arguments);
   if (!('value' in parsed)) return;
-  const { text, from } = place;
-  if (
-    [call.arguments, respaceJson(call.arguments)].some(
-      (json) => findOutside(json, { text, from }, taken) >= 0,
-    )
-  ) {
+  if ([call.arguments, respaceJson(call.arguments)].some((json) => findOutside(json, place, taken) >= 0)) {
     return;
   }
   for (const words of textsIn(parsed.value)) {
@@ -149,12 +220,12 @@ function textsIn(value: unknown): string[] {
 }
 
 /** Where the words stand, as they are or as JSON and Python spell them; null where they are missing. */
-function find(words: string, { text, from }: RenderedText, taken: readonly Stretch[]): Stretch | null {
-  const trimmed = words.trim();
-  if (trimmed === '') return { start: from, end: from };
+function find(words: string, place: RenderedText, taken: readonly Stretch[]): Stretch | null {
+  const trimmed = strip(words);
+  if (trimmed === '') return { start: place.from, end: place.from };
   for (const spell of SPELLINGS) {
     const spelled = spell(trimmed);
-    const start = findOutside(spelled, { text, from }, taken);
+    const start = findOutside(spelled, place, taken);
     if (start >= 0) return { start, end: start + spelled.length };
   }
   return null;
@@ -162,15 +233,17 @@ function find(words: string, { text, from }: RenderedText, taken: readonly Stret
 
 function findOutside(
   words: string,
-  { text, from }: Pick<RenderedText, 'text' | 'from'>,
+  { text, from, layout = [] }: RenderedText,
   taken: readonly Stretch[],
 ): number {
   let start = text.indexOf(words, from);
   for (;;) {
     const at = start;
-    const hit = at < 0 ? undefined : taken.find((one) => at < one.end && at + words.length > one.start);
-    if (!hit) return start;
-    start = text.indexOf(words, hit.end);
+    const end = at + words.length;
+    if (at < 0) return at;
+    const hit = taken.find((one) => at < one.end && end > one.start);
+    if (!hit && !layout.some((one) => at >= one.start && end <= one.end)) return at;
+    start = text.indexOf(words, hit?.end ?? at + 1);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
+import { strip } from '../jinja/python-text';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
 import { hasThinking, partsOf, roleWord, textOf, thinkingOf, withoutThinking } from '../message-text';
@@ -13,6 +14,7 @@ export interface ReasoningStyle {
   /** What the prompt of a reply ends with: an open reasoning block, or a closed one. */
   readonly opening: string;
   readonly refusesReasoning: boolean;
+  readonly writesWholeTools: boolean;
   /** Ends a reasoning block, up to the text after it. */
   closing(message: Message): string;
   /** Whether reasoning is written where the message stands. */
@@ -38,6 +40,7 @@ export function chatmlReasoningFormat(style: ReasoningStyle): MessageFormat {
     stop: { tokens: ['<|im_end|>'] },
     controlTokens: ['<|im_start|>', '<|im_end|>', '<think>', '</think>'],
     refusesReasoning: style.refusesReasoning,
+    writesWholeTools: style.writesWholeTools,
     prepareMessages: (messages) => style.prepareMessages(messages),
     renderMessage: (message, place) => renderMessage(style, style.trimMessage(message, place), place),
     openReply: (messages) => headerOf('assistant', messages.length) + style.opening,
@@ -99,8 +102,8 @@ function headerOf(role: string, index: number): string {
 
 /** Without the space around its words and around its reasoning, both of which may be given in several parts. */
 export function trimmedMessage(message: Message): Message {
-  if (typeof message.content === 'string') return { ...message, content: message.content.trim() };
-  const [thinking, text] = [thinkingOf(message).trim(), textOf(message).trim()];
+  if (typeof message.content === 'string') return { ...message, content: strip(message.content) };
+  const [thinking, text] = [strip(thinkingOf(message)), strip(textOf(message))];
   return {
     ...message,
     content: [
@@ -117,7 +120,7 @@ export function withSystemMessage(messages: readonly Message[], content: string)
 
 /** Whether a message says anything besides its reasoning. */
 export function hasText(message: Message): boolean {
-  return partsOf(message).some((part) => part.type === 'text' && part.text.trim() !== '');
+  return partsOf(message).some((part) => part.type === 'text' && strip(part.text) !== '');
 }
 
 export function hasThinkingPart(message: Message): boolean {

@@ -1,9 +1,7 @@
 import type { ToolDeclaration } from '../../core/completion';
-import { jsonText } from '../../core/json-source';
-import { respaceJson } from '../json-text';
 import { isRecord } from '../reply-blocks';
 import type { Schema } from './schema-properties';
-import { propertiesOf } from './schema-properties';
+import { itemsPython, memberJson, propertiesOf } from './schema-properties';
 
 /** As long as the template lets the type of an array's items be. */
 const LONGEST_ITEM = 50;
@@ -36,10 +34,10 @@ function parameterBlock(schema: Schema): string {
 
 function fallbackOf(schema: Schema): string {
   if (!('default' in schema)) return '';
-  const value = schema['default'];
-  const bare = typeof value === 'string' ? value : json(value);
+  const [value, text] = [schema['default'], memberJson(schema, 'default')];
+  const bare = typeof value === 'string' ? value : text;
   if (isFilled(schema['enum'])) return `, // default: ${bare}`;
-  return isFilled(schema['oneOf']) ? `// default: ${bare}` : `, // default: ${json(value)}`;
+  return isFilled(schema['oneOf']) ? `// default: ${bare}` : `, // default: ${text}`;
 }
 
 function typeOf(schema: Schema): string {
@@ -68,7 +66,7 @@ function simpleType(schema: Schema): string {
 
 function stringType(schema: Schema): string {
   const { enum: values } = schema;
-  return isFilled(values) ? `"${values.map(String).join('" | "')}"` : `string${orNull(schema)}`;
+  return isFilled(values) ? `"${itemsPython(schema, 'enum').join('" | "')}"` : `string${orNull(schema)}`;
 }
 
 function arrayType(schema: Schema): string {
@@ -85,7 +83,8 @@ function alternatives(schemas: readonly Schema[]): string {
   return schemas
     .map((schema) => {
       const description = textOf(schema['description']);
-      const fallback = 'default' in schema ? `${DEFAULT_GAP}// default: ${json(schema['default'])}` : '';
+      const fallback =
+        'default' in schema ? `${DEFAULT_GAP}// default: ${memberJson(schema, 'default')}` : '';
       return `${typeOf(schema)}${description === '' ? '' : `// ${description}`}${fallback}`;
     })
     .join(' | \n');
@@ -109,8 +108,4 @@ function textOf(value: unknown): string {
 
 function isFilled(value: unknown): value is readonly unknown[] {
   return Array.isArray(value) && value.length > 0;
-}
-
-function json(value: unknown): string {
-  return respaceJson(jsonText(value));
 }

@@ -1,5 +1,6 @@
 import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
+import { jsonText } from '../../core/json-source';
 import { DomainError } from '../../core/errors';
 import { sortedJson } from '../json-text';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
@@ -81,6 +82,8 @@ function kimiFormat({ name, opening, keepsHistory, declares }: KimiVariant): Mes
       ARGUMENTS,
     ],
     writesCallIds: true,
+    ownRoles: ['tool_declare'],
+    writesWholeTools: declares === 'json',
     refusesReasoning: opening === '<think></think>',
     prepareMessages: (messages) => matchToolAnswers(withSystem(messages)),
     turnStart,
@@ -97,7 +100,7 @@ function kimiFormat({ name, opening, keepsHistory, declares }: KimiVariant): Mes
 const DECLARATIONS = {
   /** Kimi K2 sorts the keys of its declarations. */
   json: (tools: readonly ToolDeclaration[]) =>
-    sortedJson(tools.map((tool) => ({ type: 'function', function: tool }))),
+    sortedJson(jsonText(tools.map((tool) => ({ type: 'function', function: tool })))),
   typescript: declareInTypeScript,
 };
 

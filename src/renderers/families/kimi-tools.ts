@@ -1,10 +1,9 @@
 import type { ToolDeclaration } from '../../core/completion';
 import { jsonText } from '../../core/json-source';
-import { respaceJson } from '../json-text';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
-
-type Schema = Readonly<Record<string, unknown>>;
+import type { Schema } from './schema-properties';
+import { itemsJson, itemsPython, memberJson, memberPython, membersOf } from './schema-properties';
 
 const INDENT = '  ';
 
@@ -28,9 +27,9 @@ export function declareInTypeScript(tools: readonly ToolDeclaration[]): string {
 }
 
 function declareFunction({ name, description, parameters }: ToolDeclaration): string {
-  const refersToItself = JSON.stringify(parameters).includes('"$ref":"#"');
+  const refersToItself = jsonText(parameters).includes('"$ref":"#"');
   const own = objectType(parameters, '');
-  const definitions = isRecord(parameters['$defs']) ? Object.entries(parameters['$defs']) : [];
+  const definitions = isRecord(parameters['$defs']) ? membersOf(parameters['$defs']) : [];
   return [
     ...(refersToItself ? [`interface parameters ${own}`] : []),
     ...definitions.map(declareInterface),
@@ -49,7 +48,7 @@ function typeOf(schema: unknown, indent: string): string {
   if (!isRecord(schema)) return schema === false ? 'null' : 'any';
   if (typeof schema['$ref'] === 'string') return referenceOf(schema['$ref']);
   if (Array.isArray(schema['anyOf'])) return union(schema['anyOf'].map((one) => typeOf(one, indent)));
-  if (Array.isArray(schema['enum'])) return union(schema['enum'].map(literal));
+  if (Array.isArray(schema['enum'])) return union(itemsOf(schema));
   if (Array.isArray(schema['type'])) return union(schema['type'].map(simpleType));
   if (schema['type'] === 'object') return objectType(schema, indent);
   if (schema['type'] === 'array') return arrayType(schema, indent);
@@ -64,8 +63,12 @@ function union(types: readonly string[]): string {
   return types.join(' | ');
 }
 
-function literal(value: unknown): string {
-  return typeof value === 'string' ? `"${value}"` : pythonText(value);
+function itemsOf(schema: Schema): string[] {
+  const values = itemsPython(schema, 'enum');
+  return itemsJson(schema, 'enum').map((json, index) => {
+    const value = values[index] ?? json;
+    return json.startsWith('"') ? `"${value}"` : value;
+  });
 }
 
 function simpleType(type: unknown): string {
@@ -111,7 +114,7 @@ function commentsOf(schema: Schema, indent: string): string {
   const { description } = schema;
   const constraints = (CONSTRAINTS.get(schema['type']) ?? [])
     .filter((name) => name in schema)
-    .map((name) => `${name}: ${pythonText(schema[name])}`);
+    .map((name) => `${name}: ${memberPython(schema, name)}`);
   const lines = [
     ...(typeof description === 'string' && description !== '' ? [comment(description, indent)] : []),
     ...(constraints.length > 0 ? [`${indent}// ${constraints.join(', ')}`] : []),
@@ -122,7 +125,7 @@ function commentsOf(schema: Schema, indent: string): string {
 function defaultOf(schema: Schema, indent: string): string {
   const value = schema['default'];
   if (value === undefined || value === null) return '';
-  const text = typeof value === 'boolean' ? pythonText(value) : respaceJson(jsonText(value));
+  const text = typeof value === 'boolean' ? pythonText(value) : memberJson(schema, 'default');
   return `${indent}// Default: ${text}\n`;
 }
 

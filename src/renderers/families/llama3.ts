@@ -1,5 +1,6 @@
 import type { Message } from '../../core/conversation';
 import type { Tokenizer } from '../../core/tokenizer';
+import { strip } from '../jinja/python-text';
 import type { MessageFormat, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
 import { plainText, roleWord } from '../message-text';
@@ -20,6 +21,7 @@ export function llama3Format(tokenizer: Tokenizer): MessageFormat {
     // The space at the end of a reply stays in what was sampled and goes from history.
     hasExtensionProperty: false,
     stop: { tokens: ['<|eot_id|>'] },
+    ownRoles: ['ipython'],
     controlTokens: ['<|begin_of_text|>', '<|start_header_id|>', '<|end_header_id|>', '<|eot_id|>'],
     ...(hasDates && { prepareMessages: withDates }),
     renderMessage,
@@ -38,12 +40,12 @@ function withDates(messages: readonly Message[]): readonly Message[] {
   if (first?.role !== 'system') {
     return [{ role: 'system', content: DATES, ...markOfAdded(messages) }, ...messages];
   }
-  return [{ ...first, content: DATES + plainText(first, 'llama3').trim() }, ...rest];
+  return [{ ...first, content: DATES + strip(plainText(first, 'llama3')) }, ...rest];
 }
 
 function renderMessage(message: Message): RenderedMessage {
   const text = plainText(message, 'llama3');
-  const words = message.role === 'system' && text.startsWith(DATES) ? text : text.trim();
+  const words = message.role === 'system' && text.startsWith(DATES) ? text : strip(text);
   return { header: [headerOf(roleWord(message))], body: [written(words), '<|eot_id|>'] };
 }
 

@@ -1,12 +1,14 @@
 import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 
+import { strip, stripEnd } from '../jinja/python-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
 import { hasThinking, textOf, thinkingOf } from '../message-text';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
 import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
 import { parseXmlReply } from './qwen3-5';
+import { memberPython, membersOf } from './schema-properties';
 import { declareXmlTools, writeXmlCall } from './xml-tool-calls';
 
 /** Nano and Super are of the first generation; Ultra and 3.5 Lightning write no line breaks around `</think>`. */
@@ -41,6 +43,7 @@ export function nemotron3Format(generation: Nemotron3Generation, mode: Nemotron3
     hasExtensionProperty: mode === 'preserved',
     opening: mode === 'disabled' ? EMPTY_BLOCK : '<think>\n',
     refusesReasoning: mode === 'disabled',
+    writesWholeTools: false,
     closing: (message) => {
       const endsReply = !hasText(message) && !message.toolCalls?.length;
       return isUltra ? '</think>' : `\n</think>${endsReply ? '' : '\n'}`;
@@ -67,13 +70,13 @@ export function nemotron3Format(generation: Nemotron3Generation, mode: Nemotron3
 /** The template trims replies only, as a whole: the space between a reasoning block and the words stays. */
 function trimReply(message: Message, keepsThinking: boolean): Message {
   if (message.role !== 'assistant') return message;
-  const trim = (text: string) => (message.toolCalls?.length && !keepsThinking ? text.trim() : text.trimEnd());
+  const trim = (text: string) => (message.toolCalls?.length && !keepsThinking ? strip(text) : stripEnd(text));
   if (typeof message.content === 'string') {
     const text = keepsThinking ? message.content : afterThinking(message.content);
-    return { ...message, content: text.includes('think>') ? text.trim() : trim(text) };
+    return { ...message, content: text.includes('think>') ? strip(text) : trim(text) };
   }
   const [thinking, text] = [thinkingOf(message), trim(textOf(message))];
-  if (thinking.trim() === '') return { ...message, content: text };
+  if (strip(thinking) === '') return { ...message, content: text };
   const words = text === '' ? [] : [{ type: 'text' as const, text }];
   return { ...message, content: [{ type: 'thinking', thinking }, ...words] };
 }
@@ -114,16 +117,15 @@ function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): 
 }
 
 function declareTool(tool: ToolDeclaration): string {
-  const { properties, required, ...others } = tool.parameters;
-  const description = tool.description.trim();
+  const { properties, required } = tool.parameters;
   return [
     '<function>',
     tag('name', tool.name),
-    tag('description', description),
+    tag('description', strip(tool.description)),
     '<parameters>',
-    ...(isRecord(properties) ? Object.entries(properties).flatMap(declareParameter) : []),
-    ...tagsOf(others, ['type']),
-    ...(required === undefined ? [] : [tag('required', required)]),
+    ...(isRecord(properties) ? membersOf(properties).flatMap(declareParameter) : []),
+    ...tagsOf(tool.parameters, ['properties', 'required', 'type']),
+    ...(required === undefined ? [] : [tag('required', pythonText(required))]),
     '</parameters>',
     '</function>',
   ].join('\n');
@@ -131,24 +133,24 @@ function declareTool(tool: ToolDeclaration): string {
 
 function declareParameter([name, schema]: [string, unknown]): string[] {
   const fields = isRecord(schema) ? schema : {};
-  const { type, description, enum: values, ...others } = fields;
+  const { type, description, enum: values } = fields;
   return [
     '<parameter>',
     tag('name', name),
-    ...(type === undefined ? [] : [tag('type', type)]),
-    ...(typeof description === 'string' ? [tag('description', description.trim())] : []),
-    ...(values === undefined ? [] : [tag('enum', values)]),
-    ...tagsOf(others, ['name']),
+    ...(type === undefined ? [] : [tag('type', pythonText(type))]),
+    ...(typeof description === 'string' ? [tag('description', strip(description))] : []),
+    ...(values === undefined ? [] : [tag('enum', pythonText(values))]),
+    ...tagsOf(fields, ['name', 'type', 'description', 'enum']),
     '</parameter>',
   ];
 }
 
 function tagsOf(fields: Readonly<Record<string, unknown>>, handled: readonly string[]): string[] {
-  return Object.entries(fields)
+  return membersOf(fields)
     .filter(([name]) => !handled.includes(name))
-    .map(([name, value]) => tag(name, value));
+    .map(([name]) => tag(name, memberPython(fields, name)));
 }
 
-function tag(name: string, value: unknown): string {
-  return `<${name}>${pythonText(value)}</${name}>`;
+function tag(name: string, text: string): string {
+  return `<${name}>${text}</${name}>`;
 }

@@ -2,8 +2,9 @@ import type { ToolDeclaration } from '../../core/completion';
 import { jsonText } from '../../core/json-source';
 import type { Message } from '../../core/conversation';
 import { respaceJson } from '../json-text';
+import { strip } from '../jinja/python-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
-import { hasThinking, textOf, withReasoningOpened } from '../message-text';
+import { hasClosedThinking, textOf, withReasoningOpened } from '../message-text';
 import type { ReasoningStyle } from './chatml-reasoning';
 import {
   chatmlReasoningFormat,
@@ -33,7 +34,8 @@ export function qwen35Format(variant: 'qwen3_5' | 'qwen3_5_disable_thinking'): M
   return chatmlReasoningFormat({
     ...qwenStyle(variant, { disablesThinking: variant !== 'qwen3_5', literals: 'python' }),
     keepsThinking: isAfterLastUser,
-    emptyBlock: (message, place) => (isAfterLastUser(place) && !hasThinking(message) ? EMPTY_BLOCK : ''),
+    emptyBlock: (message, place) =>
+      isAfterLastUser(place) && !hasClosedThinking(message) ? EMPTY_BLOCK : '',
     prepareMessages: (messages) => messages,
     trimMessage: (message) => withReasoningOpened(trimmedMessage(message), OPEN_BLOCK),
   });
@@ -64,6 +66,7 @@ function qwenStyle(
     hasExtensionProperty: false,
     opening: disablesThinking ? EMPTY_BLOCK : OPEN_BLOCK,
     refusesReasoning: disablesThinking,
+    writesWholeTools: true,
     closing: () => '\n</think>\n\n',
     writeCalls: (calls, message) =>
       (hasText(message) ? '\n\n' : '') + calls.map((call) => writeXmlCall(call, literals)).join('\n'),
@@ -92,7 +95,7 @@ export function parseXmlReply(text: string, tools: readonly ToolDeclaration[] = 
 function withEffort(messages: readonly Message[], sentence: string): readonly Message[] {
   const [first, ...rest] = messages;
   if (first?.role !== 'system') return sentence === '' ? messages : withSystemMessage(messages, sentence);
-  const content = [sentence, textOf(first).trim()].filter((text) => text !== '').join('\n\n');
+  const content = [sentence, strip(textOf(first))].filter((text) => text !== '').join('\n\n');
   return content === '' ? rest : [{ ...first, content }, ...rest];
 }
 

@@ -2,7 +2,7 @@ import type { ContentPart, Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
 import { written } from '../message-format';
-import { hasThinking, roleWord, textOf, withoutThinking, withReasoningOpened } from '../message-text';
+import { hasClosedThinking, roleWord, textOf, withoutThinking, withReasoningOpened } from '../message-text';
 import { THINKING } from '../reply-blocks';
 import { declareQwenTools, parseQwenReply, writeToolCalls } from './qwen3-blocks';
 
@@ -22,6 +22,7 @@ export function qwen3Format(variant: Qwen3Variant): MessageFormat {
     stop: { tokens: ['<|im_end|>'] },
     controlTokens: ['<|im_start|>', '<|im_end|>'],
     refusesReasoning: closesReasoning,
+    writesWholeTools: true,
     renderMessage: (message, place) => {
       if (closesReasoning) requireUserMessage(message, place);
       return renderMessage(framesReasoning ? withReasoningOpened(message) : message, place, framesReasoning);
@@ -67,7 +68,9 @@ function reasoningText(message: Message, place: MessagePlace): MessageText {
   if (message.role !== 'assistant' || place.lastUserIndex < 0) return bareText(message, place.isLast);
   if (place.isLast) return framedText(message);
   const isInTurn = place.index > place.lastUserIndex;
-  return isInTurn && hasThinking(message) ? framedText(message) : bareText(withoutThinking(message), false);
+  return isInTurn && hasClosedThinking(message)
+    ? framedText(message)
+    : bareText(withoutThinking(message), false);
 }
 
 function framedText(message: Message): MessageText {
@@ -81,7 +84,7 @@ function framedText(message: Message): MessageText {
   });
   const content = parts.join('');
   return {
-    content: hasThinking(message) ? content : frameReasoning('') + trimStart(content, true),
+    content: hasClosedThinking(message) ? content : frameReasoning('') + trimStart(content, true),
     hasOwnText: textOf(message) !== '',
   };
 }
@@ -90,8 +93,8 @@ function framedText(message: Message): MessageText {
 function framedString(text: string): MessageText {
   const open = text.indexOf(THINKING[0]);
   const close = text.indexOf(THINKING[1]);
-  if (open < 0) return { content: frameReasoning('') + trimStart(text, true), hasOwnText: text !== '' };
-  if (close < 0) return { content: text, hasOwnText: text !== '' };
+  if (open < 0 || close < 0)
+    return { content: frameReasoning('') + trimStart(text, true), hasOwnText: text !== '' };
   const before = text.slice(0, open);
   const rest = trimStart(text.slice(close + THINKING[1].length), true);
   return {

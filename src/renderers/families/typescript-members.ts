@@ -1,8 +1,6 @@
-import { jsonText } from '../../core/json-source';
-import { respaceJson } from '../json-text';
 import { isRecord } from '../reply-blocks';
 import type { Schema } from './schema-properties';
-import { propertiesOf } from './schema-properties';
+import { itemsJson, propertiesOf } from './schema-properties';
 
 /** Fields of an object with their types, `city: string, days?: number`. */
 export function typeScriptMembers(schema: Schema): string {
@@ -17,7 +15,7 @@ function typeOf(schema: unknown): string {
   if (Array.isArray(alternatives)) return alternatives.map(typeOf).join(' | ');
   const { type } = schema;
   if (Array.isArray(type)) return type.map((one: unknown) => typeOf({ type: one })).join(' | ');
-  if (type === 'string' && Array.isArray(schema['enum'])) return schema['enum'].map(json).join(' | ');
+  if (type === 'string' && Array.isArray(schema['enum'])) return itemsJson(schema, 'enum').join(' | ');
   return simpleType(type, schema) + (schema['nullable'] === true ? ' | null' : '');
 }
 
@@ -41,8 +39,4 @@ function simpleType(type: unknown, schema: Schema): string {
 
 function objectType(schema: Schema): string {
   return `{ ${typeScriptMembers(schema)} }`;
-}
-
-function json(value: unknown): string {
-  return respaceJson(jsonText(value));
 }

@@ -189,6 +189,68 @@ describe('words of a reply around its reasoning', () => {
   );
 });
 
+describe('a block that earlier words speak of', () => {
+  const spoken: Message[] = [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: 'Wrap it in `<think>steps</think>` tags.' },
+    { role: 'user', content: 'r' },
+    { role: 'assistant', content: 'a' },
+  ];
+  const droppers = RENDERER_NAMES.filter((name) =>
+    /^(qwen3(_5)?(_disable_thinking)?|deepseekv3.*|nemotron3)$/.test(name),
+  );
+
+  test.each(droppers)('%s does not train what is left of the sentence', (name) => {
+    expect(train(name, spoken)).toThrow(/messages\[1\]: renderer ".*" does not write "/);
+    expect(() => rendererOf(name).buildSupervisedExample(spoken, 'lastAssistantMessage')).not.toThrow(
+      /steps/,
+    );
+  });
+
+  test('a template that drops it does not either', () => {
+    const drops = CHATML.replace(
+      'm.content | trim',
+      "m.content.split('<think>')[0] + m.content.split('</think>')[-1]",
+    );
+
+    expect(train('chat_template', spoken, drops)).toThrow('messages[1]');
+    expect(train('chat_template', spoken)).not.toThrow();
+  });
+
+  test('reasoning before the words may be dropped', () => {
+    const messages = spoken.map((message, index) =>
+      index === 1 ? { ...message, content: '<think>steps</think>Done.' } : message,
+    );
+
+    expect(train('qwen3', messages)).not.toThrow();
+    expect(train('deepseekv3', messages)).not.toThrow();
+  });
+});
+
+test.each(RENDERER_NAMES)('%s refuses reasoning of others than replies', (name) => {
+  for (const role of ['system', 'user']) {
+    const messages = [
+      { ...reasoned('six', '6*7?'), role },
+      { role: 'assistant', content: 'b' },
+    ];
+
+    expect(train(name, messages)).toThrow(/reasons|reasoning|of type "thinking"/);
+    expect(prompt(name, messages.slice(0, 1))).toThrow(/reasons|reasoning|of type "thinking"/);
+  }
+});
+
+test.each(['qwen3', 'qwen3_5'])('%s writes the empty block before a block that never ends', (name) => {
+  const messages = [
+    { role: 'user', content: 'q' },
+    { role: 'assistant', content: '<think>unclosed' },
+  ];
+  const { tokens } = rendererOf(name).buildSupervisedExample(messages, 'allAssistantMessages');
+
+  expect(new CharacterTokenizer().decode(tokens)).toContain(
+    'assistant\n<think>\n\n</think>\n\n<think>unclosed<|im_end|>',
+  );
+});
+
 /** What is trained on; where the row is refused by name, all of it, so that nothing is missing. */
 function textOrRefusal(name: string, messages: Message[]): string {
   const tokenizer = new CharacterTokenizer();
