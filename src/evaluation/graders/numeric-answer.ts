@@ -1,5 +1,6 @@
 import { withoutReasoning } from '../../core/reasoning';
 import type { Grader } from './grader';
+import { withPlainDigits } from './numbers/full-width';
 import { withPlainMinus } from './numbers/minus';
 import { TYPESET_COMMA, withoutTypesetCommas } from './numbers/number-text';
 
@@ -20,7 +21,7 @@ const TERM = /\d\)*[ \t]{0,3}(?:[-+*/×÷·^]|\*\*)[ \t]{0,3}$/;
 export function numericAnswer(): Grader {
   return {
     name: 'numericAnswer',
-    version: 'numericAnswer@4',
+    version: 'numericAnswer@5',
     grade(completion, { target }) {
       const answer = lastNumber(withoutReasoning(completion));
       if (answer === null || target === null) return { value: 0, answer };
@@ -31,7 +32,7 @@ export function numericAnswer(): Grader {
 
 /** As plain text rather than a float, so that long numbers stay exact. */
 function lastNumber(text: string): string | null {
-  const plain = withPlainMinus(text);
+  const plain = withPlainDigits(withPlainMinus(text));
   const found = [...plain.matchAll(NUMBER)].at(-1);
   if (!found || isTerm(plain, found.index)) return null;
   return normalise(found[0]);

@@ -50,7 +50,7 @@ test('scores a model that is right in three of four', async () => {
     num_errors: 0,
     num_truncated: 0,
     pass_at_k: { '1': score?.value },
-    identity: { benchmarkVersion: 1, graderVersion: 'numericAnswer@4', model: 'everstep/tiny' },
+    identity: { benchmarkVersion: 1, graderVersion: 'numericAnswer@5', model: 'everstep/tiny' },
   });
   expect(result?.ci?.[0]).toBeLessThan(score?.value ?? 0);
 });

@@ -41,7 +41,7 @@ export const ceval = choiceGrader({
 /** The dataset has no letters: whoever shuffled the options gives the letter in `answer`, or the order in `options`. */
 export const gpqa: RowGrader = {
   name: 'gpqa',
-  version: 'gpqa@5',
+  version: 'gpqa@6',
   description: 'answer (letter as asked), or options in the order asked beside Correct Answer',
   grade(completion, row) {
     return scoreLetter(choiceLetter(completion, 4), gpqaLetter(row));
@@ -65,7 +65,7 @@ function choiceGrader({
 }: ChoiceGraderOptions): RowGrader {
   return {
     name,
-    version: `${name}@5`,
+    version: `${name}@6`,
     description,
     grade: (completion, row) => scoreLetter(read(completion, optionCount(row)), goldLetter(row, gold)),
   };

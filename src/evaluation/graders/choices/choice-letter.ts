@@ -1,4 +1,5 @@
 import { findBoxes } from '../boxed';
+import { correctionIn, framingOf, isSetAside } from './framed';
 
 /** How far from its end a completion is searched for a letter that nothing announces. */
 const TAIL_LENGTH = 300;
@@ -9,13 +10,6 @@ const LONGEST_LETTER = 40;
 /** "One choice is …" and "a wrong answer is …" announce none. */
 const PHRASE =
   /(?<!\b(?:one|another|other|possible|plausible|wrong|incorrect|tempting|common|first|second|third|next|initial)\s{1,4})(?:answer|(?<=\b(?:correct|right|best|final|my|the|our)\s{1,4}|^[\s*_#]{0,8}|[.;:]\s)(?:choice|option))\s{0,4}(?:is\b|is(?!n['’]t)(?=[A-Z]\b)|:|：)(?!\s{1,4}to\b)|(?<!错误的?|不正确的?|不|并非)(?:答案|正确选项)[】\]]?\s{0,4}(?:是|为|:|：|(?=[\s*_(（]{0,3}[A-Z](?![A-Za-z])))/gim;
-
-/** What stands before an announcement that is none: "I don't think that the answer is A". */
-const UNMEANT =
-  /\b(?:(?:do|does|did|would|could|can)(?:n['’]?t| not)|cannot|can['’]t|not|never)\s{1,3}(?:think|believe|say|claim|conclude|guess|assume|mean)(?:\s{1,3}that)?(?:\s{1,3}(?:the|my|our))?(?:\s{1,3}(?:correct|right|best|final))?\s{0,3}$|\b(?:doubt|unlikely|not true|not the case|if|whether|suppose|assuming)(?:\s{1,3}that)?(?:\s{1,3}(?:the|my|our))?(?:\s{1,3}(?:correct|right|best|final))?\s{0,3}$/i;
-
-/** As long as what is looked at before an announcement. */
-const BEFORE_LENGTH = 60;
 
 /** Several letters are named, so none is chosen; not the same as none named. */
 const HEDGED = Symbol('several letters');
@@ -40,8 +34,12 @@ const CHOSEN =
 export function choiceLetter(completion: string, count: number): string | null {
   const letters = firstLetters(count);
   const text = withPlainLetters(completion);
+  const announcements = announcementsIn(text, letters);
   const letter =
-    inBox(text, letters) ?? announced(text, letters) ?? opening(text, letters) ?? lastAlone(text, letters);
+    inBox(text, letters) ??
+    announced(announcements) ??
+    opening(text, letters) ??
+    lastAlone(text, letters, announcements);
   return letter === HEDGED ? null : letter;
 }
 
@@ -101,49 +99,87 @@ function inBox(completion: string, letters: ReadonlySet<string>): Named {
 const TAKEN_BACK = /^(?:\\(?:NEG|LNOT)|NOT)\s*[A-Z]$|^[A-Z]\s+(?:IS\s+)?(?:WRONG|INCORRECT|FALSE|NOT)\b/;
 
 interface Announced {
+  /** Where the announcement begins. */
   readonly index: number;
   readonly letter: Named;
+  /** Where the letter ends. */
+  readonly end: number;
+  /** Said, and not denied, supposed, said of others, or set aside behind. */
+  readonly isMeant: boolean;
+  /** A letter that is not meant is none wherever it stands, or only here. */
+  readonly isAvoided: boolean;
 }
 
-function announced(completion: string, letters: ReadonlySet<string>): Named {
-  const meant = [...completion.matchAll(PHRASE)].filter(
-    ({ index }) => !UNMEANT.test(completion.slice(Math.max(0, index - BEFORE_LENGTH), index)),
+function announced(announcements: readonly Announced[]): Named {
+  const answers = announcements.flatMap(({ letter, isMeant }) =>
+    isMeant && letter !== null ? [letter] : [],
   );
-  const named = meant.map(({ 0: phrase, index }): Announced => {
-    const start = index + phrase.length;
-    return { index, letter: inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters) };
-  });
-  const chosen = [...completion.matchAll(CHOSEN)].map(({ 0: all, 1: letter = '', index }): Announced => {
-    const rest = completion.slice(index + all.length, index + all.length + SENTENCE_LENGTH);
-    const named = isHedged(rest, letters) ? HEDGED : letter;
-    return { index, letter: letters.has(letter) ? named : null };
-  });
-  const found = [...named, ...chosen].sort((left, right) => left.index - right.index);
-  const answers = found.map(({ letter }) => letter).filter((letter) => letter !== null);
   return answers.find((letter) => letter !== HEDGED) ?? answers[0] ?? null;
 }
 
+/** In the order of the text. */
+function announcementsIn(completion: string, letters: ReadonlySet<string>): readonly Announced[] {
+  const named = [...completion.matchAll(PHRASE)].map(({ 0: phrase, index }): Announced => {
+    const start = index + phrase.length;
+    const { letter, end } = inSentence(completion.slice(start, start + SENTENCE_LENGTH), letters);
+    const framing = framingOf(completion, index);
+    const isAvoided = framing === 'framed';
+    return { index, letter, end: start + end, isMeant: framing === null, isAvoided };
+  });
+  const chosen = [...completion.matchAll(CHOSEN)].map(({ 0: all, 1: letter = '', index }): Announced => {
+    const end = index + all.length;
+    const named = isHedged(completion.slice(end, end + SENTENCE_LENGTH), letters) ? HEDGED : letter;
+    return { index, end, letter: letters.has(letter) ? named : null, isMeant: true, isAvoided: false };
+  });
+  const found = [...named, ...chosen].sort((left, right) => left.index - right.index);
+  return found.map((each, at) => withWhatFollows(each, { completion, letters, next: found[at + 1] }));
+}
+
+interface Following {
+  readonly completion: string;
+  readonly letters: ReadonlySet<string>;
+  readonly next: Announced | undefined;
+}
+
+/** Where the same sentence or the next one corrects the letter or sets it aside. */
+function withWhatFollows(each: Announced, { completion, letters, next }: Following): Announced {
+  if (each.letter === null || !each.isMeant) return each;
+  const behind = completion.slice(each.end, each.end + SENTENCE_LENGTH * 2);
+  const correction = correctionIn(behind);
+  if (correction !== null && letters.has(correction)) return { ...each, letter: correction };
+  const isNextNear = next?.letter != null && next.isMeant && next.index - each.end <= behind.length;
+  const untilNext = isNextNear ? completion.slice(each.end, next.index) : null;
+  return isSetAside(behind, untilNext) ? { ...each, isMeant: false, isAvoided: true } : each;
+}
+
+interface Found {
+  readonly letter: Named;
+  readonly end: number;
+}
+
 /** The letter may come at once ("is (b)", "isB") or behind a few words; one behind "not" is not it. */
-function inSentence(text: string, letters: ReadonlySet<string>): Named {
-  const sentence = /^[^.!?。！？\n]*/.exec(text.replace(/^\s+/, ''))?.[0] ?? '';
+function inSentence(text: string, letters: ReadonlySet<string>): Found {
+  const offset = /^\s*/.exec(text)?.[0].length ?? 0;
+  const sentence = /^[^.!?。！？\n]*/.exec(text.slice(offset))?.[0] ?? '';
   const small = smallAlone(sentence);
-  if (letters.has(small)) return small;
+  if (letters.has(small.letter)) return { letter: small.letter, end: offset + small.end };
   for (const { index } of sentence.matchAll(ALONE)) {
     const letter = letterAt(sentence, index, letters);
     const rest = sentence.slice(index + 1);
-    if (letter !== null && ASKED.test(rest)) return null;
+    if (letter !== null && ASKED.test(rest)) break;
     if (letter !== null && !isRuledOut(sentence.slice(0, index), rest))
-      return isHedged(rest, letters) ? HEDGED : letter;
+      return { letter: isHedged(rest, letters) ? HEDGED : letter, end: offset + index + 1 };
   }
-  return null;
+  return { letter: null, end: 0 };
 }
 
-/** The small letter that a sentence consists of or begins with, as a capital. */
-function smallAlone(sentence: string): string {
+/** The small letter that a sentence consists of or begins with, as a capital, and where it ends. */
+function smallAlone(sentence: string): { readonly letter: string; readonly end: number } {
   const found = /^[*_$(\\[\s"']*([a-z])[)\]*_$"']*\s*(?:$|[,;:，。])|^[*_\s]{0,4}\(([a-z])\)\s/.exec(
     sentence,
   );
-  return (found?.[1] ?? found?.[2])?.toUpperCase() ?? '';
+  const letter = found?.[1] ?? found?.[2] ?? '';
+  return { letter: letter.toUpperCase(), end: (found?.[0] ?? '').lastIndexOf(letter) + 1 };
 }
 
 /** Behind a letter: another one on equal terms ("A or B", "A/B", "A and C are"), not one of which more is said ("B and C is wrong"). */
@@ -186,12 +222,20 @@ function opening(completion: string, letters: ReadonlySet<string>): string | nul
 }
 
 /** The one that is called right, else the last one that is not ruled out; none where another one stands before it on equal terms ("A, B", "both A and B", "A和B"). */
-function lastAlone(completion: string, letters: ReadonlySet<string>): string | null {
+function lastAlone(
+  completion: string,
+  letters: ReadonlySet<string>,
+  announcements: readonly Announced[],
+): string | null {
   const tail = completion.slice(-TAIL_LENGTH);
-  const open = [...tail.matchAll(ALONE)].filter(
-    ({ index }) =>
-      !isRuledOut(tail.slice(0, index), tail.slice(index + 1)) && letterAt(tail, index, letters) !== null,
-  );
+  const unmeant = announcements.filter(({ isMeant }) => !isMeant);
+  const places = new Set(unmeant.map(({ end }) => end - 1 - (completion.length - tail.length)));
+  const avoided = new Set(unmeant.flatMap(({ letter, isAvoided }) => (isAvoided ? [letter] : [])));
+  const open = [...tail.matchAll(ALONE)].filter(({ 0: letter, index }) => {
+    const rest = tail.slice(index + 1);
+    if (isRuledOut(tail.slice(0, index), rest) || letterAt(tail, index, letters) === null) return false;
+    return !places.has(index) && (!avoided.has(letter) || CALLED_RIGHT.test(rest));
+  });
   const right = new Set(
     open.filter(({ index }) => CALLED_RIGHT.test(tail.slice(index + 1))).map(([letter]) => letter),
   );
@@ -219,8 +263,9 @@ const DOUBTED =
 /** "B is correct", "B项正确" */
 const CALLED_RIGHT =
   /^[)\]*_"'”’）】]{0,4}(?:\s(?:is|must\sbe)\s(?:the\s)?(?:correct|right|best)(?:\s(?:answer|option|choice|one))?|\s?(?:项|选项)?(?:是|的?说法)?正确的?)(?=$|[.,;:!?。，；！])/i;
-/** "B over C", "B rather than C" */
-const PASSED_OVER = /\b(?:over|rather\sthan|instead\sof|unlike)\s(?:option\s)?[*_("'[]{0,4}$/i;
+/** "B over C", "B rather than C", "B is better than C" */
+const PASSED_OVER =
+  /\b(?:over|rather\sthan|instead\sof|unlike|(?<!\b(?:no|not)\s)(?:better|stronger|(?<!not\s)more\s[a-z]{4,15})\sthan|(?:superior|preferable)\sto)\s(?:option\s)?[*_("'[]{0,4}$/i;
 /** "rule out B", "eliminate A, C and D", "the wrong answer is B", "least likely: B" */
 const EXCLUDED =
   /(?:\b(?:rul(?:e|es|ed|ing)\sout|exclud(?:e|es|ed|ing)|eliminat(?:e|es|ed|ing)|reject(?:s|ed|ing)?|discard(?:s|ed|ing)?)\s|\b(?:(?:wrong|incorrect|false|worst)\s(?:answer|option|choice|one)s?|least\slikely(?:\s(?:answer|option|choice))?)(?:\s(?:is|are)|:)\s{0,2})(?:options?\s|choices?\s)?[*_("'[]{0,4}(?:[A-Z][)\]*_"']{0,4}(?:,\s?(?:(?:and|or)\s)?|\s(?:and|or)\s)[*_("'[]{0,4}){0,8}$/i;
@@ -245,8 +290,13 @@ function letterAt(text: string, index: number, letters: ReadonlySet<string>): st
 
 const CONNECTIVE = /^\s(?:because|is|since|as|and|or|was|would|seems|but|then|for|with|in|by|due|not|if)\b/;
 
-/** "A cat sat", "I am", "I'm": the article and the pronoun. */
+/** "3-D", "25 °C", "vitamin D" */
+const PART_OF_NAME =
+  /(?:\d-|°\s?|\\circ\}?\s?(?:\\(?:text|mathrm|rm)\s?\{?\s?)?|\b(?:degrees?|vitamin|hepatitis)\s)$/i;
+
+/** "A cat sat", "I am", "I'm": the article and the pronoun; letters that are a part of a name or a unit. */
 function isWord(text: string, index: number): boolean {
+  if (PART_OF_NAME.test(text.slice(Math.max(0, index - 24), index))) return true;
   const rest = text.slice(index + 1, index + 20);
   if (text[index] === 'I')
     return /^(?:\s[a-z]|['’](?:m|ve|ll|d)\b)/.test(rest) && !/^\s(?:is|was|because)\b/.test(rest);

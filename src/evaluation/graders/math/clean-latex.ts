@@ -1,5 +1,7 @@
 import { isHarmless } from './conditions';
 import { isLabel } from './labels';
+import { withoutLayout } from './layout';
+import { withUsualBrackets } from './outward-brackets';
 import { enclosed } from './top-level';
 
 const CHARACTERS: ReadonlyMap<string, string> = new Map([
@@ -72,7 +74,7 @@ const REWRITES: readonly (readonly [RegExp, Replacement])[] = [
   // Colours, and fonts of formulas
   [/\\(?:text)?color\s*\{[a-zA-Z!\d]{1,20}\}\s*/g, ''],
   [/\\(?:bf|rm|it|sf|tt|bfseries|boldmath)(?![a-zA-Z])\s*/g, ''],
-  [/\\(?:boldsymbol|bm|pmb|mathbf|mathit|mathrm|mathsf)\s*(?=\{[^{}]*\\)/g, ''],
+  [/\\(?:boldsymbol|bm|pmb|mathbf|mathit|mathrm|mathsf)\s*(?=\{[^{}]*[\\=<>])/g, ''],
   [
     /\\(?:operatorname\*?|mathrm)\s*\{\s*(arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|ln|log|lg|exp|gcd|lcm)\s*\}/g,
     '\\$1 ',
@@ -131,6 +133,7 @@ const REWRITES: readonly (readonly [RegExp, Replacement])[] = [
   [/(?<![\d}]\s*)\\text\s*\{\s*(\w)\s*\}/g, ' $1 '],
   [/,?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*/g, ', '],
   [/(?<=[)\]}\d])\s*(?:and|or)\s*(?=[([{\\\d-])/g, ', '],
+  [/\s*\\(?:lor|vee)(?![a-zA-Z])\s*(?=[^=]{1,60}=)/g, ', '],
   // W(x)=1orW(x)=-1
   [/(?<=\d)(?:and|or)(?=[a-zA-Z]\s*[(=_])/g, ', '],
   [/,?(?<![a-zA-Z\\])\s+(?:and|or)\s+(?![a-zA-Z]{3})/g, ', '],
@@ -194,7 +197,7 @@ const REWRITES: readonly (readonly [RegExp, Replacement])[] = [
  * commands. Text commands become `\text{…}`, degrees `°`, percent signs `%`.
  */
 export function cleanLatex(text: string): string {
-  let result = text
+  let result = withoutLayout(text)
     .replace(FULL_WIDTH, (character) => String.fromCharCode(character.charCodeAt(0) - FULL_WIDTH_OFFSET))
     .replace(/[^\u0000-\u007f]/gu, (character) => CHARACTERS.get(character) ?? character);
   // Escaped once too often, as in JSON; in a matrix two backslashes end a row.
@@ -202,7 +205,7 @@ export function cleanLatex(text: string): string {
   // The end of a row of a matrix, out of the way of commands that a backslash and a sign make.
   result = result.replaceAll('\\\\', '\\newline ');
   for (const [pattern, replacement] of REWRITES) result = rewritten(result, pattern, replacement);
-  return withoutOuterBraces(withBracedArguments(result.trim()));
+  return withoutOuterBraces(withBracedArguments(withUsualBrackets(result.trim())));
 }
 
 function rewritten(text: string, pattern: RegExp, replacement: Replacement): string {

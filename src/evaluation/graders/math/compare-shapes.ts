@@ -5,7 +5,7 @@ import type { ExactPath } from './exact-path';
 import { isCalculable, preparedFormula } from './formula';
 import { readShape } from './read-shape';
 import type { Assignment } from './relations';
-import { assignmentOf, intervalOf, mirrored } from './relations';
+import { assignmentOf, intervalOf, mirrored, valueOfSum } from './relations';
 import { squeezed } from './squeezed';
 
 const DECIMAL_COMMA = /^[+-]?\d+,\d+(?!\d)/;
@@ -28,6 +28,8 @@ export function readAnswer(text: string): ReadAnswer {
  */
 export async function areSame(given: ReadAnswer, expected: ReadAnswer, exact: ExactPath): Promise<boolean> {
   if (squeezed(given.text) === squeezed(expected.text)) return true;
+  const sum = valueOfSum(given.shape, expected.shape);
+  if (sum !== null) return compareAnswers(readAnswer(sum), expected, exact);
   return compareNamed(...withDecimalComma(given, expected), exact);
 }
 

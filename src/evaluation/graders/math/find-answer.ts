@@ -19,7 +19,7 @@ const SEPARATORS =
   /\\(?:text\s*\{\s*(?:and|or)\s*\}|quad|qquad|[,;: ])|\b(?:and|or)\b|[\s$,;]|\\[()[\]]|([-+=*_~])\1{2,}|\\$/gi;
 /** Between boxes also what is counted, in which part, and the name of what follows: "papers and", "for part (a) and", "and y =". */
 const CONJUNCTION =
-  /^(?:(?!(?:is|are|was|not|no|wrong|incorrect|then|than|but|wait|instead|rather)\b)(?:[a-z]{2,12}|\([a-z\d]\))\s+){0,4}(?:and|or)\s*(?:[a-z](?:_(?:\w|\{\w{1,3}\}))?\s*=)?$/i;
+  /^(?:(?!(?:is|are|was|not|no|wrong|incorrect|then|than|but|wait|instead|rather)\b)(?:[a-z]{2,12}|\([a-z\d]\))\s+){0,4}\(?(?:and|or)(?:\s+(?:maybe|perhaps|possibly|even))?\s*(?:[a-z](?:_(?:\w|\{\w{1,3}\}))?\s*=)?$/i;
 /** What makes another statement of the number behind it. */
 const COMPARATIVE =
   /\b(?:(?:no|not)\s+)?(?:at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller|higher|lower)\s+than(?:\s+or\s+equal\s+to)?|up\s+to|between\s+\S{1,40}\s+and|not|never|except|twice|half)\s+$/i;

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { withChoiceAlone } from './choice-alone';
 import { cleanLatex } from './clean-latex';
 import type { ReadAnswer } from './compare-shapes';
 import { areSame, readAnswer } from './compare-shapes';
@@ -54,7 +55,7 @@ export class MathEquivalence {
     if (answer.length > LONGEST_ANSWER) return { isEqual: false, answer, path: 'fast' };
     if (isSameDigits(answer, reference)) return { isEqual: true, answer, path: 'fast' };
     const exact = new TimedPath(this.process, this.limitMs);
-    const [mine, theirs] = [read(answer), read(reference)];
+    const [mine, theirs] = [read(withChoiceAlone(answer, reference)), read(reference)];
     const isEqual = (await areSame(mine, theirs, exact)) && exact.limit === undefined;
     const path = exact.wasAsked ? this.process.interpreter : 'fast';
     return { isEqual, answer, path, ...(exact.limit ? { limit: exact.limit } : {}) };

@@ -1,3 +1,4 @@
+import type { RelationShape } from './answer-shape';
 import { cleanLatex } from './clean-latex';
 import { readNumber } from './exact-number';
 import { readShape } from './read-shape';
@@ -5,6 +6,8 @@ import { bareName, upwards } from './relations';
 
 const OR =
   /\s*,?\s*(?:\\text\s*\{\s*,?\s*or\s*\}|\\(?:lor|vee)(?![a-zA-Z])|(?<![\\a-zA-Z])or(?![a-zA-Z]))\s*/;
+const AND =
+  /\s*,?\s*(?:\\text\s*\{\s*,?\s*and\s*\}|\\(?:land|wedge)(?![a-zA-Z])|(?<![\\a-zA-Z])and(?![a-zA-Z])|,)\s*/;
 const RELATION = /[<>≠≤≥]|!=|\\(?:lt|gt|[lg]e|[lg]eq|[lg]eqslant|neq?)(?![a-zA-Z])/;
 /** "\{x \mid x > 3\}" */
 const SET_OF_NUMBERS =
@@ -13,7 +16,7 @@ const LONGEST = 500;
 
 /**
  * Relations for one variable that only "or" joins, and "x \ne a", as the set of its values: "x < 2 or x > 3" is
- * (-\infty,2)\cup(3,\infty). Any other text is as it was.
+ * (-\infty,2)\cup(3,\infty), "x > 2 and x < 3" is (2,3). Any other text is as it was.
  */
 export function withRelationsAsSets(text: string): string {
   if (text.length > LONGEST || !RELATION.test(text)) return text;
@@ -27,7 +30,7 @@ function withoutBraces(text: string): string {
 }
 
 function asUnion(text: string): string {
-  const sets = text.split(OR).map((part) => setOf(part));
+  const sets = text.split(OR).map((part) => setOf(part) ?? setBetween(part));
   const names = new Set(sets.map((set) => set?.name));
   const isUnion = sets.length > 1 || sets[0]?.isSetAlone === true;
   if (!isUnion || names.size !== 1 || sets.includes(null)) return text;
@@ -41,9 +44,52 @@ interface RelationSet {
   readonly isSetAlone: boolean;
 }
 
-function setOf(part: string): RelationSet | null {
+/** "x > 2 and x < 3"; null where the bounds leave nothing between them, which is hardly meant. */
+function setBetween(part: string): RelationSet | null {
+  const rays = part.split(AND).map((each) => rayOf(each));
+  const [low] = rays.flatMap((ray) => (ray?.low === undefined ? [] : [ray]));
+  const [high] = rays.flatMap((ray) => (ray?.high === undefined ? [] : [ray]));
+  if (rays.length !== 2 || low?.low === undefined || high?.high === undefined) return null;
+  if (low.name !== high.name || !isBelow(low.low, high.high)) return null;
+  return {
+    name: low.name,
+    parts: [`${low.bracket}${low.low},${high.high}${high.bracket}`],
+    isSetAlone: true,
+  };
+}
+
+function isBelow(low: string, high: string): boolean {
+  const [left, right] = [readNumber(low), readNumber(high)];
+  if (!left || !right) return true;
+  return left.numerator * right.denominator < right.numerator * left.denominator;
+}
+
+interface Ray {
+  readonly name: string;
+  readonly low?: string;
+  readonly high?: string;
+  readonly bracket: string;
+}
+
+function rayOf(part: string): Ray | null {
+  const shape = relationIn(part);
+  const relation = shape && upwards(shape);
+  const [left = '', right = ''] = relation?.sides ?? [];
+  if (relation?.sides.length !== 2) return null;
+  const isClosed = relation.operators[0] === '\\le';
+  const [below, above] = [bareName(left), bareName(right)];
+  if (below !== null && above === null) return { name: below, high: right, bracket: isClosed ? ']' : ')' };
+  return below === null && above !== null ? { name: above, low: left, bracket: isClosed ? '[' : '(' } : null;
+}
+
+function relationIn(part: string): RelationShape | null {
   const shape = readShape(cleanLatex(part.replace(/^\s*\$|\$\s*$/g, '')));
-  if (shape.kind !== 'relation') return null;
+  return shape.kind === 'relation' ? shape : null;
+}
+
+function setOf(part: string): RelationSet | null {
+  const shape = relationIn(part);
+  if (!shape) return null;
   const [left = '', right = ''] = shape.sides;
   if (shape.operators.join() === '\\ne' && bareName(left) !== null) {
     return {

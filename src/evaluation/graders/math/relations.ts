@@ -16,8 +16,28 @@ export interface Assignment {
 
 const NAME = String.raw`(?:\\text\s?\{[^{}]{1,40}\}|\\[a-zA-Z]+|[a-zA-Z])(?:_(?:\w|\{[^{}]*\}))?'*`;
 const SEGMENT = String.raw`[A-Z]{2,4}`;
+const ANGLE = String.raw`m?\\(?:angle|measuredangle) ?(?:[A-Z]{1,4}|\{[A-Z]{1,4}\}|[a-z](?![a-zA-Z])|\\[a-zA-Z]+|\d)`;
+const FUNCTION = String.raw`\\(?:det|dim|deg|sin|cos|tan|cot|sec|csc) ?(?!\\pi|[ei](?![a-zA-Z]))(?:[a-zA-Z]|\\[a-zA-Z]+)`;
 const QUANTITY = new RegExp(
-  `^(?:${NAME}|${NAME}\\s?\\([^()]*\\)|\\|?${SEGMENT}\\|?|\\\\overline\\{${SEGMENT}\\}|\\\\angle ?${SEGMENT}|\\\\frac\\{${SEGMENT}\\}\\{${SEGMENT}\\}|${SEGMENT}/${SEGMENT}|\\(\\s*${NAME}(?:\\s*,\\s*${NAME})*\\s*\\))$`,
+  `^(?:${[
+    NAME,
+    `${NAME}\\s?\\([^()]*\\)`,
+    `\\|?${SEGMENT}\\|?`,
+    `\\\\overline\\{${SEGMENT}\\}`,
+    ANGLE,
+    FUNCTION,
+    // The area of a figure
+    String.raw`\[(?:\\triangle ?)?[A-Z]{3,6}\]`,
+    `\\\\frac\\{${SEGMENT}\\}\\{${SEGMENT}\\}`,
+    `${SEGMENT}/${SEGMENT}`,
+    `\\(\\s*${NAME}(?:\\s*,\\s*${NAME})*\\s*\\)`,
+  ].join('|')})$`,
+);
+/** What problems ask for of several quantities: "a + b + c", "f(1) - f(0)". Not "xy" or "x + 1", which equations have on a side. */
+const LETTER = String.raw`(?:[a-zA-Z]|\\(?:alpha|beta|gamma|delta|theta|phi))(?:_(?:\w|\{\w{1,3}\}))?`;
+const VALUE = String.raw`[a-zA-Z]\((?:[-+]?[\d./]{1,9}|\\infty)\)`;
+const SUM = new RegExp(
+  `^(?:(?:${LETTER}|${SEGMENT})(?: ?\\+ ?(?:${LETTER}|${SEGMENT})){1,9}|${VALUE}(?: ?[-+] ?${VALUE}){1,9})$`,
 );
 const RATIO_OF_QUANTITIES = new RegExp(`^(?:${NAME}|${SEGMENT}):(?:${NAME}|${SEGMENT})$`);
 const NAMING_TEXT = /^\\text\s?\{/;
@@ -31,6 +51,28 @@ export function assignmentOf(shape: AnswerShape): Assignment | null {
   return assignment && { ...assignment, isApproximate: isApproximation(shape) };
 }
 
+/**
+ * The value of a sum that a problem may ask for ("a + b = 42"), where the reference is a number; null for everything else. Against an
+ * equation, or in a list of them, it is an equation itself.
+ */
+export function valueOfSum(given: AnswerShape, expected: AnswerShape): string | null {
+  if (given.kind !== 'relation' || !isCalculatedNumber(expected)) return null;
+  const { sides, operators } = given;
+  const [sum = '', ...values] = sides;
+  if (!isSum(sum) || operators.some((operator) => operator !== '=')) return null;
+  return values.includes('') || !values.every(isConstant) || areNumbersDifferent(values)
+    ? null
+    : (values.at(-1) ?? null);
+}
+
+function isSum(text: string): boolean {
+  return SUM.test(text) && !text.split(/[-+]/).some((term) => CONSTANT_NAME.test(term.trim()));
+}
+
+function isCalculatedNumber(shape: AnswerShape): boolean {
+  return shape.kind === 'number' || (shape.kind === 'expression' && isConstant(shape.latex));
+}
+
 function exactAssignmentOf(relation: RelationShape): Omit<Assignment, 'isApproximate'> | null {
   const first = relation.sides[0] ?? '';
   const last = relation.sides.at(-1) ?? '';
@@ -38,13 +80,13 @@ function exactAssignmentOf(relation: RelationShape): Omit<Assignment, 'isApproxi
   if (!relation.operators.every((operator) => operator === '=' || operator === '\\in')) return null;
   if (relation.sides.includes('') || isNamedTwice(relation)) return null;
   if (areNumbersDifferent(relation.sides.slice(1))) return null;
-  if (isQuantity(first)) return { name: squeezed(first), value: last };
+  if (isQuantity(first)) return { name: nameOf(first), value: last };
   return isConstant(first) ? assignmentBehind(first, last) : null;
 }
 
 /** "5 = x", "2 + 3 = 5" */
 function assignmentBehind(first: string, last: string): Omit<Assignment, 'isApproximate'> | null {
-  if (isQuantity(last)) return { name: squeezed(last), value: first };
+  if (isQuantity(last)) return { name: nameOf(last), value: first };
   return isConstant(last) ? { name: null, value: last, claim: first } : null;
 }
 
@@ -86,14 +128,24 @@ function isApproximation({ operators, sides: [first = ''] }: RelationShape): boo
   return operators[0] === '\\approx' && (first === '' || isQuantity(first));
 }
 
+/** The measure of an angle is written with its m or without. */
+function nameOf(quantity: string): string {
+  return squeezed(quantity).replace(/^m(?=\\(?:measured)?angle)/, '');
+}
+
 function isQuantity(text: string): boolean {
   if (NAMING_TEXT.test(text) && !isLabel(text.replace(/\\text|[{}]/g, ' '))) return false;
+  // A function of numbers is a calculation.
+  if (text.includes('(') && isConstant(text)) return false;
   return RATIO_OF_QUANTITIES.test(text) || (QUANTITY.test(text) && !CONSTANT_NAME.test(text));
 }
 
 /** Calculated from numbers only: the first side of "2 + 3 = 5". */
 function isConstant(text: string): boolean {
-  const bare = text.replace(/\\(?:frac|sqrt|cdot|pi|binom|log|ln|sin|cos|tan|infty)(?![a-zA-Z])/g, '');
+  const bare = text.replace(
+    /\\(?:frac|sqrt|cdot|pi|binom|log|ln|(?:arc)?(?:sin|cos|tan)|cot|sec|csc|gcd|lcm|max|min|infty)(?![a-zA-Z])/g,
+    '',
+  );
   return !/[a-zA-Z]/.test(bare);
 }
 

@@ -1,16 +1,19 @@
+import type { Box } from '../boxed';
 import { findBoxes } from '../boxed';
-import { firstNumber, lastNumber } from './number-text';
+import { withPlainDigits } from './full-width';
+import { areEqualNumbers, firstNumber, lastNumber } from './number-text';
 
 /**
  * The number a completion gives as its answer, or null.
  *
  * In this order: right behind the first `####` that a number follows (the official marker; `#### Step 1` and `#### 1. Add` are headings); on a line
- * "A: 18" (the marker of the published solutions); in the first `\boxed{…}` (none where it holds several numbers or something to calculate); behind the first "answer is" or "answer:"; behind
+ * "A: 18" (the marker of the published solutions); in the first `\boxed{…}` (none where it holds several numbers or something to calculate, or "or" and another box follow); behind the first "answer is" or "answer:"; behind
  * `####` on the last line, whatever stands between; in the last **bold** text; else the last number. A marker without a number is
  * passed over. The first marker counts, as in the official script, because what a base model writes behind its answer is the next
  * question.
  */
-export function gsm8kAnswer(completion: string): string | null {
+export function gsm8kAnswer(written: string): string | null {
+  const completion = withPlainDigits(written);
   for (const read of [afterHashes, onAnswerLine, inBox, afterPhrase, onLastLine, inBold]) {
     const answer = read(completion);
     if (answer !== null) return answer === NO_NUMBER ? null : answer;
@@ -31,7 +34,7 @@ type Found = string | typeof NO_NUMBER | null;
 
 /** The reference behind the last `####` of a worked answer; without one it is read as a completion is. */
 export function gsm8kReference(answer: string): string | null {
-  const parts = answer.split('####');
+  const parts = withPlainDigits(answer).split('####');
   return parts.length === 1 ? gsm8kAnswer(answer) : readNumber(parts.at(-1) ?? '');
 }
 
@@ -55,11 +58,28 @@ function onLastLine(completion: string): string | null {
 }
 
 function inBox(completion: string): Found {
-  for (const { content } of findBoxes(completion)) {
-    const number = readNumber(content.slice(0, 1000));
-    if (number !== null) return isOneNumber(content.slice(0, 1000)) ? number : NO_NUMBER;
+  const boxes = findBoxes(completion);
+  for (const [index, box] of boxes.entries()) {
+    const content = box.content.slice(0, 1000);
+    const number = readNumber(content);
+    if (number === null) continue;
+    const next = boxes[index + 1];
+    const isHedged = next !== undefined && areAlternatives(completion, [box, next]);
+    return isOneNumber(content) && !isHedged ? number : NO_NUMBER;
   }
   return null;
+}
+
+/** Between two boxes that are one answer. */
+const ALTERNATIVE =
+  /^[\s$.)\\\]}*,]{0,9}(?:,|\b(?:or|and)\b|\\text\s?\{\s?(?:or|and)\s?\})(?:\s{0,3}(?:maybe|perhaps|possibly)\b)?[\s$(\\[*]{0,9}$/;
+
+/** "\boxed{18} or \boxed{19}" chooses none, as "\boxed{18 or 19}" does. */
+function areAlternatives(completion: string, [first, second]: readonly [Box, Box]): boolean {
+  const end = completion.indexOf(first.content, first.start) + first.content.length + 1;
+  if (!ALTERNATIVE.test(completion.slice(end, second.start).slice(0, 60))) return false;
+  const [mine, theirs] = [readNumber(first.content), readNumber(second.content)];
+  return mine !== null && theirs !== null && !areEqualNumbers(mine, theirs);
 }
 
 /** Behind a number: another one ("18, 19", "18 or 19"), or what is to be done with it ("9 \\times 2", "9^2", "9!"). */
@@ -127,15 +147,48 @@ function onAnswerLine(completion: string): string | null {
   return null;
 }
 
-/** Bold text that begins with a number: a bold heading such as "**Step 1**" is no answer. */
-function inBold(completion: string): string | null {
-  let answer: string | null = null;
-  for (const [, text = ''] of completion.matchAll(/\*\*([^*\n]{1,60})\*\*/g)) {
+const BOLD = /\*\*([^*\n]{1,60})\*\*/g;
+/** Of "**5** and **6**" the last counts, as of several in bold everywhere. */
+const OR_IN_BOLD = /^[\s$.)]{0,4}\bor\b(?:\s{0,3}(?:maybe|perhaps|possibly)\b)?[\s$(]{0,4}$/;
+/** What a bold text at the head of an item of a list stands behind. */
+const HEAD_OF_ITEM = /(?:^|\n)[ \t]{0,12}(?:\d{1,3}[.)]|[-*•+])[ \t]{1,4}$/;
+
+/** Bold text that begins with a number: a bold heading such as "**Step 1**" is no answer, nor is the label of a step ("**3 times a week**: …"). */
+function inBold(completion: string): Found {
+  let answer: Found = null;
+  let end = 0;
+  for (const { 0: all, 1: text = '', index } of completion.matchAll(BOLD)) {
     const tidy = withoutMarkup(text);
     const number = firstNumber(tidy);
-    if (number?.start === 0 && !/^\s?[.)]\s/.test(tidy.slice(number.end))) answer = number.value;
+    const isAnswer = number?.start === 0 && !/^\s?[.)]\s/.test(tidy.slice(number.end));
+    if (isAnswer && !isLabel(completion, { text, start: index, end: index + all.length })) {
+      const isOther =
+        OR_IN_BOLD.test(completion.slice(end, index).slice(-60)) && isHedge(answer, number.value);
+      answer = isOther ? NO_NUMBER : number.value;
+      end = index + all.length;
+    }
   }
   return answer;
+}
+
+/** Of alternatives that differ none is chosen. */
+function isHedge(answer: Found, other: string): boolean {
+  return answer === NO_NUMBER || (answer !== null && !areEqualNumbers(answer, other));
+}
+
+interface Bold {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A colon follows, in the bold text or behind it, or it is the head of an item and more follows on the line. */
+function isLabel(completion: string, { text, start, end }: Bold): boolean {
+  const behind = completion.slice(end, end + 60);
+  if (/:\s*$/.test(text) || /^\s{0,2}:/.test(behind)) return true;
+  return (
+    HEAD_OF_ITEM.test(completion.slice(Math.max(0, start - 24), start)) && /^[^\S\n]*[^\s.!]/.test(behind)
+  );
 }
 
 /** The first number, or the one behind an equals sign: "x = 5" is 5. */

@@ -208,6 +208,67 @@ test.each([
   expect(choiceLetter(completion, 4)).toBe(letter);
 });
 
+describe('an announcement that is framed, or set aside behind', () => {
+  test.each([
+    ['One might think that the answer is C, but it is actually D.', 'D'],
+    ['If you thought the answer is C, you would be wrong. The answer is D.', 'D'],
+    ['Some say the answer is C. It is D.', 'D'],
+    ['The least likely answer is C; the answer is D.', 'D'],
+    ["The student's answer is C, which is wrong; correct answer: D.", 'D'],
+    ['A common misconception is that the answer is C, but the answer is D.', 'D'],
+    ['At first glance the answer is C. However, the correct answer is D.', 'D'],
+    ['It may seem that the answer is C, but in fact D is correct.', 'D'],
+    ['D is better than C.', 'D'],
+    ['The answer is C, not D', 'C'],
+    ['Some say D but the answer is C', 'C'],
+    ['I would say that the answer is C.', 'C'],
+    ['I think the answer is C.', 'C'],
+    ['We can say the answer is C.', 'C'],
+    ['I thought the answer is C. I still do.', 'C'],
+    ['I initially thought the answer is C, but D fits.', 'D'],
+    ['It is tempting to say the answer is C. D it is.', 'D'],
+    ['Many people think the correct answer is C, but D is right.', 'D'],
+    ["Maria's answer is C. The answer is D.", 'D'],
+    ["Let's answer: C", 'C'],
+    ["Let's see: the question's answer is C", 'C'],
+    ['Her answer is C, mine is D', 'D'],
+    ['The answer is C. That is incorrect. The answer is D.', 'D'],
+    ['The answer is C. It is wrong to think otherwise.', 'C'],
+    ['The answer is C, but it is actually D.', 'D'],
+    ["The answer is C. Actually, it's D.", 'D'],
+    ['The answer is C. However, the correct answer is D.', 'D'],
+    ['The answer is C, but the actual answer is D', 'D'],
+    ['The answer is C\nNo, the answer is D', 'C'],
+    ['The answer is C. Next question. The answer is D.', 'C'],
+    ['The answer is C, but not D', 'C'],
+    ['The answer is C. However, D is close.', 'C'],
+    ['If the answer is A, then x = 2, which holds, so A.', 'A'],
+    ['It might appear that the answer is (c). In fact it is (D).', 'D'],
+    ['有人认为答案是C，其实是D', 'D'],
+    ['我认为答案是C', 'C'],
+    ['你可能会觉得答案是C，但答案是D', 'D'],
+    ['The answer is C because at first glance it is hot.', 'C'],
+    ['A common mistake is to think that the answer is C, so D.', 'D'],
+    ['The correct answer is C. This is not true of D.', 'C'],
+    ['The answer is B (25 °C).', 'B'],
+  ])('of %j the letter is %s', (completion, letter) => {
+    expect(choiceLetter(completion, 4)).toBe(letter);
+  });
+
+  test.each([
+    'The structure is 3-D.',
+    'Temperature is 25 °C.',
+    'One might think that the answer is C.',
+    'One could argue the answer is C because C is big.',
+    'The answer is C, which is wrong.',
+    'The answer is vitamin D',
+    "I don't think the answer is A.",
+    'Students often say the answer is C',
+  ])('%j chooses none', (completion) => {
+    expect(choiceLetter(completion, 4)).toBeNull();
+  });
+});
+
 describe('the letter where it alone was asked for', () => {
   test.each([
     ['d', 'D'],

@@ -113,6 +113,17 @@ describe('the answer of a gsm8k completion', () => {
     ["The answer isn't 17, it's 18.", '18'],
     ['## Answer\n18 dollars per 2 days', '18'],
     ['The answer is 5 + 3. So 8 in all', '8'],
+    ['\\boxed{18} or \\boxed{18.0}', '18'],
+    ['\\boxed{18} of 20 or so. Next: \\boxed{19}', '18'],
+    ['1. **3 times a week**: he runs 3 sprints\n2. 3*3=9 sprints\n\nSo James runs 540 meters.', '540'],
+    ['- **3 times:** he runs\n\nSo 540 meters', '540'],
+    ['* **3 sprints** of 60 m\n\nSo 540 meters', '540'],
+    ['- **18**\n\nI checked it 2 times', '18'],
+    ['**540** meters of 600', '540'],
+    ['**5** and **6**', '6'],
+    ['**5** and **6** make **11** of 12', '11'],
+    ['The answer is １８', '18'],
+    ['#### １，２３４．５', '1234.5'],
     ['The answer is 17 or 18. On second thought, the answer is 18 of 20.', '18'],
   ])('%j is %s', (completion, answer) => {
     expect(gsm8kAnswer(completion)).toBe(answer);
@@ -134,6 +145,8 @@ describe('the answer of a gsm8k completion', () => {
       'The answer is not 18.',
       '\\boxed{9*2}',
     ],
+    ...['\\boxed{18} or \\boxed{19}', '$\\boxed{18}$ or maybe $\\boxed{19}$', '\\boxed{18}, \\boxed{19}'],
+    ...['\\boxed{18} and \\boxed{19}', '**18** or **19**'],
     ...['\\boxed{9!}', '\\boxed{\\text{not } 9}', '\\boxed{9 + 9}'],
   ])('%j has none', (completion) => {
     expect(gsm8kAnswer(completion)).toBeNull();
@@ -156,6 +169,7 @@ describe('the answer of a gsm8k completion', () => {
 
   test('arithmetic takes the last number', () => {
     expect(findRowGrader('arithmetic').grade('37+58=95', { target: '95' })).toMatchObject({ value: 1 });
+    expect(findRowGrader('arithmetic').grade('It is １８', { target: '18' })).toMatchObject({ value: 1 });
     expect(findRowGrader('arithmetic').grade('It is −5', { target: '5' })).toMatchObject({ value: 0 });
     expect(findRowGrader('arithmetic').grade('It is −5', { target: '-5' })).toMatchObject({ value: 1 });
   });

@@ -419,3 +419,117 @@ export const boxesOfProse: readonly LabelledPair[] = [
   [String.raw`\boxed{5}? Wait, no. So we get \boxed{}`, '5', false],
   [String.raw`\boxed{5}? Wait, no. So it is \boxed{...}`, '5', false],
 ];
+
+export const layouts: readonly LabelledPair[] = [
+  ...[
+    '\\\\[6pt]',
+    '\\\\ [ 1ex ]',
+    '\\\\*[4pt]',
+    '\\\\[-.5em]',
+    '\\\\[0.5\\baselineskip]',
+    '\\cr',
+    '\\\\*',
+  ].map((end): LabelledPair => [
+    String.raw`\boxed{\begin{pmatrix} -\dfrac{1}{3} ${end} \phantom{-}\dfrac{2}{3} \end{pmatrix}}`,
+    String.raw`\begin{pmatrix} -1/3 \\ 2/3 \end{pmatrix}`,
+    true,
+  ]),
+  [
+    String.raw`\begin{pmatrix} 1 \\ [1,2] \end{pmatrix}`,
+    String.raw`\begin{pmatrix} 1 \\ [1,2] \end{pmatrix}`,
+    true,
+  ],
+  [String.raw`\begin{pmatrix} 1 \\ [1,2] \end{pmatrix}`, String.raw`\begin{pmatrix} 1 \end{pmatrix}`, false],
+  [String.raw`\begin{pmatrix} 1 \\[2] \end{pmatrix}`, String.raw`\begin{pmatrix} 1 \end{pmatrix}`, false],
+  [
+    String.raw`\begin{pmatrix} 1 \\ [4] 2 \end{pmatrix}`,
+    String.raw`\begin{pmatrix} 1 \\ 2 \end{pmatrix}`,
+    false,
+  ],
+  [
+    String.raw`\left(\begin{smallmatrix}1\\2\end{smallmatrix}\right)`,
+    String.raw`\begin{pmatrix*}[r]1\\2\end{pmatrix*}`,
+    true,
+  ],
+  [String.raw`\underline{42}`, '42', true],
+  [String.raw`\underline{\underline{42}}`, '42', true],
+  [String.raw`\underline{v}`, 'v', false],
+  [String.raw`\underline{4}\,\underline{2}`, '42', false],
+  [String.raw`\Large 42`, '42', true],
+  [String.raw`\mathbf{x=42}`, '42', true],
+  [String.raw`\mathbf{x=41}`, '42', false],
+  ['42_{10}', '42', false],
+];
+
+export const namedQuantities: readonly LabelledPair[] = [
+  [String.raw`m\angle ABC = 42^\circ`, '42', true],
+  [String.raw`\angle x = 42^\circ`, '42', true],
+  [String.raw`m\angle ABC = 42^\circ`, String.raw`\angle ABC = 42^\circ`, true],
+  [String.raw`m\angle ABC = 42^\circ`, String.raw`\angle ABD = 42^\circ`, false],
+  ['[ABC] = 42', '42', true],
+  [String.raw`\det A = 42`, '42', true],
+  [String.raw`\sin A = \frac35`, '3/5', true],
+  [String.raw`f(-2) + f(-1) + f(0) = \frac{14}{3}`, String.raw`\frac{14}{3}`, true],
+  ['a+b=42', '42', true],
+  ['a + b + c = 40 + 2 = 42', '42', true],
+  ['AB + BC = 42', '42', true],
+  // Of an equation the number on its other side is not the answer, and neither is the equation that of another one.
+  ['42', 'a+b=42', false],
+  ['a+b=42', 'c=42', false],
+  ['a+b=c', 'c', false],
+  ['a+b=41=42', '42', false],
+  ['x+1=42', '42', false],
+  ['2x+3y=42', '42', false],
+  ['x+e=42', '42', false],
+  ['x^2=42', '42', false],
+  [String.raw`a+b \ne 42`, '42', false],
+  ['a+b=3, b+c=3', '3', false],
+  ['a+b=3, a-b=1', '3,1', false],
+  // What is calculated from numbers has to be so.
+  ['1+1=3', '3', false],
+  [String.raw`\log_2(8)=3`, '3', true],
+  [String.raw`\log_2(8)=4`, '4', false],
+  [String.raw`\sin(\pi)=5`, '5', false],
+  [String.raw`\sin\pi=5`, '5', false],
+];
+
+export const relationsAndIntervals: readonly LabelledPair[] = [
+  [String.raw`x\ge 2 \text{ and } x<5`, '[2,5)', true],
+  [String.raw`x\ge 2 \land 5>x`, '[2,5)', true],
+  ['x<5, x>2', '2<x<5', true],
+  [String.raw`x\ge 2 \text{ and } x<5`, '(2,5)', false],
+  [String.raw`x\ge 2 \text{ and } y<5`, '[2,5)', false],
+  [String.raw`x\ge 2 \text{ or } x<5`, '[2,5)', false],
+  ['x<2 \\text{ and } x>5', '(2,5)', false],
+  [String.raw`1<x \text{ and } x<2 \text{ or } x>3`, String.raw`(1,2)\cup(3,\infty)`, true],
+  [String.raw`x = 1 \lor x = -2`, '1,-2', true],
+  [String.raw`x = 1 \lor x = -2`, '1', false],
+  [String.raw`p\lor q`, 'p,q', false],
+  [String.raw`]-\infty,2[\,\cup\,]3,+\infty[`, String.raw`(-\infty, 2) \cup (3, \infty)`, true],
+  [String.raw`x \in \left]2,5\right]`, '(2,5]', true],
+  ['[2,5[', '[2,5)', true],
+  [']2;5[', '(2,5)', true],
+  [']2,5]', '[2,5]', false],
+  ['[2,5[', '[2,5]', false],
+];
+
+export const choices: readonly LabelledPair[] = [
+  [String.raw`\textbf{(B) } 12`, String.raw`\text{(B)}`, true],
+  [String.raw`\textbf{(B) 12}`, String.raw`\text{(B)}`, true],
+  [String.raw`\textbf{(B)}\ 12\text{ cm}`, String.raw`\text{(B)}`, true],
+  [String.raw`\textbf{(B) } 12`, '12', true],
+  [String.raw`\textbf{(B) } 12`, String.raw`\text{(C)}`, false],
+  [String.raw`\textbf{(B) } 12`, '13', false],
+  [String.raw`\text{(B) not }12`, String.raw`\text{(B)}`, false],
+  [String.raw`\text{(B) or (C)}`, String.raw`\text{(B)}`, false],
+  [String.raw`\text{(B)}\ne 12`, String.raw`\text{(B)}`, false],
+];
+
+export const hedges: readonly LabelledPair[] = [
+  [String.raw`\boxed{18} or \boxed{19}`, '18', false],
+  [String.raw`\boxed{18} or \boxed{19}`, '19', false],
+  [String.raw`\boxed{18} or \boxed{19}`, '18,19', true],
+  [String.raw`\boxed{18} or maybe \boxed{19}`, '19', false],
+  [String.raw`\boxed{18} (or \boxed{19})`, '19', false],
+  [String.raw`\boxed{18} or \boxed{18.0}`, '18', true],
+];

@@ -48,6 +48,8 @@ test.each([
   ['\\boxed{73\\%}', 0],
   ['\\boxed{73, 73}', 0],
   ['\\boxed{70+4}', 0],
+  ['\\boxed{73} or \\boxed{74}', 0],
+  ['\\boxed{74} or perhaps \\boxed{73}', 0],
   ['\\boxed{73.5}', 0],
   ['\\boxed{1073}', 0],
   ['\\boxed{-73}', 0],
