@@ -111,9 +111,8 @@ interface Announced {
 }
 
 function announced(announcements: readonly Announced[]): Named {
-  const answers = announcements.flatMap(({ letter, isMeant }) =>
-    isMeant && letter !== null ? [letter] : [],
-  );
+  const meant = announcements.filter(({ isMeant }) => isMeant);
+  const answers = meant.map(({ letter }) => letter).filter((letter) => letter !== null);
   return answers.find((letter) => letter !== HEDGED) ?? answers[0] ?? null;
 }
 

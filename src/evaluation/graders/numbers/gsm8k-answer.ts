@@ -162,7 +162,7 @@ function inBold(completion: string): Found {
     const number = firstNumber(tidy);
     const isAnswer = number?.start === 0 && !/^\s?[.)]\s/.test(tidy.slice(number.end));
     if (isAnswer && !isLabel(completion, { text, start: index, end: index + all.length })) {
-      const isOther =
+      const isOther: boolean =
         OR_IN_BOLD.test(completion.slice(end, index).slice(-60)) && isHedge(answer, number.value);
       answer = isOther ? NO_NUMBER : number.value;
       end = index + all.length;
