@@ -62,9 +62,9 @@ export const ChatMessage = z
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
 const Tool = z
-  .object({
+  .strictObject({
     type: z.literal('function'),
-    function: z.object({
+    function: z.strictObject({
       name: z.string().min(1).max(200),
       description: z.string().nullish(),
       parameters: z.record(z.string(), z.unknown()).nullish(),

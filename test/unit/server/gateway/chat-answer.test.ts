@@ -182,6 +182,11 @@ describe('messages', () => {
 
   test.each([
     ['an image', [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }], {}],
+    [
+      'the schema of a tool under another name',
+      [{ role: 'user', content: 'x' }],
+      { tools: [{ type: 'function', function: { name: 'f', input_schema: { type: 'object' } } }] },
+    ],
     ['a penalty', [{ role: 'user', content: 'x' }], { presence_penalty: 0.5 }],
     ['a call that is forced', [{ role: 'user', content: 'x' }], { tool_choice: 'required' }],
     ['a form of the answer', [{ role: 'user', content: 'x' }], { response_format: { type: 'json_object' } }],
