@@ -78,7 +78,9 @@ class ChatTemplateRenderer implements Renderer {
   buildGenerationPrompt(given: readonly Message[], options: GenerationPromptOptions = {}): number[] {
     const messages = this.inOrder(given);
     const text = this.render(messages, true);
-    requireEveryPiece(messages, this.name, 'prompt', (marked) => this.render(marked, true));
+    requireEveryPiece(messages, { renderer: this.name, extent: 'prompt' }, (marked) =>
+      this.render(marked, true),
+    );
     requireWritten(messages, { renderer: this.name, text }, 'prompt');
     return this.encode(text + (options.prefill ?? ''));
   }
@@ -88,7 +90,9 @@ class ChatTemplateRenderer implements Renderer {
     const messages = this.inOrder(given);
     const trained = trainedMessages(messages, trainOnWhat);
     const written = this.render(messages, false);
-    requireEveryPiece(messages, this.name, 'whole', (marked) => this.render(marked, false));
+    requireEveryPiece(messages, { renderer: this.name, extent: 'whole' }, (marked) =>
+      this.render(marked, false),
+    );
     requireWritten(messages, { renderer: this.name, text: written, trained }, 'whole');
     if (trainOnWhat === 'allTokens') {
       return this.encodeSpans(written, [{ start: 0, end: written.length }]);

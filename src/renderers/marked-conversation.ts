@@ -122,11 +122,12 @@ class Marking {
     const names = new Map(
       Object.keys(properties).map((name) => [name, this.text(name, `parameter "${name}" of ${tag}`)]),
     );
-    const named = (name: unknown) => (typeof name === 'string' ? (names.get(name) ?? name) : name);
+    const named = (name: string): string => names.get(name) ?? name;
+    const needed: readonly unknown[] | null = Array.isArray(required) ? required : null;
     return {
       ...schema,
       properties: Object.fromEntries(Object.entries(properties).map(([name, value]) => [named(name), value])),
-      ...(Array.isArray(required) && { required: required.map(named) }),
+      ...(needed && { required: needed.map((name) => (typeof name === 'string' ? named(name) : name)) }),
     };
   }
 

@@ -57,8 +57,7 @@ export function requireWritten(
  */
 export function requireEveryPiece(
   messages: readonly Message[],
-  renderer: string,
-  extent: Extent,
+  { renderer, extent }: { readonly renderer: string; readonly extent: Extent },
   render: (messages: readonly Message[]) => string,
 ): void {
   const marked = markConversation(messages, extent);

@@ -158,8 +158,7 @@ interface Found {
 
 /** The letter may come at once ("is (b)", "isB") or behind a few words; one behind "not" is not it. */
 function inSentence(text: string, letters: ReadonlySet<string>): Found {
-  const offset = /^\s*/.exec(text)?.[0].length ?? 0;
-  const sentence = /^[^.!?。！？\n]*/.exec(text.slice(offset))?.[0] ?? '';
+  const { sentence, offset } = firstSentenceOf(text);
   const small = smallAlone(sentence);
   if (letters.has(small.letter)) return { letter: small.letter, end: offset + small.end };
   for (const { index } of sentence.matchAll(ALONE)) {
@@ -170,6 +169,11 @@ function inSentence(text: string, letters: ReadonlySet<string>): Found {
       return { letter: isHedged(rest, letters) ? HEDGED : letter, end: offset + index + 1 };
   }
   return { letter: null, end: 0 };
+}
+
+function firstSentenceOf(text: string): { readonly sentence: string; readonly offset: number } {
+  const offset = /^\s*/.exec(text)?.[0].length ?? 0;
+  return { sentence: /^[^.!?。！？\n]*/.exec(text.slice(offset))?.[0] ?? '', offset };
 }
 
 /** The small letter that a sentence consists of or begins with, as a capital, and where it ends. */

@@ -7,9 +7,8 @@ const ALL = new RegExp(`^(?:${MEMBER})?${INTERVAL}(?:${OPERATION}${INTERVAL}){0,
 /** Intervals whose brackets look away from what they leave out, `]2,3[` and `[2,3[`, as `(2,3)` and `[2,3)`; any other text is as it was. */
 export function withUsualBrackets(text: string): string {
   if (!ALL.test(text)) return text;
-  return text.replace(
-    new RegExp(INTERVAL, 'g'),
-    (_all, open: string, ends: string, close: string) =>
-      `${open === ']' ? '(' : open}${ends}${close === '[' ? ')' : close}`,
-  );
+  return text.replace(new RegExp(INTERVAL, 'g'), (interval) => {
+    const [open, close] = [interval.slice(0, 1), interval.slice(-1)];
+    return `${open === ']' ? '(' : open}${interval.slice(1, -1)}${close === '[' ? ')' : close}`;
+  });
 }

@@ -74,12 +74,12 @@ interface Ray {
 function rayOf(part: string): Ray | null {
   const shape = relationIn(part);
   const relation = shape && upwards(shape);
-  const [left = '', right = ''] = relation?.sides ?? [];
   if (relation?.sides.length !== 2) return null;
-  const isClosed = relation.operators[0] === '\\le';
+  const [left = '', right = ''] = relation.sides;
   const [below, above] = [bareName(left), bareName(right)];
-  if (below !== null && above === null) return { name: below, high: right, bracket: isClosed ? ']' : ')' };
-  return below === null && above !== null ? { name: above, low: left, bracket: isClosed ? '[' : '(' } : null;
+  const [opening, closing] = relation.operators[0] === '\\le' ? ['[', ']'] : ['(', ')'];
+  if (below === null) return above === null ? null : { name: above, low: left, bracket: opening };
+  return above === null ? { name: below, high: right, bracket: closing } : null;
 }
 
 function relationIn(part: string): RelationShape | null {
