@@ -65,5 +65,6 @@ async function requireCheckpoint(run: string, step: number): Promise<CheckpointR
   if (checkpoint) return checkpoint;
   const others = otherCount === 0 ? '' : ` and ${otherCount} others before them`;
   const known = keptSteps.length === 0 ? 'none yet' : `${keptSteps.join(', ')}${others}`;
-  throw refused(`The run keeps no checkpoint of step ${step}. It keeps: ${known}.`);
+  const base = step === 0 ? ' Step 0 is what the run began with, and is only compared with.' : '';
+  throw refused(`The run keeps no checkpoint of step ${step}. It keeps: ${known}.${base}`);
 }
