@@ -11,7 +11,8 @@ import { takePidLock } from './pid-lock';
 import type { LockHolder, PidLock } from './pid-lock';
 import { isPortFree } from './free-port';
 import { identifyProcess, isRunning, sendSignal, waitForExit } from './process-identity';
-import { waitUntilServing } from './temporal-probe';
+import { watchForStuckDatabase } from './stuck-database';
+import { probeTemporal, waitUntilServing } from './temporal-probe';
 import { tiedToUs } from './tied-process';
 
 /** The search attributes of every run; the server has them before the first workflow starts. */
@@ -135,6 +136,7 @@ async function launch(options: TemporalServerOptions, lock: PidLock | null): Pro
     await stop();
     throw error;
   }
+  endWhereStuck(child, address);
   const uiUrl = options.uiPort === null ? null : `http://127.0.0.1:${options.uiPort}`;
   return { address, uiUrl, pid: child.pid ?? -1, ended, stop };
 }
@@ -157,6 +159,26 @@ function listening(child: ChildProcess, port: number): () => boolean {
     if (!line.test(printed)) printed = (printed + text).slice(-1000);
   });
   return () => line.test(printed);
+}
+
+/** A server whose database answers nothing any more lives on and serves nobody; who supervises it starts it again. */
+function endWhereStuck(child: ChildProcess, address: string): void {
+  const heed = watchForStuckDatabase({
+    look: () =>
+      probeTemporal({ address, namespace: DEFAULT_NAMESPACE }).then(
+        ({ namespaceExists }) => namespaceExists,
+        () => false,
+      ),
+    onStuck: () => {
+      process.stderr.write(
+        'The database of the Temporal server answers nothing any more: the server is ended.\n',
+      );
+      child.kill('SIGKILL');
+    },
+  });
+  child.stderr?.on('data', (text: string) => {
+    heed(text);
+  });
 }
 
 /** A server whose database turns out to be damaged would answer no question about its runs, and end by itself never. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mapWithLimit } from '../../core/concurrency/map-with-limit';
 import type { RunState } from '../../core/run';
+import { RequestError } from '../http/request-error';
 import type { Routes } from '../http/route';
 import { findWeights, keptCheckpoints } from './find-weights';
 import type { Gateway } from './gateway';
@@ -50,10 +51,29 @@ export function addModelRoutes(routes: Routes, gateway: Gateway): void {
     },
     async ({ parameters: { model } }) => {
       const found = await findWeights(model, gateway.records);
-      const run = found.label.includes('@') ? found.label.slice(0, found.label.lastIndexOf('@')) : null;
-      return modelOf(model, { owner: run ?? 'engine', startedAt: null });
+      const run = found.path === null ? null : runOf(found.label);
+      if (run === null && found.path === null) await requireBaseModel(model, gateway);
+      const startedAt = run === null ? null : ((await gateway.records.readState(run))?.startedAt ?? null);
+      return modelOf(model, { owner: run ?? 'engine', startedAt });
     },
   );
+}
+
+/** Of `RUN@STEP`, as weights of runs are labelled. */
+function runOf(label: string): string | null {
+  const [, run = null] = /^([^:]*)@\d+$/.exec(label) ?? [];
+  return run;
+}
+
+/** A service that lists its models knows best; where none answers or it lists none, nobody can say that there is no such model. */
+async function requireBaseModel(name: string, gateway: Gateway): Promise<void> {
+  const known = await baseModels(gateway);
+  if (known.length === 0 || known.some(({ id }) => id === name)) return;
+  throw new RequestError(404, {
+    message: `There is no run and no base model "${name.slice(0, 200)}"; GET /v1/models lists both.`,
+    param: 'model',
+    code: 'model_not_found',
+  });
 }
 
 /** Without a service there are none of its models; those of runs are listed all the same. */

@@ -62,7 +62,9 @@ export class Routes {
   readonly specs: RouteSpec[] = [];
 
   constructor(private readonly app: FastifyInstance) {
-    app.setNotFoundHandler(({ method, url }, reply) => {
+    // Before the body is read: what is sent to an address that takes none says nothing.
+    app.addHook('onRequest', async ({ is404, method, url }, reply) => {
+      if (!is404) return;
       const [path = ''] = url.split('?', 1);
       const methods = this.specs.filter((spec) => isAt(spec, path)).map((spec) => spec.method);
       if (methods.length === 0) {
