@@ -151,11 +151,12 @@ test('lists what can be asked, and describes each', async () => {
   const list = (await (await fetch(`${server.url}/v1/models`)).json()) as { data: { id: string }[] };
 
   expect(list.data.map(({ id }) => id)).toEqual([MODEL, 'trained', 'trained@10', 'trained@20']);
-  for (const { id } of list.data) {
-    const one = (await (await fetch(`${server.url}/v1/models/${id}`)).json()) as object;
-    expect(one).toMatchObject({ id, object: 'model' });
+  for (const listed of list.data) {
+    const one = (await (await fetch(`${server.url}/v1/models/${listed.id}`)).json()) as object;
+    expect(one).toEqual(listed);
   }
-  expect((await fetch(`${server.url}/v1/models/trained@11`)).status).toBe(404);
+  for (const id of ['trained@11', 'nope', 'no/model'])
+    expect((await fetch(`${server.url}/v1/models/${id}`)).status).toBe(404);
 });
 
 test('continues a conversation, the same way for the same seed, whatever else is asked meanwhile', async () => {
