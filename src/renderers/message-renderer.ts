@@ -6,7 +6,7 @@ import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
-import { TOOL_DECLARATION_ROLE } from './template-text';
+import { requireOwnMessages } from './own-messages';
 import { requireKnownKeys } from './tool-keys';
 import { orderToolAnswers } from './tool-answers';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
@@ -15,12 +15,6 @@ import { requireMessage, splitReply } from './written-words';
 
 /** Control tokens that a reply may spell out itself. */
 const WORD_TOKENS = ['<think>', '</think>'];
-
-/** Roles that mean something to some models, and what they would say to others under a header nobody taught them. */
-const SPECIAL_ROLES = new Map([
-  [TOOL_DECLARATION_ROLE, 'Declare the tools under "tools".'],
-  ['ipython', 'The answers of tools are of role tool.'],
-]);
 
 /** A renderer for formats in which a conversation is its messages one after another. */
 export function createMessageRenderer(format: MessageFormat, tokenizer: Tokenizer): Renderer {
@@ -122,21 +116,9 @@ class MessageRenderer implements Renderer {
   }
 
   private prepared(messages: readonly Message[]): readonly Message[] {
-    messages.forEach((message, index) => {
-      this.requireRole(message, index);
-      requireNoReasoning(message, index);
-    });
+    requireOwnMessages(messages, this.format);
     const ordered = this.format.writesCallIds ? messages : orderToolAnswers(messages);
     return this.format.prepareMessages?.(ordered) ?? ordered;
-  }
-
-  private requireRole({ role }: Message, index: number): void {
-    const remedy = SPECIAL_ROLES.get(role);
-    if (remedy === undefined || this.format.ownRoles?.includes(role)) return;
-    throw new DomainError(
-      'bad-dataset',
-      `messages[${index}]: renderer "${this.name}" has no role "${role}". ${remedy}`,
-    );
   }
 
   private turnStartOf(messages: readonly Message[]): number {
@@ -247,16 +229,6 @@ class MessageRenderer implements Renderer {
 
 function textOfPieces(pieces: readonly Piece[]): string {
   return pieces.map((piece) => (typeof piece === 'string' ? piece : piece.written)).join('');
-}
-
-/** Templates write the reasoning of replies only. What a format has no reasoning for at all it refuses itself. */
-function requireNoReasoning({ role, content }: Message, index: number): void {
-  const reasons = typeof content !== 'string' && content.some(({ type }) => type === 'thinking');
-  if (role === 'assistant' || !reasons) return;
-  throw new DomainError(
-    'bad-dataset',
-    `messages[${index}] is of role "${role.slice(0, 80)}" and reasons, which only replies do. Remove the reasoning from the message.`,
-  );
 }
 
 /** Stretches of the text of pieces that nobody wrote. */

@@ -75,10 +75,12 @@ export function checkMessages(messages: readonly Message[], trainOnWhat: TrainOn
       (trainable === false && trainOnWhat === 'allTokens'),
   );
   if (wrong < 0) return;
-  const mark = messages[wrong]?.trainable === true ? 'carrying' : 'carrying no';
+  const isMarkedOn = messages[wrong]?.trainable === true;
+  const mark = isMarkedOn ? 'carrying' : 'carrying no';
+  const inPrompt = isMarkedOn ? '' : ' Replies in a "prompt" are marked so; those in "messages" are not.';
   throw new DomainError(
     'bad-dataset',
-    `messages[${wrong}] is marked as ${mark} loss, against trainOnWhat "${trainOnWhat}". Remove the mark or use "customized"; a reply in a "prompt" is marked as carrying none, and one in "messages" is not.`,
+    `messages[${wrong}] is marked as ${mark} loss, against trainOnWhat "${trainOnWhat}". Remove the mark or use "customized".${inPrompt}`,
   );
 }
 

@@ -1,5 +1,6 @@
 import { findBoxes } from '../boxed';
 import { correctionIn, framingOf, isSetAside } from './framed';
+import { isWord } from './letter-words';
 
 /** How far from its end a completion is searched for a letter that nothing announces. */
 const TAIL_LENGTH = 300;
@@ -289,19 +290,4 @@ function isRuledOut(before: string, rest: string): boolean {
 function letterAt(text: string, index: number, letters: ReadonlySet<string>): string | null {
   const letter = text[index] ?? '';
   return letters.has(letter) && !isWord(text, index) ? letter : null;
-}
-
-const CONNECTIVE = /^\s(?:because|is|since|as|and|or|was|would|seems|but|then|for|with|in|by|due|not|if)\b/;
-
-/** "3-D", "25 °C", "vitamin D" */
-const PART_OF_NAME =
-  /(?:\d-|°\s?|\\circ\}?\s?(?:\\(?:text|mathrm|rm)\s?\{?\s?)?|\b(?:degrees?|vitamin|hepatitis)\s)$/i;
-
-/** "A cat sat", "I am", "I'm": the article and the pronoun; letters that are a part of a name or a unit. */
-function isWord(text: string, index: number): boolean {
-  if (PART_OF_NAME.test(text.slice(Math.max(0, index - 24), index))) return true;
-  const rest = text.slice(index + 1, index + 20);
-  if (text[index] === 'I')
-    return /^(?:\s[a-z]|['’](?:m|ve|ll|d)\b)/.test(rest) && !/^\s(?:is|was|because)\b/.test(rest);
-  return text[index] === 'A' && /^\s[a-z]/.test(rest) && !CONNECTIVE.test(rest);
 }
