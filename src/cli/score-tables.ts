@@ -44,7 +44,9 @@ export function heardText(heardAt: string | null | undefined): string {
 /** First against last score of every metric: what training did. */
 export function printScoreSummary(output: Output, scores: readonly ScoreRow[]): void {
   const groups = new Map<string, ScoreRow[]>();
+  const lastSteps = new Map<string, number>();
   for (const row of scores) {
+    if (row.error === undefined) lastSteps.set(row.evaluator, row.step);
     const name = `${row.evaluator}\u0000${row.metric}`;
     groups.set(name, [...(groups.get(name) ?? []), row]);
   }
@@ -52,12 +54,14 @@ export function printScoreSummary(output: Output, scores: readonly ScoreRow[]): 
     const [base] = group;
     const final = group.at(-1);
     if (!base || !final) return [];
+    // What the last evaluation does not tell (a reason that no rollout ended for) has no final value.
+    const isOld = final.error === undefined && final.step !== lastSteps.get(base.evaluator);
     return [
       base.evaluator,
       base.metric,
       scoreText(base),
-      scoreText(final),
-      String(final.n),
+      isOld ? '–' : scoreText(final),
+      isOld ? '' : String(final.n),
       atSteps(base, final),
     ];
   });

@@ -33,6 +33,9 @@ const OF_ROLLOUTS = new RegExp(
 /** Noted in the turns in which it happened: their share of all turns. */
 const OF_TURNS = /^parse_error(_masked)?$/;
 
+/** Told wherever ends of rollouts are, also where it happened to none: whoever follows a curve must see it fall to 0. */
+const ALWAYS_TOLD = ['stop/completed', 'stop/max_tokens', 'max_tokens_reached'];
+
 /** Whether a key is noted only where it happened, so that a missing one is a zero. */
 export function isEventKey(key: string): boolean {
   return OF_ROLLOUTS.test(key) || OF_TURNS.test(key);
@@ -103,7 +106,9 @@ function eventRates(
   records: readonly Readonly<Record<string, number>>[],
   { rolloutCount, turnCount }: { readonly rolloutCount: number; readonly turnCount: number },
 ): Map<string, number> {
-  const sums = new Map<string, number>();
+  const keys = records.flatMap((record) => Object.keys(record));
+  const always = keys.some((key) => key.startsWith('stop/')) ? ALWAYS_TOLD : [];
+  const sums = new Map<string, number>(always.map((key) => [key, 0]));
   for (const [key, value] of records.flatMap((record) => Object.entries(record))) {
     if (isEventKey(key)) sums.set(key, (sums.get(key) ?? 0) + value);
   }

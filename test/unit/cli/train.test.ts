@@ -389,4 +389,19 @@ describe('what is shown', () => {
       /arithmetic +accuracy +0\.1 \[0\.0552, 0\.1744\] +0\.9 \[0\.8256, 0\.9448\] +100 +0 → 100/,
     );
   });
+
+  test('what the last evaluation does not tell has no final value; one that failed leaves the last one that was measured', () => {
+    const { output, stdout } = recordOutput();
+    const late = { metric: 'env/all/stop/max_turns', value: 0.25, stderr: null };
+
+    printScoreSummary(output, [
+      score({ ...late, evaluator: 'held' }),
+      score({ evaluator: 'held', value: 0.9 }),
+      score({ evaluator: 'held', step: 10, value: 0.8 }),
+      score({ evaluator: 'held', step: 20, metric: 'failed', value: null, error: 'no luck' }),
+    ]);
+
+    expect(stdout()).toMatch(/held +env\/all\/stop\/max_turns +0\.25 +– +0\n/);
+    expect(stdout()).toMatch(/held +accuracy +0\.9 [^\n]* 0\.8 [^\n]* 100 +0 → 10\n/);
+  });
 });

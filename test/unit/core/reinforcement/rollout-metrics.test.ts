@@ -65,6 +65,17 @@ test('what is noted only where it happened is a share of all rollouts or turns, 
   });
 });
 
+test('the common ends are told also where no rollout ended so: their rows depend on no data', () => {
+  const metrics = rolloutMetrics([groupOf([], { rollouts: [endRollout([turn([1], [2])], 'max_turns', 0)] })]);
+
+  expect(metrics).toMatchObject({
+    'env/all/stop/max_turns': 1,
+    'env/all/stop/completed': 0,
+    'env/all/stop/max_tokens': 0,
+    'env/all/max_tokens_reached': 0,
+  });
+});
+
 test.each([
   [[0.5, 0.5], 'frac_all_good'],
   [[0.75], 'frac_all_good'],
