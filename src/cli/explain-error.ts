@@ -26,11 +26,24 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
   EROFS: ['the disk is read-only', `Make it writable, or ${ELSEWHERE}.`],
 };
 
+/** By gRPC's numbers: what the Temporal server did with a call that nobody expected to fail. */
+const SERVER_FAILURES: Readonly<Record<number, string>> = {
+  4: 'The Temporal server took too long to answer.',
+  5: 'The Temporal server does not know what it was asked for; one that has just been started, or whose database fails, may not know its own namespace.',
+  7: 'The Temporal server does not permit this.',
+  8: 'The Temporal server is too busy.',
+  13: 'The Temporal server failed.',
+  14: 'The Temporal server does not answer.',
+  16: 'The Temporal server wants to know who asks: check the key or certificate of TEMPORAL_ADDRESS.',
+};
+
 /** What a person is told of an error: one line, unless it lists problems. The stack trace is for those who look for it. */
 export function explainError(error: unknown, { isDebugging }: { readonly isDebugging: boolean }): string {
   if (error instanceof DomainError) return explainDomainError(error);
   const trace = isDebugging ? traceOf(error) : '';
   if (isSystemError(error)) return `${explainSystemError(error)}${trace}`;
+  const refused = serverRefusal(error);
+  if (refused !== null) return `${refused}${trace}`;
   const message = escapeControls(firstLine(error instanceof Error ? error.message : String(error)));
   const remedy = isDebugging ? '' : ' EVERSTEP_LOG_LEVEL=debug shows where it happened.';
   return `Unexpected error: ${message || 'without a message'}${/[.!?]$/.test(message) ? '' : '.'}${remedy}${trace}`;
@@ -40,6 +53,18 @@ export function explainError(error: unknown, { isDebugging }: { readonly isDebug
 function explainDomainError({ code, message, cause }: DomainError): string {
   const isPlaced = code === 'store-full' && isSystemError(cause) && cause.path !== undefined;
   return isPlaced ? explainSystemError(cause) : message;
+}
+
+/** Null where it is no failed call of the SDK's client, which keeps gRPC's own error as its cause. */
+function serverRefusal(error: unknown): string | null {
+  const cause: unknown = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (typeof cause !== 'object' || cause === null || !('code' in cause && 'details' in cause)) return null;
+  const { code, details } = cause;
+  const what = typeof code === 'number' ? SERVER_FAILURES[code] : undefined;
+  if (what === undefined || typeof details !== 'string') return null;
+  const said = escapeControls(firstLine(details)).replace(/[.\s]+$/, '');
+  const words = said === '' ? '' : ` It says: ${said}.`;
+  return `${what}${words} \`npx everstep doctor\` looks at it; give the command again once it answers.`;
 }
 
 function explainSystemError({ code, path, syscall, message }: SystemError): string {

@@ -27,6 +27,7 @@ import type { ScoredCheckpoint } from './run-checkpoints';
 import { withScores } from './run-checkpoints';
 import type { RunEvidence, RunReport } from './run-report';
 import { isClosed, reportRun } from './run-report';
+import { storedPause } from './stored-pause';
 import type * as Rollouts from './run-rollouts';
 import type { ServerLink } from './server-link';
 import type { RunMemo, WorkflowFacts } from './workflow-answers';
@@ -88,12 +89,15 @@ export class RunHandle extends RunChanges {
     const heard = client ? await this.askServer(client) : UNHEARD;
     const isUnheard = heard.live === null;
     if (heard.facts !== null && heard.facts !== 'missing') this.knownBefore = heard.facts;
+    const writtenAt = isUnheard ? await this.writtenAt() : null;
+    const latest = (await this.latestState()) ?? state;
     return reportRun({
       ...shared,
       knownBefore: this.knownBefore,
-      state: (await this.latestState()) ?? state,
+      state: latest,
       ...heard,
-      writtenAt: isUnheard ? await this.writtenAt() : null,
+      writtenAt,
+      storedPause: isUnheard && latest ? await storedPause(records, latest, writtenAt) : null,
       server: link.target && link.description,
     });
   }

@@ -50,6 +50,8 @@ export interface RunEvidence {
   readonly workerRemedy?: string | null;
   /** When its files were last written; null or absent where nobody knows. */
   readonly writtenAt?: string | null;
+  /** Why it stands still, by its store; null or absent where it does not. */
+  readonly storedPause?: LivePause | null;
   /** What a server said before, or this process knows from starting the run; for one of which nothing else is known. */
   readonly knownBefore?: WorkflowFacts | null;
   readonly now: string;
@@ -106,12 +108,13 @@ function reportLive(base: RunState, live: LiveStatus): RunReport {
 export const FRESH_MS = 60_000;
 
 function reportGone(state: RunState, evidence: RunEvidence): RunReport {
-  const { server, workflowId, writtenAt, now } = evidence;
+  const { server, workflowId, writtenAt, storedPause = null, now } = evidence;
   const age = writtenAt ? Date.parse(now) - Date.parse(writtenAt) : Infinity;
   const what = `The store has this run, but the Temporal server ${server ?? ''} has no workflow "${workflowId}": it belongs to another server`;
   return {
     ...state,
     ...QUIET,
+    pause: storedPause,
     source: 'store',
     heardAt: writtenAt ?? null,
     note:
@@ -141,7 +144,7 @@ function reportClosed(
 }
 
 function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunEvidence): RunReport {
-  const { server, workerRemedy } = evidence;
+  const { server, workerRemedy, storedPause = null } = evidence;
   const heardAt = lastOf([heardOf.startedAt, heardOf.heardAt, evidence.writtenAt]) ?? heardOf.startedAt;
   const isResting = base.status === 'paused';
   return {
@@ -151,7 +154,7 @@ function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunE
     heardAt,
     pendingEvaluations: null,
     stopAt: null,
-    pause: null,
+    pause: storedPause,
     refusal: null,
     source: 'server',
     note:
@@ -166,13 +169,17 @@ function lastOf(times: readonly (string | null | undefined)[]): string | null {
   return known.length > 0 ? new Date(largestOf(known)).toISOString() : null;
 }
 
-function reportAway(base: RunState, { server, writtenAt = null }: RunEvidence): RunReport {
+function reportAway(
+  base: RunState,
+  { server, writtenAt = null, storedPause = null }: RunEvidence,
+): RunReport {
   const why =
     server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
   return {
     ...base,
     ...QUIET,
     pendingEvaluations: null,
+    pause: storedPause,
     source: 'store',
     heardAt: writtenAt,
     note: `${why}: this is how the store last saw the run${writtenAt === null ? '' : `, at ${writtenAt}`}. It goes on with \`npx everstep dev\` or \`npx everstep train --run ${base.run}\`.`,

@@ -10,6 +10,27 @@ import { readWholeFile } from '../../../src/stores/reading';
 
 const QUIET = { isDebugging: false };
 
+describe('a call that the Temporal server did not answer as it should', () => {
+  const refusal = (code: number, details: string) =>
+    new Error('Failed', { cause: Object.assign(new Error(`${code} ${details}`), { code, details }) });
+
+  test('is told in plain words, with what the server said and where to look', () => {
+    expect(explainError(refusal(5, 'Namespace everstep is not found.'), QUIET)).toBe(
+      'The Temporal server does not know what it was asked for; one that has just been started, or whose database fails, may not know its own namespace. It says: Namespace everstep is not found. `npx everstep doctor` looks at it; give the command again once it answers.',
+    );
+  });
+
+  test.each([4, 7, 8, 13, 14, 16])('gRPC code %i is no unexpected error', (code) => {
+    expect(explainError(refusal(code, ''), QUIET)).toMatch(/^The Temporal server .*doctor/);
+  });
+
+  test('an error with a number of its own is none', () => {
+    expect(explainError(Object.assign(new Error('odd'), { code: 5 }), QUIET)).toMatch(
+      /^Unexpected error: odd/,
+    );
+  });
+});
+
 describe('an error of the operating system', () => {
   test('is one line with a remedy', async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'everstep-error-'));

@@ -119,6 +119,24 @@ describe('status', () => {
     expect(report.note).toMatch(/it is paused, and a change is made when one does. .*everstep worker/);
   });
 
+  test('of a paused run that nobody answers for says who paused it and why, by its store', async () => {
+    await store({ status: 'paused' });
+    const row = { control: 'pause', step: 40, from: null, at: '2026-01-01T01:00:00.000Z' };
+    const reason = '1000 of 1000 tokens are used';
+    await appendFile(
+      path.join(records.runFolder('one'), 'controls.jsonl'),
+      `${JSON.stringify({ ...row, to: { step: 40, seconds: null, then: 'resume' }, by: 'budget', reason })}\n`,
+    );
+    const { link: quiet } = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+
+    for (const link of [SERVER_AWAY, quiet, new FakeServer({}).link]) {
+      expect((await handleOn(link).status()).pause).toMatchObject({
+        ...{ step: 40, by: 'budget', reason, until: null, then: 'resume' },
+        since: expect.stringMatching(/^20/) as string,
+      });
+    }
+  });
+
   test('says when the server does not have the workflow', async () => {
     await store();
     const handle = handleOn(new FakeServer().link);
