@@ -58,13 +58,22 @@ function explainDomainError({ code, message, cause }: DomainError): string {
 /** Null where it is no failed call of the SDK's client, which keeps gRPC's own error as its cause. */
 function serverRefusal(error: unknown): string | null {
   const cause: unknown = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (typeof cause !== 'object' || cause === null || !('code' in cause && 'details' in cause)) return null;
-  const { code, details } = cause;
-  const what = typeof code === 'number' ? SERVER_FAILURES[code] : undefined;
-  if (what === undefined || typeof details !== 'string') return null;
-  const said = escapeControls(firstLine(details)).replace(/[.\s]+$/, '');
+  if (!isCallError(cause)) return null;
+  const said = escapeControls(firstLine(cause.details)).replace(/[.\s]+$/, '');
   const words = said === '' ? '' : ` It says: ${said}.`;
-  return `${what}${words} \`npx everstep doctor\` looks at it; give the command again once it answers.`;
+  return `${SERVER_FAILURES[cause.code] ?? ''}${words} \`npx everstep doctor\` looks at it; give the command again once it answers.`;
+}
+
+function isCallError(cause: unknown): cause is { readonly code: number; readonly details: string } {
+  return (
+    typeof cause === 'object' &&
+    cause !== null &&
+    'code' in cause &&
+    typeof cause.code === 'number' &&
+    cause.code in SERVER_FAILURES &&
+    'details' in cause &&
+    typeof cause.details === 'string'
+  );
 }
 
 function explainSystemError({ code, path, syscall, message }: SystemError): string {

@@ -87,19 +87,25 @@ export class RunHandle extends RunChanges {
 
     const client = await link.find();
     const heard = client ? await this.askServer(client) : UNHEARD;
-    const isUnheard = heard.live === null;
     if (heard.facts !== null && heard.facts !== 'missing') this.knownBefore = heard.facts;
-    const writtenAt = isUnheard ? await this.writtenAt() : null;
     const latest = (await this.latestState()) ?? state;
     return reportRun({
       ...shared,
       knownBefore: this.knownBefore,
       state: latest,
       ...heard,
-      writtenAt,
-      storedPause: isUnheard && latest ? await storedPause(records, latest, writtenAt) : null,
+      ...(heard.live === null && (await this.leftInStore(latest))),
       server: link.target && link.description,
     });
+  }
+
+  /** What the store says of a run whose workflow does not answer. */
+  private async leftInStore(state: RunState | null): Promise<Pick<RunEvidence, 'writtenAt' | 'storedPause'>> {
+    const writtenAt = await this.writtenAt();
+    return {
+      writtenAt,
+      storedPause: state && (await storedPause(this.sources.records, state, writtenAt)),
+    };
   }
 
   /** Work on the run shows in its files, whoever does it. */

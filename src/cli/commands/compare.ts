@@ -46,6 +46,8 @@ async function run(results: readonly string[], flags: CompareFlags): Promise<voi
   const { store } = readEnvironment(flags);
   const { benchmark, correction, allPairs = false, completedOnly = false } = flags;
   const options = { store, correction, allPairs, completedOnly };
+  if (new Set(results).size < results.length)
+    output.note('The same results are named more than once: what is compared with itself never differs.');
   const report = await compareMany(results, benchmark ? { ...options, benchmarks: benchmark } : options);
   const flippedCount = flags.flipped === true ? FLIPPED_SHOWN : (flags.flipped ?? 0);
   output.document(comparisonDocument(report, { withFlipped: flags.flipped !== undefined }));

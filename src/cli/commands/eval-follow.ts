@@ -154,8 +154,8 @@ function printNext({ run, dir, benchmarks }: EvalReport, { session, output }: Fo
   const { summary, flag } = [first, ...others].find((each) => each.flag === ' --incorrect') ?? first;
   const { store } = session.everstep;
   const place = !store.includes('://') && path.join(store, 'evals', run) === dir ? run : dir;
-  const name = others.length === 0 ? '' : ` ${summary.name}`;
-  output.note(`Next: ${output.hint(`results trajectories ${place}${name}${flag}`)}`);
+  // The run may hold benchmarks of earlier commands beside these.
+  output.note(`Next: ${output.hint(`results trajectories ${place} ${summary.name}${flag}`)}`);
 }
 
 function flagFor({ numExamples, numCorrect, numErrors, numTruncated }: BenchmarkSummary): string {

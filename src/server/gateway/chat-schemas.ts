@@ -89,7 +89,13 @@ export const ChatBody = z
       .nullish()
       .describe('A call cannot be forced: the weights alone decide'),
     parallel_tool_calls: z.boolean().nullish(),
-    response_format: z.object({ type: z.literal('text') }).nullish(),
+    response_format: z
+      .object({
+        type: z.literal('text', {
+          error: 'Answers cannot be forced into a format: leave it out, or give "text"',
+        }),
+      })
+      .nullish(),
     functions: z.array(z.never()).max(0).nullish(),
     modalities: z.tuple([z.literal('text')]).nullish(),
   })

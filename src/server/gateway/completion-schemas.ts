@@ -25,7 +25,7 @@ export const CompletionBody = z
       .describe('Gives the prompt back before the completion, with its log-probabilities'),
     logprobs: z.int().min(0).max(20).nullish(),
     best_of: z.int().nullish(),
-    suffix: z.literal('').nullish(),
+    suffix: z.literal('', { error: 'Text cannot be filled in before a suffix: leave it out' }).nullish(),
   })
   .meta({ id: 'CompletionRequest' });
 export type CompletionBody = z.infer<typeof CompletionBody>;

@@ -28,10 +28,12 @@ export const samplingFields = {
     .nullish(),
 };
 
+const PENALTY = 'Penalties are not supported: leave it out, or give 0';
+
 /** What a training service cannot do; the value that does nothing is taken, because clients write it out. */
 export const neutralFields = {
-  presence_penalty: z.literal(0).nullish(),
-  frequency_penalty: z.literal(0).nullish(),
+  presence_penalty: z.literal(0, { error: PENALTY }).nullish(),
+  frequency_penalty: z.literal(0, { error: PENALTY }).nullish(),
   logit_bias: z.record(z.string(), z.never()).nullish(),
 };
 

@@ -100,7 +100,7 @@ test('says once what is asked with, and in the end where the wrong answers are',
   await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
 
   expect(stderr().split('gsm8k: temperature 0.6, at most 512 tokens, 64 requests in flight')).toHaveLength(2);
-  expect(stderr()).toContain('Next: npx everstep results trajectories mine --incorrect\n');
+  expect(stderr()).toContain('Next: npx everstep results trajectories mine gsm8k --incorrect\n');
 });
 
 test('counts right answers only where answers are right or wrong', async () => {

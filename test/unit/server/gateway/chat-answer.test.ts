@@ -196,6 +196,15 @@ describe('messages', () => {
     expect(ChatBody.safeParse({ model: 'm', messages, ...more }).success).toBe(false);
   });
 
+  test.each([
+    [{ presence_penalty: 0.5 }, 'Penalties are not supported'],
+    [{ response_format: { type: 'json_object' } }, 'Answers cannot be forced into a format'],
+  ])('%j is refused with what to give instead', (more, words) => {
+    const { error } = ChatBody.safeParse({ model: 'm', messages: [{ role: 'user', content: 'x' }], ...more });
+
+    expect(error?.issues[0]?.message).toContain(words);
+  });
+
   test('tools are declared unless they are switched off', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
 
