@@ -111,7 +111,18 @@ interface EnvironmentPlan {
   readonly onInstall: (what: string) => void;
 }
 
-async function make({ folder, packages, sees, relaxes, onInstall }: EnvironmentPlan): Promise<void> {
+/** Suites that need the same one make it together. */
+const underWay = new Map<string, Promise<void>>();
+
+function make(plan: EnvironmentPlan): Promise<void> {
+  const known = underWay.get(plan.folder);
+  if (known) return known;
+  const making = makeAlone(plan).finally(() => underWay.delete(plan.folder));
+  underWay.set(plan.folder, making);
+  return making;
+}
+
+async function makeAlone({ folder, packages, sees, relaxes, onInstall }: EnvironmentPlan): Promise<void> {
   const mark = path.join(folder, '.complete');
   if (existsSync(mark)) return;
   onInstall(packages.join(' '));
