@@ -10,6 +10,10 @@ import { loadTokenizer } from '../../../src/renderers/tokenizers/load-tokenizer'
 import { trainDataPath } from '../../../src/training/run-folder';
 import { realModel, realModelsFolder } from '../renderers/real-models';
 
+jest.mock('../../../src/renderers/tokenizers/load-tokenizer', () =>
+  jest.requireActual<object>('../renderers/read-once'),
+);
+
 const QWEN3 = realModel('Qwen3-8B')?.folder ?? '';
 
 let folder = '';
