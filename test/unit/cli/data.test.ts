@@ -215,7 +215,7 @@ test('gives chat_template what the config says', async () => {
 
 test('shows the prompts of an environment', async () => {
   const file = path.join(folder, 'rl.json');
-  const environment = { type: 'arithmetic' };
+  const environment = { type: 'arithmetic', digits: 1 };
   writeFileSync(
     file,
     JSON.stringify({ kind: 'rl', model: QWEN3, renderer: 'qwen3', environment, groupsPerBatch: 3 }),
