@@ -10,6 +10,10 @@ import { loadTokenizer } from '../../../src/renderers/tokenizers/load-tokenizer'
 import { trainDataPath } from '../../../src/training/run-folder';
 import { realModel, realModelsFolder } from '../renderers/real-models';
 
+jest.mock('../../../src/renderers/tokenizers/load-tokenizer', () =>
+  jest.requireActual<object>('../renderers/read-once'),
+);
+
 const QWEN3 = realModel('Qwen3-8B')?.folder ?? '';
 
 let folder = '';
@@ -211,7 +215,7 @@ test('gives chat_template what the config says', async () => {
 
 test('shows the prompts of an environment', async () => {
   const file = path.join(folder, 'rl.json');
-  const environment = { type: 'arithmetic' };
+  const environment = { type: 'arithmetic', digits: 1 };
   writeFileSync(
     file,
     JSON.stringify({ kind: 'rl', model: QWEN3, renderer: 'qwen3', environment, groupsPerBatch: 3 }),

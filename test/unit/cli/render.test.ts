@@ -8,6 +8,10 @@ import { realModel, realModelsFolder } from '../renderers/real-models';
 import type { RenderingCase, Site } from '../renderers/real-rendering';
 import { differenceOf, readRenderings } from '../renderers/real-rendering';
 
+jest.mock('../../../src/renderers/tokenizers/load-tokenizer', () =>
+  jest.requireActual<object>('../renderers/read-once'),
+);
+
 const QWEN3 = realModel('Qwen3-8B')?.folder ?? '';
 const QUESTION = { role: 'user', content: 'Hi' };
 

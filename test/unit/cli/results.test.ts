@@ -1,4 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { createCommand as createCompare } from '../../../src/cli/commands/compare';
@@ -7,7 +9,7 @@ import { createCommand as createResults } from '../../../src/cli/commands/result
 import { Everstep } from '../../../src/client/everstep';
 import { EvalStore } from '../../../src/stores/eval-run-store';
 import { ownIdentity } from '../../../src/stack/process-identity';
-import { writeStackRecord } from '../../../src/stack/stack-record';
+import { stackPlaces, writeStackRecord } from '../../../src/stack/stack-record';
 import { rowsOf, storeBenchmark } from '../evaluation/compare/stored-results';
 
 let store: string;
@@ -291,16 +293,28 @@ test('starts nothing to cancel what no stack here was ever asked', async () => {
 test('asks the stack of the demo, where that is the one that runs on this store', async () => {
   const home = join(store, 'home');
   const demo = join(home, 'demo');
+  // Ends when it is asked, with its stack: one that lives is waited for.
+  const server = createServer((socket) => {
+    rmSync(stackPlaces(demo).record, { force: true });
+    socket.destroy();
+    server.close();
+  });
+  const port = await new Promise<number>((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
   writeStackRecord(demo, {
     ...ownIdentity(),
     ...{ ready: true, kind: 'dev', uiUrl: null, engineUrl: 'http://127.0.0.1:9', children: [], store },
-    ...{ temporalAddress: '127.0.0.1:9', namespace: 'everstep' },
+    ...{ temporalAddress: `127.0.0.1:${port}`, namespace: 'everstep' },
   });
   writeFileSync(join(demo, 'temporal.db'), '');
 
   await expect(results('cancel', 'old', '--yes', '--data-dir', home)).rejects.toThrow(
-    'No Temporal server answers at 127.0.0.1:9',
+    `No Temporal server answers at 127.0.0.1:${port}`,
   );
+  expect(server.listening).toBe(false);
 });
 
 test('shows different examples before further samples of one', async () => {

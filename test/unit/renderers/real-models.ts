@@ -13,7 +13,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
 };
 
 /** Models whose chat template the package has as the model does. */
-export const WITH_TEMPLATE: readonly string[] = ['Qwen3-8B', 'Meta-Llama-3-8B-Instruct', 'gemma-3-4b-it'];
+const WITH_TEMPLATE: readonly string[] = ['Qwen3-8B', 'Meta-Llama-3-8B-Instruct', 'gemma-3-4b-it'];
 
 /** Models whose own configuration has it; the package of DeepSeek V3.1 is V3's. */
 const IN_CONFIGURATION: readonly string[] = [...WITH_TEMPLATE, 'DeepSeek-V3.1'];
