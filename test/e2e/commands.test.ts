@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { findFreePort } from '../../src/stack/free-port';
 import { HeldEngine } from './harness/held-engine';
@@ -22,11 +22,13 @@ afterAll(async () => {
 
 afterEach(() => {
   held.training.letGo();
+  place.variables = {};
 });
 
 const SHORT = { steps: 10, batchSize: 8, evalEvery: 5 };
-/** Many more than are trained while the run hears that its command ends. */
-const LONG = 600;
+/** More than are under way when the run hears that its command ends: until then no more are let go. */
+const LONG = 40;
+const HELD_RESULTS = path.join(__dirname, 'harness/held-results.cjs');
 const QUIET = { batchSize: 8, evalEvery: 0, evaluators: [] };
 
 /** A run at the service that a test holds. */
@@ -45,6 +47,11 @@ function stepsOf(run: string): number[] {
 }
 
 const upTo = (last: number) => Array.from({ length: last }, (_, index) => index + 1);
+
+/** The run has heard that the command which trains it ends. */
+async function untilHandedOver(run: string): Promise<void> {
+  await until(() => place.read(run, 'controls.jsonl').includes('"handOver"'));
+}
 
 interface Shown {
   readonly status: string;
@@ -66,6 +73,7 @@ describe('without a stack of its own running', () => {
 
     paused.child.kill('SIGINT');
     await paused.says(/Saving where the run stands/);
+    await untilHandedOver('paused');
     held.training.letGo();
     const { code, stderr } = await paused.ended;
     await until(() => place.processes().length === 0);
@@ -81,17 +89,24 @@ describe('without a stack of its own running', () => {
   });
 
   test('Ctrl-C of `train` between two checkpoints has no step trained again', async () => {
-    const config = place.config({ ...QUIET, steps: 1500, saveEvery: 0 });
+    const config = place.config({ ...QUIET, steps: LONG, saveEvery: 0 });
+    const hold = place.write('held', '10');
+    place.variables = {
+      NODE_OPTIONS: `--require "${HELD_RESULTS}"`,
+      EVERSTEP_TEST_HELD_RESULTS: hold,
+    };
     const first = place.start('train', config, '--run', 'between');
     await until(() => place.stepsDone('between') >= 5);
     first.child.kill('SIGINT');
+    await untilHandedOver('between');
+    rmSync(hold);
     const { code, stderr } = await first.ended;
     const again = await place.run('train', '--run', 'between', '--json');
 
     expect(code).toBe(130);
     expect(documentOf(again)).toMatchObject({ status: 'completed', rewinds: 0, stepsReplayed: 0 });
     expect(stderr).toContain('nothing is lost');
-    expect(stepsOf('between')).toEqual(upTo(1500));
+    expect(stepsOf('between')).toEqual(upTo(LONG));
   });
 });
 
