@@ -33,6 +33,10 @@ export default tseslint.config(
           message:
             'From about 125,000 values on this overflows the stack: src/core/extremes.ts takes any number.',
         },
+        {
+          selector: "CallExpression[callee.object.name='AbortSignal'][callee.property.name='any']",
+          message: 'It forgets time limits that nobody else holds: src/core/concurrency/any-signal.ts does not.',
+        },
       ],
     },
   },

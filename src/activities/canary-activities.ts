@@ -2,8 +2,9 @@ import { Context } from '@temporalio/activity';
 import type { CanaryReport } from '../core/canary';
 import type { FiringInput } from '../evaluation/canary/judge-firing';
 import { judgeFiring } from '../evaluation/canary/judge-firing';
-import type { WebhookMessage, WebhookValues } from '../evaluation/canary/tell-webhook';
-import { tellWebhook } from '../evaluation/canary/tell-webhook';
+import type { WebhookDelivery } from '../evaluation/canary/recorded-webhook';
+import { tellWebhookRecorded } from '../evaluation/canary/recorded-webhook';
+import type { WebhookValues } from '../evaluation/canary/tell-webhook';
 import { withHeartbeat } from './activity-context';
 
 export interface CanaryDependencies {
@@ -20,8 +21,9 @@ export function createCanaryActivities({ webhookValues }: CanaryDependencies) {
     },
 
     /** May tell it twice, where the answer to the first time was lost: the message names the firing. */
-    async tellWebhook(message: WebhookMessage): Promise<void> {
-      await tellWebhook(message, webhookValues, Context.current().cancellationSignal);
+    async tellWebhook(delivery: WebhookDelivery): Promise<void> {
+      const { info, cancellationSignal: signal } = Context.current();
+      await tellWebhookRecorded(delivery, { attempt: info.attempt, valueOf: webhookValues, signal });
     },
   };
 }

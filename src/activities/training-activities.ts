@@ -6,6 +6,7 @@ import type {
   SegmentInput,
   SegmentResult,
 } from '../core/training-plan';
+import { anySignal } from '../core/concurrency/any-signal';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from '../training/active-runs';
 import { advanceRun } from '../training/advance-run';
@@ -52,7 +53,7 @@ export function createTrainingActivities(dependencies: TrainingDependencies) {
         advanceRun({ runs, store, news }, input, {
           attempt,
           epoch: epochOf(input.segment, attempt),
-          signal: AbortSignal.any([signal, stopping]),
+          signal: anySignal([signal, stopping]),
           onProgress: progress,
         }),
       );
@@ -77,7 +78,7 @@ export function createSessionActivities({ runs, stopping }: Pick<TrainingDepende
      */
     async keepSession(input: { readonly run: string; readonly model: ModelIncarnation }): Promise<void> {
       await withHeartbeat(async ({ signal }) => {
-        const ending = AbortSignal.any([signal, stopping]);
+        const ending = anySignal([signal, stopping]);
         await runs.use(input.run, ({ engine }) =>
           keepSession(engine.client, input.model, { signal: ending, intervalMs: SESSION_HEARTBEAT_MS }),
         );

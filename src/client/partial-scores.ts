@@ -37,6 +37,11 @@ const COUNTED = ['likelihoods', 'answers', 'calls'];
 const UNFINISHED: readonly EvaluationCell['status'][] = ['running', 'pending', 'due'];
 const NOTHING: PartialScore = { isPartial: true, done: 0, value: null, stderr: null, interval: null };
 
+/** Those that may still give scores. */
+export function unfinishedCells<Cell extends EvaluationCell>(cells: readonly Cell[]): Cell[] {
+  return cells.filter(({ status }) => UNFINISHED.includes(status));
+}
+
 /** Adds to a cell under way, or due, what its journal holds; the others are final. */
 export async function withPartialScore(cell: EvaluationCell, runFolder: string): Promise<ReportedCell> {
   if (!UNFINISHED.includes(cell.status)) return cell;

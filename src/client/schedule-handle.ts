@@ -1,8 +1,8 @@
 import type { Client, ScheduleDescription, ScheduleHandle } from '@temporalio/client';
 import { ScheduleNotFoundError, ScheduleOverlapPolicy } from '@temporalio/client';
 import { z } from 'zod';
-import type { CanaryReport, CanaryRequest } from '../core/canary';
-import { alarmLines } from '../core/canary';
+import type { CanaryReport, CanaryRequest, WebhookOutcome } from '../core/canary';
+import { alarmLines, webhookOutcomes } from '../core/canary';
 import { DomainError } from '../core/errors';
 import { askedDigest, pinnedScores } from '../evaluation/canary/judge-firing';
 import type { CanaryStore, StoredPin } from '../stores/canary-store';
@@ -78,6 +78,11 @@ export class CanarySchedule {
 
   alarms(): Promise<CanaryReport[]> {
     return this.records.readAlarms();
+  }
+
+  /** What came of telling the webhook of its alarms, oldest first. */
+  async webhooks(): Promise<WebhookOutcome[]> {
+    return webhookOutcomes(await this.records.readWebhookTries());
   }
 
   /** The firing that others are held against; null where scores were given, or none is pinned yet. */

@@ -89,6 +89,37 @@ export interface CanaryReport extends CanaryFiring {
   readonly scores: readonly CanaryScore[];
 }
 
+/** One try to tell an alarm's webhook: a row of `webhooks.jsonl`. */
+export interface WebhookTry extends CanaryFiring {
+  readonly attempt: number;
+  readonly told: boolean;
+  /** Why not; null where it was told. */
+  readonly reason: string | null;
+}
+
+/** What came of telling the webhook of one firing's alarm. */
+export interface WebhookOutcome extends CanaryFiring {
+  readonly told: boolean;
+  /** Tries that ended; one whose worker was killed leaves none. */
+  readonly tries: number;
+  /** Why the last one failed; null where it was told. */
+  readonly reason: string | null;
+}
+
+/** By firing, oldest first. */
+export function webhookOutcomes(tries: readonly WebhookTry[]): WebhookOutcome[] {
+  const byFiring = new Map<string, WebhookOutcome>();
+  for (const { at, evalRun, told, reason } of tries) {
+    const before = byFiring.get(evalRun);
+    const isTold = told || (before?.told ?? false);
+    byFiring.set(evalRun, {
+      ...{ at, evalRun, told: isTold, tries: (before?.tries ?? 0) + 1 },
+      reason: isTold ? null : reason,
+    });
+  }
+  return [...byFiring.values()].sort((left, right) => left.at.localeCompare(right.at));
+}
+
 /** What happened to one benchmark of a firing. */
 export interface CanaryOutcome {
   readonly benchmark: string;
@@ -107,6 +138,12 @@ export function firingOf(name: string, due: Date): CanaryFiring {
   const at = due.toISOString();
   const compact = at.slice(0, 19).replaceAll(/[-:]/g, '');
   return { at: `${at.slice(0, 19)}Z`, evalRun: `${name}-${compact}Z` };
+}
+
+/** For journals: a later firing outranks every attempt of an earlier one. */
+export function firingEpoch({ at }: CanaryFiring, attempt: number): number {
+  const ATTEMPTS = 100_000;
+  return Math.floor(Date.parse(at) / 1000) * ATTEMPTS + Math.min(attempt, ATTEMPTS - 1);
 }
 
 export function canaryFolder({ store, name }: Pick<CanaryRequest, 'store' | 'name'>): string {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { anySignal } from '../core/concurrency/any-signal';
 import { DomainError } from '../core/errors';
 import type { Progress } from './progress';
 
@@ -47,7 +48,7 @@ export async function inPhase<Value>(
   show();
   try {
     const outside = options.signal === undefined ? [] : [options.signal];
-    return await work(AbortSignal.any([limit.signal, ...outside]));
+    return await work(anySignal([limit.signal, ...outside]));
   } finally {
     clearInterval(ticker);
     clearTimeout(timer);

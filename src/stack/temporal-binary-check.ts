@@ -1,3 +1,4 @@
+import { anySignal } from '../core/concurrency/any-signal';
 import { isExecutable } from './find-on-path';
 import { PhaseLimitError } from './phase';
 import { runProgram } from './run-program';
@@ -21,7 +22,7 @@ export async function checkProgram(file: string, signal?: AbortSignal): Promise<
     const end = await runProgram({
       program: file,
       args: ['--version'],
-      signal: AbortSignal.any([limit.signal, ...(signal === undefined ? [] : [signal])]),
+      signal: anySignal([limit.signal, ...(signal === undefined ? [] : [signal])]),
     });
     const version = /temporal version .*\((Server [\d.]+)/.exec(end.output)?.[1];
     if (end.exitCode === 0 && version !== undefined) return { version };

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { CanaryReport } from '../core/canary';
+import type { CanaryReport, WebhookTry } from '../core/canary';
 import { canaryFolder } from '../core/canary';
 import { validateName } from '../core/names';
 import { openJournal } from './fenced-journal';
@@ -23,6 +23,7 @@ export interface StoredPin {
  * <store>/schedules/<name>/
  *   firings.jsonl   a row a firing
  *   alarms.jsonl    those that alarm
+ *   webhooks.jsonl  a row a try to tell an alarm's webhook
  *   pin.json        the firing that others are held against
  * ```
  */
@@ -35,6 +36,8 @@ export interface CanaryStore {
   readAlarms(): Promise<CanaryReport[]>;
   /** Writes a firing once, however often it is called. A later firing's epoch outranks an earlier one's. */
   record(report: CanaryReport, epoch: number): Promise<void>;
+  readWebhookTries(): Promise<WebhookTry[]>;
+  recordWebhookTry(row: WebhookTry, epoch: number): Promise<void>;
 }
 
 export function createCanaryStore(store: string, name: string): CanaryStore {
@@ -63,6 +66,18 @@ class FolderCanaryStore implements CanaryStore {
   async record(report: CanaryReport, epoch: number): Promise<void> {
     await this.append('firings', report, epoch);
     if (report.alarm) await this.append('alarms', report, epoch);
+  }
+
+  readWebhookTries(): Promise<WebhookTry[]> {
+    return readJsonLines<WebhookTry>(join(this.folder, 'webhooks.jsonl'));
+  }
+
+  async recordWebhookTry(row: WebhookTry, epoch: number): Promise<void> {
+    const path = join(this.folder, 'webhooks.jsonl');
+    const keyOf = ({ evalRun, attempt }: WebhookTry) => `${evalRun}/${attempt}`;
+    const journal = await openJournal<WebhookTry>({ path, epoch, keyOf });
+    journal.append(row);
+    await journal.close();
   }
 
   private async read(name: 'firings' | 'alarms'): Promise<CanaryReport[]> {

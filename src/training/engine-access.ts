@@ -1,3 +1,4 @@
+import { anySignal } from '../core/concurrency/any-signal';
 import type { SupervisedConfig } from '../config/supervised-config';
 import { DomainError } from '../core/errors';
 import type { TinkerClient, TinkerClientOptions } from '../engines/tinker/client';
@@ -66,7 +67,7 @@ export function createEngineAccess(options: EngineAccessOptions): EngineAccess {
           if (waiting?.what === 'billing') unpaid.abort(paymentRequired(url, onWait !== undefined));
         },
       });
-      const signals = AbortSignal.any([unpaid.signal, ...(signal ? [signal] : [])]);
+      const signals = anySignal([unpaid.signal, ...(signal ? [signal] : [])]);
       try {
         const probed = await probe.probeProfile({ baseModel, signal: signals });
         const profile = withConfigured(probed, engine.profile);

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { anySignal } from '../core/concurrency/any-signal';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { CellRejudging } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
@@ -163,7 +164,7 @@ async function scoreCell(
         folder,
         epoch: options.epoch,
         model: { name: config.model, path: input.samplerPath, identity: identityOf(input) },
-        signal: allowance ? AbortSignal.any([options.signal, allowance.signal]) : options.signal,
+        signal: allowance ? anySignal([options.signal, allowance.signal]) : options.signal,
         onProgress: options.onProgress,
       },
     );

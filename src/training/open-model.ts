@@ -1,3 +1,4 @@
+import { anySignal } from '../core/concurrency/any-signal';
 import { DomainError } from '../core/errors';
 import type { ModelIncarnation, OpenedModel, OpenModelInput, TrainingPosition } from '../core/training-plan';
 import type { TinkerClient } from '../engines/tinker/client';
@@ -51,7 +52,7 @@ export async function openModel(
     onWait: patience.onWait,
   });
   const waiting = patience.watch();
-  const signal = AbortSignal.any([dependencies.signal, waiting.signal]);
+  const signal = anySignal([dependencies.signal, waiting.signal]);
   try {
     const workflow = (await store.readOwner(input.run))?.firstRunId ?? '';
     const attempt = { ...dependencies, engine, signal, owner: { run: input.run, workflow, epoch } };

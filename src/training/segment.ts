@@ -1,3 +1,4 @@
+import { anySignal } from '../core/concurrency/any-signal';
 import { DomainError } from '../core/errors';
 import { checkpointDueAt } from '../core/schedules/checkpoint-schedule';
 import type {
@@ -82,7 +83,7 @@ class Segment {
     const { signal } = options.waiting;
     // A step is sent whole or not at all, also when the segment is asked to hand over.
     this.sender = { client, model, adam: optimization.adam, signal };
-    this.collector = { ...this.sender, signal: AbortSignal.any([options.signal, signal]) };
+    this.collector = { ...this.sender, signal: anySignal([options.signal, signal]) };
     this.passer = new PolicyPasser(input.passing, dependencies.passPolicy);
     this.feeder = new StepFeeder(
       {

@@ -1,11 +1,12 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { CancellationScope, isCancellation, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { CanaryActivities } from '../activities/canary-activities';
-import type { CanaryOutcome, CanaryReport, CanaryRequest, CanaryWebhook } from '../core/canary';
+import type { CanaryOutcome, CanaryReport, CanaryRequest } from '../core/canary';
 import { alarmLines, firingOf, firingRequest } from '../core/canary';
 import { WEBHOOK_MOST_SECONDS } from '../core/canary-webhook';
 import { durationText } from '../core/duration';
 import { TASK_QUEUES } from '../core/task-queues';
+import type { WebhookDelivery } from '../evaluation/canary/recorded-webhook';
 import type { RunBenchmarkInput } from './benchmark-contracts';
 import type { CanaryInput, CanaryResult } from './canary-contracts';
 import { reasonOf, scoreBenchmark } from './score-benchmark';
@@ -49,7 +50,7 @@ export async function canary({ request, useSearchAttributes }: CanaryInput): Pro
 
   log.error('canary alarm', { schedule: request.name, firing: firing.at, alarms: alarmLines(report) });
   if (!request.webhook) return report;
-  return { ...report, webhook: await tell(request.webhook, report) };
+  return { ...report, webhook: await tell({ webhook: request.webhook, report, store: request.store }) };
 }
 
 const DUE = defineSearchAttributeKey('TemporalScheduledStartTime', SearchAttributeType.DATETIME);
@@ -74,9 +75,10 @@ async function score({ deadlineSeconds }: CanaryRequest, input: RunBenchmarkInpu
   }
 }
 
-async function tell(webhook: CanaryWebhook, report: CanaryReport): Promise<'told' | 'not told'> {
+async function tell(delivery: WebhookDelivery): Promise<'told' | 'not told'> {
+  const { report } = delivery;
   try {
-    await tellWebhook({ webhook, report });
+    await tellWebhook(delivery);
     return 'told';
   } catch (error) {
     if (CancellationScope.current().consideredCancelled) throw error;

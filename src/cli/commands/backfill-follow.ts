@@ -1,3 +1,4 @@
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { BackfillHandle, RunningCell } from '../../client/backfill-handle';
 import { pause } from '../../client/run-handle';
 import type { BackfillState } from '../../core/backfill';
@@ -34,7 +35,7 @@ export async function followBackfill(handle: BackfillHandle, options: FollowOpti
     );
   }
   const over = new AbortController();
-  const watching = watch(handle, output, AbortSignal.any([signal, over.signal]));
+  const watching = watch(handle, output, anySignal([signal, over.signal]));
   const leaveWatch = async () => {
     over.abort();
     await watching;

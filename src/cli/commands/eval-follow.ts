@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { AskingSettings, EvalHandle, EvalReport } from '../../client/eval-handle';
 import type { BenchmarkProgress } from '../../client/eval-progress';
 import type { BenchmarkFailure } from '../../client/eval-workflow';
@@ -35,7 +36,7 @@ export async function followEval(handle: EvalHandle, options: FollowOptions): Pr
   output.note(`Eval run ${handle.run}: results in ${handle.folder}`);
   const over = new AbortController();
   const view = new EvalView(handle, output);
-  const watching = watch(view, output, AbortSignal.any([signal, over.signal]));
+  const watching = watch(view, output, anySignal([signal, over.signal]));
   let report: EvalReport | null;
   try {
     report = await handle.result({ signal });

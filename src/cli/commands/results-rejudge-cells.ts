@@ -1,3 +1,4 @@
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { EvaluatorHandle } from '../../client/eval-evaluator';
 import type { WorkflowOutcome } from '../../client/eval-workflow';
 import { pause } from '../../client/run-handle';
@@ -55,7 +56,7 @@ async function outcomesOf(
   { output, signal }: FollowCells,
 ): Promise<(Outcome | null)[]> {
   const over = new AbortController();
-  const telling = tellReasons(handles, { output, signal: AbortSignal.any([signal, over.signal]) });
+  const telling = tellReasons(handles, { output, signal: anySignal([signal, over.signal]) });
   try {
     return await Promise.all(handles.map((handle) => handle.result({ signal })));
   } finally {

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { unfinishedCells } from '../../client/partial-scores';
 import type { RunHandle } from '../../client/run-handle';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
@@ -115,7 +116,7 @@ export async function showScores(handle: RunHandle, output: Output): Promise<num
   const partial = cells.flatMap(({ step, evaluator, schedules, partial: soFar }) =>
     soFar ? [{ step, evaluator, schedules, ...soFar }] : [],
   );
-  output.document({ ...scoresDocument(report, scores), partial });
+  output.document({ ...scoresDocument(report, scores), partial, unfinished: unfinishedCells(cells) });
   output.line(`${handle.name}: ${report.status}, step ${report.step} of ${report.totalSteps}`);
   if (scores.length === 0) output.line('No scores yet.');
   else printScores(output, scores);

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { promotedStep } from '../../client/promoted-step';
 import type { RunHandle } from '../../client/run-handle';
 import { DomainError } from '../../core/errors';
 import {
@@ -75,7 +76,7 @@ function evalCommand(): Command {
     .action(async (target: string, flags: EvaluateFlags) => {
       const { run, step } = parseTarget(target);
       process.exitCode = await changeRun(run, flags, async (handle, output) =>
-        evaluateRun(await stepOf(handle, step), flags)(handle, output),
+        evaluateRun(await promotedStep(handle, step), flags)(handle, output),
       );
     });
 }
@@ -83,14 +84,14 @@ function evalCommand(): Command {
 function promoteCommand(): Command {
   return withReason(new Command('promote'))
     .description("mark a kept checkpoint as the run's best (best.json); it does not expire any more")
-    .argument('<run@step>')
+    .argument('<run@step>', 'a kept checkpoint, e.g. my-run@100')
     .action(async (target: string, flags: ChangeFlags) => {
       const { run, step } = parseTarget(target);
       if (step === null) {
         throw new DomainError('bad-config', `Name the checkpoint by its step: ${run}@STEP.`);
       }
       process.exitCode = await changeAnyRun(run, flags, async (handle, output) =>
-        promoteCheckpoint(await stepOf(handle, step), flags)(handle, output),
+        promoteCheckpoint(await promotedStep(handle, step), flags)(handle, output),
       );
     });
 }
@@ -105,19 +106,6 @@ interface Target {
   readonly run: string;
   /** null where only the run is named. */
   readonly step: number | 'best' | null;
-}
-
-async function stepOf<Step extends number | null>(
-  handle: RunHandle,
-  step: Step | 'best',
-): Promise<Step | number> {
-  if (step !== 'best') return step;
-  const best = await handle.best();
-  if (best) return best.step;
-  throw new DomainError(
-    'checkpoint-missing',
-    `Nobody promoted a checkpoint of run "${handle.name}". Promote one with: npx everstep runs promote ${handle.name}@STEP`,
-  );
 }
 
 function parseTarget(target: string): Target {

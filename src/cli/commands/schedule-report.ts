@@ -1,7 +1,7 @@
 import type { ScheduleState } from '../../client/schedule-handle';
 import type { ScheduleEntry } from '../../client/schedules';
 import { modelLabel } from '../../client/schedules';
-import type { CanaryReport, CanaryRequest, CanaryScore } from '../../core/canary';
+import type { CanaryReport, CanaryRequest, CanaryScore, WebhookOutcome } from '../../core/canary';
 import { isAlarming } from '../../core/canary';
 import { durationText } from '../../core/duration';
 import type { StoredPin } from '../../stores/canary-store';
@@ -85,6 +85,22 @@ export function printFirings(firings: readonly CanaryReport[], output: Output): 
   const [newest] = firings.slice(-1);
   if (newest?.alarm)
     output.line(output.colors.red(`The newest firing alarms: ${verdictsText(newest.scores)}.`));
+}
+
+/** Alarms that nobody heard of by the webhook, or has not yet. */
+export function printUntold(webhooks: readonly WebhookOutcome[], output: Output): void {
+  const untold = webhooks.filter(({ told }) => !told);
+  const newest = untold.at(-1);
+  if (!newest) return;
+  const { at, tries, reason } = newest;
+  const others = untold.length === 1 ? '' : `, nor of ${untold.length - 1} before it`;
+  const times = tries === 1 ? 'one try' : `${tries} tries`;
+  const why = reason === null ? '' : `: ${reason}`;
+  output.line(
+    output.colors.red(
+      escapeControls(`The webhook was not told of the alarm of ${at} in ${times}${others}${why}`),
+    ),
+  );
 }
 
 function verdictsText(scores: readonly CanaryScore[]): string {

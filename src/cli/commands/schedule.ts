@@ -12,7 +12,7 @@ import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
 import { confirmInWords } from './runs-confirm';
 import { createScheduleCommand } from './schedule-create';
-import { printFirings, printPlan, printSchedules } from './schedule-report';
+import { printFirings, printUntold, printPlan, printSchedules } from './schedule-report';
 
 interface ScheduleFlags extends PlaceFlags {
   readonly json?: boolean;
@@ -73,15 +73,17 @@ async function showSchedule(
   { last = 20, hasServer }: { readonly last?: number; readonly hasServer: boolean },
   output: Output,
 ): Promise<number> {
-  const [all, pin] = await Promise.all([schedule.firings(), schedule.pin()]);
+  const [all, pin, outcomes] = await Promise.all([schedule.firings(), schedule.pin(), schedule.webhooks()]);
   const firings = all.slice(-last);
+  const webhooks = outcomes.filter(({ evalRun }) => firings.some((firing) => firing.evalRun === evalRun));
   const latest = await schedule.latest();
   const state = hasServer || all.length === 0 ? await stateOf(() => schedule.state(), all.length > 0) : null;
-  output.document({ schedule: state, pin, firings });
+  output.document({ schedule: state, pin, firings, webhooks });
   if (state === null)
     output.note('The schedule itself is not on a server that answers: these are its results.');
   else printPlan(state, pin, output);
   printFirings(latest === null ? firings : [...firings.slice(0, -1), latest], output);
+  printUntold(webhooks, output);
   return EXIT.done;
 }
 

@@ -1,3 +1,5 @@
+import { anySignal } from './any-signal';
+
 type Fetch = typeof fetch;
 
 export interface Patience {
@@ -49,7 +51,7 @@ async function fetchOnce({ idleMs }: Patience, ...[input, init]: Parameters<Fetc
       clearTimeout(timer);
     }
   };
-  const signal = init?.signal ? AbortSignal.any([init.signal, idle.signal]) : idle.signal;
+  const signal = init?.signal ? anySignal([init.signal, idle.signal]) : idle.signal;
   const response = await inTime(fetch(input, { ...init, signal }));
   if (response.body === null) return response;
   const { status, statusText, headers, url } = response;

@@ -6,7 +6,7 @@ import type {
   CanaryRequest,
   CanaryScore,
 } from '../../core/canary';
-import { isAlarming } from '../../core/canary';
+import { firingEpoch, isAlarming } from '../../core/canary';
 import type { CanaryStore, StoredPin } from '../../stores/canary-store';
 import { createCanaryStore } from '../../stores/canary-store';
 import type { StoredResult } from '../../stores/eval-store';
@@ -46,7 +46,7 @@ export async function judgeFiring(
     alarm: scores.some(isAlarming),
     scores,
   };
-  await store.record(report, epochOf(firing, attempt));
+  await store.record(report, firingEpoch(firing, attempt));
   return report;
 }
 
@@ -135,10 +135,4 @@ function pinnedOf(request: CanaryRequest, pin: StoredPin | null, benchmark: stri
 
 function withErrors(reason: string, numErrors: number): string {
   return numErrors === 0 ? reason : `${reason}; ${numErrors} examples failed and count 0`;
-}
-
-/** A later firing outranks every attempt of an earlier one. */
-function epochOf({ at }: CanaryFiring, attempt: number): number {
-  const ATTEMPTS = 100_000;
-  return Math.floor(Date.parse(at) / 1000) * ATTEMPTS + Math.min(attempt, ATTEMPTS - 1);
 }

@@ -1,3 +1,4 @@
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { CanaryReport, CanaryWebhook } from '../../core/canary';
 import { alarmLines } from '../../core/canary';
 import { isWebhookVariable, refuseWebhookAddress } from '../../core/canary-webhook';
@@ -25,7 +26,7 @@ export async function tellWebhook(
 ): Promise<void> {
   const address = addressOf(webhook, valueOf);
   const headers = headersOf(webhook, valueOf);
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]);
+  const limit = anySignal([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]);
   const response = await post(address, { headers, body: JSON.stringify(messageOf(report)), signal: limit });
   await response.body?.cancel();
   if (response.ok) return;

@@ -1,3 +1,4 @@
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { InspectTask } from '../../core/benchmark-run';
 import type { ResultIdentity } from '../../stores/eval-store';
 import { promptFormatOf } from '../../renderers/template-arguments';
@@ -57,7 +58,7 @@ export async function evaluateTasks(tasks: readonly AskedTask[], options: TasksO
   await findInspectEnvironment(access.cacheFolder);
   return withJournal<CallRow, NamedLog[]>(place, 'calls', async (journal) => {
     const failing = new AbortController();
-    const stop = AbortSignal.any([signal, failing.signal]);
+    const stop = anySignal([signal, failing.signal]);
     const sampler = new JournalledSampler({
       ...{ sampler: site.sampler, journal, identity: model.identity, signal: stop, onAnswer },
       onFailure: (error) => {

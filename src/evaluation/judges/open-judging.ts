@@ -1,3 +1,4 @@
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
@@ -37,7 +38,7 @@ export async function openJudging(grader: Grader, site: JudgingSite): Promise<Op
   if (!judges || judges.length === 0) throw needsJudge(grader.name);
   if (!access) throw noAccess(grader.name);
   const stop = new AbortController();
-  const signal = AbortSignal.any([site.signal, stop.signal]);
+  const signal = anySignal([site.signal, stop.signal]);
   const waits = new WaitingReasons(site.onWaiting ?? (() => undefined));
   const judgements = await Judgements.open({
     ...{ folder, epoch, signal },

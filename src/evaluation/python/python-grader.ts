@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { anySignal } from '../../core/concurrency/any-signal';
 import { DomainError } from '../../core/errors';
 import type { PythonName } from '../../core/python';
 import { pythonQueue } from '../../core/python';
@@ -66,7 +67,7 @@ export function openGrader(
   const { python } = grader;
   if (!python) return { grader, close: () => undefined };
   const stop = new AbortController();
-  const signal = AbortSignal.any([site.signal, stop.signal]);
+  const signal = anySignal([site.signal, stop.signal]);
   const batches = new GradingBatches(python, requireLink(site.link, `Grader "${python.python}"`), {
     ...site,
     signal,

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { anySignal } from '../../core/concurrency/any-signal';
 import { untilAborted } from '../../core/concurrency/until-aborted';
 import type { Message } from '../../core/conversation';
 import type { EnvironmentStep, MessageEnvironment } from '../../core/environment';
@@ -169,7 +170,7 @@ async function takeStep(
   const isMalformed = is_malformed === true;
   await site.takeTurn();
   const callOff = site.task.subject.environment ? new AbortController() : null;
-  const signal = callOff ? AbortSignal.any([site.signal, callOff.signal]) : site.signal;
+  const signal = callOff ? anySignal([site.signal, callOff.signal]) : site.signal;
   try {
     const step = environment.step(structuredClone(message), { stopReason, isMalformed, signal });
     if (!('then' in step)) return step;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { promotedStep } from '../../client/promoted-step';
 import type { RunHandle } from '../../client/run-handle';
 import { isClosed } from '../../client/run-report';
 import { DomainError } from '../../core/errors';
@@ -14,6 +15,9 @@ const who = {
   by: z.string().optional().describe('Who asks; default the address it was asked from'),
 };
 const atStep = z.number().optional();
+const step = z.union([z.number(), z.literal('best')], {
+  error: 'give the step of a kept checkpoint as a number, e.g. 100, or "best" for the promoted one',
+});
 const rhythm = z.union(
   [
     z.strictObject({ steps: z.number() }),
@@ -117,18 +121,21 @@ function addWorkChanges(add: AddChange): void {
     body: z.strictObject({
       ...who,
       evaluators: z.array(z.string()).optional().describe('Default all that the run has'),
-      checkpoint: z
-        .number()
+      checkpoint: step
         .optional()
-        .describe('Step of a kept checkpoint; default the weights as they are'),
+        .describe('Step of a kept checkpoint, or best; default the weights as they are'),
     }),
-    change: (handle, body) => handle.runEvaluation(withoutUndefined(body)),
+    change: async (handle, { checkpoint, ...body }) =>
+      handle.runEvaluation(
+        withoutUndefined({ ...body, checkpoint: await promotedStep(handle, checkpoint) }),
+      ),
   });
   add({
     name: 'promote',
     summary: 'Mark the kept checkpoint of a step as the best one',
-    body: z.strictObject({ ...who, checkpoint: z.number() }),
-    change: (handle, { checkpoint, ...body }) => handle.promote(checkpoint, withoutUndefined(body)),
+    body: z.strictObject({ ...who, checkpoint: step }),
+    change: async (handle, { checkpoint, ...body }) =>
+      handle.promote(await promotedStep(handle, checkpoint), withoutUndefined(body)),
   });
   add({
     name: 'budget',

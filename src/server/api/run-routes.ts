@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { pageOfRuns } from '../../client/list-runs';
+import { unfinishedCells } from '../../client/partial-scores';
 import type { RunHandle } from '../../client/run-handle';
 import { RUN_KINDS } from '../../client/run-summary';
 import { RUN_STATUSES } from '../../core/run';
@@ -152,6 +153,11 @@ interface RowList {
   readonly summary: string;
   readonly row: z.ZodType;
   readonly read: (handle: RunHandle) => Promise<readonly unknown[]>;
+  /** What stands beside the rows. */
+  readonly beside?: {
+    readonly shape: Readonly<Record<string, z.ZodType>>;
+    readonly read: (handle: RunHandle) => Promise<Readonly<Record<string, unknown>>>;
+  };
 }
 
 const LISTS: readonly RowList[] = [
@@ -160,6 +166,14 @@ const LISTS: readonly RowList[] = [
     summary: 'Scores of all evaluations, with standard errors',
     row: answers.ScoreRow,
     read: (handle) => handle.scores(),
+    beside: {
+      shape: {
+        unfinished: z
+          .array(answers.EvaluationCell)
+          .describe('Evaluations under way, or due while nobody answers for the run'),
+      },
+      read: async (handle) => ({ unfinished: unfinishedCells(await handle.evaluations()) }),
+    },
   },
   {
     name: 'checkpoints',
@@ -187,7 +201,8 @@ const LISTS: readonly RowList[] = [
   },
 ];
 
-function addListRoute(routes: Routes, access: RunAccess, { name, summary, row, read }: RowList): void {
+function addListRoute(routes: Routes, access: RunAccess, list: RowList): void {
+  const { name, summary, row, read, beside } = list;
   routes.add(
     {
       method: 'GET',
@@ -199,14 +214,19 @@ function addListRoute(routes: Routes, access: RunAccess, { name, summary, row, r
       answers: {
         200: {
           description: summary,
-          schema: z.object({ run: z.string(), [name]: z.array(row), temporal: answers.Temporal }),
+          schema: z.object({
+            run: z.string(),
+            [name]: z.array(row),
+            ...beside?.shape,
+            temporal: answers.Temporal,
+          }),
         },
       },
     },
     async ({ parameters: { run } }) => {
       const { handle, temporal } = await access.handle(run);
       await handle.status();
-      return { run, [name]: await read(handle), temporal };
+      return { run, [name]: await read(handle), ...(await beside?.read(handle)), temporal };
     },
   );
 }

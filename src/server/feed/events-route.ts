@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { anySignal } from '../../core/concurrency/any-signal';
 import { RunHandle } from '../../client/run-handle';
 import { readWholeFile } from '../../stores/reading';
 import type { RunAccess } from '../api/run-access';
@@ -67,7 +68,7 @@ export function addEventsRoute(routes: Routes, { access, logger, stopping }: Fee
       if (isHeard && report.closedAt !== null) return reply.code(204).send();
       if (streamCount >= MOST_STREAMS) throw tooMany();
       const readStatus = async () => new RunHandle(run, (await access.current()).sources).find();
-      const either = AbortSignal.any([signal, stopping]);
+      const either = anySignal([signal, stopping]);
       streamCount += 1;
       const stream = new EventStream(reply);
       try {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
+import { anySignal } from '../../core/concurrency/any-signal';
 import { mapWithLimit } from '../../core/concurrency/map-with-limit';
 import type { Routes } from '../http/route';
 import { RequestError } from '../http/request-error';
@@ -103,7 +104,7 @@ async function completeAll(
   const perPrompt = body.n ?? 1;
   // One that fails has nobody left to read the others.
   const failed = new AbortController();
-  const either = AbortSignal.any([signal, failed.signal]);
+  const either = anySignal([signal, failed.signal]);
   const answers = await mapWithLimit(prompts, CONCURRENT_PROMPTS, async (prompt, index) => {
     try {
       const drawn = await draw(model, drawRequest(body, prompt), either);

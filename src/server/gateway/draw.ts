@@ -1,3 +1,4 @@
+import { anySignal } from '../../core/concurrency/any-signal';
 import { untilAborted } from '../../core/concurrency/until-aborted';
 import type { SampleResult, SampledSequence, SamplingParams } from '../../core/sampling';
 import { contextOverflow } from '../../renderers/encode-prompt';
@@ -48,7 +49,7 @@ const USUAL_MAX_TOKENS = 4096;
 export async function draw(model: GatewayModel, request: DrawRequest, signal: AbortSignal): Promise<Drawn> {
   const { prompt, fields, topCount, scoresPrompt = false } = request;
   const stops = stopTexts(fields);
-  const either = AbortSignal.any([signal, model.unpaid]);
+  const either = anySignal([signal, model.unpaid]);
   either.throwIfAborted();
   const sampling = model.sampler.sample(
     {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import type { Sampler } from '../../core/sampling';
 import type { SamplingAccount } from '../../core/sampling-cost';
@@ -38,7 +39,7 @@ export async function withinAccount(
   try {
     const shard = await sample({
       limit: (sampler) => allowance.limit(sampler),
-      signal: AbortSignal.any([signal, allowance.signal]),
+      signal: anySignal([signal, allowance.signal]),
     });
     return { ...shard, spent: allowance.spentTokens };
   } catch (error) {

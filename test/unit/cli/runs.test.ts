@@ -262,6 +262,7 @@ test('runs scores --json has the fixed keys', async () => {
     ...{ run: 'one', status: 'completed', step: 100, totalSteps: 100 },
     scores: [row, { ...row, metric: 'error', value: null, ci: null, error: 'no luck' }],
     partial: [],
+    unfinished: [],
   });
 });
 

@@ -58,6 +58,25 @@ test('check needs no server, and its exit says whether the newest firing alarms'
   expect(written).toContain('its newest firing is of 2026-01-01T06:00:00Z');
 });
 
+test('show says of which alarm the webhook was not told, and why', async () => {
+  const times = ['2026-01-01T00:00:00Z', '2026-01-01T06:00:00Z', '2026-01-01T12:00:00Z'];
+  await record(...times.map((at) => report(at)));
+  const store = createCanaryStore(path.join(folder, 'store'), 'nightly');
+  const tries = times.flatMap((at, firing) =>
+    [1, 2].map((attempt) => ({
+      ...{ at, evalRun: report(at).evalRun, attempt, told: firing === 0 && attempt === 2 },
+      reason: firing === 0 && attempt === 2 ? null : `answered 50${firing}.`,
+    })),
+  );
+  for (const [epoch, each] of tries.entries()) await store.recordWebhookTry(each, epoch + 1);
+
+  await run('show', 'nightly');
+
+  expect(written).toContain(
+    'The webhook was not told of the alarm of 2026-01-01T12:00:00Z in 2 tries, nor of 1 before it: answered 502.',
+  );
+});
+
 test('show --json has the firings from the store where no server answers', async () => {
   await record(report('2026-01-01T00:00:00Z'));
 

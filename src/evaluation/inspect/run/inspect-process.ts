@@ -4,6 +4,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { anySignal } from '../../../core/concurrency/any-signal';
 import { DomainError } from '../../../core/errors';
 
 export interface InspectCommand {
@@ -59,7 +60,7 @@ export async function runInspect(command: InspectCommand): Promise<InspectEnd> {
   const tail = keepTail(child);
   readCounts(child, command.onSamples);
   const limit = AbortSignal.timeout(timeoutMs);
-  const stop = AbortSignal.any([signal, limit]);
+  const stop = anySignal([signal, limit]);
   const ending = new Ending(child, graceMs);
   const onStop = () => {
     ending.begin();

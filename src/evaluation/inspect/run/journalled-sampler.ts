@@ -1,3 +1,4 @@
+import { anySignal } from '../../../core/concurrency/any-signal';
 import { DomainError } from '../../../core/errors';
 import type { SampleRequest, SampleResult, Sampler } from '../../../core/sampling';
 import type { Journal } from '../../../stores/fenced-journal';
@@ -58,7 +59,7 @@ export class JournalledSampler implements Sampler {
     const { journal, sampler, signal, onAnswer } = this.options;
     const known = journal.get(key);
     if (!known) journal.verify();
-    const both = asked ? AbortSignal.any([signal, asked]) : signal;
+    const both = asked ? anySignal([signal, asked]) : signal;
     const result = known
       ? readAnswer(known.result)
       : await sampler.sample(seeded(request, key), { signal: both });

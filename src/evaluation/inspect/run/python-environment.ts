@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { anySignal } from '../../../core/concurrency/any-signal';
 import { DomainError } from '../../../core/errors';
 import { hasErrorCode } from '../../../stores/system-errors';
 import { readWholeFile } from '../../../stores/reading';
@@ -194,7 +195,7 @@ function run(
     const child = spawn(program, args, {
       env: { ...variables },
       stdio: ['ignore', 'pipe', 'pipe'],
-      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      signal: signal ? anySignal([signal, limit]) : limit,
     });
     let output = '';
     if (onLine) createInterface({ input: child.stdout }).on('line', onLine);

@@ -57,6 +57,22 @@ test('a run that has ended is not cancelled', async () => {
   expect(temporal.cancelled).toEqual([]);
 });
 
+test('`best` is the promoted checkpoint, which nobody has promoted here', async () => {
+  for (const change of ['promote', 'eval']) {
+    const { status, message } = await post(`done/${change}`, { checkpoint: 'best' });
+
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(message).toContain('Nobody promoted a checkpoint of run "done"');
+  }
+});
+
+test('a checkpoint by another name is told how it is named', async () => {
+  const { status, message } = await post('done/promote', { checkpoint: 'done@20' });
+
+  expect(status).toBe(422);
+  expect(message).toContain('give the step of a kept checkpoint as a number, e.g. 100, or "best"');
+});
+
 test('a rhythm that is a lone number is told how it is written', async () => {
   const { status, message } = await post('done/set', { schedule: { name: 'a', every: 150 } });
 
