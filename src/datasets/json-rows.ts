@@ -97,13 +97,15 @@ function readLine(
     const problem = flawOf(text, value);
     return problem === null ? { line, value } : { line, problem };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    // Anything else says nothing of the text.
+    if (!(error instanceof SyntaxError)) throw error;
+    const detail = error.message;
     if (text.trim() === '{') throw overSeveralLines(name, line);
     if (isOfCarriageReturns(text)) throw carriageReturns(name, line);
     return {
       line,
       problem: isUnterminated
-        ? 'the line is cut off: the file ends in the middle of it, as after a broken download or a crash.'
+        ? `the line is cut off (${detail}): the file ends in the middle of it, as after a broken download or a crash.`
         : `not valid JSON (${detail}).`,
     };
   }

@@ -20,7 +20,11 @@ module.exports = async (globalConfig) => {
   if (process.env.EVERSTEP_TEST_NO_SERVER || onlyUnitTests(globalConfig)) return;
   await prepare({ command: 'temporal' });
   const cli = await obtainCli();
-  const server = await startServer(cli);
+  const server = await startServer(cli).catch((error) => {
+    // On a machine under load it has failed while it started, once; what it wrote is told, and it has another try.
+    process.stderr.write(`${error.message}\nAnother try.\n`);
+    return startServer(cli);
+  });
   process.env.EVERSTEP_TEST_TEMPORAL_BINARY = cli;
   process.env.EVERSTEP_TEST_TEMPORAL_ADDRESS = server.address;
   globalThis.everstepTestServer = server;
