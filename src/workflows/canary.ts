@@ -1,7 +1,7 @@
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { CancellationScope, isCancellation, log, proxyActivities, workflowInfo } from '@temporalio/workflow';
 import type { CanaryActivities } from '../activities/canary-activities';
-import type { CanaryOutcome, CanaryReport, CanaryRequest } from '../core/canary';
+import type { CanaryOutcome, CanaryRequest } from '../core/canary';
 import { alarmLines, firingOf, firingRequest } from '../core/canary';
 import { WEBHOOK_MOST_SECONDS } from '../core/canary-webhook';
 import { durationText } from '../core/duration';

@@ -1,6 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { promotedStep } from '../../client/promoted-step';
-import type { RunHandle } from '../../client/run-handle';
 import { DomainError } from '../../core/errors';
 import {
   changeAnyRun,

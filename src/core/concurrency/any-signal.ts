@@ -6,7 +6,6 @@ const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
  * garbage, and never ends anything (Node 20, of `AbortSignal.any([signal, AbortSignal.timeout(ms)])`).
  */
 export function anySignal(signals: readonly AbortSignal[]): AbortSignal {
-  // eslint-disable-next-line no-restricted-syntax -- made to last here
   const joined = AbortSignal.any([...signals]);
   sources.set(joined, signals);
   return joined;

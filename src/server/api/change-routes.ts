@@ -126,9 +126,7 @@ function addWorkChanges(add: AddChange): void {
         .describe('Step of a kept checkpoint, or best; default the weights as they are'),
     }),
     change: async (handle, { checkpoint, ...body }) =>
-      handle.runEvaluation(
-        withoutUndefined({ ...body, checkpoint: await promotedStep(handle, checkpoint) }),
-      ),
+      handle.runEvaluation(withoutUndefined({ ...body, checkpoint: await promotedStep(handle, checkpoint) })),
   });
   add({
     name: 'promote',
