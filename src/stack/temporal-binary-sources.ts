@@ -25,9 +25,13 @@ const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
 const LEAN = ['-gcflags=all=-dwarf=false', '-ldflags=-s -w'];
 /**
  * As the official builds, without C. Go fetches as many modules at once as it may run threads (what it compiles at once is
- * `-p`), and its compilers, which end after seconds, collect garbage less often.
+ * `-p`), and its compilers, which end after seconds, collect garbage less often where memory is no matter.
  */
-const QUICK = { CGO_ENABLED: '0', GOMAXPROCS: '16', GOGC: '400' };
+const QUICK = {
+  CGO_ENABLED: '0',
+  GOMAXPROCS: '16',
+  ...(os.totalmem() > 16 * 2 ** 30 && { GOGC: '400' }),
+};
 const DOWNLOAD_LIMIT_MS = 10 * 60_000;
 /** Twenty times what it takes: a machine may be slow and busy, and the person sees that it goes on. */
 const BUILD_LIMIT_MS = 60 * 60_000;

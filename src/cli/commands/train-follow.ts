@@ -1,3 +1,4 @@
+import { anySignal } from '../../core/concurrency/any-signal';
 import type { RunHandle } from '../../client/run-handle';
 import { pause } from '../../client/run-handle';
 import type { RunReport } from '../../client/run-report';
@@ -117,7 +118,10 @@ async function handOver(handle: RunHandle, output: Output): Promise<RunReport | 
   const limit = AbortSignal.timeout(HAND_OVER_LIMIT_MS);
   // Refused where the last step is under way: the run ends.
   const asked = handle.handOver({ reason: 'the command that trains it was interrupted' }).catch(() => null);
-  await Promise.race([asked, pause(HAND_OVER_LIMIT_MS, limit)]);
+  // Whoever comes second is not waited for: a timer of it would keep the command for all of the limit.
+  const over = new AbortController();
+  await Promise.race([asked, pause(HAND_OVER_LIMIT_MS, anySignal([limit, over.signal]))]);
+  over.abort();
   while (!limit.aborted) {
     const report = await handle.status();
     if (report.isLetGo === true || isClosed(report)) return report;
