@@ -8,10 +8,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { ControlReceipt, ControlRequest } from '../core/controls';
 import { DomainError } from '../core/errors';
+import { serverWords } from './server-words';
 import { workflowIdOf } from './workflow-answers';
 
 /** A worker that is busy with a step of a minute hands over only after it. */
 const ANSWER_LIMIT_MS = 90_000;
+/** gRPC's number: the server changes nothing of a workflow whose last task failed. */
+const FAILED_PRECONDITION = 9;
 const MAX_REQUEST_BYTES = 64 * 1024;
 
 export interface Change<Request extends ControlRequest, Answer = ControlReceipt> {
@@ -67,6 +70,13 @@ function explain(
     return new DomainError(
       'unreachable',
       `No worker answered for run "${run}" within ${limitMs / 1000} s; the change may still be made when one does. Start one with \`npx everstep worker\`, then look at \`npx everstep runs show ${run}\`.`,
+      { cause: error },
+    );
+  }
+  if (serverWords(error).code === FAILED_PRECONDITION) {
+    return new DomainError(
+      'unreachable',
+      `Run "${run}" was not changed: the worker that carries it has just failed and is not back yet. Ask again in a moment; \`npx everstep doctor\` says whether one is there.`,
       { cause: error },
     );
   }

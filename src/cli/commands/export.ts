@@ -29,7 +29,10 @@ export function createCommand(): Command {
 function cookbookCommand(): Command {
   const command = new Command('cookbook')
     .description("for tinker-cookbook's load_result, load_trajectories, load_summary and EvalStore")
-    .argument('<results>', 'a folder of results or of eval runs, the name of an eval run, RUN@STEP, or RUN')
+    .argument(
+      '<results>',
+      'a folder of results or of eval runs, the name of an eval run, RUN@STEP, RUN@best, or RUN',
+    )
     .requiredOption('--output <folder>', 'where it goes; must not be there yet')
     .option('--json', 'one JSON document on standard output')
     .action(exportCookbook);
@@ -59,7 +62,7 @@ function inspectCommand(): Command {
     .description('logs of Inspect AI, one a benchmark, for `inspect view` and `read_eval_log`')
     .argument(
       '<results>',
-      'a folder of results or of one benchmark, the name of an eval run, RUN@STEP, or RUN',
+      'a folder of results or of one benchmark, the name of an eval run, RUN@STEP, RUN@best, or RUN',
     )
     .requiredOption('--output <folder>', 'where the logs go; may be there already')
     .option('--json', 'one JSON document on standard output')

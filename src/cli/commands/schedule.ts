@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { CanarySchedule, ScheduleCheck } from '../../client/schedule-handle';
+import { serverWords } from '../../client/server-words';
 import { DomainError } from '../../core/errors';
 import { secondsOf } from '../../core/duration';
 import type { Session } from '../connect';
@@ -91,7 +92,8 @@ async function stateOf<State>(ask: () => Promise<State>, hasResults: boolean): P
   try {
     return await ask();
   } catch (error) {
-    if (hasResults && error instanceof DomainError) return null;
+    const isServers = error instanceof DomainError || serverWords(error).code !== null;
+    if (hasResults && isServers) return null;
     throw error;
   }
 }
