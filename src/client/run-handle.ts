@@ -1,10 +1,7 @@
-import { stat } from 'node:fs/promises';
-import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import type { ControlRow } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
 import { DomainError } from '../core/errors';
-import { largestOf } from '../core/extremes';
 import type { EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { TimelineEntry } from '../core/timeline';
 import { readPromotion } from '../stores/checkpoint-name';
@@ -27,7 +24,7 @@ import type { ScoredCheckpoint } from './run-checkpoints';
 import { withScores } from './run-checkpoints';
 import type { RunEvidence, RunReport } from './run-report';
 import { isClosed, reportRun } from './run-report';
-import { storedPause } from './stored-pause';
+import { leftInStore } from './left-in-store';
 import type * as Rollouts from './run-rollouts';
 import type { ServerLink } from './server-link';
 import type { RunMemo, WorkflowFacts } from './workflow-answers';
@@ -94,33 +91,9 @@ export class RunHandle extends RunChanges {
       knownBefore: this.knownBefore,
       state: latest,
       ...heard,
-      ...(heard.live === null && (await this.leftInStore(latest))),
+      ...(heard.live === null && (await leftInStore(records, this.name, latest))),
       server: link.target && link.description,
     });
-  }
-
-  /** What the store says of a run whose workflow does not answer. */
-  private async leftInStore(state: RunState | null): Promise<Pick<RunEvidence, 'writtenAt' | 'storedPause'>> {
-    const writtenAt = await this.writtenAt();
-    return {
-      writtenAt,
-      storedPause: state && (await storedPause(this.sources.records, state, writtenAt)),
-    };
-  }
-
-  /** Work on the run shows in its files, whoever does it. */
-  private async writtenAt(): Promise<string | null> {
-    const folder = this.sources.records.runFolder(this.name);
-    const times = await Promise.all(
-      ['state.json', 'metrics.jsonl'].map((name) =>
-        stat(path.join(folder, name)).then(
-          ({ mtimeMs }) => mtimeMs,
-          () => 0,
-        ),
-      ),
-    );
-    const latest = largestOf(times);
-    return latest === 0 ? null : new Date(latest).toISOString();
   }
 
   /** What workflow and server say, and where they leave something open, why. */

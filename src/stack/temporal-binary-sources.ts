@@ -1,5 +1,4 @@
 import { copyFileSync, mkdirSync, readdirSync, statSync } from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import type { Runtime } from '@temporalio/worker';
 import { childVariables } from '../config/environment';
@@ -21,17 +20,6 @@ export interface BinarySource {
 }
 
 const GO_PACKAGE = 'github.com/temporalio/cli/cmd/temporal@v1.5.1';
-/** Nobody debugs it: what a debugger needs is neither made nor linked. */
-const LEAN = ['-gcflags=all=-dwarf=false', '-ldflags=-s -w'];
-/**
- * As the official builds, without C. Go fetches as many modules at once as it may run threads (what it compiles at once is
- * `-p`), and its compilers, which end after seconds, collect garbage less often where memory is no matter.
- */
-const QUICK = {
-  CGO_ENABLED: '0',
-  GOMAXPROCS: '16',
-  ...(os.totalmem() > 16 * 2 ** 30 && { GOGC: '400' }),
-};
 const DOWNLOAD_LIMIT_MS = 10 * 60_000;
 /** Twenty times what it takes: a machine may be slow and busy, and the person sees that it goes on. */
 const BUILD_LIMIT_MS = 60 * 60_000;
@@ -120,8 +108,8 @@ export const goInstall: BinarySource = {
       mkdirSync(temporary);
       const end = await runProgram({
         program,
-        args: ['install', '-v', '-p', String(os.availableParallelism()), ...LEAN, GO_PACKAGE],
-        variables: { GOBIN: workFolder, GOTMPDIR: temporary, ...QUICK },
+        args: ['install', '-v', '-ldflags', '-s -w', GO_PACKAGE],
+        variables: { GOBIN: workFolder, GOTMPDIR: temporary },
         signal,
         onLine,
       });

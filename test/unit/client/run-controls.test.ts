@@ -5,7 +5,7 @@ import { pauseUpdate } from '../../../src/workflows/contracts';
 const BY = { by: 'me', reason: '' };
 
 /** A server that answers every change so. */
-function refusing(error: unknown): Client {
+function refusing(error: Error): Client {
   const handle = { executeUpdate: () => Promise.reject(error) };
   const fake = {
     withDeadline: (_deadline: number, call: () => Promise<unknown>) => call(),
