@@ -63,10 +63,10 @@ export function budgetText({ budget }: Pick<RunReport, 'budget'>): string | null
   if (!budget) return null;
   const { limits, spent } = budget;
   const parts = [
-    shareOf(spent.tokens, limits.tokens, 'tokens'),
-    shareOf(spent.seconds, limits.seconds, 'seconds'),
+    shareOf(spent && spent.tokens, limits.tokens, 'tokens'),
+    shareOf(spent && spent.seconds, limits.seconds, 'seconds'),
     shareOf(
-      spent.dollars,
+      spent && (spent.dollars ?? 0),
       limits.dollars,
       `dollars${limits.dollarsPerMillionTokens === 0 ? ', free here' : ''}`,
     ),
@@ -81,8 +81,9 @@ function budgetLine(report: RunReport): string[] {
 
 function shareOf(used: number | null, limit: number | null, unit: string): string | null {
   if (limit === null) return null;
-  const share = Math.floor(((used ?? 0) / limit) * 100);
-  return `${formatNumber(used ?? 0)} of ${formatNumber(limit)} ${unit} (${share} %)`;
+  if (used === null) return `${formatNumber(limit)} ${unit}`;
+  const share = Math.floor((used / limit) * 100);
+  return `${formatNumber(used)} of ${formatNumber(limit)} ${unit} (${share} %)`;
 }
 
 function timeOf(at: string): string {

@@ -1,8 +1,13 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
+import type { Budget } from '../core/controls/budget';
+import { NO_BUDGET } from '../core/controls/budget';
+import type { CarriedChanges } from '../core/controls/carried-changes';
 import { carriedChanges } from '../core/controls/carried-changes';
 import { largestOf } from '../core/extremes';
 import type { LivePause, RunState } from '../core/run';
+import { givenLimits } from '../training/given-limits';
+import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
 
 /** What the store says of a run whose workflow does not answer. */
@@ -11,16 +16,34 @@ export interface LeftInStore {
   readonly writtenAt: string | null;
   /** Why it stands still; null where it does not. */
   readonly storedPause: LivePause | null;
+  /** The limits that people set, in its config or later; null where they set none. */
+  readonly storedBudget: Budget | null;
 }
 
 /** @param state null where the store does not know the run yet */
 export async function leftInStore(
-  records: Pick<RunRecords, 'readControls' | 'runFolder'>,
+  records: Pick<RunRecords, 'readConfig' | 'readControls' | 'runFolder'>,
   run: string,
   state: RunState | null,
 ): Promise<LeftInStore> {
   const writtenAt = await lastWritten(records.runFolder(run));
-  return { writtenAt, storedPause: state && (await pauseOf(records, state, writtenAt)) };
+  if (state === null) return { writtenAt, storedPause: null, storedBudget: null };
+  const { totalSteps } = state;
+  const { pause, budget } = carriedChanges(await records.readControls(run), { totalSteps, evaluations: [] });
+  return {
+    writtenAt,
+    storedPause: pauseOf(state, pause, writtenAt),
+    storedBudget: budget ?? (await configuredBudget(records, run)),
+  };
+}
+
+async function configuredBudget(
+  records: Pick<RunRecords, 'readConfig'>,
+  run: string,
+): Promise<Budget | null> {
+  const record = await records.readConfig<Partial<RunRecord>>(run).catch(() => null);
+  const budget = record?.config?.budget;
+  return budget ? { ...NO_BUDGET, ...givenLimits(budget) } : null;
 }
 
 /** Work on the run shows in its files, whoever does it. */
@@ -38,14 +61,12 @@ async function lastWritten(folder: string): Promise<string | null> {
 }
 
 /** By the changes people made. A paused run writes nothing more, so that its files are as old as its pause. */
-async function pauseOf(
-  records: Pick<RunRecords, 'readControls'>,
-  { run, status, totalSteps }: RunState,
+function pauseOf(
+  { status }: RunState,
+  pause: CarriedChanges['pause'],
   since: string | null,
-): Promise<LivePause | null> {
-  if (status !== 'paused') return null;
-  const { pause } = carriedChanges(await records.readControls(run), { totalSteps, evaluations: [] });
-  if (pause === null) return null;
+): LivePause | null {
+  if (status !== 'paused' || pause === null) return null;
   const { seconds, ...told } = pause;
   const endsAt = since === null || seconds === null ? null : Date.parse(since) + seconds * 1000;
   return { ...told, since, until: endsAt === null ? null : new Date(endsAt).toISOString() };

@@ -1,3 +1,4 @@
+import type { Budget } from '../core/controls/budget';
 import { largestOf } from '../core/extremes';
 import type { LiveBudget, LivePause, LiveStatus, RunState, RunStatus } from '../core/run';
 import type { RunFailure, RunMemo, WorkflowFacts } from './workflow-answers';
@@ -17,7 +18,7 @@ export interface RunReport extends RunState {
   /** Of a run with a pause: its state is saved, and the service holds no model for it. */
   readonly isLetGo?: boolean;
   /** Limits somebody set, and what is used of them. */
-  readonly budget?: LiveBudget;
+  readonly budget?: ToldBudget;
   /** Who said so: the running workflow, the server (the workflow is closed or has no worker), or the store. */
   readonly source: 'workflow' | 'server' | 'store';
   /** When something was heard of it last, in its files or by its workers; absent where its workflow answers, or it has ended. */
@@ -33,6 +34,9 @@ const CLOSED: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'stopped
 export function isClosed({ status }: Pick<RunState, 'status'>): boolean {
   return CLOSED.has(status);
 }
+
+/** `spent` is null while its workflow does not answer: the workflow alone knows what is under way. */
+export type ToldBudget = Omit<LiveBudget, 'spent'> & { readonly spent: LiveBudget['spent'] | null };
 
 export interface RunEvidence {
   readonly run: string;
@@ -52,6 +56,8 @@ export interface RunEvidence {
   readonly writtenAt?: string | null;
   /** Why it stands still, by its store; null or absent where it does not. */
   readonly storedPause?: LivePause | null;
+  /** Limits that people set, by its store; null or absent where they set none. */
+  readonly storedBudget?: Budget | null;
   /** What a server said before, or this process knows from starting the run; for one of which nothing else is known. */
   readonly knownBefore?: WorkflowFacts | null;
   readonly now: string;
@@ -108,13 +114,14 @@ function reportLive(base: RunState, live: LiveStatus): RunReport {
 export const FRESH_MS = 60_000;
 
 function reportGone(state: RunState, evidence: RunEvidence): RunReport {
-  const { server, workflowId, writtenAt, storedPause = null, now } = evidence;
+  const { server, workflowId, writtenAt, storedPause = null, storedBudget, now } = evidence;
   const age = writtenAt ? Date.parse(now) - Date.parse(writtenAt) : Infinity;
   const what = `The store has this run, but the Temporal server ${server ?? ''} has no workflow "${workflowId}": it belongs to another server`;
   return {
     ...state,
     ...QUIET,
     pause: storedPause,
+    ...unspoken(storedBudget),
     source: 'store',
     heardAt: writtenAt ?? null,
     note:
@@ -144,7 +151,7 @@ function reportClosed(
 }
 
 function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunEvidence): RunReport {
-  const { server, workerRemedy, storedPause = null } = evidence;
+  const { server, workerRemedy, storedPause = null, storedBudget } = evidence;
   const heardAt = lastOf([heardOf.startedAt, heardOf.heardAt, evidence.writtenAt]) ?? heardOf.startedAt;
   const isResting = base.status === 'paused';
   return {
@@ -155,12 +162,19 @@ function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunE
     pendingEvaluations: null,
     stopAt: null,
     pause: storedPause,
+    ...unspoken(storedBudget),
     refusal: null,
     source: 'server',
     note:
       `No worker answers for this run on the Temporal server ${server ?? ''}; ${isResting ? 'it is paused, and a change is made' : 'the run goes on from where it is'} when one does. ` +
       (workerRemedy ?? 'Start one with `npx everstep worker`.'),
   };
+}
+
+/** Limits, of which nobody who could be asked knows what is used. */
+function unspoken(limits: Budget | null | undefined): { readonly budget?: ToldBudget } {
+  const isLimited = limits && [limits.tokens, limits.seconds, limits.dollars].some((limit) => limit !== null);
+  return isLimited ? { budget: { limits, spent: null, warnings: [] } } : {};
 }
 
 /** ISO times; null where there is none. */
@@ -171,7 +185,7 @@ function lastOf(times: readonly (string | null | undefined)[]): string | null {
 
 function reportAway(
   base: RunState,
-  { server, writtenAt = null, storedPause = null }: RunEvidence,
+  { server, writtenAt = null, storedPause = null, storedBudget }: RunEvidence,
 ): RunReport {
   const why =
     server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
@@ -180,6 +194,7 @@ function reportAway(
     ...QUIET,
     pendingEvaluations: null,
     pause: storedPause,
+    ...unspoken(storedBudget),
     source: 'store',
     heardAt: writtenAt,
     note: `${why}: this is how the store last saw the run${writtenAt === null ? '' : `, at ${writtenAt}`}. It goes on with \`npx everstep dev\` or \`npx everstep train --run ${base.run}\`.`,

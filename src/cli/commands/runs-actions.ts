@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { unfinishedCells } from '../../client/partial-scores';
 import type { RunHandle } from '../../client/run-handle';
-import type { RunReport } from '../../client/run-report';
+import type { RunReport, ToldBudget } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
 import { neighboursOf } from '../../stack/find-weights';
 import { findStack } from '../../stack/stack-record';
@@ -80,21 +80,34 @@ function statusText(report: RunReport): string {
 function budgetLines({ budget }: RunReport): [string, string][] {
   if (!budget) return [];
   const { limits, spent, warnings } = budget;
-  const share = (used: number | null, limit: number | null, unit: string) =>
-    limit === null ? [] : [`${formatNumber(used ?? 0)} of ${formatNumber(limit)} ${unit}`];
+  const share = (used: number | null | undefined, limit: number | null, unit: string) => {
+    if (limit === null) return [];
+    return [
+      spent
+        ? `${formatNumber(used ?? 0)} of ${formatNumber(limit)} ${unit}`
+        : `${formatNumber(limit)} ${unit}`,
+    ];
+  };
   const parts = [
-    ...share(spent.tokens, limits.tokens, 'tokens'),
-    ...share(spent.seconds, limits.seconds, 'seconds'),
+    ...share(spent?.tokens, limits.tokens, 'tokens'),
+    ...share(spent?.seconds, limits.seconds, 'seconds'),
     ...share(
-      spent.dollars,
+      spent?.dollars,
       limits.dollars,
       limits.dollarsPerMillionTokens === 0 ? 'dollars (free here)' : 'dollars',
     ),
-    `${formatNumber(spent.tokensReserved)} tokens under way`,
-    ...(spent.tokensOfRewinds > 0 ? [`${formatNumber(spent.tokensOfRewinds)} tokens trained again`] : []),
+    ...(spent === null ? [] : underWay(spent)),
   ];
+  const unknown = spent === null ? '; what is used is told when a worker answers' : '';
   const near = warnings.length > 0 ? [pair('warning', `nearly used up: ${warnings.join('; ')}`)] : [];
-  return [pair('budget', parts.join(', ')), ...near];
+  return [pair('budget', `${parts.join(', ')}${unknown}`), ...near];
+}
+
+function underWay({ tokensReserved, tokensOfRewinds }: NonNullable<ToldBudget['spent']>): string[] {
+  return [
+    `${formatNumber(tokensReserved)} tokens under way`,
+    ...(tokensOfRewinds > 0 ? [`${formatNumber(tokensOfRewinds)} tokens trained again`] : []),
+  ];
 }
 
 function pauseLine(report: RunReport): [string, string][] {

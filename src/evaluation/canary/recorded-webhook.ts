@@ -28,7 +28,8 @@ export async function tellWebhookRecorded(
   try {
     await tellWebhook(message, valueOf, signal);
   } catch (error) {
-    await record(error instanceof Error ? error.message : String(error));
+    // What was wrong with the receiver is said, whether or not a row of it can be kept.
+    await record(error instanceof Error ? error.message : String(error)).catch(() => undefined);
     throw error;
   }
   // It was told: for a row that cannot be written it is not told again.

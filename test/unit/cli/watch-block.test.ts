@@ -64,6 +64,14 @@ test('says what is waited for, since when and for how long, and what is used of 
   ]);
 });
 
+test('of a budget whose use nobody knows tells the limit alone', () => {
+  const limits = { tokens: 2000, seconds: null, dollars: null, dollarsPerMillionTokens: null };
+
+  expect(linesOf({ ...REPORT, budget: { limits, spent: null, warnings: [] } })).toContain(
+    '  budget: 2000 tokens',
+  );
+});
+
 test('no line is so long that it would wrap', () => {
   const waitingFor = { what: 'w'.repeat(300), since: '2026-01-01T00:00:00.000Z' };
 

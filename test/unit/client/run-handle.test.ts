@@ -137,6 +137,34 @@ describe('status', () => {
     }
   });
 
+  test('of a run that nobody answers for tells the limits people set, and that what is used is not known', async () => {
+    await store();
+    const limits = { tokens: 12_000, seconds: null, dollars: null, dollarsPerMillionTokens: null };
+    const row = { control: 'setBudget', step: 40, from: null, at: '2026-01-01T01:00:00.000Z' };
+    const write = async (to: object) =>
+      appendFile(
+        path.join(records.runFolder('one'), 'controls.jsonl'),
+        `${JSON.stringify({ ...row, to, by: 'ada', reason: '' })}\n`,
+      );
+    await records.writeConfig('one', { config: { budget: { tokens: 9000 } } });
+    const { link: quiet } = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+    const links = [SERVER_AWAY, quiet, new FakeServer({}).link];
+
+    const expectLimits = async (expected: object | undefined) => {
+      for (const link of links) {
+        const told = expected && { limits: expected, spent: null, warnings: [] };
+        expect((await handleOn(link).status()).budget).toEqual(told);
+      }
+    };
+
+    await expectLimits({ ...limits, tokens: 9000 });
+    await write(limits);
+    await expectLimits(limits);
+
+    await write({ ...limits, tokens: null });
+    await expectLimits(undefined);
+  });
+
   test('says when the server does not have the workflow', async () => {
     await store();
     const handle = handleOn(new FakeServer().link);

@@ -116,7 +116,7 @@ describe('reading', () => {
     const file = await write('a.yaml', 'kind: sft\nmodel: everstep/tiny\ndataset: {path: train.jsonl\n');
 
     expect(await refusal(loadTrainingConfig({ file }))).toMatch(
-      /^\S+a\.yaml, line \d+: .+ Correct the YAML or JSON there\.$/,
+      /^\/.+\/a\.yaml, line \d+: .+ Correct the YAML or JSON there\.$/,
     );
   });
 
@@ -148,7 +148,7 @@ describe('reading', () => {
     const file = await write('a.yaml', text);
 
     expect(await refusal(loadTrainingConfig({ file }))).toMatch(
-      /^\S+a\.yaml: its aliases \(\*name\) stand for too much, or for themselves\. Write out/,
+      /^\/.+\/a\.yaml: its aliases \(\*name\) stand for too much, or for themselves\. Write out/,
     );
   });
 

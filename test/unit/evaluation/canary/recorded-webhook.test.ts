@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -29,14 +29,14 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-function tell(attempt: number): Promise<void> {
+function tell(attempt: number, store = folder): Promise<void> {
   const report: CanaryReport = {
     ...{ schedule: 'nightly', at: AT, evalRun: EVAL_RUN, dir: folder, alarm: true, scores: [] },
   };
   const { port } = server.address() as AddressInfo;
   const webhook = { url: { type: 'address' as const, value: `http://127.0.0.1:${port}/hook` }, headers: {} };
   return tellWebhookRecorded(
-    { webhook, report, store: folder },
+    { webhook, report, store },
     { attempt, valueOf: () => undefined, signal: new AbortController().signal },
   );
 }
@@ -54,6 +54,15 @@ test('every try leaves a row: what is given up is not lost in a log', async () =
       reason: expect.stringContaining('answered 404') as string,
     },
   ]);
+});
+
+test('where no row can be kept the receiver is still what is said to be wrong', async () => {
+  const noFolder = path.join(folder, 'a file');
+  await writeFile(noFolder, '');
+  statuses = [500, 200];
+
+  await expect(tell(1, noFolder)).rejects.toThrow('answered 500');
+  await tell(2, noFolder);
 });
 
 test('one that was told at last is told', async () => {

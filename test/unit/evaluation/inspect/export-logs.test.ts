@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { shellWord } from '../../../../src/core/shell-word';
 import { exportInspectLogs } from '../../../../src/evaluation/inspect/export/export-logs';
 import { importInspectLog } from '../../../../src/evaluation/inspect/import-log';
 import { openInspectLog } from '../../../../src/evaluation/inspect/log/read-log';
@@ -261,5 +262,5 @@ test('what Inspect ran itself is told with where its own logs are', async () => 
   expect(logs).toHaveLength(1);
   expect(ranByInspect).toEqual([{ name: 'inspect', folder: own }]);
   await rm(path.join(folder, 'from', RESULT.name), { recursive: true });
-  await expect(exported()).rejects.toThrow(`inspect view --log-dir ${own}`);
+  await expect(exported()).rejects.toThrow(`inspect view --log-dir ${shellWord(own)}`);
 });

@@ -16,7 +16,7 @@ beforeEach(async () => {
   const script = [
     '#!/bin/sh',
     'if [ "$1" = -c ]; then echo 0.3.285; exit; fi',
-    `if [ "$2" = --check ] && [ -e ${folder}/misspelt ]; then echo "everstep: no argument cuont." >&2; exit 64; fi`,
+    `if [ "$2" = --check ] && [ -e "${folder}/misspelt" ]; then echo "everstep: no argument cuont." >&2; exit 64; fi`,
   ];
   writeFileSync(python, script.join('\n'));
   chmodSync(python, 0o755);

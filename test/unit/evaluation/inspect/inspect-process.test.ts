@@ -75,7 +75,7 @@ test.each([
   ['it takes too long', () => ({ timeoutMs: 500 })],
 ])('ends everything it started when %s', async (_when, options) => {
   const file = path.join(folder, 'pid');
-  const python = await program(`trap '' INT TERM; sleep 300 & echo $! > ${file}; wait`);
+  const python = await program(`trap '' INT TERM; sleep 300 & echo $! > "${file}"; wait`);
 
   await expect(run(python, options())).rejects.toThrow();
 
@@ -86,7 +86,7 @@ test.each([
 
 test('it is asked to end before it is killed, and may clean up', async () => {
   const file = path.join(folder, 'cleaned');
-  const python = await program(`trap 'echo yes > ${file}; exit 0' INT; while :; do sleep 0.05; done`);
+  const python = await program(`trap 'echo yes > "${file}"; exit 0' INT; while :; do sleep 0.05; done`);
 
   await expect(run(python, { timeoutMs: 500 })).rejects.toThrow('took more than 0.5 s');
 
@@ -124,7 +124,7 @@ test('says what killed it', async () => {
 
 test('what outlives the process is ended too', async () => {
   const file = path.join(folder, 'pid');
-  await run(await program(`sleep 300 & echo $! > ${file}`));
+  await run(await program(`sleep 300 & echo $! > "${file}"`));
 
   const pid = Number(await readFile(file, 'utf8'));
   for (let look = 0; isAlive(pid) && look < 100; look++) await delay(50);

@@ -50,9 +50,9 @@ async function asInspect(script: string): Promise<void> {
   const lines = [
     '#!/bin/sh',
     `if [ "$1" = -c ]; then echo 0.3.285; exit; fi`,
-    `printf '%s\\n' "$@" > ${folder}/words; env > ${folder}/env; echo run >> ${folder}/runs`,
+    `printf '%s\\n' "$@" > "${folder}/words"; env > "${folder}/env"; echo run >> "${folder}/runs"`,
     `for word in "$@"; do case $word in --log-dir=*) logs=\${word#--log-dir=};; esac; done`,
-    `make_log() { cp ${folder}/made.eval $logs/a.eval; }`,
+    `make_log() { cp "${folder}/made.eval" "$logs/a.eval"; }`,
     script,
   ];
   await writeFile(python, lines.join('\n'));
@@ -120,7 +120,7 @@ test('a finished log is taken as it is', async () => {
 
 test('a process that somebody killed is started again', async () => {
   await writeLog({ 'header.json': header() });
-  await asInspect(`[ "$(wc -l < ${folder}/runs)" = 2 ] && make_log || kill -9 $$`);
+  await asInspect(`[ "$(wc -l < "${folder}/runs")" = 2 ] && make_log || kill -9 $$`);
 
   const log = await run();
   log.close();

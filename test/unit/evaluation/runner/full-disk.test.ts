@@ -37,7 +37,7 @@ test.each(['ENOSPC', 'EDQUOT', 'EROFS'])(
     );
 
     expect(told[0]).toMatch(
-      /^The store cannot be used at \S+samples\.jsonl: .* what waits for it goes on by itself\.$/,
+      /^The store cannot be used at \/.+\/samples\.jsonl: .* what waits for it goes on by itself\.$/,
     );
     expect(told[0]).toContain(code);
     expect(told.at(-1)).toBe('it goes on');

@@ -235,7 +235,7 @@ describe('what it leaves is a benchmark’s result', () => {
     await evaluate(2, 'odd');
     const { warnings } = await compareResults(join(folder, '2'), join(folder, '0'));
     expect(warnings[0]).toMatch(
-      /graderVersion differs: \S+ "correct@\w+", \S+ "reward@\w+"\. The difference may/,
+      /graderVersion differs: \/.+ "correct@\w+", \/.+ "reward@\w+"\. The difference may/,
     );
   });
 });
