@@ -61,7 +61,12 @@ export async function loadResult(folder: string, benchmark: string): Promise<Sto
     join(benchmarkFolder(folder, benchmark), 'result.json'),
   );
   if (typeof stored?.score !== 'number' || !hasTypesOfResult(stored)) return null;
-  const result = { ...EMPTY_RESULT, ...stored, name: stored.name ?? benchmark, score: stored.score };
+  const result = {
+    ...EMPTY_RESULT,
+    ...given(stored),
+    ...{ name: stored.name ?? benchmark, score: stored.score },
+    identity: { ...UNKNOWN_IDENTITY, ...given(stored.identity ?? {}) },
+  };
   const completed = result.num_examples - result.num_errors - result.num_truncated;
   return {
     ...result,
@@ -80,8 +85,17 @@ const EMPTY_RESULT = {
   metrics: {},
   time_seconds: 0,
   pass_at_k: {},
-  identity: UNKNOWN_IDENTITY,
 };
+
+/** Null says as little as a key that is not there. */
+function given<Fields extends object>(
+  fields: Fields,
+): Partial<{ [Key in keyof Fields]: NonNullable<Fields[Key]> }> {
+  const known = { ...fields };
+  for (const [key, value] of Object.entries(fields)) if (value === null) Reflect.deleteProperty(known, key);
+  // oxlint-disable-next-line typescript/consistent-type-assertions -- what is null was taken out
+  return known as Partial<{ [Key in keyof Fields]: NonNullable<Fields[Key]> }>;
+}
 
 /** All at once, in memory; `streamTrajectories` has them one by one. Malformed lines are passed over. */
 export async function loadTrajectories(

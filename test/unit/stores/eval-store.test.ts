@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoredResult, StoredTrajectory } from '../../../src/stores/eval-store';
@@ -75,6 +75,17 @@ test('reads back results and trajectories, and passes over torn lines', async ()
   expect(await indices({ correctOnly: true })).toEqual([0]);
   expect(await indices({ incorrectOnly: true })).toEqual([1]);
   expect(await indices({ errorsOnly: true })).toEqual([2]);
+});
+
+test('in what another tool wrote null is as good as nothing', async () => {
+  mkdirSync(join(folder, 'odd'));
+  const odd = { score: 0.5, metrics: null, num_errors: null, identity: { model: null, dataHash: 'd' } };
+  writeFileSync(join(folder, 'odd', 'result.json'), JSON.stringify(odd));
+
+  expect(await loadResult(folder, 'odd')).toMatchObject({
+    ...{ name: 'odd', score: 0.5, metrics: {}, num_errors: 0 },
+    identity: { model: '', dataHash: 'd', sampling: {} },
+  });
 });
 
 test('sums results up by benchmark', async () => {
