@@ -5,11 +5,12 @@ import type { ConversationRow, LoadedDataset, SkippedRow } from '../datasets/dat
 import { findRenderer } from '../renderers/find-renderer';
 import { createDatasetReader } from './dataset-source';
 import { rendererFor } from './model-checks';
+import type { PreparedRow } from './prepare-examples';
 import { lengthLimit, prepareRow } from './prepare-examples';
 import { splitRows } from './prepare-supervised-data';
 import { showPrompts } from './reinforcement/show-prompts';
-import type { DataRow, ShowAccess } from './shown-row';
-import { asShown } from './shown-row';
+import type { DataRow, RenderedRow, ShowAccess } from './shown-row';
+import { asShown, countRepliesWithoutReasoning } from './shown-row';
 
 /** What a run of this config would train on, row by row in the order of its files; what it would refuse is a row too. */
 export async function* showData(config: TrainingConfig, access: ShowAccess): AsyncGenerator<DataRow> {
@@ -41,11 +42,21 @@ async function* showConversations(
     try {
       const prepared = await prepareRow({ row, index, limit }, context);
       if ('reason' in prepared) yield { row: name, refused: prepared.reason };
-      else yield { row: name, ...asShown(prepared, site.tokenizer), fullLength: prepared.fullLength };
+      else yield { row: name, ...shownWhole(row, prepared, site) };
     } catch (error) {
       yield { row: name, refused: reasonOf(error) };
     }
   }
+}
+
+function shownWhole(
+  { messages }: ConversationRow,
+  prepared: PreparedRow,
+  { tokenizer }: Site,
+): Omit<RenderedRow, 'row'> {
+  const shown = { ...asShown(prepared, tokenizer), fullLength: prepared.fullLength };
+  const left = shown.cut ? 0 : countRepliesWithoutReasoning(messages, shown.text);
+  return { ...shown, ...(left > 0 && { repliesWithoutReasoning: left }) };
 }
 
 /** What the preparation of a run adds, because it ends there, says nothing where rows are only shown. */

@@ -1,5 +1,7 @@
-import type { Tokenizer } from '../core/tokenizer';
+import type { Message } from '../core/conversation';
 import type { CountedRow } from '../core/data-summary';
+import type { Tokenizer } from '../core/tokenizer';
+import { splitReply } from '../renderers/written-words';
 import type { DatasetAccess } from './dataset-source';
 import type { EnvironmentAccess } from './reinforcement/open-environments';
 
@@ -14,6 +16,8 @@ export interface RenderedRow {
   readonly cut: boolean;
   /** Tokens before it was cut. */
   readonly fullLength: number;
+  /** Replies whose reasoning is not in the text. Absent where each has its own, and where the row is cut. */
+  readonly repliesWithoutReasoning?: number;
 }
 
 interface RefusedRow {
@@ -32,7 +36,7 @@ export interface ShowAccess extends Pick<EnvironmentAccess, 'readBenchmarkRows' 
 export function asShown(
   { tokens, weights, cut }: CountedRow,
   tokenizer: Tokenizer,
-): Omit<RenderedRow, 'row' | 'fullLength'> {
+): Omit<RenderedRow, 'row' | 'fullLength' | 'repliesWithoutReasoning'> {
   const pieces: { text: string; isTrained: boolean }[] = [];
   for (let start = 0; start < tokens.length;) {
     const isTrained = (weights[start] ?? 0) > 0;
@@ -42,4 +46,14 @@ export function asShown(
     start = end;
   }
   return { tokens, weights, pieces, text: tokenizer.decode(tokens), cut };
+}
+
+/** Templates drop reasoning from history. @param text of the whole conversation */
+export function countRepliesWithoutReasoning(messages: readonly Message[], text: string): number {
+  const isWritten = (reasoning: string) => text.includes(reasoning.trim());
+  return messages.filter(
+    (message) =>
+      message.role === 'assistant' &&
+      splitReply(message).some((part) => part.type === 'thinking' && !isWritten(part.thinking)),
+  ).length;
 }

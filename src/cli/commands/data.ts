@@ -42,10 +42,11 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   const config = await loadTrainingConfig({ file, overrides: flags.set ?? [] });
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const totals = new DataTotals();
-  let count = 0;
+  let [count, shortened] = [0, 0];
   for await (const row of showTrainingData(config)) {
     if ('refused' in row) totals.refuse();
     else totals.add(row);
+    if (hasLessReasoning(row)) shortened += 1;
     if (++count <= limit) await showRow(row, output);
     else if (count % PROGRESS_EVERY === 0) output.status(`${count} rows read`);
   }
@@ -53,10 +54,19 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   const summary = totals.summary(batchSizeOf(config));
   if (output.isJson) output.note(summaryText(summary));
   else output.line(summaryText(summary));
+  if (shortened > 0) {
+    output.note(
+      `In ${shortened} of them replies are written without their reasoning, as in the prompts of this renderer ("reasoning in earlier turns" in docs/renderers.md).`,
+    );
+  }
   const verdict = verdictOn(config, summary);
   if (verdict === null) return;
   output.note(verdict);
   process.exitCode = EXIT.failed;
+}
+
+function hasLessReasoning(row: DataRow): boolean {
+  return 'repliesWithoutReasoning' in row;
 }
 
 /** What `train` would say to these rows; null where it would begin. */
@@ -103,12 +113,13 @@ function textOf(row: DataRow, { colors }: Output): string {
   return `${name} ${factsOf(row)}\n${text.join('')}`;
 }
 
-function factsOf({ tokens, weights, cut, fullLength }: RenderedRow): string {
+function factsOf({ tokens, weights, cut, fullLength, repliesWithoutReasoning: left }: RenderedRow): string {
   const trained = trainedCount(weights);
   return [
     `${tokens.length} tokens`,
     trained === 0 ? 'trains nothing' : `${trained} trained`,
     ...(cut ? [`cut from ${fullLength}`] : []),
+    ...(left === undefined ? [] : [`${left} ${left === 1 ? 'reply' : 'replies'} without reasoning`]),
   ].join(', ');
 }
 

@@ -126,6 +126,28 @@ test('shows rows in the order of the file, what is cut and what is refused, and 
   );
 });
 
+test('says where replies are written without their reasoning', async () => {
+  const reasoned = (answer: string, thought: string) => ({
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: thought },
+      { type: 'text', text: answer },
+    ],
+  });
+  const user = (content: string) => ({ role: 'user', content });
+  const rows = [
+    { messages: [user('Hi'), reasoned('Ho', 'A greeting.'), user('Bye'), reasoned('Ciao', 'They leave.')] },
+    { messages: [user('Hi'), reasoned('Ho', 'A greeting.')] },
+  ];
+
+  await show(written(rows));
+  const told = stdout.split('\n').filter((line) => line.includes('rows.jsonl:'));
+
+  expect(told[0]).toMatch(/rows\.jsonl:1 .* trained, 1 reply without reasoning$/);
+  expect(told[1]).toMatch(/rows\.jsonl:2 .* trained$/);
+  expect(stderr).toContain('In 1 of them replies are written without their reasoning');
+});
+
 test.each([
   ['rows that are refused', ROWS, [], 1],
   ['rows that are left out', ROWS, ['--set', 'dataset.onBadRow=skip'], 0],
