@@ -52,17 +52,20 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   }
   output.status(null);
   const summary = totals.summary(batchSizeOf(config));
-  if (output.isJson) output.note(summaryText(summary));
-  else output.line(summaryText(summary));
-  if (shortened > 0) {
-    output.note(
-      `In ${shortened} of them replies are written without their reasoning, as in the prompts of this renderer ("reasoning in earlier turns" in docs/renderers.md).`,
-    );
-  }
+  sumUp(summary, shortened, output);
   const verdict = verdictOn(config, summary);
   if (verdict === null) return;
   output.note(verdict);
   process.exitCode = EXIT.failed;
+}
+
+function sumUp(summary: DataSummary, shortened: number, output: Output): void {
+  if (output.isJson) output.note(summaryText(summary));
+  else output.line(summaryText(summary));
+  if (shortened === 0) return;
+  output.note(
+    `In ${shortened} of them replies are written without their reasoning, as in the prompts of this renderer ("reasoning in earlier turns" in docs/renderers.md).`,
+  );
 }
 
 function hasLessReasoning(row: DataRow): boolean {

@@ -96,6 +96,7 @@ function budgetLines({ budget }: RunReport): [string, string][] {
       limits.dollars,
       limits.dollarsPerMillionTokens === 0 ? 'dollars (free here)' : 'dollars',
     ),
+    ...(spent?.dollars && limits.dollars === null ? [`${formatNumber(spent.dollars)} dollars so far`] : []),
     ...(spent === null ? [] : underWay(spent)),
   ];
   const unknown = spent === null ? '; what is used is told when a worker answers' : '';
