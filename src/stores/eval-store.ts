@@ -93,8 +93,7 @@ function given<Fields extends object>(
 ): Partial<{ [Key in keyof Fields]: NonNullable<Fields[Key]> }> {
   const known = { ...fields };
   for (const [key, value] of Object.entries(fields)) if (value === null) Reflect.deleteProperty(known, key);
-  // oxlint-disable-next-line typescript/consistent-type-assertions -- what is null was taken out
-  return known as Partial<{ [Key in keyof Fields]: NonNullable<Fields[Key]> }>;
+  return known;
 }
 
 /** All at once, in memory; `streamTrajectories` has them one by one. Malformed lines are passed over. */

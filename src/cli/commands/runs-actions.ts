@@ -96,16 +96,19 @@ function budgetLines({ budget }: RunReport): [string, string][] {
       limits.dollars,
       limits.dollarsPerMillionTokens === 0 ? 'dollars (free here)' : 'dollars',
     ),
-    ...(spent?.dollars && limits.dollars === null ? [`${formatNumber(spent.dollars)} dollars so far`] : []),
-    ...(spent === null ? [] : underWay(spent)),
+    ...(spent === null ? [] : spendingParts(spent, limits)),
   ];
   const unknown = spent === null ? '; what is used is told when a worker answers' : '';
   const near = warnings.length > 0 ? [pair('warning', `nearly used up: ${warnings.join('; ')}`)] : [];
   return [pair('budget', `${parts.join(', ')}${unknown}`), ...near];
 }
 
-function underWay({ tokensReserved, tokensOfRewinds }: NonNullable<ToldBudget['spent']>): string[] {
+function spendingParts(
+  { dollars, tokensReserved, tokensOfRewinds }: NonNullable<ToldBudget['spent']>,
+  limits: ToldBudget['limits'],
+): string[] {
   return [
+    ...(dollars && limits.dollars === null ? [`${formatNumber(dollars)} dollars so far`] : []),
     `${formatNumber(tokensReserved)} tokens under way`,
     ...(tokensOfRewinds > 0 ? [`${formatNumber(tokensOfRewinds)} tokens trained again`] : []),
   ];
