@@ -15,13 +15,18 @@ export interface Plugins extends EvaluationPlugins {
   readonly rewardShaping?: Readonly<Record<string, RewardShaping>>;
 }
 
-/** A config that is checked while it is written. Returns it as it is. */
-export function defineConfig<const Config extends TrainingConfigInput>(config: Config): Config {
+/** A config that is checked while it is written, misspelt keys as well. Returns it as it is. */
+export function defineConfig(config: TrainingConfigInput): TrainingConfigInput {
   return config;
 }
 
-/** What a plug-in file exports as default, checked while it is written. Returns it as it is. */
-export function definePlugins<const Defined extends Plugins>(plugins: Defined): Defined {
+/** Keys that are none of `Known`, as what no value can be. */
+type NoOthers<Given, Known> = { readonly [Key in Exclude<keyof Given, keyof Known>]: never };
+
+/** What a plug-in file exports as default, checked while it is written, misspelt keys as well. Returns it as it is. */
+export function definePlugins<const Defined extends Plugins>(
+  plugins: Defined & NoOthers<Defined, Plugins>,
+): Defined {
   return plugins;
 }
 

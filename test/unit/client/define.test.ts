@@ -66,6 +66,16 @@ describe('a config written in TypeScript', () => {
         // @ts-expect-error -- misspelt in an evaluator
         evaluators: [{ type: 'benchmark', bench: 'gsm8k' }],
       }),
+    () =>
+      completeTrainingConfig(
+        // @ts-expect-error -- misspelt
+        defineConfig({ kind: 'sft', model: 'x', dataset, learningRat: 0.1 }),
+      ),
+    () =>
+      completeTrainingConfig(
+        // @ts-expect-error -- misspelt further down
+        defineConfig({ kind: 'sft', model: 'x', dataset: { path: 'x', pathh: 1 } }),
+      ),
   ])('%#. is refused where it is written', (write) => {
     expect(write).toThrow(/The config/);
   });
@@ -105,6 +115,8 @@ describe('what a plug-in file exports', () => {
     definePlugins({ rewardShaping: { wrong: () => 'good' } });
     // @ts-expect-error -- misspelt
     definePlugins({ enviroments: {} });
+    // @ts-expect-error -- misspelt beside one that is known
+    definePlugins({ graders: {}, enviroments: {} });
     expect.assertions(0);
   });
 });
