@@ -6,6 +6,7 @@ import { normalTwoSided } from '../../core/statistics/normal-distribution';
 import type { PairedDifference } from '../../core/statistics/paired-difference';
 import { pairedDifference } from '../../core/statistics/paired-difference';
 import { studentTwoSided } from '../../core/statistics/t-distribution';
+import type { Interval } from '../../core/statistics/wilson-interval';
 import { Z_95 } from '../../core/statistics/wilson-interval';
 import type { Comparison, FlippedExample } from './comparison';
 
@@ -151,10 +152,15 @@ function testsOf(paired: Difference, { signTest, isBinary }: SignFacts) {
   // The sign test takes examples to be independent, so that with clusters it is not enough.
   const careful = isBinary ? Math.max(signTest, clusterCount === undefined ? 0 : student) : student;
   return {
-    ...{ n, difference, standardError, z, pValue, interval },
+    ...{ n, difference, standardError, z, pValue, interval: isBinary ? withinShares(interval) : interval },
     ...(clusterCount !== undefined && { clusterCount }),
     decisionPValue: Math.max(pValue, careful),
   };
+}
+
+/** No two shares are further apart than 1. */
+function withinShares(interval: Interval | null): Interval | null {
+  return interval && [Math.max(-1, interval[0]), Math.min(1, interval[1])];
 }
 
 function averageOf(values: readonly number[]): number {

@@ -50,6 +50,17 @@ async function compareOnly(options: Parameters<typeof compareResults>[2] = {}): 
   return comparison;
 }
 
+test('no interval of two accuracies reaches beyond their difference at most', async () => {
+  const rewards = outcomes({ both: 1, onlyA: 24, onlyB: 0, neither: 0 });
+  store({ rows: rowsOf(rewards.a) }, { rows: rowsOf(rewards.b) });
+
+  const { interval, difference, standardError } = await compareOnly();
+
+  expect(difference + 1.96 * (standardError ?? NaN)).toBeGreaterThan(1);
+  expect(interval?.[1]).toBe(1);
+  expect(interval?.[0]).toBeCloseTo(difference - 1.959964 * (standardError ?? NaN), 6);
+});
+
 test('gives the known numbers of two published sets of GSM8K solutions', async () => {
   const rewards = outcomes({ both: 306, onlyA: 209, onlyB: 152, neither: 652 });
   store({ rows: rowsOf(rewards.a) }, { rows: rowsOf(rewards.b) });
