@@ -50,7 +50,7 @@ export function speedText(facts: ProgressFacts): string {
 }
 
 function speed({ report, rate }: ProgressFacts): string[] {
-  if (rate === null) return [];
+  if (rate === null || report.status === 'paused') return [];
   const left = duration((report.totalSteps - report.step) / rate);
   return [`${formatNumber(Number(rate.toPrecision(3)))} steps/s`, `${left} left`];
 }

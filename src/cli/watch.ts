@@ -125,6 +125,8 @@ class RunView {
     if (text === this.pause) return;
     const isOver = text === null && !isClosed(report);
     if (text !== null) this.output.line(this.output.colors.yellow(text));
+    if (report.status === 'paused' && report.pause?.by === 'budget')
+      this.output.note(budgetRemedy(report, this.output));
     else if (isOver) this.output.line(`step ${report.step}: goes on`);
     this.pause = text;
   }
@@ -204,6 +206,15 @@ function identityOf({ step, evaluator, metric }: ScoreRow): string {
 
 function lossesOf(rows: readonly MetricsRow[]): number[] {
   return rows.flatMap((row) => headlineOf(row)?.value ?? []);
+}
+
+/** How a run goes on that its budget keeps. */
+function budgetRemedy({ run, budget }: RunReport, output: Output): string {
+  const limits = (['tokens', 'seconds', 'dollars'] as const).filter(
+    (name) => typeof budget?.limits[name] === 'number',
+  );
+  const settings = (limits.length > 0 ? limits : ['tokens']).map((name) => `budget.${name}=…`).join(' ');
+  return `Raise what is used up (or take it away with =none): ${output.hint(`runs set ${run} ${settings}`)}, then ${output.hint(`runs resume ${run}`)}`;
 }
 
 function waitText({ waitingFor, waits = [] }: RunReport): string | null {

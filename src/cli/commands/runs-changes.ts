@@ -11,6 +11,7 @@ import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { openOutput } from '../output';
+import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { watchRun } from '../watch';
@@ -127,8 +128,23 @@ export function setOnRun(settings: readonly Setting[], { reason, atStep }: Chang
       (receipt) =>
         `Run ${shown(handle)}: ${escapeControls(changeText(receipt))} from step ${receipt.step} on.`,
     );
-    return { receipts, lines };
+    return { receipts, lines: [...lines, ...(await usedUp(handle, settings))] };
   };
+}
+
+/** That a limit just set is below what is used: the run pauses at once. */
+async function usedUp(handle: RunHandle, settings: readonly Setting[]): Promise<string[]> {
+  if (!settings.some(({ what }) => what === 'budget')) return [];
+  const { budget } = await handle.status();
+  if (!budget?.spent) return [];
+  const { limits, spent } = budget;
+  return (['tokens', 'seconds', 'dollars'] as const).flatMap((name) => {
+    const [limit, used] = [limits[name], spent[name] ?? 0];
+    if (limit === null || used < limit) return [];
+    return [
+      `Run ${shown(handle)} has used ${formatNumber(used)} of ${formatNumber(limit)} ${name} already: it finishes what is under way and pauses.`,
+    ];
+  });
 }
 
 function asOptions(

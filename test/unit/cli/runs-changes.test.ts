@@ -234,6 +234,7 @@ describe('runs set', () => {
       setLearningRate: (options: unknown) => taken('rate', options),
       setEvalSchedule: (name: string, options: unknown) => taken('schedule', name, options),
       setBudget: (options: unknown) => taken('budget', options),
+      status: () => Promise.resolve({}),
     } as unknown as RunHandle;
     await setOnRun(settings.map(parseSetting), { atStep: 7 })(handle, recordOutput().output);
     return asked;
@@ -246,6 +247,22 @@ describe('runs set', () => {
     await expect(set('schedules.a.at=5', 'schedules.a.at=6')).rejects.toThrow(
       'schedules.a.at is given twice',
     );
+  });
+
+  test('says that a limit is passed already, and the run pauses', async () => {
+    const limits = { tokens: 100, seconds: 60, dollars: null, dollarsPerMillionTokens: null };
+    const handle = {
+      name: 'mine',
+      setBudget: () => Promise.resolve({ control: 'setBudget', step: 5, from: null, to: limits }),
+      status: () =>
+        Promise.resolve({ budget: { limits, spent: { tokens: 296_273, seconds: 9, dollars: null } } }),
+    } as unknown as RunHandle;
+
+    const { lines } = await setOnRun([parseSetting('budget.tokens=100')], {})(handle, recordOutput().output);
+
+    expect(lines.slice(1)).toEqual([
+      'Run mine has used 296273 of 100 tokens already: it finishes what is under way and pauses.',
+    ]);
   });
 
   test('refuses a limit that is given twice', async () => {

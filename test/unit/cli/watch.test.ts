@@ -64,3 +64,25 @@ test('prints only the scores that are asked for', async () => {
   expect(stdout()).toContain('step 9: sums accuracy');
   expect(stdout()).not.toContain('step 5:');
 });
+
+test('of a run that its budget keeps says how it goes on, and no time that is left', async () => {
+  const { output, stdout, stderr } = recordOutput();
+  const limits = { tokens: 2000, seconds: null, dollars: null, dollarsPerMillionTokens: null };
+  const reason = 'the next step would not fit the budget: 1820 of 2000 tokens used';
+  const paused = {
+    ...{ ...REPORT, status: 'paused', closedAt: null, source: 'workflow', waitingFor: null },
+    pause: { step: 9, since: null, until: null, then: 'resume', by: 'budget', reason },
+    budget: { limits, spent: { tokens: 1820, seconds: 3, dollars: null }, warnings: [] },
+  } as unknown as RunReport;
+  const told = [paused, REPORT];
+  const handle = {
+    ...handleOf([]),
+    status: () => Promise.resolve(told.shift() ?? REPORT),
+  } as unknown as RunHandle;
+
+  await watchRun(handle, { output });
+
+  expect(stdout()).toContain(`paused by budget (${reason})`);
+  expect(stdout()).not.toContain('left');
+  expect(stderr()).toContain('runs set r budget.tokens=…, then npx everstep runs resume r');
+});
