@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { DatasetConfig } from '../config/dataset-config';
+import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { isUnforeseen } from '../core/defects';
 import { PYTHON_TASK_QUEUE } from '../core/python';
 import type { LoadedDataset } from '../datasets/dataset';
@@ -22,15 +23,19 @@ export interface DatasetAccess {
   readonly python?: { readonly link: PythonLink; readonly folder: string };
 }
 
-export type ReadDataset = (config: DatasetConfig) => Promise<LoadedDataset>;
+/** `onWaiting` hears of a Python worker that is waited for. */
+export type ReadDataset = (config: DatasetConfig, onWaiting?: TellWaiting) => Promise<LoadedDataset>;
 
 /** A Python worker that is not there is told of, not waited for without end. */
 const PATIENCE_MS = 15_000;
 
 /** Reads datasets as the config names them, with this worker's cache and key. */
 export function createDatasetReader({ python, ...access }: DatasetAccess): ReadDataset {
-  return async (config) => {
-    const local = config.python === undefined ? config : await readInPython(config.python, config, python);
+  return async (config, onWaiting) => {
+    const local =
+      config.python === undefined
+        ? config
+        : await readInPython(config.python, config, { ...python, ...(onWaiting && { onWaiting }) });
     const dataset = await loadDataset(specOf(local, access));
     return config.limit === undefined ? dataset : { ...dataset, rows: dataset.rows.slice(0, config.limit) };
   };
@@ -43,16 +48,22 @@ export function createDatasetReader({ python, ...access }: DatasetAccess): ReadD
 async function readInPython(
   dataset: string,
   { options = {}, taskQueue = PYTHON_TASK_QUEUE, ...config }: DatasetConfig,
-  access: DatasetAccess['python'],
+  {
+    onWaiting,
+    ...access
+  }: Partial<NonNullable<DatasetAccess['python']>> & {
+    readonly onWaiting?: TellWaiting;
+  },
 ): Promise<DatasetConfig> {
-  const link = requireLink(access?.link, `Dataset "${dataset}"`);
+  const link = requireLink(access.link, `Dataset "${dataset}"`);
   const digest = createHash('sha256')
     .update(JSON.stringify([taskQueue, dataset, options]))
     .digest('hex');
-  const path = join(access?.folder ?? '', `${digest.slice(0, 32)}.jsonl`);
+  const path = join(access.folder ?? '', `${digest.slice(0, 32)}.jsonl`);
   const input = { dataset, options, path };
   const work = { activity: 'readDataset', taskQueue, input } as const;
-  await link.ask(work, { patienceMs: PATIENCE_MS }).catch((error: unknown) => {
+  const asked = { patienceMs: PATIENCE_MS, ...(onWaiting && { onWaiting }) };
+  await link.ask(work, asked).catch((error: unknown) => {
     // What Python threw comes as an error without a name; the way there has names for its own.
     const part = { subject: `dataset "${dataset}"`, file: 'a Python worker' };
     throw isUnforeseen(error) ? pluginFailure(part, error) : error;

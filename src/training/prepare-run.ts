@@ -96,6 +96,7 @@ async function prepareClaimed(
     folder,
     dataFolder: input.dataFolder,
     onProgress,
+    ...(onWaiting && { onWaiting }),
     signal,
   });
   const isFree = engine.profile.server === 'everstep';

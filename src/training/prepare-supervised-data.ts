@@ -2,6 +2,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { SupervisedConfig } from '../config/supervised-config';
+import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { untilAborted } from '../core/concurrency/until-aborted';
 import { jsonText } from '../core/json-source';
 import type { Tokenizer } from '../core/tokenizer';
@@ -28,6 +29,8 @@ export interface DataPlace {
   readonly renderer: string;
   readonly contextLength: number | null;
   readonly onProgress: (what: string) => void;
+  /** Told of a Python worker that is waited for. */
+  readonly onWaiting?: TellWaiting;
   readonly signal: AbortSignal;
 }
 
@@ -47,9 +50,9 @@ export async function prepareSupervisedData(
   config: SupervisedConfig,
   place: DataPlace,
 ): Promise<PreparedSource> {
-  const { folder, onProgress, signal } = place;
+  const { folder, onProgress, onWaiting, signal } = place;
   const waitFor = <Value>(work: Promise<Value>) => untilAborted(work, signal);
-  const dataset = await waitFor(dependencies.readDataset(config.dataset));
+  const dataset = await waitFor(dependencies.readDataset(config.dataset, onWaiting));
   const { train, test } = await waitFor(splitRows(dependencies, config, dataset));
   const tokenizer = await waitFor(dependencies.tokenizerOf(config.model));
   const context = (onDone: (done: number) => void) => ({

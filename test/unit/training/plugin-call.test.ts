@@ -1,4 +1,5 @@
 import { DomainError } from '../../../src/core/errors';
+import type { PythonLink } from '../../../src/evaluation/python/python-link';
 import { createDatasetReader } from '../../../src/training/dataset-source';
 import { awaitPlugin, callPlugin } from '../../../src/training/plugin-call';
 import { pluginLossOf } from '../../../src/training/reinforcement/derived-loss';
@@ -98,4 +99,20 @@ test.each([
   const read = createDatasetReader({ cacheFolder: '/none', python: { link, folder: '/none' } });
   const dataset = { python: 'mine', split: 'train', testSize: 0, onBadRow: 'error' as const };
   await expect(read(dataset)).rejects.toMatchObject(expected);
+});
+
+test('a Python worker that a dataset waits for is told of while it is waited for', async () => {
+  const told: (string | null)[] = [];
+  const link: PythonLink = {
+    ask: (_work, { onWaiting }) => {
+      onWaiting?.('No Python worker polls everstep-python');
+      return Promise.reject(new DomainError('unreachable', 'nobody came', { retryable: true }));
+    },
+  };
+  const read = createDatasetReader({ cacheFolder: '/none', python: { link, folder: '/none' } });
+  const dataset = { python: 'mine', split: 'train', testSize: 0, onBadRow: 'error' as const };
+
+  await expect(read(dataset, (reason) => told.push(reason))).rejects.toThrow('nobody came');
+
+  expect(told).toEqual(['No Python worker polls everstep-python']);
 });
