@@ -1,5 +1,6 @@
 import Table from 'cli-table3';
 import { escapeControls } from './escape-controls';
+import { fitRows } from './fitted-rows';
 import type { Output } from './output';
 
 const NO_BORDERS = {
@@ -24,7 +25,10 @@ const NO_BORDERS = {
   },
 };
 
-/** Columns under a heading. Cells are escaped, so that no name can steer the terminal. */
+/**
+ * Columns under a heading, no broader than the terminal; whole where there is none. Cells are escaped, so that no name can steer the
+ * terminal.
+ */
 export function printTable(
   output: Output,
   heading: readonly string[],
@@ -35,6 +39,8 @@ export function printTable(
     chars: NO_BORDERS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
   });
-  for (const row of rows) table.push(row.map(escapeControls));
+  const escaped = rows.map((row) => row.map(escapeControls));
+  const fitting = output.isTerminal ? fitRows(escaped, heading, output.columns) : escaped;
+  for (const row of fitting) table.push(row);
   for (const line of table.toString().split('\n')) output.line(line.trimEnd());
 }
