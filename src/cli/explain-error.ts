@@ -6,12 +6,19 @@ interface SystemError {
   readonly message: string;
   readonly path?: string;
   readonly syscall: string;
+  readonly address?: string;
+  readonly port?: number;
 }
 
 const ELSEWHERE = 'choose another folder with --data-dir or --store';
 
 /** What the operating system refuses, and what to do about it. */
 const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>> = {
+  EADDRINUSE: [
+    'another program has this port already',
+    'Give another one with --port, or end the other program.',
+  ],
+  EADDRNOTAVAIL: ['this machine has no such address', 'Give one of its own with --host.'],
   EACCES: ['permission denied', `Get permission, or ${ELSEWHERE}.`],
   EDQUOT: ['the disk quota is used up', `Make room, or ${ELSEWHERE}.`],
   EEXIST: ['a file is in the way', `Remove it, or ${ELSEWHERE}.`],
@@ -76,10 +83,15 @@ function isCallError(cause: unknown): cause is { readonly code: number; readonly
   );
 }
 
-function explainSystemError({ code, path, syscall, message }: SystemError): string {
+function explainSystemError(error: SystemError): string {
+  const { code, path, syscall, message } = error;
   const [what, remedy] = REFUSALS[code] ?? [firstLine(message), ''];
-  const where = path === undefined ? syscall : `${escapeControls(path)} (${syscall})`;
+  const where = path === undefined ? placeOf(error) : `${escapeControls(path)} (${syscall})`;
   return `${where}: ${what} (${code}). ${remedy}`.trim();
+}
+
+function placeOf({ syscall, address, port }: SystemError): string {
+  return address === undefined || port === undefined ? syscall : `${syscall} ${address}:${port}`;
 }
 
 function isSystemError(error: unknown): error is SystemError {

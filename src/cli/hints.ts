@@ -6,7 +6,8 @@ import type { PlaceFlags } from './service-options';
 const SUGGESTED = /`(npx everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
 
 /** How messages begin a command, wherever they are written. */
-const COMMAND = /(?:npx |(?<=`|: ))everstep(?= [a-z])/g;
+const COMMAND =
+  /(?:npx |(?<=`|: ))everstep(?= [a-z])|(?<= )everstep(?= (?:compare|eval|results|runs|schedule|store) \S)/g;
 
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {

@@ -30,7 +30,7 @@ export async function requireSameConfig(
   throw new DomainError(
     'refused',
     `Run "${run}" is under way with another config: ${shown.join(', ')}${more}. Follow it as it is with --attach, ` +
-      `change it with \`everstep runs set ${run}\`, or give the new run another --run NAME.`,
+      `change it with \`everstep runs set ${run} KEY=VALUE\`, or give the new run another --run NAME.`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** What `everstep compare` shows. */
 import type { Comparison, ComparisonReport, DetailedComparison } from '../../evaluation/compare/comparison';
 import { escapeControls } from '../escape-controls';
+import { asCalled } from '../hints';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import { printTable } from '../tables';
@@ -42,7 +43,7 @@ export function printComparisons(
   for (const comparison of comparisons) output.line(escapeControls(verdictLine(comparison)));
   if (flippedCount > 0) for (const comparison of comparisons) printFlipped(output, comparison, flippedCount);
   if (warnings.length > 0) output.line();
-  for (const warning of warnings) output.line(output.colors.yellow(`! ${escapeControls(warning)}`));
+  for (const warning of warnings) output.line(output.colors.yellow(`! ${asCalled(escapeControls(warning))}`));
 }
 
 /** For a report or a pull request. */

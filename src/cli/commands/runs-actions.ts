@@ -8,6 +8,7 @@ import { findStack } from '../../stack/stack-record';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
+import { asCalled } from '../hints';
 import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import { formatNumber } from '../number-format';
@@ -67,7 +68,7 @@ function describe(report: RunReport): [name: string, value: string][] {
     ['started (UTC)', timeText(report.startedAt)],
     ...(report.closedAt === null ? [] : [pair('closed (UTC)', timeText(report.closedAt))]),
     ...(rewinds > 0 ? [pair('rewinds', `${rewinds}, ${stepsReplayed} steps trained again`)] : []),
-    ...(report.remarks ?? []).map((remark) => pair('remark', remark)),
+    ...(report.remarks ?? []).map((remark) => pair('remark', asCalled(remark))),
     ...(finalWeightsDigest === null ? [] : [pair('final weights', finalWeightsDigest)]),
   ];
 }

@@ -3,6 +3,7 @@ import { configValueText } from '../../client/config-differences';
 import type { CurvePoint } from '../../core/metrics/metric-curve';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
+import { asCalled } from '../hints';
 import { formatNumber } from '../number-format';
 import type { Session } from '../connect';
 import type { Output } from '../output';
@@ -52,7 +53,7 @@ function print(output: Output, { a, b, metrics, evaluations, config, remarks }: 
     printComparisons(output, evaluations, { flippedCount: 0 });
   }
   output.line();
-  for (const remark of remarks) output.line(output.colors.yellow(`! ${escapeControls(remark)}`));
+  for (const remark of remarks) output.line(output.colors.yellow(`! ${asCalled(escapeControls(remark))}`));
 }
 
 function factsText({ run, status, step, totalSteps, kind, model }: ComparedRun): string {

@@ -183,9 +183,14 @@ async function remark(
       `What scores of ${unbounded.map(escapeControls).join(', ')} lie between is not known here: look whether the pin is one of them.`,
     );
   }
-  if (checkpoint === undefined || checkpoint.includes('://')) return;
-  const [run = ''] = checkpoint.split('@');
-  output.note(
-    `Checkpoints may expire. \`npx everstep runs promote ${escapeControls(run)}@STEP\` keeps one for good.`,
-  );
+  const expiry = expiryNote(checkpoint);
+  if (expiry !== null) output.note(expiry);
+}
+
+/** How a checkpoint is kept; null where it is none of a run, or whoever promoted it keeps it. */
+function expiryNote(checkpoint: string | undefined): string | null {
+  if (checkpoint === undefined || checkpoint.includes('://')) return null;
+  const [run = '', step = 'STEP'] = checkpoint.split('@');
+  if (step === 'best') return null;
+  return `Checkpoints may expire. \`npx everstep runs promote ${escapeControls(run)}@${escapeControls(step)}\` keeps this one for good.`;
 }

@@ -1,5 +1,6 @@
 import type { ControlRequest } from '../controls';
 import { fieldsOf, refused, requireControlRequest } from '../controls';
+import { nearestKey } from '../nearest-key';
 
 /** Evaluators to run once, outside any schedule. */
 export interface EvaluationRequest extends ControlRequest {
@@ -46,7 +47,9 @@ export function resolveEvaluators(asked: readonly string[], known: readonly stri
   const list = known.join(', ') || 'none';
   const unknown = asked.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    throw refused(`Unknown evaluator "${unknown}". The run has: ${list}.`);
+    const nearest = nearestKey(unknown, known);
+    const meant = nearest === undefined ? '' : ` Did you mean "${nearest}"?`;
+    throw refused(`Unknown evaluator "${unknown}".${meant} The run has: ${list}.`);
   }
   if (known.length === 0) throw refused('The run has no evaluators; they are named in its config.');
   return asked.length === 0 ? [...known] : [...new Set(asked)];

@@ -49,6 +49,16 @@ describe('an error of the operating system', () => {
     }
   });
 
+  test('of a port that another program has says how to go on', () => {
+    const error = Object.assign(new Error('listen EADDRINUSE: address already in use 127.0.0.1:9872'), {
+      ...{ code: 'EADDRINUSE', syscall: 'listen', address: '127.0.0.1', port: 9872 },
+    });
+
+    expect(explainError(error, QUIET)).toBe(
+      'listen 127.0.0.1:9872: another program has this port already (EADDRINUSE). Give another one with --port, or end the other program.',
+    );
+  });
+
   test.each(['EACCES', 'ENOSPC', 'EROFS', 'EPERM', 'EDQUOT'])('%s names --data-dir and --store', (code) => {
     const error = Object.assign(new Error(code), { code, syscall: 'open', path: '/x' });
 
@@ -112,6 +122,11 @@ describe('suggested commands', () => {
       expect(commandHint('dev', {})).toBe('bin/everstep.js dev');
       expect(asCalled('See `everstep runs list`, or with: npx everstep doctor. An everstep worker.')).toBe(
         'See `bin/everstep.js runs list`, or with: bin/everstep.js doctor. An everstep worker.',
+      );
+      expect(
+        asCalled('Look with everstep runs rollouts a, e.g. everstep eval NAME: the everstep store.'),
+      ).toBe(
+        'Look with bin/everstep.js runs rollouts a, e.g. bin/everstep.js eval NAME: the everstep store.',
       );
       expect(withPlaces('Start `npx everstep dev`.', { dataDir: 'd' })).toBe(
         'Start `bin/everstep.js dev --data-dir d`.',

@@ -20,9 +20,9 @@ const REPORT = {
   note: null,
 } as RunReport;
 
-function handleOf(scores: readonly ScoreRow[]): RunHandle {
+function handleOf(scores: readonly ScoreRow[], report = () => REPORT): RunHandle {
   const handle = {
-    status: () => Promise.resolve(REPORT),
+    status: () => Promise.resolve(report()),
     scores: () => Promise.resolve(scores),
     latestMetrics: () => Promise.resolve(null),
     metrics: () => Promise.resolve([]),
@@ -75,10 +75,7 @@ test('of a run that its budget keeps says how it goes on, and no time that is le
     budget: { limits, spent: { tokens: 1820, seconds: 3, dollars: null }, warnings: [] },
   } as unknown as RunReport;
   const told = [paused, REPORT];
-  const handle = {
-    ...handleOf([]),
-    status: () => Promise.resolve(told.shift() ?? REPORT),
-  } as unknown as RunHandle;
+  const handle = handleOf([], () => told.shift() ?? REPORT);
 
   await watchRun(handle, { output });
 

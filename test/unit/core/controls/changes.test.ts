@@ -167,6 +167,9 @@ describe('schedules', () => {
     expect(() => resolveSchedule(request({ add: ['d'] }), situation)).toThrow(
       /Unknown evaluator "d".*a, b, c/,
     );
+    expect(() => resolveEvaluators(['aritmetic'], ['arithmetic', 'words'])).toThrow(
+      'Unknown evaluator "aritmetic". Did you mean "arithmetic"? The run has: arithmetic, words.',
+    );
     expect(() => resolveSchedule(request({ remove: ['c'] }), situation)).toThrow(/has no evaluator "c"/);
     expect(() => resolveSchedule(request({ remove: ['a', 'b'] }), situation)).toThrow(/no evaluators left/);
   });
