@@ -98,7 +98,10 @@ function graderOf({ grader, judge, version = 1 }: BenchmarkInput, { name, hash }
 }
 
 /** The version holds what is asked, so that another rubric is another grader also where the file says nothing of itself. */
-function judgedBy(judge: unknown, { name, stamp }: { readonly name: string; readonly stamp: string }): Grader {
+function judgedBy(
+  judge: unknown,
+  { name, stamp }: { readonly name: string; readonly stamp: string },
+): Grader {
   const method = methodOf(WrittenMethodShape.parse(judge));
   return judgedGrader({ ...method, name, version: `${method.version} ${stamp}` });
 }
