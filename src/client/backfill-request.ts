@@ -69,7 +69,7 @@ export async function backfillRequest(
     checkpoints: asked.map(({ checkpoint }) => checkpoint),
     benchmarks: names,
     ...(inspectTasks && { inspectTasks }),
-    asking,
+    asking: { ...asking, ...(asking.judges && { judgesFor: names }) },
     parallel: checkParallel(parallel),
   };
 }

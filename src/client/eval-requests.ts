@@ -50,7 +50,10 @@ export function requestsFor(
     (task) => task && { ...task, inspectTask: withSource(task.inspectTask) },
   );
   const inspectTasks = tasks.flatMap((task) => task?.inspectTask ?? []);
-  const shared = sharedRequest(asked, places, inspectTasks);
+  const shared = {
+    ...sharedRequest(asked, places, inspectTasks),
+    ...(asked.judges && { judgesFor: names }),
+  };
   return names.map((name, index) => {
     const ofInspect = tasks[index];
     if (ofInspect) return { ...shared, ...ofInspect };
@@ -155,7 +158,7 @@ export function differencesOf(before: BenchmarkRequest, now: BenchmarkRequest): 
 
 type RequestOptions = Omit<
   SharedRequest,
-  'run' | 'folder' | 'model' | 'plugins' | 'dataFolder' | 'answersFrom'
+  'run' | 'folder' | 'model' | 'judgesFor' | 'plugins' | 'dataFolder' | 'answersFrom'
 >;
 
 function optionsOf(config: BenchmarkConfig): RequestOptions {

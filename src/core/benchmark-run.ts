@@ -102,6 +102,8 @@ export interface BenchmarkRequest {
   readonly plugins?: string;
   /** Who judges, for benchmarks that are judged by a model; several decide by majority. */
   readonly judges?: readonly JudgeSource[];
+  /** The benchmarks that the judges were named for at once: one of them at least is to ask them. */
+  readonly judgesFor?: readonly string[];
   /** Absolute folder of an eval run whose answers are judged again; the model is not asked. */
   readonly samplesFrom?: string;
   /** The stored answers of this very eval run are graded again; the model is not asked. */

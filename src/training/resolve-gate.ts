@@ -2,7 +2,7 @@ import type { EvaluatorConfig, GateConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
 import type { EvaluationGate } from '../core/gates/gate';
 import { BENCHMARKS } from '../evaluation/benchmarks';
-import { modelGradedMetric } from '../evaluation/evaluators/model-graded';
+import { modelGradedMetric } from '../evaluation/judges/methods/written-method';
 import { lookUpKind } from '../evaluation/kinds';
 
 interface NamedEvaluator {

@@ -5,6 +5,7 @@ import { DomainError } from '../../core/errors';
 import type * as Catalogue from '../../evaluation/benchmarks';
 import { CATALOGUE_NAMES, JUDGED_NAMES } from '../../evaluation/benchmarks/catalogue-names';
 import { refuseWithoutJudge } from '../../evaluation/judges/judged-grader';
+import { judgesNothing } from '../../evaluation/judges/unasked-judges';
 
 export interface JudgeFlags {
   readonly judge?: readonly string[];
@@ -65,14 +66,6 @@ export function refuseUnjudged(
   // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const catalogue = require('../../evaluation/benchmarks') as typeof Catalogue;
   for (const name of judged) refuseWithoutJudge(catalogue.findBenchmark(name).grader, undefined);
-}
-
-function judgesNothing(names: readonly string[]): DomainError {
-  const what = names.length === 1 ? `${names.join()} is not` : `none of ${names.join(', ')} is`;
-  return new DomainError(
-    'bad-config',
-    `--judge: ${what} judged by a model. Leave the judge out, or name a benchmark that is: ${[...JUDGED_NAMES].join(', ')}.`,
-  );
 }
 
 function placeOf({ judgeEndpoint, judgeEngine, judgeCheckpoint }: JudgeFlags): WrittenJudge {

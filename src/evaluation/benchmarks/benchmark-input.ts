@@ -5,6 +5,8 @@ import type { PythonName } from '../../core/python';
 import type { Example } from '../example';
 import type { Grader, Score } from '../graders/grader';
 import type { Row } from '../graders/row-grader';
+import type { WrittenMethodInput } from '../judges/methods/written-method';
+import { WrittenMethodShape } from '../judges/methods/written-method';
 import type { Benchmark, GenerationDefaults } from './benchmark';
 
 /** Judges one completion: 0 wrong … 1 right, or a whole score. Throwing means that judging itself failed. */
@@ -41,8 +43,10 @@ export interface BenchmarkInput {
   readonly generation?: Partial<GenerationDefaults>;
   readonly systemPrompt?: string;
   readonly metric?: string;
-  /** Needed without an environment. */
+  /** Needed without an environment or a judge. */
   readonly grader?: Grader | GraderFunction | PythonName;
+  /** In place of a grader: what a model is asked of each answer; which model, `--judge` or the config says. */
+  readonly judge?: WrittenMethodInput;
   /** For several turns; its rewards are the score. */
   environment?(example: Example): MessageEnvironment;
 }
@@ -86,11 +90,16 @@ const BenchmarkShape = z
         'must be a function, or pythonGrader(name)',
       )
       .optional(),
+    judge: WrittenMethodShape.optional(),
     environment: aFunction.optional(),
   })
-  .refine(({ grader, environment }) => grader !== undefined || environment !== undefined, {
+  .refine((given) => [given.grader, given.judge, given.environment].some((way) => way !== undefined), {
     path: ['grader'],
-    message: 'is missing; give a grader, or an environment for several turns',
+    message: 'is missing; give a grader, a judge, or an environment for several turns',
+  })
+  .refine(({ judge, grader, environment }) => judge === undefined || !(grader ?? environment), {
+    path: ['judge'],
+    message: 'stands in place of a grader and of an environment; give one of them',
   });
 
 /** What is wrong with it in a few words; null where nothing is. */

@@ -8,6 +8,8 @@ import type { Benchmark } from './benchmark';
 import { GENERATION } from './benchmark';
 import type { BenchmarkInput, ExampleInput } from './benchmark-input';
 import { isBenchmarkInput, isEnvironment, isExampleInput, problemOf } from './benchmark-input';
+import { judgedGrader } from '../judges/judged-grader';
+import { methodOf, modelGradedMetric, WrittenMethodShape } from '../judges/methods/written-method';
 import { declarePythonGrader } from '../python/python-grader';
 import { graderFromFunction } from './grader-function';
 
@@ -44,7 +46,7 @@ type Description = Pick<Benchmark, 'version' | 'description' | 'comparableWith' 
   Partial<Pick<Benchmark, 'systemPrompt' | 'metric'>>;
 
 function describe(name: string, input: BenchmarkInput): Description {
-  const { systemPrompt, metric, orderSeed = null, version = 1 } = input;
+  const { systemPrompt, metric = judgedMetric(input), orderSeed = null, version = 1 } = input;
   const { description = `Benchmark "${name}"`, comparableWith = 'Nothing published.' } = input;
   return {
     version,
@@ -54,6 +56,10 @@ function describe(name: string, input: BenchmarkInput): Description {
     ...(systemPrompt !== undefined && { systemPrompt }),
     ...(metric !== undefined && { metric }),
   };
+}
+
+function judgedMetric({ judge }: BenchmarkInput): string | undefined {
+  return judge && modelGradedMetric(WrittenMethodShape.parse(judge).method);
 }
 
 function besides(file: string | null, path: string): string {
@@ -81,13 +87,23 @@ function conversationOf(
   return { id: id ?? makeExampleId(benchmark, prompt ?? JSON.stringify(messages)), messages };
 }
 
-function graderOf({ grader, version = 1 }: BenchmarkInput, { name, hash }: InputOrigin): Grader {
+function graderOf({ grader, judge, version = 1 }: BenchmarkInput, { name, hash }: InputOrigin): Grader {
   const stamp = `${name}@${hash?.slice(0, 16) ?? String(version)}`;
+  if (judge) return judgedBy(judge, { name, stamp });
   if (typeof grader === 'function') return graderFromFunction({ name, version: stamp, judge: grader });
   if (grader && 'python' in grader && !('grade' in grader)) return declarePythonGrader(grader, stamp);
   if (!grader) return { name, version: stamp, grade: () => judgedElsewhere(name) };
   // Whoever wrote the version did not write what is around it in the file.
   return hash === null ? grader : stamped(grader, stamp);
+}
+
+/** The version holds what is asked, so that another rubric is another grader also where the file says nothing of itself. */
+function judgedBy(
+  judge: unknown,
+  { name, stamp }: { readonly name: string; readonly stamp: string },
+): Grader {
+  const method = methodOf(WrittenMethodShape.parse(judge));
+  return judgedGrader({ ...method, name, version: `${method.version} ${stamp}` });
 }
 
 /** One made by a class has its methods there. */

@@ -7,9 +7,11 @@ import type { Benchmark } from '../benchmarks/benchmark';
 import { findBenchmark } from '../benchmarks';
 import { refuseWithoutJudge } from '../judges/judged-grader';
 import { planRejudging } from '../judges/plan-rejudging';
+import { refuseUnaskedJudges } from '../judges/unasked-judges';
 import type { ReadBenchmarkRows } from '../benchmarks/benchmark-rows';
 import { planInspect } from '../inspect/inspect-benchmark';
 import type { InspectAccess } from '../inspect/run/inspect-access';
+import { readInspectTask } from '../inspect/task-name';
 import { lookUpKind } from '../kinds';
 import type { PluginRegistry } from '../plugins';
 import { planRegrading } from '../regrade/plan-regrading';
@@ -52,6 +54,8 @@ export async function planBenchmark(
   if (task) refuseBudget(request, 'Inspect AI asks the model itself');
   if (task) return planInspect(dependencies, task, withoutStoredAnswers(request, 'Inspect AI'));
   const plugins = await dependencies.loadPlugins(request.plugins);
+  const isNew = request.samplesFrom === undefined && !request.isRegrading;
+  if (isNew) refuseUnaskedJudges(request, (name) => isJudgedByModel(name, plugins));
   const kind = lookUpKind(request.benchmark, plugins);
   if (kind) refuseBudget(request, 'its task asks the model itself');
   if (kind) return planKind(dependencies, kind, withoutStoredAnswers(request, 'its own task'));
@@ -61,6 +65,12 @@ export async function planBenchmark(
   if (request.samplesFrom !== undefined) return planRejudging(dependencies, benchmark, place);
   if (request.isRegrading) return planRegrading(dependencies, benchmark, place);
   return planQuestions(dependencies, benchmark, place);
+}
+
+/** What is not known here is refused by its own plan. */
+function isJudgedByModel(name: string, plugins: PluginRegistry): boolean {
+  if (readInspectTask(name) || lookUpKind(name, plugins)) return false;
+  return findBenchmark(name, plugins).grader.judging !== undefined;
 }
 
 function refuseBudget({ budget, benchmark }: BenchmarkRequest, why: string): void {

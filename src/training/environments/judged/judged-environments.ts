@@ -3,7 +3,7 @@ import type { JudgeConfig } from '../../../config/judge-config';
 import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
 import { DomainError } from '../../../core/errors';
 import { datasetExamples } from '../../../evaluation/evaluators/graded-cell';
-import { methodOf } from '../../../evaluation/evaluators/model-graded';
+import { methodOf } from '../../../evaluation/judges/methods/written-method';
 import type { Example } from '../../../evaluation/example';
 import type { JudgeMethod } from '../../../evaluation/graders/grader';
 import type { OwnModel } from '../../../evaluation/judges/find-judge';
