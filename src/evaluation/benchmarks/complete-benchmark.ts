@@ -87,14 +87,20 @@ function conversationOf(
   return { id: id ?? makeExampleId(benchmark, prompt ?? JSON.stringify(messages)), messages };
 }
 
-function graderOf({ grader, judge, version = 1 }: BenchmarkInput, { name, hash }: InputOrigin): Grader {
-  const stamp = `${name}@${hash?.slice(0, 16) ?? String(version)}`;
+function graderOf(input: BenchmarkInput, origin: InputOrigin): Grader {
+  const { grader, judge } = input;
+  const { name, hash } = origin;
+  const stamp = stampFor(input, origin);
   if (judge) return judgedBy(judge, { name, stamp });
   if (typeof grader === 'function') return graderFromFunction({ name, version: stamp, judge: grader });
   if (grader && 'python' in grader && !('grade' in grader)) return declarePythonGrader(grader, stamp);
   if (!grader) return { name, version: stamp, grade: () => judgedElsewhere(name) };
   // Whoever wrote the version did not write what is around it in the file.
   return hash === null ? grader : stamped(grader, stamp);
+}
+
+function stampFor({ version = 1 }: BenchmarkInput, { name, hash }: InputOrigin): string {
+  return `${name}@${hash?.slice(0, 16) ?? String(version)}`;
 }
 
 /** The version holds what is asked, so that another rubric is another grader also where the file says nothing of itself. */

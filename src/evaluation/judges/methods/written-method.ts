@@ -1,14 +1,30 @@
 import { z } from 'zod';
-import { ModelGradedEvaluatorParts } from '../../../config/judge-config';
+import type { EvaluatorConfig } from '../../../config/evaluation-config';
 import type { JudgeMethod } from '../../graders/grader';
 import { modelGraded } from './model-graded';
 import { rubric } from './rubric';
 import { singleScore } from './single-score';
 
-const { method: Method, judge: _judge, ...Parts } = ModelGradedEvaluatorParts;
-const Written = z.strictObject({ method: Method, ...Parts });
+const Words = z.string().min(1);
 
-type WrittenMethod = z.output<typeof Written>;
+type WrittenMethod = Pick<
+  Extract<EvaluatorConfig, { type: 'modelGraded' }>,
+  'method' | 'partialCredit' | 'template' | 'instructions' | 'scale' | 'rubric'
+>;
+
+/** As `modelGraded` evaluators have it in a config. */
+const Written = z.strictObject({
+  method: z.enum(['qa', 'fact', 'score', 'rubric']).default('qa'),
+  partialCredit: z.boolean().default(false),
+  template: Words.optional(),
+  instructions: Words.optional(),
+  scale: z
+    .tuple([z.int().min(0), z.int().min(1)])
+    .refine(([lowest, highest]) => lowest < highest, 'the first is the lowest')
+    .default([1, 10]),
+  rubric: z.array(Words).min(1).optional(),
+}) satisfies z.ZodType<WrittenMethod>;
+
 /** How judges are asked, as a person writes it; who they are is said elsewhere. */
 export type WrittenMethodInput = z.input<typeof Written>;
 
