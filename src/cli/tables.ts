@@ -1,6 +1,6 @@
 import Table from 'cli-table3';
 import { escapeControls } from './escape-controls';
-import { fitRows } from './fitted-rows';
+import { fitTable } from './fitted-table';
 import type { Output } from './output';
 
 const NO_BORDERS = {
@@ -34,13 +34,14 @@ export function printTable(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
 ): void {
+  const escaped = rows.map((row) => row.map(escapeControls));
+  const whole = { heading: [heading], rows: escaped };
+  const fitted = output.isTerminal ? fitTable(heading, escaped, output.columns) : whole;
   const table = new Table({
-    head: heading.map((title) => output.colors.bold(title)),
     chars: NO_BORDERS,
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0, compact: true },
   });
-  const escaped = rows.map((row) => row.map(escapeControls));
-  const fitting = output.isTerminal ? fitRows(escaped, heading, output.columns) : escaped;
-  for (const row of fitting) table.push(row);
+  for (const titles of fitted.heading) table.push(titles.map((title) => output.colors.bold(title)));
+  for (const row of fitted.rows) table.push([...row]);
   for (const line of table.toString().split('\n')) output.line(line.trimEnd());
 }

@@ -5,17 +5,23 @@ const GAP = 2;
 /** No column gets narrower: a terminal that has no room for that wraps the lines itself. */
 const LEAST_WIDTH = 6;
 
-/** Rows that fit so many columns of a terminal: cells of the widest columns go on in rows below, and words without a break lose their middle. */
-export function fitRows(
-  rows: readonly (readonly string[])[],
+interface FittedTable {
+  /** Lines of the heading. */
+  readonly heading: readonly (readonly string[])[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** A table that fits so many columns of a terminal: cells of the widest columns go on below, and words without a break lose their middle. */
+export function fitTable(
   heading: readonly string[],
+  rows: readonly (readonly string[])[],
   columns: number,
-): string[][] {
+): FittedTable {
   const natural = heading.map((title, index) =>
     Math.max(title.length, largestOf(rows.map((row) => row[index]?.length ?? 0))),
   );
   const widths = narrowed(natural, columns - GAP * (heading.length - 1));
-  return rows.flatMap((row) => splitRow(row, widths));
+  return { heading: splitRow(heading, widths), rows: rows.flatMap((row) => splitRow(row, widths)) };
 }
 
 /** The widest columns give way, evenly, until all have room. */

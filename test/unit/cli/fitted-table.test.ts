@@ -1,4 +1,4 @@
-import { fitRows } from '../../../src/cli/fitted-rows';
+import { fitTable } from '../../../src/cli/fitted-table';
 
 const HEADING = ['run', 'address', 'what'];
 const widthOf = (rows: readonly (readonly string[])[]) =>
@@ -10,7 +10,7 @@ const widthOf = (rows: readonly (readonly string[])[]) =>
 test('what fits is left as it is', () => {
   const rows = [['one', 'tinker://a/1', 'done']];
 
-  expect(fitRows(rows, HEADING, 80)).toEqual(rows);
+  expect(fitTable(HEADING, rows, 80)).toEqual({ heading: [HEADING], rows });
 });
 
 test('the widest columns give way: words go on below, an address loses its middle', () => {
@@ -20,7 +20,7 @@ test('the widest columns give way: words go on below, an address loses its middl
     ['two', 'tinker://a/1', 'done'],
   ];
 
-  const fitted = fitRows(rows, HEADING, 60);
+  const { rows: fitted } = fitTable(HEADING, rows, 60);
 
   expect(widthOf(fitted)).toBeLessThanOrEqual(60);
   expect(fitted[0]?.[1]).toMatch(/^tinker:\/\/.+….+step-000120$/);
@@ -31,5 +31,14 @@ test('the widest columns give way: words go on below, an address loses its middl
 });
 
 test('a terminal of no width ends', () => {
-  expect(fitRows([['abcdefghij', 'b', 'c']], HEADING, 1)[0]?.[0]).toBe('abc…ij');
+  expect(fitTable(HEADING, [['abcdefghij', 'b', 'c']], 1).rows[0]?.[0]).toBe('abc…ij');
+});
+
+test('a heading that is broader than what is below it goes on below, too', () => {
+  const { heading } = fitTable(['run', 'model or checkpoint', 'started (UTC)'], [['a', 'm', '1']], 27);
+
+  expect(heading).toEqual([
+    ['run', 'model or', 'started'],
+    ['', 'checkpoint', '(UTC)'],
+  ]);
 });
