@@ -1,12 +1,16 @@
 import { howCalled } from '../config/how-called';
+import { COMMANDS } from './command-list';
 import { shellWord } from '../core/shell-word';
 import type { PlaceFlags } from './service-options';
 
 /** Commands that look at the data folder or the store, where a text suggests one in backticks. */
-const SUGGESTED = /`(npx everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
+const SUGGESTED = /`((?:npx )?everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
 
-/** How messages begin a command, wherever they are written. */
-const COMMAND = /(?:npx |(?<=`|: ))everstep(?= [a-z])/g;
+/** How messages begin a command, wherever they are written; prose (`an everstep worker`) is none. */
+const COMMAND = new RegExp(
+  `(?:\\bnpx |(?<=[\`"]|[:,] |\\b(?:with|or|e\\.g\\.) ))everstep(?= (?:${COMMANDS.map(({ name }) => name).join('|')})\\b)`,
+  'g',
+);
 
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {

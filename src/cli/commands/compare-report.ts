@@ -42,7 +42,7 @@ export function printComparisons(
   for (const comparison of comparisons) output.line(escapeControls(verdictLine(comparison)));
   if (flippedCount > 0) for (const comparison of comparisons) printFlipped(output, comparison, flippedCount);
   if (warnings.length > 0) output.line();
-  for (const warning of warnings) output.line(output.colors.yellow(`! ${escapeControls(warning)}`));
+  for (const warning of warnings) output.line(output.colors.yellow(`! ${escapeControls(output.advice(warning))}`));
 }
 
 /** For a report or a pull request. */
@@ -54,7 +54,7 @@ export function printMarkdown(output: Output, { comparisons, warnings }: Compari
     output.line(markdownRow([...cellsOf(comparison), comparison.verdict]));
   }
   if (warnings.length > 0) output.line();
-  for (const warning of warnings) output.line(`- ${markdownText(warning)}`);
+  for (const warning of warnings) output.line(`- ${markdownText(output.advice(warning))}`);
 }
 
 function cellsOf(comparison: Comparison): string[] {
