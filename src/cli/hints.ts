@@ -1,5 +1,4 @@
 import { howCalled } from '../config/how-called';
-import { COMMANDS } from './command-list';
 import { shellWord } from '../core/shell-word';
 import type { PlaceFlags } from './service-options';
 
@@ -7,10 +6,7 @@ import type { PlaceFlags } from './service-options';
 const SUGGESTED = /`((?:npx )?everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
 
 /** How messages begin a command, wherever they are written; prose (`an everstep worker`) is none. */
-const COMMAND = new RegExp(
-  `(?:\\bnpx |(?<=[\`"]|[:,] |\\b(?:with|or|e\\.g\\.) ))everstep(?= (?:${COMMANDS.map(({ name }) => name).join('|')})\\b)`,
-  'g',
-);
+const COMMAND = /(?:\bnpx |(?<=^|`|[:,] |\b(?:with|or|e\.g\.) ))everstep(?= [a-z])/g;
 
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {

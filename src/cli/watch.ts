@@ -106,7 +106,9 @@ class RunView {
     }
     const waiting = waitText(report);
     if (waiting !== this.waiting && waiting !== null) {
-      this.output.line(this.output.colors.yellow(`step ${report.step}: ${escapeControls(this.output.advice(waiting))}`));
+      this.output.line(
+        this.output.colors.yellow(`step ${report.step}: ${escapeControls(this.output.advice(waiting))}`),
+      );
     }
     this.showNote(report);
     this.showPause(report);

@@ -10,7 +10,7 @@ import { workflowIdOf } from './workflow-answers';
 
 const MOST_SHOWN = 5;
 /** What `runs set` takes under the name and in the words of the config. */
-const SETTABLE = /^(?:learningRate$|budget\.)/;
+const SETTABLE = /^(?:learningRate|evalEvery|infrequentEvalEvery|budget\..+)$/;
 
 /**
  * Refuses another config than the run under way was started with, naming what differs: whoever gave it would follow a run that is not
@@ -39,7 +39,10 @@ export async function requireSameConfig(
 
 /** Empty where nothing that differs can be changed while the run goes on. */
 function changeAdvice(run: string, differences: readonly ConfigDifference[]): string {
-  const settings = differences.flatMap(({ key, b }) => (SETTABLE.test(key) ? [`${key}=${b ?? 'none'}`] : []));
+  const settings = differences.flatMap(({ key, b }) => {
+    const value = b ?? (key.startsWith('budget.') ? 'none' : null);
+    return value !== null && SETTABLE.test(key) ? [`${key}=${value}`] : [];
+  });
   if (settings.length === 0) return '';
   const what = settings.length === differences.length ? 'it' : 'what can be changed of that';
   return `change ${what} with \`everstep runs set ${run} ${settings.join(' ')}\`, `;

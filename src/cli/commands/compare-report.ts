@@ -42,7 +42,8 @@ export function printComparisons(
   for (const comparison of comparisons) output.line(escapeControls(verdictLine(comparison)));
   if (flippedCount > 0) for (const comparison of comparisons) printFlipped(output, comparison, flippedCount);
   if (warnings.length > 0) output.line();
-  for (const warning of warnings) output.line(output.colors.yellow(`! ${escapeControls(output.advice(warning))}`));
+  for (const warning of warnings)
+    output.line(output.colors.yellow(`! ${escapeControls(output.advice(warning))}`));
 }
 
 /** For a report or a pull request. */

@@ -27,7 +27,8 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
     handle.best(),
   ]);
   output.document(runDocument({ report, record, checkpoints, folder, best }));
-  for (const [name, value] of describe(report)) output.line(`${name.padEnd(16)}${escapeControls(output.advice(value))}`);
+  for (const [name, value] of describe(report))
+    output.line(`${name.padEnd(16)}${escapeControls(output.advice(value))}`);
   output.line(`${'checkpoints'.padEnd(16)}${checkpoints.length}`);
   if (best) output.line(`${'best'.padEnd(16)}step ${best.step}, by ${escapeControls(best.by)}`);
   output.line(`${'folder'.padEnd(16)}${escapeControls(folder ?? noFolder(report))}`);

@@ -52,7 +52,8 @@ function print(output: Output, { a, b, metrics, evaluations, config, remarks }: 
     printComparisons(output, evaluations, { flippedCount: 0 });
   }
   output.line();
-  for (const remark of remarks) output.line(output.colors.yellow(`! ${escapeControls(output.advice(remark))}`));
+  for (const remark of remarks)
+    output.line(output.colors.yellow(`! ${escapeControls(output.advice(remark))}`));
 }
 
 function factsText({ run, status, step, totalSteps, kind, model }: ComparedRun): string {

@@ -26,7 +26,8 @@ export async function deleteOneRun(
 function print(output: Output, plan: RunDeletion, isDone: boolean): void {
   const { run, heldBy, remarks } = plan;
   writeDeletion(output, plan, isDone);
-  for (const remark of remarks) output.line(output.colors.yellow(`! ${escapeControls(output.advice(remark))}`));
+  for (const remark of remarks)
+    output.line(output.colors.yellow(`! ${escapeControls(output.advice(remark))}`));
   if (!isDone && heldBy.length === 0)
     output.line(`Nothing is deleted yet. ${output.hint(`runs delete ${run} --yes`)} does it.`);
 }
