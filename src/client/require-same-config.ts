@@ -23,12 +23,12 @@ export async function requireSameConfig(
 ): Promise<void> {
   const there = (await storedConfig(records, run)) ?? (await startedConfig(client, run));
   if (there === null) return;
-  // `learningRate 0.001 (asked: 0.002)`
-  const differences = configDifferences(there, asked).map(
-    ({ key, a, b }) => `${key} ${configValueText(a)} (asked: ${configValueText(b)})`,
-  );
+  const differences = configDifferences(there, asked);
   if (differences.length === 0) return;
-  const shown = differences.slice(0, MOST_SHOWN);
+  // `learningRate 0.001 (asked: 0.002)`
+  const shown = differences
+    .slice(0, MOST_SHOWN)
+    .map(({ key, a, b }) => `${key} ${configValueText(a)} (asked: ${configValueText(b)})`);
   const more = differences.length > shown.length ? `, and ${differences.length - shown.length} more` : '';
   throw new DomainError(
     'refused',

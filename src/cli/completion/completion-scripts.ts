@@ -13,7 +13,7 @@ export function bashScript(places: readonly CompletionPlace[]): string {
     ({ path, commands, options }) =>
       `    ${quoted(path)}) commands=${quoted(namesOf(commands))} options=${quoted(namesOf(options))} ;;`,
   );
-  return `# Completion of everstep for bash.
+  return `# Completes commands of everstep, in bash.
 _everstep() {
   local current="\${COMP_WORDS[COMP_CWORD]}" place='' word commands='' options=''
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -37,7 +37,7 @@ export function zshScript(places: readonly CompletionPlace[]): string {
       `    ${quoted(path)}) commands=(${described(commands)}); options=(${described(options)}) ;;`,
   );
   return `#compdef ${PROGRAMS.join(' ')}
-# Completion of everstep for zsh.
+# Completes commands of everstep, in zsh.
 _everstep() {
   local place='' word
   local -a commands options
@@ -66,7 +66,7 @@ fi
 export function fishScript(places: readonly CompletionPlace[]): string {
   const steps = innerPaths(places).map(fishQuoted).join(' ');
   const lines = PROGRAMS.flatMap((program) => places.flatMap((place) => fishLines(program, place)));
-  return `# Completion of everstep for fish.
+  return `# Completes commands of everstep, in fish.
 function __everstep_at
   set -l place ''
   for word in (commandline -opc)[2..-1]
