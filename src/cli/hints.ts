@@ -3,7 +3,8 @@ import { shellWord } from '../core/shell-word';
 import type { PlaceFlags } from './service-options';
 
 /** Commands that look at the data folder or the store, where a text suggests one in backticks and names no other place. */
-const SUGGESTED = /`((?:npx )?everstep (?:backfill|demo|dev|eval|runs|train|worker)\b(?![^`]*--data-dir)[^`]*)`/g;
+const SUGGESTED =
+  /`((?:npx )?everstep (?:backfill|demo|dev|eval|runs|train|worker)\b(?![^`]*--data-dir)[^`]*)`/g;
 
 /** How messages begin a command, wherever they are written; prose (`an everstep worker`) is none. */
 const COMMAND = /(?:\bnpx |(?<=^|`|[:,] |\b(?:with|or|e\.g\.) ))everstep(?= [a-z])/g;
