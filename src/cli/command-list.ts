@@ -121,6 +121,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'what is found, what is missing, what to do',
     load: () => require('./commands/doctor'),
   },
+  {
+    name: 'completion',
+    summary: 'a script that completes commands and options in bash, zsh or fish',
+    load: () => require('./commands/completion'),
+  },
 ];
 /* oxlint-enable typescript/no-require-imports, typescript/no-unsafe-return */
 

@@ -1,5 +1,4 @@
 import { escapeControls } from './escape-controls';
-import { asCalled } from './hints';
 import type { Output } from './output';
 
 /** What is deleted, and who still needs it. */
@@ -16,7 +15,7 @@ export function writeDeletion(output: Output, deletion: ShownDeletion, isDone: b
   const { run, folder, bytes, files, heldBy } = deletion;
   const verb = isDone ? 'Deleted' : heldBy.length > 0 ? 'Would not delete' : 'Would delete';
   output.line(escapeControls(`${verb} ${run}: ${folder}, ${files} files, ${sizeText(bytes)}.`));
-  for (const holder of heldBy) output.line(asCalled(escapeControls(`- ${holder}`)));
+  for (const holder of heldBy) output.line(escapeControls(`- ${output.advice(holder)}`));
 }
 
 export function sizeText(bytes: number): string {

@@ -2,12 +2,12 @@ import { howCalled } from '../config/how-called';
 import { shellWord } from '../core/shell-word';
 import type { PlaceFlags } from './service-options';
 
-/** Commands that look at the data folder or the store, where a text suggests one in backticks. */
-const SUGGESTED = /`(npx everstep (?:backfill|demo|dev|eval|runs|train|worker)\b[^`]*)`/g;
+/** Commands that look at the data folder or the store, where a text suggests one in backticks and names no other place. */
+const SUGGESTED =
+  /`((?:npx )?everstep (?:backfill|demo|dev|eval|runs|train|worker)\b(?![^`]*--data-dir)[^`]*)`/g;
 
-/** How messages begin a command, wherever they are written. */
-const COMMAND =
-  /(?:npx |(?<=`|: ))everstep(?= [a-z])|(?<= )everstep(?= (?:compare|eval|results|runs|schedule|store) \S)/g;
+/** How messages begin a command, wherever they are written; prose (`an everstep worker`) is none. */
+const COMMAND = /(?:\bnpx |(?<=^|`|[:,] |\b(?:with|or|e\.g\.) ))everstep(?= [a-z])/g;
 
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {

@@ -20,7 +20,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** The program with its list of commands; only the file of the command in use is loaded. */
+/** The program with its list of commands; only the file of the command in use is loaded, and all of them by the one that lists them. */
 export function createProgram(used: string | undefined): Command {
   const program = new Command('everstep')
     .description('Durable LLM post-training and evaluation on Temporal')
@@ -30,7 +30,8 @@ export function createProgram(used: string | undefined): Command {
     .showHelpAfterError('(everstep --help lists the commands)')
     .exitOverride();
   for (const entry of COMMANDS) {
-    const command = entry.name === used ? loadCommand(entry) : new Command(entry.name);
+    const isLoaded = [entry.name, 'completion'].includes(used ?? '');
+    const command = isLoaded ? loadCommand(entry) : new Command(entry.name);
     program.addCommand(command.summary(entry.summary).exitOverride());
   }
   program.on('command:help', () => program.help());

@@ -42,6 +42,8 @@ export interface Output {
   document(value: unknown): void;
   /** A command to suggest, as it can be typed here. */
   hint(words: string): string;
+  /** What a layer below says, with the commands in it as they can be typed here. Not for what a model wrote. */
+  advice(text: string): string;
   /** Redraws the lines at the bottom of the terminal, none of which may wrap; `null` takes them away. Nothing elsewhere. */
   status(text: string | null): void;
 }
@@ -93,6 +95,7 @@ export function createOutput(options: OutputOptions): Output {
       if (json) stdout.write(`${JSON.stringify(value, null, 2)}\n`);
     },
     hint: (words) => commandHint(words, places),
+    advice: (text) => withPlaces(text, places),
     status(text) {
       if (!isTerminal) return;
       clear();

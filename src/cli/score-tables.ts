@@ -74,7 +74,7 @@ export function printScoreSummary(output: Output, scores: readonly ScoreRow[]): 
 function printErrors(output: Output, scores: readonly ScoreRow[]): void {
   const steps = new Map<string, number[]>();
   for (const row of scores.filter(({ error }) => error !== undefined)) {
-    const text = `${escapeControls(row.evaluator)} ${outcomeLine(row)}`;
+    const text = `${escapeControls(row.evaluator)} ${output.advice(outcomeLine(row))}`;
     const seen = steps.get(text) ?? [];
     steps.set(text, seen.includes(row.step) ? seen : [...seen, row.step]);
   }

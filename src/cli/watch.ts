@@ -106,7 +106,9 @@ class RunView {
     }
     const waiting = waitText(report);
     if (waiting !== this.waiting && waiting !== null) {
-      this.output.line(this.output.colors.yellow(`step ${report.step}: ${escapeControls(waiting)}`));
+      this.output.line(
+        this.output.colors.yellow(`step ${report.step}: ${escapeControls(this.output.advice(waiting))}`),
+      );
     }
     this.showNote(report);
     this.showPause(report);
@@ -170,7 +172,7 @@ class RunView {
     if (row.higherIsBetter === true || this.latestScore?.higherIsBetter !== true) this.latestScore = row;
     const { green, red, yellow } = this.output.colors;
     if (row.error !== undefined) {
-      const text = `step ${row.step}: ${escapeControls(row.evaluator)} ${outcomeLine(row)}`;
+      const text = `step ${row.step}: ${escapeControls(row.evaluator)} ${this.output.advice(outcomeLine(row))}`;
       this.output.line(omissionOf(row) === null ? red(text) : yellow(text));
       return;
     }

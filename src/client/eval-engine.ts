@@ -100,7 +100,7 @@ function withRemedy(problem: DomainError, { label, path: checkpoint, url }: Engi
   const start =
     url !== undefined && isOfficialService(url)
       ? 'Try again later'
-      : 'Start the service that has them (`npx everstep engine`, `npx everstep dev`) with the --data-dir of the run';
+      : 'Start the service that has them (its engine alone, or `npx everstep dev`) with the --data-dir of the run';
   return new DomainError(
     'refused',
     `${problemText} It has the weights of ${what}. ${start}, or name the service with --engine URL.`,

@@ -54,7 +54,7 @@ async function gradedPlans(folder: string, wanted: readonly string[] | undefined
 /** null for what a grader of ours, or of a plug-in file, judged. */
 function whyNotGraded({ request, identity, isKind }: BenchmarkPlan): string | null {
   if (identity.judges)
-    return `is judged by a model: everstep results rejudge ${request.run} --judge MODEL judges its answers again.`;
+    return `is judged by a model: \`everstep results rejudge ${request.run} --judge MODEL\` judges its answers again.`;
   if (isKind || request.inspectTask)
     return 'is measured by its own task and not by a grader: ask it anew with another --run NAME.';
   return null;

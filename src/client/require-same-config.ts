@@ -3,11 +3,14 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type * as TrainingConfigs from '../config/parse-training-config';
 import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
+import type { ConfigDifference } from './config-differences';
 import { configDifferences, configValueText } from './config-differences';
 import type { RunRecords } from './run-records';
 import { workflowIdOf } from './workflow-answers';
 
 const MOST_SHOWN = 5;
+/** What `runs set` takes under the name and in the words of the config. */
+const SETTABLE = /^(?:learningRate|evalEvery|infrequentEvalEvery|budget\..+)$/;
 
 /**
  * Refuses another config than the run under way was started with, naming what differs: whoever gave it would follow a run that is not
@@ -20,18 +23,29 @@ export async function requireSameConfig(
 ): Promise<void> {
   const there = (await storedConfig(records, run)) ?? (await startedConfig(client, run));
   if (there === null) return;
-  // `learningRate 0.001 (asked: 0.002)`
-  const differences = configDifferences(there, asked).map(
-    ({ key, a, b }) => `${key} ${configValueText(a)} (asked: ${configValueText(b)})`,
-  );
+  const differences = configDifferences(there, asked);
   if (differences.length === 0) return;
-  const shown = differences.slice(0, MOST_SHOWN);
+  // `learningRate 0.001 (asked: 0.002)`
+  const shown = differences
+    .slice(0, MOST_SHOWN)
+    .map(({ key, a, b }) => `${key} ${configValueText(a)} (asked: ${configValueText(b)})`);
   const more = differences.length > shown.length ? `, and ${differences.length - shown.length} more` : '';
   throw new DomainError(
     'refused',
     `Run "${run}" is under way with another config: ${shown.join(', ')}${more}. Follow it as it is with --attach, ` +
-      `change it with \`everstep runs set ${run} KEY=VALUE\`, or give the new run another --run NAME.`,
+      `${changeAdvice(run, differences)}or give the new run another --run NAME.`,
   );
+}
+
+/** Empty where nothing that differs can be changed while the run goes on. */
+function changeAdvice(run: string, differences: readonly ConfigDifference[]): string {
+  const settings = differences.flatMap(({ key, b }) => {
+    const value = b ?? (key.startsWith('budget.') ? 'none' : null);
+    return value !== null && SETTABLE.test(key) ? [`${key}=${value}`] : [];
+  });
+  if (settings.length === 0) return '';
+  const what = settings.length === differences.length ? 'it' : 'what can be changed of that';
+  return `change ${what} with \`everstep runs set ${run} ${settings.join(' ')}\`, `;
 }
 
 /** As it was started, with the defaults of this release, so that what an older one did not know of yet is no difference; null before it is prepared. */

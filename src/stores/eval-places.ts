@@ -176,7 +176,7 @@ async function lastEvaluated(name: string, runFolder: string): Promise<string> {
   throw new DomainError(
     'unknown-run',
     `Run "${name}" has no evaluation with examples at any step. Wait for its first, or evaluate a checkpoint with: everstep eval NAME --checkpoint ${name}@STEP. ` +
-      'Evaluators of plug-ins leave no examples to pair: everstep runs compare A B compares their values.',
+      'Evaluators of plug-ins leave no examples to pair: `everstep runs compare A B` compares their values.',
   );
 }
 

@@ -32,7 +32,7 @@ export function runIsAway(root: string, run: string): DomainError {
   return new DomainError(
     'unreachable',
     `This worker's store ${root} has no run "${run}". Start the worker with the --store the run was started with; ` +
-      'if its folder was deleted, put it back, or end the run with everstep runs cancel.',
+      'if its folder was deleted, put it back, or end the run with `everstep runs cancel RUN`.',
     { retryable: true },
   );
 }

@@ -209,7 +209,7 @@ test('a gate does not undo what a person promoted: it compares with it, once tha
     { by: 'someone', control: 'promote', step: 5, from: 2, to: 5 },
     {
       ...{ by: 'gate', control: 'gate', step: 6 },
-      to: 'passed, not promoted: step 5, which was promoted, has no test/said/quality to compare with: `runs eval RUN@5 --evaluator said` measures it',
+      to: 'passed, not promoted: step 5, which was promoted, has no test/said/quality to compare with: `everstep runs eval kept@5 --evaluator said` measures it',
     },
     { by: 'someone', control: 'runEvaluation', step: 5 },
     { by: 'gate', control: 'gate', step: 8, to: 'passed, not better than step 5' },

@@ -1,7 +1,6 @@
 /** What `everstep compare` shows. */
 import type { Comparison, ComparisonReport, DetailedComparison } from '../../evaluation/compare/comparison';
 import { escapeControls } from '../escape-controls';
-import { asCalled } from '../hints';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import { printTable } from '../tables';
@@ -43,7 +42,8 @@ export function printComparisons(
   for (const comparison of comparisons) output.line(escapeControls(verdictLine(comparison)));
   if (flippedCount > 0) for (const comparison of comparisons) printFlipped(output, comparison, flippedCount);
   if (warnings.length > 0) output.line();
-  for (const warning of warnings) output.line(output.colors.yellow(`! ${asCalled(escapeControls(warning))}`));
+  for (const warning of warnings)
+    output.line(output.colors.yellow(`! ${escapeControls(output.advice(warning))}`));
 }
 
 /** For a report or a pull request. */
@@ -55,7 +55,7 @@ export function printMarkdown(output: Output, { comparisons, warnings }: Compari
     output.line(markdownRow([...cellsOf(comparison), comparison.verdict]));
   }
   if (warnings.length > 0) output.line();
-  for (const warning of warnings) output.line(`- ${markdownText(warning)}`);
+  for (const warning of warnings) output.line(`- ${markdownText(output.advice(warning))}`);
 }
 
 function cellsOf(comparison: Comparison): string[] {

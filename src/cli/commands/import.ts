@@ -71,7 +71,7 @@ async function readJson(file: string): Promise<unknown> {
 function toYaml(source: string, { config, notCarried }: ImportedConfig): string {
   const remarks = notCarried.map(({ key, reason }) => `#   ${key}: ${reason}`);
   const header = [
-    `# Made from ${source.replaceAll('\n', ' ')} by "everstep import cookbook".`,
+    `# Made from ${source.replaceAll('\n', ' ')} by the command "import cookbook".`,
     ...(remarks.length > 0 ? ['# Not carried over:', ...remarks] : []),
   ];
   return `${header.join('\n')}\n${stringify(config)}`;

@@ -47,7 +47,7 @@ export async function showResults(output: Output, { text, store, flags }: Asked)
     output.line(escapeControls(`${result.name}: ${identityText(result)}`));
     for (const text of originTexts(result)) output.line(escapeControls(`${result.name}: ${text}`));
   }
-  if (unfinished.length > 0) output.line(escapeControls(unfinishedText(explained)));
+  if (unfinished.length > 0) output.line(escapeControls(output.advice(unfinishedText(explained))));
 }
 
 async function readResult(folder: string, name: string): Promise<StoredResult> {

@@ -8,7 +8,6 @@ import { findStack } from '../../stack/stack-record';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
-import { asCalled } from '../hints';
 import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import { formatNumber } from '../number-format';
@@ -28,7 +27,8 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
     handle.best(),
   ]);
   output.document(runDocument({ report, record, checkpoints, folder, best }));
-  for (const [name, value] of describe(report)) output.line(`${name.padEnd(16)}${escapeControls(value)}`);
+  for (const [name, value] of describe(report))
+    output.line(`${name.padEnd(16)}${escapeControls(output.advice(value))}`);
   output.line(`${'checkpoints'.padEnd(16)}${checkpoints.length}`);
   if (best) output.line(`${'best'.padEnd(16)}step ${best.step}, by ${escapeControls(best.by)}`);
   output.line(`${'folder'.padEnd(16)}${escapeControls(folder ?? noFolder(report))}`);
@@ -68,7 +68,7 @@ function describe(report: RunReport): [name: string, value: string][] {
     ['started (UTC)', timeText(report.startedAt)],
     ...(report.closedAt === null ? [] : [pair('closed (UTC)', timeText(report.closedAt))]),
     ...(rewinds > 0 ? [pair('rewinds', `${rewinds}, ${stepsReplayed} steps trained again`)] : []),
-    ...(report.remarks ?? []).map((remark) => pair('remark', asCalled(remark))),
+    ...(report.remarks ?? []).map((remark) => pair('remark', remark)),
     ...(finalWeightsDigest === null ? [] : [pair('final weights', finalWeightsDigest)]),
   ];
 }

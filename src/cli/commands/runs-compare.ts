@@ -3,7 +3,6 @@ import { configValueText } from '../../client/config-differences';
 import type { CurvePoint } from '../../core/metrics/metric-curve';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
-import { asCalled } from '../hints';
 import { formatNumber } from '../number-format';
 import type { Session } from '../connect';
 import type { Output } from '../output';
@@ -53,7 +52,8 @@ function print(output: Output, { a, b, metrics, evaluations, config, remarks }: 
     printComparisons(output, evaluations, { flippedCount: 0 });
   }
   output.line();
-  for (const remark of remarks) output.line(output.colors.yellow(`! ${asCalled(escapeControls(remark))}`));
+  for (const remark of remarks)
+    output.line(output.colors.yellow(`! ${escapeControls(output.advice(remark))}`));
 }
 
 function factsText({ run, status, step, totalSteps, kind, model }: ComparedRun): string {

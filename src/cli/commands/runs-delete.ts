@@ -3,7 +3,6 @@ import type { Session } from '../connect';
 import { writeDeletion } from '../deletion-lines';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
-import { asCalled } from '../hints';
 import type { Output } from '../output';
 
 export interface DeleteFlags {
@@ -27,7 +26,8 @@ export async function deleteOneRun(
 function print(output: Output, plan: RunDeletion, isDone: boolean): void {
   const { run, heldBy, remarks } = plan;
   writeDeletion(output, plan, isDone);
-  for (const remark of remarks) output.line(output.colors.yellow(`! ${asCalled(escapeControls(remark))}`));
+  for (const remark of remarks)
+    output.line(output.colors.yellow(`! ${escapeControls(output.advice(remark))}`));
   if (!isDone && heldBy.length === 0)
     output.line(`Nothing is deleted yet. ${output.hint(`runs delete ${run} --yes`)} does it.`);
 }

@@ -14,7 +14,7 @@ export async function showTimeline(handle: RunHandle, output: Output): Promise<n
     days.size === 1 ? at.slice(11, 19) : timeText(at),
     String(step),
     kind,
-    text,
+    output.advice(text),
   ]);
   printTable(output, ['at (UTC)', 'step', 'what', ''], rows);
   return EXIT.done;
@@ -32,7 +32,7 @@ export async function showControls(handle: RunHandle, output: Output): Promise<n
   const rows = controls.map((row) => [
     timeText(row.at),
     String(row.step),
-    changeText(row),
+    output.advice(changeText(row)),
     row.by,
     row.reason,
   ]);

@@ -78,7 +78,7 @@ export function printFirings(firings: readonly CanaryReport[], output: Output): 
       score.interval === null ? '' : `[${score.interval.map(formatNumber).join(', ')}]`,
       String(score.numExamples),
       score.verdict,
-      score.reason,
+      output.advice(score.reason),
     ]),
   );
   printTable(output, ['firing (UTC)', 'benchmark', 'score', '95 %', 'n', 'verdict', ''], rows);

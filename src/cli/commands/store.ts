@@ -61,7 +61,7 @@ function print(output: Output, { items, kept, bytes, applied, store }: GarbageRe
     output.line(`${applied ? 'Removed' : 'Would remove'} ${items.length}, ${sizeText(bytes)} in all.`);
   }
   for (const { path, bytes: size, reason } of kept) {
-    output.line(escapeControls(`Stays: ${path}, ${sizeText(size)}: ${reason}.`));
+    output.line(escapeControls(`Stays: ${path}, ${sizeText(size)}: ${output.advice(reason)}.`));
   }
   if (!applied && items.length > 0)
     output.line(`Nothing is removed yet. ${output.hint('store gc --apply')} does it.`);

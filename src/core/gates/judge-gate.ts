@@ -1,7 +1,13 @@
+import { shellWord } from '../shell-word';
 import type { Interval } from '../statistics/wilson-interval';
 import type { EvaluationGate, GateMemory, GateScore } from './gate';
 import type { ComparedScores } from './score-interval';
 import { comparedInterval, scoreInterval } from './score-interval';
+
+export interface CheckpointStep {
+  readonly run: string;
+  readonly step: number;
+}
 
 /** What is known of a score that a gate decides by. */
 export interface GateEvidence extends GateMemory {
@@ -9,7 +15,7 @@ export interface GateEvidence extends GateMemory {
   readonly score: GateScore | null;
   readonly paired: ComparedScores['paired'];
   /** The checkpoint that was promoted has no such score: what may not be worse than it cannot be told. */
-  readonly unmeasured?: number | null;
+  readonly unmeasured?: CheckpointStep | null;
 }
 
 /** `undecided` where the numbers for a decision are missing: promotion is held and nothing else is done. */
@@ -79,8 +85,10 @@ export function lackToReplace(
 }
 
 /** What is said of a promoted checkpoint that a gate cannot compare with. */
-export function lackOfScore({ metric, evaluator }: EvaluationGate, step: number): string {
-  return `step ${step}, which was promoted, has no ${metric} to compare with: \`runs eval RUN@${step} --evaluator ${evaluator}\` measures it`;
+export function lackOfScore({ metric, evaluator }: EvaluationGate, checkpoint: CheckpointStep): string {
+  const { run, step } = checkpoint;
+  const command = `everstep runs eval ${run}@${step} --evaluator ${shellWord(evaluator)}`;
+  return `step ${step}, which was promoted, has no ${metric} to compare with: \`${command}\` measures it`;
 }
 
 interface Bound {

@@ -50,7 +50,7 @@ function changeOf(before: StoredResult, now: StoredResult): string | null {
   if (![before, now].every(hasIdentity)) return null;
   const [first] = identityDifferences(before.identity, now.identity);
   if (!first) return null;
-  return `${first.key} is not what it was when the score was pinned (${first.a}, now ${first.b}); pin anew with \`everstep schedule pin\``;
+  return `${first.key} is not what it was when the score was pinned (${first.a}, now ${first.b}); pin anew with \`everstep schedule pin NAME\``;
 }
 
 async function judgeExamples(

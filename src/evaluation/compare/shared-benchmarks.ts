@@ -54,7 +54,7 @@ export function sharedBenchmarks(
 function remedyFor(a: Candidate, b: Candidate, missing: readonly string[]): string {
   const name = missing[0] ?? [...a.finished, ...b.finished][0] ?? 'BENCHMARK';
   return (
-    `Evaluate the same on both, e.g. everstep eval ${name} --checkpoint RUN@STEP for each, or give both runs the same evaluators. ` +
+    `Evaluate the same on both, e.g. \`everstep eval ${name} --checkpoint RUN@STEP\` for each, or give both runs the same evaluators. ` +
     'What has only values, as evaluators of plug-ins, is compared with: everstep runs compare A B'
   );
 }

@@ -43,8 +43,10 @@ function remedyOf(place: BenchmarkPlace, there: Making, asked: Making): string {
   const run = nameOf(place);
   const anew = `--run NAME --answers-from ${run} asks only prompts without an answer`;
   if (questionsHash !== asked.questionsHash) return `${ANEW}: ${anew}.`;
-  const again = there.identity.judges ? `rejudge ${run} --judge MODEL` : `regrade ${run}`;
-  return `Its answers are kept: \`everstep results ${again}\` judges them again and asks no model. ${ANEW} to leave it as it is: ${anew}.`;
+  const again = there.identity.judges
+    ? `everstep results rejudge ${run} --judge MODEL`
+    : `everstep results regrade ${run}`;
+  return `Its answers are kept: \`${again}\` judges them again and asks no model. ${ANEW} to leave it as it is: ${anew}.`;
 }
 
 /** What commands find its results by. */

@@ -1,5 +1,6 @@
 import { patched } from '@temporalio/workflow';
 import type { EvaluationGate, GateMemory, GateScore } from '../../core/gates/gate';
+import type { CheckpointStep } from '../../core/gates/judge-gate';
 import type { ScoreRow } from '../../core/run';
 import { bookkeeping } from '../activities';
 import type { TrainingState } from './training-state';
@@ -7,7 +8,7 @@ import type { TrainingState } from './training-state';
 /** What a gate compares with, as it is now. */
 export interface KnownScores extends GateMemory {
   /** A checkpoint that somebody promoted and nobody measured; null where the best has a score. */
-  readonly unmeasured: number | null;
+  readonly unmeasured: CheckpointStep | null;
 }
 
 const NOTHING_KNOWN: GateMemory = { base: null, best: null };
@@ -33,7 +34,7 @@ export async function knownScores(
   const { evaluator, metric } = gate;
   const stored = await bookkeeping.findScore({ run: plan.run, step: best.step, evaluator, key: metric });
   const score = stored && scoreOfRow(stored);
-  return { ...memory, best: score, unmeasured: score === null ? best.step : null };
+  return { ...memory, best: score, unmeasured: score === null ? { run: plan.run, step: best.step } : null };
 }
 
 /** null where it has no value. */

@@ -136,6 +136,12 @@ describe('suggested commands', () => {
     }
   });
 
+  test('that name a data folder keep it', () => {
+    expect(withPlaces('Start `everstep dev --data-dir other`.', { dataDir: 'd' })).toBe(
+      'Start `npx everstep dev --data-dir other`.',
+    );
+  });
+
   test('also those inside a text', () => {
     expect(withPlaces('Start `npx everstep worker` or `npx everstep train --run x`.', { dataDir: 'd' })).toBe(
       'Start `npx everstep worker --data-dir d` or `npx everstep train --run x --data-dir d`.',

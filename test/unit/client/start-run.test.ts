@@ -129,7 +129,7 @@ describe('a run under way that was started with another config', () => {
     await expect(startRun({ link: server.link, records }, config, { run: 'one' })).rejects.toMatchObject({
       code: 'refused',
       message: expect.stringMatching(
-        /^Run "one" is under way with another config: learningRate \S+ \(asked: 0\.5\), seed \d \(asked: 7\)\. .* --attach, .*runs set one/,
+        /^Run "one" is under way with another config: learningRate \S+ \(asked: 0\.5\), seed \d \(asked: 7\)\. .* --attach, change what can be changed of that with `everstep runs set one learningRate=0\.5`, or give/,
       ) as string,
     });
     expect(server.started).toEqual([]);
@@ -144,7 +144,7 @@ describe('a run under way that was started with another config', () => {
     await expect(start(2)).rejects.toMatchObject({
       code: 'refused',
       message: expect.stringMatching(
-        /^Run "two" is under way with another config: seed 1 \(asked: 2\)\./,
+        /^Run "two" is under way with another config: seed 1 \(asked: 2\)\. Follow it as it is with --attach, or give/,
       ) as string,
     });
     expect(await start(1)).toMatchObject({ isAttached: true });

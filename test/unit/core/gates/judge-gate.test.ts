@@ -197,11 +197,15 @@ describe('a gate', () => {
   });
 
   test('decides nothing against a promoted checkpoint that nobody measured', () => {
-    const known = evidence({ score: share(0.9, 100), base: share(0.5, 100), unmeasured: 5 });
+    const known = evidence({
+      score: share(0.9, 100),
+      base: share(0.5, 100),
+      unmeasured: { run: 'mine', step: 5 },
+    });
 
     expect(judgeGate(gate({ notWorseThanBest: 0.95 }), known)).toEqual({
       outcome: 'undecided',
-      text: 'test/sums/accuracy 0.9 [0.8256, 0.9448], and step 5, which was promoted, has no test/sums/accuracy to compare with: `runs eval RUN@5 --evaluator sums` measures it',
+      text: 'test/sums/accuracy 0.9 [0.8256, 0.9448], and step 5, which was promoted, has no test/sums/accuracy to compare with: `everstep runs eval mine@5 --evaluator sums` measures it',
     });
     expect(judgeGate(gate({ atLeast: 0.8 }), known).outcome).toBe('passed');
   });
