@@ -13,7 +13,7 @@ export interface CompletionWord {
   readonly summary: string;
 }
 
-export interface CompletionOption extends CompletionWord {
+interface CompletionOption extends CompletionWord {
   readonly takesValue: boolean;
 }
 
