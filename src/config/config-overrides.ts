@@ -45,8 +45,17 @@ function readValue(override: string, text: string): unknown {
   // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const { parseDocument } = require('yaml') as typeof Yaml;
   const document = parseDocument(text);
-  if (document.errors.length === 0) return document.toJS();
-  throw new DomainError(
+  if (document.errors.length > 0) throw noYaml(override);
+  try {
+    return document.toJS();
+  } catch {
+    // A word that begins with * stands for another part of a document, and there is none.
+    throw noYaml(override);
+  }
+}
+
+function noYaml(override: string): DomainError {
+  return new DomainError(
     'bad-config',
     `--set ${shown(override)}: the value is not YAML. Quote it: --set 'key="value"'.`,
   );

@@ -20,7 +20,7 @@ const TEXTS_OR_NONE = ['closedAt', 'finalWeightsDigest', 'reason'] as const;
 export async function readState(file: string, run: string): Promise<RunState | null> {
   try {
     const state = parseJsonObject<RunState>((await readWholeFile(file)) ?? '');
-    return state !== null && stateFlaw(state, run) === null ? state : null;
+    return state !== null && stateFlaw(state, run) === null ? completed(state) : null;
   } catch (error) {
     if (error instanceof DomainError) return null;
     throw error;
@@ -41,10 +41,16 @@ export async function lookAtState(file: string, run: string): Promise<FoundState
     const state = parseJsonObject<RunState>(text);
     if (state === null) return refuse('it holds no JSON object');
     const flaw = stateFlaw(state, run);
-    return flaw === null ? { state, unreadable: null } : refuse(flaw);
+    return flaw === null ? { state: completed(state), unreadable: null } : refuse(flaw);
   } catch (error) {
     return refuse(error instanceof Error ? error.message : String(error));
   }
+}
+
+/** Where nothing stands of its end, it has none. */
+function completed(state: RunState): RunState {
+  const none = { closedAt: null, finalWeightsDigest: null };
+  return { ...none, ...state };
 }
 
 /** Why what lies in a `state.json` cannot be shown and sorted; null where it can. Files can be copied, edited and damaged. */

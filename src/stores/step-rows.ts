@@ -98,7 +98,8 @@ async function spacedSteps(
 }
 
 async function newestStep(path: string): Promise<number> {
-  return (await readLastRow<SteppedRow>(path))?.step ?? 0;
+  const step: unknown = (await readLastRow<SteppedRow>(path))?.step;
+  return typeof step === 'number' ? step : 0;
 }
 
 /** The first row, that at or after each multiple, and the last; however far apart rows say that they are. */
