@@ -11,6 +11,7 @@ const USAGE_ERRORS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'refused',
   'run-exists',
   'unknown-benchmark',
+  'unknown-checkpoint',
   'unknown-evaluator',
   'unknown-model',
   'unknown-renderer',

@@ -14,6 +14,7 @@ import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
 import type { CompareRunsOptions, RunComparison } from './compare-runs';
+import { checkCheckpoints } from './check-checkpoints';
 import { compareRuns } from './compare-runs';
 import type { ResultsDeletion } from './delete-results';
 import { deleteResults, planResultsDeletion } from './delete-results';
@@ -133,6 +134,11 @@ export class Everstep {
   /** Every run of the store that has not ended, and whether the server has it. */
   async recoverable(): Promise<readonly RecoverableRun[]> {
     return findRecoverable(this.sources);
+  }
+
+  /** Refuses checkpoints that a config names and no run of the store has; `start` does so too, but needs a server. */
+  async checkCheckpoints(config: TrainingConfig): Promise<void> {
+    await checkCheckpoints(config, this.sources.records);
   }
 
   /** Refuses a name whose run is known to have ended; `start` does so too, but needs a server. */

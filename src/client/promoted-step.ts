@@ -10,7 +10,7 @@ export async function promotedStep<Step extends number | null | undefined>(
   const best = await handle.best();
   if (best) return best.step;
   throw new DomainError(
-    'checkpoint-missing',
+    'unknown-checkpoint',
     `Nobody promoted a checkpoint of run "${handle.name}". Promote one with: npx everstep runs promote ${handle.name}@STEP`,
   );
 }

@@ -6,6 +6,7 @@ import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import type { TrainingInput } from '../workflows/contracts';
+import { checkCheckpoints } from './check-checkpoints';
 import { collectProvenance } from './provenance';
 import { requireSameConfig } from './require-same-config';
 import { RunHandle } from './run-handle';
@@ -131,6 +132,7 @@ async function isForgotten(report: RunReport, { records }: RunSources): Promise<
 }
 
 async function startNamed(start: Start, handle: RunHandle, isRetry: boolean): Promise<StartedRun> {
+  await checkCheckpoints(start.config, start.sources.records);
   const policy = isRetry ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE';
   if (await tryStart(start, handle.name, policy))
     return { handle: accepted(handle, start), isAttached: false };
@@ -143,6 +145,7 @@ function accepted(handle: RunHandle, { config }: Start): RunHandle {
 
 async function startUnderFreeName(start: Start): Promise<StartedRun> {
   const { records } = start.sources;
+  await checkCheckpoints(start.config, records);
   const taken = (await records.listRuns()).map((state) => state.run);
   for (let attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
     const run = freeName(start, taken);

@@ -12,6 +12,8 @@ export type ErrorCode =
   | 'unknown-evaluator'
   | 'unknown-benchmark'
   | 'unknown-run'
+  /** No kept checkpoint of a run of ours is called so. */
+  | 'unknown-checkpoint'
   | 'run-exists'
   | 'bad-plugin'
   | 'refused'

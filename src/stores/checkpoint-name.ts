@@ -33,7 +33,7 @@ export async function requirePromotion(run: string, runFolder: string): Promise<
   const promotion = await readPromotion(runFolder);
   if (promotion) return promotion;
   throw new DomainError(
-    'checkpoint-missing',
+    'unknown-checkpoint',
     `${run}@best: nobody promoted a checkpoint of run "${run}". Promote one with: npx everstep runs promote ${run}@STEP`,
   );
 }

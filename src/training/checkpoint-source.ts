@@ -16,7 +16,7 @@ export async function findCheckpointSource(store: RunStore, text: string): Promi
   if (!row?.sampler_path) {
     const known = [...new Set(rows.map((each) => each.step))].join(', ') || 'none yet';
     throw new DomainError(
-      'checkpoint-missing',
+      'unknown-checkpoint',
       `checkpoint "${text}" has no sampler weights. Steps of "${run}" with some: ${known}.`,
     );
   }

@@ -10,7 +10,7 @@ import type { RunStore } from '../stores/run-store';
  * becomes of that other run's folder later is nothing to this one.
  */
 export async function resolveInitialCheckpoint(
-  store: RunStore,
+  store: Pick<RunStore, 'readCheckpoints' | 'runFolder'>,
   { initialCheckpoint }: TrainingConfig,
 ): Promise<string | null> {
   if (initialCheckpoint === undefined || initialCheckpoint.includes('://')) return initialCheckpoint ?? null;
@@ -20,7 +20,7 @@ export async function resolveInitialCheckpoint(
   if (row) return row.state_path;
   const known = rows.map((candidate) => candidate.step).join(', ');
   throw new DomainError(
-    'checkpoint-missing',
+    'unknown-checkpoint',
     `initialCheckpoint: "${initialCheckpoint}" has no saved state. ` +
       (known === ''
         ? `No run "${run}" with checkpoints is in the store. Train it first, or name another run: npx everstep runs list.`

@@ -46,8 +46,21 @@ export async function checkRequest(request: TrainRequest, output: Output): Promi
   const { run, forceNew = false } = request;
   if (request.continue) return { config: null, isUnderWay: true };
   const isUnderWay = run !== undefined && !forceNew && (await findUnderWay(request, run));
-  if (checked && !isUnderWay) await tellEngine(checked, request, output);
+  if (checked && !isUnderWay) {
+    await checkStored(checked.config, request);
+    await tellEngine(checked, request, output);
+  }
   return { config: checked?.config ?? null, isUnderWay };
+}
+
+/** What the config names of other runs. */
+async function checkStored(config: TrainingConfig, flags: PlaceFlags): Promise<void> {
+  const session = await openForReading(flags);
+  try {
+    await session.everstep.checkCheckpoints(config);
+  } finally {
+    await session.close();
+  }
 }
 
 async function tellEngine(

@@ -13,6 +13,7 @@ const WHOLE_CELL: readonly ErrorCode[] = [
   'over-budget',
   'interrupted',
   'checkpoint-missing',
+  'unknown-checkpoint',
   'unknown-model',
   'unknown-evaluator',
 ];

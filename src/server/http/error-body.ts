@@ -41,6 +41,7 @@ const RULES: Readonly<Partial<Record<ErrorCode, Rule>>> = {
   'unknown-renderer': BAD,
   'context-overflow': { status: 400, code: 'context_length_exceeded' },
   'unknown-run': { status: 404 },
+  'unknown-checkpoint': { status: 404 },
   'unknown-model': { status: 404, code: 'model_not_found' },
   'checkpoint-missing': { status: 404, code: 'model_not_found' },
   refused: { status: 422 },

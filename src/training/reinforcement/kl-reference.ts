@@ -66,7 +66,11 @@ export function namingKlReference(sampler: Sampler): Sampler {
   };
 }
 
-async function resolveKlReference(store: RunStore, config: ReinforcementConfig): Promise<KlReference | null> {
+/** Where the weights of the reference are, by the name that a config gives; null without a penalty. */
+export async function resolveKlReference(
+  store: Pick<RunStore, 'readCheckpoints' | 'runFolder'>,
+  config: ReinforcementConfig,
+): Promise<KlReference | null> {
   if (config.klPenaltyCoef === 0) return null;
   const { model = config.model, checkpoint } = config.klReference;
   if (checkpoint === undefined) return { model, path: null };
@@ -74,14 +78,17 @@ async function resolveKlReference(store: RunStore, config: ReinforcementConfig):
   return { model, path: await samplerPathOf(store, checkpoint) };
 }
 
-async function samplerPathOf(store: RunStore, place: string): Promise<string> {
+async function samplerPathOf(
+  store: Pick<RunStore, 'readCheckpoints' | 'runFolder'>,
+  place: string,
+): Promise<string> {
   const { run, step } = await readCheckpointName(place, store);
   const rows = (await store.readCheckpoints(run)).filter((row) => row.sampler_path !== null);
   const row = step === null ? rows.at(-1) : rows.find((candidate) => candidate.step === step);
   if (row?.sampler_path != null) return row.sampler_path;
   const known = rows.map((candidate) => candidate.step).join(', ') || 'none';
   throw new DomainError(
-    'checkpoint-missing',
+    'unknown-checkpoint',
     `klReference.checkpoint: "${place}" has no sampler weights. Steps of "${run}" that have: ${known}.`,
   );
 }

@@ -213,6 +213,7 @@ describe('exit codes', () => {
   test.each([
     [new DomainError('bad-config', ''), 2],
     [new DomainError('unknown-run', ''), 2],
+    [new DomainError('unknown-checkpoint', ''), 2],
     [new DomainError('run-exists', ''), 2],
     [new DomainError('temporal-unavailable', ''), 1],
     [new Error(''), 1],

@@ -246,6 +246,50 @@ test('a run that was refused while it was prepared may be started again under it
   expect(server.started[0]?.options.workflowIdReusePolicy).toBe('ALLOW_DUPLICATE');
 });
 
+describe('a checkpoint of another run that the config names', () => {
+  const from = (checkpoint: string) => ({ ...CONFIG, initialCheckpoint: checkpoint });
+
+  test.each([
+    ['before@best', /nobody promoted a checkpoint of run "before"/],
+    ['before@7', /"before@7" has no saved state/],
+    ['befroe@5', /No run "befroe" with checkpoints/],
+  ])('%s is refused before anything is started', async (checkpoint, message) => {
+    await store({ run: 'before' });
+    const server = new FakeServer();
+
+    for (const options of [{}, { run: 'after' }]) {
+      const starting = startRun({ link: server.link, records }, from(checkpoint), options);
+
+      await expect(starting).rejects.toMatchObject({
+        code: 'unknown-checkpoint',
+        message: expect.stringMatching(message) as string,
+      });
+    }
+    expect(server.started).toEqual([]);
+  });
+
+  test('is the weights that a penalty keeps near as well', async () => {
+    await store({ run: 'before' });
+    const server = new FakeServer();
+    const config = parseTrainingConfig({
+      ...{ kind: 'rl', model: 'everstep/tiny', environment: { type: 'arithmetic' }, klPenaltyCoef: 0.1 },
+      klReference: { checkpoint: 'before@best' },
+    });
+
+    await expect(startRun({ link: server.link, records }, config)).rejects.toMatchObject({
+      code: 'unknown-checkpoint',
+    });
+  });
+
+  test('is left to the workers where the store has no run at all, and may be theirs alone', async () => {
+    const server = new FakeServer();
+
+    await startRun({ link: server.link, records }, from('elsewhere@5'), { run: 'after' });
+
+    expect(server.started).toHaveLength(1);
+  });
+});
+
 test('a name that could leave the store is refused', async () => {
   await expect(
     startRun({ link: new FakeServer().link, records }, CONFIG, { run: '../x' }),
