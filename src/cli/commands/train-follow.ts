@@ -37,17 +37,22 @@ const NOT_SAVED = 'its state could not be saved in time: steps since its last ch
 export async function followRun(handle: RunHandle, options: FollowOptions): Promise<number> {
   const { output, signal } = options;
   let isTold = false;
+  const told = new Set<string>();
   const onReport = async (seen: RunReport) => {
-    if (isTold || isPreparing(seen)) return;
+    if (isPreparing(seen)) return;
+    const isFirst = !isTold;
     isTold = true;
-    await tellData(handle, output);
+    if (isFirst) await tellData(handle, output);
+    // What was seen while the run ends is told below its end.
+    if (!isClosed(seen)) tellRemarks(seen, told, output);
   };
   const report = await watchRun(handle, { output, signal, onReport });
   if (report.refusal) throw refusalOf(report.refusal);
   const scores = await handle.scores();
   output.document(statusDocument(report, scores));
   if (!isClosed(report)) return leave(report, handle, options);
-  printEnd(report, scores, output);
+  const remarks = (report.remarks ?? []).filter((remark) => !told.has(remark));
+  printEnd({ ...report, remarks }, scores, output);
   return exitCodeOfRun(report);
 }
 
@@ -59,10 +64,21 @@ export async function leaveDetached(
   const report = await prepared(started.handle, signal);
   if (report.refusal) throw refusalOf(report.refusal);
   await tellData(started.handle, output);
-  if (report.status !== 'failed') return printDetached(started, output);
+  if (report.status !== 'failed') {
+    tellRemarks(report, new Set(), output);
+    return printDetached(started, output);
+  }
   output.document(statusDocument(report, []));
   printEnd(report, [], output);
   return exitCodeOfRun(report);
+}
+
+/** Remarks that are not `told` yet, such as examples of an evaluator that stand in the training data too. */
+function tellRemarks({ remarks = [] }: RunReport, told: Set<string>, output: Output): void {
+  for (const remark of remarks) {
+    if (!told.has(remark)) output.note(escapeControls(remark));
+    told.add(remark);
+  }
 }
 
 async function tellData(handle: RunHandle, output: Output): Promise<void> {
@@ -137,7 +153,7 @@ export function printEnd(report: RunReport, scores: readonly ScoreRow[], output:
   const replayed = rewinds > 0 ? ` Rewinds: ${rewinds}, steps trained again: ${stepsReplayed}.` : '';
   const text = `${asSentence(`Run ${run} ${status} at step ${step} of ${totalSteps}${because}`)}${replayed}`;
   output.line(status === 'completed' ? output.colors.green(text) : output.colors.yellow(text));
-  for (const remark of report.remarks ?? []) output.note(escapeControls(remark));
+  tellRemarks(report, new Set(), output);
 }
 
 /** Stopping early on request is a run that did what it was told. */

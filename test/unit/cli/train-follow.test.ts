@@ -40,3 +40,28 @@ test('a command that is interrupted ends when the run is handed over: nothing of
   expect(stderr()).toContain('Interrupted at step 5 of 40; nothing is lost.');
   expect(timers()).toBe(before);
 });
+
+test('what is remarked of a run is told while it trains, and once', async () => {
+  const { output, stderr } = recordOutput();
+  const session = { isEmbedded: true } as unknown as Session;
+  const early = 'sums: 3 of its 40 examples stand in the training data too';
+  const seen: RunReport[] = [
+    { ...RUNNING, remarks: [early] },
+    { ...RUNNING, remarks: [early] },
+    { ...RUNNING, status: 'completed', step: 40, remarks: [early, 'one batch had no gradient'] },
+  ];
+  const beforeEnd: string[] = [];
+  const handle = Object.assign(handleOf(), {
+    status: () => {
+      if (seen.length === 1) beforeEnd.push(stderr());
+      return Promise.resolve(seen.length > 1 ? (seen.shift() ?? RUNNING) : (seen[0] ?? RUNNING));
+    },
+  });
+
+  const code = await followRun(handle, { session, output, signal: new AbortController().signal });
+
+  expect(code).toBe(0);
+  expect(beforeEnd[0]).toContain(early);
+  expect(stderr().split(early)).toHaveLength(2);
+  expect(stderr()).toContain('one batch had no gradient');
+});
