@@ -162,7 +162,7 @@ function readAlpaca(row: Row): Message[] {
   const instruction = readText(row, 'instruction');
   const input = has(row, 'input') ? readText(row, 'input') : '';
   return [
-    { role: 'user', content: input === '' ? instruction : `${instruction}\n\n${input}` },
+    { role: 'user', content: [instruction, input].filter((text) => text !== '').join('\n\n') },
     { role: 'assistant', content: readText(row, 'output') },
   ];
 }

@@ -32,6 +32,7 @@ test.each([
   ['prompt and completion texts', { prompt: '2+2?', completion: '4' }],
   ['prompt and completion lists', { prompt: [conversation[0]], completion: [conversation[1]] }],
   ['Alpaca without input', { instruction: '2+2?', input: '', output: '4' }],
+  ['Alpaca without instruction', { instruction: '', input: '2+2?', output: '4' }],
   [
     'ShareGPT',
     {
