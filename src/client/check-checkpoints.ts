@@ -1,6 +1,6 @@
 import type { TrainingConfig } from '../config/training-config';
 import { resolveInitialCheckpoint } from '../training/initial-checkpoint';
-import { resolveKlReference } from '../training/reinforcement/kl-reference';
+import { resolveKlReference } from '../training/resolve-kl-reference';
 import type { RunRecords } from './run-records';
 
 /**
