@@ -2,7 +2,12 @@ import type { ReinforcementConfig } from '../config/reinforcement-config';
 import { DomainError } from '../core/errors';
 import { readCheckpointName } from '../stores/checkpoint-name';
 import type { RunStore } from '../stores/run-store';
-import type { KlReference } from './reinforcement/kl-reference';
+
+/** Weights that a policy is kept near; `path` null is the model as it is. */
+export interface KlReference {
+  readonly model: string;
+  readonly path: string | null;
+}
 
 /** Where the weights of the reference are, by the name that a config gives; null without a penalty. */
 export async function resolveKlReference(

@@ -3,7 +3,7 @@ import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
 import type { DataSummary } from '../core/data-summary';
 import type { OptimizationPlan } from '../core/training-plan';
-import type { KlReference } from './reinforcement/kl-reference';
+import type { KlReference } from './resolve-kl-reference';
 import { runIsAway } from '../stores/make-folder';
 import type { RunStore } from '../stores/run-store';
 

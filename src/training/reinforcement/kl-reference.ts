@@ -4,13 +4,8 @@ import type { Sampler } from '../../core/sampling';
 import type { TinkerClient } from '../../engines/tinker/client';
 import type { RunStore } from '../../stores/run-store';
 import type { EngineAccess } from '../engine-access';
+import type { KlReference } from '../resolve-kl-reference';
 import { resolveKlReference } from '../resolve-kl-reference';
-
-/** Weights that a policy is kept near; `path` null is the model as it is. */
-export interface KlReference {
-  readonly model: string;
-  readonly path: string | null;
-}
 
 /**
  * The reference a config asks for, looked up once, when the run is prepared; null without a penalty. Refused where the
