@@ -1,14 +1,17 @@
 import { DomainError } from '../core/errors';
 import type { RawRow } from './dataset';
+import { notUtf8 } from './not-utf8';
 
 /**
  * Rows of a comma-separated file (RFC 4180) under the names of its first line, all values text. Quoted fields may hold
- * commas, line breaks and doubled quotes. `line` is the number of the record.
+ * commas, line breaks and doubled quotes. `line` is the one that the record begins in.
  */
 export function readCsvRows(name: string, bytes: Uint8Array): RawRow[] {
-  const [names = [], ...records] = readRecords(name, new TextDecoder('utf-8').decode(bytes));
-  return records.map((fields, index) => {
-    const line = index + 2;
+  const [heading, ...records] = readRecords(name, decode(name, bytes));
+  const names = heading?.fields ?? [];
+  const repeated = names.find((field, column) => names.indexOf(field) !== column);
+  if (repeated !== undefined) throw repeatedColumn(name, repeated);
+  return records.map(({ fields, line }) => {
     if (fields.length !== names.length) {
       return { line, problem: `${fields.length} fields under ${names.length} names.` };
     }
@@ -16,26 +19,53 @@ export function readCsvRows(name: string, bytes: Uint8Array): RawRow[] {
   });
 }
 
+function decode(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw notUtf8(name);
+  }
+}
+
+function repeatedColumn(name: string, column: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${name}: two columns are called "${column}", of which only the last would count. Rename or remove one.`,
+  );
+}
+
 /** A field with what ends it; quoted fields first. */
 const FIELD = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|\r|$)/y;
 
-function readRecords(name: string, text: string): string[][] {
-  const records: string[][] = [];
-  let record: string[] = [];
+const LINE_BREAK = /\r\n|\r|\n/g;
+
+interface CsvRecord {
+  readonly fields: readonly string[];
+  readonly line: number;
+}
+
+function readRecords(name: string, text: string): CsvRecord[] {
+  const records: CsvRecord[] = [];
+  let fields: string[] = [];
+  let [line, begunAt] = [1, 1];
   FIELD.lastIndex = 0;
-  while (FIELD.lastIndex < text.length || record.length > 0) {
+  while (FIELD.lastIndex < text.length || fields.length > 0) {
     const match = FIELD.exec(text);
-    if (!match) {
-      throw new DomainError(
-        'bad-dataset',
-        `${name} is not readable CSV: record ${records.length + 1} has a stray quote. Correct the file.`,
-      );
-    }
-    const [, quoted, plain = '', end] = match;
-    record.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+    if (!match) throw strayQuote(name, line);
+    const [whole, quoted, plain = '', end] = match;
+    line += whole.match(LINE_BREAK)?.length ?? 0;
+    fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
     if (end === ',') continue;
-    if (record.length > 1 || record[0] !== '') records.push(record);
-    record = [];
+    if (fields.length > 1 || fields[0] !== '') records.push({ fields, line: begunAt });
+    begunAt = line;
+    fields = [];
   }
   return records;
+}
+
+function strayQuote(name: string, line: number): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${name} is not readable CSV: line ${line} has a stray quote. Correct the file.`,
+  );
 }

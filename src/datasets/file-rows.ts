@@ -23,7 +23,8 @@ export function isDatasetFile(name: string): boolean {
 
 /** What a person counts in such a file. */
 export function rowWord(name: string): 'line' | 'row' {
-  return READERS.get(extensionOf(name)) === readJsonLines ? 'line' : 'row';
+  const read = READERS.get(extensionOf(name));
+  return read === readJsonLines || read === readCsvRows ? 'line' : 'row';
 }
 
 export async function readFileRows(name: string, bytes: Uint8Array): Promise<RawRow[]> {
@@ -37,7 +38,7 @@ export async function readFileRows(name: string, bytes: Uint8Array): Promise<Raw
 
 /** One after another; only files with a row a line are read in parts. */
 export async function* streamFileRows({ name, path }: DatasetFile): AsyncGenerator<RawRow> {
-  if (rowWord(name) === 'line') yield* streamJsonLines(name, path);
+  if (READERS.get(extensionOf(name)) === readJsonLines) yield* streamJsonLines(name, path);
   else yield* await readFileRows(name, await readFile(path));
 }
 

@@ -4,6 +4,7 @@ import { DomainError } from '../core/errors';
 import { hasHalfCharacter, repeatedKey } from '../core/json-flaws';
 import { parseJsonWithSource } from '../core/json-source';
 import type { RawRow } from './dataset';
+import { notUtf8 } from './not-utf8';
 
 const NEWLINE = 0x0a;
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
@@ -81,8 +82,37 @@ export function readJsonArray(name: string, bytes: Uint8Array): RawRow[] | null 
   const text = decode(body);
   if (text === null) throw notUtf8(name);
   if (!/^\s*\[/.test(text)) return null;
-  const items: unknown = parseWhole(name, text);
-  return Array.isArray(items) ? items.map((value: unknown, index) => ({ line: index + 1, value })) : null;
+  const items: unknown = parseText(name, text);
+  if (!Array.isArray(items)) return null;
+  const rows = items.map((value: unknown, index) => ({ line: index + 1, value }));
+  if (flawOf(text, items) === null) return rows;
+  const texts = itemTexts(text);
+  return rows.map(({ line, value }, index) => {
+    const problem = flawOf(texts[index] ?? '', value);
+    return problem === null ? { line, value } : { line, problem };
+  });
+}
+
+const BOUND = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
+
+/** The texts of the items of an array, whose own text is valid. */
+function itemTexts(text: string): string[] {
+  const texts: string[] = [];
+  let [depth, start] = [0, 0];
+  for (const { 0: token, index } of text.matchAll(BOUND)) {
+    if (token.startsWith('"')) continue;
+    if (token === '[' || token === '{') {
+      if (depth === 0) start = index + 1;
+      depth++;
+      continue;
+    }
+    if (depth === 1) {
+      texts.push(text.slice(start, index));
+      start = index + 1;
+    }
+    if (token !== ',') depth--;
+  }
+  return texts;
 }
 
 function readLine(
@@ -146,13 +176,6 @@ function flawOf(text: string, value: unknown): string | null {
     : null;
 }
 
-function parseWhole(name: string, text: string): unknown {
-  const value = parseText(name, text);
-  const problem = flawOf(text, value);
-  if (problem === null) return value;
-  throw new DomainError('bad-dataset', `${name}: ${problem}`);
-}
-
 function parseText(name: string, text: string): unknown {
   try {
     return parseJsonWithSource(text);
@@ -168,13 +191,6 @@ function withoutMark(name: string, bytes: Uint8Array): Uint8Array {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) throw notUtf8(name);
   return UTF8_BOM.every((byte, index) => bytes[index] === byte) ? bytes.subarray(UTF8_BOM.length) : bytes;
-}
-
-function notUtf8(name: string): DomainError {
-  return new DomainError(
-    'bad-dataset',
-    `${name} is not UTF-8 text. Convert it, for example with iconv -t UTF-8.`,
-  );
 }
 
 function decode(bytes: Uint8Array): string | null {

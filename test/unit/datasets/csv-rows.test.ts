@@ -35,5 +35,25 @@ test('names a record with too few fields', () => {
 });
 
 test.each(['a,b\n1,"2', 'a,b\n1,2"3\n'])('refuses a stray quote', (text) => {
-  expect(() => read(text)).toThrow(/record 2 has a stray quote/);
+  expect(() => read(text)).toThrow(/line 2 has a stray quote/);
+});
+
+test('a record is named by the line that it begins in', () => {
+  expect(read('a,b\n"1\r\n2\n3",4\n\n5\n')).toEqual([
+    { a: '1\r\n2\n3', b: '4' },
+    { line: 6, problem: '1 fields under 2 names.' },
+  ]);
+  expect(() => read('a,b\n"1\n2",3\n4,"5\n')).toThrow(/line 4 has a stray quote/);
+});
+
+test('of two columns of one name none is dropped: the file is refused', () => {
+  expect(() => read('a,output,output\n1,2,3\n')).toThrow(
+    'rows.csv: two columns are called "output", of which only the last would count.',
+  );
+});
+
+test('bytes that are no UTF-8 text are refused, as in every other file', () => {
+  expect(() => readCsvRows('rows.csv', Buffer.from('a,b\nZ\xfcrich,1\n', 'latin1'))).toThrow(
+    'rows.csv is not UTF-8 text.',
+  );
 });

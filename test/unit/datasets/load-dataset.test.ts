@@ -250,10 +250,12 @@ test.each([
   ['half of a character', '{"prompt":"a\\ud800","completion":"b"}', 'a text has half of a character'],
 ])('refuses a row with %s, by its line', async (_, bad, problem) => {
   const path = await file('rows.jsonl', `${lines(row('a'))}${bad}\n`);
-  const array = await file('rows.json', `[${bad}]`);
+  const good = JSON.stringify({ prompt: 'a, [b] "c" {', completion: 'd' });
+  const array = await file('rows.json', `[${good},\n ${bad},${good}]`);
 
   await expect(loadDataset({ path })).rejects.toThrow(`line 2: ${problem}`);
-  await expect(loadDataset({ path: array })).rejects.toThrow(problem);
+  await expect(loadDataset({ path: array })).rejects.toThrow(`row 2: ${problem}`);
+  expect((await loadDataset({ path: array, onBadRow: 'skip' })).rows).toHaveLength(2);
 });
 
 test('reports a torn last line as cut off, not as bad JSON', async () => {
