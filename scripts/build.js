@@ -136,7 +136,11 @@ async function bundleWorkflows(dist) {
     warn: quiet,
     error: (message) => process.stderr.write(`${message}\n`),
   };
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger });
+  const { code } = await bundleWorkflowCode({
+    ...{ workflowsPath, logger },
+    payloadConverterPath: path.join(dist, 'workflows', 'payload-converter.js'),
+    workflowInterceptorModules: [path.join(dist, 'workflows', 'interceptors.js')],
+  });
   fs.writeFileSync(path.join(dist, 'workflow-bundle.js'), withSmallMap(code, dist));
 }
 

@@ -8,9 +8,10 @@ import { rendererFor } from './model-checks';
 import type { PreparedRow } from './prepare-examples';
 import { lengthLimit, prepareRow } from './prepare-examples';
 import { splitRows } from './prepare-supervised-data';
+import { countRepliesWithoutReasoning } from './replies-without-reasoning';
 import { showPrompts } from './reinforcement/show-prompts';
 import type { DataRow, RenderedRow, ShowAccess } from './shown-row';
-import { asShown, countRepliesWithoutReasoning } from './shown-row';
+import { asShown } from './shown-row';
 
 /** What a run of this config would train on, row by row in the order of its files; what it would refuse is a row too. */
 export async function* showData(config: TrainingConfig, access: ShowAccess): AsyncGenerator<DataRow> {

@@ -1,7 +1,5 @@
-import type { Message } from '../core/conversation';
 import type { CountedRow } from '../core/data-summary';
 import type { Tokenizer } from '../core/tokenizer';
-import { splitReply } from '../renderers/written-words';
 import type { DatasetAccess } from './dataset-source';
 import type { EnvironmentAccess } from './reinforcement/open-environments';
 
@@ -46,14 +44,4 @@ export function asShown(
     start = end;
   }
   return { tokens, weights, pieces, text: tokenizer.decode(tokens), cut };
-}
-
-/** Templates drop reasoning from history. @param text of the whole conversation */
-export function countRepliesWithoutReasoning(messages: readonly Message[], text: string): number {
-  const isWritten = (reasoning: string) => text.includes(reasoning.trim());
-  return messages.filter(
-    (message) =>
-      message.role === 'assistant' &&
-      splitReply(message).some((part) => part.type === 'thinking' && !isWritten(part.thinking)),
-  ).length;
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { WorkerOptions } from '@temporalio/worker';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import type { WorkerOptions, WorkflowBundleWithSourceMap } from '@temporalio/worker';
+import { bundleWorkflowCode, NativeConnection, Worker } from '@temporalio/worker';
 import { DomainError } from '../core/errors';
 import { TASK_QUEUES } from '../core/task-queues';
 import type { WorkerRole } from '../core/task-queues';
@@ -90,7 +90,7 @@ interface WorkerSpec {
   readonly connection: NativeConnection;
 }
 
-function createWorker({ queue, options, connection }: WorkerSpec): Promise<Worker> {
+async function createWorker({ queue, options, connection }: WorkerSpec): Promise<Worker> {
   return Worker.create({
     connection,
     namespace: options.connection.namespace,
@@ -107,22 +107,25 @@ function createWorker({ queue, options, connection }: WorkerSpec): Promise<Worke
     maxHeartbeatThrottleInterval: '1 second',
     shutdownGraceTime: GRACE,
     ...versioningOptions(options.version),
-    ...(queue.taskQueue === TASK_QUEUES.workflows && workflowOptions(options)),
+    ...(queue.taskQueue === TASK_QUEUES.workflows && (await workflowOptions(options))),
   });
 }
 
-function workflowOptions({
+/** Built ahead in a release and beside it; from sources it is bundled here. */
+async function workflowOptions({
   workflowBundle: codePath = join(__dirname, '..', 'workflow-bundle.js'),
-}: RunWorkersOptions): Pick<
-  WorkerOptions,
-  'workflowBundle' | 'workflowsPath' | 'stickyQueueScheduleToStartTimeout'
-> {
-  // Built ahead in a release and beside it; from sources it is bundled here.
-  const workflows = existsSync(codePath)
-    ? { workflowBundle: { codePath } }
-    : { workflowsPath: require.resolve('../workflows') };
+}: RunWorkersOptions): Promise<Pick<WorkerOptions, 'workflowBundle' | 'stickyQueueScheduleToStartTimeout'>> {
+  const workflowBundle = existsSync(codePath) ? { codePath } : await bundleWorkflows();
   // A killed worker's runs wait this long for it before another worker gets them.
-  return { ...workflows, stickyQueueScheduleToStartTimeout: '1 second' };
+  return { workflowBundle, stickyQueueScheduleToStartTimeout: '1 second' };
+}
+
+function bundleWorkflows(): Promise<WorkflowBundleWithSourceMap> {
+  return bundleWorkflowCode({
+    workflowsPath: require.resolve('../workflows'),
+    payloadConverterPath: require.resolve('../workflows/payload-converter'),
+    workflowInterceptorModules: [require.resolve('../workflows/interceptors')],
+  });
 }
 
 function parseRoles(names: readonly string[]): WorkerRole[] {

@@ -158,6 +158,15 @@ test('a run under way is attached to, and signals that nobody sends do nothing t
     await temporal(...signal);
     for (const input of ['null', '7', '"text"', '[]', '{"step":"one","cells":{}}'])
       await temporal(...signal, '--input', input);
+    for (const encoding of ['binary/encrypted', 'json/protobuf', 'json/plain'])
+      await temporal(
+        ...signal,
+        '--input',
+        btoa('{'),
+        '--input-base64',
+        '--input-meta',
+        `encoding=${encoding}`,
+      );
   }
   for (const name of ['stop', 'pause', 'resume', 'set', 'setLearningRate', 'setBudget', 'promote']) {
     const update = ['workflow', 'update', 'execute', '-w', 'train/signalled', '--name', name];
@@ -173,3 +182,23 @@ test('a run under way is attached to, and signals that nobody sends do nothing t
   await ended('signalled');
   await expectWhole('signalled');
 });
+
+test.each(['null', '7', '[]', '{}', '{"run":1}', '{"request":null}'])(
+  'a workflow that somebody starts with %s fails, and is not tried for ever',
+  async (input) => {
+    for (const type of ['trainSupervised', 'trainReinforcement', 'evaluateCheckpoint', 'runBenchmark']) {
+      const workflowId = `odd/${type}/${input}`;
+      await stack.client.workflow.start(type, {
+        workflowId,
+        taskQueue: 'everstep',
+        args: [JSON.parse(input)],
+      });
+
+      const failing = stack.client.workflow.getHandle(workflowId).result();
+
+      await expect(failing).rejects.toMatchObject({
+        cause: { type: 'bad-config', message: expect.stringContaining(`starts ${type} with`) as string },
+      });
+    }
+  },
+);

@@ -100,9 +100,9 @@ async function showRow(row: DataRow, output: Output): Promise<void> {
 
 function documentOf(row: DataRow): object {
   if ('refused' in row) return row;
-  const { row: name, tokens, weights, text, cut } = row;
+  const { row: name, tokens, weights, text, cut, repliesWithoutReasoning } = row;
   const trained = row.pieces.filter(({ isTrained }) => isTrained).map((piece) => piece.text);
-  return { row: name, tokens, weights, text, trained, cut };
+  return { row: name, tokens, weights, text, trained, cut, repliesWithoutReasoning };
 }
 
 function textOf(row: DataRow, { colors }: Output): string {

@@ -1,0 +1,68 @@
+import type { ContentPart, Message } from '../core/conversation';
+import { splitReply } from '../renderers/written-words';
+
+interface Piece {
+  /** Which message says it. */
+  readonly message: number;
+  readonly isReasoning: boolean;
+  readonly words: string;
+}
+
+/**
+ * How many replies have reasoning that is not in the text of their conversation: templates drop it from history. What is written
+ * stands after the words before it with nothing but the template's own between; the same reasoning of a later reply is another.
+ */
+export function countRepliesWithoutReasoning(messages: readonly Message[], text: string): number {
+  const pieces = messages.flatMap(piecesOf);
+  const lacking = new Set<number>();
+  let from = 0;
+  for (const [index, { message, isReasoning, words }] of pieces.entries()) {
+    const at = indexOfWords(text, words, from);
+    if (isReasoning && (at < 0 || hasFollowing(text.slice(from, at), pieces.slice(index + 1)))) {
+      lacking.add(message);
+    } else if (at >= 0) {
+      from = at + words.length;
+    }
+  }
+  return lacking.size;
+}
+
+/** Whether what follows stands there already, so that the reasoning found behind it is that of a later reply. */
+function hasFollowing(between: string, following: readonly Piece[]): boolean {
+  const next = following.find(({ isReasoning }) => !isReasoning);
+  return next !== undefined && indexOfWords(between, next.words, 0) >= 0;
+}
+
+function piecesOf(message: Message, index: number): Piece[] {
+  const parts = message.role === 'assistant' ? splitReply(message) : partsOf(message);
+  return parts
+    .map((part) => ({
+      message: index,
+      isReasoning: part.type === 'thinking',
+      words: wordsOf(part).trim(),
+    }))
+    .filter(({ words }) => words !== '');
+}
+
+function partsOf({ content }: Message): readonly ContentPart[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+}
+
+function wordsOf(part: ContentPart): string {
+  if (part.type === 'thinking') return part.thinking;
+  return part.type === 'text' ? part.text : '';
+}
+
+const LETTER = /[\p{L}\p{N}]/u;
+
+/** Where the words stand by themselves, and not within longer ones. */
+function indexOfWords(text: string, words: string, from: number): number {
+  for (let at = text.indexOf(words, from); at >= 0; at = text.indexOf(words, at + 1)) {
+    if (!isJoined(text, at) && !isJoined(text, at + words.length)) return at;
+  }
+  return -1;
+}
+
+function isJoined(text: string, at: number): boolean {
+  return LETTER.test(text[at - 1] ?? '') && LETTER.test(text[at] ?? '');
+}

@@ -1,0 +1,25 @@
+import type { Next, WorkflowExecuteInput, WorkflowInboundCallsInterceptor } from '@temporalio/workflow';
+import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import { missingOf } from './input-shapes';
+
+/**
+ * Fails a workflow whose input is none that Everstep sends: anybody who reaches the server can start one, and a workflow that stumbles
+ * over its input is tried for ever.
+ */
+class InputInterceptor implements WorkflowInboundCallsInterceptor {
+  async execute(
+    input: WorkflowExecuteInput,
+    next: Next<WorkflowInboundCallsInterceptor, 'execute'>,
+  ): Promise<unknown> {
+    const { workflowType } = workflowInfo();
+    const missing = missingOf(workflowType, input.args[0]);
+    if (missing === null) return next(input);
+    throw ApplicationFailure.nonRetryable(
+      `Nothing of Everstep starts ${workflowType} with such an input: ${missing}. Start it with the everstep command or its library.`,
+      'bad-config',
+    );
+  }
+}
+
+/** Temporal's bundler takes the export of this name. */
+export const interceptors = () => ({ inbound: [new InputInterceptor()] });

@@ -1,0 +1,55 @@
+import type { Message } from '../../../src/core/conversation';
+import { countRepliesWithoutReasoning } from '../../../src/training/replies-without-reasoning';
+
+const user = (content: string): Message => ({ role: 'user', content });
+const reply = (thinking: string, text: string): Message => ({
+  role: 'assistant',
+  content: [
+    { type: 'thinking', thinking },
+    { type: 'text', text },
+  ],
+});
+
+const turn = (role: string, text: string) => `<|im_start|>${role}\n${text}<|im_end|>\n`;
+const thought = (thinking: string, text: string) => `<think>\n${thinking}\n</think>\n\n${text}`;
+
+test.each<[string, readonly Message[], string, number]>([
+  [
+    'all is written',
+    [user('1+1?'), reply('One more.', '2'), user('2+2?'), reply('Twice two.', '4')],
+    turn('user', '1+1?') +
+      turn('assistant', thought('One more.', '2')) +
+      turn('user', '2+2?') +
+      turn('assistant', thought('Twice two.', '4')),
+    0,
+  ],
+  [
+    'the earlier of two replies that reason alike lost its own',
+    [user('1+1?'), reply('Add the numbers.', '2'), user('2+2?'), reply('Add the numbers.', '4')],
+    turn('user', '1+1?') +
+      turn('assistant', '2') +
+      turn('user', '2+2?') +
+      turn('assistant', thought('Add the numbers.', '4')),
+    1,
+  ],
+  [
+    'a short one is found in no longer word',
+    [user('q'), reply('r', 'A'), user('more'), reply('s', 'B')],
+    turn('user', 'q') + turn('assistant', 'A') + turn('user', 'more') + turn('assistant', thought('s', 'B')),
+    1,
+  ],
+  [
+    'the answer stands in the reasoning',
+    [user('2+2?'), reply('It is 4, so 4.', '4')],
+    turn('user', '2+2?') + turn('assistant', thought('It is 4, so 4.', '4')),
+    0,
+  ],
+  [
+    'blocks of a text are reasoning as well',
+    [user('q'), { role: 'assistant', content: '<think>Why</think>A' }, user('more')],
+    turn('user', 'q') + turn('assistant', 'A') + turn('user', 'more'),
+    1,
+  ],
+])('%s', (_, messages, text, count) => {
+  expect(countRepliesWithoutReasoning(messages, text)).toBe(count);
+});
