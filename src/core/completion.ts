@@ -14,8 +14,10 @@ export interface CompletionParams {
 /** A function the model may call; `parameters` is a JSON schema. */
 export interface ToolDeclaration {
   readonly name: string;
-  readonly description: string;
-  readonly parameters: Readonly<Record<string, unknown>>;
+  /** Absent where nobody describes it: templates write what a declaration has. */
+  readonly description?: string;
+  /** JSON schema; absent where none is declared, for a tool that takes nothing. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
 export interface CompletionRequest {

@@ -40,16 +40,15 @@ function withoutKind({ type, ...tool }: Fields): Fields {
 }
 
 function declarationIn(tool: Fields, field: string): ToolDeclaration {
-  const { description } = tool;
   const parameters = readParameters(tool, field);
   const others = Object.entries(tool).filter(
-    ([key]) => !PARAMETER_KEYS.includes(key) || key === 'parameters',
+    ([key, value]) => isGiven(value) && (!PARAMETER_KEYS.includes(key) || key === 'parameters'),
   );
   return {
     ...Object.fromEntries(others),
     name: readName(tool, field),
-    description: isGiven(description) ? readText(tool, 'description', field) : '',
-    parameters: isFields(parameters) ? parameters : { type: 'object', properties: {} },
+    ...(isGiven(tool['description']) && { description: readText(tool, 'description', field) }),
+    ...(isFields(parameters) && { parameters }),
   };
 }
 

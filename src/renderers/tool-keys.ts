@@ -4,6 +4,9 @@ import { DomainError } from '../core/errors';
 /** What every format writes, and `strict`, which tells a server how to sample and nothing to a model. */
 export const TOOL_KEYS: readonly string[] = ['name', 'description', 'parameters', 'strict'];
 
+/** The schema of a tool that declares none, for formats that always write one. */
+export const NO_PARAMETERS: NonNullable<ToolDeclaration['parameters']> = { type: 'object', properties: {} };
+
 /** Refuses what a declared function has beyond what formats write that know no other keys. */
 export function requireKnownKeys(tools: readonly ToolDeclaration[], renderer: string): void {
   for (const tool of tools) {

@@ -43,7 +43,7 @@ export function declaredTypes(
   tool: string,
   parameter: string,
 ): ReadonlySet<string> | null {
-  const properties = tools.find(({ name }) => name === tool)?.parameters['properties'];
+  const properties = tools.find(({ name }) => name === tool)?.parameters?.['properties'];
   const schema = isRecord(properties) ? properties[parameter] : undefined;
   const types = typesOf(schema);
   return types.length === 0 ? null : new Set(types);

@@ -18,6 +18,7 @@ import {
   textAround,
   unfinishedCall,
 } from '../reply-blocks';
+import { NO_PARAMETERS } from '../tool-keys';
 
 export type DeepSeekV3Variant = 'deepseekv3' | 'deepseekv3_disable_thinking' | 'deepseekv3_thinking';
 
@@ -145,9 +146,9 @@ function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): 
   const declarations = tools.map((tool) =>
     [
       `### ${tool.name}`,
-      `Description: ${tool.description}`,
+      `Description: ${tool.description ?? ''}`,
       '',
-      `Parameters: ${respaceJson(jsonText(tool.parameters))}`,
+      `Parameters: ${respaceJson(jsonText(tool.parameters ?? NO_PARAMETERS))}`,
     ].join('\n'),
   );
   const content = [

@@ -7,6 +7,7 @@ import { written } from '../message-format';
 import { plainText } from '../message-text';
 import type { ReadReply } from '../reply-blocks';
 import { readCall, replyOf, separateCalls } from '../reply-blocks';
+import { NO_PARAMETERS } from '../tool-keys';
 import { typeScriptMembers } from './typescript-members';
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
@@ -62,7 +63,9 @@ function renderMessage(message: Message): RenderedMessage {
 }
 
 function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
-  const signatures = tools.map(({ name, parameters }) => `${name}{${typeScriptMembers(parameters)}}`);
+  const signatures = tools.map(
+    ({ name, parameters = NO_PARAMETERS }) => `${name}{${typeScriptMembers(parameters)}}`,
+  );
   const lines = [systemPrompt, ...signatures].filter((line) => line !== '');
   return lines.length === 0 ? [] : [{ role: 'system', content: lines.join('\n') }];
 }

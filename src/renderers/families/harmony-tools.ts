@@ -1,5 +1,6 @@
 import type { ToolDeclaration } from '../../core/completion';
 import { isRecord } from '../reply-blocks';
+import { NO_PARAMETERS } from '../tool-keys';
 import type { Schema } from './schema-properties';
 import { itemsPython, memberJson, propertiesOf } from './schema-properties';
 
@@ -19,7 +20,7 @@ export function declareHarmonyTools(tools: readonly ToolDeclaration[]): string {
   return `# Tools\n\n## functions\n\nnamespace functions {\n\n${functions}} // namespace functions`;
 }
 
-function declareFunction({ name, description, parameters }: ToolDeclaration): string {
+function declareFunction({ name, description = '', parameters = NO_PARAMETERS }: ToolDeclaration): string {
   return `// ${description}\ntype ${name} = ${parameterBlock(parameters)} => any;\n\n`;
 }
 

@@ -2,6 +2,7 @@ import type { ToolDeclaration } from '../../core/completion';
 import { jsonText } from '../../core/json-source';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
+import { NO_PARAMETERS } from '../tool-keys';
 import type { Schema } from './schema-properties';
 import { itemsJson, itemsPython, memberJson, memberPython, membersOf } from './schema-properties';
 
@@ -26,7 +27,7 @@ export function declareInTypeScript(tools: readonly ToolDeclaration[]): string {
   return `# Tools\n\n## functions\nnamespace functions {\n${functions}\n}\n`;
 }
 
-function declareFunction({ name, description, parameters }: ToolDeclaration): string {
+function declareFunction({ name, description = '', parameters = NO_PARAMETERS }: ToolDeclaration): string {
   const refersToItself = jsonText(parameters).includes('"$ref":"#"');
   const own = objectType(parameters, '');
   const definitions = isRecord(parameters['$defs']) ? membersOf(parameters['$defs']) : [];

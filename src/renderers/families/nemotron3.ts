@@ -116,15 +116,15 @@ function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): 
   return [{ role: 'system', content }];
 }
 
-function declareTool(tool: ToolDeclaration): string {
-  const { properties, required } = tool.parameters;
+function declareTool({ name, description, parameters = {} }: ToolDeclaration): string {
+  const { properties, required } = parameters;
   return [
     '<function>',
-    tag('name', tool.name),
-    tag('description', strip(tool.description)),
+    tag('name', name),
+    ...(description === undefined ? [] : [tag('description', strip(description))]),
     '<parameters>',
     ...(isRecord(properties) ? membersOf(properties).flatMap(declareParameter) : []),
-    ...tagsOf(tool.parameters, ['properties', 'required', 'type']),
+    ...tagsOf(parameters, ['properties', 'required', 'type']),
     ...(required === undefined ? [] : [tag('required', pythonText(required))]),
     '</parameters>',
     '</function>',

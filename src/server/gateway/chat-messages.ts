@@ -12,8 +12,8 @@ export function readTools({ tools, tool_choice: choice }: ChatBody): ToolDeclara
   if (choice === 'none') return [];
   return (tools ?? []).map(({ function: { name, description, parameters } }) => ({
     name,
-    description: description ?? '',
-    parameters: parameters ?? { type: 'object', properties: {} },
+    ...(description != null && { description }),
+    ...(parameters != null && { parameters }),
   }));
 }
 

@@ -68,7 +68,7 @@ test.each([
   expect(rows[0]?.id).not.toBe(rows[1]?.id);
 });
 
-test('takes tools without description and parameters, and none where the list is empty', async () => {
+test('takes tools without description and parameters as they are, and none where the list is empty', async () => {
   const path = await file(
     'rows.jsonl',
     lines(
@@ -80,11 +80,7 @@ test('takes tools without description and parameters, and none where the list is
 
   const { rows } = await loadDataset({ path });
 
-  expect(rows.map((row) => row.tools)).toEqual([
-    [{ name: 'now', description: '', parameters: { type: 'object', properties: {} } }],
-    undefined,
-    undefined,
-  ]);
+  expect(rows.map((row) => row.tools)).toEqual([[{ name: 'now' }], undefined, undefined]);
 });
 
 test.each([

@@ -105,3 +105,20 @@ describe('other keys of a tool', () => {
     expect(() => promptOf(name, tool('{}', ',"strict":true'))).not.toThrow();
   });
 });
+
+test.each([
+  ['qwen3', '{"type": "function", "function": {"name": "now"}}'],
+  ['qwen3_5', '{"type": "function", "function": {"name": "now"}}'],
+  ['kimi_k2', '{"function":{"name":"now"},"type":"function"}'],
+  ['nemotron3', '<name>now</name>\n<parameters>\n</parameters>'],
+  ['kimi_k25', '{\ntype now = (_: {}) => any;'],
+  ['deepseekv3', '### now\nDescription: \n\nParameters: {"type": "object", "properties": {}}'],
+  ['gpt_oss_low_reasoning', '// \ntype now = () => any;'],
+  ['everstep', 'now{}'],
+])(
+  '%s adds neither words nor a schema to a tool that is a name, but where its format has one',
+  (name, written) => {
+    for (const rest of ['', ',"description":null,"parameters":null'])
+      expect(promptOf(name, `[{"name":"now"${rest}}]`)).toContain(written);
+  },
+);

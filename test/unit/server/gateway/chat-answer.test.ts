@@ -209,9 +209,7 @@ describe('messages', () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }];
 
     const messages = [{ role: 'user', content: 'x' }];
-    expect(readTools(parse(messages, { tools }))).toEqual([
-      { name: 'f', description: '', parameters: { type: 'object' } },
-    ]);
+    expect(readTools(parse(messages, { tools }))).toEqual([{ name: 'f', parameters: { type: 'object' } }]);
     expect(readTools(parse(messages, { tools, tool_choice: 'none' }))).toEqual([]);
   });
 });
