@@ -33,15 +33,17 @@ function answered(message: Message, call: ToolCall, position: number): Message {
  * Puts the tool messages after a reply into the order of the calls they name, for formats in which nothing but their order
  * tells which call an answer belongs to. Those that name none stay where they are.
  *
- * @throws DomainError `bad-dataset` where an answer names none of the ids that its reply calls with.
+ * @throws DomainError `bad-dataset` where an answer names none of the ids that its reply calls with, or another tool than its call.
  */
 export function orderToolAnswers(messages: readonly Message[]): readonly Message[] {
   const ordered: Message[] = [];
   for (let start = 0; start < messages.length;) {
     const answers = answersFrom(messages, start);
-    const ids = (messages[start - 1]?.toolCalls ?? []).map(({ id }) => id);
-    answers.forEach(({ toolCallId }, index) => {
-      requireCalled(toolCallId, ids, start + index);
+    const calls = messages[start - 1]?.toolCalls ?? [];
+    const ids = calls.map(({ id }) => id);
+    answers.forEach((answer, index) => {
+      requireCalled(answer.toolCallId, ids, start + index);
+      requireSameTool(answer, callOf(answer, calls, index), start + index);
     });
     ordered.push(...inOrderOf(ids, answers), ...messages.slice(start + answers.length).slice(0, 1));
     start += answers.length + 1;
@@ -63,6 +65,19 @@ function requireCalled(id: string | undefined, ids: CallIds, index: number): voi
   throw new DomainError(
     'bad-dataset',
     `messages[${index}] answers the tool call "${id.slice(0, 80)}", which the reply before it does not make (${ids.join(', ').slice(0, 200)}). Name the call it answers.`,
+  );
+}
+
+function callOf({ toolCallId }: Message, calls: readonly ToolCall[], index: number): ToolCall | undefined {
+  return calls.find(({ id }) => id !== undefined && id === toolCallId) ?? calls[index];
+}
+
+/** Most formats write the name of the call alone. */
+function requireSameTool({ name }: Message, call: ToolCall | undefined, index: number): void {
+  if (name === undefined || call === undefined || name === call.name) return;
+  throw new DomainError(
+    'bad-dataset',
+    `messages[${index}] is the answer of tool "${name.slice(0, 80)}" to a call of "${call.name.slice(0, 80)}". Correct its "name", or leave it out.`,
   );
 }
 

@@ -17,14 +17,18 @@ interface ReadOptions {
   readonly wantsLogprobs: boolean;
   /** What the model was told of. */
   readonly tools?: readonly ToolDeclaration[];
+  /** Only the first call is given, as clients ask for with `parallel_tool_calls: false`. */
+  readonly isOneCall?: boolean;
 }
 
 /** One choice of a chat completion as clients read it. */
 export function readChoice(choice: DrawnChoice, options: ReadOptions): ChatChoice {
-  const { renderer, tokenizer, index, wantsLogprobs, tools } = options;
+  const { renderer, tokenizer, index, wantsLogprobs, tools, isOneCall = false } = options;
   const parsed = renderer.parseCompletion(tokensOf(choice, options), tools);
   const unread = (parsed.unparsedToolCalls ?? []).map(({ rawText }) => rawText).join('');
-  const message = answerOf(parsed.message, unread);
+  const { toolCalls = [] } = parsed.message;
+  const given = isOneCall ? toolCalls.slice(0, 1) : toolCalls;
+  const message = answerOf({ ...parsed.message, toolCalls: given }, unread);
   return {
     index,
     message,

@@ -21,19 +21,24 @@ function readMessage(message: ChatMessage): Message {
   switch (message.role) {
     case 'system':
     case 'developer':
-      return { role: 'system', content: textOf(message.content) };
+      return { role: 'system', content: textOf(message.content), ...nameOf(message) };
     case 'user':
-      return { role: 'user', content: textOf(message.content) };
+      return { role: 'user', content: textOf(message.content), ...nameOf(message) };
     case 'tool':
       return {
         role: 'tool',
         content: textOf(message.content),
         toolCallId: message.tool_call_id,
-        ...(message.name !== undefined && { name: message.name }),
+        ...nameOf(message),
       };
     case 'assistant':
       return readReply(message);
   }
+}
+
+/** Refused where the prompt format does not write it. */
+function nameOf({ name }: { readonly name?: string | undefined }): Pick<Message, 'name'> {
+  return name === undefined || name === '' ? {} : { name };
 }
 
 function readReply(message: Extract<ChatMessage, { role: 'assistant' }>): Message {
@@ -52,6 +57,7 @@ function readReply(message: Extract<ChatMessage, { role: 'assistant' }>): Messag
   return {
     role: 'assistant',
     content: thinking ? parts : text,
+    ...nameOf(message),
     ...(calls?.length && {
       toolCalls: calls.map((call) => ({ ...(call.id !== undefined && { id: call.id }), ...call.function })),
     }),

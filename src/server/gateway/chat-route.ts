@@ -61,6 +61,7 @@ async function answer(
       tokenizer: model.tokenizer,
       wantsLogprobs: body.logprobs === true,
       tools: readTools(body),
+      isOneCall: body.parallel_tool_calls === false,
     };
     const choices = drawn.choices.map((choice, index) => readChoice(choice, { ...options, index }));
     const completionTokens = drawn.choices.reduce((sum, { drawnCount }) => sum + drawnCount, 0);

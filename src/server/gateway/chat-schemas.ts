@@ -88,7 +88,7 @@ export const ChatBody = z
       .enum(['auto', 'none'])
       .nullish()
       .describe('A call cannot be forced: the weights alone decide'),
-    parallel_tool_calls: z.boolean().nullish(),
+    parallel_tool_calls: z.boolean().nullish().describe('false: an answer has its first call alone'),
     response_format: z
       .object({
         type: z.literal('text', {

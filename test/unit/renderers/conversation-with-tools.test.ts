@@ -78,6 +78,18 @@ describe('answers of tools that name their calls in another order', () => {
     },
   );
 
+  test.each(['qwen3', 'deepseekv3', 'gpt_oss_low_reasoning', 'chat_template'])(
+    '%s refuses an answer of another tool than was called',
+    (name) => {
+      const named = (id: string, tool: string) => ({ ...answer(id), name: tool });
+
+      expect(texts(name, [...asked, named('a', 'f'), answer('b')])).toHaveLength(2);
+      expect(() => texts(name, [...asked, answer('a'), named('b', 'other')])).toThrow(
+        'messages[3] is the answer of tool "other" to a call of "f".',
+      );
+    },
+  );
+
   test('what writes ids keeps the order of the row', () => {
     const withIds = template.replace('{{ m.content }}', '{{ m.tool_call_id }}{{ m.content }}');
     for (const written of [...texts('kimi_k2', swapped), ...texts('chat_template', swapped, withIds)])

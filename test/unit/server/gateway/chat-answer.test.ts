@@ -58,6 +58,21 @@ test('gives calls as OpenAI has them, with the arguments as the model wrote them
   AnsweredMessage.parse(message);
 });
 
+test('gives the first of several calls alone where the client asks for no more', () => {
+  const toolCalls = ['a', 'b'].map((name) => ({ name, arguments: '{}' }));
+  const renderer = rendererSaying({
+    message: { role: 'assistant', content: '', toolCalls },
+    termination: 'stop_sequence',
+  });
+  const namesOf = (isOneCall: boolean) =>
+    readChoice(choice(), { ...OPTIONS, renderer, isOneCall }).message.tool_calls?.map(
+      (call) => call.function.name,
+    );
+
+  expect(namesOf(true)).toEqual(['a']);
+  expect(namesOf(false)).toEqual(['a', 'b']);
+});
+
 test('keeps an id that the model wrote, because its next turn refers to it', () => {
   const toolCalls = [{ id: 'functions.add:0', name: 'add', arguments: '{}' }];
   const renderer = rendererSaying({
@@ -171,6 +186,18 @@ describe('messages', () => {
         toolCalls: [{ id: 'c1', name: 'f', arguments: '{}' }],
       },
       { role: 'tool', content: '4', toolCallId: 'c1' },
+    ]);
+  });
+
+  test('keep the names of who speaks, for the renderer to write or refuse', () => {
+    const { messages } = parse([
+      { role: 'user', content: 'hi', name: 'Bob' },
+      { role: 'assistant', content: 'ho', name: '' },
+    ]);
+
+    expect(readMessages(messages)).toEqual([
+      { role: 'user', content: 'hi', name: 'Bob' },
+      { role: 'assistant', content: 'ho' },
     ]);
   });
 
