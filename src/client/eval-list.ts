@@ -2,7 +2,9 @@ import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { z } from 'zod';
 import type { BenchmarkRequest, ModelSource } from '../core/benchmark-run';
+import { largestOf } from '../core/extremes';
 import { mapWithLimit } from '../core/concurrency/map-with-limit';
+import { readCellScores } from '../evaluation/stored-cell';
 import { listBenchmarks } from '../stores/eval-places';
 import type { EvalRunMetadata } from '../stores/eval-run-store';
 import { EvalStore } from '../stores/eval-run-store';
@@ -114,15 +116,17 @@ async function summarize(
 ): Promise<EvalSummary> {
   const { run_id: run, model_name: model, checkpoint_name, checkpoint_path, timestamp } = metadata;
   const dir = path.join(store, 'evals', run);
-  const { finished, unfinished } = await listBenchmarks(dir);
+  const { finished, unfinished, cells: evaluators } = await listBenchmarks(dir);
   const open = live.filter((each) => each.run === run).map(({ benchmark }) => benchmark);
-  const names = [...new Set([...finished, ...unfinished, ...open])].sort();
+  const names = [...new Set([...finished, ...unfinished, ...evaluators, ...open])].sort();
   const cells = await Promise.all(
     names.map((benchmark) =>
-      cellOf({
-        ...{ run, dir, benchmark },
-        ...{ isOpen: open.includes(benchmark), hasResult: finished.includes(benchmark) },
-      }),
+      evaluators.includes(benchmark) && !open.includes(benchmark)
+        ? evaluatorCell(dir, benchmark)
+        : cellOf({
+            ...{ run, dir, benchmark },
+            ...{ isOpen: open.includes(benchmark), hasResult: finished.includes(benchmark) },
+          }),
     ),
   );
   const checkpoint = checkpoint_name ?? checkpoint_path;
@@ -181,6 +185,14 @@ async function cellOf({ run, dir, benchmark, isOpen, hasResult }: CellPlace): Pr
   // A plan of nothing is one that was not finished.
   const total = progress.total || null;
   return { benchmark, status: isOpen ? 'running' : idle, done, total, score, maxExamples };
+}
+
+/** An evaluator of a training run has scores of its own, each with a name, in place of the one of a benchmark. */
+async function evaluatorCell(dir: string, benchmark: string): Promise<EvalCell> {
+  const scores = await readCellScores(path.join(dir, benchmark));
+  if (scores === null) return { ...NOTHING_DONE, benchmark, status: 'damaged' };
+  const done = largestOf([0, ...scores.map(({ n }) => n)]);
+  return { benchmark, status: 'finished', done, total: done, score: null, maxExamples: null };
 }
 
 function statusOf(isTorn: boolean, errorCount: number): EvalStatus {

@@ -7,6 +7,7 @@ import { isScoreRow } from '../stores/run-rows';
 import type { UnreadableState } from '../stores/run-state';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
+import type { RunReport } from './run-report';
 import { isClosed } from './run-report';
 import type { RunFilter, RunPage, RunSummary } from './run-summary';
 import type { RunCondition } from './runs-condition';
@@ -33,8 +34,10 @@ export async function pageOfRuns(sources: RunSources, filter: RunFilter = {}): P
   const damaged = new Set(unreadable.map(({ run }) => run));
   const unstored = await findUnstored(sources, { names: condition.names, filter });
   const asked = [...open, ...unstored];
+  const asStored: string[] = [];
   await mapWithLimit(asked, CONCURRENT_QUESTIONS, async (run) => {
     const report = await findUnless(damaged, new RunHandle(run, sources));
+    if (report?.source === 'store' && !isClosed(report)) asStored.push(run);
     if (report) await take(context, selection, report);
   });
 
@@ -44,6 +47,7 @@ export async function pageOfRuns(sources: RunSources, filter: RunFilter = {}): P
     matchCount: selection.offeredCount,
     answeredBy: condition.answeredBy,
     note: condition.note,
+    asStored: runs.flatMap(({ run }) => (asStored.includes(run) ? [run] : [])),
     unreadable,
   };
 }
@@ -56,7 +60,7 @@ interface Listing {
 }
 
 /** What a disk says of one run's state, which stands in the list, is not said of the others. */
-async function findUnless(damaged: ReadonlySet<string>, handle: RunHandle): Promise<RunState | null> {
+async function findUnless(damaged: ReadonlySet<string>, handle: RunHandle): Promise<RunReport | null> {
   try {
     return await handle.find();
   } catch (error) {

@@ -43,6 +43,8 @@ export interface RunPage {
   readonly answeredBy: 'server' | 'store';
   /** What a person should know of the answer, with the remedy. */
   readonly note: string | null;
+  /** Runs that have not ended and of which no server tells: they are shown as the store last saw them. */
+  readonly asStored: readonly string[];
   /** Runs of the store whose state cannot be read, whatever was asked for: nobody knows whether they match. */
   readonly unreadable: readonly UnreadableState[];
 }

@@ -21,6 +21,19 @@ export function readStoredCell(folder: string): Promise<StoredCell | null> {
   return readJson<StoredCell>(join(folder, 'cell.json'));
 }
 
+/** Scores of a cell that anybody may have written; null where it has none that can be read. */
+export async function readCellScores(folder: string): Promise<readonly CellScore[] | null> {
+  const cell: Partial<StoredCell> | null = await readStoredCell(folder).catch(() => null);
+  const scores: unknown = cell?.scores;
+  return Array.isArray(scores) && scores.every(isScore) ? scores : null;
+}
+
+function isScore(score: unknown): score is CellScore {
+  if (typeof score !== 'object' || score === null) return false;
+  const { key, value, n } = { key: null, value: 0, n: null, ...score };
+  return typeof key === 'string' && typeof n === 'number' && (value === null || typeof value === 'number');
+}
+
 /** Stores a result unless there is one, and returns the one that counts. */
 export async function storeCell(folder: string, cell: StoredCell): Promise<StoredCell> {
   const isFirst = await createWholeFile(join(folder, 'cell.json'), `${JSON.stringify(cell, null, 2)}\n`);

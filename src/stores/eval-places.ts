@@ -23,6 +23,8 @@ export interface BenchmarkFolders {
   readonly unfinished: readonly string[];
   /** Cells of a training run's nll evaluators: no benchmark, but what each example adds to the loss is stored. */
   readonly likelihoods: readonly string[];
+  /** Evaluators whose scores are there and no benchmark, those of `likelihoods` among them. */
+  readonly cells: readonly string[];
 }
 
 /** In the cell of an nll evaluator: a row an example. */
@@ -46,15 +48,17 @@ export async function listBenchmarks(folder: string): Promise<BenchmarkFolders> 
   const finished: string[] = [];
   const unfinished: string[] = [];
   const likelihoods: string[] = [];
+  const cells: string[] = [];
   for (const name of names.sort()) {
     const has = (file: string) => exists(join(folder, name, file));
     if (await has('result.json')) finished.push(name);
     // A loss of a training run leaves a cell without trajectories: it is finished, and no benchmark.
     else if (await has('cell.json')) {
+      cells.push(name);
       if (await has(LIKELIHOODS_FILE)) likelihoods.push(name);
     } else if ((await has('trajectories.jsonl')) || (await has('journal'))) unfinished.push(name);
   }
-  return { finished, unfinished, likelihoods };
+  return { finished, unfinished, likelihoods, cells };
 }
 
 function isPath(text: string): boolean {

@@ -187,9 +187,9 @@ export class EvalStore {
   }
 
   private async nameOnly(runId: string): Promise<EvalRunMetadata[]> {
-    const { finished, unfinished } = await listBenchmarks(this.runDir(runId));
+    const { finished, unfinished, cells } = await listBenchmarks(this.runDir(runId));
     const benchmarks = [...finished, ...unfinished];
-    if (benchmarks.length === 0) return [];
+    if (benchmarks.length === 0 && cells.length === 0) return [];
     const unknown = { model_name: '', checkpoint_path: null, checkpoint_name: null, timestamp: '' };
     return [{ run_id: runId, benchmarks, config: {}, scores: {}, ...unknown }];
   }

@@ -15,7 +15,7 @@ class InputInterceptor implements WorkflowInboundCallsInterceptor {
     const missing = missingOf(workflowType, input.args[0]);
     if (missing === null) return next(input);
     throw ApplicationFailure.nonRetryable(
-      `Nothing of Everstep starts ${workflowType} with such an input: ${missing}. Start it with the everstep command or its library.`,
+      `Nothing of Everstep starts ${workflowType} with such an input: ${missing}. Leave starting it to the command or the library.`,
       'bad-config',
     );
   }

@@ -1,9 +1,13 @@
+import path from 'node:path';
 import { DomainError } from '../../core/errors';
+import type { CellScore } from '../../core/run';
 import { summaryOf } from '../../evaluation/runner/summary-of';
+import { readCellScores } from '../../evaluation/stored-cell';
 import type { EvalPlace } from '../../stores/eval-places';
 import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import type { StoredResult } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
+import { printCellScores } from './cell-scores';
 import { escapeControls } from '../escape-controls';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
@@ -27,48 +31,64 @@ interface Asked {
 /** One place's benchmarks: counts, scores, and what they were made of. */
 export async function showResults(output: Output, { text, store, flags }: Asked): Promise<void> {
   const place = await locateResults(text, store);
-  const { finished, unfinished, likelihoods } = await listBenchmarks(place.folder);
+  const { finished, unfinished, cells } = await listBenchmarks(place.folder);
   const meant = finished.filter((name) => place.benchmark === null || name === place.benchmark);
   const results = await Promise.all(meant.map((name) => readResult(place.folder, name)));
   const explained = await explainUnfinished(place.folder, unfinished, flags);
   const { waiting, failed } = explained;
-  if (results.length === 0) refuseEmpty(place, { ...explained, likelihoods });
+  const evaluators = await readEvaluators(place, cells);
+  if (results.length === 0 && evaluators.length === 0) refuseEmpty(place, explained);
   output.document({
     run: place.label,
     dir: place.folder,
     benchmarks: results.map(resultDocument),
+    ...(evaluators.length > 0 && { evaluators }),
     unfinished,
     ...(waiting.length > 0 && { waiting }),
     ...(failed.length > 0 && { failed }),
   });
   output.line(escapeControls(place.folder));
-  printTable(output, HEADING, results.map(resultCells));
+  if (results.length > 0) printTable(output, HEADING, results.map(resultCells));
   for (const result of results) {
     output.line(escapeControls(`${result.name}: ${identityText(result)}`));
     for (const text of originTexts(result)) output.line(escapeControls(`${result.name}: ${text}`));
   }
+  const scores = evaluators.flatMap((evaluator) => evaluator.scores);
+  if (scores.length > 0) printCellScores(output, scores);
   if (unfinished.length > 0) output.line(escapeControls(output.advice(unfinishedText(explained))));
 }
 
 async function readResult(folder: string, name: string): Promise<StoredResult> {
   const result = await loadResult(folder, name);
   if (result) return result;
-  throw new DomainError(
-    'bad-dataset',
-    `${folder}/${name}/result.json cannot be read. Evaluate again to write it anew.`,
+  throw unreadable(`${folder}/${name}/result.json`);
+}
+
+function unreadable(file: string): DomainError {
+  return new DomainError('bad-dataset', `${file} cannot be read. Evaluate again to write it anew.`);
+}
+
+interface EvaluatorScores {
+  readonly evaluator: string;
+  readonly scores: readonly CellScore[];
+}
+
+/** Of evaluators that are no benchmarks: losses of data sets, scores of plug-ins. */
+async function readEvaluators(
+  { folder, benchmark }: EvalPlace,
+  cells: readonly string[],
+): Promise<EvaluatorScores[]> {
+  const meant = cells.filter((name) => benchmark === null || name === benchmark);
+  return Promise.all(
+    meant.map(async (evaluator) => {
+      const scores = await readCellScores(path.join(folder, evaluator));
+      if (scores !== null) return { evaluator, scores };
+      throw unreadable(path.join(folder, evaluator, 'cell.json'));
+    }),
   );
 }
 
-function refuseEmpty(
-  { label, folder }: EvalPlace,
-  { likelihoods, ...parts }: Unfinished & { readonly likelihoods: readonly string[] },
-): never {
-  if (likelihoods.length > 0 && parts.unfinished.length === 0) {
-    throw new DomainError(
-      'bad-config',
-      `${label} has no benchmark, only losses (${likelihoods.join(', ')}). Show them with: everstep runs scores ${label.split('@')[0] ?? label}`,
-    );
-  }
+function refuseEmpty({ folder }: EvalPlace, parts: Unfinished): never {
   const remedy =
     parts.unfinished.length === 0
       ? 'Name a folder that holds <benchmark>/result.json.'

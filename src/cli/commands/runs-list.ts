@@ -1,5 +1,4 @@
 import type { RunFilter, RunPage, RunSummary } from '../../client/run-summary';
-import { isClosed } from '../../client/run-report';
 import { unreadableText } from '../../client/unknown-run';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
@@ -18,17 +17,17 @@ export async function listRuns(
   output: Output,
   filter: RunFilter,
 ): Promise<number> {
-  const { runs, matchCount, answeredBy, note, unreadable } = await everstep.runs.page(filter);
+  const { runs, matchCount, answeredBy, note, asStored, unreadable } = await everstep.runs.page(filter);
   const isCut = runs.length < matchCount;
   output.document({
     runs,
     ...(isCut && { matchCount }),
     ...(filter.where !== undefined && { answeredBy }),
+    ...(asStored.length > 0 && { asStored }),
     ...(unreadable.length > 0 && { unreadable }),
   });
   if (note !== null) output.note(note);
-  if (!hasServer && runs.some((run) => !isClosed(run)))
-    output.note('No Temporal server is running: open runs are shown as the store last saw them.');
+  if (asStored.length > 0) output.note(asStoredText(asStored, hasServer));
   noteUnreadable(output, unreadable);
   if (isCut) output.note(`${runs.length} of ${matchCount} runs; --limit ${matchCount} shows all.`);
   if (runs.length === 0) {
@@ -38,6 +37,13 @@ export async function listRuns(
   const heading = ['run', 'kind', 'model', 'status', 'step', 'score', 'started (UTC)', 'closed (UTC)'];
   printTable(output, heading, runs.map(rowOf));
   return EXIT.done;
+}
+
+function asStoredText(runs: readonly string[], hasServer: boolean): string {
+  const why = hasServer
+    ? 'The Temporal server does not answer, or knows nothing of them'
+    : 'No Temporal server is running';
+  return `${why}: open runs are shown as the store last saw them (${runs.slice(0, NOTED_RUNS).join(', ')}).`;
 }
 
 /** Named in the list too: they are in the store, and nobody knows how they stand. */

@@ -23,11 +23,13 @@ function scoreFrom(given: unknown, completion: string): Score {
   if (typeof given === 'number' || typeof given === 'boolean') {
     return { value: Number(given), answer: completion.trim() || null };
   }
-  return isScore(given) ? given : { value: NaN, answer: null };
+  if (typeof given !== 'object' || given === null) return { value: NaN, answer: null };
+  const { answer = completion.trim() || null, ...rest } = { answer: undefined, ...given };
+  const score = { ...rest, answer };
+  return isScore(score) ? score : { value: NaN, answer: null };
 }
 
-function isScore(given: unknown): given is Score {
-  if (typeof given !== 'object' || given === null || !('value' in given)) return false;
-  const answer = 'answer' in given ? given.answer : undefined;
-  return typeof given.value === 'number' && (answer === null || typeof answer === 'string');
+function isScore(given: { readonly answer: unknown }): given is Score {
+  const { answer, value } = { value: null, ...given };
+  return typeof value === 'number' && (answer === null || typeof answer === 'string');
 }

@@ -21,13 +21,14 @@ export interface SharedBenchmarks {
 }
 
 export async function candidateAt(place: EvalPlace): Promise<Candidate> {
-  const { finished, unfinished, likelihoods } = await listBenchmarks(place.folder);
+  const { finished, unfinished, likelihoods, cells } = await listBenchmarks(place.folder);
   const isMeant = (name: string) => place.benchmark === null || name === place.benchmark;
   return {
     place,
     finished: finished.filter(isMeant),
     unfinished: unfinished.filter(isMeant),
     likelihoods: likelihoods.filter(isMeant),
+    cells: cells.filter(isMeant),
   };
 }
 

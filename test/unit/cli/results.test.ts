@@ -352,15 +352,17 @@ test('of results that are not finished it says what is to be done', async () => 
   );
 });
 
-test('of a step with losses alone it says where they are shown', async () => {
+test('of a step with losses alone it shows those', async () => {
   const cell = join(store, 'runs', 'sft', 'evals', '20', 'test');
   mkdirSync(join(cell, 'journal'), { recursive: true });
-  writeFileSync(join(cell, 'cell.json'), '{}');
+  const score = { metric: 'nll', key: 'test/nll', value: 1.25, n: 40, ci: [1.1, 1.4], higherIsBetter: false };
+  writeFileSync(join(cell, 'cell.json'), JSON.stringify({ scores: [score] }));
   writeFileSync(join(cell, 'journal', 'likelihoods.jsonl'), '');
 
-  await expect(results('show', 'sft@20')).rejects.toThrow(
-    'sft@20 has no benchmark, only losses (test). Show them with: everstep runs scores sft',
-  );
+  expect(await results('show', 'sft@20')).toMatch(/test\/nll\s+1\.25\s+\[1\.1, 1\.4\]\s+40/);
+
+  writeFileSync(join(cell, 'cell.json'), '{"scores":[null]}');
+  await expect(results('show', 'sft@20')).rejects.toThrow(/test\/cell\.json cannot be read/);
 });
 
 /** What a benchmark leaves whose examples all failed: their trajectories, and no result. */

@@ -124,6 +124,21 @@ test('runs list says how many there are beyond the limit, and sorts by score', a
   expect(stderr()).toContain('2 of 3 runs');
 });
 
+test('runs list says which runs are shown as the store last saw them, also where a server is configured', async () => {
+  await store({ ...COMPLETED, run: 'open', status: 'running', closedAt: null });
+  for (const [hasServer, why] of [
+    [true, 'The Temporal server does not answer'],
+    [false, 'No Temporal server is running'],
+  ] as const) {
+    const { output, stderr } = recordOutput();
+
+    await listRuns({ ...session, hasServer }, output, {});
+
+    expect(stderr()).toContain(why);
+    expect(stderr()).toContain('as the store last saw them (open).');
+  }
+});
+
 test('runs list --where is answered by the store where no server is, and says so', async () => {
   await store(
     { ...COMPLETED, run: 'good' },

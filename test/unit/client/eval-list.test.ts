@@ -36,6 +36,8 @@ test('lists what is damaged or was never finished, and says so', async () => {
   put('short', 'gsm8k/trajectories.jsonl', LINE);
   put('broken', 'gsm8k/result.json', '{"name": "gs');
   put('begun', 'gsm8k/journal/examples.jsonl', '');
+  put('measured', 'test/cell.json', JSON.stringify({ scores: [{ key: 'test/nll', value: 1.2, n: 40 }] }));
+  put('foreign', 'test/cell.json', '{}');
   mkdirSync(join(store, 'evals', 'empty'), { recursive: true });
 
   expect(await statuses()).toEqual({
@@ -45,5 +47,7 @@ test('lists what is damaged or was never finished, and says so', async () => {
     other: 'finished',
     broken: 'damaged',
     begun: 'unfinished',
+    measured: 'finished',
+    foreign: 'damaged',
   });
 });

@@ -97,3 +97,11 @@ test('a selection of many holds no more than it needs', () => {
   ]);
   expect(selection.offeredCount).toBe(10_000);
 });
+
+test('open runs of which no server tells are named as known from the store alone', async () => {
+  await store('over');
+  await store('open', { status: 'running', closedAt: null });
+
+  expect((await pageOfRuns(sources)).asStored).toEqual(['open']);
+  expect((await pageOfRuns(sources, { status: 'completed' })).asStored).toEqual([]);
+});

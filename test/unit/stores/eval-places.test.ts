@@ -88,11 +88,13 @@ test('tells finished benchmarks from those under way, and both from other folder
     finished: ['arithmetic', 'gsm8k'],
     unfinished: ['ifeval'],
     likelihoods: [],
+    cells: ['test'],
   });
   expect(await listBenchmarks(join(store, 'nope'))).toEqual({
     finished: [],
     unfinished: [],
     likelihoods: [],
+    cells: [],
   });
 });
 
