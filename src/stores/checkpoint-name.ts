@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Promotion } from '../core/controls/promotion';
 import { DomainError } from '../core/errors';
@@ -32,6 +33,12 @@ export function readPromotion(runFolder: string): Promise<Promotion | null> {
 export async function requirePromotion(run: string, runFolder: string): Promise<Promotion> {
   const promotion = await readPromotion(runFolder);
   if (promotion) return promotion;
+  if (!existsSync(runFolder)) {
+    throw new DomainError(
+      'unknown-run',
+      `${run}@best: there is no run "${run}" in the store. List those there are with: npx everstep runs list`,
+    );
+  }
   throw new DomainError(
     'unknown-checkpoint',
     `${run}@best: nobody promoted a checkpoint of run "${run}". Promote one with: npx everstep runs promote ${run}@STEP`,

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { CanaryOptions } from '../../client/schedule-request';
 import { isRangeKnown } from '../../client/schedule-request';
+import type { ModelSource } from '../../core/benchmark-run';
 import { WEBHOOK_MOST_SECONDS } from '../../core/canary-webhook';
 import { secondsOf } from '../../core/duration';
 import { DomainError } from '../../core/errors';
@@ -88,6 +89,8 @@ async function create(name: string, flags: CreateFlags): Promise<number> {
     output.document({ schedule: state });
     printPlan(state, null, output);
     await remark(session, options, output);
+    const expiry = expiryNote(options.checkpoint, state.request.model);
+    if (expiry !== null) output.note(expiry);
     return EXIT.done;
   } finally {
     await session.close();
@@ -176,21 +179,20 @@ async function remark(
   if (repeats !== null) output.note(repeats);
   const advice = await everstep.workerAdvice();
   if (advice !== null) output.note(advice);
-  const { checkpoint, pin, benchmarks } = options;
+  const { pin, benchmarks } = options;
   const unbounded = [benchmarks].flat().filter((name) => !isRangeKnown(name));
   if (pin !== 'first' && unbounded.length > 0) {
     output.note(
       `What scores of ${unbounded.map(escapeControls).join(', ')} lie between is not known here: look whether the pin is one of them.`,
     );
   }
-  const expiry = expiryNote(checkpoint);
-  if (expiry !== null) output.note(expiry);
 }
 
 /** How a checkpoint is kept; null where it is none of a run, or whoever promoted it keeps it. */
-function expiryNote(checkpoint: string | undefined): string | null {
-  if (checkpoint === undefined || checkpoint.includes('://')) return null;
-  const [run = '', step = 'STEP'] = checkpoint.split('@');
-  if (step === 'best') return null;
-  return `Checkpoints may expire. \`npx everstep runs promote ${escapeControls(run)}@${escapeControls(step)}\` keeps this one for good.`;
+export function expiryNote(checkpoint: string | undefined, model: ModelSource): string | null {
+  if (checkpoint === undefined || checkpoint.includes('://') || checkpoint.endsWith('@best')) return null;
+  // Its newest is another one later.
+  const pinned = model.type === 'engine' ? model.label : null;
+  if (pinned === null) return null;
+  return `Checkpoints may expire. \`npx everstep runs promote ${escapeControls(pinned)}\` keeps this one for good.`;
 }

@@ -1,5 +1,5 @@
 import { createCommand } from '../../../src/cli/commands/schedule';
-import { repeatsNote } from '../../../src/cli/commands/schedule-create';
+import { expiryNote, repeatsNote } from '../../../src/cli/commands/schedule-create';
 import { printFirings, printSchedules } from '../../../src/cli/commands/schedule-report';
 import type { CanaryReport, CanaryScore } from '../../../src/core/canary';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -168,4 +168,13 @@ test('an endpoint where nobody listens gets no schedule', async () => {
   await expect(run('create', 'nightly', '--benchmark', 'gsm8k', ...model)).rejects.toThrow(
     /^The endpoint at http:\/\/127\.0\.0\.1:1\/v1 cannot be reached .* No schedule was made/,
   );
+});
+
+test('what keeps the checkpoint names the one that was pinned', () => {
+  const model = { type: 'engine', model: 'm', path: 'tinker://m/s/30', label: 'long@30' } as const;
+
+  for (const asked of ['long', 'long@30'])
+    expect(expiryNote(asked, model)).toContain('runs promote long@30`');
+  for (const asked of [undefined, 'long@best', 'tinker://m/s/30'])
+    expect(expiryNote(asked, model)).toBeNull();
 });

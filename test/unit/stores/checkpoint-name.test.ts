@@ -74,6 +74,8 @@ test.each<[string, (text: string) => Promise<unknown>, unknown]>([
   expect(await find('one@best')).toMatchObject(found as object);
 
   await expect(find('fresh@best')).rejects.toThrow(/npx everstep runs promote fresh@STEP/);
+  await expect(find('misspelt@best')).rejects.toThrow(/misspelt/);
+  await expect(find('misspelt@best')).rejects.not.toThrow(/runs promote/);
 });
 
 test('a name that is none of the three says what to write', async () => {
