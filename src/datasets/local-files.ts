@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DomainError } from '../core/errors';
@@ -21,7 +22,10 @@ async function findOne(path: string): Promise<DatasetFile[]> {
       { cause: error },
     );
   });
-  if (!stats.isDirectory()) return [{ name: path, path }];
+  if (!stats.isDirectory()) {
+    requirePlain(path, stats);
+    return [{ name: path, path }];
+  }
   const names = (await readdir(path)).filter(isDatasetFile).sort();
   if (names.length === 0) {
     throw new DomainError(
@@ -29,20 +33,34 @@ async function findOne(path: string): Promise<DatasetFile[]> {
       `Folder "${path}" holds no .jsonl, .json or .parquet file. Correct dataset.path.`,
     );
   }
-  return names.map((name) => ({ name: join(path, name), path: join(path, name) }));
+  const files = names.map((name) => join(path, name));
+  for (const file of files) requirePlain(file, await stat(file));
+  return files.map((file) => ({ name: file, path: file }));
+}
+
+/** Whoever opens a pipe waits for its writer, for ever and out of reach of Ctrl-C; a device has no end. */
+function requirePlain(path: string, stats: Stats): void {
+  const kind = unreadableKind(stats);
+  if (kind === null) return;
+  throw new DomainError(
+    'bad-dataset',
+    `Dataset file "${path}" cannot be read: ${kind}. Name a file, or a folder of files.`,
+  );
+}
+
+function unreadableKind(stats: Stats): string | null {
+  if (stats.isDirectory()) return 'it is a folder';
+  return stats.isFile() ? null : 'it is no plain file, but a pipe, a socket or a device';
 }
 
 const REFUSED = ['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
 
 /** Refuses a path that names no file, by the key of the config that holds it. */
 export async function requireFile(path: string, key?: string): Promise<void> {
-  const reason = await stat(path).then(
-    (stats) => (stats.isDirectory() ? 'it is a folder' : null),
-    (error: unknown) => {
-      if (REFUSED.includes(codeOf(error))) return reasonOf(error);
-      throw error;
-    },
-  );
+  const reason = await stat(path).then(unreadableKind, (error: unknown) => {
+    if (REFUSED.includes(codeOf(error))) return reasonOf(error);
+    throw error;
+  });
   if (reason === null) return;
   const place = key === undefined ? '' : `${key}: `;
   const remedy =

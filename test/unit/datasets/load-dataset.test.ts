@@ -1,8 +1,10 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadDataset } from '../../../src/datasets/load-dataset';
+import { readRows } from '../../../src/datasets/read-rows';
 
 let folder: string;
 
@@ -350,4 +352,18 @@ test.each([
 
 test('refuses an empty list of files', async () => {
   await expect(loadDataset({ path: [] })).rejects.toThrow('No dataset file is named');
+});
+
+test('a pipe or a device keeps nobody waiting: it is refused by its path, also in a folder', async () => {
+  const within = await mkdtemp(join(folder, 'pipes-'));
+  const pipe = join(within, 'rows.jsonl');
+  execFileSync('mkfifo', [pipe]);
+
+  for (const path of [pipe, within, '/dev/zero']) {
+    const told = path === within ? pipe : path;
+    await expect(loadDataset({ path })).rejects.toThrow(
+      `Dataset file "${told}" cannot be read: it is no plain file, but a pipe, a socket or a device.`,
+    );
+  }
+  await expect(readRows({ path: pipe, key: 'dataset.path' })).rejects.toThrow('it is no plain file');
 });
