@@ -7,6 +7,8 @@ import { hasErrorCode, withPath } from './system-errors';
 
 /** Opening a pipe does not wait for a writer then. */
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
+/** A text of this language holds no more; what Everstep reads whole has a few kilobytes. */
+const MOST_BYTES = 2 ** 29 - 24;
 
 /**
  * Opens a file of the store to be read; null where there is none. Others may have put there what they like: a folder, a pipe, a
@@ -37,6 +39,7 @@ export async function readWholeFile(path: string): Promise<string | null> {
   const file = await openToRead(path);
   if (file === null) return null;
   try {
+    requireReadable(path, (await file.stat()).size);
     return await file.readFile('utf8');
   } catch (error) {
     throw withPath(error, path);
@@ -50,6 +53,7 @@ export function readWholeFileSync(path: string): string | null {
   const descriptor = openToReadSync(path);
   if (descriptor === null) return null;
   try {
+    requireReadable(path, fstatSync(descriptor).size);
     return readFileSync(descriptor, 'utf8');
   } catch (error) {
     throw withPath(error, path);
@@ -78,6 +82,14 @@ function kindOf(stats: Stats): string | null {
   if (stats.isFile()) return null;
   if (stats.isDirectory()) return 'a directory';
   return stats.isFIFO() ? 'a pipe' : 'a device';
+}
+
+function requireReadable(path: string, size: number): void {
+  if (size <= MOST_BYTES) return;
+  throw new DomainError(
+    'store-conflict',
+    `${path} has ${size} bytes, which is more than such a file can have. Move it away, and put the file back if there was one.`,
+  );
 }
 
 function refusal(path: string, what: string): DomainError {
