@@ -53,14 +53,22 @@ function readRecords(name: string, text: string): CsvRecord[] {
     const match = FIELD.exec(text);
     if (!match) throw strayQuote(name, line);
     const [whole, quoted, plain = '', end] = match;
-    line += whole.match(LINE_BREAK)?.length ?? 0;
-    fields.push(quoted === undefined ? plain : quoted.replaceAll('""', '"'));
+    line += lineBreaksIn(whole);
+    fields.push(quoted?.replaceAll('""', '"') ?? plain);
     if (end === ',') continue;
-    if (fields.length > 1 || fields[0] !== '') records.push({ fields, line: begunAt });
+    if (!isBlank(fields)) records.push({ fields, line: begunAt });
     begunAt = line;
     fields = [];
   }
   return records;
+}
+
+function lineBreaksIn(text: string): number {
+  return [...text.matchAll(LINE_BREAK)].length;
+}
+
+function isBlank(fields: readonly string[]): boolean {
+  return fields.length === 1 && fields[0] === '';
 }
 
 function strayQuote(name: string, line: number): DomainError {

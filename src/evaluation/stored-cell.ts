@@ -30,8 +30,10 @@ export async function readCellScores(folder: string): Promise<readonly CellScore
 
 function isScore(score: unknown): score is CellScore {
   if (typeof score !== 'object' || score === null) return false;
-  const { key, value, n } = { key: null, value: 0, n: null, ...score };
-  return typeof key === 'string' && typeof n === 'number' && (value === null || typeof value === 'number');
+  const fields = new Map<string, unknown>(Object.entries(score));
+  const value = fields.get('value');
+  const isValue = value === null || typeof value === 'number';
+  return isValue && typeof fields.get('key') === 'string' && typeof fields.get('n') === 'number';
 }
 
 /** Stores a result unless there is one, and returns the one that counts. */

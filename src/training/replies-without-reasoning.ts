@@ -49,8 +49,7 @@ function partsOf({ content }: Message): readonly ContentPart[] {
 }
 
 function wordsOf(part: ContentPart): string {
-  if (part.type === 'thinking') return part.thinking;
-  return part.type === 'text' ? part.text : '';
+  return part.type === 'thinking' ? part.thinking : part.text;
 }
 
 const LETTER = /[\p{L}\p{N}]/u;

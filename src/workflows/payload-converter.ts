@@ -1,4 +1,4 @@
-import type { Payload, PayloadConverter } from '@temporalio/common';
+import type { PayloadConverter } from '@temporalio/common';
 import { defaultPayloadConverter } from '@temporalio/common';
 
 /**
@@ -8,11 +8,11 @@ import { defaultPayloadConverter } from '@temporalio/common';
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value) => defaultPayloadConverter.toPayload(value),
-  fromPayload<Value>(payload: Payload): Value {
+  fromPayload: (payload) => {
     try {
-      return defaultPayloadConverter.fromPayload<Value>(payload);
+      return defaultPayloadConverter.fromPayload(payload);
     } catch {
-      return defaultPayloadConverter.fromPayload<Value>(NOTHING);
+      return defaultPayloadConverter.fromPayload(NOTHING);
     }
   },
 };

@@ -32,7 +32,7 @@ interface Asked {
 export async function showResults(output: Output, { text, store, flags }: Asked): Promise<void> {
   const place = await locateResults(text, store);
   const { finished, unfinished, cells } = await listBenchmarks(place.folder);
-  const meant = finished.filter((name) => place.benchmark === null || name === place.benchmark);
+  const meant = meantIn(place, finished);
   const results = await Promise.all(meant.map((name) => readResult(place.folder, name)));
   const explained = await explainUnfinished(place.folder, unfinished, flags);
   const { waiting, failed } = explained;
@@ -48,6 +48,15 @@ export async function showResults(output: Output, { text, store, flags }: Asked)
     ...(failed.length > 0 && { failed }),
   });
   output.line(escapeControls(place.folder));
+  printScores(output, results, evaluators);
+  if (unfinished.length > 0) output.line(escapeControls(output.advice(unfinishedText(explained))));
+}
+
+function printScores(
+  output: Output,
+  results: readonly StoredResult[],
+  evaluators: readonly EvaluatorScores[],
+): void {
   if (results.length > 0) printTable(output, HEADING, results.map(resultCells));
   for (const result of results) {
     output.line(escapeControls(`${result.name}: ${identityText(result)}`));
@@ -55,7 +64,6 @@ export async function showResults(output: Output, { text, store, flags }: Asked)
   }
   const scores = evaluators.flatMap((evaluator) => evaluator.scores);
   if (scores.length > 0) printCellScores(output, scores);
-  if (unfinished.length > 0) output.line(escapeControls(output.advice(unfinishedText(explained))));
 }
 
 async function readResult(folder: string, name: string): Promise<StoredResult> {
@@ -68,17 +76,19 @@ function unreadable(file: string): DomainError {
   return new DomainError('bad-dataset', `${file} cannot be read. Evaluate again to write it anew.`);
 }
 
+function meantIn({ benchmark }: EvalPlace, names: readonly string[]): string[] {
+  return names.filter((name) => benchmark === null || name === benchmark);
+}
+
 interface EvaluatorScores {
   readonly evaluator: string;
   readonly scores: readonly CellScore[];
 }
 
 /** Of evaluators that are no benchmarks: losses of data sets, scores of plug-ins. */
-async function readEvaluators(
-  { folder, benchmark }: EvalPlace,
-  cells: readonly string[],
-): Promise<EvaluatorScores[]> {
-  const meant = cells.filter((name) => benchmark === null || name === benchmark);
+async function readEvaluators(place: EvalPlace, cells: readonly string[]): Promise<EvaluatorScores[]> {
+  const { folder } = place;
+  const meant = meantIn(place, cells);
   return Promise.all(
     meant.map(async (evaluator) => {
       const scores = await readCellScores(path.join(folder, evaluator));
