@@ -1,4 +1,5 @@
 import type { ReportedCell } from '../client/partial-scores';
+import { unfinishedCells } from '../client/partial-scores';
 import type { ScoreRow } from '../core/run';
 import { escapeControls } from './escape-controls';
 import { formatNumber } from './number-format';
@@ -24,16 +25,26 @@ export function printScores(output: Output, scores: readonly ScoreRow[]): void {
 
 /** How evaluations under way stand: no scores yet, and said to be none. */
 export function printPartialScores(output: Output, cells: readonly ReportedCell[]): void {
-  for (const { step, evaluator, status, heardAt, partial } of cells) {
-    const known = status === 'due' ? 'due' : 'under way';
-    if (status === 'due' && partial?.value == null)
-      output.line(`due: step ${step}, ${escapeControls(evaluator)}${heardText(heardAt)}`);
-    if (partial?.value == null) continue;
-    const spread = partial.interval === null ? '' : ` (${partial.interval.map(formatNumber).join('…')})`;
+  for (const { step, evaluator, status, heardAt, partial } of unfinishedCells(cells)) {
+    const stands = STANDINGS[status] ?? status;
     output.line(
-      `${known}: step ${step}, ${escapeControls(evaluator)} ${formatNumber(partial.value)}${spread}, partial: ${partial.done} examples so far${heardText(heardAt)}`,
+      `${stands}: step ${step}, ${escapeControls(evaluator)}${partialText(partial)}${heardText(heardAt)}`,
     );
   }
+}
+
+const STANDINGS: Readonly<Partial<Record<ReportedCell['status'], string>>> = {
+  running: 'under way',
+  pending: 'waits for its turn',
+};
+
+function partialText(partial: ReportedCell['partial']): string {
+  if (!partial) return '';
+  const { value, interval, done } = partial;
+  const examples = `partial: ${done} examples so far`;
+  if (value === null) return `, ${examples}`;
+  const spread = interval === null ? '' : ` (${interval.map(formatNumber).join('…')})`;
+  return ` ${formatNumber(value)}${spread}, ${examples}`;
 }
 
 /** Of what is due while the workflow does not answer. */

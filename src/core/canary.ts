@@ -100,7 +100,7 @@ export interface WebhookTry extends CanaryFiring {
 /** What came of telling the webhook of one firing's alarm. */
 export interface WebhookOutcome extends CanaryFiring {
   readonly told: boolean;
-  /** Tries that ended; one whose worker was killed leaves none. */
+  /** Tries that were made, with those whose worker was killed, which leave no row. */
   readonly tries: number;
   /** Why the last one failed; null where it was told. */
   readonly reason: string | null;
@@ -109,11 +109,11 @@ export interface WebhookOutcome extends CanaryFiring {
 /** By firing, oldest first. */
 export function webhookOutcomes(tries: readonly WebhookTry[]): WebhookOutcome[] {
   const byFiring = new Map<string, WebhookOutcome>();
-  for (const { at, evalRun, told, reason } of tries) {
+  for (const { at, evalRun, attempt, told, reason } of tries) {
     const before = byFiring.get(evalRun);
     const isTold = told || (before?.told ?? false);
     byFiring.set(evalRun, {
-      ...{ at, evalRun, told: isTold, tries: (before?.tries ?? 0) + 1 },
+      ...{ at, evalRun, told: isTold, tries: Math.max(before?.tries ?? 0, attempt) },
       reason: isTold ? null : reason,
     });
   }

@@ -40,6 +40,22 @@ test('an evaluation under way is told with what it has so far, marked partial', 
   expect(lines.join()).toMatch(/step 8, sums 0\.75.*partial: 4 examples so far/);
 });
 
+test('one without a score so far is told as well, and one that is over is not', async () => {
+  const lines: string[] = [];
+  const cells = (['running', 'pending', 'due', 'done', 'skipped'] as const).map((status, index) => ({
+    ...{ step: index, evaluator: 'facts', schedules: ['every'], status },
+    ...(status === 'due' && { heardAt: '2026-11-27T03:20:39.701Z' }),
+  }));
+
+  printPartialScores({ line: (line: string) => lines.push(line) } as never, cells);
+
+  expect(lines).toEqual([
+    'under way: step 0, facts',
+    'waits for its turn: step 1, facts',
+    'due: step 2, facts, nothing heard since 2026-11-27T03:20:39.701Z',
+  ]);
+});
+
 test('verdicts that cannot be read are done and in no score, as in the result', async () => {
   const unread = { key: 'f', value: 0, answer: null, metrics: { unparsed: 1 } };
   const some = await withPartialScore(cellWith('some', 'running', [...JUDGED, unread]), folder);

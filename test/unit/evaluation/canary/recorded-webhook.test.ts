@@ -65,6 +65,13 @@ test('where no row can be kept the receiver is still what is said to be wrong', 
   await tell(2, noFolder);
 });
 
+test('a try whose worker was killed counts, though it left no row', async () => {
+  statuses = [200];
+  await tell(3);
+
+  expect(await outcomes()).toEqual([{ at: AT, evalRun: EVAL_RUN, told: true, tries: 3, reason: null }]);
+});
+
 test('one that was told at last is told', async () => {
   statuses = [500];
   await expect(tell(1)).rejects.toThrow();
