@@ -19,12 +19,15 @@ export function completeTrainingConfig(config: TrainingConfigInput): TrainingCon
 /** Complete and check a config whose paths are absolute; `source` is how messages call it. */
 export function parseTrainingConfig(config: unknown, source = 'The config'): TrainingConfig {
   refuseSecrets(source, config);
-  const schema: z.ZodType<TrainingConfig> = schemaFor(config, source);
-  const parsed = schema.safeParse(config, { reportInput: true });
-  const problems = parsed.success
+  const lacking = kindLacking(config);
+  const value = lacking === null ? config : lacking.asMeant;
+  const schema: z.ZodType<TrainingConfig> = schemaFor(value, source);
+  const parsed = schema.safeParse(value, { reportInput: true });
+  const found = parsed.success
     ? contradictions(parsed.data)
-    : explainIssues(parsed.error.issues, { schema, value: config });
-  if (parsed.success && problems.length === 0) return parsed.data;
+    : explainIssues(parsed.error.issues, { schema, value });
+  if (parsed.success && found.length === 0 && lacking === null) return parsed.data;
+  const problems = lacking === null ? found : [lacking.problem, ...found];
   const [first = ''] = problems;
   throw new DomainError(
     'bad-config',
@@ -35,11 +38,19 @@ export function parseTrainingConfig(config: unknown, source = 'The config'): Tra
 }
 
 function schemaFor(config: unknown, source: string) {
-  const known = Object.keys(TRAINING_CONFIGS).join(', ');
   const kind = isPlainObject(config) ? config['kind'] : undefined;
-  if (kind === undefined) throw new DomainError('bad-config', `${source}: kind is missing. Known: ${known}.`);
   if (kind === 'sft' || kind === 'rl') return TRAINING_CONFIGS[kind];
-  throw new DomainError('bad-config', `${source}: kind is ${JSON.stringify(kind)}. Known: ${known}.`);
+  const what = kind === undefined ? 'missing' : JSON.stringify(kind);
+  throw new DomainError('bad-config', `${source}: kind is ${what}. Known: ${KINDS}.`);
+}
+
+const KINDS = Object.keys(TRAINING_CONFIGS).join(', ');
+
+/** Configs of other tools have no kind: what else is wrong with one is told in the same breath, as of the kind that its keys are of. */
+function kindLacking(config: unknown): { readonly problem: string; readonly asMeant: object } | null {
+  if (!isPlainObject(config) || config['kind'] !== undefined) return null;
+  const kind = 'environment' in config ? 'rl' : 'sft';
+  return { problem: `kind is missing. Known: ${KINDS}.`, asMeant: { ...config, kind } };
 }
 
 /** What no single key shows. */

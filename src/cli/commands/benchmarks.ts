@@ -14,6 +14,7 @@ import type { PluginRegistry } from '../../evaluation/plugins';
 import { escapeControls } from '../escape-controls';
 import type { Output } from '../output';
 import { openOutput } from '../output';
+import { printPair } from '../printed-pair';
 import { addPlaces, parseCount } from '../service-options';
 import type { PlaceFlags } from '../service-options';
 import { printTable } from '../tables';
@@ -149,9 +150,8 @@ async function show(name: string, flags: ShowFlags): Promise<void> {
     ...describe(benchmark),
     ...(source !== null && { source, exampleCount: examples.length, examples: shown }),
   });
-  for (const [title, text] of linesOf(benchmark)) output.line(`${title.padEnd(15)}${text}`);
-  if (source !== null)
-    output.line(`${'examples'.padEnd(15)}${examples.length}${originOf(benchmark, source)}`);
+  for (const [title, text] of linesOf(benchmark)) printFact(output, title, text);
+  if (source !== null) printFact(output, 'examples', `${examples.length}${originOf(benchmark, source)}`);
   for (const example of shown) printExample(output, example);
 }
 
@@ -171,8 +171,12 @@ function lookUp(name: string, plugins: PluginRegistry): Benchmark {
 function showKind(output: Output, kind: Kind): void {
   output.document(describeKind(kind));
   for (const [title, value] of Object.entries(describeKind(kind))) {
-    output.line(`${title.padEnd(15)}${typeof value === 'string' ? value : JSON.stringify(value)}`);
+    printFact(output, title, typeof value === 'string' ? value : JSON.stringify(value));
   }
+}
+
+function printFact(output: Output, name: string, text: string): void {
+  printPair(output, { name, text, width: 15 });
 }
 
 function describeKind({ name, version, kind, description, metric, higherIsBetter, data }: Kind) {

@@ -8,6 +8,7 @@ import { EXIT } from '../exit-codes';
 import { asCalled } from '../hints';
 import { addPlaces } from '../service-options';
 import type { PlaceFlags } from '../service-options';
+import { linesOf } from '../wrapped-rows';
 
 interface DoctorFlags extends PlaceFlags {
   readonly json?: boolean;
@@ -33,7 +34,7 @@ async function run(flags: DoctorFlags): Promise<void> {
   const text =
     flags.json === true
       ? JSON.stringify({ ok: isFine, checks: findings }, null, 2)
-      : asCalled(formatFindings(findings));
+      : formatFindings(findings, process.stdout.isTTY ? process.stdout.columns : Infinity);
   process.stdout.write(`${text}\n`);
   process.exitCode = isFine ? EXIT.done : EXIT.failed;
 }
@@ -52,11 +53,20 @@ function chooseFindings(
   );
 }
 
-export function formatFindings(findings: readonly Finding[]): string {
+/** @param columns of the terminal */
+export function formatFindings(findings: readonly Finding[], columns: number): string {
   const width = largestOf(findings.map((finding) => finding.name.length));
   const lines = findings.flatMap(({ name, status, found, remedy }) => [
-    `${MARKS[status]}  ${name.padEnd(width)}  ${found}`,
-    ...(remedy === undefined ? [] : [`${' '.repeat(width + 11)}→ ${remedy}`]),
+    ...hanging(`${MARKS[status]}  ${name.padEnd(width)}  `, found, columns),
+    ...(remedy === undefined ? [] : hanging(`${' '.repeat(width + 11)}→ `, asCalled(remedy), columns)),
   ]);
   return lines.join('\n');
 }
+
+/** A text that goes on below where it began. */
+function hanging(before: string, text: string, columns: number): string[] {
+  const lines = linesOf(text, Math.max(LEAST_ROOM, columns - before.length));
+  return lines.map((line, index) => (index === 0 ? before : ' '.repeat(before.length)) + line);
+}
+
+const LEAST_ROOM = 24;

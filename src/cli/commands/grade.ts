@@ -17,6 +17,7 @@ import { EXIT } from '../exit-codes';
 import { LongSilence } from '../long-silence';
 import type { Output } from '../output';
 import { openOutput } from '../output';
+import { printPair } from '../printed-pair';
 import { print, writeWhole } from '../whole-output';
 
 interface GradeFlags {
@@ -50,8 +51,8 @@ async function run(name: string | undefined, flags: GradeFlags): Promise<void> {
 }
 
 function listGraders(output: Output): void {
-  const width = largestOf(ROW_GRADERS.map(({ name }) => name.length));
-  for (const { name, description } of ROW_GRADERS) output.line(`${name.padEnd(width)}  ${description}`);
+  const width = largestOf(ROW_GRADERS.map(({ name }) => name.length)) + 2;
+  for (const { name, description: text } of ROW_GRADERS) printPair(output, { name, text, width });
   output.document(ROW_GRADERS.map(({ name, version, description }) => ({ name, version, description })));
 }
 

@@ -11,6 +11,7 @@ import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import { formatNumber } from '../number-format';
+import { printPair } from '../printed-pair';
 import { printPartialScores, printScores } from '../score-tables';
 import { timeText } from '../time-text';
 import { watchRun } from '../watch';
@@ -27,11 +28,14 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
     handle.best(),
   ]);
   output.document(runDocument({ report, record, checkpoints, folder, best }));
-  for (const [name, value] of describe(report))
-    output.line(`${name.padEnd(16)}${escapeControls(output.advice(value))}`);
-  output.line(`${'checkpoints'.padEnd(16)}${checkpoints.length}`);
-  if (best) output.line(`${'best'.padEnd(16)}step ${best.step}, by ${escapeControls(best.by)}`);
-  output.line(`${'folder'.padEnd(16)}${escapeControls(folder ?? noFolder(report))}`);
+  const pairs = [
+    ...describe(report),
+    pair('checkpoints', String(checkpoints.length)),
+    ...(best ? [pair('best', `step ${best.step}, by ${best.by}`)] : []),
+    pair('folder', folder ?? noFolder(report)),
+  ];
+  for (const [name, value] of pairs)
+    printPair(output, { name, text: escapeControls(output.advice(value)), width: 16 });
   if (report.note !== null) output.note(report.note);
   const other = report.source === 'store' && !isClosed(report) ? stackBeside(session) : null;
   if (other !== null) {

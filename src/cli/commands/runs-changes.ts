@@ -39,6 +39,8 @@ type Change = (handle: RunHandle, output: Output) => Promise<Said>;
 
 interface Said {
   readonly receipts: readonly ControlReceipt[];
+  /** What was waited for. */
+  readonly scores?: readonly ScoreRow[];
   readonly lines: readonly string[];
 }
 
@@ -64,8 +66,8 @@ async function makeChange(
     const report = await handle.status();
     if (!isForEnded) refuseEnded(report);
     requireServer(report, session, output);
-    const { receipts, lines } = await change(handle, output);
-    output.document({ run, changes: receipts });
+    const { receipts, scores, lines } = await change(handle, output);
+    output.document({ run, changes: receipts, ...(scores && { scores }) });
     for (const line of lines) output.line(line);
     return EXIT.done;
   } finally {
@@ -245,26 +247,35 @@ export function evaluateRun(checkpoint: number | null, flags: EvaluateFlags): Ch
     });
     const names = Array.isArray(receipt.to) ? receipt.to.join(', ') : 'evaluators';
     output.note(`Run ${shown(handle)}: ${names} on step ${receipt.step}.`);
-    if (wait) await untilScored(handle, receipt, output);
-    return said(receipt, `Scores: ${output.hint(`runs scores ${handle.name}`)}`);
+    const scores = wait ? await untilScored(handle, receipt, output) : null;
+    return {
+      ...said(receipt, `Scores: ${output.hint(`runs scores ${handle.name}`)}`),
+      ...(scores && { scores }),
+    };
   };
 }
 
 /** Shows the run until everything that was asked for has a score. */
-async function untilScored(handle: RunHandle, { step, to }: ControlReceipt, output: Output): Promise<void> {
+async function untilScored(
+  handle: RunHandle,
+  { step, to }: ControlReceipt,
+  output: Output,
+): Promise<readonly ScoreRow[]> {
   const asked = Array.isArray(to) ? to : [];
   const done = new AbortController();
   const isAsked = (row: ScoreRow) =>
     row.schedule === 'requested' && row.step === step && asked.includes(row.evaluator);
+  let rows: readonly ScoreRow[] = [];
   await watchRun(handle, {
     output,
     signal: done.signal,
     isShown: isAsked,
     onScores: (scores) => {
-      const rows = scores.filter(isAsked);
+      rows = scores.filter(isAsked);
       if (asked.every((name) => rows.some(({ evaluator }) => evaluator === name))) done.abort();
     },
   });
+  return rows;
 }
 
 function said(receipt: ControlReceipt, line: string): Said {

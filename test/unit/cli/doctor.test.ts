@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { formatFindings } from '../../../src/cli/commands/doctor';
+import type { Finding } from '../../../src/stack/finding';
 import { readEnvironment } from '../../../src/config/environment';
 import {
   diagnoseBuild,
@@ -141,14 +142,23 @@ describe('the engine', () => {
 });
 
 test('prints each finding on a line and its remedy below', () => {
-  const text = formatFindings([
+  const findings: Finding[] = [
     { name: 'node', status: 'ok', found: '20.20.2' },
     { name: 'engine', status: 'missing', found: 'gone', remedy: 'Start it.' },
-  ]);
+  ];
 
-  expect(text.split('\n')).toEqual([
+  expect(formatFindings(findings, Infinity).split('\n')).toEqual([
     'ok       node    20.20.2',
     'MISSING  engine  gone',
     '                 → Start it.',
+  ]);
+});
+
+test('what is found goes on below itself in a terminal that is narrower', () => {
+  const found = 'the engine of the stack answers at its address';
+
+  expect(formatFindings([{ name: 'engine', status: 'ok', found }], 46).split('\n')).toEqual([
+    'ok       engine  the engine of the stack',
+    '                 answers at its address',
   ]);
 });

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createCommand } from '../../../src/cli/commands/runs';
-import { setOnRun } from '../../../src/cli/commands/runs-changes';
+import { evaluateRun, setOnRun } from '../../../src/cli/commands/runs-changes';
 import { parseSetting } from '../../../src/cli/commands/runs-settings';
 import { sparkline } from '../../../src/cli/sparkline';
 import { changeText } from '../../../src/client/control-text';
 import { mergeTimeline } from '../../../src/client/run-timeline';
 import type { RunHandle } from '../../../src/client/run-handle';
 import { createRunStore } from '../../../src/stores/run-store';
-import { STATE } from '../client/fake-server';
+import { LIVE, score, STATE } from '../client/fake-server';
 import { recordOutput } from './recording-output';
 
 describe('settings', () => {
@@ -218,6 +218,20 @@ test.each([
   ['evalEvery=2.5', /Give a whole number of steps/],
 ])('%s is refused with what would be right', (text, words) => {
   expect(() => parseSetting(text)).toThrow(words);
+});
+
+test('an evaluation that was waited for comes with its scores', async () => {
+  const asked = score({ step: 40, evaluator: 'sums', schedule: 'requested' });
+  const handle = {
+    name: 'mine',
+    runEvaluation: () => Promise.resolve({ control: 'runEvaluation', step: 40, from: null, to: ['sums'] }),
+    status: () => Promise.resolve({ ...LIVE, run: 'mine', source: 'workflow', note: null }),
+    scores: () => Promise.resolve([asked, score({ step: 40, evaluator: 'other', schedule: 'every' })]),
+    latestMetrics: () => Promise.resolve(null),
+  } as unknown as RunHandle;
+
+  expect((await evaluateRun(40, { wait: true })(handle, recordOutput().output)).scores).toEqual([asked]);
+  expect(await evaluateRun(40, {})(handle, recordOutput().output)).not.toHaveProperty('scores');
 });
 
 describe('runs set', () => {

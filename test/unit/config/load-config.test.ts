@@ -181,6 +181,14 @@ describe('reading', () => {
   });
 });
 
+test('a config of another tool, which has no kind, is told all that is wrong with it at once', async () => {
+  const trl = 'model: m\nlearning_rate: 1e-4\ndataset: { path: x.jsonl }\n';
+
+  expect(await refusal(loadTrainingConfig({ file: await write('trl.yaml', trl) }))).toMatch(
+    /has 2 problems:\n {2}- kind is missing\. Known: sft, rl\.\n {2}- .*learningRate/,
+  );
+});
+
 test.each(['rows.jsonl', 'rows.parquet', 'rows.csv', 'rows.jsonl.gz'])(
   'rows in the place of a config are told apart: %s',
   async (name) => {
