@@ -225,7 +225,7 @@ test('an evaluation that was waited for comes with its scores', async () => {
   const handle = {
     name: 'mine',
     runEvaluation: () => Promise.resolve({ control: 'runEvaluation', step: 40, from: null, to: ['sums'] }),
-    status: () => Promise.resolve({ ...LIVE, run: 'mine', source: 'workflow', note: null }),
+    status: () => Promise.resolve({ ...STATE, ...LIVE, pause: null, source: 'workflow', note: null }),
     scores: () => Promise.resolve([asked, score({ step: 40, evaluator: 'other', schedule: 'every' })]),
     latestMetrics: () => Promise.resolve(null),
   } as unknown as RunHandle;
