@@ -106,6 +106,22 @@ describe('a long pause', () => {
     ]);
   });
 
+  test('that is ended in the moment it begins is told to end there', async () => {
+    const names = ['brief-1', 'brief-2', 'brief-3'];
+    for (const name of names) {
+      const { handle, run, hold } = await heldRun(name);
+      await run.pause({ atStep: REST });
+      hold.letGo();
+      await untilStatus(handle, ({ status }) => status === 'paused');
+      await run.resume();
+      await reportOf(handle);
+    }
+
+    const timelines = await Promise.all(names.map((name) => everstep.run(name).timeline()));
+    const told = timelines.map((events) => events.filter(({ kind }) => kind === 'resumed'));
+    expect(told.flat().map(({ step }) => step)).toEqual(names.map(() => REST));
+  });
+
   test('is what a hand-over is: saved and let go of at once, it goes on by itself or by whoever attaches', async () => {
     const { handle, run, hold } = await heldRun('handed', {}, config({ saveEvery: 0 }));
     await run.pause({ atStep: REST, reason: 'later' });

@@ -1,4 +1,4 @@
-import { condition, sleep } from '@temporalio/workflow';
+import { condition, patched, sleep } from '@temporalio/workflow';
 import type { SaveHere, SegmentResult } from '../../core/training-plan';
 import { bookkeeping } from '../activities';
 import { failureCode } from './failures';
@@ -29,7 +29,7 @@ export async function standStill(loop: TrainingLoop, model: OpenModel): Promise<
   if (await takeAskedSnapshot(loop, model)) return true;
   await noteWhetherPaused(loop);
   const { pause } = state;
-  if (!pause || !isPaused(state)) return false;
+  if (!pause || !isPaused(state)) return isEndUntold(state);
 
   // An execution that takes over a pause keeps the session, too.
   if (state.model) await model.current();
@@ -45,6 +45,11 @@ export async function standStill(loop: TrainingLoop, model: OpenModel): Promise<
     await waitUntil(isOver, Math.min(endsAt, letsGoAt) - now);
   }
   return true;
+}
+
+/** A pause that was ended while its beginning was told: its end is told before training goes on. */
+function isEndUntold({ standingSince = null }: TrainingState): boolean {
+  return standingSince !== null && patched('ends-of-pauses-are-told-at-once');
 }
 
 function holdMs({ isHandOver }: RunPause, holdSeconds = HOLD_SECONDS): number {
