@@ -67,7 +67,7 @@ test('an initial checkpoint that is not there fails the run, naming what is', as
 
   const lost = runs.train('lost', config({ initialCheckpoint: 'short@99' }));
 
-  await expect(lost).rejects.toMatchObject({ cause: { type: 'checkpoint-missing' } });
+  await expect(lost).rejects.toMatchObject({ cause: { type: 'unknown-checkpoint' } });
   expect(existsSync(stack.store.runFolder('lost'))).toBe(false);
 });
 
