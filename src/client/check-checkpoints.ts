@@ -1,16 +1,29 @@
+import type { JudgingCheckpoint } from '../config/judging-checkpoints';
+import { judgingCheckpoints } from '../config/judging-checkpoints';
 import type { TrainingConfig } from '../config/training-config';
+import { DomainError } from '../core/errors';
+import { findStep } from '../evaluation/judges/find-judge';
+import { findCheckpointSource } from '../training/checkpoint-source';
 import { resolveInitialCheckpoint } from '../training/initial-checkpoint';
 import { resolveKlReference } from '../training/resolve-kl-reference';
 import type { RunRecords } from './run-records';
 
 /**
- * Refuses a config that starts from a checkpoint, or is kept near one, that no run of the store has: `unknown-checkpoint`. A store
- * without any run is taken for one that only the workers see; they refuse then.
+ * Refuses a config that names a checkpoint which no run of the store has: `unknown-checkpoint`, or `unknown-run`. Those that judge,
+ * or are compared with, may be of the run itself, `run`, which has none yet. A store without any run is taken for one that only
+ * the workers see; they refuse then.
  */
-export async function checkCheckpoints(config: TrainingConfig, records: RunRecords): Promise<void> {
-  if (!namesCheckpoint(config) || (await records.listRuns()).length === 0) return;
+export async function checkCheckpoints(
+  config: TrainingConfig,
+  records: RunRecords,
+  run?: string,
+): Promise<void> {
+  const judging = judgingCheckpoints(config).filter(({ checkpoint }) => runOf(checkpoint) !== run);
+  if (!namesCheckpoint(config) && judging.length === 0) return;
+  if ((await records.listRuns()).length === 0) return;
   await resolveInitialCheckpoint(records, config);
   if (config.kind === 'rl') await resolveKlReference(records, config);
+  for (const each of judging) await checkJudging(each, records);
 }
 
 function namesCheckpoint(config: TrainingConfig): boolean {
@@ -18,4 +31,32 @@ function namesCheckpoint(config: TrainingConfig): boolean {
     config.initialCheckpoint !== undefined ||
     (config.kind === 'rl' && config.klReference.checkpoint !== undefined)
   );
+}
+
+function runOf(checkpoint: string): string {
+  return checkpoint.replace(/@[^@]*$/, '');
+}
+
+async function checkJudging(
+  { key, checkpoint, needsStep }: JudgingCheckpoint,
+  records: RunRecords,
+): Promise<void> {
+  const find = async (text: string) => findKnown(text, key, records);
+  await (needsStep ? findStep(checkpoint, key, find) : find(checkpoint));
+}
+
+async function findKnown(checkpoint: string, key: string, records: RunRecords) {
+  const run = runOf(checkpoint);
+  if (!(await records.exists(run))) {
+    throw new DomainError(
+      'unknown-run',
+      `${key}: "${checkpoint}": there is no run "${run}" in the store. List those there are with: npx everstep runs list`,
+    );
+  }
+  try {
+    return await findCheckpointSource(records, checkpoint);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    throw new DomainError(error.code, `${key}: ${error.message}`, { cause: error });
+  }
 }

@@ -137,8 +137,8 @@ export class Everstep {
   }
 
   /** Refuses checkpoints that a config names and no run of the store has; `start` does so too, but needs a server. */
-  async checkCheckpoints(config: TrainingConfig): Promise<void> {
-    await checkCheckpoints(config, this.sources.records);
+  async checkCheckpoints(config: TrainingConfig, run?: string): Promise<void> {
+    await checkCheckpoints(config, this.sources.records, run);
   }
 
   /** Refuses a name whose run is known to have ended; `start` does so too, but needs a server. */

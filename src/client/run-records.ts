@@ -18,5 +18,6 @@ export type RunRecords = Pick<
   | 'readScores'
   | 'readState'
   | 'readTiming'
+  | 'root'
   | 'runFolder'
 >;

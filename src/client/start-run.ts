@@ -132,7 +132,7 @@ async function isForgotten(report: RunReport, { records }: RunSources): Promise<
 }
 
 async function startNamed(start: Start, handle: RunHandle, isRetry: boolean): Promise<StartedRun> {
-  await checkCheckpoints(start.config, start.sources.records);
+  await checkCheckpoints(start.config, start.sources.records, handle.name);
   const policy = isRetry ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE';
   if (await tryStart(start, handle.name, policy))
     return { handle: accepted(handle, start), isAttached: false };

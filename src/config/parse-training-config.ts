@@ -3,6 +3,7 @@ import { DomainError } from '../core/errors';
 import { explainIssues, isPlainObject } from './config-errors';
 import { resolveConfigPaths } from './config-paths';
 import { refuseSecrets } from './config-secrets';
+import { evaluatorsOf } from './evaluators-of';
 import { reinforcementContradictions } from './reinforcement-contradictions';
 import type { TrainingConfig, TrainingConfigInput } from './training-config';
 import { TRAINING_CONFIGS } from './training-config';
@@ -65,13 +66,7 @@ function contradictions(config: TrainingConfig): string[] {
 /** Evaluators of a kind of run that this one is not. */
 function environmentsOfNone(config: TrainingConfig): string[] {
   if (config.kind === 'rl') return [];
-  const { evaluators = [], infrequentEvaluators = [], schedules = [] } = config;
-  const all = [
-    ...evaluators,
-    ...infrequentEvaluators,
-    ...schedules.flatMap((schedule) => schedule.evaluators),
-  ];
-  return all
+  return evaluatorsOf(config)
     .filter(({ type }) => type === 'rlTestSet')
     .map(
       ({ name }) =>

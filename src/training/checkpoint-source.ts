@@ -6,8 +6,10 @@ import type { RunStore } from '../stores/run-store';
 import type { RunRecord } from './run-folder';
 import { requireRun } from './run-folder';
 
+type SavedRuns = Pick<RunStore, 'exists' | 'readCheckpoints' | 'readConfig' | 'root' | 'runFolder'>;
+
 /** Sampler weights of RUN@STEP, of RUN@best, or of RUN's newest checkpoint, as something that can be asked. */
-export async function findCheckpointSource(store: RunStore, text: string): Promise<EngineSource> {
+export async function findCheckpointSource(store: SavedRuns, text: string): Promise<EngineSource> {
   const { run, step } = await readCheckpointName(text, store);
   await requireRun(store, run);
   const record = await store.readConfig<RunRecord>(run);

@@ -53,7 +53,7 @@ export async function readRunRecord(store: RunStore, run: string): Promise<RunRe
 }
 
 /** Refuses to work, for now, on a run whose folder this worker does not see: it would write where nobody reads. */
-export async function requireRun(store: RunStore, run: string): Promise<void> {
+export async function requireRun(store: Pick<RunStore, 'exists' | 'root'>, run: string): Promise<void> {
   if (await store.exists(run)) return;
   throw runIsAway(store.root, run);
 }

@@ -54,10 +54,13 @@ export async function checkRequest(request: TrainRequest, output: Output): Promi
 }
 
 /** What the config names of other runs. */
-async function checkStored(config: TrainingConfig, flags: PlaceFlags): Promise<void> {
+async function checkStored(
+  config: TrainingConfig,
+  { run, ...flags }: PlaceFlags & Pick<TrainRequest, 'run'>,
+): Promise<void> {
   const session = await openForReading(flags);
   try {
-    await session.everstep.checkCheckpoints(config);
+    await session.everstep.checkCheckpoints(config, run);
   } finally {
     await session.close();
   }

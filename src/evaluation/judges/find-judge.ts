@@ -43,25 +43,44 @@ export async function findRewardJudges(
   own: OwnModel,
 ): Promise<readonly JudgeSource[]> {
   return sourcesOf(configs, async (config) => {
-    const { model, checkpoint } = config;
+    const { model } = config;
     if (placesOf(config).length === 0 && model !== undefined) return ownService(own, config, model);
     const problem = problemOf(config);
     if (problem !== null) throw new DomainError('bad-config', `environment.judge: ${problem}`);
-    const found = await findModel(config, access);
-    if (checkpoint !== undefined) requireStep(checkpoint, found, 'environment.judge.checkpoint');
-    return found;
+    return findModel(config, {
+      findCheckpoint: (text) => findStep(text, 'environment.judge.checkpoint', access.findCheckpoint),
+    });
   });
 }
 
-/** Refuses the newest checkpoint of a run, and its best: what rewards are made with may not change while another trains. */
-export function requireStep(checkpoint: string, found: ModelSource, key: string): void {
-  if (checkpoint.includes('://') || /@\d+$/.test(checkpoint)) return;
-  const newest =
-    found.type === 'engine' && found.label !== null ? ` Give ${found.label}, which it is now.` : '';
+/**
+ * The checkpoint that `key` names. Refuses the newest one of a run, and its best, whether or not there is one: what rewards are
+ * made with may not change while another trains.
+ */
+export async function findStep(
+  checkpoint: string,
+  key: string,
+  find: (checkpoint: string) => Promise<EngineSource>,
+): Promise<EngineSource> {
+  if (checkpoint.includes('://') || /@\d+$/.test(checkpoint)) return find(checkpoint);
+  const now = await labelNow(checkpoint, find);
+  const remedy = now === null ? 'Give RUN@STEP.' : `Give ${now}, which it is now.`;
   throw new DomainError(
     'bad-config',
-    `${key}: "${checkpoint}" has no step, and what rewards are made with may not change while a run trains.${newest}`,
+    `${key}: "${checkpoint}" has no step, and what rewards are made with may not change while a run trains. ${remedy}`,
   );
+}
+
+async function labelNow(
+  checkpoint: string,
+  find: (checkpoint: string) => Promise<EngineSource>,
+): Promise<string | null> {
+  try {
+    return (await find(checkpoint)).label;
+  } catch (error) {
+    if (error instanceof DomainError) return null;
+    throw error;
+  }
 }
 
 function ownService(own: OwnModel, asked: JudgeConfig, name: string): EngineSource {
@@ -110,7 +129,10 @@ function problemOf(config: JudgeConfig): string | null {
   return isNamed ? null : 'give "model", as the endpoint or engine calls it.';
 }
 
-async function findModel(config: JudgeConfig, access: JudgeAccess): Promise<ModelSource> {
+async function findModel(
+  config: JudgeConfig,
+  access: Pick<JudgeAccess, 'findCheckpoint'>,
+): Promise<ModelSource> {
   const { model = '', endpoint, api, checkpoint, engine } = config;
   if (endpoint !== undefined) return { type: 'endpoint', url: endpoint, api, model };
   const place = engine === undefined ? {} : { url: engine.replace(/\/+$/, '') };

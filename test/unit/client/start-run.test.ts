@@ -281,6 +281,67 @@ describe('a checkpoint of another run that the config names', () => {
     });
   });
 
+  const judge = (checkpoint: string) => ({
+    type: 'modelGraded',
+    name: 'tone',
+    dataset: { path: 'x.jsonl' },
+    judge: { checkpoint },
+  });
+  const compared = (checkpoint: string) => ({
+    ...{ type: 'comparison', name: 'rival', dataset: { path: 'x.jsonl' }, judge: 'm@http://127.0.0.1:9' },
+    baseline: { checkpoint },
+  });
+  const rewarded = (checkpoint: string) => ({
+    ...{ kind: 'rl', model: 'everstep/tiny' },
+    environment: { type: 'modelGraded', dataset: { path: 'x.jsonl' }, judge: { checkpoint } },
+  });
+
+  test.each([
+    [
+      'a judge',
+      { ...CONFIG, evaluators: [judge('before@best')] },
+      'unknown-checkpoint',
+      /judge of "tone": before@best: nobody promoted/,
+    ],
+    [
+      'a judge of a schedule',
+      { ...CONFIG, schedules: [{ name: 's', evaluators: [judge('befroe@best')] }] },
+      'unknown-run',
+      /judge of "tone": .*no run "befroe"/,
+    ],
+    [
+      'a baseline',
+      { ...CONFIG, infrequentEvaluators: [compared('before@7')] },
+      'unknown-checkpoint',
+      /baseline of "rival": .*"before@7" has no sampler weights/,
+    ],
+    [
+      'a judge of rewards',
+      rewarded('before@best'),
+      'bad-config',
+      /environment\.judge\.checkpoint: "before@best" has no step.*Give RUN@STEP\./,
+    ],
+  ])('is refused as %s before anything is started', async (_, config, code, message) => {
+    await store({ run: 'before' });
+    await records.writeConfig('before', { config: CONFIG });
+    const server = new FakeServer();
+
+    await expect(
+      startRun({ link: server.link, records }, parseTrainingConfig(config), { run: 'after' }),
+    ).rejects.toMatchObject({ code, message: expect.stringMatching(message) as string });
+    expect(server.started).toEqual([]);
+  });
+
+  test('may judge, or be compared with, where it is to be one of the run itself', async () => {
+    await store({ run: 'before' });
+    const server = new FakeServer();
+    const config = parseTrainingConfig({ ...CONFIG, evaluators: [compared('after@best')] });
+
+    await startRun({ link: server.link, records }, config, { run: 'after' });
+
+    expect(server.started).toHaveLength(1);
+  });
+
   test('is left to the workers where the store has no run at all, and may be theirs alone', async () => {
     const server = new FakeServer();
 

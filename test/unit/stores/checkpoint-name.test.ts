@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { findSource } from '../../../src/client/eval-source';
 import { SupervisedConfig } from '../../../src/config/supervised-config';
 import type { CheckpointRow } from '../../../src/core/run';
-import { requireStep } from '../../../src/evaluation/judges/find-judge';
+import { findStep } from '../../../src/evaluation/judges/find-judge';
 import { findWeights } from '../../../src/server/gateway/find-weights';
 import { readCheckpointName } from '../../../src/stores/checkpoint-name';
 import { locateResults } from '../../../src/stores/eval-places';
@@ -86,9 +86,11 @@ test('a name that is none of the three says what to write', async () => {
 });
 
 test('what rewards are made with may not follow promotions', async () => {
-  const found = await findCheckpointSource(store, 'one@best');
+  const find = (text: string) => findCheckpointSource(store, text);
+  const key = 'environment.judge.checkpoint';
 
-  expect(() => {
-    requireStep('one@best', found, 'environment.judge.checkpoint');
-  }).toThrow(/"one@best" has no step.*Give one@10, which it is now/);
+  await expect(findStep('one@best', key, find)).rejects.toThrow(
+    /"one@best" has no step.*Give one@10, which it is now/,
+  );
+  await expect(findStep('fresh@best', key, find)).rejects.toThrow(/"fresh@best" has no step.*Give RUN@STEP/);
 });

@@ -7,7 +7,7 @@ import { methodOf } from '../../../evaluation/judges/methods/written-method';
 import type { Example } from '../../../evaluation/example';
 import type { JudgeMethod } from '../../../evaluation/graders/grader';
 import type { OwnModel } from '../../../evaluation/judges/find-judge';
-import { findRewardJudges, requireStep } from '../../../evaluation/judges/find-judge';
+import { findRewardJudges, findStep } from '../../../evaluation/judges/find-judge';
 import type { JudgeAccess } from '../../../evaluation/judges/judge-access';
 import { judgedGrader } from '../../../evaluation/judges/judged-grader';
 import { sampledOpponent, targetOpponent } from '../../../evaluation/judges/methods/opponents';
@@ -110,7 +110,5 @@ async function baselineModel(
   if (baseline === 'base') return { ...own, type: 'engine', path: null, label: null };
   const { checkpoint } = baseline;
   if (checkpoint.includes('://')) return { ...own, type: 'engine', path: checkpoint, label: null };
-  const found = await access.findCheckpoint(checkpoint);
-  requireStep(checkpoint, found, 'environment.baseline.checkpoint');
-  return found;
+  return findStep(checkpoint, 'environment.baseline.checkpoint', access.findCheckpoint);
 }
