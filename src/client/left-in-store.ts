@@ -5,7 +5,7 @@ import { NO_BUDGET } from '../core/controls/budget';
 import type { CarriedChanges } from '../core/controls/carried-changes';
 import { carriedChanges } from '../core/controls/carried-changes';
 import { largestOf } from '../core/extremes';
-import type { LivePause, RunState } from '../core/run';
+import type { LivePause, LiveStatus, RunState } from '../core/run';
 import { givenLimits } from '../training/given-limits';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
@@ -16,25 +16,40 @@ export interface LeftInStore {
   readonly writtenAt: string | null;
   /** Why it stands still; null where it does not. */
   readonly storedPause: LivePause | null;
+  /** What it was waiting for as it was last written of; null where it was not. */
+  readonly storedWait: LiveStatus['waitingFor'];
   /** The limits that people set, in its config or later; null where they set none. */
   readonly storedBudget: Budget | null;
 }
 
 /** @param state null where the store does not know the run yet */
 export async function leftInStore(
-  records: Pick<RunRecords, 'readConfig' | 'readControls' | 'runFolder'>,
+  records: Pick<RunRecords, 'readConfig' | 'readControls' | 'readEvents' | 'runFolder'>,
   run: string,
   state: RunState | null,
 ): Promise<LeftInStore> {
   const writtenAt = await lastWritten(records.runFolder(run));
-  if (state === null) return { writtenAt, storedPause: null, storedBudget: null };
+  if (state === null) return { writtenAt, storedPause: null, storedWait: null, storedBudget: null };
   const { totalSteps } = state;
   const { pause, budget } = carriedChanges(await records.readControls(run), { totalSteps, evaluations: [] });
   return {
     writtenAt,
     storedPause: pauseOf(state, pause, writtenAt),
+    storedWait: state.status === 'running' ? await lastWait(records, run) : null,
     storedBudget: budget ?? (await configuredBudget(records, run)),
   };
+}
+
+/** A wait begins with an event, and ends with one. */
+async function lastWait(
+  records: Pick<RunRecords, 'readEvents'>,
+  run: string,
+): Promise<LiveStatus['waitingFor']> {
+  const ends = ['opened', 'went on', 'paused', 'resumed'];
+  const last = (await records.readEvents(run)).findLast(
+    ({ kind }) => kind === 'waiting' || ends.includes(kind),
+  );
+  return last?.kind === 'waiting' ? { what: last.text, since: last.at } : null;
 }
 
 async function configuredBudget(
@@ -49,7 +64,7 @@ async function configuredBudget(
 /** Work on the run shows in its files, whoever does it. */
 async function lastWritten(folder: string): Promise<string | null> {
   const times = await Promise.all(
-    ['state.json', 'metrics.jsonl'].map((name) =>
+    ['state.json', 'metrics.jsonl', 'events.jsonl'].map((name) =>
       stat(path.join(folder, name)).then(
         ({ mtimeMs }) => mtimeMs,
         () => 0,

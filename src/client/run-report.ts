@@ -56,6 +56,8 @@ export interface RunEvidence {
   readonly writtenAt?: string | null;
   /** Why it stands still, by its store; null or absent where it does not. */
   readonly storedPause?: LivePause | null;
+  /** What it waited for, by its store; null or absent where it did not. */
+  readonly storedWait?: LiveStatus['waitingFor'];
   /** Limits that people set, by its store; null or absent where they set none. */
   readonly storedBudget?: Budget | null;
   /** What a server said before, or this process knows from starting the run; for one of which nothing else is known. */
@@ -185,13 +187,14 @@ function lastOf(times: readonly (string | null | undefined)[]): string | null {
 
 function reportAway(
   base: RunState,
-  { server, writtenAt = null, storedPause = null, storedBudget }: RunEvidence,
+  { server, writtenAt = null, storedPause = null, storedWait = null, storedBudget }: RunEvidence,
 ): RunReport {
   const why =
     server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
   return {
     ...base,
     ...QUIET,
+    ...(storedWait && { status: 'waiting', waitingFor: storedWait }),
     pendingEvaluations: null,
     pause: storedPause,
     ...unspoken(storedBudget),

@@ -225,6 +225,29 @@ test('a run whose workflow nobody hears is not said to be closed just now', asyn
   expect(stderr()).toMatch(/this is how the store last saw the run, at 2/);
 });
 
+test('a run that waited when it was heard of last is said to wait, until it went on', async () => {
+  await store({ ...STATE, step: 100 });
+  const records = createRunStore(root);
+  const events = await records.openJournal('one', 'events', { epoch: 1 });
+  const [at, later] = ['2026-11-01T10:00:00.000Z', '2026-11-01T10:05:00.000Z'];
+  const text = 'the training service does not answer';
+  events.append({ at, kind: 'waiting', step: 100, text });
+  await events.close();
+
+  const waiting = await session.everstep.run('one').status();
+  const again = await records.openJournal('one', 'events', { epoch: 1 });
+  again.append({ at: later, kind: 'opened', step: 100, text: 'the model was opened' });
+  await again.close();
+  const goesOn = await session.everstep.run('one').status();
+
+  expect(waiting).toMatchObject({
+    status: 'waiting',
+    waitingFor: { what: text, since: at },
+    source: 'store',
+  });
+  expect(goesOn).toMatchObject({ status: 'running', waitingFor: null });
+});
+
 test('runs list without runs says how to start one', async () => {
   const { output, stdout } = recordOutput();
 
