@@ -1,4 +1,5 @@
 import type { ContentPart, Message } from '../core/conversation';
+import { partsOf } from '../renderers/message-text';
 import { splitReply } from '../renderers/written-words';
 
 interface Piece {
@@ -42,10 +43,6 @@ function piecesOf(message: Message, index: number): Piece[] {
       words: wordsOf(part).trim(),
     }))
     .filter(({ words }) => words !== '');
-}
-
-function partsOf({ content }: Message): readonly ContentPart[] {
-  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
 function wordsOf(part: ContentPart): string {
