@@ -1,16 +1,14 @@
 import { createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { GradeRow } from '../../../../src/evaluation/runner/shard-rows';
 import { join } from 'node:path';
 import { judgedGrader } from '../../../../src/evaluation/judges/judged-grader';
 import { modelGraded } from '../../../../src/evaluation/judges/methods/model-graded';
 import { runShard } from '../../../../src/evaluation/runner/run-shard';
-import { createPermitPool } from '../../../../src/evaluation/runner/permits';
 import { readJsonLines } from '../../../../src/stores/json-lines';
-import { createModelAccess } from '../../../../src/training/model-access';
 import { modelThatSays, newFolder, subjectOf, taskOf } from '../runner/fake-model';
-import { deskThatSays, EXAMPLE, judgeCalled, openWith, promptOf, voteOf } from './fake-judges';
+import { endpointAccess, judgesAt } from './endpoint-judges';
+import { deskThatSays, EXAMPLE, openWith, promptOf, voteOf } from './fake-judges';
 
 const METHOD = modelGraded({ kind: 'qa' });
 const FORGERIES = [
@@ -80,26 +78,9 @@ describe('an endpoint that judges', () => {
   };
 
   async function judge() {
-    // A server that listens on a port.
-    const { port } = server.address() as AddressInfo;
     const folder = newFolder();
-    const access = {
-      models: createModelAccess({
-        engines: {
-          connect: () => Promise.reject(new Error('no engine here')),
-          urlOf: () => 'http://127.0.0.1:1',
-        },
-        tokenizerOf: () => Promise.reject(new Error('no tokenizer here')),
-        sharedFolder: newFolder(),
-      }),
-      permitsOf: createPermitPool(),
-      cacheFolder: null,
-      check: () => Promise.resolve(),
-      findCheckpoint: () => Promise.reject(new Error('no checkpoints here')),
-    };
-    const url = `http://127.0.0.1:${port}/v1`;
-    const judges = [judgeCalled('judge', { model: { type: 'endpoint', url, api: 'chat', model: 'judge' } })];
-    const { grader, close } = await openWith(judgedGrader(METHOD), access, { folder, judges });
+    const judges = judgesAt(server);
+    const { grader, close } = await openWith(judgedGrader(METHOD), endpointAccess(), { folder, judges });
     const model = modelThatSays((question) => `answer to ${question}`);
     try {
       const counts = await runShard(taskOf(model.completer, folder, { subject: subjectOf({ grader }) }));

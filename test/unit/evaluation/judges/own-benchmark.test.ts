@@ -1,20 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { BenchmarkRequest } from '../../../../src/core/benchmark-run';
-import type { JudgeAccess } from '../../../../src/evaluation/judges/judge-access';
 import { runBenchmarkShard } from '../../../../src/evaluation/runner/benchmark-shard';
 import { finishBenchmark } from '../../../../src/evaluation/runner/finish-benchmark';
-import { createPermitPool } from '../../../../src/evaluation/runner/permits';
 import { planBenchmark } from '../../../../src/evaluation/runner/plan-benchmark';
 import { loadResult } from '../../../../src/stores/eval-store';
-import { createModelAccess } from '../../../../src/training/model-access';
 import { dependenciesOf, requestOf } from '../runner/evaluate-here';
 import { modelThatSays, newFolder } from '../runner/fake-model';
-import { judgeCalled } from './fake-judges';
+import { endpointAccess, judgesAt } from './endpoint-judges';
 
 const ROWS = `data: { rows: () => [{ q: 'Greet Ada.' }, { q: 'Greet Bob.' }] }, toExample: ({ q }) => ({ prompt: q, target: 'polite' })`;
 const RUBRIC = `judge: { rubric: ['is polite', 'has a name'] }`;
@@ -47,32 +43,10 @@ function pluginFile(...declarations: string[]): string {
   return path;
 }
 
-function judges(model = 'judge') {
-  // A server that listens on a port.
-  const { port } = server.address() as AddressInfo;
-  const url = `http://127.0.0.1:${port}/v1`;
-  return [judgeCalled(model, { model: { type: 'endpoint', url, api: 'chat', model } })];
-}
-
-const access = (): JudgeAccess => ({
-  models: createModelAccess({
-    engines: {
-      connect: () => Promise.reject(new Error('no engine here')),
-      urlOf: () => 'http://127.0.0.1:1',
-    },
-    tokenizerOf: () => Promise.reject(new Error('no tokenizer here')),
-    sharedFolder: newFolder(),
-  }),
-  permitsOf: createPermitPool(),
-  cacheFolder: null,
-  check: () => Promise.resolve(),
-  findCheckpoint: () => Promise.reject(new Error('no checkpoints here')),
-});
-
 /** What the workflow does, with a way to judges. */
 async function evaluate(request: BenchmarkRequest) {
   const model = modelThatSays((question) => `Hello: ${question}`);
-  const dependencies = { ...dependenciesOf(model.completer), judges: access() };
+  const dependencies = { ...dependenciesOf(model.completer), judges: endpointAccess() };
   const planned = await planBenchmark(dependencies, request);
   const place = { run: request.run, folder: request.folder, benchmark: planned.name };
   const signal = new AbortController().signal;
@@ -88,7 +62,7 @@ test('a benchmark with a rubric is judged by the model that is named, once, and 
   const plugins = pluginFile(`greetings: { ${ROWS}, ${RUBRIC} }`);
   const request = requestOf({
     benchmark: 'greetings',
-    ...{ plugins, judges: judges(), judgesFor: ['greetings'] },
+    ...{ plugins, judges: judgesAt(server), judgesFor: ['greetings'] },
   });
 
   const first = await evaluate(request);
@@ -96,7 +70,7 @@ test('a benchmark with a rubric is judged by the model that is named, once, and 
   const folder = join(newFolder(), 'again');
   const again = await evaluate({
     ...request,
-    ...{ folder, judges: judges('other'), samplesFrom: request.folder },
+    ...{ folder, judges: judgesAt(server, 'other'), samplesFrom: request.folder },
   });
 
   expect(first.result).toMatchObject({
@@ -112,7 +86,7 @@ test('a benchmark with a rubric is judged by the model that is named, once, and 
 });
 
 test('another rubric gives no old score', async () => {
-  const request = { benchmark: 'greetings', judges: judges(), judgesFor: ['greetings'] };
+  const request = { benchmark: 'greetings', judges: judgesAt(server), judgesFor: ['greetings'] };
   const before = requestOf({ ...request, plugins: pluginFile(`greetings: { ${ROWS}, ${RUBRIC} }`) });
   await evaluate(before);
   const plugins = pluginFile(`greetings: { ${ROWS}, judge: { rubric: ['is short'] } }`);
@@ -123,7 +97,7 @@ test('another rubric gives no old score', async () => {
 test('judges that no benchmark of a plug-in file would ask are refused, and stand beside one that is judged', async () => {
   const counted = `counted: { ${ROWS}, grader: () => 1 }`;
   const plugins = pluginFile(counted, `greetings: { ${ROWS}, ${RUBRIC} }`);
-  const asking = { benchmark: 'counted', plugins, judges: judges() };
+  const asking = { benchmark: 'counted', plugins, judges: judgesAt(server) };
   const plan = (judgesFor: string[]) =>
     planBenchmark(dependenciesOf(modelThatSays(() => '').completer), requestOf({ ...asking, judgesFor }));
 
