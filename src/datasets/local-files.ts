@@ -15,13 +15,7 @@ export async function findLocalFiles(path: string | readonly string[]): Promise<
 }
 
 async function findOne(path: string): Promise<DatasetFile[]> {
-  const stats = await stat(path).catch((error: unknown) => {
-    throw new DomainError(
-      'bad-dataset',
-      `Dataset file "${path}" cannot be read (looked at ${resolve(path)}): ${reasonOf(error)}. Correct dataset.path.`,
-      { cause: error },
-    );
-  });
+  const stats = await statsOf(path);
   if (!stats.isDirectory()) {
     requirePlain(path, stats);
     return [{ name: path, path }];
@@ -34,8 +28,18 @@ async function findOne(path: string): Promise<DatasetFile[]> {
     );
   }
   const files = names.map((name) => join(path, name));
-  for (const file of files) requirePlain(file, await stat(file));
+  for (const file of files) requirePlain(file, await statsOf(file));
   return files.map((file) => ({ name: file, path: file }));
+}
+
+async function statsOf(path: string): Promise<Stats> {
+  return stat(path).catch((error: unknown) => {
+    throw new DomainError(
+      'bad-dataset',
+      `Dataset file "${path}" cannot be read (looked at ${resolve(path)}): ${reasonOf(error)}. Correct dataset.path.`,
+      { cause: error },
+    );
+  });
 }
 
 /** Whoever opens a pipe waits for its writer, for ever and out of reach of Ctrl-C; a device has no end. */

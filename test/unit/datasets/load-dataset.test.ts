@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadDataset } from '../../../src/datasets/load-dataset';
@@ -352,6 +352,16 @@ test.each([
 
 test('refuses an empty list of files', async () => {
   await expect(loadDataset({ path: [] })).rejects.toThrow('No dataset file is named');
+});
+
+test('a link to nothing in a folder is named', async () => {
+  const within = await mkdtemp(join(folder, 'links-'));
+  const link = join(within, 'rows.jsonl');
+  await symlink(join(within, 'nowhere'), link);
+
+  await expect(loadDataset({ path: within })).rejects.toThrow(
+    `Dataset file "${link}" cannot be read (looked at ${link}): it does not exist. Correct dataset.path.`,
+  );
 });
 
 test('a pipe or a device keeps nobody waiting: it is refused by its path, also in a folder', async () => {
