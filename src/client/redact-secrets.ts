@@ -15,13 +15,17 @@ const SECRET_NAME =
   /(?:api_?key|access_?key|auth_?key|private_?key|token|secret|passw(?:or)?d|credentials?)$/i;
 /** `NAME = "value"` in any language, and lines of a file of variables; a name, and a value that is no call or path of names. */
 const ASSIGNMENT = /([\w-]{2,80})["']?\]?\s*(?::=|[:=])\s*(?:f|r|b)?(["'`]?)([^\s"'`,;(){}[\]]{8,500})\2/g;
-/** Tinker's, the hub's and Amazon's keys, and tokens of the web. */
+/** Tinker's, the hub's and Amazon's keys, tokens of the web, and what begins as a key of a service, also where its rest is on another line. */
 const KEY =
-  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,})/g;
+  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|(?:sk-|gh[oprsu]_|github_pat_|glpat-|xox[abps]-)(?=[\w-]*\d)[\w-]{8,})/g;
+/** A whole string that may be part of a key. */
+const SHORT_STRING = /(?<=(["'`]))[A-Za-z\d]{16,23}(?=\1)/g;
 const LONG_WORD = /(?<![\w/+.-])[A-Za-z\d+/_-]{24,200}={0,2}(?![\w/+.-])/g;
-const ENVIRONMENT_FILE = /^diff --git .*[/\s]\.env(\.[\w.-]+)?$/m;
+/** `.env`, `.env.local`, `.envrc`, `prod.env`. */
+const ENVIRONMENT_FILE = /^diff --git .*[/\s](?:\.env(?:rc|\.[\w.-]+)?|[\w.-]+\.env)$/m;
 const VARIABLE = /^[ +-][ \t]*(?:export[ \t]+)?[\w.]+[ \t]*=[ \t]*(\S.*)$/gm;
 const BITS_OF_A_KEY = 4;
+const BITS_OF_A_PART = 3.75;
 
 /**
  * A text without the keys and passwords in it: known shapes (by secretlint's recommended rules), values of variables and fields that are
@@ -33,7 +37,8 @@ export async function redactSecrets(text: string, known: readonly string[] = [])
     ...known.filter((secret) => secret.length >= SHORTEST).flatMap((secret) => rangesOf(text, secret)),
     ...assignedSecrets(text),
     ...[...text.matchAll(KEY)].map(rangeOf),
-    ...[...text.matchAll(LONG_WORD)].filter(([word]) => isDrawn(word)).map(rangeOf),
+    ...[...text.matchAll(LONG_WORD)].filter(([word]) => isDrawn(word, BITS_OF_A_KEY)).map(rangeOf),
+    ...[...text.matchAll(SHORT_STRING)].filter(([word]) => isDrawn(word, BITS_OF_A_PART)).map(rangeOf),
     ...valuesOfEnvironmentFiles(text),
   ];
   return replaced(text, merged(ranges));
@@ -75,9 +80,9 @@ function assignedSecrets(text: string): Range[] {
 }
 
 /** Letters of both cases with digits between them, spread as by chance: names and paths are not, and digests in one case are none. */
-function isDrawn(word: string): boolean {
+function isDrawn(word: string, bits: number): boolean {
   const isMixed = /[a-z]/.test(word) && /[A-Z]/.test(word) && /\d.*[A-Za-z].*\d/.test(word);
-  return isMixed && !/^sha\d+-/.test(word) && !word.includes('//') && entropyOf(word) >= BITS_OF_A_KEY;
+  return isMixed && !/^sha\d+-/.test(word) && !word.includes('//') && entropyOf(word) >= bits;
 }
 
 /** Shannon's, in bits a character. */

@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
@@ -119,6 +120,8 @@ function readLine(
   name: string,
   { bytes, line, isUnterminated }: Line & { readonly line: number },
 ): RawRow | null {
+  if (bytes.length > constants.MAX_STRING_LENGTH)
+    return { line, problem: 'the line is longer than 512 MiB.' };
   const text = decode(bytes);
   if (text === null) return { line, problem: 'the line is not UTF-8 text.' };
   if (text.trim() === '') return null;

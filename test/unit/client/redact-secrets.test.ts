@@ -23,6 +23,8 @@ test.each([
   ['of JSON', `{"authToken": "abcdefgh"}`, 'abcdefgh'],
   ['of a shell', `export WANDB_API_KEY=0123456789abcdef0123456789abcdef01234567`, '0123456789abcdef'],
   ['of nobody in particular', `connect("${drawn(40)}")`, drawn(40)],
+  ['begun on one line', `key = ("sk-proj-${drawn(12)}"`, drawn(12)],
+  ['ended on another', `  "${'u2iO9pL4kJ7hG3fD6sA1'}")`, 'u2iO9pL4'],
 ])('a key, %s, is replaced', async (_, text, secret) => {
   const { text: shown, count } = await redactSecrets(`before\n+${text}\nafter`);
 
@@ -40,6 +42,10 @@ test('every value of a file of variables in a diff is replaced, and of no other 
     ' HOST=db',
     '-PIN=1234',
     '+export PIN=4321',
+    'diff --git a/prod.env b/prod.env',
+    '--- a/prod.env',
+    '+++ b/prod.env',
+    '+PHRASE=open sesame',
     'diff --git a/a.sh b/a.sh',
     '--- a/a.sh',
     '+++ b/a.sh',
@@ -48,10 +54,10 @@ test('every value of a file of variables in a diff is replaced, and of no other 
 
   const { text, count } = await redactSecrets(diff);
 
-  expect(text).not.toMatch(/db|1234|4321/);
+  expect(text).not.toMatch(/db|1234|4321|sesame/);
   expect(text).toContain('+export PIN=[secret removed]');
   expect(text).toContain('+PORT=8080');
-  expect(count).toBe(3);
+  expect(count).toBe(4);
 });
 
 test('what the environment holds as a secret is replaced wherever it stands', async () => {

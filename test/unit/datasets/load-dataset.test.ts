@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadDataset } from '../../../src/datasets/load-dataset';
@@ -261,6 +261,13 @@ test('reports a torn last line as cut off, not as bad JSON', async () => {
 
   await expect(loadDataset({ path })).rejects.toThrow('line 2: the line is cut off');
   expect((await loadDataset({ path, onBadRow: 'skip' })).skipped).toHaveLength(1);
+});
+
+test('a line that is longer than a text can be is said to be', async () => {
+  const path = await file('rows.jsonl', '');
+  await truncate(path, 2 ** 29);
+
+  await expect(loadDataset({ path })).rejects.toThrow('line 1: the line is longer than 512 MiB');
 });
 
 test.each(['rows.jsonl', 'rows.json'])(
