@@ -38,7 +38,11 @@ function takes(keys: Set<string> | null | undefined, written: string): boolean {
 
 /** Whether a text of the value has half of a character, which no tokenizer and no file in UTF-8 can hold. */
 export function hasHalfCharacter(text: string, value: unknown): boolean {
-  if (!HALF.test(text)) return false;
+  return HALF.test(text) && holdsHalfCharacter(value);
+}
+
+/** The same of a value whose text is gone. */
+export function holdsHalfCharacter(value: unknown): boolean {
   for (const item of everyItem(value)) if (typeof item === 'string' && LONE.test(item)) return true;
   return false;
 }

@@ -6,7 +6,13 @@ import type { ParsedReply } from './renderer';
  * A stretch of a rendered message. A plain string is layout, in which the format's control tokens are recognised;
  * `written` is what people and models wrote, in which `<|end|>` is seven letters and can forge no turn.
  */
-export type Piece = string | { readonly written: string };
+export type Piece = string | WrittenPiece;
+
+interface WrittenPiece {
+  readonly written: string;
+  /** It has tokens of its own, whatever follows: a prompt ends with it. */
+  readonly isAlone?: boolean;
+}
 
 /** Where a message stands in its conversation. */
 export interface MessagePlace {
@@ -65,4 +71,9 @@ export interface MessageFormat {
 
 export function written(text: string): Piece {
   return { written: text };
+}
+
+/** What a prompt ends with, where a reply has it too. */
+export function writtenAlone(text: string): Piece {
+  return { written: text, isAlone: true };
 }

@@ -35,6 +35,7 @@ export class PieceEncoder {
     const runs: Run[] = [];
     for (const piece of pieces) {
       if (typeof piece === 'string') this.addLayout(runs, piece);
+      else if (piece.isAlone) addPlain(runs, piece.written, true);
       else this.addWritten(runs, piece.written);
     }
     return runs.flatMap(({ text, isControl }) => this.tokenizer.encode(text, { allowSpecial: isControl }));

@@ -1,7 +1,7 @@
 import type { ContentPart, Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
-import { written } from '../message-format';
+import { written, writtenAlone } from '../message-format';
 import { hasClosedThinking, roleWord, textOf, withoutThinking, withReasoningOpened } from '../message-text';
 import { THINKING } from '../reply-blocks';
 import { declareQwenTools, parseQwenReply, writeToolCalls } from './qwen3-blocks';
@@ -25,7 +25,12 @@ export function qwen3Format(variant: Qwen3Variant): MessageFormat {
     writesWholeTools: true,
     renderMessage: (message, place) => {
       if (closesReasoning) requireUserMessage(message, place);
-      return renderMessage(framesReasoning ? withReasoningOpened(message) : message, place, framesReasoning);
+      const rendered = renderMessage(
+        framesReasoning ? withReasoningOpened(message) : message,
+        place,
+        framesReasoning,
+      );
+      return closesReasoning ? withBlockAlone(rendered) : rendered;
     },
     openReply: (messages) =>
       headerOf('assistant', messages.length) + (closesReasoning ? frameReasoning('') : ''),
@@ -43,6 +48,15 @@ function renderMessage(message: Message, place: MessagePlace, framesReasoning: b
     header: [headerOf(roleWord(message), place.index)],
     body: [written(withCalls(text, message)), '<|im_end|>'],
   };
+}
+
+/** A reply is sampled behind the closed block, so that its first line break is no part of the block's last token. */
+function withBlockAlone({ header, body: [text, ...end] }: RenderedMessage): RenderedMessage {
+  const block = frameReasoning('');
+  if (typeof text !== 'object' || !text.written.startsWith(block)) {
+    return { header, body: text === undefined ? end : [text, ...end] };
+  }
+  return { header, body: [writtenAlone(block), written(text.written.slice(block.length)), ...end] };
 }
 
 /** Several tool responses in a row share one user message. */

@@ -12,6 +12,7 @@ import { ChatAnswer as ChatAnswerSchema, ChatBody } from './chat-schemas';
 import { draw } from './draw';
 import { encodePrompt } from '../../renderers/encode-prompt';
 import type { Gateway } from './gateway';
+import { refuseHalfCharacters } from './half-characters';
 import type { GatewayModel } from './opened-models';
 import { streamAnswer } from './stream-answer';
 
@@ -33,6 +34,7 @@ export function addChatRoute(routes: Routes, gateway: Pick<Gateway, 'answer' | '
       },
     },
     async ({ body, signal, reply }) => {
+      refuseHalfCharacters(body);
       refuseContradictions(body);
       return gateway.answer(body.model, signal, (model) =>
         answer(model, body, { signal, reply, logger: gateway.logger }),

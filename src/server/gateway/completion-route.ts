@@ -13,6 +13,7 @@ import type { DrawRequest } from './draw';
 import { draw } from './draw';
 import { encodePrompt } from '../../renderers/encode-prompt';
 import type { Gateway } from './gateway';
+import { refuseHalfCharacters } from './half-characters';
 import type { GatewayModel } from './opened-models';
 import { streamAnswer } from './stream-answer';
 
@@ -37,6 +38,7 @@ export function addCompletionRoute(routes: Routes, gateway: Pick<Gateway, 'answe
       },
     },
     async ({ body, signal, reply }) => {
+      refuseHalfCharacters(body);
       refuseContradictions(body);
       return gateway.answer(body.model, signal, (model) =>
         answer(model, body, { signal, reply, logger: gateway.logger }),

@@ -159,3 +159,22 @@ afterAll(() => {
     );
   },
 );
+
+(qwen === null ? test.skip : test)(
+  'without thinking, a reply goes on from its prompt to the token also where it begins with a line break',
+  async () => {
+    if (qwen === null) return;
+    const real = await loadTokenizer({ folder: qwen.folder });
+    const own = findRenderer('qwen3_disable_thinking', real);
+    const asked = [{ role: 'user', content: 'q' }];
+    const reply = { role: 'assistant', content: '\n', toolCalls: [{ name: 'f', arguments: '{}' }] };
+    const prompt = own.buildGenerationPrompt(asked);
+
+    const { tokens, weights } = own.buildSupervisedExample([...asked, reply], 'lastAssistantMessage');
+    const all = own.buildSupervisedExample([...asked, reply], 'allAssistantMessages');
+
+    expect(tokens.slice(0, prompt.length)).toEqual(prompt);
+    expect(weights).toEqual(tokens.map((_, index) => (index < prompt.length ? 0 : 1)));
+    expect(all.tokens).toEqual(tokens);
+  },
+);
