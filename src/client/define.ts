@@ -1,4 +1,5 @@
 import type { TrainingConfigInput } from '../config/training-config';
+import type { BenchmarkInput } from '../evaluation/benchmarks/benchmark-input';
 import type { OfOptions } from '../evaluation/of-options';
 import type { Plugins as EvaluationPlugins } from '../evaluation/plugins';
 import type { PluginEnvironment } from '../training/environments/plugin-environments';
@@ -23,9 +24,17 @@ export function defineConfig(config: TrainingConfigInput): TrainingConfigInput {
 /** Keys that are none of `Known`, as what no value can be. */
 type NoOthers<Given, Known> = { readonly [Key in Exclude<keyof Given, keyof Known>]: never };
 
+/** Benchmarks by name; those that `options` of a config make are checked where they are made. */
+type OwnBenchmarks<Given> = {
+  readonly [Name in keyof Given]: Given[Name] extends (...options: never[]) => unknown
+    ? Given[Name]
+    : Given[Name] & NoOthers<Given[Name], BenchmarkInput>;
+};
+
 /** What a plug-in file exports as default, checked while it is written, misspelt keys as well. Returns it as it is. */
 export function definePlugins<const Defined extends Plugins>(
-  plugins: Defined & NoOthers<Defined, Plugins>,
+  plugins: Defined &
+    NoOthers<Defined, Plugins> & { readonly benchmarks?: OwnBenchmarks<Defined['benchmarks']> },
 ): Defined {
   return plugins;
 }

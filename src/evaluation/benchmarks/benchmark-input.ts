@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { nearestKey } from '../../core/nearest-key';
 import type { Message } from '../../core/conversation';
 import type { MessageEnvironment } from '../../core/environment';
 import type { PythonName } from '../../core/python';
@@ -56,6 +57,9 @@ const aFunction = z.custom<(...given: never[]) => unknown>(
   'must be a function',
 );
 
+/** Keys that say who it is. */
+const NAMES = ['id', 'name'];
+
 const BenchmarkShape = z
   .looseObject({
     version: z.int().min(1).optional(),
@@ -104,11 +108,24 @@ const BenchmarkShape = z
 
 /** What is wrong with it in a few words; null where nothing is. */
 export function problemOf(input: unknown): string | null {
+  const misspelt = typeof input === 'object' && input !== null ? misspeltKey(input) : null;
+  if (misspelt !== null) return misspelt;
   const result = BenchmarkShape.safeParse(input);
   const [issue] = result.error?.issues ?? [];
   if (issue === undefined) return null;
   if (issue.path.length === 0) return 'must be an object';
   return `${issue.path.join('.')}: ${issue.message}`;
+}
+
+/** A key of its own an object may have, as what its functions share; one that is nearly one of ours is meant as ours. */
+function misspeltKey(input: object): string | null {
+  const known = Object.keys(BenchmarkShape.shape);
+  for (const key of Object.keys(input)) {
+    if (known.includes(key) || NAMES.includes(key)) continue;
+    const meant = nearestKey(key, known);
+    if (meant !== undefined) return `Unknown key "${key}". Did you mean "${meant}"?`;
+  }
+  return null;
 }
 
 export function isBenchmarkInput(input: unknown): input is BenchmarkInput {

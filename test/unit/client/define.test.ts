@@ -117,6 +117,17 @@ describe('what a plug-in file exports', () => {
     definePlugins({ enviroments: {} });
     // @ts-expect-error -- misspelt beside one that is known
     definePlugins({ graders: {}, enviroments: {} });
+    const given = { data: { path: 'x' }, toExample: () => ({ prompt: 'x' }), grader: () => 1 };
+    // @ts-expect-error -- misspelt in a benchmark
+    definePlugins({ benchmarks: { mine: { ...given, versoin: 2 } } });
+    // @ts-expect-error -- misspelt where it stands for one that is needed
+    definePlugins({ benchmarks: { mine: { ...given, graderr: () => 1 } } });
+    definePlugins({
+      benchmarks: {
+        mine: { ...given, version: 2, grader: (reply, { target }) => reply === target },
+        built: ({ size = 1 }: { size?: number }) => ({ ...given, version: size }),
+      },
+    });
     expect.assertions(0);
   });
 });

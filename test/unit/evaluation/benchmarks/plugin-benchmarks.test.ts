@@ -197,6 +197,11 @@ test.each([
     /benchmark "one" data: must be \{ rows: function/,
   ],
   ['no toExample', '{ data: { rows: () => [] }, grader: () => 1 }', /toExample: must be a function/],
+  [
+    'a misspelt key that may be left out',
+    '{ data: { rows: () => [] }, toExample: () => null, grader: () => 1, versoin: 2 }',
+    /Unknown key "versoin". Did you mean "version"\?/,
+  ],
   ['no grader', '{ data: { rows: () => [] }, toExample: () => null }', /grader: is missing; give a grader/],
   [
     'a grader that is a word',
