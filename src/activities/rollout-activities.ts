@@ -11,13 +11,13 @@ export function createRolloutActivities(dependencies: SampleRolloutsDependencies
   return {
     /** Samples and journals a shard of a step's groups. A repeated attempt samples what is missing. */
     async sampleRollouts(input: SampleRolloutsInput): Promise<SampledShard> {
-      return withHeartbeat(({ signal, attempt, progress }) => {
+      return withHeartbeat(async ({ signal, attempt, progress }) => {
         let told: { readonly groupsDone?: number; readonly waiting?: string | null } = {};
         const tell = (news: typeof told) => {
           told = { ...told, ...news };
           progress(told);
         };
-        return sampleRollouts(dependencies, input, {
+        const shard = await sampleRollouts(dependencies, input, {
           ...{ signal, attempt, epoch: epochOf(input.account?.write ?? 0, attempt) },
           onProgress: (groupsDone) => {
             tell({ groupsDone });
@@ -26,6 +26,7 @@ export function createRolloutActivities(dependencies: SampleRolloutsDependencies
             tell({ waiting });
           },
         });
+        return attempt === 1 ? shard : { ...shard, attempt };
       });
     },
   };

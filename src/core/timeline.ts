@@ -9,6 +9,7 @@ export interface RunEvent {
     | 'released'
     | 'paused'
     | 'resumed'
+    | 'worker lost'
     | 'budget'
     | 'evaluation'
     | 'gate'
@@ -16,6 +17,11 @@ export interface RunEvent {
   /** Steps done when it happened. */
   readonly step: number;
   readonly text: string;
+}
+
+/** Work that its first worker did not bring to an end is taken up by another, or by the same one begun again. */
+export function workerLost(what: string, attempt: number): string {
+  return `a worker was gone or failed: ${what} taken up again (attempt ${attempt})`;
 }
 
 /** One entry of a run's merged history. */

@@ -1,4 +1,6 @@
 import { DomainError } from '../core/errors';
+import type { RunEvent } from '../core/timeline';
+import { workerLost } from '../core/timeline';
 import type { SegmentInput, SegmentResult } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
 import type { ActiveRun, ActiveRuns } from './active-runs';
@@ -32,7 +34,7 @@ export async function advanceRun(
   const { run } = input.plan;
   try {
     await requireRun(store, run);
-    await recordEvents(store, { run, events: input.events, epoch: options.epoch });
+    await recordEvents(store, { run, events: eventsOf(input, options), epoch: options.epoch });
     const result = await runs.use(run, (active) => advance({ active, store, news }, input, options));
     if (result.lost !== null) await runs.forget(run);
     return result;
@@ -48,6 +50,14 @@ export async function advanceRun(
       lost: isLost ? error.message : null,
     };
   }
+}
+
+/** What the workflow remembered, and that the attempt before had no end. */
+function eventsOf({ events = [], position }: SegmentInput, { attempt }: AdvanceOptions): RunEvent[] {
+  if (attempt === 1) return [...events];
+  const step = Math.max(0, position.collectedThrough);
+  const text = workerLost(`the steps after ${step} were`, attempt);
+  return [...events, { at: new Date().toISOString(), kind: 'worker lost', step, text }];
 }
 
 async function advance(

@@ -122,6 +122,12 @@ test('a rollout whose environment ends the process is given up alone, and every 
   expect(sum('rollout_errors/environment_error')).toBe(1);
   // Three together, two as a group and three by itself, and those between which other groups got done.
   expect(patient.deathCount).toBeGreaterThanOrEqual(7);
+  const lost = (await patient.stack.store.readEvents('completes')).filter(
+    ({ kind }) => kind === 'worker lost',
+  );
+  expect(lost.map(({ text }) => text)).toContainEqual(
+    expect.stringMatching(/: rollouts of step \d+ were taken up again \(attempt \d+\)$/),
+  );
 
   const played = patient.rollouts('completes');
   const others = group.filter((row) => row !== deadly);

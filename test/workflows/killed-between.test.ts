@@ -233,8 +233,14 @@ test('in the middle of a segment, on a service that would compute resent request
 
   const state = await stack.store.readState('widowed');
   const applied = stepsApplied(service.dataFolder);
+  const events = await stack.store.readEvents('widowed');
   await runs.train('wed', config());
   expect(state).toMatchObject({ status: 'completed', rewinds: 1 });
+  expect(events.filter(({ kind }) => kind === 'worker lost').map(({ text }) => text)).toEqual([
+    expect.stringMatching(
+      /^a worker was gone or failed: the steps after \d+ were taken up again \(attempt 2\)$/,
+    ),
+  ]);
   expect(applied).toBe(STEPS + (state?.stepsReplayed ?? NaN));
   expect(await runs.outcome('widowed')).toEqual(await runs.outcome('wed'));
 });

@@ -96,7 +96,8 @@ async function follow(handle: EvalHandle, following: Following): Promise<number>
     const regraded = result.regraded ?? [];
     const last = regraded.at(-1);
     const known = before.find(({ name }) => name === result.name)?.regraded?.length ?? 0;
-    if (!last) continue;
+    // Of one that could not be graded again nobody knows what its grader would say.
+    if (!last || (regraded.length === known && code !== EXIT.done)) continue;
     following.output.note(
       regraded.length > known
         ? changesText(handle.folder, result, last)

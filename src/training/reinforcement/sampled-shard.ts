@@ -11,4 +11,6 @@ export interface SampledShard {
   readonly spent?: SampledTokens;
   /** The next request would not have fit what it may cost; groups that were done stay. */
   readonly isOverBudget?: boolean;
+  /** How many it took, where the first had no end. */
+  readonly attempt?: number;
 }

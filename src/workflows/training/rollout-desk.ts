@@ -6,6 +6,7 @@ import type {
   SegmentInput,
   SegmentResult,
 } from '../../core/training-plan';
+import { workerLost } from '../../core/timeline';
 import { isSamplingLimited } from './budget-limits';
 import { EarlySampling } from './early-sampling';
 import { failureCode, failureMessage } from './failures';
@@ -15,6 +16,7 @@ import { WAITED_FOR } from './open-model';
 import { publishProgress } from './search-attributes';
 import type { RolloutState } from './rollout-state';
 import { firstRolloutState } from './rollout-state';
+import type { SampledShards } from './sample-shards';
 import { sampleShards } from './sample-shards';
 import { SamplingWeights } from './sampling-weights';
 import { accountsOf, noteSpent } from './sampling-account';
@@ -210,6 +212,7 @@ export class RolloutDesk {
       const retired = this.weights.takeRetired();
       const accounts = accountsOf(state, this.rollouts, step);
       const sampled = await sampleShards(this.plan, { run: input.run, step, policy, retired, ...accounts });
+      this.noteAttempts(step, sampled);
       const hasDrawn = noteSpent(this.rollouts, sampled);
       if (!sampled.isOverBudget || sampled.failure !== null) return sampled.failure;
       // What one shard had left is another one's to use.
@@ -217,6 +220,11 @@ export class RolloutDesk {
       this.rollouts.isOverBudget = true;
       return null;
     }
+  }
+
+  private noteAttempts(step: number, { attempt }: SampledShards): void {
+    if (attempt === 1) return;
+    rememberEvent(this.loop.state, 'worker lost', workerLost(`rollouts of step ${step} were`, attempt));
   }
 
   /** Whether the sampler of the next step may begin before its weights are there: the step under way is soon trained. */
@@ -247,7 +255,10 @@ export class RolloutDesk {
     const sampled = await this.early.run(step, (awaited) =>
       sampleShards(this.plan, { run, step, policy: null, awaited, retired, ...accounts }),
     );
-    if (sampled) noteSpent(this.rollouts, sampled);
+    if (sampled) {
+      this.noteAttempts(step, sampled);
+      noteSpent(this.rollouts, sampled);
+    }
     if (sampled === null || this.rollouts.sampledThrough < step - 1) return;
     this.rollouts.sampledThrough = step;
     this.noteSampled({ step, seconds: sampled.seconds });

@@ -25,6 +25,8 @@ export interface SampledShards {
   readonly isOverBudget: boolean;
   /** By the first group of each shard that tells. */
   readonly spent: Readonly<Record<number, SampledTokens>>;
+  /** The most that one of them took. */
+  readonly attempt: number;
 }
 
 /** Has the groups of a step sampled, some at each worker. What one of them meets does not end the others. */
@@ -53,6 +55,7 @@ export async function sampleShards(
     seconds: Math.max(0, largestOf(done.map(({ seconds }) => seconds))),
     isInVain: done.some(({ isInVain }) => isInVain),
     isOverBudget: done.some(({ isOverBudget }) => isOverBudget),
+    attempt: Math.max(1, largestOf(done.map(({ attempt = 1 }) => attempt))),
     spent: Object.fromEntries(
       outcomes.flatMap((outcome, index) => {
         const shard = shards[index];
