@@ -120,10 +120,8 @@ function readLine(
   name: string,
   { bytes, line, isUnterminated }: Line & { readonly line: number },
 ): RawRow | null {
-  if (bytes.length > constants.MAX_STRING_LENGTH)
-    return { line, problem: 'the line is longer than 512 MiB.' };
   const text = decode(bytes);
-  if (text === null) return { line, problem: 'the line is not UTF-8 text.' };
+  if (text === null) return { line, problem: unreadable(bytes) };
   if (text.trim() === '') return null;
   try {
     const value = parseJsonWithSource(text);
@@ -142,6 +140,12 @@ function readLine(
         : `not valid JSON (${detail}).`,
     };
   }
+}
+
+function unreadable({ length }: Uint8Array): string {
+  return length > constants.MAX_STRING_LENGTH
+    ? 'the line is longer than 512 MiB.'
+    : 'the line is not UTF-8 text.';
 }
 
 function overSeveralLines(name: string, line: number): DomainError {

@@ -93,18 +93,24 @@ async function follow(handle: EvalHandle, following: Following): Promise<number>
   const code = await followEval(handle, following);
   if (following.signal.aborted) return code;
   for (const result of await resultsOf(handle)) {
-    const regraded = result.regraded ?? [];
-    const last = regraded.at(-1);
     const known = before.find(({ name }) => name === result.name)?.regraded?.length ?? 0;
-    // Of one that could not be graded again nobody knows what its grader would say.
-    if (!last || (regraded.length === known && code !== EXIT.done)) continue;
-    following.output.note(
-      regraded.length > known
-        ? changesText(handle.folder, result, last)
-        : `${result.name}: the same grader judged these answers at ${last.at}; nothing is changed.`,
-    );
+    const text = outcomeText(handle.folder, result, { known, isDone: code === EXIT.done });
+    if (text !== null) following.output.note(text);
   }
   return code;
+}
+
+/** Of one that could not be graded again nobody knows what its grader would say: null. */
+function outcomeText(
+  folder: string,
+  result: StoredResult,
+  { known, isDone }: { readonly known: number; readonly isDone: boolean },
+): string | null {
+  const { name, regraded = [] } = result;
+  const last = regraded.at(-1);
+  if (!last) return null;
+  if (regraded.length > known) return changesText(folder, result, last);
+  return isDone ? `${name}: the same grader judged these answers at ${last.at}; nothing is changed.` : null;
 }
 
 async function resultsOf({ folder, names }: EvalHandle): Promise<StoredResult[]> {

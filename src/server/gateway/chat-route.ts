@@ -34,7 +34,6 @@ export function addChatRoute(routes: Routes, gateway: Pick<Gateway, 'answer' | '
       },
     },
     async ({ body, signal, reply }) => {
-      refuseHalfCharacters(body);
       refuseContradictions(body);
       return gateway.answer(body.model, signal, (model) =>
         answer(model, body, { signal, reply, logger: gateway.logger }),
@@ -92,6 +91,7 @@ async function answer(
 }
 
 function refuseContradictions(body: ChatBody): void {
+  refuseHalfCharacters(body);
   if (body.top_logprobs && body.logprobs !== true) {
     throw new RequestError(400, { message: 'top_logprobs needs logprobs: true.', param: 'top_logprobs' });
   }

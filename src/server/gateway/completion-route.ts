@@ -38,7 +38,6 @@ export function addCompletionRoute(routes: Routes, gateway: Pick<Gateway, 'answe
       },
     },
     async ({ body, signal, reply }) => {
-      refuseHalfCharacters(body);
       refuseContradictions(body);
       return gateway.answer(body.model, signal, (model) =>
         answer(model, body, { signal, reply, logger: gateway.logger }),
@@ -47,7 +46,9 @@ export function addCompletionRoute(routes: Routes, gateway: Pick<Gateway, 'answe
   );
 }
 
-function refuseContradictions({ best_of: bestOf, n, echo, max_tokens: maxTokens }: CompletionBody): void {
+function refuseContradictions(body: CompletionBody): void {
+  refuseHalfCharacters(body);
+  const { best_of: bestOf, n, echo, max_tokens: maxTokens } = body;
   if (bestOf != null && bestOf !== (n ?? 1)) {
     throw new RequestError(400, {
       message: 'best_of has to be n: all that is drawn is given.',

@@ -7,7 +7,7 @@ test.each([
 ])('half of a character is refused where it stands, in %s', (param, body) => {
   expect(() => {
     refuseHalfCharacters(body);
-  }).toThrow(expect.objectContaining({ status: 400, param }));
+  }).toThrow(expect.objectContaining({ status: 400, param }) as Error);
 });
 
 test('whole characters pass, whatever they are', () => {
