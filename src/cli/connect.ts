@@ -154,7 +154,10 @@ async function requireStayingStack(
   }
   if (stack?.kind === 'dev') return;
   const remedy = `Run \`${output.hint('dev')}\` in another terminal, or set TEMPORAL_ADDRESS.`;
-  throw new DomainError('bad-config', `--detach needs a stack that stays. ${remedy}`);
+  throw new DomainError(
+    'bad-config',
+    `What is asked for goes on after this command, and needs a stack that stays. ${remedy}`,
+  );
 }
 
 interface SessionParts {

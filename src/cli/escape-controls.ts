@@ -1,1 +1,1 @@
-export { escapeControls } from '../core/escape-controls';
+export { escapeControls, escapeInJson } from '../core/escape-controls';

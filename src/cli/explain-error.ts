@@ -59,7 +59,7 @@ export function explainError(error: unknown, { isDebugging }: { readonly isDebug
 /** In this very process a store that cannot be used is a wrong choice as a rule, and nothing waits for it. */
 function explainDomainError({ code, message, cause }: DomainError): string {
   const isPlaced = code === 'store-full' && isSystemError(cause) && cause.path !== undefined;
-  return isPlaced ? explainSystemError(cause) : message;
+  return isPlaced ? explainSystemError(cause) : message.split('\n').map(escapeControls).join('\n');
 }
 
 /** Null where it is no failed call of the SDK's client, which keeps gRPC's own error as its cause. */

@@ -6,6 +6,7 @@
  */
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
+import { escapeInJson } from './escape-controls';
 import { commandHint, withPlaces } from './hints';
 import type { PlaceFlags } from './service-options';
 
@@ -92,7 +93,7 @@ export function createOutput(options: OutputOptions): Output {
       if (stderr.isTTY === true) note(text);
     },
     document(value) {
-      if (json) stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+      if (json) stdout.write(`${escapeInJson(JSON.stringify(value, null, 2))}\n`);
     },
     hint: (words) => commandHint(words, places),
     advice: (text) => withPlaces(text, places),

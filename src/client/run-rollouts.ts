@@ -124,8 +124,18 @@ export class RunRollouts {
 
   private async source() {
     const record = await this.records.readConfig<RunRecord>(this.run);
+    if (!isRecordOfRun(record)) throw foreignConfig(this.run);
     return { record, folder: this.records.runFolder(this.run) };
   }
+}
+
+/** A foreign store may hold anything. */
+function isRecordOfRun({ config }: Partial<RunRecord>): boolean {
+  return typeof config === 'object';
+}
+
+function foreignConfig(run: string): DomainError {
+  return new DomainError('store-conflict', `Run "${run}" has a config.json that is none of a run's.`);
 }
 
 /** `It has: environments at 0, 20, 40; gsm8k at 0.` */

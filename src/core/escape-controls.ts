@@ -10,3 +10,11 @@ export function escapeControls(text: string): string {
       : `\\u${code.toString(16).padStart(4, '0')}`;
   });
 }
+
+/** What JSON leaves as it is of them: another way to write the same text. Its own line breaks stay. */
+export function escapeInJson(json: string): string {
+  return json.replaceAll(CONTROLS, (character) => {
+    const code = character.charCodeAt(0);
+    return code < 32 ? character : `\\u${code.toString(16).padStart(4, '0')}`;
+  });
+}

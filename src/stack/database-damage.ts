@@ -1,4 +1,4 @@
-import { open, stat } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from '../stores/system-errors';
@@ -33,8 +33,12 @@ export async function findDatabaseDamage(file: string): Promise<string | null> {
   }
 }
 
-/** Refuses to use a damaged database, with the way back. */
+/**
+ * Refuses to use a damaged database, with the way back. A file without a byte is none: it is removed, since the server makes its
+ * tables only where there is no file.
+ */
 export async function requireSoundDatabase(file: string): Promise<void> {
+  if (await isEmptyAlone(file)) await rm(file);
   const damage = await findDatabaseDamage(file);
   if (damage === null) return;
   throw new DomainError(
@@ -45,6 +49,21 @@ export async function requireSoundDatabase(file: string): Promise<void> {
 
 export function remedyForDamage(file: string): string {
   return `Runs are not lost, the store has them: move the database away (mkdir ${file}.damaged && mv ${file} ${file}-* ${file}.damaged/), start \`npx everstep dev\` again, and \`npx everstep recover\` goes on with every run from its last checkpoint.`;
+}
+
+/** What is in a log beside it is not in it yet. */
+async function isEmptyAlone(file: string): Promise<boolean> {
+  const [size, logSize] = await Promise.all([file, `${file}-wal`].map(sizeOf));
+  return size === 0 && (logSize ?? 0) === 0;
+}
+
+async function sizeOf(file: string): Promise<number | null> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return null;
+    throw error;
+  }
 }
 
 async function openIfThere(file: string): Promise<FileHandle | null> {

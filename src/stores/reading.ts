@@ -12,7 +12,7 @@ const MOST_BYTES = 2 ** 29 - 24;
 
 /**
  * Opens a file of the store to be read; null where there is none. Others may have put there what they like: a folder, a pipe, a
- * socket or a device, which would have no end, keep a reader waiting or fail in the middle, is refused as
+ * socket or a device, which would have no end, keep a reader waiting or fail in the middle, or a link to itself, is refused as
  * `store-conflict`, with its path.
  */
 export async function openToRead(path: string): Promise<FileHandle | null> {
@@ -74,6 +74,7 @@ function openOrNull(path: string): number | null {
 function refuseUnopened(error: unknown, path: string): null {
   if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
   if (hasErrorCode(error, 'ENXIO', 'ENODEV')) throw refusal(path, 'a socket or a device');
+  if (hasErrorCode(error, 'ELOOP')) throw refusal(path, 'a link that leads back to itself');
   throw error;
 }
 

@@ -92,14 +92,21 @@ async function baseModels({ models }: Gateway): Promise<Model[]> {
   }
 }
 
-async function trainedModels({ records }: Gateway): Promise<Model[]> {
+/** A run whose checkpoints cannot be read is left out: the others are there all the same. */
+async function trainedModels({ records, logger }: Gateway): Promise<Model[]> {
   const newest = (await records.listRuns()).reverse().slice(0, NEWEST_RUNS);
-  const lists = await mapWithLimit(newest, CONCURRENT_READS, async (state) =>
-    modelsOfRun(
-      state,
-      keptCheckpoints(await records.readCheckpoints(state.run)).map(({ step }) => step),
-    ),
-  );
+  const lists = await mapWithLimit(newest, CONCURRENT_READS, async (state) => {
+    try {
+      const kept = keptCheckpoints(await records.readCheckpoints(state.run));
+      return modelsOfRun(
+        state,
+        kept.map(({ step }) => step),
+      );
+    } catch (error) {
+      logger.warn({ run: state.run, err: error }, 'a run is left out of the models');
+      return [];
+    }
+  });
   return lists.flat();
 }
 

@@ -7,6 +7,7 @@ import { DomainError } from '../../../src/core/errors';
 import { readJsonLines } from '../../../src/stores/json-lines';
 import { asStoreError } from '../../../src/stores/system-errors';
 import { readWholeFile } from '../../../src/stores/reading';
+import { recordOutput } from './recording-output';
 
 const QUIET = { isDebugging: false };
 
@@ -147,4 +148,23 @@ describe('suggested commands', () => {
       'Start `npx everstep worker --data-dir d` or `npx everstep train --run x --data-dir d`.',
     );
   });
+});
+
+test('what a name in a foreign store holds cannot reach the terminal as more than text', () => {
+  const error = new DomainError(
+    'refused',
+    'Run "a\u001b]0;x\u0007\u001b[31m" has no rollouts.\n  \u202edetail',
+  );
+
+  expect(explainError(error, QUIET)).toBe('Run "a\\x1b]0;x\\x07\\x1b[31m" has no rollouts.\n  \\u202edetail');
+});
+
+test('nor as a document, which stays the same value', () => {
+  const value = { name: 'a\u001b[2J\u009b31m\u202eb\u007f', lines: ['one\ntwo'] };
+  const { output, stdout } = recordOutput({ json: true });
+
+  output.document(value);
+
+  expect(stdout()).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+  expect(JSON.parse(stdout())).toEqual(value);
 });

@@ -1,7 +1,7 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findDatabaseDamage } from '../../../src/stack/database-damage';
+import { findDatabaseDamage, requireSoundDatabase } from '../../../src/stack/database-damage';
 
 const PAGE = 4096;
 
@@ -50,4 +50,23 @@ test('another file, a cut one and one with foreign pages are damaged', async () 
   const overwritten = database();
   overwritten.fill('garbage', 400 * PAGE, 401 * PAGE);
   expect(await damageOf(overwritten)).toBe('page 401 of 600 holds something else');
+});
+
+describe('a file without a byte, which the server takes for a database without tables', () => {
+  test('is removed, so that the next start makes one', async () => {
+    writeFileSync(file, '');
+
+    await requireSoundDatabase(file);
+
+    expect(existsSync(file)).toBe(false);
+  });
+
+  test('is left where what is in it stands in its log', async () => {
+    writeFileSync(file, '');
+    writeFileSync(`${file}-wal`, 'pages');
+
+    await requireSoundDatabase(file);
+
+    expect(existsSync(file)).toBe(true);
+  });
 });

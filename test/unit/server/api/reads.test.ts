@@ -315,6 +315,19 @@ test('a query that is not known is refused with those that are', async () => {
   expect(message).toMatch(/"wat".*Known: .*\bstatus\b/);
 });
 
+test('a run whose checkpoints cannot be read takes none of the others out of the models', async () => {
+  await writeRun(server.store, 'looped', { startedAt: '2026-01-03T00:00:00.000Z' });
+  const file = path.join(server.store.runFolder('looped'), 'checkpoints.jsonl');
+  symlinkSync(file, file);
+
+  const reply = await fetch(`${server.url}/v1/models`);
+  const { status } = await refusal('/api/v1/runs/looped/checkpoints');
+  rmSync(server.store.runFolder('looped'), { recursive: true });
+
+  expect(await reply.json()).toMatchObject({ data: [{ id: 'done' }, { id: 'done@10' }] });
+  expect(status).toBe(409);
+});
+
 test.each<[string, string, string]>([
   ['GET', '/v1/chat/completions', 'POST'],
   ['DELETE', '/api/v1/runs/done', 'GET'],
