@@ -23,7 +23,7 @@ function decode(name: string, bytes: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
-    throw notUtf8(name);
+    throw notUtf8(name, bytes);
   }
 }
 

@@ -81,39 +81,75 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
 export function readJsonArray(name: string, bytes: Uint8Array): RawRow[] | null {
   const body = withoutMark(name, bytes);
   const text = decode(body);
-  if (text === null) throw notUtf8(name);
+  if (text === null) throw notUtf8(name, bytes);
   if (!/^\s*\[/.test(text)) return null;
-  const items: unknown = parseText(name, text);
+  let items: unknown;
+  try {
+    items = parseJsonWithSource(text);
+  } catch (error) {
+    return readItems(text) ?? refuseArray(name, error);
+  }
   if (!Array.isArray(items)) return null;
   const rows = items.map((value: unknown, index) => ({ line: index + 1, value }));
-  if (flawOf(text, items) === null) return rows;
-  const texts = itemTexts(text);
-  return rows.map(({ line, value }, index) => {
-    const problem = flawOf(texts[index] ?? '', value);
-    return problem === null ? { line, value } : { line, problem };
+  return flawOf(text, items) === null ? rows : readItems(text);
+}
+
+/** Each item by itself, so that what is wrong with one is said of that one; null where they cannot be told apart. */
+function readItems(text: string): RawRow[] | null {
+  return (
+    itemTexts(text)?.map((item, index) => {
+      const line = index + 1;
+      try {
+        const value = parseJsonWithSource(item);
+        const problem = flawOf(item, value);
+        return problem === null ? { line, value } : { line, problem };
+      } catch (error) {
+        return { line, problem: `not valid JSON (${textOf(error)}).` };
+      }
+    }) ?? null
+  );
+}
+
+function refuseArray(name: string, error: unknown): never {
+  throw new DomainError('bad-dataset', `${name} is not valid JSON: ${textOf(error)}. Correct the file.`, {
+    cause: error,
   });
 }
 
-const BOUND = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/g;
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
 
-/** The texts of the items of an array, whose own text is valid. */
-function itemTexts(text: string): string[] {
+const BOUND = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],"]/g;
+
+/** Brackets and commas that stand in no text, and a quote that nothing closes. */
+function* boundsOf(text: string): Generator<{ readonly token: string; readonly index: number }> {
+  for (const { 0: token, index } of text.matchAll(BOUND)) if (token.length === 1) yield { token, index };
+}
+
+/** The texts of the items of an array; null where its brackets do not close with the text. */
+function itemTexts(text: string): string[] | null {
   const texts: string[] = [];
   let [depth, start] = [0, 0];
-  for (const { 0: token, index } of text.matchAll(BOUND)) {
-    if (token.startsWith('"')) continue;
-    if (token === '[' || token === '{') {
-      if (depth === 0) start = index + 1;
-      depth++;
-      continue;
-    }
-    if (depth === 1) {
-      texts.push(text.slice(start, index));
-      start = index + 1;
-    }
-    if (token !== ',') depth--;
+  for (const { token, index } of boundsOf(text)) {
+    const isEnd = depth === 1 && depthOf(token) <= 0;
+    if (isEnd) texts.push(text.slice(start, index));
+    if (isEnd || start === 0) start = index + 1;
+    depth += depthOf(token);
+    if (depth === 0) return isWhole(texts, text.slice(index + 1)) ? texts : null;
   }
-  return texts;
+  return null;
+}
+
+/** After a quote that nothing closes, no bracket closes the list. */
+function depthOf(token: string): number {
+  if (token === '"') return Number.NEGATIVE_INFINITY;
+  if (token === ',') return 0;
+  return token === '[' || token === '{' ? 1 : -1;
+}
+
+function isWhole(texts: readonly string[], rest: string): boolean {
+  return rest.trim() === '' && texts.every((item) => item.trim() !== '');
 }
 
 function readLine(
@@ -181,17 +217,6 @@ function flawOf(text: string, value: unknown): string | null {
   return hasHalfCharacter(text, value)
     ? 'a text has half of a character (a lone surrogate such as \\ud800), which cannot be written as UTF-8. Correct or remove it.'
     : null;
-}
-
-function parseText(name: string, text: string): unknown {
-  try {
-    return parseJsonWithSource(text);
-  } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
-    throw new DomainError('bad-dataset', `${name} is not valid JSON: ${detail}. Correct the file.`, {
-      cause: error,
-    });
-  }
 }
 
 function withoutMark(name: string, bytes: Uint8Array): Uint8Array {

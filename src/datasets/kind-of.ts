@@ -1,3 +1,5 @@
+import { NotJson } from './not-json';
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 const KINDS = new Map([
@@ -11,5 +13,6 @@ const KINDS = new Map([
 export function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
+  if (value instanceof NotJson) return value.what;
   return KINDS.get(typeof value) ?? 'an object';
 }

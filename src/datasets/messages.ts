@@ -1,10 +1,12 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
+import { repeatedKey } from '../core/json-flaws';
 import { jsonText, parseJsonWithSource } from '../core/json-source';
 import { nearestKey } from '../core/nearest-key';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
 import type { Fields } from './kind-of';
 import { kindOf } from './kind-of';
+import { NotJson, notJsonIn } from './not-json';
 import { RowProblem } from './row-problem';
 
 /** Words for the same roles, in any capitals. */
@@ -226,21 +228,38 @@ function readToolCall(value: unknown, { field, ignored }: MessagePlace): ToolCal
 }
 
 function readArguments(value: unknown, field: string): string {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return jsonText(value);
+  if (isFields(value)) {
+    requireJson(value, field);
+    return jsonText(value);
+  }
   if (typeof value !== 'string')
     throw new RowProblem(`field "${field}": expected JSON text, got ${kindOf(value)}.`);
-  if (kindOfJson(value, field) === 'an object') return value;
+  const said = parsedJson(value, field);
+  if (!isFields(said)) {
+    throw new RowProblem(`field "${field}": expected JSON text of an object, got that of ${kindOf(said)}.`);
+  }
+  const twice = repeatedKey(value, said);
+  if (twice === null) return value;
   throw new RowProblem(
-    `field "${field}": expected JSON text of an object, got that of ${kindOfJson(value, field)}.`,
+    `field "${field}": an object has "${twice}" twice, of which only the last would count. Keep one.`,
   );
 }
 
-function kindOfJson(text: string, field: string): string {
+function parsedJson(text: string, field: string): unknown {
   try {
-    return kindOf(JSON.parse(text));
+    return JSON.parse(text);
   } catch {
     throw new RowProblem(`field "${field}": expected JSON text, got text that is not valid JSON.`);
   }
+}
+
+/** Refuses what the text of a call or a declaration cannot say. */
+export function requireJson(value: unknown, field: string): void {
+  const found = notJsonIn(value);
+  if (!found) return;
+  throw new RowProblem(
+    `field "${field}${found.path}": ${found.what} is nothing that JSON can say. Write it as the text or the number that the model is to see.`,
+  );
 }
 
 /** Of a call or a declared tool. */
@@ -251,8 +270,12 @@ export function readName(fields: Fields, field: string): string {
 }
 
 export function readObject(value: unknown, field: string): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  if (isFields(value)) return { ...value };
   throw new RowProblem(`field "${field}": expected an object, got ${kindOf(value)}.`);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NotJson);
 }
 
 export function readText(fields: Fields, name: string, field: string): string {

@@ -1,8 +1,25 @@
+import { isUtf8 } from 'node:buffer';
 import { DomainError } from '../core/errors';
 
-export function notUtf8(name: string): DomainError {
+const NEWLINE = 0x0a;
+
+/** Names the first line that is none, unless all are, as in UTF-16. */
+export function notUtf8(name: string, bytes?: Uint8Array): DomainError {
+  const where = bytes ? ` (line ${firstBadLine(bytes)})` : '';
   return new DomainError(
     'bad-dataset',
-    `${name} is not UTF-8 text. Convert it, for example with iconv -t UTF-8.`,
+    `${name} is not UTF-8 text${where}. Convert it, for example with iconv -t UTF-8.`,
   );
+}
+
+/** A line break is no part of a longer character. */
+function firstBadLine(bytes: Uint8Array): number {
+  let line = 1;
+  for (let start = 0; start < bytes.length; line++) {
+    const newline = bytes.indexOf(NEWLINE, start);
+    const end = newline < 0 ? bytes.length : newline;
+    if (!isUtf8(bytes.subarray(start, end))) return line;
+    start = end + 1;
+  }
+  return line;
 }

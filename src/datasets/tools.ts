@@ -2,7 +2,7 @@ import type { ToolDeclaration } from '../core/completion';
 import { parseJsonWithSource } from '../core/json-source';
 import type { Fields } from './kind-of';
 import { kindOf } from './kind-of';
-import { readName, readObject, readText } from './messages';
+import { readName, readObject, readText, requireJson } from './messages';
 import { RowProblem } from './row-problem';
 
 /** Where OpenAI's, Anthropic's and the Model Context Protocol's declarations have the schema. */
@@ -40,6 +40,7 @@ function withoutKind({ type, ...tool }: Fields): Fields {
 }
 
 function declarationIn(tool: Fields, field: string): ToolDeclaration {
+  requireJson(tool, field);
   const parameters = readParameters(tool, field);
   const others = Object.entries(tool).filter(
     ([key, value]) => isGiven(value) && (!PARAMETER_KEYS.includes(key) || key === 'parameters'),

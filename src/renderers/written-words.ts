@@ -1,6 +1,7 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
+import { numbersBeyondDoubles } from '../core/json-numbers';
 import { strip } from './jinja/python-text';
 import { respaceJson } from './json-text';
 import type { Mark } from './marked-conversation';
@@ -208,6 +209,11 @@ function requireArguments(call: ToolCall, place: MessagePlace, taken: readonly S
   }
   for (const words of textsIn(parsed.value)) {
     requireWords({ words, what: `"${words.slice(0, 40)}" in the call of tool "${call.name}"` }, place, taken);
+  }
+  // Templates write floats as Python does: 0.10 as 0.1, and 1e999 as Infinity.
+  for (const words of numbersBeyondDoubles(call.arguments)) {
+    const what = `the number ${words.slice(0, 40)} in the call of tool "${call.name}" as it stands`;
+    requireWords({ words, what }, place, taken);
   }
 }
 

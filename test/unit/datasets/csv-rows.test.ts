@@ -54,6 +54,6 @@ test('of two columns of one name none is dropped: the file is refused', () => {
 
 test('bytes that are no UTF-8 text are refused, as in every other file', () => {
   expect(() => readCsvRows('rows.csv', Buffer.from('a,b\nZ\xfcrich,1\n', 'latin1'))).toThrow(
-    'rows.csv is not UTF-8 text.',
+    /^rows\.csv is not UTF-8 text \(line \d\)\./,
   );
 });

@@ -281,6 +281,43 @@ test.each(['rows.jsonl', 'rows.json'])(
   },
 );
 
+test('says which item of a JSON list is no JSON, and leaves out that one alone where it may', async () => {
+  const path = await file(
+    'nan.json',
+    `[
+    {"prompt": "a", "completion": "b"},
+    {"prompt": "a [", "completion": NaN},
+    {"prompt": "c", "completion": "d"}
+  ]`,
+  );
+
+  await expect(loadDataset({ path })).rejects.toThrow(`${path} row 2: not valid JSON (`);
+  const { rows, skipped } = await loadDataset({ path, onBadRow: 'skip' });
+  expect(rows.map(({ place }) => place)).toEqual([`${path} row 1`, `${path} row 3`]);
+  expect(skipped.map(({ line }) => line)).toEqual([2]);
+});
+
+test('takes brackets that do not match for one item', async () => {
+  const path = await file('brackets.json', '[{"prompt": "a", "completion": "b"]}');
+
+  await expect(loadDataset({ path })).rejects.toThrow(`${path} row 1: not valid JSON (`);
+});
+
+test.each(['[{"prompt": "a"', '[{"a": 1},]', '[{"a": 1}] {"b": 2}', '[{"a": "}]'])(
+  'refuses a JSON list whose items cannot be told apart: %s',
+  async (text) => {
+    const path = await file('broken-list.json', text);
+
+    await expect(loadDataset({ path, onBadRow: 'skip' })).rejects.toThrow(`${path} is not valid JSON`);
+  },
+);
+
+test.each(['list.json', 'table.csv'])('names the line of %s that is not UTF-8', async (name) => {
+  const path = await file(name, Buffer.from('[1,\n2,\n"Caf\xe9"]', 'latin1'));
+
+  await expect(loadDataset({ path })).rejects.toThrow(`${path} is not UTF-8 text (line 3). Convert it`);
+});
+
 test('names the line that is not UTF-8, and refuses UTF-16 files', async () => {
   const latin1 = await file('latin1.jsonl', Buffer.from(`${lines(row('a'))}{"prompt":"\xe9"}\n`, 'latin1'));
   const utf16 = await file('utf16.jsonl', Buffer.from(`\ufeff${lines(row('a'))}`, 'utf16le'));

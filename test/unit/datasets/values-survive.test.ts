@@ -50,6 +50,15 @@ test.each(['[1,2]', '5', 'null', '"text"'])('refuses arguments that are no objec
   );
 });
 
+test('refuses arguments whose text has a key twice, of which a tool would see one', () => {
+  const text = '{"a": 1, "b": {"c": 2, "c": 3}}';
+  const messages = [{ role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: text } }] }];
+
+  expect(() => readMessages(messages, 'messages')).toThrow(
+    'field "messages[0].tool_calls[0].function.arguments": an object has "c" twice, of which only the last would count. Keep one.',
+  );
+});
+
 test('reads the structs of a Parquet file: whole numbers, floats, and no keys of other calls', async () => {
   const bytes = readFileSync(join(__dirname, 'fixtures/calls-in-structs.parquet'));
   const [row] = await readParquetRows('calls.parquet', bytes);
@@ -67,6 +76,49 @@ test('writes the floats of a Parquet file as Python does', async () => {
   const calls = rows.map((row) => readMessages(messagesIn(row), 'messages')[1]?.toolCalls?.[0]?.arguments);
   expect(calls).toEqual(['{"eps":1e-05,"size":2.0}', '{"eps":1e+16,"size":2.0}']);
 });
+
+test('keeps the digits of decimals, and the entries and order of maps, in a Parquet file', async () => {
+  const written = (await callsOfOddValues()).filter((call) => !call.startsWith('field'));
+
+  expect(written).toEqual([
+    '{"price":123456789012345678901234.56}',
+    '{"small":-0.0500}',
+    '{"whole":12345678901234567890}',
+    '{"map":{"b":2,"a":null,"1":9007199254740993}}',
+    '{"list":[2.0,null]}',
+    '{"maps":[{"x":2.0},{},{"x":1e-05,"y":3.0}]}',
+    '{"half":2.0}',
+    '{"empty":{}}',
+    '{"deep":{"k":[{"d":1.0}]}}',
+  ]);
+});
+
+test('refuses by name what JSON cannot say in a call, and only there', async () => {
+  const refused = (await callsOfOddValues()).filter((call) => call.startsWith('field'));
+
+  const remedy = 'is nothing that JSON can say. Write it as the text or the number that the model is to see.';
+  const at = (name: string) => `field "messages[0].tool_calls[0].function.arguments.${name}"`;
+  expect(refused).toEqual([
+    `${at('day')}: a date ${remedy}`,
+    `${at('at')}: a point in time ${remedy}`,
+    `${at('clock')}: a time of day ${remedy}`,
+    `${at('nan')}: NaN ${remedy}`,
+    `${at('raw')}: bytes ${remedy}`,
+    `${at('twice')}: a map that has the key "a" twice ${remedy}`,
+  ]);
+});
+
+/** Each row has one call with one argument. */
+async function callsOfOddValues(): Promise<string[]> {
+  const rows = await readParquetRows('odd.parquet', readFileSync(fixture('odd-values.parquet')));
+  return rows.map((row) => {
+    try {
+      return readMessages(messagesIn(row), 'messages')[0]?.toolCalls?.[0]?.arguments ?? 'no call';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  });
+}
 
 test('refuses bytes of a Parquet file that are no text, and names the row and the field', async () => {
   const rows = await readParquetRows('bytes.parquet', readFileSync(fixture('bytes.parquet')));

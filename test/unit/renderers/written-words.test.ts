@@ -43,6 +43,26 @@ test.each(RENDERER_NAMES.filter((name) => !['llama3', 'role_colon', 'chat_templa
   },
 );
 
+test.each(['1e999', '-1E400', '0.12345678901234567890'])(
+  'a template that writes %s as another number is refused',
+  (number) => {
+    const writing = CHATML.replace(
+      '<|im_end|>',
+      '{% for c in m.tool_calls %}{{ c.function.name }}{{ c.function.arguments | tojson }}{% endfor %}<|im_end|>',
+    );
+    const withNumber = (text: string): Message[] => [
+      { role: 'user', content: 'q' },
+      { role: 'assistant', content: '', toolCalls: [{ name: 'f', arguments: `{"a": ${text}}` }] },
+    ];
+
+    expect(train('chat_template', withNumber('0.10'), writing)).not.toThrow();
+    expect(train('chat_template', withNumber(number), writing)).toThrow(
+      `does not write the number ${number} in the call of tool "f" as it stands.`,
+    );
+    expect(train('qwen3', withNumber(number))).not.toThrow();
+  },
+);
+
 test('Kimi writes a call by its id, whether or not that names the tool', () => {
   const messages = calling.slice(0, 2).map((message) => ({
     ...message,

@@ -1,0 +1,103 @@
+import { jsonText, rememberSource } from '../core/json-source';
+import { floatText } from '../core/python-float';
+import { NotJson } from './not-json';
+import type { Column } from './parquet-columns';
+import { UNKNOWN_COLUMN } from './parquet-columns';
+
+interface Plain {
+  readonly value: unknown;
+  /** The JSON text in which 64-bit integers and decimals keep their digits and floats are told from integers. */
+  readonly json: string;
+}
+
+/** A row keeps its empty columns; structs have a null for every key that another row's has, which says nothing. */
+export function plainRow(row: unknown, columns: Column): unknown {
+  return isStruct(row) ? plainMembers(Object.entries(row), columns).value : row;
+}
+
+function plain(value: unknown, column: Column): Plain {
+  if (value === null || value === undefined) return { value, json: 'null' };
+  if (column.kind === 'map') return plainMap(value, column);
+  if (Array.isArray(value)) return plainList(value, column);
+  if (column.kind === 'json') return { value, json: jsonText(value) };
+  if (isStruct(value)) {
+    const given = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
+    return plainMembers(given, column);
+  }
+  return plainLeaf(value, column);
+}
+
+function plainList(list: readonly unknown[], column: Column): Plain {
+  const element = column.element ?? column;
+  const items = list.map((item) => plain(item, element));
+  return remembered(
+    items.map((item) => item.value),
+    `[${items.map(({ json }) => json).join(',')}]`,
+  );
+}
+
+function plainMembers(members: readonly (readonly [string, unknown])[], { children }: Column): Plain {
+  return struct(members.map(([key, item]) => ({ key, ...plain(item, children.get(key) ?? UNKNOWN_COLUMN) })));
+}
+
+/** A map comes as its entries: `{key_value: [{key, value}, …]}`, whatever the group in it is called. */
+function plainMap(map: unknown, { element }: Column): Plain {
+  const [entries] = isStruct(map) ? Object.values(map) : [];
+  if (!Array.isArray(entries)) return { value: null, json: 'null' };
+  const members = entries.map((entry: unknown) => {
+    const [key, value] = isStruct(entry) ? Object.values(entry) : [];
+    return { key: String(key), ...plain(value, element ?? UNKNOWN_COLUMN) };
+  });
+  const keys = members.map(({ key }) => key);
+  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
+  if (twice === undefined) return struct(members);
+  return notJson(`a map that has the key "${twice}" twice`);
+}
+
+function struct(members: readonly (Plain & { readonly key: string })[]): Plain {
+  const json = members.map(({ key, json: text }) => `${JSON.stringify(key)}:${text}`).join(',');
+  return remembered(Object.fromEntries(members.map(({ key, value }) => [key, value])), `{${json}}`);
+}
+
+function plainLeaf(value: unknown, { kind, scale }: Column): Plain {
+  if (kind === 'time') return notJson('a time of day');
+  if (value instanceof NotJson) return notJson(value.what);
+  if (kind === 'decimal') {
+    const json = decimalText(value, scale);
+    return { value: Number(json), json };
+  }
+  if (typeof value === 'bigint') return { value: Number(value), json: String(value) };
+  if (value instanceof Uint8Array) return notJson('bytes');
+  if (typeof value !== 'number') return { value, json: JSON.stringify(value) };
+  const isFloat = Number.isFinite(value) && (kind === 'float' || !Number.isInteger(value));
+  return { value, json: isFloat ? floatText(value) : JSON.stringify(value) };
+}
+
+function notJson(what: string): Plain {
+  return { value: new NotJson(what), json: 'null' };
+}
+
+/** The digits as the file has them, zeros at the end included. */
+function decimalText(value: unknown, scale: number): string {
+  const unscaled = value instanceof Uint8Array ? signed(value) : BigInt(String(value));
+  const digits = String(unscaled < 0n ? -unscaled : unscaled).padStart(scale + 1, '0');
+  const point = digits.length - scale;
+  const sign = unscaled < 0n ? '-' : '';
+  return `${sign}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}`;
+}
+
+/** Big-endian, in two's complement. */
+function signed(bytes: Uint8Array): bigint {
+  return bytes.length === 0
+    ? 0n
+    : BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
+}
+
+function remembered(value: object, json: string): Plain {
+  if (json !== JSON.stringify(value)) rememberSource(value, json);
+  return { value, json };
+}
+
+function isStruct(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;
+}
