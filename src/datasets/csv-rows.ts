@@ -1,15 +1,16 @@
 import { DomainError } from '../core/errors';
 import type { RawRow } from './dataset';
-import { notUtf8 } from './not-utf8';
+import { firstRepeated } from './first-repeated';
+import { decodeText } from './not-utf8';
 
 /**
  * Rows of a comma-separated file (RFC 4180) under the names of its first line, all values text. Quoted fields may hold
  * commas, line breaks and doubled quotes. `line` is the one that the record begins in.
  */
 export function readCsvRows(name: string, bytes: Uint8Array): RawRow[] {
-  const [heading, ...records] = readRecords(name, decode(name, bytes));
+  const [heading, ...records] = readRecords(name, decodeText(name, bytes));
   const names = heading?.fields ?? [];
-  const repeated = names.find((field, column) => names.indexOf(field) !== column);
+  const repeated = firstRepeated(names);
   if (repeated !== undefined) throw repeatedColumn(name, repeated);
   return records.map(({ fields, line }) => {
     if (fields.length !== names.length) {
@@ -17,14 +18,6 @@ export function readCsvRows(name: string, bytes: Uint8Array): RawRow[] {
     }
     return { line, value: Object.fromEntries(names.map((field, column) => [field, fields[column] ?? ''])) };
   });
-}
-
-function decode(name: string, bytes: Uint8Array): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    throw notUtf8(name, bytes);
-  }
 }
 
 function repeatedColumn(name: string, column: string): DomainError {

@@ -5,7 +5,7 @@ import { DomainError } from '../core/errors';
 import { hasHalfCharacter, repeatedKey } from '../core/json-flaws';
 import { parseJsonWithSource } from '../core/json-source';
 import type { RawRow } from './dataset';
-import { notUtf8 } from './not-utf8';
+import { decodeText, notUtf8 } from './not-utf8';
 
 const NEWLINE = 0x0a;
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
@@ -79,9 +79,7 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
 
 /** Items of a JSON array; null where the file does not begin with one. */
 export function readJsonArray(name: string, bytes: Uint8Array): RawRow[] | null {
-  const body = withoutMark(name, bytes);
-  const text = decode(body);
-  if (text === null) throw notUtf8(name, bytes);
+  const text = decodeText(name, withoutMark(name, bytes));
   if (!/^\s*\[/.test(text)) return null;
   let items: unknown;
   try {

@@ -1,7 +1,23 @@
-import { isUtf8 } from 'node:buffer';
+import { constants, isUtf8 } from 'node:buffer';
 import { DomainError } from '../core/errors';
 
 const NEWLINE = 0x0a;
+
+/** The text of a file that is read whole, without its byte order mark. */
+export function decodeText(name: string, bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw bytes.length > constants.MAX_STRING_LENGTH && isUtf8(bytes) ? tooLong(name) : notUtf8(name, bytes);
+  }
+}
+
+function tooLong(name: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${name} is longer than 512 MiB, which is as much as is read of one file as a whole. Split it into several files, or convert it to .jsonl, which is read line by line.`,
+  );
+}
 
 /** Names the first line that is none, unless all are, as in UTF-16. */
 export function notUtf8(name: string, bytes?: Uint8Array): DomainError {

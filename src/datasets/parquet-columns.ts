@@ -57,7 +57,7 @@ function columnAt(schema: readonly SchemaElement[], index: number): Placed {
 
 function columnOf(element: SchemaElement, children: readonly Placed[]): Column {
   const [group] = children;
-  if (!group) return { ...UNKNOWN_COLUMN, kind: leafKind(element), scale: element.scale ?? 0 };
+  if (!group) return { ...UNKNOWN_COLUMN, kind: leafKind(element), scale: scaleOf(element) };
   if (element.converted_type === 'LIST' || element.logical_type?.type === 'LIST') {
     const [only] = group.children;
     const item = only && group.children.length === 1 ? only : group;
@@ -69,6 +69,14 @@ function columnOf(element: SchemaElement, children: readonly Placed[]): Column {
     ...UNKNOWN_COLUMN,
     children: new Map(children.map((child) => [child.element.name, child.column])),
   };
+}
+
+/** Each value is written with as many zeros. */
+const MOST_DECIMALS = 1000;
+
+function scaleOf({ name, scale = 0 }: SchemaElement): number {
+  if (scale >= 0 && scale <= MOST_DECIMALS) return scale;
+  throw new Error(`its column "${name}" has ${scale} digits behind the point`);
 }
 
 /** By the names of old and new types. */

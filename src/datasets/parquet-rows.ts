@@ -1,46 +1,84 @@
+import type { FileMetaData, ParquetParsers } from 'hyparquet';
 import { DomainError } from '../core/errors';
 import { parseJsonWithSource } from '../core/json-source';
 import type { RawRow } from './dataset';
 import { NotJson } from './not-json';
 import type { ParquetLimits } from './parquet-budget';
-import { checkParquetSize } from './parquet-budget';
+import { PARQUET_LIMITS, ParquetBudget } from './parquet-budget';
+import { checkParquetPages } from './parquet-check';
+import type { Column } from './parquet-columns';
 import { columnsOf, exactSchema } from './parquet-columns';
+import { exactCompressors } from './parquet-compressors';
+import { ParquetTexts } from './parquet-texts';
 import { plainRow } from './parquet-values';
 
-/** Rows of a Parquet file. The reader is loaded with the first such file: its decompressors are slow to start. */
+/**
+ * Rows of a Parquet file. The reader is loaded with the first such file: its decompressors are slow to start. It is given one group of
+ * rows at a time, since it looks through all of them for each.
+ */
 export async function readParquetRows(
   name: string,
   bytes: Uint8Array,
-  limits?: ParquetLimits,
+  limits: ParquetLimits = PARQUET_LIMITS,
 ): Promise<RawRow[]> {
-  const { parquetMetadata, parquetReadObjects } = await import('hyparquet');
-  const { compressors } = await import('hyparquet-compressors');
   const buffer = new ArrayBuffer(bytes.byteLength);
   new Uint8Array(buffer).set(bytes);
   try {
-    const given = parquetMetadata(buffer);
-    await checkParquetSize({ name, buffer, metadata: given }, limits);
+    const { parquetReadObjects } = await import('hyparquet');
+    const compressors = await exactCompressors();
+    const budget = new ParquetBudget(name, limits);
+    const given = await readFooter(buffer);
     const columns = columnsOf(given.schema);
     const metadata = { ...given, schema: exactSchema(given.schema) };
-    const rows: unknown[] = await parquetReadObjects({
-      ...{ file: buffer, metadata, compressors, parsers: PARSERS },
-    });
-    return rows.map((value, index) => {
-      const column = notTextIn(value);
-      const problem = `field "${column ?? ''}": its bytes are not UTF-8 text.`;
-      return { line: index + 1, ...(column === null ? { value: plainRow(value, columns) } : { problem }) };
-    });
+    await checkParquetPages({ buffer, metadata, compressors, budget });
+    const texts = new ParquetTexts();
+    const rows: RawRow[] = [];
+    for (const group of metadata.row_groups) {
+      const part: unknown[] = await parquetReadObjects({
+        ...{
+          file: buffer,
+          metadata: { ...metadata, row_groups: [group] },
+          compressors,
+          parsers: parsersOf(texts),
+        },
+      });
+      for (const row of part) budget.take('characters', texts.lengthOf(row));
+      for (const row of part) rows.push(rowOf(row, rows.length + 1, columns));
+    }
+    return rows;
   } catch (error) {
     if (error instanceof DomainError) throw error;
-    const detail = error instanceof Error ? error.message : String(error);
     throw new DomainError(
       'bad-dataset',
-      `${name} is not a readable Parquet file: ${detail}. Fetch or write it again.`,
-      {
-        cause: error,
-      },
+      `${name} is not a readable Parquet file: ${wordsOf(error)}. Fetch or write it again.`,
+      { cause: error },
     );
   }
+}
+
+async function readFooter(buffer: ArrayBuffer): Promise<FileMetaData> {
+  const { parquetMetadata } = await import('hyparquet');
+  try {
+    return parquetMetadata(buffer);
+  } catch (error) {
+    throw isOfTheEngine(error) ? new Error('its footer is damaged', { cause: error }) : error;
+  }
+}
+
+/** The reader meets what is damaged as what is absent or out of range, of which nobody learns where to look. */
+function wordsOf(error: unknown): string {
+  if (isOfTheEngine(error)) return 'its pages do not fit its columns';
+  return error instanceof Error ? error.message : String(error);
+}
+
+function isOfTheEngine(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError;
+}
+
+function rowOf(row: unknown, line: number, columns: Column): RawRow {
+  const column = notTextIn(row);
+  if (column === null) return { line, value: plainRow(row, columns) };
+  return { line, problem: `field "${column}": its bytes are not UTF-8 text.` };
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -60,10 +98,6 @@ function stringFromBytes(bytes: Uint8Array | undefined): unknown {
 /** Absent values are not parsed. */
 const PARSERS = {
   stringFromBytes,
-  jsonFromBytes: (bytes: Uint8Array) => {
-    const text = stringFromBytes(bytes);
-    return typeof text === 'string' ? parseJsonWithSource(text) : text;
-  },
   geometryFromBytes: (bytes: Uint8Array) => bytes,
   geographyFromBytes: (bytes: Uint8Array) => bytes,
   dateFromDays: () => new NotJson('a date'),
@@ -71,6 +105,16 @@ const PARSERS = {
   timestampFromMicroseconds: pointInTime,
   timestampFromNanoseconds: pointInTime,
 };
+
+function parsersOf(texts: ParquetTexts): Partial<ParquetParsers> {
+  return {
+    ...PARSERS,
+    jsonFromBytes: (bytes: Uint8Array) => {
+      const text = stringFromBytes(bytes);
+      return typeof text === 'string' ? texts.remember(parseJsonWithSource(text), text.length) : text;
+    },
+  };
+}
 
 function pointInTime(value: bigint | undefined): unknown {
   return value === undefined ? value : new NotJson('a point in time');

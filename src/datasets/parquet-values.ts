@@ -1,13 +1,17 @@
 import { jsonText, rememberSource } from '../core/json-source';
 import { floatText } from '../core/python-float';
+import { firstRepeated } from './first-repeated';
 import { NotJson } from './not-json';
 import type { Column } from './parquet-columns';
 import { UNKNOWN_COLUMN } from './parquet-columns';
 
 interface Plain {
   readonly value: unknown;
-  /** The JSON text in which 64-bit integers and decimals keep their digits and floats are told from integers. */
-  readonly json: string;
+  /**
+   * The JSON text in which 64-bit integers and decimals keep their digits and floats are told from integers; null where it is the one that
+   * is written of the value anyway, which is made of no value that nobody writes.
+   */
+  readonly json: string | null;
 }
 
 /** A row keeps its empty columns; structs have a null for every key that another row's has, which says nothing. */
@@ -16,7 +20,8 @@ export function plainRow(row: unknown, columns: Column): unknown {
 }
 
 function plain(value: unknown, column: Column): Plain {
-  if (value === null || value === undefined) return { value, json: 'null' };
+  if (value === null) return { value, json: null };
+  if (value === undefined) return { value, json: 'null' };
   if (column.kind === 'map') return plainMap(value, column);
   if (Array.isArray(value)) return plainList(value, column);
   if (column.kind === 'json') return { value, json: jsonText(value) };
@@ -30,10 +35,9 @@ function plain(value: unknown, column: Column): Plain {
 function plainList(list: readonly unknown[], column: Column): Plain {
   const element = column.element ?? column;
   const items = list.map((item) => plain(item, element));
-  return remembered(
-    items.map((item) => item.value),
-    `[${items.map(({ json }) => json).join(',')}]`,
-  );
+  const values = items.map((item) => item.value);
+  if (items.every(({ json }) => json === null)) return { value: values, json: null };
+  return remembered(values, `[${items.map(textOf).join(',')}]`);
 }
 
 function plainMembers(members: readonly (readonly [string, unknown])[], { children }: Column): Plain {
@@ -48,15 +52,17 @@ function plainMap(map: unknown, { element }: Column): Plain {
     const [key, value] = isStruct(entry) ? Object.values(entry) : [];
     return { key: String(key), ...plain(value, element ?? UNKNOWN_COLUMN) };
   });
-  const keys = members.map(({ key }) => key);
-  const twice = keys.find((key, index) => keys.indexOf(key) !== index);
+  const twice = firstRepeated(members.map(({ key }) => key));
   if (twice === undefined) return struct(members);
   return notJson(`a map that has the key "${twice}" twice`);
 }
 
 function struct(members: readonly (Plain & { readonly key: string })[]): Plain {
-  const json = members.map(({ key, json: text }) => `${JSON.stringify(key)}:${text}`).join(',');
-  return remembered(Object.fromEntries(members.map(({ key, value }) => [key, value])), `{${json}}`);
+  const value = Object.fromEntries(members.map((member) => [member.key, member.value]));
+  // Names that are numbers come first in an object, whatever their place.
+  if (members.every(({ key, json }) => json === null && !/^\d/.test(key))) return { value, json: null };
+  const json = members.map((member) => `${JSON.stringify(member.key)}:${textOf(member)}`).join(',');
+  return remembered(value, `{${json}}`);
 }
 
 function plainLeaf(value: unknown, { kind, scale }: Column): Plain {
@@ -68,9 +74,9 @@ function plainLeaf(value: unknown, { kind, scale }: Column): Plain {
   }
   if (typeof value === 'bigint') return { value: Number(value), json: String(value) };
   if (value instanceof Uint8Array) return notJson('bytes');
-  if (typeof value !== 'number') return { value, json: JSON.stringify(value) };
+  if (typeof value !== 'number') return { value, json: null };
   const isFloat = Number.isFinite(value) && (kind === 'float' || !Number.isInteger(value));
-  return { value, json: isFloat ? floatText(value) : JSON.stringify(value) };
+  return { value, json: isFloat ? floatText(value) : null };
 }
 
 function notJson(what: string): Plain {
@@ -86,11 +92,19 @@ function decimalText(value: unknown, scale: number): string {
   return `${sign}${digits.slice(0, point)}${scale > 0 ? `.${digits.slice(point)}` : ''}`;
 }
 
+/** Of longer ones it takes minutes to write the digits. */
+const MOST_DECIMAL_BYTES = 1024;
+
 /** Big-endian, in two's complement. */
 function signed(bytes: Uint8Array): bigint {
+  if (bytes.length > MOST_DECIMAL_BYTES) throw new Error(`a decimal in it takes ${bytes.length} bytes`);
   return bytes.length === 0
     ? 0n
     : BigInt.asIntN(bytes.length * 8, BigInt(`0x${Buffer.from(bytes).toString('hex')}`));
+}
+
+function textOf({ value, json }: Plain): string {
+  return json ?? JSON.stringify(value);
 }
 
 function remembered(value: object, json: string): Plain {

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readParquetRows } from '../../../src/datasets/parquet-rows';
-import { checkParquetSize, PARQUET_LIMITS } from '../../../src/datasets/parquet-budget';
+import { PARQUET_LIMITS, ParquetBudget } from '../../../src/datasets/parquet-budget';
+import { checkParquetPages } from '../../../src/datasets/parquet-check';
+import { exactCompressors } from '../../../src/datasets/parquet-compressors';
 
 const conversations = readFileSync(join(__dirname, 'fixtures/two-conversations.parquet'));
 /** Six million times the same word, as pyarrow writes it: 13 kB. */
@@ -42,7 +44,9 @@ test('a file whose footer tells of fewer rows than its pages hold is refused', a
     row_groups: metadata.row_groups.map((group) => ({ ...group, num_rows: 1n })),
   };
 
+  const budget = new ParquetBudget('x', { ...PARQUET_LIMITS, values: 1_000_000 });
+
   await expect(
-    checkParquetSize({ name: 'x', buffer, metadata: understated }, { ...PARQUET_LIMITS, values: 1_000_000 }),
+    checkParquetPages({ buffer, metadata: understated, compressors: await exactCompressors(), budget }),
   ).rejects.toThrow('more than 1000000 values');
 });
