@@ -190,7 +190,8 @@ export async function untilSilent(url: string): Promise<void> {
   );
 }
 
-const DEADLINE_EXCEEDED = 4;
+/** The code of gRPC. */
+const DEADLINE_EXCEEDED: ReadonlySet<number> = new Set([4]);
 const UNAVAILABLE = 14;
 
 /**
@@ -202,7 +203,7 @@ function withBrokenOffCalls(repeats: GrpcRetryOptions): GrpcRetryOptions {
     ...repeats,
     retryableDecider: (attempt, status) => {
       const { code, details } = status;
-      const isBrokenOff = code === DEADLINE_EXCEEDED && details.startsWith('context deadline exceeded');
+      const isBrokenOff = DEADLINE_EXCEEDED.has(code) && details.startsWith('context deadline exceeded');
       return repeats.retryableDecider(attempt, { ...status, code: isBrokenOff ? UNAVAILABLE : code });
     },
   };
