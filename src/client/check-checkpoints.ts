@@ -7,6 +7,7 @@ import { findCheckpointSource } from '../training/checkpoint-source';
 import { resolveInitialCheckpoint } from '../training/initial-checkpoint';
 import { resolveKlReference } from '../training/resolve-kl-reference';
 import type { RunRecords } from './run-records';
+import { unknownRun } from './unknown-run';
 
 /**
  * Refuses a config that names a checkpoint which no run of the store has: `unknown-checkpoint`, or `unknown-run`. Those that judge,
@@ -47,13 +48,8 @@ async function checkJudging(
 
 async function findKnown(checkpoint: string, key: string, records: RunRecords) {
   const run = runOf(checkpoint);
-  if (!(await records.exists(run))) {
-    throw new DomainError(
-      'unknown-run',
-      `${key}: "${checkpoint}": there is no run "${run}" in the store. List those there are with: npx everstep runs list`,
-    );
-  }
   try {
+    if (!(await records.exists(run))) throw await unknownRun(run, records);
     return await findCheckpointSource(records, checkpoint);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;

@@ -6,7 +6,7 @@ import type { FolderSize } from '../stores/delete-folder';
 import { deleteFolder, sizeOfFolder } from '../stores/delete-folder';
 import { noteDeletedRun } from '../stores/deleted-runs';
 import { namesIn } from '../stores/folder-names';
-import { readJson } from '../stores/whole-file';
+import { readJsonIfThere } from '../stores/whole-file';
 import { forgetWorkflow } from './forget-workflow';
 import { isPathWithin, modelsIn, placeOfReference } from './references';
 import { RunHandle } from './run-handle';
@@ -100,7 +100,7 @@ async function holdingEvals({ store, records }: DeletionSources, run: string, ow
   const held: string[] = [];
   const folder = path.join(store, 'evals');
   for (const name of (await namesIn(folder)).filter(isValidName).sort()) {
-    const metadata = await readJson<object>(path.join(folder, name, 'metadata.json'));
+    const metadata = await readJsonIfThere<object>(path.join(folder, name, 'metadata.json'));
     if (metadata && placeOfReference(metadata, isReference) !== null)
       held.push(`results ${name} are of it: delete them first with \`everstep results delete ${name}\``);
   }

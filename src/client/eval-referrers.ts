@@ -3,7 +3,7 @@ import path from 'node:path';
 import { isValidName } from '../core/names';
 import { createCanaryStore } from '../stores/canary-store';
 import { namesIn } from '../stores/folder-names';
-import { readJson } from '../stores/whole-file';
+import { readJsonIfThere, unlessNoFile } from '../stores/whole-file';
 import { isPathWithin, placeOfReference } from './references';
 import type { RunRecords } from './run-records';
 
@@ -24,7 +24,10 @@ interface ReferrerSources {
   readonly scheduleNames: () => Promise<readonly string[] | null>;
 }
 
-/** Everything of a store that can refer to results: other eval runs, training runs, backfills and schedules. */
+/**
+ * Everything of a store that can refer to results: other eval runs, training runs, backfills and schedules. What nobody can read,
+ * as a link to itself or a pipe in a file's place, refers to nothing.
+ */
 export async function findReferrers(sources: ReferrerSources): Promise<Referrer[]> {
   const found = await Promise.all([
     evalRuns(sources),
@@ -66,7 +69,7 @@ async function evalRuns({ store }: ReferrerSources): Promise<Referrer[]> {
       path.join(own, cell, 'cell.json'),
     ]);
     const documents = [path.join(own, 'metadata.json'), ...plans];
-    const values = await Promise.all(documents.map((file) => readJson(file)));
+    const values = await Promise.all(documents.map((file) => readJsonIfThere(file)));
     return {
       what: `eval run ${name}`,
       remedy: `delete that one too, or first, with \`everstep results delete ${name}\``,
@@ -95,7 +98,7 @@ async function backfills({ store }: ReferrerSources): Promise<Referrer[]> {
     what: `backfill ${name.slice(0, -'.json'.length)}`,
     remedy: `delete ${path.join(folder, name)} first`,
     evalRun: null,
-    value: (await readJson(path.join(folder, name))) ?? {},
+    value: (await readJsonIfThere(path.join(folder, name))) ?? {},
   }));
   return Promise.all(found);
 }
@@ -108,7 +111,10 @@ async function schedules({ store, scheduleNames }: ReferrerSources): Promise<Ref
     .filter((name) => there?.includes(name) ?? true)
     .map(async (name) => {
       const canary = createCanaryStore(store, name);
-      const [pin, firings] = await Promise.all([canary.readPin(), canary.readFirings()]);
+      const [pin, firings] = await Promise.all([
+        unlessNoFile(canary.readPin(), null),
+        unlessNoFile(canary.readFirings(), []),
+      ]);
       return {
         what: `schedule ${name}`,
         remedy: `delete that one first with \`everstep schedule delete ${name}\``,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { ScheduleNotFoundError } from '@temporalio/client';
+import { DomainError } from '../core/errors';
 import { findStack, stackPlaces } from '../stack/stack-record';
 import { listBenchmarks } from '../stores/eval-places';
 import { namesIn } from '../stores/folder-names';
@@ -82,7 +83,8 @@ export async function openFolders(
     const state = await records.readState(name).catch(() => null);
     return isBusy(name) || !state || !isClosed(state);
   };
-  const isOpenEval = async (name: string, folder: string) => (server ? isBusy(name) : isUnfinished(folder));
+  const isOpenEval = async (name: string, folder: string) =>
+    server ? isBusy(name) : isUnfinished(folder).catch(() => true);
   const found = [
     ...(await foldersWhere(path.join(store, 'runs'), isOpenRun)),
     ...(await foldersWhere(path.join(store, 'evals'), isOpenEval)),
@@ -107,15 +109,28 @@ async function isUnfinished(folder: string): Promise<boolean> {
   return unfinished.length > 0 || finished.length + likelihoods.length === 0;
 }
 
+/** What documents of the store name, as far as they can be read. */
+export interface NamedModels {
+  readonly models: ReadonlySet<string>;
+  /** Why one of them cannot be read, with its path: it may name any model. null where all can. */
+  readonly unread: string | null;
+}
+
 /** Models of a training service that anything in the store names, whatever it is named for. */
-export async function modelsOfStore(store: string): Promise<ReadonlySet<string>> {
+export async function modelsOfStore(store: string): Promise<NamedModels> {
   const models = new Set<string>();
+  let unread: string | null = null;
   for (const pattern of DOCUMENTS) {
     for await (const file of filesLike(store, pattern)) {
-      for (const model of modelsIn((await readWholeFile(file)) ?? '')) models.add(model);
+      const text = await readWholeFile(file).catch((error: unknown) => {
+        if (!(error instanceof DomainError)) throw error;
+        unread = error.message;
+        return null;
+      });
+      for (const model of modelsIn(text ?? '')) models.add(model);
     }
   }
-  return models;
+  return { models, unread };
 }
 
 /** A `*` is any name; the last part is the end of one. */

@@ -8,7 +8,7 @@ import { deleteFolder, removeBeneath, sizeOfFolder } from '../stores/delete-fold
 import type { DeletedRun } from '../stores/deleted-runs';
 import { readDeletedRuns } from '../stores/deleted-runs';
 import { leftEntries, oldLogs } from '../stores/left-files';
-import type { GarbageSources, ServerReferences } from './garbage-references';
+import type { GarbageSources, NamedModels, ServerReferences } from './garbage-references';
 import { askServer, isServerSilent, modelsOfStore, openFolders } from './garbage-references';
 
 /**
@@ -174,14 +174,15 @@ async function deletedFolders({ store, dataFolder }: GarbageSources): Promise<Le
 }
 
 interface Evidence {
-  readonly named: ReadonlySet<string>;
+  readonly named: NamedModels;
   readonly server: ServerReferences | null;
   /** Data folder of a stack whose server is not heard; null where none is missing. */
   readonly silent: string | null;
 }
 
 function holderOf(model: string, { named, server, silent }: Evidence): string | null {
-  if (named.has(model)) return 'something in the store refers to it';
+  if (named.models.has(model)) return 'something in the store refers to it';
+  if (named.unread !== null) return `something in the store may refer to it: ${named.unread}`;
   if (server?.models.has(model)) return 'a schedule or something under way refers to it';
   return silent === null
     ? null

@@ -3,7 +3,7 @@ import type { BenchmarkConfig, BenchmarkOptions } from '../config/benchmark-conf
 import { parseBenchmarkConfig } from '../config/benchmark-config';
 import { readEnvironment } from '../config/environment';
 import type { CanaryBand, CanaryPin, CanaryRequest, CanaryWebhook } from '../core/canary';
-import { isWebhookVariable, refuseWebhookAddress } from '../core/canary-webhook';
+import { isRefusedWebhookHeader, isWebhookVariable, refuseWebhookAddress } from '../core/canary-webhook';
 import { secondsOf } from '../core/duration';
 import { DomainError } from '../core/errors';
 import type { ModelSource } from '../core/benchmark-run';
@@ -58,7 +58,6 @@ const MOST_DAYS = 366;
 const LEVEL = 0.95;
 const HOUR_SECONDS = 3600;
 const DAY_SECONDS = 86_400;
-const HEADER = /^[A-Za-z][A-Za-z0-9-]{0,63}$/;
 const ENVIRONMENT = 'env:';
 
 /** Everything a firing needs, frozen now: a run's newest checkpoint stays the one it was. */
@@ -235,7 +234,7 @@ function webhookOf(
     throw new DomainError('bad-config', '--webhook-header goes with --webhook. Give the address, too.');
   }
   for (const [name, variable] of Object.entries(headers)) {
-    if (!HEADER.test(name) || !isWebhookVariable(variable)) throw badHeader(name);
+    if (isRefusedWebhookHeader(name) || !isWebhookVariable(variable)) throw badHeader(name);
   }
   if (webhook.startsWith(ENVIRONMENT)) {
     const value = webhook.slice(ENVIRONMENT.length);
@@ -253,7 +252,7 @@ function webhookOf(
 function badHeader(name: string): DomainError {
   return new DomainError(
     'bad-config',
-    `--webhook-header ${name.slice(0, 60)}: write HEADER=EVERSTEP_WEBHOOK_NAME. Schedules are stored, so the value stands in that variable where the workers run.`,
+    `--webhook-header ${name.slice(0, 60)}: write HEADER=EVERSTEP_WEBHOOK_NAME, with a header that is not the request's own (Host, Content-Length …). Schedules are stored, so the value stands in that variable where the workers run.`,
   );
 }
 

@@ -14,7 +14,18 @@ export function refuseWebhookAddress(address: string): string | null {
   if (!parsed) return 'The webhook: give an http or https address.';
   const [, , host = ''] = parsed;
   if (host.includes('@'))
-    return 'The webhook: its address holds a user or a password, and addresses are stored.';
+    return 'The webhook: its address holds a user or a password. Send them in a header (--webhook-header), whose value is stored nowhere.';
   if (host === '' || /\s/.test(address)) return 'The webhook: its address has no host, or has spaces.';
-  return null;
+  return URL.canParse(address) ? null : 'The webhook: its address is none; look at its host and port.';
+}
+
+/** What the request itself says. */
+const OWN_HEADERS = new Set([
+  ...['host', 'content-length', 'content-type', 'transfer-encoding', 'connection', 'keep-alive', 'expect'],
+  ...['upgrade', 'te', 'trailer'],
+]);
+
+/** Whether a header is the request's own, or is named with characters that none has. */
+export function isRefusedWebhookHeader(name: string): boolean {
+  return !/^[A-Za-z][A-Za-z0-9-]{0,63}$/.test(name) || OWN_HEADERS.has(name.toLowerCase());
 }

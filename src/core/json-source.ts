@@ -28,6 +28,8 @@ export function rememberSource(value: object, json: string): void {
 
 /** JSON text without spaces; objects that remember theirs, at any depth, as they were written. */
 export function jsonText(value: unknown): string {
+  // In a list it is null; members that are undefined are left out.
+  if (value === undefined) return 'null';
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const source = sources.get(value);
   if (source !== undefined) return source;

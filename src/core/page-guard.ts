@@ -13,6 +13,13 @@ export interface CallerHeaders {
   readonly 'sec-fetch-mode'?: string | string[] | undefined;
 }
 
+/** On every answer: what a model wrote must never become a page, whatever it looks like, nor stand in one. */
+export const NO_PAGE: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+};
+
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 
 /** From a page that is not this server's own. Following a link is the person's doing and not the page's. */

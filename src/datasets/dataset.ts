@@ -8,6 +8,8 @@ export interface ConversationRow {
   readonly messages: readonly Message[];
   /** What the model may call in it. */
   readonly tools?: readonly ToolDeclaration[];
+  /** Where its messages stand in the row, for what is found wrong with one. */
+  readonly numbers?: { readonly field: string; readonly before: number };
   /** File and line where it was read. */
   readonly place?: string;
 }

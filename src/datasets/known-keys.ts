@@ -1,4 +1,5 @@
 import { nearestKey } from '../core/nearest-key';
+import { NotJson } from './not-json';
 import { RowProblem } from './row-problem';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -34,6 +35,8 @@ const SAYS_NOTHING = new Set(
       'token_count',
     ],
     ...['length', 'views', 'avatar_url', 'parallel_tool_calls'],
+    // The index that pandas writes beside a table.
+    ...['__index_level_0__', 'Unnamed: 0', ''],
   ].map(squeezed),
 );
 
@@ -68,9 +71,8 @@ export function requireKnownKeys(fields: Fields, { field, known, ignored }: Know
 }
 
 function isEmpty(value: unknown): boolean {
-  return (
-    value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
-  );
+  if (value === null || value === undefined || value === '') return true;
+  return typeof value === 'object' && !(value instanceof NotJson) && Object.values(value).every(isEmpty);
 }
 
 function squeezed(key: string): string {

@@ -52,7 +52,8 @@ function requirePlain(path: string, stats: Stats): void {
   );
 }
 
-function unreadableKind(stats: Stats): string | null {
+/** What is no plain file, in words; null for one. */
+export function unreadableKind(stats: Stats): string | null {
   if (stats.isDirectory()) return 'it is a folder';
   return stats.isFile() ? null : 'it is no plain file, but a pipe, a socket or a device';
 }

@@ -45,12 +45,22 @@ const NAMED_CALL_KEYS = ['name', 'arguments'];
  * a message is read or refused, except those in `ignored` and those that say nothing to a model.
  */
 export function readMessages(value: unknown, field: string, ignored = NO_KEYS): Message[] {
-  return readList(value, field, (item, at) => readMessage(item, { field: at, ignored }, roleOf));
+  return readList(listIn(value, field), field, (item, at) =>
+    readMessage(item, { field: at, ignored }, roleOf),
+  );
 }
 
 /** As `readMessages`, but a `role` is left as it stands, whether or not data sets know it. */
 export function readMessagesOfAnyRole(value: unknown, field: string): Message[] {
   return readList(value, field, (item, at) => readMessage(item, { field: at, ignored: NO_KEYS }, anyRole));
+}
+
+/** Tables that have no lists hold them as JSON text. */
+function listIn(value: unknown, field: string): unknown {
+  const list = typeof value === 'string' ? parsedOrNull(value) : null;
+  if (!Array.isArray(list)) return value;
+  requireSingleKeys(String(value), list, field);
+  return list;
 }
 
 function readList(value: unknown, field: string, read: (item: unknown, field: string) => Message): Message[] {
@@ -107,6 +117,7 @@ function withWrittenCalls(fields: Fields, [role, content]: readonly [string, str
   const given = fields[role];
   if (typeof given !== 'string' || given.toLowerCase() !== CALLING_ROLE) return fields;
   const written = parsedCalls(fields[content]);
+  if (written !== null) requireSingleKeys(String(fields[content]), written, `${field}.${content}`);
   if (written === null || 'tool_calls' in fields || 'toolCalls' in fields) {
     throw new RowProblem(
       `field "${field}.${content}": expected the JSON of a call with "name" and "arguments", or a list of them, because the message is of role ${CALLING_ROLE}.`,
@@ -116,11 +127,14 @@ function withWrittenCalls(fields: Fields, [role, content]: readonly [string, str
 }
 
 function parsedCalls(text: unknown): readonly unknown[] | null {
-  if (typeof text !== 'string') return null;
+  const value = typeof text === 'string' ? parsedOrNull(text) : null;
+  if (Array.isArray(value)) return value.length === 0 ? null : value;
+  return isFields(value) ? [value] : null;
+}
+
+function parsedOrNull(text: string): unknown {
   try {
-    const value = parseJsonWithSource(text);
-    if (Array.isArray(value)) return value.length === 0 ? null : value;
-    return typeof value === 'object' && value !== null ? [value] : null;
+    return parseJsonWithSource(text);
   } catch {
     return null;
   }
@@ -238,8 +252,14 @@ function readArguments(value: unknown, field: string): string {
   if (!isFields(said)) {
     throw new RowProblem(`field "${field}": expected JSON text of an object, got that of ${kindOf(said)}.`);
   }
-  const twice = repeatedKey(value, said);
-  if (twice === null) return value;
+  requireSingleKeys(value, said, field);
+  return value;
+}
+
+/** Of JSON text and what it was parsed to. */
+export function requireSingleKeys(text: string, value: unknown, field: string): void {
+  const twice = repeatedKey(text, value);
+  if (twice === null) return;
   throw new RowProblem(
     `field "${field}": an object has "${twice}" twice, of which only the last would count. Keep one.`,
   );

@@ -1,4 +1,5 @@
 import type { SchemaElement } from 'hyparquet';
+import { firstRepeated } from './first-repeated';
 
 /** What a column holds, beyond what its values say themselves. */
 export interface Column {
@@ -7,12 +8,16 @@ export interface Column {
   readonly scale: number;
   /** Of a list its elements, of a map its values. */
   readonly element: Column | null;
+  /** Of a map. */
+  readonly key: Column | null;
   readonly children: ReadonlyMap<string, Column>;
 }
 
 const NO_CHILDREN: ReadonlyMap<string, Column> = new Map();
 
-export const UNKNOWN_COLUMN: Column = { kind: 'other', scale: 0, element: null, children: NO_CHILDREN };
+export const UNKNOWN_COLUMN: Column = {
+  ...{ kind: 'other', scale: 0, element: null, key: null, children: NO_CHILDREN },
+};
 
 /**
  * The schema that the reader is given: decimals are to come as their digits, of which it would make floats, and maps as their
@@ -63,8 +68,12 @@ function columnOf(element: SchemaElement, children: readonly Placed[]): Column {
     const item = only && group.children.length === 1 ? only : group;
     return { ...UNKNOWN_COLUMN, kind: 'list', element: item.column };
   }
-  const [, value] = group.children;
-  if (isMap(element) && value) return { ...UNKNOWN_COLUMN, kind: 'map', element: value.column };
+  const [key, value] = group.children;
+  if (isMap(element) && key && value)
+    return { ...UNKNOWN_COLUMN, kind: 'map', element: value.column, key: key.column };
+  const twice = firstRepeated(children.map((child) => child.element.name));
+  if (twice !== undefined)
+    throw new Error(`two of its columns are called "${twice}", of which one would be lost`);
   return {
     ...UNKNOWN_COLUMN,
     children: new Map(children.map((child) => [child.element.name, child.column])),

@@ -20,21 +20,25 @@ export function plainRow(row: unknown, columns: Column): unknown {
 }
 
 function plain(value: unknown, column: Column): Plain {
-  if (value === null) return { value, json: null };
-  if (value === undefined) return { value, json: 'null' };
+  if (value === null || value === undefined) return { value: null, json: null };
   if (column.kind === 'map') return plainMap(value, column);
   if (Array.isArray(value)) return plainList(value, column);
   if (column.kind === 'json') return { value, json: jsonText(value) };
   if (isStruct(value)) {
-    const given = Object.entries(value).filter(([, item]) => item !== null && item !== undefined);
-    return plainMembers(given, column);
+    const names = column.children.size > 0 ? [...column.children.keys()] : Object.keys(value);
+    const given = names.map((name) => [name, value[name]] as const);
+    return plainMembers(
+      given.filter(([, item]) => item !== null && item !== undefined),
+      column,
+    );
   }
   return plainLeaf(value, column);
 }
 
 function plainList(list: readonly unknown[], column: Column): Plain {
   const element = column.element ?? column;
-  const items = list.map((item) => plain(item, element));
+  // The reader leaves holes for what is absent.
+  const items = Array.from(list, (item) => plain(item, element));
   const values = items.map((item) => item.value);
   if (items.every(({ json }) => json === null)) return { value: values, json: null };
   return remembered(values, `[${items.map(textOf).join(',')}]`);
@@ -45,16 +49,31 @@ function plainMembers(members: readonly (readonly [string, unknown])[], { childr
 }
 
 /** A map comes as its entries: `{key_value: [{key, value}, …]}`, whatever the group in it is called. */
-function plainMap(map: unknown, { element }: Column): Plain {
+function plainMap(map: unknown, { element, key: keys }: Column): Plain {
   const [entries] = isStruct(map) ? Object.values(map) : [];
   if (!Array.isArray(entries)) return { value: null, json: 'null' };
   const members = entries.map((entry: unknown) => {
     const [key, value] = isStruct(entry) ? Object.values(entry) : [];
-    return { key: String(key), ...plain(value, element ?? UNKNOWN_COLUMN) };
+    return { key: keyOf(key, keys ?? UNKNOWN_COLUMN), ...plain(value, element ?? UNKNOWN_COLUMN) };
   });
+  if (!members.every(isKeyed)) return notJson('a map whose keys are neither text nor numbers');
   const twice = firstRepeated(members.map(({ key }) => key));
   if (twice === undefined) return struct(members);
   return notJson(`a map that has the key "${twice}" twice`);
+}
+
+/** As Python writes them; null for what JSON has no key for. */
+function keyOf(key: unknown, column: Column): string | null {
+  if (typeof key === 'string') return key;
+  const { value, json } = plainLeaf(key, column);
+  if (column.kind === 'decimal' || typeof value !== 'number' || !Number.isFinite(value)) return null;
+  return json ?? String(value);
+}
+
+function isKeyed<Member extends { readonly key: string | null }>(
+  member: Member,
+): member is Member & { readonly key: string } {
+  return member.key !== null;
 }
 
 function struct(members: readonly (Plain & { readonly key: string })[]): Plain {

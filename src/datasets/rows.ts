@@ -57,12 +57,20 @@ export function toConversation(value: unknown, ignored: ReadonlySet<string> = NO
   }
   const row: Row = { ...value };
   const shape = shapeOf(row);
-  const messages = withBeginning(row, shape.read(row, ignored), ignored);
+  const given = shape.read(row, ignored);
+  const messages = withBeginning(row, given, ignored);
   const known = [...shape.needs, ...shape.may, ...COMMON_KEYS];
   requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored });
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
   const tools = TOOL_KEYS.flatMap((key) => readTools(row[key], key));
-  return { id: conversationId(messages, tools), messages, ...(tools.length > 0 && { tools }) };
+  const [field = ''] = shape.needs;
+  const before = messages.length - given.length;
+  const isNumbered = shape.needs.length === 1 && (field !== 'messages' || before > 0);
+  return {
+    ...{ id: conversationId(messages, tools), messages },
+    ...(tools.length > 0 && { tools }),
+    ...(isNumbered && { numbers: { field, before } }),
+  };
 }
 
 /** Content hash: independent of the order of fields and of the shape the row was written in. */

@@ -2,7 +2,7 @@ import type { ToolDeclaration } from '../core/completion';
 import { parseJsonWithSource } from '../core/json-source';
 import type { Fields } from './kind-of';
 import { kindOf } from './kind-of';
-import { readName, readObject, readText, requireJson } from './messages';
+import { readName, readObject, readText, requireJson, requireSingleKeys } from './messages';
 import { RowProblem } from './row-problem';
 
 /** Where OpenAI's, Anthropic's and the Model Context Protocol's declarations have the schema. */
@@ -75,9 +75,12 @@ function isFields(value: unknown): value is Fields {
 }
 
 function parsed(text: string, field: string): unknown {
+  let value: unknown;
   try {
-    return parseJsonWithSource(text);
+    value = parseJsonWithSource(text);
   } catch {
     throw new RowProblem(`field "${field}": expected a list, got text that is not valid JSON.`);
   }
+  requireSingleKeys(text, value, field);
+  return value;
 }

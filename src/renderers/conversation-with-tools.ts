@@ -1,5 +1,7 @@
 import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
+import type { MessageNumbers } from './message-numbers';
+import { numberedAsGiven } from './message-numbers';
 import { textOf } from './message-text';
 import type { Renderer } from './renderer';
 import { markOfAdded } from './training-weights';
@@ -22,4 +24,22 @@ export function conversationWithTools(
     ...declared.map((message) => ({ ...message, ...mark })),
     ...messages.slice(system === null ? 0 : 1),
   ];
+}
+
+interface GivenConversation {
+  readonly messages: readonly Message[];
+  readonly tools?: readonly ToolDeclaration[] | undefined;
+  /** Where its messages stand, if not under `messages` alone. */
+  readonly numbers?: MessageNumbers | undefined;
+}
+
+/** What `render` makes of a conversation with its tools. What is refused is numbered as it was given. */
+export function renderWithTools<Result>(
+  renderer: Renderer,
+  { messages, tools, numbers = { before: 0 } }: GivenConversation,
+  render: (conversation: readonly Message[]) => Result,
+): Result {
+  const conversation = conversationWithTools(renderer, messages, tools);
+  const before = numbers.before + conversation.length - messages.length;
+  return numberedAsGiven({ ...numbers, before }, () => render(conversation));
 }

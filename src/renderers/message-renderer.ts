@@ -4,6 +4,7 @@ import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
+import { numberedAsGiven } from './message-numbers';
 import { PieceEncoder } from './piece-encoder';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { requireOwnMessages } from './own-messages';
@@ -72,7 +73,7 @@ class MessageRenderer implements Renderer {
 
     const chunks: Chunk[] = [{ tokens: this.encodeLayout(this.format.bosText), weight: 0 }];
     places.forEach((place) => {
-      const rendered = this.format.renderMessage(place.message, place);
+      const rendered = this.renderMessage(place, messages.length - prepared.length);
       const { stopOverlap } = rendered;
       const weight = trained[place.index] ? 1 : 0;
       const index = place.index + messages.length - prepared.length;
@@ -125,10 +126,14 @@ class MessageRenderer implements Renderer {
     return this.format.turnStart?.(messages) ?? lastUserIndex(messages) + 1;
   }
 
+  private renderMessage(place: PlacedMessage, shift: number): RenderedMessage {
+    return numberedAsGiven({ before: -shift }, () => this.format.renderMessage(place.message, place));
+  }
+
   /** Of messages that are prepared already; `shift` makes their numbers those that were given. */
   private promptOf(messages: readonly Message[], shift: number): number[] {
     const history = placesOf(messages, this.turnStartOf(messages), 'prompt').flatMap((place) => {
-      const rendered = this.format.renderMessage(place.message, place);
+      const rendered = this.renderMessage(place, shift);
       this.requireWritten(rendered, { ...place, index: place.index + shift, isTrained: false }, 'prompt');
       const { header, body } = this.encodeMessage(rendered, place.message);
       return [header, body];

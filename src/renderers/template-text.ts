@@ -2,7 +2,7 @@ import type { Message, TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
 import { fromJson, toValue } from './jinja/json';
 import type { Value } from './jinja/values';
-import { isList, isMap } from './jinja/values';
+import { EndlessTemplate, isList, isMap } from './jinja/values';
 import { isRecord, parseJson } from './reply-blocks';
 import type { ChatTemplate } from './template-environment';
 import { compileTemplate } from './template-environment';
@@ -27,7 +27,7 @@ export class TemplateText {
     given: TemplateArguments,
   ) {
     this.given = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, toValue(value)]));
-    this.template = compileTemplate(source);
+    this.template = compiled(source, tokenizer.source);
     this.reasoning = reasoningFieldOf(source);
     this.hasTools = /\btools\b/.test(source);
   }
@@ -52,6 +52,7 @@ export class TemplateText {
         });
       } catch (error) {
         failure ??= error;
+        if (error instanceof EndlessTemplate) break;
       }
     }
     throw this.refusal(spoken, failure);
@@ -82,6 +83,20 @@ export class TemplateText {
       'bad-dataset',
       `The chat template of "${this.tokenizer.source}" refuses the conversation (${roles}): ${detail ?? 'it cannot write their tool calls'}. ` +
         'Correct the order of roles, or use another renderer.',
+      { cause: error },
+    );
+  }
+}
+
+function compiled(template: string, source: string): ChatTemplate {
+  try {
+    return compileTemplate(template);
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    const reason = error instanceof RangeError ? 'it is nested too deep' : detail;
+    throw new DomainError(
+      'unknown-renderer',
+      `The chat template of "${source}" cannot be read: ${reason}. Correct it in the model's folder, or use another renderer.`,
       { cause: error },
     );
   }

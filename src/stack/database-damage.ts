@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { DomainError } from '../core/errors';
@@ -11,6 +12,8 @@ const HEADER_BYTES = 100;
 /** First bytes of b-tree pages: inner and leaf pages of indexes and tables. */
 const TREE_PAGES = [2, 5, 10, 13];
 const PAGES_AT_ONCE = 256;
+/** Besides those on the list of free pages: the one that locks are taken on, and the end of a long value of zeros. */
+const SPARE_ZERO_PAGES = 2;
 
 /** Whether a program that uses the database has complained that it is damaged. */
 export function isDamageComplaint(text: string): boolean {
@@ -21,13 +24,16 @@ export function isDamageComplaint(text: string): boolean {
  * Why an SQLite database that nobody has open is damaged; null where nothing is seen, or there is none.
  *
  * Reads every page once: its header, its length, and whether each page is of a kind that there is
- * (https://www.sqlite.org/fileformat.html). Content that is wrong but well-formed is not seen.
+ * (https://www.sqlite.org/fileformat.html), none of zeros but those that are free. Content that is wrong but well-formed is not seen.
  */
 export async function findDatabaseDamage(file: string): Promise<string | null> {
+  const kind = await kindOf(file);
+  if (kind !== 'file') return kind === 'nothing' ? null : `it is ${kind}`;
   const handle = await openIfThere(file);
   if (handle === null) return null;
   try {
-    return await lookAt(handle, (await stat(file)).size);
+    const isWritten = ((await sizeOf(`${file}-wal`)) ?? 0) === 0;
+    return await lookAt(handle, { size: (await stat(file)).size, isWritten });
   } finally {
     await handle.close();
   }
@@ -48,11 +54,34 @@ export async function requireSoundDatabase(file: string): Promise<void> {
 }
 
 export function remedyForDamage(file: string): string {
-  return `Runs are not lost, the store has them: move the database away (mkdir ${file}.damaged && mv ${file} ${file}-* ${file}.damaged/), start \`npx everstep dev\` again, and \`npx everstep recover\` goes on with every run from its last checkpoint.`;
+  const files = [file, `${file}-wal`, `${file}-shm`].filter((each) => existsSync(each));
+  const place = freeName(`${file}.damaged`);
+  return `Runs are not lost, the store has them: move the database away (mkdir ${place} && mv ${files.join(' ')} ${place}/), start \`npx everstep dev\` again, and \`npx everstep recover\` goes on with every run from its last checkpoint.`;
+}
+
+/** One from an earlier damage may be there. */
+function freeName(name: string): string {
+  for (let count = 1; ; count++) {
+    const free = count === 1 ? name : `${name}-${count}`;
+    if (!existsSync(free)) return free;
+  }
+}
+
+/** A pipe would be waited for without end. */
+async function kindOf(file: string): Promise<string> {
+  try {
+    const found = await stat(file);
+    if (found.isFile()) return 'file';
+    return found.isDirectory() ? 'a folder' : 'a pipe, a socket or a device';
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return 'nothing';
+    throw error;
+  }
 }
 
 /** What is in a log beside it is not in it yet. */
 async function isEmptyAlone(file: string): Promise<boolean> {
+  if ((await kindOf(file)) !== 'file') return false;
   const [size, logSize] = await Promise.all([file, `${file}-wal`].map(sizeOf));
   return size === 0 && (logSize ?? 0) === 0;
 }
@@ -75,7 +104,13 @@ async function openIfThere(file: string): Promise<FileHandle | null> {
   }
 }
 
-async function lookAt(handle: FileHandle, size: number): Promise<string | null> {
+interface FileState {
+  readonly size: number;
+  /** Whether it has all of its pages: none waits in a log beside it. */
+  readonly isWritten: boolean;
+}
+
+async function lookAt(handle: FileHandle, { size, isWritten }: FileState): Promise<string | null> {
   // As it is before the first page is written.
   if (size === 0) return null;
   const header = Buffer.alloc(HEADER_BYTES);
@@ -90,25 +125,44 @@ async function lookAt(handle: FileHandle, size: number): Promise<string | null> 
   if (isCounted && size < pageCount * pageSize) {
     return `it has ${size} bytes of ${pageCount * pageSize}`;
   }
-  return findBadPage(handle, { pageSize, pageCount: Math.floor(size / pageSize) });
+  const mostZero = isWritten ? header.readUInt32BE(36) + SPARE_ZERO_PAGES : Number.POSITIVE_INFINITY;
+  return findBadPage(handle, { pageSize, pageCount: Math.floor(size / pageSize), mostZero });
+}
+
+interface Pages {
+  readonly pageSize: number;
+  readonly pageCount: number;
+  /** Pages that may be nothing but zeros. */
+  readonly mostZero: number;
 }
 
 async function findBadPage(
   handle: FileHandle,
-  { pageSize, pageCount }: { readonly pageSize: number; readonly pageCount: number },
+  { pageSize, pageCount, mostZero }: Pages,
 ): Promise<string | null> {
-  const pages = Buffer.alloc(pageSize * PAGES_AT_ONCE);
-  for (let first = 1; first <= pageCount; first += PAGES_AT_ONCE) {
-    const { bytesRead } = await handle.read(pages, 0, pages.length, (first - 1) * pageSize);
-    for (let index = 0; (index + 1) * pageSize <= bytesRead; index++) {
-      const number = first + index;
-      const page = pages.subarray(index * pageSize, (index + 1) * pageSize);
-      if (!isPage(page, number === 1 ? HEADER_BYTES : 0, pageCount)) {
-        return `page ${number} of ${pageCount} holds something else`;
-      }
-    }
+  const zeros = Buffer.alloc(pageSize);
+  let zeroCount = 0;
+  for await (const { page, number } of pagesOf(handle, pageSize)) {
+    const name = `page ${number} of ${pageCount}`;
+    if (!isPage(page, number === 1 ? HEADER_BYTES : 0, pageCount)) return `${name} holds something else`;
+    if (page.equals(zeros) && ++zeroCount > mostZero) return `${name} holds nothing`;
   }
   return null;
+}
+
+/** Each is valid until the next one is asked for. */
+async function* pagesOf(
+  handle: FileHandle,
+  pageSize: number,
+): AsyncGenerator<{ readonly page: Buffer; readonly number: number }> {
+  const pages = Buffer.alloc(pageSize * PAGES_AT_ONCE);
+  for (let first = 1; ; first += PAGES_AT_ONCE) {
+    const { bytesRead } = await handle.read(pages, 0, pages.length, (first - 1) * pageSize);
+    if (bytesRead < pageSize) return;
+    for (let index = 0; (index + 1) * pageSize <= bytesRead; index++) {
+      yield { page: pages.subarray(index * pageSize, (index + 1) * pageSize), number: first + index };
+    }
+  }
 }
 
 /** A b-tree page whose cells lie inside it, or one that begins with the number of another page, as all others do. */

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { DomainError } from '../core/errors';
 import { namesIn } from './folder-names';
 import { hasErrorCode } from './system-errors';
-import { readJson, writeJson } from './whole-file';
+import { readJsonIfThere, writeJson } from './whole-file';
 
 /** What stays of a run whose folder is gone. */
 export interface DeletedRun {
@@ -34,7 +34,9 @@ export async function noteDeletedRun(
 export async function readDeletedRuns(store: string): Promise<DeletedRun[]> {
   const folder = folderOf(store);
   const names = (await namesIn(folder)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-  const notes = await Promise.all(names.sort().map((name) => readJson<DeletedRun>(path.join(folder, name))));
+  const notes = await Promise.all(
+    names.sort().map((name) => readJsonIfThere<DeletedRun>(path.join(folder, name))),
+  );
   return notes.filter((note) => note !== null).filter(isNote);
 }
 

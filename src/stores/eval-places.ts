@@ -50,7 +50,7 @@ export async function listBenchmarks(folder: string): Promise<BenchmarkFolders> 
   const likelihoods: string[] = [];
   const cells: string[] = [];
   for (const name of names.sort()) {
-    const has = (file: string) => exists(join(folder, name, file));
+    const has = (file: string) => isThere(join(folder, name, file));
     if (await has('result.json')) finished.push(name);
     // A loss of a training run leaves a cell without trajectories: it is finished, and no benchmark.
     else if (await has('cell.json')) {
@@ -221,9 +221,17 @@ async function subfolders(folder: string): Promise<string[]> {
     const entries = await readdir(folder, { withFileTypes: true });
     return entries.filter((entry) => entry.isDirectory() || entry.isSymbolicLink()).map(({ name }) => name);
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return [];
     throw error;
   }
+}
+
+/** In lists, what leads nowhere is passed over. */
+async function isThere(path: string): Promise<boolean> {
+  return exists(path).catch((error: unknown) => {
+    if (error instanceof DomainError) return false;
+    throw error;
+  });
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -239,6 +247,10 @@ async function statOf(path: string) {
     return await stat(path);
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return null;
-    throw error;
+    if (!hasErrorCode(error, 'ELOOP')) throw error;
+    throw new DomainError(
+      'store-conflict',
+      `${path} is a link that leads back to itself, or lies behind one. Move the link away, and put back what it should lead to.`,
+    );
   }
 }

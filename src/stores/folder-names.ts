@@ -1,12 +1,12 @@
 import { readdir } from 'node:fs/promises';
 import { hasErrorCode } from './system-errors';
 
-/** What lies in a folder; nothing where there is none. */
+/** What lies in a folder; nothing where there is none, or a link that leads back to itself. */
 export async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR', 'ELOOP')) return [];
     throw error;
   }
 }

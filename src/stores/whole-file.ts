@@ -53,12 +53,18 @@ export async function readJson<Value extends object>(path: string): Promise<Valu
 
 /** The same, with null also for a folder or a pipe in the file's place: for lists, in which one of many may be so. */
 export async function readJsonIfThere<Value extends object>(path: string): Promise<Value | null> {
-  try {
-    return await readJson<Value>(path);
-  } catch (error) {
-    if (error instanceof DomainError) return null;
+  return unlessNoFile(readJson<Value>(path), null);
+}
+
+/** What was read, or something else where no file of the store is in its place. */
+export async function unlessNoFile<Value, Other>(
+  read: Promise<Value>,
+  otherwise: Other,
+): Promise<Value | Other> {
+  return read.catch((error: unknown) => {
+    if (error instanceof DomainError) return otherwise;
     throw error;
-  }
+  });
 }
 
 export function writeJson(path: string, value: unknown): Promise<void> {

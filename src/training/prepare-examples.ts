@@ -8,7 +8,7 @@ import type { Tokenizer } from '../core/tokenizer';
 import { inTurns, TooManyTokens } from '../core/tokenizer';
 import type { ConversationRow } from '../datasets/dataset';
 import { describeTruncation, toDatum } from '../datasets/to-datum';
-import { conversationWithTools } from '../renderers/conversation-with-tools';
+import { renderWithTools } from '../renderers/conversation-with-tools';
 import type { Renderer } from '../renderers/renderer';
 import type { PreparedExample } from './prepared-data';
 
@@ -193,8 +193,9 @@ async function render(
   { renderer, tokenizer, config, signal }: ExampleContext,
 ): Promise<RenderedExample | RefusedRow> {
   const work = () => {
-    const conversation = conversationWithTools(renderer, row.messages, row.tools);
-    const rendered = renderer.buildSupervisedExample(conversation, config.trainOnWhat);
+    const rendered = renderWithTools(renderer, row, (conversation) =>
+      renderer.buildSupervisedExample(conversation, config.trainOnWhat),
+    );
     if (rendered.tokens.length >= LEAST_TOKENS) return rendered;
     throw new DomainError(
       'bad-dataset',

@@ -7,7 +7,7 @@ import { kindOf } from '../datasets/kind-of';
 import { readMessagesOfAnyRole, readObject } from '../datasets/messages';
 import { RowProblem } from '../datasets/row-problem';
 import { readTools } from '../datasets/tools';
-import { conversationWithTools } from '../renderers/conversation-with-tools';
+import { renderWithTools } from '../renderers/conversation-with-tools';
 import type { ParsedReply, Renderer } from '../renderers/renderer';
 
 export interface RenderSite {
@@ -55,16 +55,19 @@ function answerTo(value: unknown, site: RenderSite): Answer {
 }
 
 function supervised(fields: Fields, { renderer }: RenderSite): Answer {
-  const { tokens, weights } = renderer.buildSupervisedExample(
-    conversationIn(fields, renderer),
-    modeIn(fields),
+  const mode = modeIn(fields);
+  const { tokens, weights } = renderWithTools(renderer, conversationIn(fields), (conversation) =>
+    renderer.buildSupervisedExample(conversation, mode),
   );
   return { tokens, weights };
 }
 
 function prompt(fields: Fields, { renderer }: RenderSite): Answer {
   const prefill = fields['prefill'] === undefined ? {} : { prefill: textIn(fields, 'prefill') };
-  return { tokens: renderer.buildGenerationPrompt(conversationIn(fields, renderer), prefill) };
+  const tokens = renderWithTools(renderer, conversationIn(fields), (conversation) =>
+    renderer.buildGenerationPrompt(conversation, prefill),
+  );
+  return { tokens };
 }
 
 function parse(fields: Fields, { renderer }: RenderSite): Answer {
@@ -80,11 +83,11 @@ function encode(fields: Fields, { tokenizer }: RenderSite): Answer {
   return { tokens: tokenizer.encode(textIn(fields, 'text'), { allowSpecial: true }) };
 }
 
-function conversationIn(fields: Fields, renderer: Renderer) {
+function conversationIn(fields: Fields) {
   // Datasets read `developer` as what it means; a renderer alone is asked for what stands there.
   const messages = readMessagesOfAnyRole(fields['messages'], 'messages');
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
-  return conversationWithTools(renderer, messages, toolsIn(fields));
+  return { messages, tools: toolsIn(fields) };
 }
 
 function toolsIn(fields: Fields): readonly ToolDeclaration[] {

@@ -1,4 +1,5 @@
-import fs, { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import fs, { appendFileSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
@@ -188,6 +189,29 @@ describe('the file', () => {
     expect(ledger.countOf('a')).toBe(3);
     expect(ledgerRows(folder)).toEqual([1, 2, 3].map((step) => ({ model: 'a', step })));
     ledger.close();
+  });
+
+  test.each<[string, (file: string) => unknown]>([
+    ['a pipe', (file) => execFileSync('mkfifo', [file])],
+    ['a folder', (file) => execFileSync('mkdir', [file])],
+    ['a link', (file) => execFileSync('ln', ['-s', '/dev/zero', file])],
+  ])('is refused by its path where %s is in its place', (what, make) => {
+    make(ledgerFile(folder));
+
+    expect(open).toThrow(`${ledgerFile(folder)} cannot be read: it is ${what} where a file belongs. Move it`);
+  });
+
+  test('is not cut through a link that lies where it is written anew', () => {
+    const other = path.join(folder, 'other.txt');
+    writeFileSync(other, 'years of work');
+    symlinkSync(other, `${ledgerFile(folder)}.new`);
+    const ledger = open({ maxBytes: 100 });
+
+    for (let step = 0; step < 10; step++) ledger.add('a');
+    ledger.close();
+
+    expect(readFileSync(other, 'utf8')).toBe('years of work');
+    expect(ledgerRows(folder).at(-1)).toEqual({ model: 'a', step: 10 });
   });
 
   test('may end in the middle of a row, or hold a line of something else', () => {

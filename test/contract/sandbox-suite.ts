@@ -119,6 +119,13 @@ export function describeSandbox(name: string, makeKind: (leases: Leases) => Sand
       await expect((async () => sandbox.readFile(path))()).rejects.toMatchObject(refused);
     });
 
+    test.each([250_000, 1_000_000])('all of %d characters of output arrives', async (length) => {
+      const result = await run(`print("ü" * ${length / 2}, end="")`);
+
+      expect(result).toMatchObject({ exitCode: 0, limit: null, isStdoutCut: false });
+      expect(result.stdout).toBe('ü'.repeat(length / 2));
+    });
+
     test('output beyond what is kept is cut, marked, and never splits a character', async () => {
       const result = await run('import sys\nprint("a" + "ü" * 5000)', { limits: { outputBytes: 1000 } });
 

@@ -36,6 +36,7 @@ export interface ProbeOptions extends CallOptions {
 
 interface DownloadOptions extends CallOptions {
   readonly timeoutMs?: number;
+  readonly mostBytes?: number;
 }
 
 /** One server: its address, key and profile, and requests to it. */
@@ -84,13 +85,13 @@ export function createConnection(options: ConnectionOptions): Connection {
     return { ...profileFrom(evidence), ...options.profile };
   }
 
-  async function download(url: URL, { signal, timeoutMs }: DownloadOptions = {}): Promise<HttpReply> {
+  async function download(url: URL, { signal, ...limits }: DownloadOptions = {}): Promise<HttpReply> {
     const key = url.origin === baseUrl.origin ? await orAborted(authorization.key(), signal) : undefined;
     const files = createTransport({ ...transportOptions, baseUrl: new URL(url.origin) });
     const headers = key === undefined ? {} : { 'x-api-key': key };
     try {
       const path = url.pathname + url.search;
-      return await files.send({ method: 'GET', path, headers, signal, timeoutMs });
+      return await files.send({ method: 'GET', path, headers, signal, ...limits });
     } finally {
       await files.close();
     }

@@ -34,6 +34,8 @@ export interface CollectCall extends CallOptions {
   readonly type: string;
   readonly subject: Subject;
   readonly accept?: string;
+  /** What the result may have. */
+  readonly mostBytes?: number;
 }
 
 /** Waits for a promise until it is kept or the signal fires. A failed one throws `request-failed`. */
@@ -95,6 +97,7 @@ function pollCall(
     accept: call.accept ?? 'application/json',
     headers: { 'x-tinker-request-iteration': String(iteration), 'x-tinker-request-type': call.type },
     timeoutMs: POLL_TIMEOUT_MS,
+    mostBytes: call.mostBytes,
     isPoll: true,
     signal: call.signal,
   };

@@ -19,6 +19,8 @@ export interface ProtocolCall extends CallOptions {
   readonly isResendable?: boolean;
   readonly isPoll?: boolean;
   readonly timeoutMs?: number;
+  /** What the answer may have. */
+  readonly mostBytes?: number | undefined;
 }
 
 /** The generation of the protocol that this client speaks. */
@@ -34,6 +36,7 @@ export function httpCall(call: ProtocolCall, key: string | undefined): HttpCall 
   return {
     method,
     timeoutMs: call.timeoutMs,
+    mostBytes: call.mostBytes,
     isResendable: call.isResendable,
     isPoll: call.isPoll,
     signal: call.signal,

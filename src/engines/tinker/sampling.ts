@@ -1,5 +1,5 @@
 import { DomainError } from '../../core/errors';
-import type { SampleRequest, SampleResult } from '../../core/sampling';
+import type { SampledSequence, SampleRequest, SampleResult } from '../../core/sampling';
 import { asampleRequestToJson, decodeSampleResponse, sampleResponseFromJson } from './codec';
 import { stringFrom } from './codec/json-values';
 import type { Connection } from './connection';
@@ -102,7 +102,8 @@ async function sampleOnce(
   try {
     const { codec } = await connection.profile({ signal });
     const accept = codec === 'protobuf' ? EITHER_CODEC : 'application/json';
-    const reply = await collect(connection, ref, { type: 'Sample', subject, accept, signal });
+    const mostBytes = mostResultBytes(spec.request);
+    const reply = await collect(connection, ref, { type: 'Sample', subject, accept, mostBytes, signal });
     return isProtobuf(reply)
       ? decodeSampleResponse(reply.body)
       : sampleResponseFromJson(jsonOf(reply, subject));
@@ -150,21 +151,56 @@ function retryableUnlessAtFault(error: DomainError): DomainError {
   });
 }
 
-/** Some servers leave out the first prompt log-prob, which is undefined, and so send one fewer. */
+const ALWAYS_BYTES = 2 ** 20;
+/** A token's id and log-probability in JSON, at their longest, with what stands around them. */
+const CELL_BYTES = 64;
+
+/** Many are under way at once, and each may be sent without end. */
+function mostResultBytes(request: SampleRequest): number {
+  const { prompt, numSamples, params, topPromptLogprobs = 0, topSampledLogprobs = 0 } = request;
+  const targets = request.promptTargets?.values.length ?? 0;
+  const ofPrompt = prompt.length * (1 + topPromptLogprobs + (request.promptAlternatives ?? 0)) + targets;
+  const ofSamples = numSamples * params.maxTokens * (1 + topSampledLogprobs);
+  return ALWAYS_BYTES + CELL_BYTES * (ofPrompt + ofSamples);
+}
+
+/** Of a log-probability that was computed with few digits. */
+const ROUNDING = 0.01;
+
 function checkResult(request: SampleRequest, result: SampleResult): SampleResult {
   if (result.sequences.length !== request.numSamples) {
-    throw new DomainError(
-      'protocol-error',
-      `The training service sent ${result.sequences.length} samples where ${request.numSamples} were asked for.`,
-    );
+    throw protocolError(`${result.sequences.length} samples where ${request.numSamples} were asked for`);
   }
-  const { promptLogprobs } = result;
-  if (!request.promptLogprobs || promptLogprobs === null) return { ...result, promptLogprobs: null };
+  for (const sequence of result.sequences) checkSequence(request, sequence);
+  return { ...result, promptLogprobs: promptLogprobsOf(request, result) };
+}
+
+/** A stop token may come on top of what was asked for. */
+function checkSequence(
+  { params: { maxTokens } }: SampleRequest,
+  { tokens, logprobs }: SampledSequence,
+): void {
+  if (tokens.length > maxTokens + 1) {
+    throw protocolError(`${tokens.length} tokens in a sample where ${maxTokens} at most were asked for`);
+  }
+  const badToken = tokens.find((token) => !Number.isInteger(token) || token < 0);
+  if (badToken !== undefined) throw protocolError(`${badToken} for a token`);
+  const badLogprob = logprobs?.find((logprob) => !(logprob <= ROUNDING));
+  if (badLogprob !== undefined) throw protocolError(`a log-probability of ${badLogprob}; none is above 0`);
+}
+
+/** Some servers leave out the first prompt log-prob, which is undefined, and so send one fewer. */
+function promptLogprobsOf(
+  request: SampleRequest,
+  { promptLogprobs }: SampleResult,
+): SampleResult['promptLogprobs'] {
+  if (!request.promptLogprobs || promptLogprobs === null) return null;
   const missingCount = request.prompt.length - promptLogprobs.length;
-  if (missingCount === 0) return { ...result, promptLogprobs: [null, ...promptLogprobs.slice(1)] };
-  if (missingCount === 1) return { ...result, promptLogprobs: [null, ...promptLogprobs] };
-  throw new DomainError(
-    'protocol-error',
-    `The training service sent ${promptLogprobs.length} prompt log-probs for ${request.prompt.length} tokens.`,
-  );
+  if (missingCount === 0) return [null, ...promptLogprobs.slice(1)];
+  if (missingCount === 1) return [null, ...promptLogprobs];
+  throw protocolError(`${promptLogprobs.length} prompt log-probs for ${request.prompt.length} tokens`);
+}
+
+function protocolError(what: string): DomainError {
+  return new DomainError('protocol-error', `The training service sent ${what}.`);
 }

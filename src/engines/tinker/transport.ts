@@ -14,6 +14,8 @@ export interface HttpCall {
   readonly timeoutMs?: number | undefined;
   /** Whether the call may be sent again although the first may have arrived. Default true. */
   readonly isResendable?: boolean | undefined;
+  /** What an answer may have; one that is longer is broken off and refused with `protocol-error`. Default 64 MiB. */
+  readonly mostBytes?: number | undefined;
   /** A long poll: 408 and a timeout are answers ("still pending"), not failures. */
   readonly isPoll?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -52,6 +54,8 @@ type Verdict =
   | { readonly reply: HttpReply }
   | { readonly waitMs: number; readonly what: string; readonly isFailure: boolean };
 
+const MEBIBYTE = 2 ** 20;
+const MOST_ANSWER_BYTES = 64 * MEBIBYTE;
 const TIMEOUT_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const BILLING_PAUSE_MS = 5_000;
@@ -142,14 +146,37 @@ async function attempt(pool: Pool, prefix: string, call: HttpCall): Promise<Outc
     const headers = Object.fromEntries(
       Object.entries(response.headers).map(([name, value]) => [name, String(value)] as const),
     );
-    const body = Buffer.from(await response.body.arrayBuffer());
+    const body = await readBody(response.body, call);
     return {
       reply: { status: response.statusCode, contentType: headers['content-type'] ?? '', headers, body },
     };
   } catch (error) {
     if (call.isPoll && error instanceof errors.HeadersTimeoutError) return { reply: PENDING };
+    if (error instanceof DomainError) throw error;
     return asFailure(error);
   }
+}
+
+/** Ending it in the middle closes the connection, so that the server can notice. */
+async function readBody(
+  parts: AsyncIterable<Uint8Array>,
+  { path, mostBytes = MOST_ANSWER_BYTES }: HttpCall,
+): Promise<Buffer> {
+  const read: Uint8Array[] = [];
+  let byteCount = 0;
+  for await (const part of parts) {
+    byteCount += part.length;
+    if (byteCount > mostBytes) throw tooLong(path, mostBytes);
+    read.push(part);
+  }
+  return Buffer.concat(read, byteCount);
+}
+
+function tooLong(path: string, mostBytes: number): DomainError {
+  return new DomainError(
+    'protocol-error',
+    `The training service's answer to ${path} is longer than ${(mostBytes / MEBIBYTE).toFixed(1)} MiB, which is more than what was asked for can take. Check that the engine URL is that of a training service, and its log.`,
+  );
 }
 
 /** Node's own errors may come from another realm, so their class says nothing; their code does. */

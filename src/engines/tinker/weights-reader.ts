@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { DomainError } from '../../core/errors';
 import { checkpointRoute } from './checkpoint-path';
 import { isObject } from './codec/json-values';
@@ -20,6 +21,8 @@ export interface WeightsCalls {
 const REDIRECT_LIMIT = 5;
 /** Signed downloads are large and come from stores that may be slow to begin. */
 const DOWNLOAD_TIMEOUT_MS = 300_000;
+/** What a buffer may hold. */
+const MOST_BYTES = constants.MAX_LENGTH;
 const WEIGHTS_FILES = ['adapter_model.safetensors', 'model.safetensors'];
 
 interface WeightsRequest extends CallOptions {
@@ -38,7 +41,8 @@ export function createWeightsReader(connection: Connection): WeightsCalls {
     const subject: Subject = { what: `weights of ${path}`, missing: 'checkpoint-missing' };
     const route = checkpointRoute(path, profile);
     const call = { subject, method: 'GET', timeoutMs: DOWNLOAD_TIMEOUT_MS, signal } as const;
-    const reply = await connection.send({ ...call, route: `${route}/archive`, accept: '*/*' });
+    const asked = { ...call, route: `${route}/archive`, accept: '*/*', mostBytes: MOST_BYTES };
+    const reply = await connection.send(asked);
     if (!isRouteMissing(reply)) return archiveFrom(reply, { connection, subject, signal });
     const urls = await connection.send({ ...call, route: `${route}/external_weights_urls` });
     return isRouteMissing(urls) ? null : filesFrom(urls, { connection, subject, signal });
@@ -81,7 +85,9 @@ async function filesFrom(reply: HttpReply, request: WeightsRequest): Promise<Buf
 async function fetchFile(address: string, { connection, subject, signal }: WeightsRequest): Promise<Buffer> {
   let url = new URL(address, connection.baseUrl);
   for (let count = 0; count < REDIRECT_LIMIT; count++) {
-    const reply = await connection.download(url, { signal, timeoutMs: DOWNLOAD_TIMEOUT_MS });
+    const reply = await connection.download(url, {
+      ...{ signal, timeoutMs: DOWNLOAD_TIMEOUT_MS, mostBytes: MOST_BYTES },
+    });
     if (reply.status === 200) return reply.body;
     const location = redirectOf(reply);
     if (location === null) throw failureOf(reply, subject);

@@ -1,7 +1,7 @@
 import { anySignal } from '../../core/concurrency/any-signal';
 import type { CanaryReport, CanaryWebhook } from '../../core/canary';
 import { alarmLines } from '../../core/canary';
-import { isWebhookVariable, refuseWebhookAddress } from '../../core/canary-webhook';
+import { isRefusedWebhookHeader, isWebhookVariable, refuseWebhookAddress } from '../../core/canary-webhook';
 import { DomainError } from '../../core/errors';
 
 export interface WebhookMessage {
@@ -64,8 +64,22 @@ function addressOf({ url }: CanaryWebhook, valueOf: WebhookValues): string {
 
 function headersOf({ headers }: CanaryWebhook, valueOf: WebhookValues): Record<string, string> {
   const given: Record<string, string> = { 'content-type': 'application/json' };
-  for (const [name, variable] of Object.entries(headers)) given[name] = valueIn(variable, valueOf);
+  for (const [name, variable] of Object.entries(headers)) {
+    const value = valueIn(variable, valueOf);
+    if (isRefusedWebhookHeader(name) || !SENDABLE.test(value)) throw unsendable(name, variable);
+    given[name] = value;
+  }
   return given;
+}
+
+/** Text of one line whose characters have a byte each. */
+const SENDABLE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
+
+function unsendable(name: string, variable: string): DomainError {
+  return new DomainError(
+    'bad-config',
+    `The webhook's header ${name.slice(0, 60)} cannot be sent: it is the request's own, or ${variable} holds more than one line or characters that headers have not.`,
+  );
 }
 
 /** A schedule may read no other variable of the worker, whoever made it. */

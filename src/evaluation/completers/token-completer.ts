@@ -10,7 +10,7 @@ import type { Message } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { SampledSequence, Sampler, SamplingParams } from '../../core/sampling';
 import type { Tokenizer } from '../../core/tokenizer';
-import { conversationWithTools } from '../../renderers/conversation-with-tools';
+import { renderWithTools } from '../../renderers/conversation-with-tools';
 import { contextOverflow, encodePrompt } from '../../renderers/encode-prompt';
 import type { ParsedReply, Renderer } from '../../renderers/renderer';
 import { cutAtTexts } from './cut-at-texts';
@@ -59,7 +59,9 @@ export class TokenCompleter implements Completer {
 
   private promptOf({ messages, tools }: CompletionRequest): number[] {
     const { renderer } = this.options;
-    return renderer.buildGenerationPrompt(conversationWithTools(renderer, messages, tools));
+    return renderWithTools(renderer, { messages, tools }, (conversation) =>
+      renderer.buildGenerationPrompt(conversation),
+    );
   }
 
   private paramsOf(params: CompletionParams, prompt: readonly number[]): SamplingParams {

@@ -12,7 +12,7 @@ import { positiveInterval } from '../../core/statistics/positive-interval';
 import { inTurns } from '../../core/tokenizer';
 import type { ConversationRow } from '../../datasets/dataset';
 import { toDatum } from '../../datasets/to-datum';
-import { conversationWithTools } from '../../renderers/conversation-with-tools';
+import { renderWithTools } from '../../renderers/conversation-with-tools';
 import { digestOf } from '../digest';
 import type { CellWork, EvaluationDependencies, Supervision } from './evaluation-context';
 import { identityOf } from './evaluation-context';
@@ -114,7 +114,9 @@ async function prepare(
   const rendered = await inTurns(
     tokenizer,
     () =>
-      renderer.buildSupervisedExample(conversationWithTools(renderer, row.messages, row.tools), trainOnWhat),
+      renderWithTools(renderer, row, (conversation) =>
+        renderer.buildSupervisedExample(conversation, trainOnWhat),
+      ),
     { mostTokens, isCutAllowed: true, signal },
   ).catch((error: unknown) => {
     if (!isBadRow(error)) throw error;

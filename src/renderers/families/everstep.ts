@@ -7,7 +7,7 @@ import { written } from '../message-format';
 import { plainText } from '../message-text';
 import type { ReadReply } from '../reply-blocks';
 import { readCall, replyOf, separateCalls } from '../reply-blocks';
-import { NO_PARAMETERS } from '../tool-keys';
+import { NO_PARAMETERS, requirePropertyNames } from '../tool-keys';
 import { typeScriptMembers } from './typescript-members';
 
 const ROLES = ['system', 'user', 'assistant', 'tool'];
@@ -63,6 +63,7 @@ function renderMessage(message: Message): RenderedMessage {
 }
 
 function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
+  requirePropertyNames(tools, 'everstep');
   const signatures = tools.map(
     ({ name, parameters = NO_PARAMETERS }) => `${name}{${typeScriptMembers(parameters)}}`,
   );

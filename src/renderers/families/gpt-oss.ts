@@ -7,6 +7,7 @@ import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../mes
 import { written } from '../message-format';
 import { plainText, roleWord, textOf, thinkingOf } from '../message-text';
 import { matchToolAnswers } from '../tool-answers';
+import { requirePropertyNames } from '../tool-keys';
 import { markOfAdded } from '../training-weights';
 import { parseHarmonyReply } from './harmony-reply';
 import { declareHarmonyTools } from './harmony-tools';
@@ -173,6 +174,7 @@ function renderToolOutput(message: Message, place: MessagePlace): RenderedMessag
 
 function declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {
   if (tools.length === 0) return systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt }];
+  requirePropertyNames(tools, 'gpt_oss');
   const instructions = systemPrompt === '' ? [] : [`# Instructions\n\n${systemPrompt}`];
   return [
     {

@@ -2,7 +2,7 @@ import type { ToolDeclaration } from '../../core/completion';
 import { jsonText } from '../../core/json-source';
 import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
-import { NO_PARAMETERS } from '../tool-keys';
+import { NO_PARAMETERS, requirePropertyNames } from '../tool-keys';
 import type { Schema } from './schema-properties';
 import { itemsJson, itemsPython, memberJson, memberPython, membersOf } from './schema-properties';
 
@@ -21,8 +21,12 @@ const SIMPLE_TYPES = new Map<unknown, string>([
   ['array', 'Array<any>'],
 ]);
 
+/** What is written of a schema that is none of an object. */
+const WRITTEN_BESIDE = ['anyOf', '$ref', 'enum'];
+
 /** Tools as Kimi K2.5 and K2.6 declare them: TypeScript types with the descriptions as comments. */
 export function declareInTypeScript(tools: readonly ToolDeclaration[]): string {
+  requirePropertyNames(tools, 'kimi_k25', WRITTEN_BESIDE);
   const functions = tools.map(declareFunction).join('\n');
   return `# Tools\n\n## functions\nnamespace functions {\n${functions}\n}\n`;
 }

@@ -1,5 +1,4 @@
-import type { Expression } from './scope';
-import { Scope } from './scope';
+import type { Expression, Scope } from './scope';
 import type { Statement } from './statement';
 import { areEqual, Attributes, Callable, isTrue, itemsOf } from './values';
 import type { Value } from './values';
@@ -42,7 +41,7 @@ function runLoop(loop: Loop, value: Value, { scope, out, depth }: Run): void {
     loop.isRecursive ? recurse : undefined,
   );
   for (; state.index < items.length; state.index++) {
-    const turn = new Scope(scope);
+    const turn = scope.inTurn();
     loop.assign(turn, items[state.index]);
     turn.set('loop', attributes);
     if (loop.body(turn, out) === 'break') return;
@@ -51,7 +50,7 @@ function runLoop(loop: Loop, value: Value, { scope, out, depth }: Run): void {
 
 function isChosen({ test, assign }: Loop, item: Value, scope: Scope): boolean {
   if (!test) return true;
-  const turn = new Scope(scope);
+  const turn = scope.inTurn();
   assign(turn, item);
   return isTrue(test(turn));
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import type { Logger } from 'pino';
+import { NO_PAGE } from '../../core/page-guard';
 import { lastAnswer, unreadableRequest } from '../../core/unreadable-request';
 import { failureOf } from './error-body';
 import type { GuardOptions } from './guard';
@@ -39,9 +40,8 @@ export function createApp(
   });
   app.server.maxConnections = MOST_CONNECTIONS;
   readJsonAlone(app);
-  // What a model wrote must never become a page, whatever it looks like.
   app.addHook('onRequest', async (_request, reply) => {
-    void reply.header('x-content-type-options', 'nosniff');
+    void reply.headers(NO_PAGE);
   });
   answerErrors(app, logger);
   guard(app, guarding);

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
+import { NO_PAGE } from '../../core/page-guard';
 
 export interface StreamEvent {
   readonly id?: string;
@@ -11,7 +12,7 @@ export interface StreamEvent {
 const HEARTBEAT_MS = 15_000;
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  'x-content-type-options': 'nosniff',
+  ...NO_PAGE,
   'cache-control': 'no-cache, no-transform',
   // Proxies that collect answers before they pass them on would hold events back.
   'x-accel-buffering': 'no',

@@ -2,7 +2,7 @@ import type { ReinforcementConfig } from '../../config/reinforcement-config';
 import { DomainError } from '../../core/errors';
 import { inTurns } from '../../core/tokenizer';
 import type { JudgeAccess } from '../../evaluation/judges/judge-access';
-import { conversationWithTools } from '../../renderers/conversation-with-tools';
+import { renderWithTools } from '../../renderers/conversation-with-tools';
 import type { Renderer } from '../../renderers/renderer';
 import type { Tokenizer } from '../../core/tokenizer';
 import type { EnvironmentBounds, EnvironmentGroup } from '../environments/environment-dataset';
@@ -69,8 +69,11 @@ async function promptOf(group: EnvironmentGroup, { renderer, tokenizer }: Site):
   try {
     const { messages, tools, prompt } = await calls.observe(signal);
     if (prompt) return prompt.tokens;
-    const conversation = conversationWithTools(renderer, messages, tools);
-    return await inTurns(tokenizer, () => renderer.buildGenerationPrompt(conversation));
+    return await inTurns(tokenizer, () =>
+      renderWithTools(renderer, { messages, tools }, (conversation) =>
+        renderer.buildGenerationPrompt(conversation),
+      ),
+    );
   } finally {
     await calls.close();
   }

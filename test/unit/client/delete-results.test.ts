@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -214,6 +215,32 @@ test('no link is followed', async () => {
   await expect(deleteResults(sourcesOn(), ['new'])).rejects.toThrow('nothing is deleted through it');
   expect(existsSync(join(outside, 'new', 'gsm8k', 'result.json'))).toBe(true);
   rmSync(outside, { recursive: true });
+});
+
+test('what nobody can read in a store keeps nothing else from being deleted', async () => {
+  symlinkSync('loop', join(root, 'evals', 'loop'));
+  symlinkSync('loop', join(folderOf('new'), 'loop'));
+  symlinkSync('loop', join(folderOf('old'), 'loop'));
+  for (const place of [
+    ['evals', 'pipe', 'metadata.json'],
+    ['backfills', 'pipe.json'],
+    ['schedules', 'pipe', 'pin.json'],
+  ]) {
+    mkdirSync(dirname(join(root, ...place)), { recursive: true });
+    execFileSync('mkfifo', [join(root, ...place)]);
+  }
+
+  expect(await deleteResults(sourcesOn(), ['old'])).toMatchObject([{ run: 'old', heldBy: [] }]);
+
+  expect(readdirSync(join(root, 'evals'))).toEqual(['loop', 'new', 'pipe']);
+});
+
+test('an eval run that is a link to itself is deleted where a server says that nothing of it goes on', async () => {
+  symlinkSync('loop', join(root, 'evals', 'loop'));
+
+  await deleteResults(sourcesOn(new FakeServer({}).link), ['loop']);
+
+  expect(readdirSync(join(root, 'evals'))).toEqual(['new', 'old']);
 });
 
 test('the command deletes with --yes alone, says how much it frees, and has the library’s document', async () => {

@@ -45,6 +45,16 @@ const sourcesOn = (link: ServerLink = SERVER_AWAY, models: { name: string; model
 
 const folderOf = (run: string) => path.join(root, 'runs', run);
 
+test('results that are a link to themselves keep no run from being deleted', async () => {
+  await store('one');
+  await mkdir(path.join(root, 'evals'));
+  await symlink('loop', path.join(root, 'evals', 'loop'));
+
+  await deleteRun(sourcesOn(), 'one');
+
+  expect(existsSync(folderOf('one'))).toBe(false);
+});
+
 test('a dry run says what would go and touches nothing', async () => {
   await store('one');
   const bytes = (await readdir(folderOf('one'))).reduce(

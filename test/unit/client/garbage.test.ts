@@ -130,6 +130,33 @@ test('finds what interrupted deletions and writes left, of runs that have ended,
   expect((await findGarbage(sourcesOn(), { now: LATER() })).items).toEqual([]);
 });
 
+test.each([
+  ['no server', NO_SERVER],
+  ['a server', new FakeServer({}).link],
+])('a link to itself in the store keeps nothing from being cleaned, with %s', async (_what, link) => {
+  const left = write(join(store, 'evals', '.deleted-0', 'x'));
+  const { weights } = await storeTrained('gone');
+  await deleteRun(sourcesOn(), 'gone');
+  for (const place of [
+    'evals/loop',
+    'runs/loop',
+    'evals/x',
+    'evals/x/loop',
+    'schedules/loop',
+    'deleted/loop',
+  ]) {
+    mkdirSync(dirname(join(store, place)), { recursive: true });
+    if (place.endsWith('loop')) symlinkSync('loop', join(store, place));
+    else mkdirSync(join(store, place));
+  }
+
+  const found = (await findGarbage(sourcesOn(link))).items.map((item) => item.path);
+
+  expect(found.sort()).toEqual([dirname(left), weights].sort());
+  expect((await collectGarbage(sourcesOn(link))).applied).toBe(true);
+  expect(existsSync(dirname(left))).toBe(false);
+});
+
 test('a temporary file of today may be somebody’s; what was being deleted is nobody’s', async () => {
   write(temporaryName(join(await storeRun('ended'), 'state.json')));
   write(join(dataFolder, 'logs', 'dev.log.old'));
@@ -320,6 +347,19 @@ describe('what a deleted run left at the local engine', () => {
     await collectGarbage(sourcesOn());
 
     expect(existsSync(weights)).toBe(true);
+  });
+
+  test('stays while something in the store cannot be read, which may name it; the rest goes', async () => {
+    const { weights } = await storeTrained('gone');
+    await deleteRun(sourcesOn(), 'gone');
+    const left = write(join(store, 'evals', '.deleted-0'));
+    symlinkSync('state.json', write(join(store, 'runs', 'other', 'x')).replace(/x$/, 'state.json'));
+
+    const { items, kept } = await collectGarbage(sourcesOn());
+
+    expect(items).toMatchObject([{ kind: 'deletion', path: left }]);
+    expect(kept).toMatchObject([{ path: weights }]);
+    expect(kept[0]?.reason).toMatch(/may refer to it: .*state\.json is a link that leads back to itself/);
   });
 
   test('is found by the next one where a kill came between renaming and removing', async () => {

@@ -307,7 +307,7 @@ describe('a checkpoint of another run that the config names', () => {
       'a judge of a schedule',
       { ...CONFIG, schedules: [{ name: 's', evaluators: [judge('befroe@best')] }] },
       'unknown-run',
-      /judge of "tone": .*no run "befroe"/,
+      /judge of "tone": Unknown run "befroe"\. Known: before\./,
     ],
     [
       'a baseline',

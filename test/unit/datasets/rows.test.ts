@@ -153,6 +153,54 @@ test.each([
   expect(messagesOf({ ...shape, ...listed })).toEqual(expected);
 });
 
+test('reads messages and tools that a table holds as JSON text, and refuses a key that stands twice in it', () => {
+  const text = '[{"role": "user", "content": "7*6?"}, {"role": "assistant", "content": "42"}]';
+
+  expect(messagesOf({ messages: text })).toEqual([user, answer]);
+  expect(
+    messagesOf({ conversations: text.replaceAll('role', 'from').replaceAll('content', 'value') }),
+  ).toEqual([user, answer]);
+  expect(() => toConversation({ messages: 'words' })).toThrow('expected a list of messages, got text');
+  expect(() => toConversation({ messages: text.replace('"role"', '"role": "system", "role"') })).toThrow(
+    'field "messages": an object has "role" twice, of which only the last would count. Keep one.',
+  );
+  expect(() =>
+    toConversation({ messages: text, tools: '[{"name": "f", "description": "a", "description": "b"}]' }),
+  ).toThrow('field "tools": an object has "description" twice');
+  const called = { from: 'function_call', value: '{"name": "f", "arguments": {"a": 1, "a": 2}}' };
+  expect(() => toConversation({ conversations: [{ from: 'human', value: 'q' }, called] })).toThrow(
+    'field "conversations[1].value": an object has "a" twice',
+  );
+});
+
+test('leaves out the index that pandas writes, and objects that hold nothing', () => {
+  const row = {
+    messages: [user, answer],
+    __index_level_0__: 7,
+    '': 7,
+    'Unnamed: 0': 7,
+    extra: { a: null, b: [] },
+  };
+
+  expect(messagesOf(row)).toEqual([user, answer]);
+});
+
+test('says how the messages of a row are numbered where they are not the first, nor under "messages"', () => {
+  expect(toConversation({ messages: [user, answer] }).numbers).toBeUndefined();
+  expect(toConversation({ messages: [user, answer], system: 'S' }).numbers).toEqual({
+    field: 'messages',
+    before: 1,
+  });
+  expect(
+    toConversation({
+      conversations: [
+        { from: 'human', value: 'a' },
+        { from: 'gpt', value: 'b' },
+      ],
+    }).numbers,
+  ).toEqual({ field: 'conversations', before: 0 });
+});
+
 test('keeps a system prompt that stands in both places once, and refuses two', () => {
   const messages = [{ role: 'system', content: 'S' }, user, answer];
 

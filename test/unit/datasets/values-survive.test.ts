@@ -78,7 +78,7 @@ test('writes the floats of a Parquet file as Python does', async () => {
 });
 
 test('keeps the digits of decimals, and the entries and order of maps, in a Parquet file', async () => {
-  const written = (await callsOfOddValues()).filter((call) => !call.startsWith('field'));
+  const written = (await callsIn('odd-values.parquet')).filter((call) => !call.startsWith('field'));
 
   expect(written).toEqual([
     '{"price":123456789012345678901234.56}',
@@ -94,7 +94,7 @@ test('keeps the digits of decimals, and the entries and order of maps, in a Parq
 });
 
 test('refuses by name what JSON cannot say in a call, and only there', async () => {
-  const refused = (await callsOfOddValues()).filter((call) => call.startsWith('field'));
+  const refused = (await callsIn('odd-values.parquet')).filter((call) => call.startsWith('field'));
 
   const remedy = 'is nothing that JSON can say. Write it as the text or the number that the model is to see.';
   const at = (name: string) => `field "messages[0].tool_calls[0].function.arguments.${name}"`;
@@ -108,9 +108,35 @@ test('refuses by name what JSON cannot say in a call, and only there', async () 
   ]);
 });
 
+test('keeps what is absent in lists, the order of structs, and the keys of maps that JSON can have', async () => {
+  const remedy =
+    'a map whose keys are neither text nor numbers is nothing that JSON can say. Write it as the text or the number that the model is to see.';
+  const at = (name: string) => `field "messages[0].tool_calls[0].function.arguments.${name}": ${remedy}`;
+
+  expect(await callsIn('odd-lists-and-keys.parquet')).toEqual([
+    '{"nulls":[{"b":"x"},null]}',
+    '{"first":[null,{"b":"x","c":1}]}',
+    '{"only":[null]}',
+    '{"lists":[[1],null,[null]]}',
+    '{"maps":[{"a":1},null]}',
+    '{"order":{"city":"x","2024":1,"10":2,"9":3}}',
+    '{"floatkey":{"1.0":2}}',
+    '{"intkey":{"9007199254740993":2}}',
+    ...['datekey', 'deckey', 'listkey', 'timekey'].map(at),
+  ]);
+});
+
+test('refuses two columns of one name, of which one would be lost', async () => {
+  const name = 'two-columns-of-one-name.parquet';
+
+  await expect(readParquetRows(name, readFileSync(fixture(name)))).rejects.toThrow(
+    'two of its columns are called "output", of which one would be lost.',
+  );
+});
+
 /** Each row has one call with one argument. */
-async function callsOfOddValues(): Promise<string[]> {
-  const rows = await readParquetRows('odd.parquet', readFileSync(fixture('odd-values.parquet')));
+async function callsIn(name: string): Promise<string[]> {
+  const rows = await readParquetRows(name, readFileSync(fixture(name)));
   return rows.map((row) => {
     try {
       return readMessages(messagesIn(row), 'messages')[0]?.toolCalls?.[0]?.arguments ?? 'no call';

@@ -1,5 +1,5 @@
 import type { Message } from '../../../src/core/conversation';
-import { conversationWithTools } from '../../../src/renderers/conversation-with-tools';
+import { conversationWithTools, renderWithTools } from '../../../src/renderers/conversation-with-tools';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { CharacterTokenizer } from './character-tokenizer';
 
@@ -36,6 +36,54 @@ test('marks the declaration as the system prompt is marked, or as not trained on
   expect(() =>
     renderer.buildSupervisedExample(conversationWithTools(renderer, [marked], tools), 'customized'),
   ).not.toThrow();
+});
+
+describe('what is refused is numbered as it was given', () => {
+  const named: Message = { role: 'user', content: 'a', name: 'bob' };
+  const problemOf = (name: string, numbers?: { field: string; before: number }) => () =>
+    renderWithTools(
+      findRenderer(name, new CharacterTokenizer()),
+      { messages: [named], tools, ...(numbers && { numbers }) },
+      (conversation) => findRenderer(name, new CharacterTokenizer()).buildGenerationPrompt(conversation),
+    );
+
+  test.each(['everstep', 'qwen3', 'gpt_oss_medium_reasoning', 'kimi_k2'])(
+    'after what %s declares',
+    (name) => {
+      expect(problemOf(name)).toThrow(/^messages\[0\]/);
+    },
+  );
+
+  test('under the field that it stands in, after a system prompt of its own', () => {
+    expect(problemOf('everstep', { field: 'conversations', before: 0 })).toThrow(/^conversations\[0\]/);
+    expect(problemOf('everstep', { field: 'messages', before: 1 })).toThrow(/^the system message or history/);
+  });
+});
+
+describe('parameters whose names do not stand under "properties"', () => {
+  const declared = (parameters: Record<string, unknown>) => [{ name: 'f', description: 'd', parameters }];
+  const render = (name: string, parameters: Record<string, unknown>) => () =>
+    conversationWithTools(findRenderer(name, new CharacterTokenizer()), [user], declared(parameters));
+
+  test.each([
+    ['everstep', 'everstep'],
+    ['gpt_oss_medium_reasoning', 'gpt_oss'],
+    ['kimi_k25', 'kimi_k25'],
+  ])('are refused by %s, which would not write them', (name, called) => {
+    const remedy = 'of its parameters. Declare them as {"type": "object", "properties"';
+    expect(render(name, { city: { type: 'string' }, n: { type: 'int' } })).toThrow(
+      `Tool "f": renderer "${called}" does not write "city", "n" ${remedy}`,
+    );
+    expect(render(name, { type: 'object', properties: [{ name: 'city' }] })).toThrow(remedy);
+    expect(render(name, { type: 'object', properties: { city: { type: 'string' } } })).not.toThrow();
+    expect(render(name, { type: 'object', required: [], title: 'T' })).not.toThrow();
+  });
+
+  test('are written by qwen3', () => {
+    const [system] = render('qwen3', { city: { type: 'string' } })();
+
+    expect(JSON.stringify(system)).toContain('city');
+  });
 });
 
 test('is refused where the format has no tools', () => {

@@ -46,3 +46,23 @@ test('a template without any token at the end of replies is refused with that re
 
   expect(build).toThrow('writes no token at the end of a reply');
 });
+
+test('a template whose loops would not end is refused with the model', () => {
+  const nested =
+    '{% for a in range(100000) %}{% for b in range(100000) if a > b %}{% endfor %}{% endfor %}' + ENDLESS;
+
+  expect(() => rendererOf(nested)).toThrow(
+    /The chat template of "model" .*its loops take more than 5000000 turns/,
+  );
+});
+
+test.each([
+  ['{% set messages[0].x = 1 %}', /The chat template of "model" cannot be read: expected .*line 1/],
+  [
+    `{{ ${'('.repeat(50_000)}1${')'.repeat(50_000)} }}`,
+    'The chat template of "model" cannot be read: it is nested too deep.',
+  ],
+  ['{% if 1 %}'.repeat(20_000), 'The chat template of "model" cannot be read: it is nested too deep.'],
+])('what is no template is refused with the model: %#', (template, problem) => {
+  expect(() => rendererOf(template)).toThrow(problem);
+});

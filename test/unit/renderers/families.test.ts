@@ -279,7 +279,7 @@ describe('kimi', () => {
     expect(prompt).toContain('<|im_system|>f<|im_middle|>## Return of x\n1<|im_end|>');
     expect(prompt).toContain('<|im_system|>g<|im_middle|>## Return of functions.g:1\n2<|im_end|>');
     expect(() => promptOf('kimi_k2', [user('q'), output('1')])).toThrow(
-      'messages[2] answers a tool call but names none',
+      'messages[1] answers a tool call but names none',
     );
   });
 

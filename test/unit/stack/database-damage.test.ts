@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findDatabaseDamage, requireSoundDatabase } from '../../../src/stack/database-damage';
@@ -50,6 +51,41 @@ test('another file, a cut one and one with foreign pages are damaged', async () 
   const overwritten = database();
   overwritten.fill('garbage', 400 * PAGE, 401 * PAGE);
   expect(await damageOf(overwritten)).toBe('page 401 of 600 holds something else');
+});
+
+test('pages of zeros are damage, unless they are free or stand in the log', async () => {
+  const zeroed = database();
+  zeroed.fill(0, 400 * PAGE, 492 * PAGE);
+  expect(await damageOf(zeroed)).toBe('page 403 of 600 holds nothing');
+
+  zeroed.writeUInt32BE(95, 36);
+  expect(await damageOf(zeroed)).toBeNull();
+
+  zeroed.writeUInt32BE(0, 36);
+  writeFileSync(`${file}-wal`, 'pages');
+  expect(await damageOf(zeroed)).toBeNull();
+});
+
+test('a folder or a pipe in its place is named at once', async () => {
+  mkdirSync(file);
+  await expect(requireSoundDatabase(file)).rejects.toThrow(
+    `${file}, is damaged: it is a folder. Runs are not lost`,
+  );
+  rmSync(file, { recursive: true });
+  execFileSync('mkfifo', [file]);
+  await expect(requireSoundDatabase(file)).rejects.toThrow('is damaged: it is a pipe, a socket or a device.');
+});
+
+test('the way back can be gone twice, as it is written', async () => {
+  for (const place of ['temporal.db.damaged', 'temporal.db.damaged-2']) {
+    writeFileSync(file, 'garbage');
+    const failure = await requireSoundDatabase(file).catch((error: unknown) => String(error));
+    const [, command = ''] = /\((mkdir [^)]*)\)/.exec(String(failure)) ?? [];
+    execFileSync('sh', ['-c', command]);
+
+    expect(readdirSync(join(folder, place))).toEqual(['temporal.db']);
+    expect(existsSync(file)).toBe(false);
+  }
 });
 
 describe('a file without a byte, which the server takes for a database without tables', () => {

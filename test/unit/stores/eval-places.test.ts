@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { listBenchmarks, locateResults } from '../../../src/stores/eval-places';
@@ -73,6 +73,26 @@ test('says that a file is no folder, and that a bucket is not read', async () =>
 
   await expect(locateResults(join(store, 'result.json'), store)).rejects.toThrow(/is a file/);
   await expect(locateResults('run', 's3://bucket/x')).rejects.toThrow(/s3:\/\/bucket\/x cannot be read/);
+});
+
+test('a link that leads back to itself is named where it is asked for, and passed over in lists', async () => {
+  put('evals', 'x', 'gsm8k');
+  for (const place of [
+    ['evals', 'loop'],
+    ['evals', 'x', 'loop'],
+  ])
+    symlinkSync('loop', join(store, ...place));
+  const loop = join(store, 'evals', 'loop');
+
+  for (const asked of ['loop', loop, `${loop}/gsm8k`])
+    await expect(locateResults(asked, store)).rejects.toMatchObject({
+      code: 'store-conflict',
+      message: expect.stringContaining(
+        'is a link that leads back to itself, or lies behind one. Move the link away',
+      ) as string,
+    });
+  expect((await locateResults('x', store)).folder).toBe(join(store, 'evals', 'x'));
+  expect(await listBenchmarks(join(store, 'evals', 'x'))).toMatchObject({ finished: ['gsm8k'] });
 });
 
 test('tells finished benchmarks from those under way, and both from other folders', async () => {

@@ -48,7 +48,11 @@ export function readSafetensors(bytes: Uint8Array): NamedTensor[] {
     bytes.byteOffset + 8 + headerLength,
     bytes.length - 8 - headerLength,
   );
+  let covered = 0;
   return parseEntries(bytes.subarray(8, 8 + headerLength)).map((entry) => {
+    // Each is copied: tensors of the same bytes would take far more memory than their file has.
+    if (entry.start < covered) throw damaged(`tensor "${entry.name}" lies in another one`);
+    covered = entry.end;
     if (entry.end > body.length) throw damaged(`tensor "${entry.name}" is cut off`);
     return {
       name: entry.name,

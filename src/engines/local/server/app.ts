@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import { DomainError } from '../../../core/errors';
-import { isCalledByKnownName, isFromOtherSite } from '../../../core/page-guard';
+import { isCalledByKnownName, isFromOtherSite, NO_PAGE } from '../../../core/page-guard';
 import { lastAnswer, unreadableRequest } from '../../../core/unreadable-request';
 import type { EngineService } from './engine-service';
 import { ProtocolError } from './protocol-error';
@@ -59,6 +59,9 @@ export function createApp(
     clientErrorHandler: refuseConnection,
   });
   app.server.maxConnections = MOST_CONNECTIONS;
+  app.addHook('onRequest', async (_request, reply) => {
+    void reply.headers(NO_PAGE);
+  });
   guard(app, service, { hosts, clientKey });
   limitBodies(app, bodyLimit);
   readBodies(app);

@@ -1,16 +1,19 @@
 import {
   closeSync,
-  existsSync,
+  constants,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
 import type pino from 'pino';
 import { z } from 'zod';
+import { DomainError } from '../../../core/errors';
+import { isMissing } from './checkpoints/damage';
+import { NoPlainFile, readPlainFileSync } from './checkpoints/plain-file';
 
 const AppliedStep = z.object({ model: z.string(), step: z.int().min(1) });
 
@@ -23,6 +26,10 @@ export interface AppliedStepsOptions {
 /** Some tens of thousands of rows. */
 const MAX_BYTES = 4 * 1024 * 1024;
 const MAX_MODELS = 10_000;
+/** No engine lets its file grow so long. */
+const LARGEST_BYTES = 2 ** 26;
+/** To where no link leads. */
+const APPENDING = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /**
  * How many optimizer steps each model was given, in this life of the engine and the ones before it.
@@ -68,7 +75,7 @@ export class AppliedSteps {
   }
 
   private read(): void {
-    const text = existsSync(this.filePath) ? readFileSync(this.filePath, 'utf8') : '';
+    const text = readText(this.filePath);
     for (const line of text.split('\n')) {
       const row = parseRow(line);
       if (row) this.remember(row.model, row.step);
@@ -76,7 +83,7 @@ export class AppliedSteps {
     this.size = Buffer.byteLength(text);
     // A row may end in the middle where the power failed, and the next one must not continue it.
     if (text !== '' && !text.endsWith('\n')) this.compact();
-    else this.file = openSync(this.filePath, 'a');
+    else this.file = openSync(this.filePath, APPENDING);
     this.compactIfLarge();
   }
 
@@ -110,13 +117,28 @@ export class AppliedSteps {
     for (const modelId of [...this.counts.keys()].slice(0, Math.max(0, surplus))) this.counts.delete(modelId);
     const rows = Buffer.from([...this.counts].map(([modelId, step]) => rowOf(modelId, step)).join(''));
     const temporary = `${this.filePath}.new`;
-    writeFileSync(temporary, rows);
-    const replacement = openSync(temporary, 'a');
+    rmSync(temporary, { force: true });
+    writeFileSync(temporary, rows, { flag: 'wx' });
+    const replacement = openSync(temporary, APPENDING);
     renameSync(temporary, this.filePath);
     this.close();
     this.file = replacement;
     this.size = rows.length;
     this.unwritten = Buffer.alloc(0);
+  }
+}
+
+/** Nothing where there is none. The steps that a file would say are not guessed where something else is in its place. */
+function readText(file: string): string {
+  try {
+    return new TextDecoder().decode(readPlainFileSync(file, LARGEST_BYTES));
+  } catch (error) {
+    if (isMissing(error)) return '';
+    if (!(error instanceof NoPlainFile)) throw error;
+    throw new DomainError(
+      'bad-config',
+      `${file} cannot be read: ${error.reason}. Move it away, and put the file back if there was one.`,
+    );
   }
 }
 

@@ -1,23 +1,15 @@
 /** Request bodies as zod sees them. Unknown fields are ignored: each SDK generation adds some. */
 import { z } from 'zod';
 import type { AdamParams } from '../../../core/datum';
-import { countJsonParts } from '../../../core/json-parts';
 import type { LoraConfig } from '../model-runtime';
 import { checkDepth } from './body-depth';
 import { isCheckpointName } from './checkpoints/checkpoint-path';
 import { ProtocolError } from './protocol-error';
+import { ageRecipients, LARGEST_NUMBER, LARGEST_RANK, userMetadata } from './request-bounds';
 
 const MAX_TTL_SECONDS = 10 * 366 * 86_400;
 
-/** It stays in memory as long as what it describes. */
-const MAX_METADATA_LENGTH = 262_144;
-/** A list takes up to thirty times its text. */
-const MAX_METADATA_PARTS = 2000;
-const MAX_METADATA_KEYS = 10_000;
 const MAX_STOPS = 1024;
-
-/** Of the protocol's int32 numbers. */
-const LARGEST_NUMBER = 2_147_483_647;
 
 const identifier = z.string().min(1).max(300);
 /** The number of a request to a model; the binary form's 0 for none is gone by here. */
@@ -46,18 +38,7 @@ const optionalText = z
   .string()
   .nullish()
   .transform((value) => value ?? null);
-const metadata = z
-  .record(z.string(), z.unknown())
-  .refine(
-    (record) => JSON.stringify(record).length <= MAX_METADATA_LENGTH,
-    `is longer than ${MAX_METADATA_LENGTH} characters`,
-  )
-  .refine((record) => {
-    const { parts, keys } = countJsonParts(JSON.stringify(record));
-    return parts <= MAX_METADATA_PARTS && keys <= MAX_METADATA_KEYS;
-  }, `holds more than ${MAX_METADATA_PARTS} lists and objects, or ${MAX_METADATA_KEYS} keys`)
-  .nullish()
-  .transform((value) => value ?? null);
+const metadata = userMetadata.nullish().transform((value) => value ?? null);
 const ttlSeconds = z
   .int()
   .min(1)
@@ -98,7 +79,7 @@ export const CreateModelBody = z
     base_model: z.string(),
     lora_config: z
       .object({
-        rank: z.int().min(0).max(1024),
+        rank: z.int().min(0).max(LARGEST_RANK),
         seed: z.int().nullish(),
         train_unembed: z.boolean().nullish(),
         train_mlp: z.boolean().nullish(),
@@ -153,17 +134,7 @@ export type SaveForSamplerBody = z.infer<typeof SaveForSamplerBody>;
 
 export const SaveExternalBody = SaveWeightsBody.extend({
   path: checkpointName,
-  /** Looked at closely when the save has its turn: see `checkRecipients`. */
-  age_encryption_recipients: z
-    .array(
-      z
-        .string()
-        .max(4096)
-        .startsWith('age1', 'is no native recipient of age (age1…); SSH keys are not supported'),
-    )
-    .max(10)
-    .nullish()
-    .transform((recipients) => recipients ?? []),
+  age_encryption_recipients: ageRecipients.nullish().transform((recipients) => recipients ?? []),
 });
 export type SaveExternalBody = z.infer<typeof SaveExternalBody>;
 

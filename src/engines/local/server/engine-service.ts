@@ -86,7 +86,9 @@ export class EngineService {
   }
 
   static async start(options: EngineServiceOptions): Promise<EngineService> {
-    const checkpoints = await CheckpointStore.open(path.join(options.dataFolder, 'checkpoints'), options);
+    const folder = path.join(options.dataFolder, 'checkpoints');
+    const baseModels = options.runtime.baseModels.map(({ name }) => name);
+    const checkpoints = await CheckpointStore.open(folder, options, baseModels);
     const service = new EngineService(options, checkpoints);
     await service.sampling.sessions.start();
     return service;

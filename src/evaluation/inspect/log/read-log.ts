@@ -2,6 +2,7 @@ import { open, readFile, stat } from 'node:fs/promises';
 import type { z } from 'zod';
 import { DomainError } from '../../../core/errors';
 import { countJsonParts } from '../../../core/json-parts';
+import { unreadableKind } from '../../../datasets/local-files';
 import { hasErrorCode } from '../../../stores/system-errors';
 import { LogHeader, LoggedSample } from './log-schema';
 import { parseTolerantJson } from './tolerant-json';
@@ -35,6 +36,7 @@ export interface InspectLog {
   close(): void;
 }
 
+const NAME_A_LOG = 'Name an .eval or .json file of Inspect AI.';
 const CONVERT =
   'One JSON document is read sample by sample once it is converted: inspect log convert --to eval.';
 const ZIP_START = Buffer.from('PK');
@@ -46,10 +48,18 @@ const SAMPLE = /^samples\/.+_epoch_\d+\.json$/s;
  */
 export async function openInspectLog(path: string, limits: LogLimits = LIMITS): Promise<InspectLog> {
   try {
+    await requirePlain(path);
     return (await isZip(path)) ? await openArchive(path, limits) : await openDocument(path, limits);
   } catch (error) {
     throw explain(path, error);
   }
+}
+
+/** Whoever opens a pipe waits for its writer. */
+async function requirePlain(path: string): Promise<void> {
+  const kind = unreadableKind(await stat(path));
+  if (kind === null) return;
+  throw new DomainError('bad-config', `${path}: ${kind}. ${NAME_A_LOG}`);
 }
 
 async function isZip(path: string): Promise<boolean> {
@@ -170,12 +180,9 @@ async function explained<Result>(path: string, work: () => Promise<Result>): Pro
 }
 
 function explain(path: string, error: unknown): DomainError {
-  if (hasErrorCode(error, 'ENOENT', 'EISDIR')) {
-    return new DomainError(
-      'bad-config',
-      `${path}: there is no such log. Name an .eval or .json file of Inspect AI.`,
-    );
-  }
+  if (hasErrorCode(error, 'ENOENT', 'ENOTDIR'))
+    return new DomainError('bad-config', `${path}: there is no such log. ${NAME_A_LOG}`);
+  if (error instanceof DomainError && error.code === 'bad-config') return error;
   const reason = error instanceof DomainError ? error.message : reasonOf(error);
   return new DomainError(
     'bad-dataset',

@@ -20,6 +20,8 @@ export interface ZipLimits {
 const MOST_GROWTH = 200;
 const ALWAYS_MEMBERS = 4;
 const ALWAYS_MEMBER_BYTES = 32 * 1024 * 1024;
+/** Before the bytes of a member, its name aside. */
+const LOCAL_HEADER_BYTES = 30;
 
 /** Members of a zip archive by name, read as they are asked for. Names are never used as paths. */
 export class ZipMembers {
@@ -41,7 +43,11 @@ export class ZipMembers {
           `It lists ${file.entryCount} members; ${limits.members} are read.`,
         );
       }
-      return new ZipMembers(file, await listEntries(file), limits);
+      const entries = await listEntries(file);
+      requireNoBomb(entries, mostBytesOf(file, limits));
+      // Of members of one name the last counts: a log is appended to.
+      const byName = new Map(entries.map((entry) => [entry.fileNameRaw.toString('utf8'), entry]));
+      return new ZipMembers(file, byName, limits);
     } catch (error) {
       file.close();
       throw error;
@@ -66,15 +72,11 @@ export class ZipMembers {
     return Buffer.from(data).toString('utf8');
   }
 
-  /** Members may share their bytes, and each be small enough: it is all of them together that fill a disk. */
+  /** What the directory says of sizes is only what somebody wrote. */
   private count(bytes: number): void {
     this.unpackedBytes += bytes;
-    const most = Math.max(ALWAYS_MEMBERS * this.limits.memberBytes, MOST_GROWTH * this.file.fileSize);
-    if (this.unpackedBytes <= most) return;
-    throw new DomainError(
-      'bad-dataset',
-      `Its members come to more than ${most} bytes, which is no log but a bomb.`,
-    );
+    const most = mostBytesOf(this.file, this.limits);
+    if (this.unpackedBytes > most) throw bomb(`Its members come to more than ${most} bytes`);
   }
 
   close(): void {
@@ -82,11 +84,31 @@ export class ZipMembers {
   }
 }
 
-/** Of members of one name the last counts: a log is appended to. */
-async function listEntries(file: ZipFile): Promise<Map<string, Entry>> {
-  const entries = new Map<string, Entry>();
-  for await (const entry of file.eachEntry()) entries.set(entry.fileNameRaw.toString('utf8'), entry);
+async function listEntries(file: ZipFile): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  for await (const entry of file.eachEntry()) entries.push(entry);
   return entries;
+}
+
+function mostBytesOf({ fileSize }: ZipFile, { memberBytes }: ZipLimits): number {
+  return Math.max(ALWAYS_MEMBERS * memberBytes, MOST_GROWTH * fileSize);
+}
+
+/** Each member may be small enough: it is all of them together that fill a disk. Nothing is unpacked to find out. */
+function requireNoBomb(entries: readonly Entry[], mostBytes: number): void {
+  const bytes = entries.reduce((sum, { uncompressedSize }) => sum + uncompressedSize, 0);
+  if (bytes > mostBytes) throw bomb(`Its members come to ${bytes} bytes, more than ${mostBytes}`);
+  const places = entries.map((entry) => [entry.relativeOffsetOfLocalHeader, entry.compressedSize] as const);
+  places.sort(([one], [other]) => one - other);
+  let end = 0;
+  for (const [start, size] of places) {
+    if (start < end) throw bomb('Its members share their bytes');
+    end = start + LOCAL_HEADER_BYTES + size;
+  }
+}
+
+function bomb(what: string): DomainError {
+  return new DomainError('bad-dataset', `${what}, which is no log but a bomb.`);
 }
 
 async function readRaw(file: ZipFile, entry: Entry): Promise<Buffer> {

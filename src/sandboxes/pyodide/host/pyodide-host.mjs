@@ -33,7 +33,23 @@ const LINE_END = 10;
 
 const [mode, settingsText] = process.argv.slice(2);
 const settings = JSON.parse(settingsText);
-const print = (value) => writeSync(1, `${JSON.stringify(value)}\n`);
+const FULL_PIPE_MS = 2;
+const nothing = new Int32Array(new SharedArrayBuffer(4));
+
+const print = (value) => writeLine(JSON.stringify(value));
+
+/** All of it: one write takes as much as the pipe has room for, and fails where that is nothing. */
+function writeLine(text) {
+  const bytes = Buffer.from(`${text}\n`);
+  for (let sent = 0; sent < bytes.length;) {
+    try {
+      sent += writeSync(1, bytes, sent);
+    } catch (error) {
+      if (error.code !== 'EAGAIN') throw error;
+      Atomics.wait(nothing, 0, 0, FULL_PIPE_MS);
+    }
+  }
+}
 
 // Refused under Node's permission model; Emscripten asks it for the flags of open() only.
 Object.defineProperty(process, 'binding', { value: () => ({ fs: constants }) });
@@ -194,7 +210,7 @@ async function serveHostile() {
   const pending = pendingWork();
   for (let line = nextLine(); line !== null; line = nextLine()) {
     const [word, text] = splitOnce(line);
-    const answer = (json) => writeSync(1, `${word} ${json}\n`);
+    const answer = (json) => writeLine(`${word} ${json}`);
     const question = JSON.parse(text);
     if (!question.renew) {
       expectCpu(question.cpuMs ?? 0);

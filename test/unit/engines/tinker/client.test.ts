@@ -551,6 +551,34 @@ describe('sampling', () => {
     });
   });
 
+  test('breaks off an answer that is longer than what was asked for can take', async () => {
+    server.on('POST retrieve_future', { isEndless: true });
+    const before = process.memoryUsage().arrayBuffers;
+
+    await expect(connect().sample(spec)).rejects.toMatchObject({
+      code: 'protocol-error',
+      retryable: false,
+      message: expect.stringMatching(
+        /answer to \/api\/v1\/retrieve_future is longer than 1\.0 MiB/,
+      ) as string,
+    });
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 * 2 ** 20);
+    expect(server.requestsTo('POST retrieve_future')).toHaveLength(1);
+  });
+
+  test.each([
+    [[1, 2, 3, 4], [-1, -2, -1, -1], '4 tokens in a sample where 2 at most were asked for'],
+    [[1, -1], [-1, -2], '-1 for a token'],
+    [[1, 2], [-1, 5], 'a log-probability of 5; none is above 0'],
+  ])('refuses a sample that cannot be what was asked for: %j', async (tokens, logprobs, what) => {
+    server.on('POST retrieve_future', { json: { sequences: [{ stop_reason: 'length', tokens, logprobs }] } });
+
+    await expect(connect().sample(spec)).rejects.toMatchObject({
+      code: 'protocol-error',
+      message: `The training service sent ${what}.`,
+    });
+  });
+
   test('resends the same request after back-pressure', async () => {
     server.on('POST asample', [
       { status: 429, json: { detail: 'slow down' } },

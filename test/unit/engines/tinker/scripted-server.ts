@@ -18,6 +18,8 @@ interface Answer {
   readonly headers?: Record<string, string>;
   /** Breaks the connection instead of answering. */
   readonly breakOff?: boolean;
+  /** Sends blanks for as long as somebody reads. */
+  readonly isEndless?: boolean;
 }
 
 type Script = Answer | readonly Answer[] | ((request: SeenRequest) => Answer | Promise<Answer>);
@@ -43,6 +45,10 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
     const answer = script ? await script(request) : { status: 404, json: { detail: 'Not Found' } };
     if (answer.breakOff) {
       incoming.socket.destroy();
+      return;
+    }
+    if (answer.isEndless) {
+      sendBlanks(response);
       return;
     }
     const body = answer.bytes ?? Buffer.from(answer.json === undefined ? '' : JSON.stringify(answer.json));
@@ -98,4 +104,15 @@ async function readRequest(incoming: IncomingMessage): Promise<SeenRequest> {
     raw,
     json: isJson ? (JSON.parse(raw.toString('utf8')) as Record<string, unknown>) : {},
   };
+}
+
+const BLANKS = Buffer.alloc(64 * 1024, ' ');
+
+function sendBlanks(response: ServerResponse): void {
+  const send = (): void => {
+    while (!response.destroyed && response.write(BLANKS));
+  };
+  response.on('drain', send);
+  response.writeHead(200, { 'content-type': 'application/json' });
+  send();
 }

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
 import type { CanaryReport } from '../../../../src/core/canary';
 import { tellWebhook } from '../../../../src/evaluation/canary/tell-webhook';
 
@@ -44,6 +45,9 @@ beforeEach(() => {
 
 const address = (path = '/hook') => `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`;
 const VALUES: Readonly<Record<string, string>> = {
+  EVERSTEP_WEBHOOK_BROKEN: 'http://broken-secret:xx:99999/z',
+  EVERSTEP_WEBHOOK_LINES: 'secret\r\nX-Other: 1',
+  EVERSTEP_WEBHOOK_LETTERS: 'secret \u0416',
   EVERSTEP_WEBHOOK_TOKEN: 'secret',
   OPENAI_API_KEY: 'sk-other',
 };
@@ -91,6 +95,27 @@ test.each([
 
   await expect(tell(address())).rejects.toMatchObject({ code: 'request-failed', retryable });
   expect(received.map(({ url }) => url)).toEqual(['/hook']);
+});
+
+test('an address in the environment that is none is refused once, and not told', async () => {
+  const failure = await tell('EVERSTEP_WEBHOOK_BROKEN', {}, 'variable').catch((error: unknown) => error);
+
+  expect(failure).toMatchObject({ code: 'bad-config', retryable: false });
+  expect(inspect(failure, { depth: 10 })).not.toContain('broken-secret');
+});
+
+test.each([
+  ['X-Token', 'EVERSTEP_WEBHOOK_LINES'],
+  ['X-Token', 'EVERSTEP_WEBHOOK_LETTERS'],
+  ['Host', 'EVERSTEP_WEBHOOK_TOKEN'],
+  ['Content-Length', 'EVERSTEP_WEBHOOK_TOKEN'],
+])('a header that cannot be sent is refused by name: %s from %s', async (name, variable) => {
+  const failure = await tell(address(), { [name]: variable }).catch((error: unknown) => error);
+
+  expect(failure).toMatchObject({ code: 'bad-config', retryable: false });
+  expect(String(failure)).toContain(`The webhook's header ${name} cannot be sent`);
+  expect(inspect(failure, { depth: 10 })).not.toContain('secret');
+  expect(received).toEqual([]);
 });
 
 test('a host that is away is tried again', async () => {

@@ -1,5 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -168,11 +169,32 @@ test.each([
   await expect(openInspectLog(file, LIMITS)).rejects.toThrow(words);
 });
 
-test('members that are each small enough and together a bomb are refused', async () => {
+/** Nine samples of 95,000 bytes, each small enough. */
+function bigSamples(): Promise<string> {
   const text = JSON.stringify({ id: 1, input: ' '.repeat(95_000) });
   const samples = Array.from({ length: 9 }, (_, index) => [`samples/${index}_epoch_1.json`, text] as const);
-  const members: Record<string, string> = Object.fromEntries(samples);
-  const file = await archive({ 'header.json': JSON.stringify(HEADER), ...members });
+  return archive({ 'header.json': JSON.stringify(HEADER), ...Object.fromEntries(samples) });
+}
+
+/** Changes each entry of the archive's directory, from where its name begins. */
+async function rewriteDirectory(file: string, change: (entry: Buffer) => void): Promise<void> {
+  const bytes = await readFile(file);
+  const mark = Buffer.from('PK\u0001\u0002');
+  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + 1)) change(bytes.subarray(at));
+  await writeFile(file, bytes);
+}
+
+test('members that are each small enough and together a bomb are refused before one is unpacked', async () => {
+  const file = await bigSamples();
+
+  await expect(openInspectLog(file, LIMITS)).rejects.toThrow(
+    /Its members come to 85\d{4} bytes, more than \d+, which is no log but a bomb/,
+  );
+});
+
+test('the same are refused while they are read where the directory says less', async () => {
+  const file = await bigSamples();
+  await rewriteDirectory(file, (entry) => entry.writeUInt32LE(1, 24));
   const log = await openInspectLog(file, LIMITS);
 
   const readAll = async () => {
@@ -181,6 +203,36 @@ test('members that are each small enough and together a bomb are refused', async
 
   await expect(readAll()).rejects.toThrow('no log but a bomb');
   log.close();
+});
+
+test('members that share their bytes are refused', async () => {
+  const file = await archive({
+    'header.json': JSON.stringify(HEADER),
+    'samples/1_epoch_1.json': '{}',
+    'samples/2_epoch_1.json': '{}',
+  });
+  await rewriteDirectory(file, (entry) => entry.writeUInt32LE(0, 42));
+
+  await expect(openInspectLog(file, LIMITS)).rejects.toThrow('Its members share their bytes');
+});
+
+test.each([
+  ['mkfifo', 'it is no plain file, but a pipe, a socket or a device'],
+  ['mkdir', 'it is a folder'],
+])('what %s made in place of a log is refused at once', async (command, words) => {
+  const file = path.join(folder, 'odd.eval');
+  execFileSync(command, [file]);
+
+  await expect(openInspectLog(file)).rejects.toMatchObject({
+    code: 'bad-config',
+    message: `${file}: ${words}. Name an .eval or .json file of Inspect AI.`,
+  });
+});
+
+test('a log that is not there is called so', async () => {
+  const file = path.join(folder, 'none.eval');
+
+  await expect(openInspectLog(file)).rejects.toThrow(`${file}: there is no such log.`);
 });
 
 test('a small archive whose one member comes to far more than logs do is refused', async () => {

@@ -284,6 +284,7 @@ test('what a model wrote travels as JSON, which no browser takes for a page', as
 
   expect(reply.headers.get('content-type')).toMatch(/^application\/json/);
   expect(reply.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(reply.headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
 });
 
 test.each([

@@ -1,13 +1,16 @@
-import { link, lstat, mkdir, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, readdir, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
 import { digestOf } from '../body-digest';
+import { ageRecipients, LARGEST_NUMBER, LARGEST_RANK, userMetadata } from '../request-bounds';
 import type { CheckpointAddress } from './checkpoint-path';
 import { formatCheckpointPath } from './checkpoint-path';
 import { isMissing, namingDamage } from './damage';
-import { readTensorFile, readUnchanged, writeTensorFile } from './tensor-file';
+import { readPlainFile } from './plain-file';
+import type { ExpectedFile } from './tensor-file';
+import { LARGEST_TENSOR_FILE_BYTES, readTensorFile, readUnchanged, writeTensorFile } from './tensor-file';
 
 /*
  * <folder of one checkpoint>/
@@ -23,15 +26,16 @@ const LARGEST_META_BYTES = 2 ** 26;
 const FIRST_MOMENT = 'first_moment.';
 const SECOND_MOMENT = 'second_moment.';
 
+/** What a person put there by hand is bounded as requests are, since nothing else is made of them. */
 const CheckpointMeta = z.object({
   format: z.literal(1),
   modelId: z.string(),
   kind: z.enum(['weights', 'sampler_weights', 'external_weights']),
   name: z.string(),
-  baseModel: z.string(),
+  baseModel: z.string().min(1).max(300),
   lora: z
     .object({
-      rank: z.int(),
+      rank: z.int().min(1).max(LARGEST_RANK),
       seed: z.int(),
       trainAttn: z.boolean(),
       trainMlp: z.boolean(),
@@ -39,15 +43,19 @@ const CheckpointMeta = z.object({
     })
     .nullable(),
   /** The request that saved it. */
-  sequence: z.int(),
+  sequence: z.int().min(0).max(LARGEST_NUMBER),
   createdAt: z.iso.datetime(),
   expiresAt: z.iso.datetime().nullable(),
   /** null where the optimizer was not saved. */
-  optimizerStep: z.int().nullable(),
-  sizeBytes: z.int(),
-  userMetadata: z.record(z.string(), z.unknown()).nullable(),
+  optimizerStep: z.int().min(0).max(LARGEST_NUMBER).nullable(),
+  /** Of weights and optimizer together. */
+  sizeBytes: z
+    .int()
+    .min(0)
+    .max(2 * LARGEST_TENSOR_FILE_BYTES),
+  userMetadata: userMetadata.nullable(),
   /** Whom the files are encrypted to when they are handed out; they lie here as they are. */
-  ageRecipients: z.array(z.string()).optional(),
+  ageRecipients: ageRecipients.optional(),
   /** SHA-256 of each file; absent in checkpoints from before it was kept. */
   sha256: z.record(z.string(), z.string()).optional(),
 });
@@ -132,21 +140,21 @@ export interface CheckpointFolder {
 }
 
 export async function writeMeta(folder: string, meta: CheckpointMeta): Promise<void> {
+  await requireOwnFolder(folder);
   const temporary = path.join(folder, `.${META_FILE}`);
   // As it will be read: JSON does not keep every number that people put in their metadata.
   const digest = digestOf(JSON.parse(JSON.stringify(meta)));
-  await writeFile(temporary, `${JSON.stringify({ ...meta, digest }, null, 2)}\n`);
+  // What lies there already, a link above all, is not written to.
+  await rm(temporary, { force: true });
+  await writeFile(temporary, `${JSON.stringify({ ...meta, digest }, null, 2)}\n`, { flag: 'wx' });
   await rename(temporary, path.join(folder, META_FILE));
 }
 
 /** null for a folder that holds no readable checkpoint. What it says of its address is only what somebody wrote. */
 export async function readMeta(folder: string): Promise<CheckpointMeta | null> {
   try {
-    const entry = await lstat(path.join(folder, META_FILE));
-    if (!entry.isFile() || entry.size > LARGEST_META_BYTES) return null;
-    const { digest, ...meta } = MetaSeal.parse(
-      JSON.parse(await readFile(path.join(folder, META_FILE), 'utf8')),
-    );
+    const bytes = await readPlainFile(path.join(folder, META_FILE), LARGEST_META_BYTES);
+    const { digest, ...meta } = MetaSeal.parse(JSON.parse(new TextDecoder().decode(bytes)));
     const isIntact = digest === undefined || digest === digestOf(meta);
     return isIntact ? CheckpointMeta.parse(meta) : null;
   } catch {
@@ -188,6 +196,12 @@ export async function readState(
   };
 }
 
+/** Names of folders; a link to one is none. */
+export async function subfoldersOf(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
 /** False where there is nothing it could lie in; throws where that is not beneath the root, or only by a link on the way. */
 export async function liesBeneath(root: string, folder: string): Promise<boolean> {
   const parent = path.dirname(folder);
@@ -208,13 +222,20 @@ export async function removeBeneath(root: string, folder: string): Promise<void>
 }
 
 async function readAs<Value>(
-  read: (file: string, expected: string | undefined) => Promise<Value>,
+  read: (file: string, expected: ExpectedFile) => Promise<Value>,
   { folder, meta, file }: { readonly folder: string; readonly meta: CheckpointMeta; readonly file: string },
 ): Promise<Value> {
-  return namingDamage(
-    `${file} of checkpoint ${formatCheckpointPath(meta)}`,
-    read(path.join(folder, file), meta.sha256?.[file]),
-  );
+  const expected = { sha256: meta.sha256?.[file], mostBytes: meta.sizeBytes };
+  const reading = requireOwnFolder(folder).then(() => read(path.join(folder, file), expected));
+  return namingDamage(`${file} of checkpoint ${formatCheckpointPath(meta)}`, reading);
+}
+
+/** Of the root a checkpoint's folder lies three deep, and no link stands for any of them. */
+async function requireOwnFolder(folder: string): Promise<void> {
+  const root = path.resolve(folder, '..', '..', '..');
+  const own = path.join(await realpath(root), path.relative(root, folder));
+  if ((await realpath(folder)) !== own)
+    throw new DomainError('request-failed', `${folder} is reached by a link`, { category: 'user' });
 }
 
 function withPrefix(prefix: string, tensors: readonly NamedTensor[]): NamedTensor[] {

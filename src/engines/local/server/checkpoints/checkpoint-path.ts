@@ -61,6 +61,11 @@ export function isAtHome(
   );
 }
 
+/** Whether a model's name goes up a path or holds controls: adapters that are handed out name it to programs that take it for a path. */
+export function leadsElsewhere(baseModel: string): boolean {
+  return baseModel.split(/[/\\]/).includes('..') || /\p{Cc}/u.test(baseModel);
+}
+
 /** Model ids cannot hold an underscore, so two of them never share a folder. */
 export function folderOf(modelId: string): string {
   return modelId.replaceAll(':', '_');

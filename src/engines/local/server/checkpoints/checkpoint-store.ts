@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
@@ -11,6 +11,7 @@ import {
   readWeightsFile,
   removeBeneath,
   shareWeights,
+  subfoldersOf,
   writeCheckpoint,
   writeMeta,
 } from './checkpoint-files';
@@ -18,9 +19,15 @@ import type { CheckpointAddress } from './checkpoint-path';
 import { hasCode, isMissing } from './damage';
 import type { Clocks } from './expiry';
 import { Expiry, newestStates } from './expiry';
-import type { KeptLooks } from './kept-looks';
 import { readKeptLooks, writeKeptLooks } from './kept-looks';
-import { folderOf, formatCheckpointPath, isAtHome, isCheckpointName, KINDS } from './checkpoint-path';
+import {
+  folderOf,
+  formatCheckpointPath,
+  isAtHome,
+  isCheckpointName,
+  KINDS,
+  leadsElsewhere,
+} from './checkpoint-path';
 
 /** Beginnings that no checkpoint name can have: half-written folders, and ones being replaced or removed. */
 const UNFINISHED = '.unfinished-';
@@ -48,21 +55,23 @@ export class CheckpointStore {
   private unfinishedCount = 0;
 
   private readonly closed = new Set<string>();
-  private readonly expiry: Expiry;
   /** What `looks.json` says; one that is not of this engine is written anew. */
   private keptEnds = '';
 
   private constructor(
     private readonly folder: string,
-    clocks: Clocks,
-    kept: KeptLooks | null,
-  ) {
-    this.expiry = new Expiry(clocks, kept);
-  }
+    private readonly expiry: Expiry,
+    private readonly baseModels: readonly string[],
+  ) {}
 
-  static async open(folder: string, clocks: Clocks): Promise<CheckpointStore> {
+  /** `baseModels` are those served here, whatever they are called. */
+  static async open(
+    folder: string,
+    clocks: Clocks,
+    baseModels: readonly string[] = [],
+  ): Promise<CheckpointStore> {
     await mkdir(folder, { recursive: true });
-    const store = new CheckpointStore(folder, clocks, await readKeptLooks(folder));
+    const store = new CheckpointStore(folder, new Expiry(clocks, await readKeptLooks(folder)), baseModels);
     for (const model of await subfoldersOf(folder)) {
       const kinds = await subfoldersOf(path.join(folder, model));
       for (const kind of KINDS) if (kinds.includes(kind)) await store.readKind({ model, kind });
@@ -249,6 +258,15 @@ export class CheckpointStore {
 
   private async readKind(place: { readonly model: string; readonly kind: string }): Promise<void> {
     const folder = path.join(this.folder, place.model, place.kind);
+    for (const name of await this.settledNames(folder)) {
+      const meta = await readMeta(path.join(folder, name));
+      if (meta && this.isKnown(meta) && isAtHome(meta, { ...place, name }))
+        this.checkpoints.set(formatCheckpointPath(meta), meta);
+    }
+  }
+
+  /** Of the checkpoints in a folder. What an engine that was killed left half-way is put right first. */
+  private async settledNames(folder: string): Promise<string[]> {
     const names = new Set(await subfoldersOf(folder));
     for (const entry of [...names]) {
       const name = entry.slice(REPLACED.length);
@@ -259,16 +277,12 @@ export class CheckpointStore {
         await removeBeneath(this.folder, path.join(folder, entry));
       }
     }
-    for (const name of [...names].filter(isCheckpointName)) {
-      const meta = await readMeta(path.join(folder, name));
-      if (meta && isAtHome(meta, { ...place, name })) this.checkpoints.set(formatCheckpointPath(meta), meta);
-    }
+    return [...names].filter(isCheckpointName);
   }
-}
 
-async function subfoldersOf(folder: string): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
-  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  private isKnown({ baseModel }: CheckpointMeta): boolean {
+    return this.baseModels.includes(baseModel) || !leadsElsewhere(baseModel);
+  }
 }
 
 async function isFile(file: string): Promise<boolean> {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { NamedTensor } from '../../model-runtime';
 import { namingDamage } from './damage';
 import { folderOf } from './checkpoint-path';
-import { readTensorFile, writeTensorFile } from './tensor-file';
+import { LARGEST_TENSOR_FILE_BYTES, readTensorFile, writeTensorFile } from './tensor-file';
 
 /** Weights of sampling sessions that have no name: on disk rather than in memory, because a run makes one a step. */
 export class EphemeralWeights {
@@ -24,7 +24,10 @@ export class EphemeralWeights {
   }
 
   async load(samplingSessionId: string): Promise<readonly NamedTensor[]> {
-    const read = readTensorFile(this.fileOf(samplingSessionId), this.digests.get(samplingSessionId));
+    const read = readTensorFile(this.fileOf(samplingSessionId), {
+      sha256: this.digests.get(samplingSessionId),
+      mostBytes: LARGEST_TENSOR_FILE_BYTES,
+    });
     return namingDamage(`The weights of sampling session ${samplingSessionId}`, read);
   }
 

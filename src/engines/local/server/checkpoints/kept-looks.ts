@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { liesBeneath } from './checkpoint-files';
+import { hasCode } from './damage';
+import { readPlainFile } from './plain-file';
 
 /** Time since the machine was started, which nobody sets, and a name for that start. */
 export interface BootClock {
@@ -24,6 +26,10 @@ const KeptLooks = z.object({
 export type KeptLooks = z.infer<typeof KeptLooks>;
 
 const FILE = 'looks.json';
+/** Some hundred thousand looks. */
+const LARGEST_BYTES = 2 ** 26;
+/** How removing or replacing a folder as a file fails. */
+const IN_THE_WAY = ['EISDIR', 'ERR_FS_EISDIR', 'ENOTEMPTY', 'EEXIST'];
 
 /** null where the system does not say which start it is. */
 export function machineBootClock(): BootClock | null {
@@ -35,20 +41,30 @@ export function machineBootClock(): BootClock | null {
   }
 }
 
-/** null where there are none, or none that can be read. */
+/** null where there are none, or none that can be read: a link, a pipe or a folder in their place among them. */
 export async function readKeptLooks(folder: string): Promise<KeptLooks | null> {
   try {
-    return KeptLooks.parse(JSON.parse(await readFile(path.join(folder, FILE), 'utf8')));
+    const bytes = await readPlainFile(path.join(folder, FILE), LARGEST_BYTES);
+    return KeptLooks.parse(JSON.parse(new TextDecoder().decode(bytes)));
   } catch {
     return null;
   }
 }
 
+/** Nothing is written where a folder is in the way: then the next engine begins anew. */
 export async function writeKeptLooks(folder: string, looks: KeptLooks): Promise<void> {
   const file = path.join(folder, FILE);
   if (!(await liesBeneath(folder, file))) return;
+  try {
+    await replaceLooks(file, looks);
+  } catch (error) {
+    if (!IN_THE_WAY.some((code) => hasCode(error, code))) throw error;
+  }
+}
+
+async function replaceLooks(file: string, looks: KeptLooks): Promise<void> {
   if (Object.keys(looks.looks).length === 0) return rm(file, { force: true });
-  const temporary = path.join(folder, `.${FILE}`);
+  const temporary = path.join(path.dirname(file), `.${FILE}`);
   await rm(temporary, { force: true });
   await writeFile(temporary, `${JSON.stringify(looks, null, 2)}\n`, { flag: 'wx' });
   await rename(temporary, file);

@@ -78,3 +78,14 @@ test.each([
 ])('refuses %s', (_name, bytes) => {
   expect(() => readSafetensors(bytes)).toThrow(/Not a readable safetensors file/);
 });
+
+test('tensors that share bytes are refused before each takes memory of its own', () => {
+  const header = JSON.stringify({
+    one: { dtype: 'F32', shape: [2], data_offsets: [0, 8] },
+    two: { dtype: 'F32', shape: [2], data_offsets: [4, 12] },
+  });
+  const bytes = Buffer.concat([Buffer.alloc(8), Buffer.from(header), Buffer.alloc(12)]);
+  bytes.writeBigUInt64LE(BigInt(header.length));
+
+  expect(() => readSafetensors(bytes)).toThrow('tensor "two" lies in another one');
+});

@@ -1,3 +1,6 @@
+import { execFileSync } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { gunzipSync } from 'node:zlib';
@@ -38,6 +41,22 @@ async function lossAfterLoading(path: string): Promise<number> {
   const { metrics } = (await engine.driver.finish('forward_backward', body)).body;
   return metrics['loss:sum'] ?? Number.NaN;
 }
+
+test('a pipe in place of weights is answered with the checkpoint’s path and what to do, and keeps nobody waiting', async () => {
+  await trainOnce();
+  await save('save_weights', 3);
+  const place = path.join(engine.dataFolder, 'checkpoints', model.replaceAll(':', '_'), 'weights', 'first');
+  rmSync(path.join(place, 'weights.safetensors'));
+  execFileSync('mkfifo', [path.join(place, 'weights.safetensors')]);
+  const address = `tinker://${model}/weights/first`;
+  const words = `weights.safetensors of checkpoint ${address} is damaged: it is a pipe where a file belongs. Use an earlier checkpoint.`;
+
+  const archive = await engine.driver.get(`training_runs/${model}/checkpoints/weights/first/archive.tar.gz`);
+  const loaded = await engine.driver.finish('load_weights', { session_id: session, path: address });
+
+  expect(archive).toMatchObject({ status: 400, body: { detail: words } });
+  expect(loaded.body).toMatchObject({ error: words, category: 'user' });
+});
 
 describe('external weights', () => {
   test('are fetched file by file, as other programs load them', async () => {

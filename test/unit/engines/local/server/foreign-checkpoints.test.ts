@@ -135,3 +135,114 @@ test('a description that is a pipe, a folder or without end keeps nobody waiting
 
   expect(await sweep()).toEqual(['mine']);
 });
+
+/** Puts something else in a file's place. */
+const INSTEAD: Readonly<Record<string, (file: string) => unknown>> = {
+  'a pipe': (file) => execFileSync('mkfifo', [file]),
+  'a folder': (file) => execFileSync('mkdir', [file]),
+  'a link': (file) => execFileSync('ln', ['-s', '/dev/zero', file]),
+};
+const KINDS_INSTEAD = Object.keys(INSTEAD);
+
+function replaceBy(what: string, file: string): void {
+  rmSync(file, { force: true, recursive: true });
+  INSTEAD[what]?.(file);
+}
+
+test.each(KINDS_INSTEAD)('%s in place of the tensors is refused by the checkpoint’s path', async (what) => {
+  const saved = await CheckpointStore.open(root, at(0));
+  const origin = { ...ADDRESS, name: 'full', baseModel: 'm', lora: null, sequence: 2, userMetadata: null };
+  const times = { createdAt: '2026-01-01T00:00:00.000Z', expiresAt: null };
+  const optimizer = { step: 1, firstMoment: [], secondMoment: [] };
+  await saved.save({ ...origin, ...times }, { weights: [], optimizer });
+  replaceBy(what, path.join(placeOf('mine'), 'weights.safetensors'));
+  replaceBy(what, path.join(placeOf('full'), 'optimizer.safetensors'));
+  const store = await CheckpointStore.open(root, at(0));
+  const full = { ...ADDRESS, name: 'full' };
+
+  const refusal = (file: string, name: string) => ({
+    category: 'user',
+    message: `${file} of checkpoint tinker://a1:train:0/weights/${name} is damaged: it is ${what} where a file belongs. Use an earlier checkpoint.`,
+  });
+  await expect(store.loadWeightsFile(ADDRESS)).rejects.toMatchObject(refusal('weights.safetensors', 'mine'));
+  await expect(store.loadWeights(ADDRESS)).rejects.toMatchObject(refusal('weights.safetensors', 'mine'));
+  await expect(store.loadState(full, { optimizer: true })).rejects.toMatchObject(
+    refusal('optimizer.safetensors', 'full'),
+  );
+  expect(await store.loadState(full, { optimizer: false })).toEqual({ weights: [], optimizer: null });
+});
+
+test('of tensors no more is read than their description says', async () => {
+  execFileSync('truncate', ['--size', '1T', path.join(placeOf('mine'), 'weights.safetensors')]);
+  const store = await CheckpointStore.open(root, at(0));
+
+  await expect(store.loadWeightsFile(ADDRESS)).rejects.toThrow(
+    /tinker:\/\/a1:train:0\/weights\/mine is damaged: it has 1099511627776 bytes, and no more than \d+ belong there/,
+  );
+});
+
+test('a folder that becomes a link later is neither read nor written through', async () => {
+  const store = await CheckpointStore.open(root, at(0));
+  renameSync(placeOf('mine'), path.join(victim, 'moved'));
+  symlinkSync(path.join(victim, 'moved'), placeOf('mine'));
+  const before = readFileSync(path.join(victim, 'moved', 'meta.json'), 'utf8');
+
+  await expect(store.loadWeights(ADDRESS)).rejects.toThrow('mine is reached by a link');
+  await expect(store.setExpiry(ADDRESS, null)).rejects.toThrow('mine is reached by a link');
+
+  expect(readFileSync(path.join(victim, 'moved', 'meta.json'), 'utf8')).toBe(before);
+});
+
+test('a link under the name that a description has while it is written is not written through', async () => {
+  symlinkSync(path.join(victim, 'thesis.tex'), path.join(placeOf('mine'), '.meta.json'));
+  const store = await CheckpointStore.open(root, at(0));
+
+  await store.setExpiry(ADDRESS, null);
+
+  expect(readFileSync(path.join(victim, 'thesis.tex'), 'utf8')).toBe('years of work');
+  expect((await CheckpointStore.open(root, at(0))).require(ADDRESS).expiresAt).toBeNull();
+});
+
+test.each(KINDS_INSTEAD)('%s in place of looks.json keeps no engine from starting', async (what) => {
+  const boot = { id: 'boot', elapsed: () => 0 };
+  for (const name of ['looks.json', '.looks.json']) {
+    replaceBy(what, path.join(root, name));
+
+    const store = await CheckpointStore.open(root, { ...at(LATER), boot });
+
+    expect(store.list()).toHaveLength(1);
+    rmSync(path.join(root, name), { force: true, recursive: true });
+  }
+});
+
+const LORA = { rank: 4, seed: 1, trainAttn: true, trainMlp: true, trainUnembed: true };
+
+test.each<[string, object]>([
+  ['a rank of a billion', { lora: { ...LORA, rank: 1e9 } }],
+  ['a rank below 1', { lora: { ...LORA, rank: -1 } }],
+  ['a base model that goes up', { baseModel: '../../x' }],
+  ['a base model with controls', { baseModel: 'm\u001b[31m' }],
+  ['a base model without end', { baseModel: 'm'.repeat(301) }],
+  ['more steps than the protocol counts', { optimizerStep: Number.MAX_SAFE_INTEGER }],
+  ['a step below 0', { optimizerStep: -1 }],
+  ['more requests than the protocol counts', { sequence: 2 ** 31 }],
+  ['a size below 0', { sizeBytes: -1 }],
+  ['more bytes than files of tensors have', { sizeBytes: 2 ** 60 }],
+  ['metadata longer than a request may send', { userMetadata: { a: 'y'.repeat(262_144) } }],
+  ['recipients that are none of age', { ageRecipients: ['ssh-ed25519 AAAA'] }],
+])('a description with %s is no checkpoint’s', async (_what, says) => {
+  plant(placeOf('odd'), { name: 'odd', ...says });
+  plant(placeOf('even'), { name: 'even', lora: LORA, optimizerStep: 2 ** 31 - 1 });
+
+  const names = (await CheckpointStore.open(root, at(0))).list().map(({ name }) => name);
+
+  expect(names.sort()).toEqual(['even', 'mine']);
+});
+
+test('a base model that is served here is known whatever it is called', async () => {
+  plant(placeOf('odd'), { name: 'odd', baseModel: '../models/mine' });
+
+  const store = await CheckpointStore.open(root, at(0), ['../models/mine']);
+
+  expect(store.list().map(({ name }) => name)).toContain('odd');
+});
