@@ -63,14 +63,19 @@ export function toConversation(value: unknown, ignored: ReadonlySet<string> = NO
   requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored });
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
   const tools = TOOL_KEYS.flatMap((key) => readTools(row[key], key));
-  const [field = ''] = shape.needs;
-  const before = messages.length - given.length;
-  const isNumbered = shape.needs.length === 1 && (field !== 'messages' || before > 0);
+  const numbers = numbersIn(shape, messages.length - given.length);
   return {
     ...{ id: conversationId(messages, tools), messages },
     ...(tools.length > 0 && { tools }),
-    ...(isNumbered && { numbers: { field, before } }),
+    ...(numbers && { numbers }),
   };
+}
+
+/** null where messages are numbered as they stand, or have no numbers of their own. */
+function numbersIn({ needs }: Shape, before: number): ConversationRow['numbers'] | null {
+  const [field = '', second] = needs;
+  if (second !== undefined || (field === 'messages' && before === 0)) return null;
+  return { field, before };
 }
 
 /** Content hash: independent of the order of fields and of the shape the row was written in. */

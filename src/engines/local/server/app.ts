@@ -59,9 +59,6 @@ export function createApp(
     clientErrorHandler: refuseConnection,
   });
   app.server.maxConnections = MOST_CONNECTIONS;
-  app.addHook('onRequest', async (_request, reply) => {
-    void reply.headers(NO_PAGE);
-  });
   guard(app, service, { hosts, clientKey });
   limitBodies(app, bodyLimit);
   readBodies(app);
@@ -110,7 +107,8 @@ function guard(app: FastifyInstance, service: EngineService, { hosts = [], clien
 /** Clients of the protocol show whatever key they have, so pages are known by what their browser says of them. */
 function keepPagesOut(app: FastifyInstance, hosts: readonly string[]): void {
   const names = new Set(hosts.map((host) => host.toLowerCase()));
-  app.addHook('onRequest', ({ headers }, _reply, done) => {
+  app.addHook('onRequest', ({ headers }, reply, done) => {
+    void reply.headers(NO_PAGE);
     if (isFromOtherSite(headers))
       throw new ProtocolError(403, 'Pages of other sites may not ask this engine.');
     if (!isCalledByKnownName(headers, names))
