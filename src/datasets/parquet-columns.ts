@@ -63,11 +63,7 @@ function columnAt(schema: readonly SchemaElement[], index: number): Placed {
 function columnOf(element: SchemaElement, children: readonly Placed[]): Column {
   const [group] = children;
   if (!group) return { ...UNKNOWN_COLUMN, kind: leafKind(element), scale: scaleOf(element) };
-  if (element.converted_type === 'LIST' || element.logical_type?.type === 'LIST') {
-    const [only] = group.children;
-    const item = only && group.children.length === 1 ? only : group;
-    return { ...UNKNOWN_COLUMN, kind: 'list', element: item.column };
-  }
+  if (element.converted_type === 'LIST' || element.logical_type?.type === 'LIST') return listOf(group);
   const [key, value] = group.children;
   if (isMap(element) && key && value)
     return { ...UNKNOWN_COLUMN, kind: 'map', element: value.column, key: key.column };
@@ -78,6 +74,12 @@ function columnOf(element: SchemaElement, children: readonly Placed[]): Column {
     ...UNKNOWN_COLUMN,
     children: new Map(children.map((child) => [child.element.name, child.column])),
   };
+}
+
+function listOf(group: Placed): Column {
+  const [only] = group.children;
+  const item = only && group.children.length === 1 ? only : group;
+  return { ...UNKNOWN_COLUMN, kind: 'list', element: item.column };
 }
 
 /** Each value is written with as many zeros. */

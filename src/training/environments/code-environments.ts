@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { z } from 'zod';
 import { DomainError } from '../../core/errors';
 import type { Benchmark } from '../../evaluation/benchmarks/benchmark';
 import { GENERATION } from '../../evaluation/benchmarks/benchmark';
@@ -20,6 +19,7 @@ import { processSandboxes } from '../../sandboxes/process-sandboxes';
 import type { BenchmarkEnvironmentOptions } from './benchmark-environments';
 import { benchmarkEnvironments } from './benchmark-environments';
 import type { EnvironmentDataset } from './environment-dataset';
+import { conversationIn, requireAsked } from './own-row';
 import { ownRowsOr } from './own-rows';
 
 export interface CodeOptions extends Omit<BenchmarkEnvironmentOptions, 'split'> {
@@ -59,7 +59,7 @@ export async function codeEnvironments(
       configs: ['full'],
     },
     orderSeed: null,
-    toExample: codeExample,
+    toExample: path === undefined ? codeExample : ownExample,
     generation: GENERATION,
     grader: patient(fromRows(codeBlock === 'required' ? codeTests : bareCodeTests)),
   };
@@ -72,16 +72,33 @@ export async function codeEnvironments(
   return benchmarkEnvironments(benchmark, own, ownRowsOr(read, path));
 }
 
-const Conversation = z.array(z.object({ role: z.string(), content: z.string() })).min(1);
+/** Of one's own nothing is left out without a word. */
+function ownExample(row: Row): Example {
+  const asked = QUESTION.filter((name) => saysText(row[name])).slice(0, 1);
+  const form = testFormOf(row);
+  // Its check begins with what was asked.
+  if (conversationIn(row))
+    requireAsked(row, ['messages', 'tools', ...(form === 'function' ? ['prompt'] : [])]);
+  else requireAsked(row, [...asked, ...(form === 'cases' ? ['starter_code'] : [])]);
+  return codeExample(row);
+}
+
+function saysText(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== '';
+}
 
 /** A row's own conversation is asked as it is. */
 function codeExample(row: Row): Example {
   testFormOf(row);
-  const own = Conversation.safeParse(row['messages']);
-  const messages = own.success ? own.data : [{ role: 'user', content: questionOf(row) }];
+  const own = conversationIn(row);
+  const messages = own?.messages ?? [{ role: 'user', content: questionOf(row) }];
+  const words = messages.map(({ content }) =>
+    typeof content === 'string' ? content : JSON.stringify(content),
+  );
   return {
-    id: makeExampleId('code', messages.map(({ content }) => content).join('\n')),
+    id: makeExampleId('code', words.join('\n')),
     messages,
+    ...(own && own.tools.length > 0 && { tools: own.tools }),
     target: null,
     row: fieldsOf(row, ROW_FIELDS),
   };

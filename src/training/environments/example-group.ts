@@ -30,6 +30,7 @@ export function exampleGroup(problem: ExampleProblem): EnvironmentGroup {
       const grader = openedGrader(problem, bounds);
       return createProblemEnvironment({
         prompt: [...prefix, ...example.messages],
+        tools: example.tools,
         formatPenalty,
         ...(checkFormat && { checkFormat }),
         ...(valueName !== undefined && { valueName }),

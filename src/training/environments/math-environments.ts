@@ -11,6 +11,7 @@ import type { Row } from '../../evaluation/graders/row-grader';
 import type { BenchmarkEnvironmentOptions } from './benchmark-environments';
 import { benchmarkEnvironments } from './benchmark-environments';
 import type { EnvironmentDataset } from './environment-dataset';
+import { requireAsked } from './own-row';
 import { ownRowsOr } from './own-rows';
 
 export interface MathOptions extends Omit<BenchmarkEnvironmentOptions, 'split'> {
@@ -54,13 +55,24 @@ export async function mathEnvironments(
     comparableWith: 'Nothing published.',
     data: MATH_DATASETS[dataset],
     orderSeed: null,
-    toExample: mathExample,
+    toExample: path === undefined ? mathExample : ownExample,
     systemPrompt: BOXED_SYSTEM_PROMPT,
     generation: GENERATION,
     grader: mathEquivalence,
   };
   const checkFormat = (completion: string) => findBoxes(completion).length > 0;
   return benchmarkEnvironments(benchmark, { ...options, checkFormat, split: 'train' }, ownRowsOr(read, path));
+}
+
+/** Of one's own nothing is left out without a word, but for problems without an answer, as proofs are. */
+function ownExample(row: Row): Example | null {
+  requireAsked(row, ['problem', 'question'].filter((name) => textOf(row, [name]) !== null).slice(0, 1));
+  const example = mathExample(row);
+  if (example?.target !== '') return example;
+  throw new DomainError(
+    'bad-dataset',
+    'A row of mathematics has an empty "answer". Give the answer, or remove the row.',
+  );
 }
 
 /** null for a problem whose solution boxes no answer. */
@@ -89,5 +101,11 @@ function boxedIn(solution: string | null): string | null {
 function textOf(row: Row, names: readonly string[]): string | null {
   const values = names.map((name) => row[name]);
   const found = values.find((value) => typeof value === 'string' || typeof value === 'number');
+  if (typeof found === 'number' && Number.isInteger(found) && !Number.isSafeInteger(found)) {
+    throw new DomainError(
+      'bad-dataset',
+      `${names.map((name) => `"${name}"`).join(' or ')} is a number of more digits than numbers keep here. Write it as a text.`,
+    );
+  }
   return found === undefined ? null : String(found);
 }

@@ -1,6 +1,7 @@
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import type { ActionFacts } from '../../core/environment';
-import { messageText } from '../../evaluation/runner/message-text';
+import { answerText, messageText } from '../../evaluation/runner/message-text';
 import type { TrainingEnvironment, TrainingStep } from './environment-dataset';
 
 export interface JudgedAnswer {
@@ -17,6 +18,8 @@ export interface JudgedAnswer {
 /** A question with one answer. */
 export interface Problem {
   readonly prompt: readonly Message[];
+  /** What the model may call; its calls are a part of its answer. */
+  readonly tools?: readonly ToolDeclaration[] | undefined;
   readonly checkAnswer: (completion: string, facts: ActionFacts) => JudgedAnswer | Promise<JudgedAnswer>;
   /** Whether the answer stands in the form that was asked for; default: there is one. */
   readonly checkFormat?: (completion: string, judged: JudgedAnswer) => boolean;
@@ -39,9 +42,9 @@ export function createProblemEnvironment(problem: Problem): TrainingEnvironment 
   return {
     judgesCutReplies: true,
     ...(problem.boundsItself && { boundsItself: true }),
-    initialObservation: () => ({ messages: problem.prompt }),
+    initialObservation: () => ({ messages: problem.prompt, ...(problem.tools && { tools: problem.tools }) }),
     async step(action, facts) {
-      const completion = messageText(action);
+      const completion = problem.tools ? answerText(action) : messageText(action);
       const judged = await problem.checkAnswer(completion, facts);
       return stepOf(problem, judged, hasFormat(problem, completion, { judged, facts }));
     },

@@ -267,6 +267,19 @@ describe('mathematics', () => {
 
   test.each([
     [{ problem: 'Half of one?', anser: '1/2' }, /line 1: A row of mathematics needs "answer", or "solution"/],
+    [{ problem: 'Half of one?', answer: '' }, /line 1: A row of mathematics has an empty "answer"/],
+    [
+      { problem: 'Half of one?', answer: '1/2', system: 'In French.' },
+      /line 1: field "system": it would not be asked: of this row "problem" is/,
+    ],
+    [
+      { problem: 'Half of one?', answer: '1/2', question: 'Of two?' },
+      /line 1: field "question": it would not be asked/,
+    ],
+    [
+      { problem: 9007199254740993, answer: '1/2' },
+      /line 1: .*more digits than numbers keep here. Write it as a text/,
+    ],
     [{ probem: 'Half of one?', answer: '1/2' }, /line 1: A row of mathematics needs "problem" or "question"/],
   ])('refuses a row without what it needs: %j', async (row, words) => {
     const path = join(folder, 'misspelt.jsonl');

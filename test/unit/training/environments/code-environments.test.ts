@@ -173,3 +173,44 @@ test('rows that are neither here nor on the hub may be given as a file', async (
     message: 'MBPP is away. Or name a file of your own under environment.path.',
   });
 });
+
+describe('what a row says and nobody would ask', () => {
+  const tests = { test_list: ['assert f(1) == 2'] };
+  const ownFile = (row: object) => {
+    const file = join(folder, 'own.jsonl');
+    writeFileSync(file, JSON.stringify(row));
+    return build({ path: file });
+  };
+
+  test.each([
+    [
+      { prompt: 'Add one', system: 'In French.', ...tests },
+      /line 1: field "system": it would not be asked: of this row "prompt" is/,
+    ],
+    [
+      { messages: [{ role: 'user', content: 'Add one' }], prompt: 'Add two', ...tests },
+      /field "prompt": it would not be asked/,
+    ],
+    [
+      { messages: [{ role: 'user', content: [{ type: 'image' }] }], ...tests },
+      /field "messages\[0\]\.content\[0\]\.type": expected text/,
+    ],
+  ])('is refused: %j', async (row, words) => {
+    await expect(ownFile(row)).rejects.toThrow(words);
+  });
+
+  test('is asked with the conversation: its calls, and its tools', async () => {
+    const call = { id: 'c', type: 'function', function: { name: 'run', arguments: '{}' } };
+    const messages = [
+      { role: 'user', content: 'Add one' },
+      { role: 'assistant', content: '', tool_calls: [call] },
+      { role: 'tool', content: 'ok', tool_call_id: 'c' },
+    ];
+    const tools = [{ type: 'function', function: { name: 'run', description: 'd' } }];
+    const dataset = await ownFile({ messages, tools, prompt: 'Add one', ...tests });
+
+    const observed = await dataset.groupAt(0).make(0).initialObservation();
+    expect(observed.messages[1]?.toolCalls).toEqual([{ id: 'c', name: 'run', arguments: '{}' }]);
+    expect(observed.tools).toEqual([{ name: 'run', description: 'd' }]);
+  });
+});
