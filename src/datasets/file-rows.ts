@@ -3,7 +3,7 @@ import { DomainError } from '../core/errors';
 import { readCsvRows } from './csv-rows';
 import type { DatasetFile, RawRow } from './dataset';
 import { readJsonArray, readJsonLines, streamJsonLines } from './json-rows';
-import { readParquetRows } from './parquet-rows';
+import { readParquetRows } from './parquet/parquet-rows';
 
 type RowReader = (name: string, bytes: Uint8Array) => RawRow[] | Promise<RawRow[]>;
 

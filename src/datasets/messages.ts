@@ -1,12 +1,11 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
-import { repeatedKey } from '../core/json-flaws';
-import { jsonText, parseJsonWithSource } from '../core/json-source';
+import { jsonText } from '../core/json-source';
 import { nearestKey } from '../core/nearest-key';
+import { isFields, listIn, parsedJson, parsedOrNull, requireJson, requireSingleKeys } from './json-fields';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
 import type { Fields } from './kind-of';
 import { kindOf } from './kind-of';
-import { NotJson, notJsonIn } from './not-json';
 import { RowProblem } from './row-problem';
 
 /** Words for the same roles, in any capitals. */
@@ -53,14 +52,6 @@ export function readMessages(value: unknown, field: string, ignored = NO_KEYS): 
 /** As `readMessages`, but a `role` is left as it stands, whether or not data sets know it. */
 export function readMessagesOfAnyRole(value: unknown, field: string): Message[] {
   return readList(value, field, (item, at) => readMessage(item, { field: at, ignored: NO_KEYS }, anyRole));
-}
-
-/** Tables that have no lists hold them as JSON text. */
-function listIn(value: unknown, field: string): unknown {
-  const list = typeof value === 'string' ? parsedOrNull(value) : null;
-  if (!Array.isArray(list)) return value;
-  requireSingleKeys(String(value), list, field);
-  return list;
 }
 
 function readList(value: unknown, field: string, read: (item: unknown, field: string) => Message): Message[] {
@@ -130,14 +121,6 @@ function parsedCalls(text: unknown): readonly unknown[] | null {
   const value = typeof text === 'string' ? parsedOrNull(text) : null;
   if (Array.isArray(value)) return value.length === 0 ? null : value;
   return isFields(value) ? [value] : null;
-}
-
-function parsedOrNull(text: string): unknown {
-  try {
-    return parseJsonWithSource(text);
-  } catch {
-    return null;
-  }
 }
 
 /** Of a tool's answer alone: elsewhere it would say nothing. */
@@ -256,32 +239,6 @@ function readArguments(value: unknown, field: string): string {
   return value;
 }
 
-/** Of JSON text and what it was parsed to. */
-export function requireSingleKeys(text: string, value: unknown, field: string): void {
-  const twice = repeatedKey(text, value);
-  if (twice === null) return;
-  throw new RowProblem(
-    `field "${field}": an object has "${twice}" twice, of which only the last would count. Keep one.`,
-  );
-}
-
-function parsedJson(text: string, field: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new RowProblem(`field "${field}": expected JSON text, got text that is not valid JSON.`);
-  }
-}
-
-/** Refuses what the text of a call or a declaration cannot say. */
-export function requireJson(value: unknown, field: string): void {
-  const found = notJsonIn(value);
-  if (!found) return;
-  throw new RowProblem(
-    `field "${field}${found.path}": ${found.what} is nothing that JSON can say. Write it as the text or the number that the model is to see.`,
-  );
-}
-
 /** Of a call or a declared tool. */
 export function readName(fields: Fields, field: string): string {
   const name = readText(fields, 'name', field);
@@ -292,10 +249,6 @@ export function readName(fields: Fields, field: string): string {
 export function readObject(value: unknown, field: string): Fields {
   if (isFields(value)) return { ...value };
   throw new RowProblem(`field "${field}": expected an object, got ${kindOf(value)}.`);
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NotJson);
 }
 
 export function readText(fields: Fields, name: string, field: string): string {

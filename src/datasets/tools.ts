@@ -2,7 +2,8 @@ import type { ToolDeclaration } from '../core/completion';
 import { parseJsonWithSource } from '../core/json-source';
 import type { Fields } from './kind-of';
 import { kindOf } from './kind-of';
-import { readName, readObject, readText, requireJson, requireSingleKeys } from './messages';
+import { isFields, requireJson, requireSingleKeys } from './json-fields';
+import { readName, readObject, readText } from './messages';
 import { RowProblem } from './row-problem';
 
 /** Where OpenAI's, Anthropic's and the Model Context Protocol's declarations have the schema. */
@@ -68,10 +69,6 @@ function readParameters(tool: Fields, field: string): unknown {
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null;
 }
 
 function parsed(text: string, field: string): unknown {

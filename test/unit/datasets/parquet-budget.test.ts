@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readParquetRows } from '../../../src/datasets/parquet-rows';
-import { PARQUET_LIMITS, ParquetBudget } from '../../../src/datasets/parquet-budget';
-import { checkParquetPages } from '../../../src/datasets/parquet-check';
-import { exactCompressors } from '../../../src/datasets/parquet-compressors';
+import { readParquetRows } from '../../../src/datasets/parquet/parquet-rows';
+import { PARQUET_LIMITS, ParquetBudget } from '../../../src/datasets/parquet/parquet-budget';
+import { checkParquetPages } from '../../../src/datasets/parquet/parquet-check';
+import { exactCompressors } from '../../../src/datasets/parquet/parquet-compressors';
 
 const conversations = readFileSync(join(__dirname, 'fixtures/two-conversations.parquet'));
 /** Six million times the same word, as pyarrow writes it: 13 kB. */

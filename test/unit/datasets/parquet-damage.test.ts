@@ -1,8 +1,8 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { readParquetRows } from '../../../src/datasets/parquet-rows';
-import { columnsOf } from '../../../src/datasets/parquet-columns';
-import { plainRow } from '../../../src/datasets/parquet-values';
-import { PARQUET_LIMITS } from '../../../src/datasets/parquet-budget';
+import { readParquetRows } from '../../../src/datasets/parquet/parquet-rows';
+import { columnsOf } from '../../../src/datasets/parquet/parquet-columns';
+import { plainRow } from '../../../src/datasets/parquet/parquet-values';
+import { PARQUET_LIMITS } from '../../../src/datasets/parquet/parquet-budget';
 import type { WrittenColumn, WrittenPage } from './parquet-writer';
 import { CODECS, ENCODINGS, TYPES, uint32, varint, writeParquet } from './parquet-writer';
 

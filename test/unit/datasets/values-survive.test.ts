@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readJsonLines } from '../../../src/datasets/json-rows';
 import type { Fields } from '../../../src/datasets/kind-of';
 import { readMessages } from '../../../src/datasets/messages';
-import { readParquetRows } from '../../../src/datasets/parquet-rows';
+import { readParquetRows } from '../../../src/datasets/parquet/parquet-rows';
 import { readTools } from '../../../src/datasets/tools';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { conversationWithTools } from '../../../src/renderers/conversation-with-tools';

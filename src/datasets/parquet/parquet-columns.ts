@@ -1,5 +1,5 @@
 import type { SchemaElement } from 'hyparquet';
-import { firstRepeated } from './first-repeated';
+import { firstRepeated } from '../first-repeated';
 
 /** What a column holds, beyond what its values say themselves. */
 export interface Column {

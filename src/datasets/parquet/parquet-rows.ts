@@ -1,8 +1,8 @@
 import type { FileMetaData, ParquetParsers } from 'hyparquet';
-import { DomainError } from '../core/errors';
-import { parseJsonWithSource } from '../core/json-source';
-import type { RawRow } from './dataset';
-import { NotJson } from './not-json';
+import { DomainError } from '../../core/errors';
+import { parseJsonWithSource } from '../../core/json-source';
+import type { RawRow } from '../dataset';
+import { NotJson } from '../not-json';
 import type { ParquetLimits } from './parquet-budget';
 import { PARQUET_LIMITS, ParquetBudget } from './parquet-budget';
 import { checkParquetPages } from './parquet-check';

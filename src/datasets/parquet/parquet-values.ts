@@ -1,7 +1,7 @@
-import { jsonText, rememberSource } from '../core/json-source';
-import { floatText } from '../core/python-float';
-import { firstRepeated } from './first-repeated';
-import { NotJson } from './not-json';
+import { jsonText, rememberSource } from '../../core/json-source';
+import { floatText } from '../../core/python-float';
+import { firstRepeated } from '../first-repeated';
+import { NotJson } from '../not-json';
 import type { Column } from './parquet-columns';
 import { UNKNOWN_COLUMN } from './parquet-columns';
 

@@ -1,4 +1,4 @@
-import { DomainError } from '../core/errors';
+import { DomainError } from '../../core/errors';
 
 /** What a Parquet file may come to when it is read. Packed, a row can take less than a hundredth of a byte. */
 export interface ParquetLimits {
