@@ -48,8 +48,8 @@ function localDatasets(config: TrainingConfig, evaluators: readonly EvaluatorCon
 }
 
 function trainingDatasets(dataset: DatasetConfig): NamedDataset[] {
-  const { testPath, onBadRow, split, testSize, ignoreKeys } = dataset;
-  const test = { onBadRow, split, testSize, ignoreKeys };
+  const { testPath, onBadRow, split, testSize, ignoreKeys, fields } = dataset;
+  const test = { onBadRow, split, testSize, ignoreKeys, fields };
   return [
     { key: 'dataset.path', dataset },
     ...(testPath === undefined ? [] : [{ key: 'dataset.testPath', dataset: { ...test, path: testPath } }]),

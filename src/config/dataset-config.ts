@@ -1,6 +1,18 @@
 import { z } from 'zod';
 import { taskQueueKey } from './python-config';
 
+/** What fields of rows are read as; `src/datasets/rows.ts` knows in which shapes. */
+const READ_FIELDS = [
+  ...['messages', 'conversations', 'prompt', 'completion', 'instruction', 'input', 'output'],
+  ...['system', 'history', 'tools'],
+] as const;
+
+const fieldNames = z
+  .partialRecord(z.enum(READ_FIELDS), z.string().min(1))
+  .refine((names) => new Set(Object.values(names)).size === Object.values(names).length, {
+    message: 'two of them name the same field of a row. Give each its own',
+  });
+
 const paths = z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]);
 
 /** Where examples come from: a local file (JSONL, JSON, Parquet) or the Hugging Face hub. */
@@ -25,6 +37,11 @@ export const DatasetConfig = z
       .enum(['error', 'skip'])
       .default('error')
       .describe('skip: leave bad rows out, count and report them'),
+    fields: fieldNames
+      .optional()
+      .describe(
+        'What fields of rows are called, where they have other names: `{prompt: question, completion: answer}`',
+      ),
     ignoreKeys: z
       .array(z.string().min(1))
       .optional()

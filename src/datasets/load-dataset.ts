@@ -3,6 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
 import type { ConversationRow, DatasetFile, DatasetSource, LoadedDataset, SkippedRow } from './dataset';
+import type { FieldNames } from './field-names';
+import { withReadNames, withRowNames } from './field-names';
 import { readFileRows, rowWord } from './file-rows';
 import { fetchHubDataset } from './hub-dataset';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
@@ -18,6 +20,8 @@ interface DatasetOptions {
   readonly onBadRow?: 'error' | 'skip' | 'list';
   /** Keys of rows and messages that are left out although nobody knows them. */
   readonly ignoreKeys?: readonly string[];
+  /** By what a field is read as, what rows call it. */
+  readonly fields?: FieldNames;
 }
 
 interface LocalDatasetSpec extends DatasetOptions {
@@ -65,7 +69,7 @@ async function describeLocal(
 async function readConversations(
   file: DatasetFile,
   bytes: Uint8Array,
-  { onBadRow = 'error', ignoreKeys }: DatasetOptions,
+  { onBadRow = 'error', ignoreKeys, fields = {} }: DatasetOptions,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
@@ -73,7 +77,7 @@ async function readConversations(
   for (const [index, raw] of (await readFileRows(file.name, bytes)).entries()) {
     // An evaluation reads its dataset while training steps go on in the same process.
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
-    const result = 'problem' in raw ? raw.problem : readRow(raw.value, ignored);
+    const result = 'problem' in raw ? raw.problem : readRow(raw.value, ignored, fields);
     if (typeof result !== 'string') {
       rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
     } else {
@@ -102,11 +106,11 @@ function badRows(bad: readonly SkippedRow[], rowCount: number): DomainError {
   );
 }
 
-function readRow(value: unknown, ignored: ReadonlySet<string>): ConversationRow | string {
+function readRow(value: unknown, ignored: ReadonlySet<string>, fields: FieldNames): ConversationRow | string {
   try {
-    return toConversation(value, ignored);
+    return toConversation(withReadNames(value, fields), ignored);
   } catch (error) {
-    if (error instanceof RowProblem) return error.message;
+    if (error instanceof RowProblem) return withRowNames(error.message, fields);
     throw error;
   }
 }

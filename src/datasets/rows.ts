@@ -101,17 +101,23 @@ function shapeOf(row: Row): Shape {
   const fields = Object.keys(row).slice(0, 8).join(', ');
   throw new RowProblem(
     `no known shape: expected "messages", "prompt" and "completion", "instruction" and "output", or "conversations", ` +
-      `got the fields ${fields === '' ? '(none)' : fields}.`,
+      `got the fields ${fields === '' ? '(none)' : fields}. ` +
+      `Fields of other names are named in dataset.fields, such as {prompt: question, completion: answer}.`,
   );
 }
 
 /** The system prompt and the history that stand beside the conversation, before it. */
 function withBeginning(row: Row, messages: Message[], ignored: ReadonlySet<string>): Message[] {
-  const history = readHistory(row['history'], ignored);
+  const before = withoutSystem(readHistory(row['history'], ignored));
+  const given = withoutSystem(messages);
+  if (before.system && given.system && before.system.content !== given.system.content) throw twoSystems();
+  const system = systemBeside(row, given.system ?? before.system);
+  return [...system, ...before.rest, ...given.rest];
+}
+
+function withoutSystem(messages: readonly Message[]): { system: Message | null; rest: readonly Message[] } {
   const [first, ...rest] = messages;
-  const ownSystem = first?.role === 'system' ? first : null;
-  const system = systemBeside(row, ownSystem);
-  return [...system, ...history, ...(ownSystem ? rest : messages)];
+  return first?.role === 'system' ? { system: first, rest } : { system: null, rest: messages };
 }
 
 function systemBeside(row: Row, own: Message | null): Message[] {
@@ -121,7 +127,11 @@ function systemBeside(row: Row, own: Message | null): Message[] {
   const [text] = beside;
   if (text === undefined) return own ? [own] : [];
   if (beside.size === 1 && !own) return [{ role: 'system', content: text }];
-  throw new RowProblem(`field "system": the row has another system prompt too. Keep one of them.`);
+  throw twoSystems();
+}
+
+function twoSystems(): RowProblem {
+  return new RowProblem(`field "system": the row has another system prompt too. Keep one of them.`);
 }
 
 /** Alpaca's pairs of question and answer, or messages. */

@@ -161,10 +161,23 @@ class ChatTemplateRenderer implements Renderer {
    * Where it writes a reply that did not reason without the block its prompt opens, the reply begins before the block.
    */
   private replySpan(messages: readonly Message[]): { prefix: string; start: number } {
-    const prompt = this.render(messages.slice(0, -1), true);
+    const prompt = messages.length === 1 ? this.promptOfNothing() : this.render(messages.slice(0, -1), true);
     const prefix = this.cutAfterStop(this.render(messages, false), prompt.length);
     const opened = [prompt, prompt.replace(OPENED_REASONING, '')].find((text) => prefix.startsWith(text));
     return { prefix, start: opened?.length ?? Number.POSITIVE_INFINITY };
+  }
+
+  /** Before a reply that begins its conversation. Templates that look at the first message refuse to write none. */
+  private promptOfNothing(): string {
+    try {
+      return this.render([], true);
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      const opening = this.render([QUESTION], true).slice(this.render([QUESTION], false).length);
+      const reply = this.render([{ role: 'assistant', content: MARKER }], false);
+      const head = reply.slice(0, reply.indexOf(MARKER));
+      return head.slice(0, head.lastIndexOf(opening.replace(OPENED_REASONING, ''))) + opening;
+    }
   }
 
   /** Other messages begin and end with their words, found by writing the conversation with others in their place. */

@@ -12,7 +12,7 @@ const MOST_NAMED = 5;
 export function dataRemarks(
   config: SupervisedConfig,
   { skipped }: Pick<LoadedDataset, 'skipped'>,
-  { examples, refused, lossGone, lossless }: PreparedExamples,
+  { examples, refused, lossGone, lossless, speechless }: PreparedExamples,
 ): string[] {
   const leftOut = [
     ...skipped.map(({ file, line, reason }) => ({ place: `${file} line ${line}`, reason })),
@@ -34,6 +34,11 @@ export function dataRemarks(
       ? []
       : [
           `${counted(lossless.length)} trained in vain: with trainOnWhat "${config.trainOnWhat}" no token carries loss of ${named(lossless)}.`,
+        ]),
+    ...(speechless.length === 0
+      ? []
+      : [
+          `${counted(speechless.length)} trained to say nothing: only the end of an empty reply is trained in ${named(speechless)}. Give the reply words or weight: 0, or remove the row.`,
         ]),
     ...tailRemark(examples.length, config.batchSize),
   ];

@@ -75,15 +75,15 @@ function specOf(
   config: DatasetConfig,
   { listsBadRows, ...access }: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
-  const { ignoreKeys = [] } = config;
-  const onBadRow = listsBadRows ? 'list' : config.onBadRow;
-  if (config.hub === undefined) return { path: config.path ?? [], onBadRow, ignoreKeys };
+  const { ignoreKeys = [], fields = {} } = config;
+  const reading = { onBadRow: listsBadRows ? 'list' : config.onBadRow, ignoreKeys, fields } as const;
+  if (config.hub === undefined) return { path: config.path ?? [], ...reading };
   return {
     hub: config.hub,
     split: config.split,
     ...(config.subset !== undefined && { config: config.subset }),
     ...(config.revision !== undefined && { revision: config.revision }),
     ...access,
-    ...{ onBadRow, ignoreKeys },
+    ...reading,
   };
 }

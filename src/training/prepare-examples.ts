@@ -10,6 +10,7 @@ import type { ConversationRow } from '../datasets/dataset';
 import { describeTruncation, toDatum } from '../datasets/to-datum';
 import { renderWithTools } from '../renderers/conversation-with-tools';
 import type { Renderer } from '../renderers/renderer';
+import { countEmptyReplies } from './empty-replies';
 import type { PreparedExample } from './prepared-data';
 
 export interface ExampleContext {
@@ -32,6 +33,8 @@ export interface PreparedExamples {
   readonly lossGone: readonly string[];
   /** Where the rows stand of which no token carries loss. */
   readonly lossless: readonly string[];
+  /** Where the rows stand that have a reply with loss and nothing in it. */
+  readonly speechless: readonly string[];
 }
 
 export interface RefusedRow {
@@ -59,6 +62,7 @@ export async function prepareExamples(
   const examples: PreparedExample[] = [];
   const refused: RefusedRow[] = [];
   const places: Record<Loss, string[]> = { some: [], gone: [], none: [] };
+  const speechless: string[] = [];
   const totals = new DataTotals();
   for (const [index, row] of rows.entries()) {
     const read = await prepareRow({ row, index, limit }, context);
@@ -67,6 +71,7 @@ export async function prepareExamples(
       examples.push(read.example);
       totals.add(read);
       places[read.loss].push(placeOf(row, index));
+      if (read.emptyReplies > 0) speechless.push(placeOf(row, index));
     }
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(index + 1);
@@ -74,7 +79,8 @@ export async function prepareExamples(
     }
   }
   const summary = totals.summary(context.config.batchSize);
-  const prepared = { examples, summary, refused, lossGone: places.gone, lossless: places.none };
+  const told = { lossGone: places.gone, lossless: places.none, speechless };
+  const prepared = { examples, summary, refused, ...told };
   if (places.some.length === 0) throw nothingToTrain(prepared, context.config);
   return prepared;
 }
@@ -137,6 +143,8 @@ export interface PreparedRow extends CountedRow {
   /** Before it was cut. */
   readonly fullLength: number;
   readonly loss: Loss;
+  /** Replies with loss of which only the end is trained. */
+  readonly emptyReplies: number;
 }
 
 interface RowToPrepare {
@@ -162,6 +170,7 @@ export async function prepareRow(
     fullLength: tokens.length,
     example: prepareExample(rendered, rule, context),
     loss: lossOf(rendered, limit),
+    emptyReplies: countEmptyReplies(row.messages, context.config.trainOnWhat),
   };
 }
 

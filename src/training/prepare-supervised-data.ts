@@ -109,8 +109,8 @@ export async function splitRows(
 ): Promise<{ train: readonly ConversationRow[]; test: readonly ConversationRow[] }> {
   const { testPath, testSize } = config.dataset;
   if (testPath !== undefined) {
-    const { onBadRow, split, ignoreKeys } = config.dataset;
-    const test = await readDataset({ path: testPath, onBadRow, split, ignoreKeys, testSize: 0 });
+    const { onBadRow, split, ignoreKeys, fields } = config.dataset;
+    const test = await readDataset({ path: testPath, onBadRow, split, ignoreKeys, fields, testSize: 0 });
     return { train: dataset.rows, test: test.rows };
   }
   return splitTrainTest(dataset.rows, { testSize, seed: config.seed });

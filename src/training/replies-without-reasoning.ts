@@ -7,6 +7,8 @@ interface Piece {
   readonly message: number;
   readonly isReasoning: boolean;
   readonly words: string;
+  /** Some renderers write the reasoning of several parts as one text. */
+  readonly joins: { readonly before: boolean; readonly after: boolean };
 }
 
 /**
@@ -17,8 +19,9 @@ export function countRepliesWithoutReasoning(messages: readonly Message[], text:
   const pieces = messages.flatMap(piecesOf);
   const lacking = new Set<number>();
   let from = 0;
-  for (const [index, { message, isReasoning, words }] of pieces.entries()) {
-    const at = indexOfWords(text, words, from);
+  for (const [index, piece] of pieces.entries()) {
+    const { message, isReasoning, words } = piece;
+    const at = indexOfWords(text, piece, from);
     if (isReasoning && (at < 0 || hasFollowing(text.slice(from, at), pieces.slice(index + 1)))) {
       lacking.add(message);
     } else if (at >= 0) {
@@ -31,18 +34,22 @@ export function countRepliesWithoutReasoning(messages: readonly Message[], text:
 /** Whether what follows stands there already, so that the reasoning found behind it is that of a later reply. */
 function hasFollowing(between: string, following: readonly Piece[]): boolean {
   const next = following.find(({ isReasoning }) => !isReasoning);
-  return next !== undefined && indexOfWords(between, next.words, 0) >= 0;
+  return next !== undefined && indexOfWords(between, next, 0) >= 0;
 }
 
 function piecesOf(message: Message, index: number): Piece[] {
   const parts = message.role === 'assistant' ? splitReply(message) : partsOf(message);
-  return parts
-    .map((part) => ({
-      message: index,
-      isReasoning: part.type === 'thinking',
-      words: wordsOf(part).trim(),
-    }))
-    .filter(({ words }) => words !== '');
+  const isReasoning = (part: ContentPart | undefined) => part?.type === 'thinking';
+  const said = parts.filter((part) => wordsOf(part).trim() !== '');
+  return said.map((part, at) => ({
+    message: index,
+    isReasoning: isReasoning(part),
+    words: wordsOf(part).trim(),
+    joins: {
+      before: isReasoning(part) && isReasoning(said[at - 1]),
+      after: isReasoning(part) && isReasoning(said[at + 1]),
+    },
+  }));
 }
 
 function wordsOf(part: ContentPart): string {
@@ -52,9 +59,13 @@ function wordsOf(part: ContentPart): string {
 const LETTER = /[\p{L}\p{N}]/u;
 
 /** Where the words stand by themselves, and not within longer ones. */
-function indexOfWords(text: string, words: string, from: number): number {
+function indexOfWords(text: string, { words, joins }: Pick<Piece, 'words' | 'joins'>, from: number): number {
   for (let at = text.indexOf(words, from); at >= 0; at = text.indexOf(words, at + 1)) {
-    if (!isJoined(text, at) && !isJoined(text, at + words.length)) return at;
+    const isFree = {
+      before: joins.before || !isJoined(text, at),
+      after: joins.after || !isJoined(text, at + words.length),
+    };
+    if (isFree.before && isFree.after) return at;
   }
   return -1;
 }

@@ -57,7 +57,12 @@ function shownWhole(
 ): Omit<RenderedRow, 'row'> {
   const shown = { ...asShown(prepared, tokenizer), fullLength: prepared.fullLength };
   const left = shown.cut ? 0 : countRepliesWithoutReasoning(messages, shown.text);
-  return { ...shown, ...(left > 0 && { repliesWithoutReasoning: left }) };
+  const { emptyReplies } = prepared;
+  return {
+    ...shown,
+    ...(left > 0 && { repliesWithoutReasoning: left }),
+    ...(emptyReplies > 0 && { emptyReplies }),
+  };
 }
 
 /** What the preparation of a run adds, because it ends there, says nothing where rows are only shown. */

@@ -16,6 +16,8 @@ export interface RenderedRow {
   readonly fullLength: number;
   /** Replies whose reasoning is not in the text. Absent where each has its own, and where the row is cut. */
   readonly repliesWithoutReasoning?: number;
+  /** Replies with loss that say nothing, of which only the end is trained. Absent where there is none. */
+  readonly emptyReplies?: number;
 }
 
 interface RefusedRow {
@@ -34,7 +36,7 @@ export interface ShowAccess extends Pick<EnvironmentAccess, 'readBenchmarkRows' 
 export function asShown(
   { tokens, weights, cut }: CountedRow,
   tokenizer: Tokenizer,
-): Omit<RenderedRow, 'row' | 'fullLength' | 'repliesWithoutReasoning'> {
+): Omit<RenderedRow, 'row' | 'fullLength' | 'repliesWithoutReasoning' | 'emptyReplies'> {
   const pieces: { text: string; isTrained: boolean }[] = [];
   for (let start = 0; start < tokens.length;) {
     const isTrained = (weights[start] ?? 0) > 0;

@@ -150,7 +150,7 @@ test('runs that the server knows nothing of any more are gone on with, once nobo
 
   for (const run of names) {
     const old = new Date(Date.now() - 120_000);
-    for (const file of ['state.json', 'metrics.jsonl'])
+    for (const file of ['state.json', 'metrics.jsonl', 'events.jsonl'])
       utimesSync(join(stack.store.runFolder(run), file), old, old);
     expect(await held.everstep.continue(run)).toMatchObject({ isAttached: false });
   }

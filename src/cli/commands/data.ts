@@ -100,9 +100,9 @@ async function showRow(row: DataRow, output: Output): Promise<void> {
 
 function documentOf(row: DataRow): object {
   if ('refused' in row) return row;
-  const { row: name, tokens, weights, text, cut, repliesWithoutReasoning } = row;
+  const { row: name, tokens, weights, text, cut, repliesWithoutReasoning, emptyReplies } = row;
   const trained = row.pieces.filter(({ isTrained }) => isTrained).map((piece) => piece.text);
-  return { row: name, tokens, weights, text, trained, cut, repliesWithoutReasoning };
+  return { row: name, tokens, weights, text, trained, cut, repliesWithoutReasoning, emptyReplies };
 }
 
 function textOf(row: DataRow, { colors }: Output): string {
@@ -116,14 +116,22 @@ function textOf(row: DataRow, { colors }: Output): string {
   return `${name} ${factsOf(row)}\n${text.join('')}`;
 }
 
-function factsOf({ tokens, weights, cut, fullLength, repliesWithoutReasoning: left }: RenderedRow): string {
+function factsOf(row: RenderedRow): string {
+  const { tokens, weights, cut, fullLength, repliesWithoutReasoning, emptyReplies } = row;
   const trained = trainedCount(weights);
   return [
     `${tokens.length} tokens`,
     trained === 0 ? 'trains nothing' : `${trained} trained`,
     ...(cut ? [`cut from ${fullLength}`] : []),
-    ...(left === undefined ? [] : [`${left} ${left === 1 ? 'reply' : 'replies'} without reasoning`]),
+    ...(repliesWithoutReasoning === undefined
+      ? []
+      : [`${replies(repliesWithoutReasoning)} without reasoning`]),
+    ...(emptyReplies === undefined ? [] : [`${replies(emptyReplies)} without a word`]),
   ].join(', ');
+}
+
+function replies(count: number): string {
+  return count === 1 ? '1 reply' : `${count} replies`;
 }
 
 /** Lines stay lines. */

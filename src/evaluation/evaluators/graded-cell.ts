@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
+import { DomainError } from '../../core/errors';
 import { shuffledIndices } from '../../core/random';
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { CellScore } from '../../core/run';
@@ -106,12 +107,21 @@ export async function evaluateCustom(
   return scoreCell(dependencies, { examples, subject, version: 1, concurrency: config.concurrency }, work);
 }
 
-/** Conversations as examples; the last reply of each is the target. */
+/** Conversations as examples; the last reply of each is the target, which is refused to be missing where it is needed. */
 export async function datasetExamples(
   { loadDataset }: Pick<EvaluationDependencies, 'loadDataset'>,
   { dataset, maxExamples }: Pick<CustomConfig, 'dataset' | 'maxExamples'>,
+  { needsTarget = false }: { readonly needsTarget?: boolean } = {},
 ): Promise<Example[]> {
   const { rows } = await loadDataset(dataset);
+  const bare = needsTarget ? rows.find((row) => (exampleOf(row).target ?? '').trim() === '') : undefined;
+  if (bare) {
+    throw new DomainError(
+      'bad-dataset',
+      `dataset: ${bare.place ?? bare.id} has no reply at its end, with which the judge would compare the model's. ` +
+        `Give it one, or use method score or rubric, which compare with nothing.`,
+    );
+  }
   const order =
     maxExamples === undefined ? rows.keys() : shuffledIndices(rows.length, 0).slice(0, maxExamples);
   return withUniqueIds([...order].flatMap((index) => rows[index] ?? []).map(exampleOf));

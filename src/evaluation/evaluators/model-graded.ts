@@ -3,7 +3,7 @@ import type { CellScore } from '../../core/run';
 import { GENERATION } from '../benchmarks/benchmark';
 import { requireJudges } from '../judges/find-judge';
 import { judgedGrader } from '../judges/judged-grader';
-import { methodOf, modelGradedMetric } from '../judges/methods/written-method';
+import { methodOf, modelGradedMetric, needsCriterion } from '../judges/methods/written-method';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { datasetExamples, generationOf, scoreCell, subjectOf } from './graded-cell';
 
@@ -22,7 +22,7 @@ export async function evaluateModelGraded(
     systemPrompt: config.systemPrompt,
   };
   const cell = {
-    examples: await datasetExamples(dependencies, config),
+    examples: await datasetExamples(dependencies, config, { needsTarget: needsCriterion(config) }),
     subject: subjectOf(dependencies, asked, work),
     version: 1,
     concurrency: config.concurrency,

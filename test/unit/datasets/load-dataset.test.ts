@@ -202,6 +202,39 @@ test.each([
   await expect(loading).rejects.toThrow(`${path} line 2: ${reason}`);
 });
 
+describe('fields of other names', () => {
+  const load = async (fields: Readonly<Record<string, string>>, ...rows: readonly unknown[]) =>
+    loadDataset({ path: await file('rows.jsonl', lines(...rows)), fields });
+
+  test('are read as what the config says they are', async () => {
+    const dolly = { instruction: 'Sum up.', context: 'Long.', response: 'Short.', category: 'summary' };
+    const asked = { question: '7*6?', answer: '42', prompt: null, system: '' };
+
+    const summed = await load({ input: 'context', output: 'response' }, dolly);
+    const answered = await load({ prompt: 'question', completion: 'answer' }, asked);
+    const turned = await load(
+      { prompt: 'completion', completion: 'prompt' },
+      { completion: 'a', prompt: 'b' },
+    );
+
+    expect(summed.rows[0]?.messages.map(({ content }) => content)).toEqual(['Sum up.\n\nLong.', 'Short.']);
+    expect(answered.rows[0]?.messages.map(({ content }) => content)).toEqual(['7*6?', '42']);
+    expect(turned.rows[0]?.messages.map(({ content }) => content)).toEqual(['a', 'b']);
+  });
+
+  test.each([
+    [{ question: 'a', answer: 7 }, 'field "answer": expected text or a list of messages, got number.'],
+    [{ question: 'a', reply: 'b' }, 'no known shape'],
+    [
+      { question: 'a', answer: 'b', prompt: 'c' },
+      'the row has "prompt" and "question", which dataset.fields reads as "prompt".',
+    ],
+    [{ question: 'a', answer: [{ role: 'alien', content: 'b' }] }, 'field "answer[0].role": expected human,'],
+  ])('are named in what is wrong with them: %j', async (bad, reason) => {
+    await expect(load({ prompt: 'question', completion: 'answer' }, bad)).rejects.toThrow(reason);
+  });
+});
+
 test('names the first five bad rows of a file, and how many there are of how many', async () => {
   const bad = Array.from({ length: 7 }, () => ({ text: 'x' }));
   const path = await file('rows.jsonl', `${lines(row('a'))}{broken\n${lines(...bad.slice(1), row('b'))}`);

@@ -38,6 +38,25 @@ test.each([
   expect(() => toConversation(row)).toThrow(problem);
 });
 
+test.each([
+  [{ system: 'A', history: [{ role: 'system', content: 'B' }] }],
+  [{ messages: [{ role: 'system', content: 'A' }, user], history: [{ role: 'system', content: 'B' }] }],
+])('refuses a second system prompt in the history: %j', (fields) => {
+  expect(() => toConversation({ messages: [user, answer], ...fields })).toThrow(
+    'field "system": the row has another system prompt too.',
+  );
+});
+
+test('the system prompt of a history goes first, as any other', () => {
+  const system = { role: 'system', content: 'A' };
+  const row = { messages: [system, user, answer], history: [system, user, answer] };
+
+  expect(messagesOf(row).map(({ role }) => role)).toEqual([
+    ...['system', 'user', 'assistant'],
+    ...['user', 'assistant'],
+  ]);
+});
+
 test('the name of who speaks is left out by ignoreKeys, that of a tool that answers is not', () => {
   const messages = [
     { role: 'user', name: 'Ann', content: 'a' },

@@ -178,3 +178,28 @@ afterAll(() => {
     expect(all.tokens).toEqual(tokens);
   },
 );
+
+(qwen === null ? test.skip : test)(
+  'the chat template writes conversations that begin with a reply, which transformers gives the same tokens',
+  async () => {
+    if (qwen === null) return;
+    const real = await loadTokenizer({ folder: qwen.folder });
+    const reply = (content: string) => ({ role: 'assistant', content });
+    const messages = [reply('hello'), { role: 'user', content: 'q' }, reply('a')];
+
+    const { tokens, weights } = findRenderer('chat_template', real).buildSupervisedExample(
+      messages,
+      'allAssistantMessages',
+    );
+
+    expect(tokens).toEqual([
+      ...[151644, 77091, 198, 14990, 151645, 198],
+      ...[151644, 872, 198, 80, 151645, 198],
+      ...[151644, 77091, 198, 151667, 271, 151668, 271, 64, 151645, 198],
+    ]);
+    expect(tokens.filter((_, index) => weights[index] === 1)).toEqual([
+      ...[14990, 151645],
+      ...[151667, 271, 151668, 271, 64, 151645],
+    ]);
+  },
+);

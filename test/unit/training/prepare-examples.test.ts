@@ -107,6 +107,26 @@ test('rows whose whole loss is cut off, and rows without any, are named', async 
   ]);
 });
 
+test('rows with a reply that says nothing are named, unless it carries no loss', async () => {
+  const rows = [
+    reply('a', ''),
+    reply('a', '', { weight: 0 }),
+    reply('a', ' \n'),
+    reply('a', 'b'),
+    reply('a', '', { reasoning: 'c' }),
+  ];
+  const config = configOf({ batchSize: 1 });
+
+  const result = await prepareExamples(conversationsOf(rows), {
+    ...contextOf(config),
+    renderer: findRenderer('qwen3', tokenizer),
+  });
+
+  expect(dataRemarks(config, NO_SKIPPED, { ...result, lossless: [] })).toEqual([
+    '2 rows are trained to say nothing: only the end of an empty reply is trained in example 1 (rows.jsonl line 1), example 3 (rows.jsonl line 3). Give the reply words or weight: 0, or remove the row.',
+  ]);
+});
+
 test('where all loss is cut off, maxLength is to blame', async () => {
   const long = reply('a'.repeat(90), 'b');
 

@@ -33,6 +33,22 @@ test.each<[string, readonly Message[], string, number]>([
     1,
   ],
   [
+    'several thoughts are written as one text',
+    [
+      user('1+1?'),
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'One' },
+          { type: 'thinking', thinking: 'more' },
+          { type: 'text', text: '2' },
+        ],
+      },
+    ],
+    turn('user', '1+1?') + turn('assistant', thought('Onemore', '2')),
+    0,
+  ],
+  [
     'a short one is found in no longer word',
     [user('q'), reply('r', 'A'), user('more'), reply('s', 'B')],
     turn('user', 'q') + turn('assistant', 'A') + turn('user', 'more') + turn('assistant', thought('s', 'B')),

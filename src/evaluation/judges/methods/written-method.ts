@@ -48,6 +48,11 @@ export function modelGradedMetric(method: WrittenMethod['method']): string {
   return method === 'qa' || method === 'fact' ? 'accuracy' : 'score';
 }
 
+/** Whether judges compare with the last reply of the example: not where a template of one's own does not name it. */
+export function needsCriterion({ method, template = '{criterion}' }: WrittenMethod): boolean {
+  return (method === 'qa' || method === 'fact') && template.includes('{criterion}');
+}
+
 /** How a config asks judges. */
 export function methodOf(config: WrittenMethod): JudgeMethod {
   const { method, partialCredit, template, instructions, scale, rubric: items } = config;

@@ -3,7 +3,7 @@ import type { JudgeConfig } from '../../../config/judge-config';
 import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
 import { DomainError } from '../../../core/errors';
 import { datasetExamples } from '../../../evaluation/evaluators/graded-cell';
-import { methodOf } from '../../../evaluation/judges/methods/written-method';
+import { methodOf, needsCriterion } from '../../../evaluation/judges/methods/written-method';
 import type { Example } from '../../../evaluation/example';
 import type { JudgeMethod } from '../../../evaluation/graders/grader';
 import type { OwnModel } from '../../../evaluation/judges/find-judge';
@@ -51,7 +51,11 @@ export async function judgedEnvironments(
   };
   const groupOf = (example: Example) => exampleGroup({ ...problem, example });
   const examplesOf = (path: typeof dataset.path) =>
-    datasetExamples({ loadDataset: readDataset }, { dataset: { ...dataset, path }, maxExamples: undefined });
+    datasetExamples(
+      { loadDataset: readDataset },
+      { dataset: { ...dataset, path }, maxExamples: undefined },
+      { needsTarget: config.type === 'modelGraded' && needsCriterion(config) },
+    );
   const examples = await examplesOf(dataset.path);
   if (dataset.testPath === undefined) {
     return { ...splitDataset(config.type, examples, { groupOf, testSize, limit }), judges };

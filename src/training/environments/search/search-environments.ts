@@ -2,10 +2,12 @@ import { z } from 'zod';
 import type { Message } from '../../../core/conversation';
 import { DomainError } from '../../../core/errors';
 import { readRows } from '../../../datasets/read-rows';
+import { isRow } from '../../../evaluation/graders/row-fields';
 import { makeExampleId } from '../../../evaluation/example';
 import { messageText } from '../../../evaluation/runner/message-text';
 import type { EnvironmentDataset, EnvironmentGroup } from '../environment-dataset';
 import { splitDataset } from '../listed-dataset';
+import { requireAsked } from '../own-row';
 import type { Tool } from '../tools/tool';
 import { defineTool } from '../tools/tool';
 import type { ToolGrade } from '../tools/tool-environment';
@@ -131,6 +133,7 @@ async function questionsOf(path: string): Promise<Question[]> {
   const { rows } = await readRows({ path, key: 'environment.questions' });
   return rows.map((row, index) => {
     const parsed = requireRow(QuestionRow, row, { path, index });
+    requireNothingElse(row, { path, index });
     const expected = parsed.answer ?? parsed.golden_answers;
     if (expected === undefined) throw badRow({ path, index }, 'answer: is missing');
     return { question: parsed.question, answers: expected, source: parsed.data_source ?? 'search' };
@@ -147,6 +150,14 @@ function requireRow<Shape extends z.ZodType>(shape: Shape, row: unknown, place: 
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw badRow(place, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not as expected'}`);
+}
+
+function requireNothingElse(row: unknown, place: RowPlace): void {
+  try {
+    if (isRow(row)) requireAsked(row, ['question']);
+  } catch (error) {
+    throw error instanceof DomainError ? badRow(place, error.message) : error;
+  }
 }
 
 function badRow({ path, index }: RowPlace, problem: string): DomainError {

@@ -1,4 +1,5 @@
 import { EnvironmentConfig } from '../../../../src/config/environment-config';
+import type { ConversationRow } from '../../../../src/datasets/dataset';
 import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
 import { buildEnvironments } from '../../../../src/training/environments/build-environments';
 import { arithmetic as arithmeticBenchmark } from '../../../../src/evaluation/benchmarks/arithmetic';
@@ -29,11 +30,16 @@ const plugins = { ...NO_PLUGINS, benchmarks: new Map([['judged', () => benchmark
 const judge = { model: 'judge', endpoint: 'http://127.0.0.1:1/v1' };
 
 /** Plays two rollouts that say the same; what judges were asked, and what the rollouts earned. */
-async function play(environment: object, judgeSays: string, reply = 'blue') {
+async function play(
+  environment: object,
+  judgeSays: string,
+  reply = 'blue',
+  row: ConversationRow = CONVERSATION,
+) {
   const { access, asked } = judgesThatSay(() => judgeSays);
   const readDataset = () =>
     Promise.resolve({
-      rows: [CONVERSATION],
+      rows: [row],
       contentHash: '',
       source: { description: '', files: [] },
       skipped: [],
@@ -82,6 +88,18 @@ test.each([
 
   expect(turns).toMatchObject([expected, expected]);
   expect(asked).toHaveLength(environment.type === 'comparison' ? 2 : 1);
+});
+
+test('a conversation without a reply at its end is refused where judges would compare with it', async () => {
+  const asked = { ...CONVERSATION, messages: CONVERSATION.messages.slice(0, 1), place: 'q.jsonl line 1' };
+  const playAsked = (environment: object) =>
+    play({ ...conversations, ...environment }, '[[7]]', 'blue', asked);
+
+  await expect(playAsked({ type: 'modelGraded' })).rejects.toThrow(
+    'dataset: q.jsonl line 1 has no reply at its end',
+  );
+  await expect(playAsked({ type: 'modelGraded', template: '{question} {answer}' })).resolves.toBeDefined();
+  await expect(playAsked({ type: 'modelGraded', method: 'score' })).resolves.toBeDefined();
 });
 
 test('an answer cannot pass for a verdict, nor end its part of what the judge reads', async () => {

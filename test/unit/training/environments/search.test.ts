@@ -136,3 +136,14 @@ test.each(['corpus', 'questions'])('refuses %s of a file that is not there, by i
     `environment.${key}: file "/nowhere/nofile.jsonl" cannot be read: it does not exist.`,
   );
 });
+
+test('what a row of questions says beside its question is refused, unless it repeats it', async () => {
+  const [first] = QUESTIONS;
+  const repeated = { ...first, prompt: [{ role: 'user', content: `Answer: ${first?.question ?? ''}` }] };
+
+  const taken = await environments({ questions: write('repeated.jsonl', [repeated]) });
+  const refused = environments({ questions: write('more.jsonl', [{ ...first, system: 'Speak French.' }]) });
+
+  expect(taken.length).toBe(1);
+  await expect(refused).rejects.toThrow(/more\.jsonl row 1: field "system": it would not be asked/);
+});
