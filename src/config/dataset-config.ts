@@ -1,14 +1,16 @@
 import { z } from 'zod';
 import { taskQueueKey } from './python-config';
 
-/** What fields of rows are read as; `src/datasets/rows.ts` knows in which shapes. */
-const READ_FIELDS = [
-  ...['messages', 'conversations', 'prompt', 'completion', 'instruction', 'input', 'output'],
-  ...['system', 'history', 'tools'],
-] as const;
+const called = z.string().min(1).optional();
 
+/** What fields of rows are read as; `src/datasets/rows.ts` knows in which shapes. */
 const fieldNames = z
-  .partialRecord(z.enum(READ_FIELDS), z.string().min(1))
+  .strictObject({
+    ...{ messages: called, conversations: called },
+    ...{ prompt: called, completion: called },
+    ...{ instruction: called, input: called, output: called },
+    ...{ system: called, history: called, tools: called },
+  })
   .refine((names) => new Set(Object.values(names)).size === Object.values(names).length, {
     message: 'two of them name the same field of a row. Give each its own',
   });
