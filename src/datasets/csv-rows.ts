@@ -27,9 +27,8 @@ function repeatedColumn(name: string, column: string): DomainError {
   );
 }
 
-/** A field with what ends it; quoted fields first. */
-const FIELD = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|\r|$)/y;
-
+const PLAIN = /[^",\r\n]*/y;
+const END = /,|\r?\n|\r|$/y;
 const LINE_BREAK = /\r\n|\r|\n/g;
 
 interface CsvRecord {
@@ -40,14 +39,14 @@ interface CsvRecord {
 function readRecords(name: string, text: string): CsvRecord[] {
   const records: CsvRecord[] = [];
   let fields: string[] = [];
-  let [line, begunAt] = [1, 1];
-  FIELD.lastIndex = 0;
-  while (FIELD.lastIndex < text.length || fields.length > 0) {
-    const match = FIELD.exec(text);
-    if (!match) throw strayQuote(name, line);
-    const [whole, quoted, plain = '', end] = match;
-    line += lineBreaksIn(whole);
-    fields.push(quoted?.replaceAll('""', '"') ?? plain);
+  let [line, begunAt, position] = [1, 1, 0];
+  while (position < text.length || fields.length > 0) {
+    const field = fieldAt(text, position);
+    const end = field === null ? null : matchAt(END, text, position + field.length);
+    if (field === null || end === null) throw strayQuote(name, line);
+    position += field.length + end.length;
+    line += lineBreaksIn(field) + lineBreaksIn(end);
+    fields.push(unquoted(field));
     if (end === ',') continue;
     if (!isBlank(fields)) records.push({ fields, line: begunAt });
     begunAt = line;
@@ -56,8 +55,34 @@ function readRecords(name: string, text: string): CsvRecord[] {
   return records;
 }
 
+function fieldAt(text: string, position: number): string | null {
+  return text[position] === '"' ? quotedAt(text, position) : matchAt(PLAIN, text, position);
+}
+
+function unquoted(field: string): string {
+  return field.startsWith('"') ? field.slice(1, -1).replaceAll('""', '"') : field;
+}
+
+/** With its quotes; null where nothing closes it. Fields can be longer than a pattern that looks back has memory for. */
+function quotedAt(text: string, start: number): string | null {
+  for (let from = start + 1; ;) {
+    const quote = text.indexOf('"', from);
+    if (quote < 0) return null;
+    if (text[quote + 1] !== '"') return text.slice(start, quote + 1);
+    from = quote + 2;
+  }
+}
+
+function matchAt(pattern: RegExp, text: string, position: number): string | null {
+  pattern.lastIndex = position;
+  return pattern.exec(text)?.[0] ?? null;
+}
+
 function lineBreaksIn(text: string): number {
-  return [...text.matchAll(LINE_BREAK)].length;
+  let count = 0;
+  LINE_BREAK.lastIndex = 0;
+  while (LINE_BREAK.test(text)) count += 1;
+  return count;
 }
 
 function isBlank(fields: readonly string[]): boolean {

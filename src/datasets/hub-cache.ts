@@ -74,7 +74,8 @@ export async function openHub(access: HubAccess, repository: HubRepository): Pro
     if (blob === null) throw await noSuchFile(repository, path, listing);
     const expected = (await listing()).find((entry) => entry.path === path);
     await writeWhole(target, async (partial) => {
-      await pipeline(Readable.fromWeb(blob.stream()), createWriteStream(partial));
+      const most = expected?.size ?? Infinity;
+      await pipeline(Readable.fromWeb(blob.stream()), upTo(most, path), createWriteStream(partial));
       await verify(partial, path, expected);
     });
     return target;
@@ -117,6 +118,24 @@ async function writeWhole(target: string, write: (partial: string) => Promise<vo
   } finally {
     await rm(partial, { force: true });
   }
+}
+
+/** What the hub sends of a file, as long as it is no more than it listed. */
+function upTo(most: number, path: string) {
+  return async function* (chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let byteCount = 0;
+    for await (const chunk of chunks) {
+      byteCount += chunk.length;
+      if (byteCount > most) {
+        throw new DomainError(
+          'unreachable',
+          `"${path}" came from the hub with more than its ${most} bytes. Start again to fetch it once more.`,
+          { retryable: true },
+        );
+      }
+      yield chunk;
+    }
+  };
 }
 
 async function sync(path: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { jsonText } from '../core/json-source';
 import { nearestKey } from '../core/nearest-key';
+import { firstRepeated } from './first-repeated';
 import { isFields, listIn, parsedJson, parsedOrNull, requireJson, requireSingleKeys } from './json-fields';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
@@ -196,8 +197,8 @@ function readToolCalls(value: unknown, { field, ignored }: MessagePlace): ToolCa
   const calls = value.map((item: unknown, index) =>
     readToolCall(item, { field: `${field}[${index}]`, ignored }),
   );
-  const ids = calls.map(({ id }) => id).filter((id) => id !== undefined && id !== '');
-  const twice = ids.find((id, index) => ids.indexOf(id) !== index);
+  const ids = calls.flatMap(({ id }) => (id === undefined || id === '' ? [] : [id]));
+  const twice = firstRepeated(ids);
   if (twice === undefined) return calls;
   throw new RowProblem(`field "${field}": two calls have the id "${twice}". Give each its own.`);
 }

@@ -23,6 +23,8 @@ export interface HubTokenizerSource {
 /** The first that a model has counts. */
 const DEFINITIONS = ['tokenizer.json', 'tiktoken.model'];
 const OPTIONAL = ['tokenizer_config.json', 'chat_template.jinja'];
+/** Of one answer; a file is held in memory, and the largest vocabularies take 40 MB. */
+const MOST_BYTES = 2 ** 29;
 const COMMIT = /^[0-9a-f]{40}$/;
 const MODEL_NAME = /^(?!\.)[\w.-]+(\/(?!\.)[\w.-]+)?$/;
 
@@ -88,9 +90,12 @@ async function resolveCommit(source: HubTokenizerSource): Promise<string> {
       ...(source.revision ? { revision: source.revision } : {}),
       ...accessOf(source),
     });
+    // It becomes the name of a folder, and `hubUrl` may be anybody's.
+    if (!COMMIT.test(sha)) throw noCommit(source, sha);
     await replaceFile(reference, new TextEncoder().encode(sha));
     return sha;
   } catch (error) {
+    if (error instanceof DomainError) throw error;
     const known = isOutage(error) ? await readKnown(reference) : null;
     if (known === null) throw error;
     return known;
@@ -132,7 +137,7 @@ function accessOf({ token, hubUrl, patience }: HubTokenizerSource) {
   return {
     ...(token ? { accessToken: token } : {}),
     ...(hubUrl ? { hubUrl } : {}),
-    fetch: patientFetch(patience),
+    fetch: patientFetch(patience, MOST_BYTES),
   };
 }
 
@@ -147,6 +152,13 @@ function noTokenizer(source: HubTokenizerSource): DomainError {
   return new DomainError(
     'unknown-model',
     `Model "${source.hub}" has no tokenizer.json or tiktoken.model on the hub. Use a model with one, or ${localRemedy(source)}.`,
+  );
+}
+
+function noCommit({ hub }: HubTokenizerSource, sha: string): DomainError {
+  return new DomainError(
+    'unreachable',
+    `The hub names ${JSON.stringify(sha.slice(0, 100))} as the commit of "${hub}", which is none. Correct HF_ENDPOINT.`,
   );
 }
 

@@ -27,6 +27,12 @@ test.each([
   expect(read(text)).toEqual(rows);
 });
 
+test('reads a quoted field of any length', () => {
+  const words = 'y'.repeat(40_000_000);
+
+  expect(read(`a\n"${words}"\n`)).toEqual([{ a: words }]);
+});
+
 test('names a record with too few fields', () => {
   expect(read('a,b\n1\n2,3\n')).toEqual([
     { line: 2, problem: '1 fields under 2 names.' },

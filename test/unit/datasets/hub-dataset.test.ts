@@ -76,15 +76,18 @@ test('reads a file by its name, as Parquet too', async () => {
   expect(read).toHaveLength(2);
 });
 
-test('keeps no file whose bytes are not those of the commit', async () => {
+test.each([
+  ['not those of the commit', 0, 'other bytes than its commit names'],
+  ['more than the hub lists', 1, 'more than its'],
+])('keeps no file whose bytes are %s', async (_what, more, reason) => {
   const parquet = readFileSync(join(__dirname, 'fixtures/two-conversations.parquet'));
-  const damaged = 'x'.repeat(parquet.length);
+  const damaged = 'x'.repeat(parquet.length + more);
   const spec = await serve({ files: { 'data/train.parquet': parquet }, damaged });
 
   const loading = loadDataset({ ...spec, split: 'train' });
 
   await expect(loading).rejects.toMatchObject({ code: 'unreachable', retryable: true });
-  await expect(loading).rejects.toThrow('other bytes than its commit names');
+  await expect(loading).rejects.toThrow(reason);
   const kept = await readdir(join(cacheFolder, 'datasets/org--name', COMMIT, 'data'));
   expect(kept).toEqual([]);
 });

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { DomainError } from '../../../core/errors';
 import { baseLayout } from './layout';
-import { parseModelShape } from './model-shape';
+import { parameterCount, parseModelShape } from './model-shape';
 import { readSafetensors } from './safetensors';
 import { importTensors } from './tensor-blocks';
 import type { BaseModelInfo } from '../model-runtime';
@@ -107,8 +107,8 @@ function namingFolder<Value>(folder: string, read: () => Value): Value {
   try {
     return read();
   } catch (error) {
-    if (error instanceof DomainError) throw new DomainError(error.code, `${folder}: ${error.message}`);
-    throw error;
+    if (!(error instanceof DomainError)) throw error;
+    throw new DomainError(error.code, `${folder}: ${error.message}`, { category: 'user', cause: error });
   }
 }
 
@@ -120,10 +120,35 @@ export function loadModel(heap: SharedHeap, model: FoundModel): LoadedModel {
       `${file} is missing. Put the weights of "${model.info.name}" there.`,
     );
   }
+  const { folder } = model.info;
+  namingFolder(folder, () => {
+    requireWeightsFor(model.shape, statSync(file).size);
+  });
   const layout = baseLayout(model.shape);
   const weights = heap.allocate(layout.size, `the weights of "${model.info.name}"`);
-  importTensors(heap.view(weights, layout.size), layout, readSafetensors(readFileSync(file)));
-  return { ...model, weights, rotations: writeRotations(heap, model.shape) };
+  try {
+    namingFolder(folder, () => {
+      importTensors(heap.view(weights, layout.size), layout, readSafetensors(readFileSync(file)));
+    });
+    return { ...model, weights, rotations: writeRotations(heap, model.shape) };
+  } catch (error) {
+    heap.free(weights);
+    throw error;
+  }
+}
+
+/** Of the types that are read, the smallest. */
+const LEAST_BYTES = 2;
+
+/** What a configuration names takes memory before any weight is looked at. */
+function requireWeightsFor(shape: ModelShape, fileSize: number): void {
+  const named = parameterCount(shape);
+  const most = Math.floor(fileSize / LEAST_BYTES);
+  if (named <= most) return;
+  throw new DomainError(
+    'bad-config',
+    `config.json names a model of ${named} weights, and model.safetensors has room for ${most}. Put the two files of one model there.`,
+  );
 }
 
 function writeRotations(heap: SharedHeap, { headWidth, contextLength, ropeTheta }: ModelShape): Pointer {

@@ -20,6 +20,14 @@ export function keyWidth(shape: ModelShape): number {
   return shape.keyHeads * shape.headWidth;
 }
 
+/** Weights of a model of this shape. */
+export function parameterCount(shape: ModelShape): number {
+  const { vocabSize, width, layers, feedForward, tied } = shape;
+  const attention = 2 * width * width + 2 * width * keyWidth(shape);
+  const layer = attention + 3 * width * feedForward + 2 * width;
+  return (tied ? 1 : 2) * vocabSize * width + layers * layer + width;
+}
+
 function wholeNumber(config: Readonly<Record<string, unknown>>, key: string, fallback?: number): number {
   const value = config[key] ?? fallback;
   if (typeof value === 'number' && Number.isInteger(value) && value > 0) return value;

@@ -59,7 +59,14 @@ export class SharedHeap {
   allocate(floatCount: number, purpose: string): Pointer {
     const pointer = this.tryAllocate(floatCount);
     if (pointer !== null) return pointer;
-    const wanted = Math.ceil((floatCount * 4) / 2 ** 20);
+    const wanted = mebibytes(floatCount * 4);
+    if (floatCount * 4 > this.bytesTotal) {
+      throw new DomainError(
+        'request-failed',
+        `The local engine would need ${wanted} MiB for ${purpose} and has ${mebibytes(this.bytesTotal)} MiB in all. Use a smaller model, or a service with more memory.`,
+        { category: 'user' },
+      );
+    }
     throw new DomainError(
       'request-failed',
       `The local engine has no ${wanted} MiB left for ${purpose}. Unload models or send smaller requests.`,
@@ -87,4 +94,8 @@ export class SharedHeap {
   view(pointer: Pointer, floatCount: number): Float32Array {
     return this.floats.subarray(pointer / 4, pointer / 4 + floatCount);
   }
+}
+
+function mebibytes(bytes: number): number {
+  return Math.ceil(bytes / 2 ** 20);
 }

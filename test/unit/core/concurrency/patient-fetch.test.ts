@@ -43,6 +43,21 @@ test('a body that stops coming fails, and is not asked for again', async () => {
   expect(requestCount).toBe(1);
 });
 
+test('a body of more bytes than are taken fails', async () => {
+  const url = await serve((_request, response) => {
+    const more = () => {
+      while (response.write(Buffer.alloc(MEGABYTE)));
+      response.once('drain', more);
+    };
+    response.writeHead(200);
+    more();
+  });
+
+  const response = await patientFetch(CALM, 3 * MEGABYTE)(url);
+
+  await expect(response.arrayBuffer()).rejects.toThrow(`more than ${3 * MEGABYTE} bytes came`);
+});
+
 test('a long body that keeps coming is read to its end, however slow its reader is', async () => {
   const url = await serve((_request, response) => {
     response.writeHead(200);

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -134,6 +134,14 @@ describe('from the hub', () => {
       code: 'unreachable',
       retryable: true,
     });
+  });
+
+  test('what is no commit becomes no folder', async () => {
+    server = await startHubServer({ kind: 'models', files, commit: '../../outside' });
+    const source = { hub: 'org/name', cacheFolder: folder, hubUrl: server.url };
+
+    await expect(loadTokenizer(source)).rejects.toThrow('The hub names "../../outside" as the commit');
+    expect(await readdir(folder)).toEqual([]);
   });
 
   test('a known branch does not outlive the right to read it', async () => {

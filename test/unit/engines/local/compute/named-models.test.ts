@@ -1,8 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { addNamedModels, findModels } from '../../../../../src/engines/local/compute/base-model';
 import { createModelRuntime } from '../../../../../src/engines/local/compute/create-model-runtime';
+import { baseLayout } from '../../../../../src/engines/local/compute/layout';
+import { parameterCount } from '../../../../../src/engines/local/compute/model-shape';
 import { readEnvironment } from '../../../../../src/config/environment';
 import { runEngineService } from '../../../../../src/stack/engine-service';
 
@@ -65,6 +67,40 @@ test.each<[string, Readonly<Record<string, string>>, string]>([
 
   expect(refusal).toThrow(reason);
   expect(refusal).toThrow(folder);
+});
+
+/** What the tiny model's folder has, with other numbers in its configuration. */
+function copyOfTiny(changes: object): string {
+  const own = path.join(folder, 'copy');
+  cpSync(TINY, own, { recursive: true });
+  const config: object = JSON.parse(readFileSync(path.join(TINY, 'config.json'), 'utf8')) as object;
+  writeFileSync(path.join(own, 'config.json'), JSON.stringify({ ...config, ...changes }));
+  return own;
+}
+
+test.each([
+  [{ num_hidden_layers: 1_000_000_000 }, 'and model.safetensors has room for'],
+  [{ vocab_size: 2 ** 31 }, 'and model.safetensors has room for'],
+  [{ num_hidden_layers: 2 }, 'is not part of the model'],
+  [{ max_position_embeddings: 1_000_000_000_000 }, 'MiB for position embeddings and has'],
+])('a configuration that names %j costs no memory', async (changes, reason) => {
+  const model = { name: NAME, folder: copyOfTiny(changes) };
+  const runtime = await createModelRuntime({ threads: 1, namedModels: [model] });
+  try {
+    await expect(runtime.createModel({ baseModel: NAME, lora: null })).rejects.toThrow(reason);
+    const model = await runtime.createModel({ baseModel: 'everstep/tiny', lora: null });
+    model.dispose();
+  } finally {
+    await runtime.close();
+  }
+});
+
+test('the weights that a shape has are those of its layout', () => {
+  for (const { shape } of findModels([TINY]).values()) {
+    for (const tied of [true, false]) {
+      expect(parameterCount({ ...shape, tied })).toBe(baseLayout({ ...shape, tied }).size);
+    }
+  }
 });
 
 test.each(['mine', '=folder', 'a name=folder', 'mine='])('--model %s is refused', async (model) => {

@@ -28,7 +28,9 @@ test('says what it had no room for', () => {
   const heap = new SharedHeap(4);
 
   expect(heap.tryAllocate(2 ** 24)).toBeNull();
-  expect(() => heap.allocate(2 ** 24, 'a test')).toThrow('The local engine has no 64 MiB left for a test');
+  expect(() => heap.allocate(2 ** 24, 'a test')).toThrow('would need 64 MiB for a test and has 4 MiB in all');
+  heap.allocate(2 ** 19, 'a test');
+  expect(() => heap.allocate(2 ** 19, 'a test')).toThrow('The local engine has no 2 MiB left for a test');
 });
 
 test('freeing twice is harmless', () => {
