@@ -9,6 +9,7 @@ import type { TrainingInput } from '../workflows/contracts';
 import { checkCheckpoints } from './check-checkpoints';
 import { collectProvenance } from './provenance';
 import { requireSameConfig } from './require-same-config';
+import { requireSameData } from './require-same-data';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { defaultRunName, nextFreeSuffix, nextName } from './run-names';
@@ -85,7 +86,10 @@ async function attachAsked(
   report: RunReport,
 ): Promise<StartedRun> {
   const attached = attach(handle, report);
-  if (!options.attach) await requireSameConfig({ records, client }, handle.name, config);
+  if (!options.attach) {
+    await requireSameConfig({ records, client }, handle.name, config);
+    await requireSameData(records, handle.name, config);
+  }
   await takeOver(handle, report);
   return attached;
 }

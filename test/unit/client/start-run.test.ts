@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { defaultRunName, nextFreeSuffix } from '../../../src/client/run-names';
@@ -168,6 +169,26 @@ describe('a run under way that was started with another config', () => {
       isAttached: true,
     });
   });
+});
+
+test('a run under way whose training files hold something else by now is refused, unless that is asked for', async () => {
+  const file = path.join(root, 'train.jsonl');
+  const config = parseTrainingConfig({ ...CONFIG, dataset: { path: file } });
+  const rows = '{"prompt": "a", "completion": "b"}\n';
+  const contentHash = createHash('sha256').update(rows).digest('hex');
+  await store({});
+  await records.writeConfig('one', { run: 'one', config, data: { contentHash } });
+  const sources = { link: new FakeServer({ 'train/one': running }).link, records };
+
+  // Without the files, as on another machine than the run was started from.
+  expect(await startRun(sources, config, { run: 'one' })).toMatchObject({ isAttached: true });
+  await writeFile(file, rows);
+  expect(await startRun(sources, config, { run: 'one' })).toMatchObject({ isAttached: true });
+  await writeFile(file, rows + rows);
+  await expect(startRun(sources, config, { run: 'one' })).rejects.toThrow(
+    `Run "one" is under way with what ${file} held when it was prepared (sha256 ${contentHash.slice(0, 12)}…)`,
+  );
+  expect(await startRun(sources, config, { run: 'one', attach: true })).toMatchObject({ isAttached: true });
 });
 
 test('attaches to a run that waits for a worker', async () => {

@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import type { TrainingConfig } from '../config/training-config';
+import { DomainError } from '../core/errors';
+import { findLocalFiles } from '../datasets/local-files';
+import type { RunRecord } from '../training/run-folder';
+import type { RunRecords } from './run-records';
+
+/** Characters of a hash, for people. */
+const SHOWN = 12;
+
+/**
+ * Refuses training files that hold something else than the run under way read: it goes on with that, and whoever gives the config means
+ * the files as they are. What cannot be read here, where the run was perhaps not prepared, is no other.
+ */
+export async function requireSameData(
+  records: RunRecords,
+  run: string,
+  config: TrainingConfig,
+): Promise<void> {
+  const path = config.kind === 'sft' ? config.dataset.path : undefined;
+  if (path === undefined) return;
+  const then = await hashOfRun(records, run);
+  const now = then === null ? null : await hashOfFiles(path);
+  if (then === null || now === null || then === now) return;
+  const names = [path].flat().join(', ');
+  throw new DomainError(
+    'refused',
+    `Run "${run}" is under way with what ${names} held when it was prepared (sha256 ${then.slice(0, SHOWN)}…), ` +
+      `and now there is something else (${now.slice(0, SHOWN)}…). Follow it as it is with --attach, or give the new run another --run NAME.`,
+  );
+}
+
+async function hashOfRun(records: RunRecords, run: string): Promise<string | null> {
+  const record = await records.readConfig<Partial<RunRecord>>(run).catch(() => null);
+  return record?.data?.contentHash ?? null;
+}
+
+/** As a data set's `contentHash`: of all bytes, one file after another. */
+async function hashOfFiles(paths: string | readonly string[]): Promise<string | null> {
+  const hash = createHash('sha256');
+  try {
+    for (const { path } of await findLocalFiles(paths)) {
+      await pipeline(createReadStream(path), hash, { end: false });
+    }
+    return hash.digest('hex');
+  } catch {
+    return null;
+  }
+}
