@@ -34,7 +34,10 @@ export function createCommand(): Command {
     )
     .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
     .option('--detach', 'start it and return once it is prepared; needs a running stack or server')
-    .option('--attach', 'follow a run of that name that is under way although its config is another one')
+    .option(
+      '--attach',
+      'follow a run of that name that is under way although its config or its training files are others by now',
+    )
     .option(
       '--continue',
       'go on with a run whose workflow was ended or lost, from its last checkpoint; needs --run, and no config',
