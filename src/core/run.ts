@@ -48,6 +48,10 @@ export interface ScoreRow {
   readonly error?: string;
   /** What a person should know of it. */
   readonly remark?: string;
+  /** Hash of the examples it is of. Scores of which this or the grader differs cannot be compared. */
+  readonly data?: string;
+  /** Version of the grader and its judges; absent where nothing is graded. */
+  readonly grader?: string;
 }
 
 /** One row of `checkpoints.jsonl`, readable by tinker-cookbook's loader (`batch` = next batch to run). */
@@ -130,6 +134,10 @@ export interface CellScore {
   readonly ci?: readonly [low: number, high: number];
   /** What a person should know of it. */
   readonly remark?: string;
+  /** Hash of the examples it is of. Scores of which this or the grader differs cannot be compared. */
+  readonly data?: string;
+  /** Version of the grader and its judges; absent where nothing is graded. */
+  readonly grader?: string;
 }
 
 /** A pause somebody asked for. */

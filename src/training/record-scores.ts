@@ -54,13 +54,31 @@ export async function recordScores(
   await requireRun(store, input.run);
   const journal = await store.openJournal(input.run, 'scores', { epoch });
   try {
-    const rows = input.finished.flatMap((finished) => rowsOf(input, finished));
+    const given = input.finished.flatMap((finished) => rowsOf(input, finished));
+    const earlier = await store.readScores(input.run);
+    const rows = given.map((row) => ({ ...row, ...changeRemark(row, earlier) }));
     const alarms = await rewardAlarms(store, input.run, rows);
     for (const row of [...rows, ...alarms]) journal.append(row);
     return [...rows, ...alarms];
   } finally {
     await journal.close();
   }
+}
+
+/** An evaluator whose examples or grader were changed while the run went on is told of beside its score. */
+function changeRemark(row: ScoreRow, earlier: readonly ScoreRow[]): Pick<ScoreRow, 'remark'> {
+  const before = earlier.findLast(
+    ({ evaluator, metric, step }) =>
+      evaluator === row.evaluator && metric === row.metric && step !== row.step,
+  );
+  if (before?.data === undefined || row.data === undefined) return {};
+  const changed = [
+    ...(before.data === row.data ? [] : ['its examples']),
+    ...(before.grader === row.grader ? [] : ['its grader']),
+  ];
+  if (changed.length === 0) return {};
+  const remark = `${row.evaluator}: ${changed.join(' and ')} changed since step ${before.step}, so that ${row.metric} cannot be compared with what it was there.`;
+  return { remark: [row.remark, remark].filter((text) => text !== undefined).join(' ') };
 }
 
 /** Of reinforcement runs: a score that fell while the reward rose is told beside it. */

@@ -144,12 +144,13 @@ export async function scoreCell(
     await carryAnswers({ from, to: folder, subject, examples });
   }
   await gradeExamples(dependencies, { ...cell, subject, completer, folder }, work);
+  const identity = identityOfCell(cell, dependencies, work);
   const result = await writeResult({
     name: work.name,
     folder: work.folder,
     subject,
     shards: [{ folder, examples }],
-    identity: identityOfCell(cell, dependencies, work),
+    identity,
     seconds: () => (performance.now() - startedAt) / 1000,
     promptText: (messages) => completer.promptText(messages),
     verify: () => {
@@ -166,6 +167,8 @@ export async function scoreCell(
       n: Math.ceil((result.num_examples - (result.metrics['num_unparsed'] ?? 0)) / subject.numSamples),
       higherIsBetter: true,
       ...(result.ci && { ci: result.ci }),
+      data: identity.dataHash,
+      grader: digestOf([subject.grader.version, judgesOfIdentity(subject.grader, judges)]).slice(0, 16),
       ...(result.num_errors > 0 && { remark: errorRemark(work.folder, result) }),
     },
   ];

@@ -71,6 +71,7 @@ export async function evaluateNll(
     },
   );
   const sums = measured.filter((row) => row !== null);
+  const data = digestOf(chosen.map(({ id }) => id)).slice(0, 32);
   const scores = [
     scoreOf(
       work.name,
@@ -82,7 +83,7 @@ export async function evaluateNll(
       'bpb',
       sums.map(({ nats, bytes }) => ({ numerator: nats / Math.LN2, denominator: bytes })),
     ),
-  ];
+  ].map((score): CellScore => ({ ...score, data }));
   const [first] = refusals.sort();
   if (first === undefined) return scores;
   const remark = `${refusals.length} of ${chosen.length} rows were left out (onBadRow: skip), one of them because: ${first}`;
