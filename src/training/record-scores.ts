@@ -77,7 +77,7 @@ function changeRemark(row: ScoreRow, earlier: readonly ScoreRow[]): Pick<ScoreRo
     ...(before.grader === row.grader ? [] : ['its grader']),
   ];
   if (changed.length === 0) return {};
-  const remark = `${row.evaluator}: ${changed.join(' and ')} changed since step ${before.step}, so that ${row.metric} cannot be compared with what it was there.`;
+  const remark = `${row.evaluator}: ${changed.join(' and ')} changed since step ${before.step}: its scores cannot be compared with those up to there.`;
   return { remark: [row.remark, remark].filter((text) => text !== undefined).join(' ') };
 }
 

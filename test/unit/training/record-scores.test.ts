@@ -42,11 +42,11 @@ test('a score whose examples or grader changed since the last one says so, and t
   expect(await record(0, { data: 'a', grader: 'x' })).toEqual([undefined]);
   expect(await record(10, { data: 'a', grader: 'x' })).toEqual([undefined]);
   expect(await record(20, { data: 'b', grader: 'x' })).toEqual([
-    'quiz: its examples changed since step 10, so that accuracy cannot be compared with what it was there.',
+    'quiz: its examples changed since step 10: its scores cannot be compared with those up to there.',
   ]);
   expect(await record(30, { data: 'b', grader: 'x' })).toEqual([undefined]);
   expect(await record(40, { data: 'c', grader: 'y', remark: '1 of 20 failed.' })).toEqual([
-    '1 of 20 failed. quiz: its examples and its grader changed since step 30, so that accuracy cannot be compared with what it was there.',
+    '1 of 20 failed. quiz: its examples and its grader changed since step 30: its scores cannot be compared with those up to there.',
   ]);
 });
 
