@@ -13,6 +13,7 @@ export interface RunEvent {
     | 'budget'
     | 'evaluation'
     | 'gate'
+    | 'remark'
     | 'reward alarm';
   /** Steps done when it happened. */
   readonly step: number;

@@ -4,7 +4,7 @@ import { bookkeeping } from '../activities';
 import type { EvaluationFinished, TrainingInput } from '../contracts';
 import * as queue from './evaluation-queue';
 import type { GateDesk } from './gate-desk';
-import { closedCells, raiseAlarm, toSettle } from './settled-evaluations';
+import { closedCells, tellRemarks, toSettle } from './settled-evaluations';
 import type { PendingEvaluation, TrainingState } from './training-state';
 import { rememberCells, rememberScores } from './training-state';
 
@@ -75,7 +75,7 @@ export class ScoreDesk {
       evaluations: settled.map((evaluation) => toSettle(state, evaluation, settled)),
     });
     rememberScores(state, rows);
-    for (const { remark } of rows) if (remark !== undefined) raiseAlarm(state, remark);
+    tellRemarks(state, rows);
     if (!this.areGatesSilent)
       for (const evaluation of settled) await this.gates.judge(state, evaluation, rows);
     for (const evaluation of settled) rememberCells(state, closedCells(evaluation, rows));

@@ -1,5 +1,6 @@
 import type { EvaluationCell, ScoreRow } from '../../core/run';
 import { CELL_OMISSIONS } from '../../core/run';
+import { REWARD_ALARM } from '../../core/reinforcement/reward-watch';
 import { isSameEvaluation } from '../../core/same-evaluation';
 import { RequestedEvaluations } from './requested-evaluations';
 import { isPolicyInUse } from './rollout-state';
@@ -44,8 +45,13 @@ export function toSettle(
   };
 }
 
-/** In the status, and in the timeline. */
-export function raiseAlarm(state: TrainingState, text: string): void {
-  rememberRemarks(state, [text]);
-  rememberEvent(state, 'reward alarm', text);
+/** What was remarked of scores, in the status and in the timeline: of several that say the same, once. */
+export function tellRemarks(state: TrainingState, rows: readonly ScoreRow[]): void {
+  const told = new Set<string>();
+  for (const { remark, metric } of rows) {
+    if (remark === undefined || told.has(remark)) continue;
+    told.add(remark);
+    rememberRemarks(state, [remark]);
+    rememberEvent(state, metric.startsWith(REWARD_ALARM) ? 'reward alarm' : 'remark', remark);
+  }
 }

@@ -231,7 +231,9 @@ export function rememberCells(state: TrainingState, cells: readonly EvaluationCe
 }
 
 export function rememberRemarks(state: TrainingState, remarks: readonly string[]): void {
-  if (remarks.length > 0) state.remarks = [...(state.remarks ?? []), ...remarks].slice(-KEPT_REMARKS);
+  if (remarks.length === 0) return;
+  const others = (state.remarks ?? []).filter((text) => !remarks.includes(text));
+  state.remarks = [...others, ...remarks].slice(-KEPT_REMARKS);
 }
 
 export function rememberScores(state: TrainingState, scores: readonly ScoreRow[]): void {
