@@ -1,9 +1,6 @@
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
 import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
-import { findLocalFiles } from '../datasets/local-files';
+import { hashOfFiles } from '../training/hash-of-files';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
 
@@ -35,17 +32,4 @@ export async function requireSameData(
 async function hashOfRun(records: RunRecords, run: string): Promise<string | null> {
   const record = await records.readConfig<Partial<RunRecord>>(run).catch(() => null);
   return record?.data?.contentHash ?? null;
-}
-
-/** As a data set's `contentHash`: of all bytes, one file after another. */
-async function hashOfFiles(paths: string | readonly string[]): Promise<string | null> {
-  const hash = createHash('sha256');
-  try {
-    for (const { path } of await findLocalFiles(paths)) {
-      await pipeline(createReadStream(path), hash, { end: false });
-    }
-    return hash.digest('hex');
-  } catch {
-    return null;
-  }
 }
