@@ -2,7 +2,7 @@ import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
 import { strip } from '../jinja/python-text';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from '../message-format';
-import { written } from '../message-format';
+import { written, writtenAlone } from '../message-format';
 import { hasThinking, partsOf, roleWord, textOf, thinkingOf, withoutThinking } from '../message-text';
 import type { ReadReply } from '../reply-blocks';
 import { markOfAdded } from '../training-weights';
@@ -67,11 +67,17 @@ function renderMessage(style: ReasoningStyle, message: Message, place: MessagePl
 /** The reasoning block a reply begins with is layout as far as the prompt writes it, or where it is a whole empty one. */
 function openedReply(opening: string, header: string, body: readonly Piece[]): RenderedMessage {
   const [first = '', ...rest] = body;
-  if (typeof first !== 'string') return { header: [header], body };
+  if (typeof first !== 'string') return { header: [header], body: [...openedWords(opening, first), ...rest] };
   if (first.startsWith(opening)) {
     return { header: [header + opening], body: [first.slice(opening.length), ...rest] };
   }
   return first.endsWith('</think>') ? { header: [header + first], body: rest } : { header: [header], body };
+}
+
+/** Of words that begin with the block themselves, what the prompt ends with has tokens of its own, as it has there. */
+function openedWords(opening: string, piece: Exclude<Piece, string>): Piece[] {
+  if (!piece.written.startsWith(opening)) return [piece];
+  return [writtenAlone(opening), written(piece.written.slice(opening.length))];
 }
 
 /** Several tool responses in a row share one user message. */

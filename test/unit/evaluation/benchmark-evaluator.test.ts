@@ -40,6 +40,8 @@ test('scores a model that is right in three of four', async () => {
     stderr: expect.any(Number) as number,
     n: 200,
     higherIsBetter: true,
+    data: result?.identity.dataHash,
+    grader: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
   });
   expect(wrong.every(({ logs }) => logs['answer'] === '7')).toBe(true);
   expect(result).toMatchObject({

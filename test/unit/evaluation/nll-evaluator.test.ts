@@ -62,6 +62,7 @@ test('weighs each example the same, as training does', async () => {
     higherIsBetter: false,
     // 2.5 · e^(± 1.96 · 0.5 ÷ 2.5)
     ci: [expect.closeTo(1.6893, 4) as number, expect.closeTo(3.6998, 4) as number],
+    data: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
   });
   expect(bits).toMatchObject({
     metric: 'bpb',
@@ -102,8 +103,10 @@ describe('a row that the renderer refuses', () => {
     const [loss] = await evaluated(skipping, [...ROWS, calling]);
     const [without] = await evaluated(nll(), ROWS);
 
+    expect(loss?.data).not.toBe(without?.data);
     expect(loss).toEqual({
       ...without,
+      data: loss?.data,
       remark: expect.stringMatching(
         /^1 of 3 rows were left out \(onBadRow: skip\), one of them because: rows\.jsonl line 3: messages\[1\]/,
       ) as string,

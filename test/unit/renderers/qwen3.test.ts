@@ -203,3 +203,20 @@ afterAll(() => {
     ]);
   },
 );
+
+(qwen === null ? test.skip : test).each(['qwen3_5', 'nemotron3'])(
+  'an empty block within the words of a reply has the tokens of the prompt that opens it: %s',
+  async (name) => {
+    if (qwen === null) return;
+    const renderer = findRenderer(name, await loadTokenizer({ folder: qwen.folder }));
+    const question = { role: 'user', content: 'q' };
+    const prompt = renderer.buildGenerationPrompt([question]);
+    const { tokens, weights } = renderer.buildSupervisedExample(
+      [question, { role: 'assistant', content: '<think>\n\n</think>\n\nyes' }],
+      'lastAssistantMessage',
+    );
+
+    expect(tokens.slice(0, prompt.length)).toEqual(prompt);
+    expect(weights.indexOf(1)).toBe(prompt.length);
+  },
+);
