@@ -1,4 +1,5 @@
 import { DomainError } from './errors';
+import { nearestKey } from './nearest-key';
 
 /** What a query may ask of a run, by the server's names. null is what the run has not (yet). */
 export type Facts = Readonly<Record<string, string | number | null>>;
@@ -156,7 +157,9 @@ class Parser {
     const token = this.tokens[this.index];
     if (token?.type !== 'name') throw this.unexpected();
     if (!this.names.includes(token.text)) {
-      throw refused(this.query, `"${token.text}"; known: ${this.names.join(', ')}`);
+      const nearest = nearestKey(token.text, this.names);
+      const meant = nearest === undefined ? '' : `did you mean ${nearest}? `;
+      throw refused(this.query, `at "${token.text}": ${meant}Known: ${this.names.join(', ')}`);
     }
     this.index += 1;
     return token.text;

@@ -39,7 +39,9 @@ test.each([
 });
 
 test('an unknown attribute is told with those that are known', () => {
-  expect(() => holds('Everstepkind = "sft"')).toThrow('"Everstepkind"; known: EverstepKind');
+  expect(() => holds('Everstepkind = "sft"')).toThrow(
+    '"Everstepkind": did you mean EverstepKind? Known: EverstepKind',
+  );
 });
 
 test.each([
