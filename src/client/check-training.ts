@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
-import type { DatasetConfig } from '../config/dataset-config';
+import { datasetOf } from '../config/dataset-config';
+import type { DatasetConfig, DatasetToRead } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
@@ -11,7 +12,7 @@ import { resolveEvaluations } from '../training/resolve-evaluations';
 /** A local dataset and the key of the config that names it. */
 interface NamedDataset {
   readonly key: string;
-  readonly dataset: DatasetConfig;
+  readonly dataset: DatasetToRead;
 }
 
 /**
@@ -41,7 +42,7 @@ function localDatasets(config: TrainingConfig, evaluators: readonly EvaluatorCon
     ...(config.kind === 'sft' ? trainingDatasets(config.dataset) : []),
     ...placesOfEvaluators(config).flatMap(({ key, evaluator }) =>
       'dataset' in evaluator && evaluators.includes(evaluator)
-        ? [{ key: `${key}.dataset.path`, dataset: evaluator.dataset }]
+        ? [{ key: `${key}.dataset.path`, dataset: datasetOf(evaluator) }]
         : [],
     ),
   ].filter(({ dataset }) => dataset.path !== undefined);

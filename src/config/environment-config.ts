@@ -68,16 +68,11 @@ const judged = {
   formatPenalty: formatPenalty.describe('Taken off the reward where the reply has no end'),
 };
 
-const ModelGraded = z
-  .strictObject({
-    type: z.literal('modelGraded').describe('Conversations whose replies a model judges, one by one'),
-    ...ModelGradedEvaluatorParts,
-    ...judged,
-  })
-  .refine(({ method, rubric }) => method !== 'rubric' || rubric !== undefined, {
-    path: ['rubric'],
-    message: 'method "rubric" needs its items here',
-  });
+const ModelGraded = z.strictObject({
+  type: z.literal('modelGraded').describe('Conversations whose replies a model judges, one by one'),
+  ...ModelGradedEvaluatorParts,
+  ...judged,
+});
 
 const Comparison = z.strictObject({
   type: z.literal('comparison').describe('Conversations whose replies a model compares with others'),

@@ -3,11 +3,13 @@ import type { Message } from '../core/conversation';
 
 /** One example: a conversation and what it is known by. */
 export interface ConversationRow {
-  /** Hash of messages and tools: equal conversations have equal ids, whichever file or format they come from. */
+  /** Hash of messages, tools and rubric: equal conversations have equal ids, whichever file or format they come from. */
   readonly id: string;
   readonly messages: readonly Message[];
   /** What the model may call in it. */
   readonly tools?: readonly ToolDeclaration[];
+  /** What a judge scores one by one, where the row's own items are asked for. */
+  readonly rubric?: readonly string[];
   /** Where its messages stand in the row, for what is found wrong with one. */
   readonly numbers?: { readonly field: string; readonly before: number };
   /** File and line where it was read. */

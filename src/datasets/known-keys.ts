@@ -45,6 +45,8 @@ interface KnownKeys {
   /** Empty for the row itself. */
   readonly field: string;
   readonly known: readonly string[];
+  /** By what is known, what rows call it; default the same. */
+  readonly called?: (key: string) => string;
   /** Left out by the config's own word. */
   readonly ignored: ReadonlySet<string>;
 }
@@ -55,15 +57,19 @@ const MOST_SHOWN = 200;
 export const NO_KEYS: ReadonlySet<string> = new Set();
 
 /** Refuses a key nobody reads, with the nearest that is read. Null and empty values are how tables write nothing. */
-export function requireKnownKeys(fields: Fields, { field, known, ignored }: KnownKeys): void {
+export function requireKnownKeys(
+  fields: Fields,
+  { field, known, ignored, called = (key) => key }: KnownKeys,
+): void {
   const unknown = Object.keys(fields).find(
     (key) =>
       !known.includes(key) && !ignored.has(key) && !SAYS_NOTHING.has(squeezed(key)) && !isEmpty(fields[key]),
   );
   if (unknown === undefined) return;
   const at = (key: string) => (field === '' ? key : `${field}.${key}`);
-  const nearest = nearestKey(unknown, known);
-  const instead = nearest ? `Did you mean "${at(nearest)}"?` : `Known here: ${known.join(', ')}.`;
+  const names = known.map(called);
+  const nearest = nearestKey(unknown, names);
+  const instead = nearest ? `Did you mean "${at(nearest)}"?` : `Known here: ${names.join(', ')}.`;
   throw new RowProblem(
     `unknown field "${at(unknown.slice(0, MOST_SHOWN))}". ${instead} ` +
       `Remove it, or name it in dataset.ignoreKeys if it says nothing to the model.`,

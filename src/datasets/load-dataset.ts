@@ -4,12 +4,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
 import type { ConversationRow, DatasetFile, DatasetSource, LoadedDataset, SkippedRow } from './dataset';
 import type { FieldNames } from './field-names';
-import { withReadNames, withRowNames } from './field-names';
+import { withRowNames } from './field-names';
 import { readFileRows, rowWord } from './file-rows';
 import { fetchHubDataset } from './hub-dataset';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { findLocalFiles } from './local-files';
-import { RowProblem } from './row-problem';
+import { ProblemInRowNames, RowProblem } from './row-problem';
+import type { RowReading } from './rows';
 import { toConversation } from './rows';
 
 interface DatasetOptions {
@@ -22,6 +23,8 @@ interface DatasetOptions {
   readonly ignoreKeys?: readonly string[];
   /** By what a field is read as, what rows call it. */
   readonly fields?: FieldNames;
+  /** Each row has the items that a judge scores it by, in its field `rubric`. */
+  readonly rubrics?: boolean;
 }
 
 interface LocalDatasetSpec extends DatasetOptions {
@@ -69,15 +72,15 @@ async function describeLocal(
 async function readConversations(
   file: DatasetFile,
   bytes: Uint8Array,
-  { onBadRow = 'error', ignoreKeys, fields = {} }: DatasetOptions,
+  { onBadRow = 'error', ignoreKeys, fields = {}, rubrics = false }: DatasetOptions,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
-  const ignored = new Set(ignoreKeys);
+  const reading = { ignored: new Set(ignoreKeys), fields, rubrics };
   for (const [index, raw] of (await readFileRows(file.name, bytes)).entries()) {
     // An evaluation reads its dataset while training steps go on in the same process.
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
-    const result = 'problem' in raw ? raw.problem : readRow(raw.value, ignored, fields);
+    const result = 'problem' in raw ? raw.problem : readRow(raw.value, reading);
     if (typeof result !== 'string') {
       rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
     } else {
@@ -106,11 +109,12 @@ function badRows(bad: readonly SkippedRow[], rowCount: number): DomainError {
   );
 }
 
-function readRow(value: unknown, ignored: ReadonlySet<string>, fields: FieldNames): ConversationRow | string {
+function readRow(value: unknown, reading: RowReading): ConversationRow | string {
   try {
-    return toConversation(withReadNames(value, fields), ignored);
+    return toConversation(value, reading);
   } catch (error) {
-    if (error instanceof RowProblem) return withRowNames(error.message, fields);
+    if (error instanceof ProblemInRowNames) return error.message;
+    if (error instanceof RowProblem) return withRowNames(error.message, reading.fields ?? {}, value);
     throw error;
   }
 }

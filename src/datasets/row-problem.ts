@@ -7,3 +7,6 @@ export class RowProblem extends Error {
     super(message.length > LONGEST ? `${message.slice(0, LONGEST)}…` : message);
   }
 }
+
+/** One that names fields as the row does, not as they are read. */
+export class ProblemInRowNames extends RowProblem {}

@@ -2,10 +2,16 @@ import { createHash } from 'node:crypto';
 import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
 import type { ConversationRow } from './dataset';
+import type { FieldNames } from './field-names';
+import { calledInRows, withReadNames } from './field-names';
+import { listIn } from './json-fields';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { kindOf } from './kind-of';
 import { readMessages } from './messages';
-import { RowProblem } from './row-problem';
+import { whyNoShape } from './no-shape';
+import { refusePreferences } from './preferences';
+import { ProblemInRowNames, RowProblem } from './row-problem';
+import { readRubric } from './rubric';
 import { readTools } from './tools';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -45,27 +51,50 @@ const SYSTEM_KEYS = ['system', 'system_prompt'];
 const TOOL_KEYS = ['tools', 'functions'];
 const COMMON_KEYS = [...SYSTEM_KEYS, ...TOOL_KEYS, 'history'];
 
+/** How the rows of a dataset are read. */
+export interface RowReading {
+  /** Keys that say nothing. */
+  readonly ignored?: ReadonlySet<string>;
+  /** By what a field is read as, what the row calls it. */
+  readonly fields?: FieldNames;
+  /** Each row has to have the items that a judge scores it by; elsewhere they are a field that nobody reads. */
+  readonly rubrics?: boolean;
+}
+
 /**
  * Reads one row in any of the shapes people have:
  * `messages` · `prompt` + `completion` (texts or lists of messages) · Alpaca's `instruction`, `input`, `output` ·
  * ShareGPT's `conversations`; with `system`, `history` and `tools`. Every other field is refused, except those in `ignored`
  * and those that say nothing to a model. Throws `RowProblem` naming the field.
  */
-export function toConversation(value: unknown, ignored: ReadonlySet<string> = NO_KEYS): ConversationRow {
+export function toConversation(value: unknown, reading: RowReading = {}): ConversationRow {
+  const { ignored = NO_KEYS, fields = {}, rubrics = false } = reading;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RowProblem(`expected an object, got ${kindOf(value)}.`);
   }
-  const row: Row = { ...value };
-  const shape = shapeOf(row);
+  const row = withReadNames({ ...value }, fields);
+  refusePreferences(row, { ignored, isChosenRead: Object.values(fields).includes('chosen') });
+  const shape = shapeOf(row, { ...value }, fields);
+  return readRow(row, shape, { ignored, fields, rubrics });
+}
+
+function readRow(
+  row: Row,
+  shape: Shape,
+  { ignored, fields, rubrics }: Required<RowReading>,
+): ConversationRow {
   const given = shape.read(row, ignored);
   const messages = withBeginning(row, given, ignored);
-  const known = [...shape.needs, ...shape.may, ...COMMON_KEYS];
-  requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored });
+  const known = [...shape.needs, ...shape.may, ...COMMON_KEYS, ...(rubrics ? ['rubric'] : [])];
+  const called = (key: string) => calledInRows(key, fields);
+  requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored, called });
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
   const tools = TOOL_KEYS.flatMap((key) => readTools(row[key], key));
   const numbers = numbersIn(shape, messages.length - given.length);
+  const rubric = rubrics ? readRubric(row['rubric']) : null;
   return {
-    ...{ id: conversationId(messages, tools), messages },
+    ...{ id: conversationId(messages, tools, rubric), messages },
+    ...(rubric && { rubric }),
     ...(tools.length > 0 && { tools }),
     ...(numbers && { numbers }),
   };
@@ -79,7 +108,11 @@ function numbersIn({ needs }: Shape, before: number): ConversationRow['numbers']
 }
 
 /** Content hash: independent of the order of fields and of the shape the row was written in. */
-function conversationId(messages: readonly Message[], tools: readonly ToolDeclaration[]): string {
+function conversationId(
+  messages: readonly Message[],
+  tools: readonly ToolDeclaration[],
+  rubric: readonly string[] | null,
+): string {
   const canonical = messages.map((message) => [
     message.role,
     message.content,
@@ -88,22 +121,20 @@ function conversationId(messages: readonly Message[], tools: readonly ToolDeclar
     message.toolCallId ?? null,
     message.trainable ?? null,
   ]);
-  const content = tools.length === 0 ? canonical : [canonical, tools];
+  const withTools = tools.length === 0 ? canonical : [canonical, tools];
+  const content = rubric ? { conversation: withTools, rubric } : withTools;
   return createHash('sha256').update(JSON.stringify(content)).digest('hex').slice(0, 32);
 }
 
-function shapeOf(row: Row): Shape {
+/** `given` is the row with its own names. */
+function shapeOf(row: Row, given: Row, fields: FieldNames): Shape {
   const shape = SHAPES.find(({ needs }) => needs.every((field) => has(row, field)));
   if (shape) return shape;
   const named = SHAPES.find(({ needs }) => needs.every((field) => field in row));
   const empty = named?.needs.find((field) => !has(row, field));
   if (empty !== undefined) throw new RowProblem(`field "${empty}" is null: the row has nothing to train on.`);
-  const fields = Object.keys(row).slice(0, 8).join(', ');
-  throw new RowProblem(
-    `no known shape: expected "messages", "prompt" and "completion", "instruction" and "output", or "conversations", ` +
-      `got the fields ${fields === '' ? '(none)' : fields}. ` +
-      `Fields of other names are named in dataset.fields, such as {prompt: question, completion: answer}.`,
-  );
+  const needed = SHAPES.map(({ needs }) => needs);
+  throw new ProblemInRowNames(whyNoShape(given, needed, fields));
 }
 
 /** The system prompt and the history that stand beside the conversation, before it. */
@@ -134,9 +165,10 @@ function twoSystems(): RowProblem {
   return new RowProblem(`field "system": the row has another system prompt too. Keep one of them.`);
 }
 
-/** Alpaca's pairs of question and answer, or messages. */
-function readHistory(value: unknown, ignored: ReadonlySet<string>): Message[] {
-  if (value === undefined || value === null || value === '') return [];
+/** Alpaca's pairs of question and answer, or messages; a table holds either as JSON text. */
+function readHistory(written: unknown, ignored: ReadonlySet<string>): Message[] {
+  if (written === undefined || written === null || written === '') return [];
+  const value = listIn(written, 'history');
   if (!Array.isArray(value)) throw new RowProblem(`field "history": expected a list, got ${kindOf(value)}.`);
   const items: readonly unknown[] = value;
   if (!items.some((item) => Array.isArray(item))) return readMessages(value, 'history', ignored);

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { datasetOf } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
 import { findBenchmark } from './benchmarks';
@@ -57,7 +58,7 @@ export function refuseOtherCell({ model, madeFrom, at }: StoredCell, asked: Aske
 /** What is asked, by its content. */
 async function dataOf(dependencies: Making, evaluator: EvaluatorConfig): Promise<unknown> {
   if ('dataset' in evaluator) {
-    const { rows } = await dependencies.loadDataset(evaluator.dataset);
+    const { rows } = await dependencies.loadDataset(datasetOf(evaluator));
     return rows.map(({ id }) => id);
   }
   if (evaluator.type === 'benchmark') {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { DatasetConfig } from '../config/dataset-config';
+import type { DatasetToRead } from '../config/dataset-config';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { isUnforeseen } from '../core/defects';
 import { PYTHON_TASK_QUEUE } from '../core/python';
@@ -24,7 +24,7 @@ export interface DatasetAccess {
 }
 
 /** `onWaiting` hears of a Python worker that is waited for. */
-export type ReadDataset = (config: DatasetConfig, onWaiting?: TellWaiting) => Promise<LoadedDataset>;
+export type ReadDataset = (config: DatasetToRead, onWaiting?: TellWaiting) => Promise<LoadedDataset>;
 
 /** A Python worker that is not there is told of, not waited for without end. */
 const PATIENCE_MS = 15_000;
@@ -47,14 +47,14 @@ export function createDatasetReader({ python, ...access }: DatasetAccess): ReadD
  */
 async function readInPython(
   dataset: string,
-  { options = {}, taskQueue = PYTHON_TASK_QUEUE, ...config }: DatasetConfig,
+  { options = {}, taskQueue = PYTHON_TASK_QUEUE, ...config }: DatasetToRead,
   {
     onWaiting,
     ...access
   }: Partial<NonNullable<DatasetAccess['python']>> & {
     readonly onWaiting?: TellWaiting;
   },
-): Promise<DatasetConfig> {
+): Promise<DatasetToRead> {
   const link = requireLink(access.link, `Dataset "${dataset}"`);
   const digest = createHash('sha256')
     .update(JSON.stringify([taskQueue, dataset, options]))
@@ -72,11 +72,11 @@ async function readInPython(
 }
 
 function specOf(
-  config: DatasetConfig,
+  config: DatasetToRead,
   { listsBadRows, ...access }: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
-  const { ignoreKeys = [], fields = {} } = config;
-  const reading = { onBadRow: listsBadRows ? 'list' : config.onBadRow, ignoreKeys, fields } as const;
+  const { ignoreKeys = [], fields = {}, rubrics = false } = config;
+  const reading = { onBadRow: listsBadRows ? 'list' : config.onBadRow, ignoreKeys, fields, rubrics } as const;
   if (config.hub === undefined) return { path: config.path ?? [], ...reading };
   return {
     hub: config.hub,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { datasetOf } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { Message } from '../core/conversation';
 import type { ConversationRow } from '../datasets/dataset';
@@ -31,7 +32,7 @@ export async function sharedRemarks(
   const remarks: string[] = [];
   for (const [name, evaluator] of Object.entries(evaluators)) {
     if (!('dataset' in evaluator)) continue;
-    const { rows } = await readDataset(evaluator.dataset);
+    const { rows } = await readDataset(datasetOf(evaluator));
     const remark = remarkOn(rows, trained);
     if (remark !== null) remarks.push(`Evaluator "${name}" measures what is trained on: ${remark}`);
   }

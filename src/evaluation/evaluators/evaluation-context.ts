@@ -1,4 +1,4 @@
-import type { DatasetConfig } from '../../config/dataset-config';
+import type { DatasetToRead } from '../../config/dataset-config';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { CellRejudging } from '../../core/benchmark-run';
 import type { TrainOnWhat } from '../../core/conversation';
@@ -28,7 +28,7 @@ export interface EvaluationDependencies {
   readonly renderer: Renderer;
   /** Tokens the model reads and writes together; null where the service does not say. */
   readonly contextLength: number | null;
-  readonly loadDataset: (config: DatasetConfig) => Promise<LoadedDataset>;
+  readonly loadDataset: (config: DatasetToRead) => Promise<LoadedDataset>;
   readonly readBenchmarkRows: ReadBenchmarkRows;
   readonly plugins: PluginRegistry;
   /** The training service that has the weights. */

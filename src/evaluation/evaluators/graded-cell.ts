@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { DatasetToRead } from '../../config/dataset-config';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
@@ -110,7 +111,7 @@ export async function evaluateCustom(
 /** Conversations as examples; the last reply of each is the target, which is refused to be missing where it is needed. */
 export async function datasetExamples(
   { loadDataset }: Pick<EvaluationDependencies, 'loadDataset'>,
-  { dataset, maxExamples }: Pick<CustomConfig, 'dataset' | 'maxExamples'>,
+  { dataset, maxExamples }: Pick<CustomConfig, 'maxExamples'> & { readonly dataset: DatasetToRead },
   { needsTarget = false }: { readonly needsTarget?: boolean } = {},
 ): Promise<Example[]> {
   const { rows } = await loadDataset(dataset);
@@ -271,8 +272,8 @@ export function generationOf(
   };
 }
 
-function exampleOf({ id, messages, tools }: ConversationRow): Example {
-  const declared = tools && { tools };
+function exampleOf({ id, messages, tools, rubric }: ConversationRow): Example {
+  const declared = { ...(tools && { tools }), ...(rubric && { row: { rubric } }) };
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return { id, messages, target: null, ...declared };
   return { id, messages: messages.slice(0, -1), target: answerText(last), ...declared };

@@ -1,3 +1,4 @@
+import { datasetOf } from '../../config/dataset-config';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { CellScore } from '../../core/run';
 import { GENERATION } from '../benchmarks/benchmark';
@@ -22,7 +23,11 @@ export async function evaluateModelGraded(
     systemPrompt: config.systemPrompt,
   };
   const cell = {
-    examples: await datasetExamples(dependencies, config, { needsTarget: needsCriterion(config) }),
+    examples: await datasetExamples(
+      dependencies,
+      { ...config, dataset: datasetOf(config) },
+      { needsTarget: needsCriterion(config) },
+    ),
     subject: subjectOf(dependencies, asked, work),
     version: 1,
     concurrency: config.concurrency,

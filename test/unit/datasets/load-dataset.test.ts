@@ -224,7 +224,10 @@ describe('fields of other names', () => {
 
   test.each([
     [{ question: 'a', answer: 7 }, 'field "answer": expected text or a list of messages, got number.'],
-    [{ question: 'a', reply: 'b' }, 'no known shape'],
+    [
+      { question: 'a', reply: 'b' },
+      'field "answer" (dataset.fields.completion) is missing: the row has the fields question, reply. If',
+    ],
     [
       { question: 'a', answer: 'b', prompt: 'c' },
       'the row has "prompt" and "question", which dataset.fields reads as "prompt".',

@@ -86,7 +86,7 @@ test('says how to have a key ignored, and ignores it in rows, messages, parts an
   };
 
   expect(() => toConversation(row)).toThrow('name it in dataset.ignoreKeys');
-  expect(toConversation(row, new Set(['mood'])).messages[1]).toEqual({
+  expect(toConversation(row, { ignored: new Set(['mood']) }).messages[1]).toEqual({
     role: 'assistant',
     content: [{ type: 'text', text: '42' }],
     toolCalls: [{ name: 'f', arguments: '{}' }],

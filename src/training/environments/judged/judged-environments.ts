@@ -1,3 +1,4 @@
+import { datasetOf } from '../../../config/dataset-config';
 import type { EnvironmentConfig } from '../../../config/environment-config';
 import type { JudgeConfig } from '../../../config/judge-config';
 import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
@@ -53,7 +54,7 @@ export async function judgedEnvironments(
   const examplesOf = (path: typeof dataset.path) =>
     datasetExamples(
       { loadDataset: readDataset },
-      { dataset: { ...dataset, path }, maxExamples: undefined },
+      { dataset: { ...datasetOf(config), path }, maxExamples: undefined },
       { needsTarget: config.type === 'modelGraded' && needsCriterion(config) },
     );
   const examples = await examplesOf(dataset.path);

@@ -1,3 +1,4 @@
+import type { DatasetToRead } from '../../../../src/config/dataset-config';
 import { EnvironmentConfig } from '../../../../src/config/environment-config';
 import type { ConversationRow } from '../../../../src/datasets/dataset';
 import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
@@ -37,9 +38,9 @@ async function play(
   row: ConversationRow = CONVERSATION,
 ) {
   const { access, asked } = judgesThatSay(() => judgeSays);
-  const readDataset = () =>
+  const readDataset = ({ rubrics }: DatasetToRead) =>
     Promise.resolve({
-      rows: [row],
+      rows: [rubrics ? { ...row, rubric: ['It is warm.', 'It is bright.'] } : row],
       contentHash: '',
       source: { description: '', files: [] },
       skipped: [],
@@ -100,6 +101,20 @@ test('a conversation without a reply at its end is refused where judges would co
   );
   await expect(playAsked({ type: 'modelGraded', template: '{question} {answer}' })).resolves.toBeDefined();
   await expect(playAsked({ type: 'modelGraded', method: 'score' })).resolves.toBeDefined();
+});
+
+test.each([
+  [{}, ['It is warm.', 'It is bright.']],
+  [{ rubric: ['It is brief.'] }, ['It is brief.']],
+])('method rubric with %j scores the items of the config, else those of the row', async (given, items) => {
+  const environment = { type: 'modelGraded', method: 'rubric', ...conversations, ...given };
+
+  const { asked, turns } = await play(environment, '<score>0.5</score>');
+
+  expect(asked).toHaveLength(items.length);
+  for (const [index, item] of items.entries())
+    expect(promptOf(asked[index]?.request ?? { messages: [] })).toContain(item);
+  expect(turns).toMatchObject([{ reward: 0.5 }, { reward: 0.5 }]);
 });
 
 test('an answer cannot pass for a verdict, nor end its part of what the judge reads', async () => {

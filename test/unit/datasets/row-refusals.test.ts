@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { loadDataset } from '../../../src/datasets/load-dataset';
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-refusals-'));
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function load(
+  row: object,
+  reading: { readonly fields?: object; readonly ignoreKeys?: readonly string[] } = {},
+) {
+  const path = join(folder, 'rows.jsonl');
+  writeFileSync(path, `${JSON.stringify(row)}\n`);
+  return loadDataset({ path, ...reading, fields: { ...reading.fields } });
+}
+
+async function textsOf(loading: ReturnType<typeof load>) {
+  const { rows } = await loading;
+  return rows[0]?.messages.map(({ content }) => content);
+}
+
+const DOLLY = { input: 'context', output: 'response' };
+const QUESTION = { prompt: 'question', completion: 'answer' };
+
+test.each([
+  [
+    { instruction: 'a', context: 'b', category: 'c' },
+    DOLLY,
+    'field "response" (dataset.fields.output) is missing: the row has the fields instruction, context, category.',
+  ],
+  [
+    { question: 'a', answer: 'b' },
+    { prompt: 'nosuch', completion: 'answer' },
+    'field "nosuch" (dataset.fields.prompt) is missing: the row has the fields question, answer.',
+  ],
+  [
+    { question: 'a' },
+    { prompt: 'completion', completion: 'prompt' },
+    'field "completion" (dataset.fields.prompt) and "prompt" (dataset.fields.completion) are missing: the row has the fields question.',
+  ],
+  [{ context: 'b', response: 'c' }, DOLLY, '"instruction" and "response", got the fields context, response.'],
+  [{ instruction: 'a', context: 'b', response: null }, DOLLY, 'field "response" is null'],
+  [
+    { instruction: 'a', contxt: 'b', response: 'c' },
+    DOLLY,
+    'unknown field "contxt". Did you mean "context"?',
+  ],
+  [
+    { question: 'a', answer: 'b', mood: 'glad' },
+    QUESTION,
+    'unknown field "mood". Known here: question, answer, system,',
+  ],
+  [{ messages: [{ role: 'user', content: 'a' }], prompt: 'b' }, QUESTION, 'unknown field "prompt".'],
+])('%j with the fields %j is refused by the names that it has', async (row, fields, reason) => {
+  await expect(load(row, { fields })).rejects.toThrow(reason);
+});
+
+const chat = (answer: string) => [
+  { role: 'user', content: 'q' },
+  { role: 'assistant', content: answer },
+];
+
+test.each([
+  [{ prompt: 'q', chosen: 'good', rejected: 'bad' }, { completion: 'chosen' }],
+  [{ prompt: 'q', chosen: chat('good'), rejected: chat('bad') }, { messages: 'chosen' }],
+  [
+    { prompt: chat('q').slice(0, 1), chosen: chat('good').slice(1), rejected: chat('bad').slice(1) },
+    { completion: 'chosen' },
+  ],
+])(
+  'a preference pair is told from a row of no known shape, and its good reply trained on demand: %j',
+  async (row, fields) => {
+    const told = 'the row is a preference pair ("chosen" and "rejected"), which no run trains on';
+
+    await expect(load(row)).rejects.toThrow(told);
+    await expect(load(row)).rejects.toThrow(JSON.stringify(fields).replaceAll('"', '').replace(':', ': '));
+    await expect(load(row, { fields })).rejects.toThrow(told);
+    expect(await textsOf(load(row, { fields, ignoreKeys: ['rejected'] }))).toEqual(['q', 'good']);
+  },
+);
+
+test.each([true, false, 1, 'False'])(
+  'a row that says whether its completion is wanted is refused: %j',
+  async (label) => {
+    const row = { prompt: 'q', completion: 'good', label };
+
+    await expect(load(row)).rejects.toThrow(
+      'field "label": the row says whether its completion is wanted (as for KTO), which no run trains on',
+    );
+    expect(await textsOf(load(row, { ignoreKeys: ['label'] }))).toEqual(['q', 'good']);
+  },
+);
+
+test('a label that is a word is a field that nobody reads', async () => {
+  await expect(load({ prompt: 'q', completion: 'good', label: 'letters' })).rejects.toThrow(
+    'unknown field "label".',
+  );
+});
+
+test('a history that a table holds as JSON text is read', async () => {
+  const row = { instruction: 'q', output: 'good' };
+
+  for (const history of [
+    [['who?', 'Ada']],
+    [
+      { role: 'user', content: 'who?' },
+      { role: 'assistant', content: 'Ada' },
+    ],
+  ])
+    expect(await textsOf(load({ ...row, history: JSON.stringify(history) }))).toEqual([
+      'who?',
+      'Ada',
+      'q',
+      'good',
+    ]);
+  await expect(load({ ...row, history: 'words' })).rejects.toThrow(
+    'field "history": expected a list, got text.',
+  );
+});
