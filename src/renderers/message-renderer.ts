@@ -42,6 +42,7 @@ type PlacedMessage = MessagePlace & { readonly message: Message };
 class MessageRenderer implements Renderer {
   readonly name: string;
   readonly hasExtensionProperty: boolean;
+  readonly writesCallIds: boolean;
   private readonly encoder: PieceEncoder;
   /** Null where a text ends replies. */
   private readonly stopTokens: readonly number[] | null;
@@ -52,6 +53,7 @@ class MessageRenderer implements Renderer {
   ) {
     this.name = format.name;
     this.hasExtensionProperty = format.hasExtensionProperty;
+    this.writesCallIds = format.writesCallIds === true;
     this.encoder = new PieceEncoder(tokenizer, format.controlTokens, WORD_TOKENS);
     this.stopTokens =
       'text' in format.stop ? null : format.stop.tokens.map((token) => requireToken(token, tokenizer));

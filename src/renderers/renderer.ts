@@ -36,6 +36,8 @@ export interface Renderer {
    * False where reasoning is dropped from history.
    */
   readonly hasExtensionProperty: boolean;
+  /** A call is written by its id, which names the tool only where it was made to (Kimi). */
+  readonly writesCallIds?: boolean;
   buildGenerationPrompt(messages: readonly Message[], options?: GenerationPromptOptions): number[];
   buildSupervisedExample(messages: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample;
   /**

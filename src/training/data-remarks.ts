@@ -12,7 +12,7 @@ const MOST_NAMED = 5;
 export function dataRemarks(
   config: SupervisedConfig,
   { skipped }: Pick<LoadedDataset, 'skipped'>,
-  { examples, refused, lossGone, lossless, speechless }: PreparedExamples,
+  { examples, refused, lossGone, lossless, speechless, unnamed }: PreparedExamples,
 ): string[] {
   const leftOut = [
     ...skipped.map(({ file, line, reason }) => ({ place: `${file} line ${line}`, reason })),
@@ -39,6 +39,11 @@ export function dataRemarks(
       ? []
       : [
           `${counted(speechless.length)} trained to say nothing: only the end of an empty reply is trained in ${named(speechless)}. Give the reply words or weight: 0, or remove the row.`,
+        ]),
+    ...(unnamed.length === 0
+      ? []
+      : [
+          `${counted(unnamed.length)} trained to call by ids alone: the format writes a call's id in place of its name, and the ids do not name the tools in ${named(unnamed)}. Leave such ids out, or write them as functions.NAME:0, with the answers' tool_call_id.`,
         ]),
     ...tailRemark(examples.length, config.batchSize),
   ];

@@ -12,6 +12,7 @@ import { renderWithTools } from '../renderers/conversation-with-tools';
 import type { Renderer } from '../renderers/renderer';
 import { countEmptyReplies } from './empty-replies';
 import type { PreparedExample } from './prepared-data';
+import { hasUnnamedCall } from './unnamed-calls';
 
 export interface ExampleContext {
   readonly config: SupervisedConfig;
@@ -35,6 +36,8 @@ export interface PreparedExamples {
   readonly lossless: readonly string[];
   /** Where the rows stand that have a reply with loss and nothing in it. */
   readonly speechless: readonly string[];
+  /** Where the rows stand that call a tool by an id which does not name it, and is written in place of the name. */
+  readonly unnamed: readonly string[];
 }
 
 export interface RefusedRow {
@@ -62,7 +65,10 @@ export async function prepareExamples(
   const examples: PreparedExample[] = [];
   const refused: RefusedRow[] = [];
   const places: Record<Loss, string[]> = { some: [], gone: [], none: [] };
-  const speechless: string[] = [];
+  const words: { readonly speechless: string[]; readonly unnamed: string[] } = {
+    speechless: [],
+    unnamed: [],
+  };
   const totals = new DataTotals();
   for (const [index, row] of rows.entries()) {
     const read = await prepareRow({ row, index, limit }, context);
@@ -70,8 +76,10 @@ export async function prepareExamples(
     else {
       examples.push(read.example);
       totals.add(read);
-      places[read.loss].push(placeOf(row, index));
-      if (read.emptyReplies > 0) speechless.push(placeOf(row, index));
+      const place = placeOf(row, index);
+      places[read.loss].push(place);
+      if (read.emptyReplies > 0) words.speechless.push(place);
+      if (read.hasUnnamedCall) words.unnamed.push(place);
     }
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(index + 1);
@@ -79,7 +87,7 @@ export async function prepareExamples(
     }
   }
   const summary = totals.summary(context.config.batchSize);
-  const told = { lossGone: places.gone, lossless: places.none, speechless };
+  const told = { lossGone: places.gone, lossless: places.none, ...words };
   const prepared = { examples, summary, refused, ...told };
   if (places.some.length === 0) throw nothingToTrain(prepared, context.config);
   return prepared;
@@ -145,6 +153,8 @@ export interface PreparedRow extends CountedRow {
   readonly loss: Loss;
   /** Replies with loss of which only the end is trained. */
   readonly emptyReplies: number;
+  /** It calls a tool that no token of it names. */
+  readonly hasUnnamedCall: boolean;
 }
 
 interface RowToPrepare {
@@ -171,6 +181,7 @@ export async function prepareRow(
     example: prepareExample(rendered, rule, context),
     loss: lossOf(rendered, limit),
     emptyReplies: countEmptyReplies(row.messages, context.config.trainOnWhat),
+    hasUnnamedCall: context.renderer.writesCallIds === true && hasUnnamedCall(row.messages),
   };
 }
 

@@ -127,6 +127,24 @@ test('rows with a reply that says nothing are named, unless it carries no loss',
   ]);
 });
 
+test('calls that Kimi writes by an id which does not name the tool are told', async () => {
+  const call = (id?: string) =>
+    reply('a', 'b', { tool_calls: [{ ...(id && { id }), name: 'f', arguments: '{}' }] });
+  const rows = [call('call_1'), call('functions.f:0'), call()];
+  const config = configOf({ batchSize: 1 });
+  const remarks = async (renderer: string) => {
+    const context = { ...contextOf(config), renderer: findRenderer(renderer, tokenizer) };
+    return dataRemarks(config, NO_SKIPPED, await prepareExamples(conversationsOf(rows), context));
+  };
+
+  expect(await remarks('kimi_k2')).toEqual([
+    expect.stringMatching(
+      /^1 row is trained to call by ids alone: .* in example 1 \(rows\.jsonl line 1\)\. Leave/,
+    ),
+  ]);
+  expect(await remarks('qwen3')).toEqual([]);
+});
+
 test('where all loss is cut off, maxLength is to blame', async () => {
   const long = reply('a'.repeat(90), 'b');
 
