@@ -65,7 +65,7 @@ export async function prepareExamples(
   const examples: PreparedExample[] = [];
   const refused: RefusedRow[] = [];
   const places: Record<Loss, string[]> = { some: [], gone: [], none: [] };
-  const words: { readonly speechless: string[]; readonly unnamed: string[] } = {
+  const words: Record<'speechless' | 'unnamed', string[]> = {
     speechless: [],
     unnamed: [],
   };
@@ -76,10 +76,7 @@ export async function prepareExamples(
     else {
       examples.push(read.example);
       totals.add(read);
-      const place = placeOf(row, index);
-      places[read.loss].push(place);
-      if (read.emptyReplies > 0) words.speechless.push(place);
-      if (read.hasUnnamedCall) words.unnamed.push(place);
+      for (const list of listsOf(read, places, words)) list.push(placeOf(row, index));
     }
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(index + 1);
@@ -91,6 +88,15 @@ export async function prepareExamples(
   const prepared = { examples, summary, refused, ...told };
   if (places.some.length === 0) throw nothingToTrain(prepared, context.config);
   return prepared;
+}
+
+/** Where a row's place is told. */
+function listsOf(
+  { loss, emptyReplies, hasUnnamedCall: isUnnamed }: PreparedRow,
+  places: Readonly<Record<Loss, string[]>>,
+  { speechless, unnamed }: Readonly<Record<'speechless' | 'unnamed', string[]>>,
+): string[][] {
+  return [places[loss], ...(emptyReplies > 0 ? [speechless] : []), ...(isUnnamed ? [unnamed] : [])];
 }
 
 /**
