@@ -1,13 +1,15 @@
 import { stat } from 'node:fs/promises';
-import { datasetOf } from '../config/dataset-config';
-import type { DatasetConfig, DatasetToRead } from '../config/dataset-config';
+import type { DatasetConfig } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
+import { datasetOf } from '../evaluation/dataset-of';
+import type { DatasetToRead } from '../evaluation/dataset-of';
 import { checkEvaluators } from '../training/check-evaluators';
 import { createDatasetReader } from '../training/dataset-source';
 import { createPluginLoader } from '../training/plugin-file';
 import { resolveEvaluations } from '../training/resolve-evaluations';
+import type { RefusedRow } from '../training/shown-row';
 
 /** A local dataset and the key of the config that names it. */
 interface NamedDataset {
@@ -37,15 +39,46 @@ export async function checkTraining(config: TrainingConfig, cacheFolder: string)
   }
 }
 
+/**
+ * The rows of evaluators' local datasets that cannot be read, or why such a dataset cannot be read at all; what is read well is none of
+ * them.
+ */
+export async function* refusedEvaluatorRows(
+  config: TrainingConfig,
+  cacheFolder: string,
+): AsyncGenerator<RefusedRow> {
+  const readDataset = createDatasetReader({ cacheFolder, listsBadRows: true });
+  const evaluators = Object.values(resolveEvaluations(config, 'unknown').evaluators);
+  for (const { key, dataset } of evaluatorDatasets(config, evaluators)) {
+    const of = key.replace(/\.dataset\.path$/, '');
+    const isLeftOut = dataset.onBadRow === 'skip';
+    try {
+      await checkFiles(key, dataset);
+      const { skipped } = await readDataset(dataset);
+      for (const { file, line, reason } of skipped)
+        yield { row: `${file}:${line}`, refused: reason, of, isLeftOut };
+    } catch (error) {
+      if (!(error instanceof DomainError)) throw error;
+      yield { row: key, refused: error.message, of };
+    }
+  }
+}
+
 function localDatasets(config: TrainingConfig, evaluators: readonly EvaluatorConfig[]): NamedDataset[] {
   return [
     ...(config.kind === 'sft' ? trainingDatasets(config.dataset) : []),
-    ...placesOfEvaluators(config).flatMap(({ key, evaluator }) =>
+    ...evaluatorDatasets(config, evaluators),
+  ].filter(({ dataset }) => dataset.path !== undefined);
+}
+
+function evaluatorDatasets(config: TrainingConfig, evaluators: readonly EvaluatorConfig[]): NamedDataset[] {
+  return placesOfEvaluators(config)
+    .flatMap(({ key, evaluator }) =>
       'dataset' in evaluator && evaluators.includes(evaluator)
         ? [{ key: `${key}.dataset.path`, dataset: datasetOf(evaluator) }]
         : [],
-    ),
-  ].filter(({ dataset }) => dataset.path !== undefined);
+    )
+    .filter(({ dataset }) => dataset.path !== undefined);
 }
 
 function trainingDatasets(dataset: DatasetConfig): NamedDataset[] {

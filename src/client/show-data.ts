@@ -3,16 +3,18 @@ import type { TrainingConfig } from '../config/training-config';
 import { tokenizersOf } from '../training/render-file';
 import { showData } from '../training/show-data';
 import type { DataRow } from '../training/shown-row';
+import { refusedEvaluatorRows } from './check-training';
 import { identifyDependencies } from './eval-identity';
 
-/** What a run of a config would train on, row by row. Asks no Temporal server and no training service. */
-export function showTrainingData(config: TrainingConfig): AsyncGenerator<DataRow> {
+/** What a run of a config would train on, row by row, and then what it would refuse beside it. Asks no Temporal server and no training service. */
+export async function* showTrainingData(config: TrainingConfig): AsyncGenerator<DataRow> {
   const environment = readEnvironment();
   const { cacheFolder, huggingFaceToken: token, huggingFaceUrl: hubUrl, benchmarkDataFolder } = environment;
   const hub = { cacheFolder, ...(token !== null && { token }), ...(hubUrl !== null && { hubUrl }) };
   const { readBenchmarkRows, loadPlugins } = identifyDependencies(environment);
-  return showData(config, {
+  yield* showData(config, {
     ...{ readBenchmarkRows, loadPlugins, datasets: hub, tokenizerOf: tokenizersOf(hub) },
     dataFolder: benchmarkDataFolder ?? undefined,
   });
+  yield* refusedEvaluatorRows(config, cacheFolder);
 }

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { datasetOf } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
 import { findBenchmark } from './benchmarks';
 import type { Benchmark } from './benchmarks/benchmark';
 import { givenDates, withinDates } from './benchmarks/date-window';
 import { loadExamples } from './benchmarks/load-examples';
+import { datasetOf } from './dataset-of';
 import { digestOf } from './digest';
 import type { CellWork, EvaluationDependencies } from './evaluators/evaluation-context';
 import { identityOf } from './evaluators/evaluation-context';

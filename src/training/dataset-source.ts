@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import type { DatasetToRead } from '../config/dataset-config';
+import type { DatasetToRead } from '../evaluation/dataset-of';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import { isUnforeseen } from '../core/defects';
 import { PYTHON_TASK_QUEUE } from '../core/python';

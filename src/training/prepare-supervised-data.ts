@@ -106,12 +106,17 @@ export async function splitRows(
   { readDataset }: Pick<DataDependencies, 'readDataset'>,
   config: SupervisedConfig,
   dataset: LoadedDataset,
-): Promise<{ train: readonly ConversationRow[]; test: readonly ConversationRow[] }> {
+): Promise<{
+  train: readonly ConversationRow[];
+  test: readonly ConversationRow[];
+  /** Where held-out rows have files of their own. */
+  testSet?: LoadedDataset;
+}> {
   const { testPath, testSize } = config.dataset;
   if (testPath !== undefined) {
     const { onBadRow, split, ignoreKeys, fields } = config.dataset;
     const test = await readDataset({ path: testPath, onBadRow, split, ignoreKeys, fields, testSize: 0 });
-    return { train: dataset.rows, test: test.rows };
+    return { train: dataset.rows, test: test.rows, testSet: test };
   }
   return splitTrainTest(dataset.rows, { testSize, seed: config.seed });
 }

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
-import { datasetOf } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { Message } from '../core/conversation';
 import type { ConversationRow } from '../datasets/dataset';
+import { datasetOf } from '../evaluation/dataset-of';
 import type { ReadDataset } from './dataset-source';
 
 /** What is trained on, by digests: whole conversations, and what comes before their last reply. */

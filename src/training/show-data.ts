@@ -5,8 +5,8 @@ import type { ConversationRow, LoadedDataset, SkippedRow } from '../datasets/dat
 import { findRenderer } from '../renderers/find-renderer';
 import { createDatasetReader } from './dataset-source';
 import { rendererFor } from './model-checks';
-import type { PreparedRow } from './prepare-examples';
-import { lengthLimit, prepareRow } from './prepare-examples';
+import type { ExampleContext, PreparedRow } from './prepare-examples';
+import { checkHeldOut, lengthLimit, prepareRow } from './prepare-examples';
 import { splitRows } from './prepare-supervised-data';
 import { countRepliesWithoutReasoning } from './replies-without-reasoning';
 import { showPrompts } from './reinforcement/show-prompts';
@@ -31,21 +31,48 @@ async function* showConversations(
 ): AsyncGenerator<DataRow> {
   const readDataset = createDatasetReader({ ...datasets, listsBadRows: true });
   const dataset = await readDataset(config.dataset);
-  const train = dataset.rows.length === 0 ? [] : (await splitRows({ readDataset }, config, dataset)).train;
+  const isEmpty = dataset.rows.length === 0 && config.dataset.testPath === undefined;
+  const { train, test, testSet } = isEmpty
+    ? { train: [], test: [] }
+    : await splitRows({ readDataset }, config, dataset);
+  const isLeftOut = config.dataset.onBadRow === 'skip';
   const context = { ...site, config, contextLength: null, onProgress: () => undefined };
   const limit = lengthLimit(context);
   for (const [index, row] of inOrder(dataset, new Set(train))) {
     if ('reason' in row) {
-      yield { row: `${row.file}:${row.line}`, refused: row.reason };
+      yield { row: `${row.file}:${row.line}`, refused: row.reason, isLeftOut };
       continue;
     }
     const name = nameOf(row);
     try {
       const prepared = await prepareRow({ row, index, limit }, context);
-      if ('reason' in prepared) yield { row: name, refused: prepared.reason };
+      if ('reason' in prepared) yield { row: name, refused: prepared.reason, isLeftOut };
       else yield { row: name, ...shownWhole(row, prepared, site) };
     } catch (error) {
       yield { row: name, refused: reasonOf(error) };
+    }
+  }
+  for await (const row of refusedHeldOut(testSet ?? { ...dataset, skipped: [] }, test, context)) {
+    yield { ...row, of: 'held-out', isLeftOut };
+  }
+}
+
+/** Of held-out rows only those that a run would refuse, or leave out. */
+async function* refusedHeldOut(
+  dataset: LoadedDataset,
+  test: readonly ConversationRow[],
+  context: ExampleContext,
+): AsyncGenerator<{ readonly row: string; readonly refused: string }> {
+  for (const [, row] of inOrder(dataset, new Set(test))) {
+    if ('reason' in row) {
+      yield { row: `${row.file}:${row.line}`, refused: row.reason };
+      continue;
+    }
+    try {
+      const { refused } = await checkHeldOut([row], context);
+      for (const { reason } of refused) yield { row: nameOf(row), refused: reason };
+    } catch (error) {
+      yield { row: nameOf(row), refused: reasonOf(error) };
     }
   }
 }

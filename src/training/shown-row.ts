@@ -20,9 +20,13 @@ export interface RenderedRow {
   readonly emptyReplies?: number;
 }
 
-interface RefusedRow {
+export interface RefusedRow {
   readonly row: string;
   readonly refused: string;
+  /** Whose row it is, where it is none of those that are trained on: `held-out`, or the key of an evaluator. */
+  readonly of?: string;
+  /** The run begins without it. */
+  readonly isLeftOut?: boolean;
 }
 
 export type DataRow = RenderedRow | RefusedRow;

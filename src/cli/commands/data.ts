@@ -1,11 +1,10 @@
 import { Command } from 'commander';
 import { showTrainingData } from '../../client/show-data';
 import { loadTrainingConfig } from '../../config/load-config';
-import type { SupervisedConfig } from '../../config/supervised-config';
 import type { TrainingConfig } from '../../config/training-config';
 import type { DataSummary } from '../../core/data-summary';
 import { DataTotals, summaryText, trainedCount } from '../../core/data-summary';
-import type { DataRow, RenderedRow } from '../../training/shown-row';
+import type { DataRow, RefusedRow, RenderedRow } from '../../training/shown-row';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
@@ -21,6 +20,7 @@ interface ShowFlags {
 }
 
 const PROGRESS_EVERY = 500;
+const HELD_OUT = 'held-out';
 
 export function createCommand(): Command {
   const show = new Command('show')
@@ -43,9 +43,10 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const totals = new DataTotals();
   let [count, shortened] = [0, 0];
+  const stopping: DataRow[] = [];
   for await (const row of showTrainingData(config)) {
-    if ('refused' in row) totals.refuse();
-    else totals.add(row);
+    countRow(row, totals);
+    if (stopsRun(row, config)) stopping.push(row);
     if (hasLessReasoning(row)) shortened += 1;
     if (++count <= limit) await showRow(row, output);
     else if (count % PROGRESS_EVERY === 0) output.status(`${count} rows read`);
@@ -53,10 +54,16 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   output.status(null);
   const summary = totals.summary(batchSizeOf(config));
   sumUp(summary, shortened, output);
-  const verdict = verdictOn(config, summary);
+  const verdict = refusedVerdict(stopping) ?? emptyVerdict(config, summary);
   if (verdict === null) return;
   output.note(verdict);
   process.exitCode = EXIT.failed;
+}
+
+/** What is summed up is what is trained on. */
+function countRow(row: DataRow, totals: DataTotals): void {
+  if (!('refused' in row)) totals.add(row);
+  else if (row.of === undefined) totals.refuse();
 }
 
 function sumUp(summary: DataSummary, shortened: number, output: Output): void {
@@ -72,22 +79,24 @@ function hasLessReasoning(row: DataRow): boolean {
   return 'repliesWithoutReasoning' in row;
 }
 
-/** What `train` would say to these rows; null where it would begin. */
-function verdictOn(config: TrainingConfig, summary: DataSummary): string | null {
-  if (config.kind !== 'sft') return null;
-  return refusedVerdict(config, summary) ?? emptyVerdict(summary);
+/** Whether `train` starts no run because of it. A prompt of an environment is found only as the run goes on. */
+function stopsRun(row: DataRow, { kind }: TrainingConfig): boolean {
+  return 'refused' in row && row.isLeftOut !== true && (row.of !== undefined || kind === 'sft');
 }
 
-function emptyVerdict({ rows, trainedTokens }: DataSummary): string | null {
-  if (trainedTokens > 0) return null;
+function emptyVerdict({ kind }: TrainingConfig, { rows, trainedTokens }: DataSummary): string | null {
+  if (kind !== 'sft' || trainedTokens > 0) return null;
   const what = rows === 0 ? 'no row can be trained on' : 'no token of any row carries loss';
   return `train starts no run with this config: ${what}.`;
 }
 
-function refusedVerdict({ dataset }: SupervisedConfig, { refusedRows }: DataSummary): string | null {
-  if (dataset.onBadRow === 'skip' || refusedRows === 0) return null;
-  const rows = refusedRows === 1 ? 'the row that is refused' : `the ${refusedRows} rows that are refused`;
-  return `train starts no run with this config: mend ${rows}, or set dataset.onBadRow: skip, which leaves bad rows out.`;
+function refusedVerdict(refused: readonly DataRow[]): string | null {
+  if (refused.length === 0) return null;
+  const rows =
+    refused.length === 1 ? 'the row that is refused' : `the ${refused.length} rows that are refused`;
+  const isOfEvaluator = refused.some((row) => 'refused' in row && (row.of ?? HELD_OUT) !== HELD_OUT);
+  const key = isOfEvaluator ? 'onBadRow: skip of their dataset' : 'dataset.onBadRow: skip';
+  return `train starts no run with this config: mend ${rows}, or set ${key}, which leaves bad rows out.`;
 }
 
 function batchSizeOf(config: TrainingConfig): number {
@@ -99,7 +108,7 @@ async function showRow(row: DataRow, output: Output): Promise<void> {
 }
 
 function documentOf(row: DataRow): object {
-  if ('refused' in row) return row;
+  if ('refused' in row) return { row: row.row, refused: reasonOf(row) };
   const { row: name, tokens, weights, text, cut, repliesWithoutReasoning, emptyReplies } = row;
   const trained = row.pieces.filter(({ isTrained }) => isTrained).map((piece) => piece.text);
   return { row: name, tokens, weights, text, trained, cut, repliesWithoutReasoning, emptyReplies };
@@ -107,13 +116,17 @@ function documentOf(row: DataRow): object {
 
 function textOf(row: DataRow, { colors }: Output): string {
   const name = colors.bold(escapeControls(row.row));
-  if ('refused' in row) return `${name} ${colors.red(`refused: ${escapeControls(row.refused)}`)}`;
+  if ('refused' in row) return `${name} ${colors.red(`refused: ${escapeControls(reasonOf(row))}`)}`;
   const mark = (text: string) => (colors.isColorSupported ? colors.green(text) : `⟦${text}⟧`);
   const text = row.pieces.map((piece) => {
     const shown = printable(piece.text);
     return piece.isTrained ? mark(shown) : shown;
   });
   return `${name} ${factsOf(row)}\n${text.join('')}`;
+}
+
+function reasonOf({ of, refused }: RefusedRow): string {
+  return of === undefined ? refused : `${of}: ${refused}`;
 }
 
 function factsOf(row: RenderedRow): string {

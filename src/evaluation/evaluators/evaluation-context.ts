@@ -1,4 +1,4 @@
-import type { DatasetToRead } from '../../config/dataset-config';
+import type { DatasetToRead } from '../dataset-of';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { CellRejudging } from '../../core/benchmark-run';
 import type { TrainOnWhat } from '../../core/conversation';

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { DatasetToRead } from '../../config/dataset-config';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
@@ -17,6 +16,7 @@ import type { GenerationDefaults } from '../benchmarks/benchmark';
 import { GENERATION } from '../benchmarks/benchmark';
 import { loadExamples } from '../benchmarks/load-examples';
 import { TokenCompleter } from '../completers/token-completer';
+import type { DatasetToRead } from '../dataset-of';
 import { digestOf } from '../digest';
 import type { Example } from '../example';
 import { withUniqueIds } from '../example';

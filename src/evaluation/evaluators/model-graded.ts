@@ -1,7 +1,7 @@
-import { datasetOf } from '../../config/dataset-config';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import type { CellScore } from '../../core/run';
 import { GENERATION } from '../benchmarks/benchmark';
+import { datasetOf } from '../dataset-of';
 import { requireJudges } from '../judges/find-judge';
 import { judgedGrader } from '../judges/judged-grader';
 import { methodOf, modelGradedMetric, needsCriterion } from '../judges/methods/written-method';

@@ -160,6 +160,34 @@ test.each([
   expect(stderr.includes('train starts no run with this config')).toBe(code === 1);
 });
 
+test('shows held-out rows and those of evaluators that a run would refuse, read or rendered, and exits 1', async () => {
+  const other = (name: string, rows: readonly unknown[]) => {
+    writeFileSync(path.join(folder, name), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+    return name;
+  };
+  const called = { id: 'a', name: 'f', arguments: '{}' };
+  const marked = { messages: [{ role: 'ipython', content: '42', tool_calls: [called] }] };
+  const testPath = other('held.jsonl', [ROWS[0], ROWS[1], marked]);
+  const evaluators = [
+    { type: 'nll', name: 'own', dataset: { path: other('own.jsonl', [ROWS[0], ROWS[1]]) } },
+    { type: 'nll', name: 'lax', dataset: { path: other('lax.jsonl', [ROWS[1], ROWS[0]]), onBadRow: 'skip' } },
+  ];
+  const at = (place: string) => path.join(folder, place);
+  const refused = 'field "messages[0].content": expected text, got number.';
+
+  await show(written(ROWS.slice(0, 1), { dataset: { path: 'rows.jsonl', testPath }, evaluators }), '--json');
+
+  expect(shownLines().slice(1)).toEqual([
+    { row: at('held.jsonl:2'), refused: `held-out: ${refused}` },
+    { row: at('held.jsonl:3'), refused: expect.stringMatching(/^held-out: (?!dataset)/) as string },
+    { row: at('own.jsonl:2'), refused: `evaluators[0]: ${refused}` },
+    { row: at('lax.jsonl:1'), refused: `evaluators[1]: ${refused}` },
+  ]);
+  expect(process.exitCode).toBe(1);
+  expect(stderr).toContain(' 0 refused');
+  expect(stderr).toContain('mend the 3 rows that are refused, or set onBadRow: skip of their dataset');
+});
+
 test('shows what a run prepares, to the token and the weight, and counts the same', async () => {
   const rows = ROWS.filter((_, index) => index !== 1);
   const file = written(rows, { dataset: { path: 'rows.jsonl', testSize: 1 }, lossReduction: 'none' });

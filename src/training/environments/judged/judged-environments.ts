@@ -1,8 +1,8 @@
-import { datasetOf } from '../../../config/dataset-config';
 import type { EnvironmentConfig } from '../../../config/environment-config';
 import type { JudgeConfig } from '../../../config/judge-config';
 import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
 import { DomainError } from '../../../core/errors';
+import { datasetOf } from '../../../evaluation/dataset-of';
 import { datasetExamples } from '../../../evaluation/evaluators/graded-cell';
 import { methodOf, needsCriterion } from '../../../evaluation/judges/methods/written-method';
 import type { Example } from '../../../evaluation/example';

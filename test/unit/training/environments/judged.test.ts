@@ -1,6 +1,6 @@
-import type { DatasetToRead } from '../../../../src/config/dataset-config';
 import { EnvironmentConfig } from '../../../../src/config/environment-config';
 import type { ConversationRow } from '../../../../src/datasets/dataset';
+import type { DatasetToRead } from '../../../../src/evaluation/dataset-of';
 import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
 import { buildEnvironments } from '../../../../src/training/environments/build-environments';
 import { arithmetic as arithmeticBenchmark } from '../../../../src/evaluation/benchmarks/arithmetic';
