@@ -85,6 +85,7 @@ function ownExample(row: Row): Example {
     : [...asked, ...(form === 'cases' && asked.length > 0 ? ['starter_code'] : [])];
   requireAsked(row, read, QUESTION);
   const example = codeExample(row);
+  if (!example.messages.some(({ content }) => isSaid(content))) throw lacking(['messages'], 'question');
   requireNamed(row, example.messages);
   return example;
 }

@@ -152,6 +152,10 @@ describe('what tests ask for and the question does not', () => {
     ],
     [{ prompt: 'Add.', starter_code: 'class Solution:', input_output: called }, /its tests call "plus"/],
     [{ prompt: 'Give it.', entry_point: 'two', test: 'def check(c): ...' }, /its tests call "two"/],
+    [
+      { messages: [{ role: 'user', content: ' ' }], test_list: ['assert f(1)'] },
+      /line 1: no question under "messages"/,
+    ],
     [{ prompt: ' ', test_list: ['assert f(1)'] }, /line 1: no question under "prompt" or "text"/],
     [{ prompt: 'Add one', test_list: ['assert f(1)'], hint: 'Use +' }, /field "hint": it would not be asked/],
   ])('is refused: %j', async (row, words) => {
