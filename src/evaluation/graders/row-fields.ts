@@ -19,6 +19,36 @@ export function textListField(row: Row, names: readonly string[]): readonly stri
   throw lacking(names, 'a list of texts');
 }
 
+/**
+ * The list that a text is, as tables keep lists: as JSON. Undefined where it is no list; what looks like one and is no JSON, as Python
+ * prints lists, is refused: read as one text it would mean something else.
+ */
+export function listInText(text: string, field: string): readonly unknown[] | undefined {
+  const trimmed = text.trim();
+  if (!trimmed.startsWith('[') || !trimmed.endsWith(']')) return undefined;
+  try {
+    const list: unknown = JSON.parse(trimmed);
+    if (isList(list)) return list;
+  } catch {
+    // Refused below.
+  }
+  throw new DomainError(
+    'bad-dataset',
+    `example: field "${field}": is a list that is no JSON. Write it as JSON: ["a", "b"], with double quotes.`,
+  );
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
+}
+
+/** Whether a field holds anything: tables have empty cells and lists where there is nothing. */
+export function isGiven(value: unknown): boolean {
+  if (value === undefined || value === null) return false;
+  if (typeof value === 'string') return !['', '[]'].includes(value.trim());
+  return !Array.isArray(value) || value.length > 0;
+}
+
 export function firstOf(row: Row, names: readonly string[]): unknown {
   const name = names.find((candidate) => row[candidate] !== undefined && row[candidate] !== null);
   return name === undefined ? undefined : row[name];

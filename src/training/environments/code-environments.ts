@@ -13,13 +13,15 @@ import { bareCodeTests, codeTests, testFormOf } from '../../evaluation/graders/c
 import { findCodeBlock } from '../../evaluation/graders/code/extract-code';
 import { fromRows } from '../../evaluation/graders/from-rows';
 import type { Grader, Score } from '../../evaluation/graders/grader';
-import { textField, textListField } from '../../evaluation/graders/row-fields';
+import { assertionsOf } from '../../evaluation/graders/code/mbpp';
+import { lacking, textField } from '../../evaluation/graders/row-fields';
 import type { Row } from '../../evaluation/graders/row-grader';
 import { processSandboxes } from '../../sandboxes/process-sandboxes';
 import type { BenchmarkEnvironmentOptions } from './benchmark-environments';
 import { benchmarkEnvironments } from './benchmark-environments';
 import type { EnvironmentDataset } from './environment-dataset';
-import { conversationIn, requireAsked } from './own-row';
+import { requireNamed, requireTests, withStarter } from './own-code-row';
+import { conversationIn, isSaid, requireAsked } from './own-row';
 import { ownRowsOr } from './own-rows';
 
 export interface CodeOptions extends Omit<BenchmarkEnvironmentOptions, 'split'> {
@@ -74,17 +76,22 @@ export async function codeEnvironments(
 
 /** Of one's own nothing is left out without a word. */
 function ownExample(row: Row): Example {
-  const asked = QUESTION.filter((name) => saysText(row[name])).slice(0, 1);
+  const asked = askedIn(row);
+  requireTests(row);
   const form = testFormOf(row);
-  // Its check begins with what was asked.
-  if (conversationIn(row))
-    requireAsked(row, ['messages', 'tools', ...(form === 'function' ? ['prompt'] : [])]);
-  else requireAsked(row, [...asked, ...(form === 'cases' ? ['starter_code'] : [])]);
-  return codeExample(row);
+  const read = conversationIn(row)
+    ? // Its check begins with what was asked.
+      ['messages', 'tools', ...(form === 'function' ? ['prompt'] : [])]
+    : [...asked, ...(form === 'cases' && asked.length > 0 ? ['starter_code'] : [])];
+  requireAsked(row, read, QUESTION);
+  const example = codeExample(row);
+  if (!example.messages.some(({ content }) => isSaid(content))) throw lacking(['messages'], 'question');
+  requireNamed(row, example.messages);
+  return example;
 }
 
-function saysText(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== '';
+function askedIn(row: Row): readonly string[] {
+  return QUESTION.filter((name) => isSaid(row[name])).slice(0, 1);
 }
 
 /** A row's own conversation is asked as it is. */
@@ -106,14 +113,16 @@ function codeExample(row: Row): Example {
 
 /** Each form of tests is asked for as its benchmark does. */
 function questionOf(row: Row): string {
-  const task = textField(row, QUESTION);
+  const asked = askedIn(row);
+  if (asked.length === 0) throw lacking(QUESTION, 'question');
+  const task = textField(row, asked);
   switch (testFormOf(row)) {
     case 'assertions':
-      return mbppQuestion(task, textListField(row, ['test_list']));
+      return mbppQuestion(task, assertionsOf(row));
     case 'function':
       return humanevalQuestion(task);
     case 'cases':
-      return livecodebenchQuestion(task, row);
+      return livecodebenchQuestion(task, withStarter(row));
   }
 }
 

@@ -6,12 +6,13 @@ import { BOXED_SYSTEM_PROMPT } from '../../evaluation/benchmarks/questions/boxed
 import { makeExampleId } from '../../evaluation/example';
 import type { Example } from '../../evaluation/example';
 import { findBoxes } from '../../evaluation/graders/boxed';
+import { findReference, requireReference } from '../../evaluation/graders/math/math-equivalence';
 import { mathEquivalence } from '../../evaluation/graders/math/math-graders';
 import type { Row } from '../../evaluation/graders/row-grader';
 import type { BenchmarkEnvironmentOptions } from './benchmark-environments';
 import { benchmarkEnvironments } from './benchmark-environments';
 import type { EnvironmentDataset } from './environment-dataset';
-import { requireAsked } from './own-row';
+import { isSaid, requireAsked } from './own-row';
 import { ownRowsOr } from './own-rows';
 
 export interface MathOptions extends Omit<BenchmarkEnvironmentOptions, 'split'> {
@@ -55,7 +56,7 @@ export async function mathEnvironments(
     comparableWith: 'Nothing published.',
     data: MATH_DATASETS[dataset],
     orderSeed: null,
-    toExample: path === undefined ? mathExample : ownExample,
+    toExample: path === undefined ? hubExample : ownExample,
     systemPrompt: BOXED_SYSTEM_PROMPT,
     generation: GENERATION,
     grader: mathEquivalence,
@@ -64,24 +65,49 @@ export async function mathEnvironments(
   return benchmarkEnvironments(benchmark, { ...options, checkFormat, split: 'train' }, ownRowsOr(read, path));
 }
 
+const PROBLEM = ['problem', 'question'];
+const ANSWER = ['answer', 'final_answer'];
+
 /** Of one's own nothing is left out without a word, but for problems without an answer, as proofs are. */
 function ownExample(row: Row): Example | null {
-  requireAsked(row, ['problem', 'question'].filter((name) => textOf(row, [name]) !== null).slice(0, 1));
-  const example = mathExample(row);
-  if (example?.target !== '') return example;
+  const asked = PROBLEM.filter((name) => isSaid(row[name])).slice(0, 1);
+  requireAsked(row, asked, PROBLEM);
+  requireAnswerForm(row);
+  const example = mathExample(row, asked);
+  if (example === null) return null;
+  requireReference(example.target);
+  return example;
+}
+
+/** Where the solution would be taken in its place. */
+function requireAnswerForm(row: Row): void {
+  const given = ANSWER.filter((name) => row[name] !== undefined && row[name] !== null);
+  const other = given.find((name) => !['string', 'number'].includes(typeof row[name]));
+  if (other !== undefined) throw new DomainError('bad-dataset', `field "${other}": has to be a text.`);
+  const empty = given.slice(0, 1).find((name) => !isSaid(row[name]));
+  if (empty === undefined) return;
   throw new DomainError(
     'bad-dataset',
-    'A row of mathematics has an empty "answer". Give the answer, or remove the row.',
+    `A row of mathematics has an empty "${empty}". Give the answer, or remove the row.`,
   );
 }
 
+/** Nothing can be done here about a row of the hub whose reference holds no answer. */
+function hubExample(row: Row): Example | null {
+  const example = mathExample(row, PROBLEM);
+  return example === null || findReference(example.target) === null ? null : example;
+}
+
 /** null for a problem whose solution boxes no answer. */
-function mathExample(row: Row): Example | null {
-  const problem = textOf(row, ['problem', 'question']);
+function mathExample(row: Row, asked: readonly string[]): (Example & { readonly target: string }) | null {
+  const problem = textOf(row, asked);
   if (problem === null) {
-    throw new DomainError('bad-dataset', 'A row of mathematics needs "problem" or "question", a text.');
+    throw new DomainError(
+      'bad-dataset',
+      'A row of mathematics needs "problem" or "question", a text that is not empty.',
+    );
   }
-  const answer = textOf(row, ['answer', 'final_answer']);
+  const answer = textOf(row, ANSWER);
   const solution = textOf(row, ['solution']);
   if (answer === null && solution === null) {
     throw new DomainError(

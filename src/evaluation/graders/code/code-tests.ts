@@ -1,6 +1,6 @@
 import { DomainError } from '../../../core/errors';
 import type { Score } from '../grader';
-import { firstOf, textField } from '../row-fields';
+import { firstOf, isGiven, textField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
 import { calledIn, definesAtTop, extractCode, findCodeBlock } from './extract-code';
 import { withFutureFirst } from './future-first';
@@ -8,7 +8,8 @@ import type { TestedCode } from './grade-with-tests';
 import { gradeWithTests } from './grade-with-tests';
 import { humanevalProgram, humanevalTests } from './humaneval';
 import { testCasesOf } from './livecodebench/test-cases';
-import { assertionsOf, optionalTexts } from './mbpp';
+import { codeTexts } from './listed-code';
+import { assertionsOf } from './mbpp';
 
 const NO_CODE: Score = {
   value: 0,
@@ -24,7 +25,7 @@ const INPUT_FIELDS = ['public_test_cases', 'private_test_cases', 'input_output']
  */
 export const codeTests: RowGrader = {
   name: 'code_tests',
-  version: 'code_tests@6',
+  version: 'code_tests@7',
   description:
     'test_list, or test and entry_point, or input_output; the code block is run against every test in a sandbox',
   boundsItself: true,
@@ -37,7 +38,7 @@ export const codeTests: RowGrader = {
 export const bareCodeTests: RowGrader = {
   ...codeTests,
   name: 'bare_code_tests',
-  version: 'bare_code_tests@6',
+  version: 'bare_code_tests@7',
   grade: (completion, row) => gradeCode(extractCode(completion, definedFor(row)), completion, row),
 };
 
@@ -70,26 +71,25 @@ function countOf({ tests }: Pick<TestedCode, 'tests'>): number {
 
 /** Names that the tests want to be defined. */
 function definedFor(row: Row): readonly string[] {
-  return formsOf(row).flatMap((form) => {
+  return testFormsOf(row).flatMap((form) => {
     if (form === 'function') return [textField(row, ['entry_point'])];
     return form === 'assertions' ? calledIn(assertionsOf(row)) : [];
   });
 }
 
-type TestForm = 'assertions' | 'function' | 'cases';
+export type TestForm = 'assertions' | 'function' | 'cases';
 
 /** The form that a row's question is asked in. */
 export function testFormOf(row: Row): TestForm {
-  return formsOf(row)[0];
+  return testFormsOf(row)[0];
 }
 
-/** Which forms a row has, by its fields; a list without an assertion is none. */
-function formsOf(row: Row): readonly [TestForm, ...TestForm[]] {
+/** Which forms a row has, by its fields; an empty one, and a list without an assertion, is none. */
+export function testFormsOf(row: Row): readonly [TestForm, ...TestForm[]] {
   const forms: TestForm[] = [];
   if (assertionsOf(row).length > 0) forms.push('assertions');
-  if (firstOf(row, ['entry_point']) !== undefined && firstOf(row, ['test']) !== undefined)
-    forms.push('function');
-  if (firstOf(row, INPUT_FIELDS) !== undefined) forms.push('cases');
+  if (isGiven(row['entry_point']) && isGiven(row['test'])) forms.push('function');
+  if (INPUT_FIELDS.some((name) => isGiven(row[name]))) forms.push('cases');
   const [first, ...others] = forms;
   if (first !== undefined) return [first, ...others];
   throw new DomainError(
@@ -106,12 +106,12 @@ function testedCodes(answer: string, completion: string, row: Row): readonly Wit
     function: () => withFunction(completion, row),
     cases: () => ({ code: answer, tests: testCasesOf(row) }),
   };
-  return formsOf(row).map((form) => how[form]());
+  return testFormsOf(row).map((form) => how[form]());
 }
 
 function withAssertions(answer: string, row: Row): WithTests {
-  const imports = optionalTexts(row, 'test_imports');
-  const code = [...imports, answer, ...optionalTexts(row, 'test_setup_code')].join('\n');
+  const imports = codeTexts(row, 'test_imports');
+  const code = [...imports, answer, ...codeTexts(row, 'test_setup_code')].join('\n');
   return {
     code: withFutureFirst(`${code}\n`),
     tests: { assertions: assertionsOf(row), given: imports.join('\n') },

@@ -36,8 +36,7 @@ export class MathEquivalence {
   constructor(private readonly limitMs: number = QUESTION_LIMIT_MS) {}
 
   async judge(given: string, expected: string): Promise<MathVerdict> {
-    const [answer, reference] = [findAnswer(given), findAnswer(withClosedBox(expected))];
-    if (reference === null) throw noReference(expected);
+    const [answer, reference] = [findAnswer(given), requireReference(expected)];
     if (answer === null) return { isEqual: false, answer, path: 'fast' };
     const key = JSON.stringify([answer, reference]);
     const known = this.remembered.get(key);
@@ -66,6 +65,18 @@ export class MathEquivalence {
     if (this.remembered.size >= REMEMBERED && oldest !== undefined) this.remembered.delete(oldest);
     this.remembered.set(key, verdict);
   }
+}
+
+/** The answer of a reference. One in which none is found is refused. */
+export function requireReference(expected: string): string {
+  const reference = findReference(expected);
+  if (reference === null) throw noReference(expected);
+  return reference;
+}
+
+/** The answer of a reference; null where none is found. */
+export function findReference(expected: string): string | null {
+  return findAnswer(withClosedBox(expected));
 }
 
 function read(answer: string): ReadAnswer {

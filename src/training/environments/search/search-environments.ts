@@ -1,19 +1,16 @@
 import { z } from 'zod';
 import type { Message } from '../../../core/conversation';
-import { DomainError } from '../../../core/errors';
-import { readRows } from '../../../datasets/read-rows';
-import { isRow } from '../../../evaluation/graders/row-fields';
 import { makeExampleId } from '../../../evaluation/example';
 import { messageText } from '../../../evaluation/runner/message-text';
 import type { EnvironmentDataset, EnvironmentGroup } from '../environment-dataset';
 import { splitDataset } from '../listed-dataset';
-import { requireAsked } from '../own-row';
 import type { Tool } from '../tools/tool';
 import { defineTool } from '../tools/tool';
 import type { ToolGrade } from '../tools/tool-environment';
 import { createToolEnvironment } from '../tools/tool-environment';
-import type { Passage } from './passage-index';
 import { PassageIndex } from './passage-index';
+import type { Question } from './search-rows';
+import { readPassages, readQuestions } from './search-rows';
 import { answerIn, isSameAnswer } from './text-answer';
 
 export interface SearchOptions {
@@ -34,30 +31,10 @@ const INSTRUCTIONS = `You answer questions with the help of a search tool over a
 2. Read what it finds. If something is missing, search again with better queries.
 3. When you know the answer, write it behind "Answer:", in one to five words.`;
 
-const text = z.string();
-const PassageRow = z.object({
-  id: z.union([text, z.number()]).optional(),
-  title: text.optional(),
-  text: text.min(1),
-});
-const answers = z.union([text.transform((each) => [each]), z.array(text).min(1)]);
-const QuestionRow = z.object({
-  question: text.min(1),
-  answer: answers.optional(),
-  golden_answers: answers.optional(),
-  data_source: text.optional(),
-});
-
-interface Question {
-  readonly question: string;
-  readonly answers: readonly string[];
-  readonly source: string;
-}
-
 /** Questions to be answered with a search tool over a corpus of one's own; right answers as in SQuAD and Search-R1. */
 export async function searchEnvironments(options: SearchOptions): Promise<EnvironmentDataset> {
-  const index = new PassageIndex(await passagesOf(options.corpus));
-  const questions = await questionsOf(options.questions);
+  const index = new PassageIndex(await readPassages(options.corpus));
+  const questions = await readQuestions(options.questions);
   const tool = searchTool(index, options.resultCount);
   const { testSize, limit } = options;
   const groupOf = (question: Question) => groupOfQuestion(question, tool, options);
@@ -119,50 +96,4 @@ function gradeAnswer(
   const correct = Number(answer !== null && isSameAnswer(answer, expected));
   const format = Number(answer !== null);
   return { reward: correct - formatPenalty * (1 - format), metrics: { correct, format }, answer };
-}
-
-async function passagesOf(path: string): Promise<Passage[]> {
-  const { rows } = await readRows({ path, key: 'environment.corpus' });
-  return rows.map((row, index) => {
-    const { id = index, title = '', text: content } = requireRow(PassageRow, row, { path, index });
-    return { id: String(id), title, text: content };
-  });
-}
-
-async function questionsOf(path: string): Promise<Question[]> {
-  const { rows } = await readRows({ path, key: 'environment.questions' });
-  return rows.map((row, index) => {
-    const parsed = requireRow(QuestionRow, row, { path, index });
-    requireNothingElse(row, { path, index });
-    const expected = parsed.answer ?? parsed.golden_answers;
-    if (expected === undefined) throw badRow({ path, index }, 'answer: is missing');
-    return { question: parsed.question, answers: expected, source: parsed.data_source ?? 'search' };
-  });
-}
-
-interface RowPlace {
-  readonly path: string;
-  readonly index: number;
-}
-
-function requireRow<Shape extends z.ZodType>(shape: Shape, row: unknown, place: RowPlace): z.infer<Shape> {
-  const parsed = shape.safeParse(row);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
-  throw badRow(place, `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'is not as expected'}`);
-}
-
-function requireNothingElse(row: unknown, place: RowPlace): void {
-  try {
-    if (isRow(row)) requireAsked(row, ['question']);
-  } catch (error) {
-    throw error instanceof DomainError ? badRow(place, error.message) : error;
-  }
-}
-
-function badRow({ path, index }: RowPlace, problem: string): DomainError {
-  return new DomainError(
-    'bad-dataset',
-    `${path} row ${index + 1}: ${problem}. A corpus has rows of title and text, questions rows of question and answer.`,
-  );
 }

@@ -10,11 +10,12 @@ export function answerIn(text: string): string | null {
 
 /** Equal but for case, punctuation, articles and spaces (the normalisation of SQuAD and Search-R1). */
 export function isSameAnswer(given: string, expected: readonly string[]): boolean {
-  const wanted = normalized(given);
-  return expected.some((each) => normalized(each) === wanted);
+  const wanted = comparedText(given);
+  return expected.some((each) => comparedText(each) === wanted);
 }
 
-function normalized(text: string): string {
+/** What of an answer is compared. */
+export function comparedText(text: string): string {
   const bare = text.toLowerCase().replace(PUNCTUATION, '').replace(ARTICLES, ' ');
   return bare
     .split(/\s+/)

@@ -280,6 +280,27 @@ describe('mathematics', () => {
       { problem: 9007199254740993, answer: '1/2' },
       /line 1: .*more digits than numbers keep here. Write it as a text/,
     ],
+    [{ problem: 'Half of one?', answer: '  ' }, /line 1: A row of mathematics has an empty "answer"/],
+    [{ problem: 'Half of one?', answer: '\\boxed{ }' }, /line 1: no answer found in the reference/],
+    [{ problem: 'Half of one?', solution: 'It is $\\boxed{}$.' }, /line 1: no answer found in the reference/],
+    [
+      { problem: 'Half of one?', answer: ['1/2'], solution: '$\\boxed{1}$' },
+      /line 1: field "answer": has to be/,
+    ],
+    [{ problem: ' ', answer: '1/2' }, /line 1: .* needs "problem" or "question", a text that is not empty/],
+    [
+      { prompt: 'Half of one?', answer: '1/2' },
+      /line 1: field "prompt": it would not be asked\. Put it under "problem" or "question", or remove it\./,
+    ],
+    [
+      { problem: 'Half of one?', answer: 'B', choices: ['1', '1/2'] },
+      /line 1: field "choices": it would not/,
+    ],
+    [{ problem: 'Half of one?', answer: 'B', options: '["1", "1/2"]' }, /line 1: field "options": it would/],
+    [
+      { problem: 'Half of one?', answer: '1/2', hint: 'Divide.' },
+      /line 1: field "hint": it would not be asked/,
+    ],
     [{ probem: 'Half of one?', answer: '1/2' }, /line 1: A row of mathematics needs "problem" or "question"/],
   ])('refuses a row without what it needs: %j', async (row, words) => {
     const path = join(folder, 'misspelt.jsonl');
@@ -287,6 +308,21 @@ describe('mathematics', () => {
 
     await expect(build({ type: 'math', path, testSize: 0 })).rejects.toThrow(words);
   });
+});
+
+test('choices and a hint that stand in the problem are asked with it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'everstep-choices-'));
+  const path = join(folder, 'rows.jsonl');
+  const problem = 'Half of one? A. 1 B. 1/2. Divide.';
+  const rows = [
+    { problem, answer: 'B', choices: ['1', '1/2'], hint: 'Divide.' },
+    { problem, answer: 'B', options: '["1", "1/2"]', choices: { label: ['A', 'B'], text: ['1', '1/2'] } },
+    { problem: '', question: problem, answer: 'B', options: [], hint: null },
+  ];
+  writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+
+  expect((await build({ type: 'math', path, testSize: 0 })).length).toBe(3);
+  rmSync(folder, { recursive: true, force: true });
 });
 
 describe('twenty questions', () => {

@@ -125,9 +125,9 @@ test('keeps questions apart, and refuses rows that are none, naming the place', 
 
   expect([dataset.length, dataset.test?.length]).toEqual([2, 1]);
   const questions = write('bad.jsonl', [{ question: 'Who?' }]);
-  await expect(environments({ questions })).rejects.toThrow('bad.jsonl row 1: answer: is missing');
+  await expect(environments({ questions })).rejects.toThrow('bad.jsonl line 1: field "answer": is missing');
   await expect(environments({ corpus: write('c.jsonl', [{ title: 'x' }]) })).rejects.toThrow(
-    'c.jsonl row 1: text',
+    'c.jsonl line 1: field "text": is missing',
   );
 });
 
@@ -145,5 +145,52 @@ test('what a row of questions says beside its question is refused, unless it rep
   const refused = environments({ questions: write('more.jsonl', [{ ...first, system: 'Speak French.' }]) });
 
   expect(taken.length).toBe(1);
-  await expect(refused).rejects.toThrow(/more\.jsonl row 1: field "system": it would not be asked/);
+  await expect(refused).rejects.toThrow(/more\.jsonl line 1: field "system": it would not be asked/);
+});
+
+test.each([
+  [{ question: '', answer: 'x' }, /field "question": is empty/],
+  [{ question: ' ', answer: 'x' }, /field "question": is empty/],
+  [{ question: '?!', answer: 'x' }, /field "question": "\?!" is nothing without punctuation/],
+  [{ question: 'Who?', answer: '' }, /field "answer": is empty/],
+  [{ question: 'Who?', answer: null, golden_answers: [] }, /field "answer": is empty/],
+  [{ question: 'Who?', answer: 'the' }, /field "answer": "the" is nothing without punctuation and articles/],
+  [{ question: 'Who?', answer: ['Ines', '!'] }, /field "answer": "!" is nothing/],
+  [{ question: 'Who?', answer: '[]' }, /field "answer": is empty/],
+  [
+    { question: 'Who?', golden_answers: "['Ines' 'Falk']" },
+    /field "golden_answers": .* no JSON. Write it as JSON/,
+  ],
+  [{ question: 'Who?', answer: { value: 'Ines' } }, /field "answer": has to be a text or a number/],
+  [{ question: 'When?', answer: 9007199254740993 }, /field "answer": is a number of more digits/],
+  [{ question: 'Who?', answer: 'Ines', options: ['Ines', 'Falk'] }, /field "options": it would not be asked/],
+  [{ prompt: 'Who?', answer: 'Ines' }, /field "prompt": it would not be asked/],
+])('refuses %j by file and line', async (row, words) => {
+  const questions = write('odd.jsonl', [...QUESTIONS, row]);
+
+  const building = environments({ questions });
+  await expect(building).rejects.toThrow(words);
+  await expect(building).rejects.toThrow(
+    /odd\.jsonl line 4: .*[^.]\. Questions have rows of question and answer\.$/,
+  );
+});
+
+test.each([
+  [1834, '1834'],
+  [[1834, 'in 1834'], 'in 1834'],
+  ['["Ines Falk", 1834]', '1834'],
+  ['["Ines Falk", 1834]', 'ines falk'],
+])('of the answer %j, %j is right', async (answer, said) => {
+  const questions = write('typed.jsonl', [{ question: 'Which?', answer, golden_answers: null }]);
+
+  const dataset = await environments({ questions });
+
+  const environment = dataset.groupAt(0).make(0, { maxToolCalls: null, toolExecution: 'parallel' });
+  await environment.initialObservation();
+  const { signal } = new AbortController();
+  const step = await environment.step(
+    { role: 'assistant', content: `Answer: ${said}` },
+    { stopReason: 'stop', isMalformed: false, signal },
+  );
+  expect(step.reward).toBe(1);
 });

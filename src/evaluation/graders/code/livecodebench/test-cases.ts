@@ -1,4 +1,4 @@
-import { isRow, lacking } from '../../row-fields';
+import { isGiven, isRow, lacking } from '../../row-fields';
 import type { Row } from '../../row-grader';
 import type { Tests } from '../grade-with-tests';
 import { readPickledText } from './pickled-text';
@@ -10,22 +10,34 @@ export type TestCases = Exclude<Tests, { readonly assertions: readonly string[] 
 export function testCasesOf(row: Row): TestCases {
   const whole = readJson(row['input_output']);
   if (isRow(whole)) return fromLists(whole);
+  if (isGiven(whole) || isGiven(row['input_output']))
+    throw lacking(['input_output'], 'JSON of lists "inputs" and "outputs"');
   const tests = [...testsIn(row['public_test_cases']), ...testsIn(row['private_test_cases'])];
   if (tests.length === 0) throw lacking(['public_test_cases', 'private_test_cases'], 'test');
-  const metadata = readJson(row['metadata']);
-  const name = isRow(metadata) ? metadata['func_name'] : undefined;
   return {
     inputs: tests.map(({ input }) => input),
     outputs: tests.map(({ output }) => output),
-    functionName: typeof name === 'string' ? name : null,
+    functionName: functionNameOf(row),
   };
+}
+
+/** What the tests call; null where they run a program. */
+export function functionNameOf(row: Row): string | null {
+  const whole = readJson(row['input_output']);
+  const metadata = readJson(row['metadata']);
+  if (isRow(whole)) return nameIn(whole['fn_name']);
+  return isRow(metadata) ? nameIn(metadata['func_name']) : null;
+}
+
+function nameIn(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null;
 }
 
 function fromLists(whole: Row): TestCases {
   const { inputs, outputs, fn_name: name } = whole;
   if (!Array.isArray(inputs) || !Array.isArray(outputs) || inputs.length !== outputs.length)
     throw lacking(['input_output'], 'lists "inputs" and "outputs" of one length');
-  const functionName = typeof name === 'string' ? name : null;
+  const functionName = nameIn(name);
   if (functionName !== null && areArguments(inputs)) return { ...fromValues(inputs, outputs), functionName };
   if (!areTexts(inputs) || !areTexts(outputs) || inputs.length === 0)
     throw lacking(

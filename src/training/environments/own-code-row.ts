@@ -1,0 +1,77 @@
+import { DomainError } from '../../core/errors';
+import { testFormsOf } from '../../evaluation/graders/code/code-tests';
+import type { TestForm } from '../../evaluation/graders/code/code-tests';
+import { codeTexts } from '../../evaluation/graders/code/listed-code';
+import { functionNameOf, testCasesOf } from '../../evaluation/graders/code/livecodebench/test-cases';
+import { isGiven } from '../../evaluation/graders/row-fields';
+import type { Row } from '../../evaluation/graders/row-grader';
+import { isSaid, textsIn } from './own-row';
+
+const LISTED_CASES = ['public_test_cases', 'private_test_cases'];
+const FIELD_OF: Readonly<Record<TestForm, string>> = {
+  assertions: 'test_list',
+  function: 'test',
+  cases: 'input_output',
+};
+
+/** Refuses tests that no program could be run against, or that a question would not ask for, before anything is trained on them. */
+export function requireTests(row: Row): void {
+  const forms = testFormsOf(row);
+  const [beside] = forms;
+  if (forms.includes('cases') && beside !== 'cases') throw twice(FIELD_OF[beside], casesFieldOf(row));
+  for (const field of ['test_imports', 'test_setup_code']) codeTexts(row, field);
+  if (beside !== 'cases') return;
+  const listed = LISTED_CASES.find((name) => isGiven(row[name]));
+  if (listed !== undefined && isGiven(row['input_output'])) throw twice(listed, 'input_output');
+  if (!isPacked(row)) testCasesOf(row);
+}
+
+function casesFieldOf(row: Row): string {
+  return ['input_output', ...LISTED_CASES].find((name) => isGiven(row[name])) ?? 'input_output';
+}
+
+function twice(field: string, other: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `has tests under "${field}" and under "${other}", and is asked for those of one alone. Remove one.`,
+  );
+}
+
+/** Private tests as the publisher packs them take up to a gigabyte each; they are read when they are run. */
+function isPacked({ private_test_cases: hidden }: Row): boolean {
+  return typeof hidden === 'string' && isGiven(hidden) && !hidden.trimStart().startsWith('[');
+}
+
+/** Refuses a question that never names the function which its tests call. */
+export function requireNamed(row: Row, asked: unknown): void {
+  const words = new Set(textsIn(asked).flatMap((text) => text.split(/[^\p{L}\p{N}_]+/u)));
+  const entryPoint = row['entry_point'];
+  const called = {
+    assertions: null,
+    function: typeof entryPoint === 'string' ? entryPoint : null,
+    cases: functionNameOf(row),
+  };
+  const unnamed = testFormsOf(row)
+    .map((form) => called[form])
+    .find((name) => name !== null && !words.has(name));
+  if (!unnamed) return;
+  throw new DomainError(
+    'bad-dataset',
+    `its tests call "${unnamed}", which the question does not name. Name the function in the question.`,
+  );
+}
+
+/** Tests that call a function are asked for with its head where the row has no starter code. */
+export function withStarter(row: Row): Row {
+  const name = functionNameOf(row);
+  if (name === null || isSaid(row['starter_code'])) return row;
+  return { ...row, starter_code: `def ${name}(${argumentsOf(row)}):\n    # YOUR CODE HERE` };
+}
+
+/** As many as the tests give, all the same number of them; the tests say no names. */
+function argumentsOf(row: Row): string {
+  const counts = isPacked(row) ? [] : testCasesOf(row).inputs.map((input) => input.trim().split('\n').length);
+  const [count] = new Set(counts);
+  if (count === undefined || new Set(counts).size > 1) return '*arguments';
+  return Array.from({ length: count }, (_, index) => `argument_${index + 1}`).join(', ');
+}

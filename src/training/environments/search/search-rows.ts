@@ -1,0 +1,96 @@
+import { DomainError } from '../../../core/errors';
+import { readRows } from '../../../datasets/read-rows';
+import { placeOfRow } from '../../../datasets/row-place';
+import { isGiven, listInText } from '../../../evaluation/graders/row-fields';
+import type { Row } from '../../../evaluation/graders/row-grader';
+import { isSaid, requireAsked } from '../own-row';
+import type { Passage } from './passage-index';
+import { comparedText } from './text-answer';
+
+export interface Question {
+  readonly question: string;
+  /** Any of them is right. */
+  readonly answers: readonly string[];
+  /** By which metrics are split. */
+  readonly source: string;
+}
+
+/** The passages of a corpus. A row that is none is refused by file and line. */
+export async function readPassages(path: string): Promise<Passage[]> {
+  const { rows } = await readRows({ path, key: 'environment.corpus' });
+  return rows.map((row, index) =>
+    namingPlace(row, 'A corpus has rows of title and text.', () => ({
+      id: isSaid(row['id']) ? textOf(row['id'], 'id') : String(index),
+      title: isSaid(row['title']) ? textOf(row['title'], 'title') : '',
+      text: saidText(row, 'text'),
+    })),
+  );
+}
+
+/** Questions with their right answers. One that nobody could answer rightly, or anybody, is refused by file and line. */
+export async function readQuestions(path: string): Promise<Question[]> {
+  const { rows } = await readRows({ path, key: 'environment.questions' });
+  return rows.map((row) =>
+    namingPlace(row, 'Questions have rows of question and answer.', () => questionOf(row)),
+  );
+}
+
+function questionOf(row: Row): Question {
+  requireAsked(row, ['question'], ['question']);
+  const question = saidText(row, 'question');
+  requireCompared(question, 'question');
+  const source = isSaid(row['data_source']) ? textOf(row['data_source'], 'data_source') : 'search';
+  return { question, answers: answersOf(row), source };
+}
+
+function answersOf(row: Row): readonly string[] {
+  const names = ['answer', 'golden_answers'];
+  const field = names.find((name) => isGiven(row[name])) ?? names.find((name) => name in row) ?? 'answer';
+  const value = requireGiven(row, field);
+  const list = typeof value === 'string' ? listInText(value, field) : value;
+  const answers = (Array.isArray(list) ? list : [value]).map((each: unknown) => textOf(each, field));
+  for (const answer of answers) requireCompared(answer, field);
+  return answers;
+}
+
+function saidText(row: Row, field: string): string {
+  return textOf(requireGiven(row, field), field);
+}
+
+function requireGiven(row: Row, field: string): unknown {
+  const value = row[field];
+  if (isGiven(value)) return value;
+  throw problemOf(field, value === undefined ? 'is missing.' : 'is empty.');
+}
+
+function textOf(value: unknown, field: string): string {
+  if (typeof value === 'string') return value;
+  if (typeof value !== 'number')
+    throw problemOf(field, 'has to be a text or a number, of answers also a list of these.');
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw problemOf(field, 'is a number of more digits than numbers keep here. Write it as a text.');
+  return String(value);
+}
+
+/** What is nothing when answers are compared would make every empty answer right. */
+function requireCompared(text: string, field: string): void {
+  if (comparedText(text) !== '') return;
+  throw problemOf(
+    field,
+    `${JSON.stringify(text)} is nothing without punctuation and articles, as answers are compared. Give words, or remove the row.`,
+  );
+}
+
+function problemOf(field: string, problem: string): DomainError {
+  return new DomainError('bad-dataset', `field "${field}": ${problem}`);
+}
+
+function namingPlace<Value>(row: Row, form: string, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    const problem = error.message.replace(/^example: /, '');
+    throw new DomainError('bad-dataset', `${placeOfRow(row) ?? 'row'}: ${problem} ${form}`, { cause: error });
+  }
+}
