@@ -6,6 +6,7 @@ import { DomainError } from '../core/errors';
 import { datasetOf } from '../evaluation/dataset-of';
 import type { DatasetToRead } from '../evaluation/dataset-of';
 import { checkEvaluators } from '../training/check-evaluators';
+import { checkSplit } from '../training/check-split';
 import { createDatasetReader } from '../training/dataset-source';
 import { createPluginLoader } from '../training/plugin-file';
 import { resolveEvaluations } from '../training/resolve-evaluations';
@@ -25,18 +26,31 @@ interface NamedDataset {
  */
 export async function checkTraining(config: TrainingConfig, cacheFolder: string): Promise<void> {
   const evaluators = Object.values(resolveEvaluations(config, 'unknown').evaluators);
-  const listed = placesOfEvaluators(config).map(({ evaluator }) => evaluator);
-  await checkEvaluators(createPluginLoader())(listed, config.plugins);
+  await checkPlaces(config);
 
   const readDataset = createDatasetReader({ cacheFolder });
   for (const { key, dataset } of localDatasets(config, evaluators)) {
     await checkFiles(key, dataset);
     try {
-      await readDataset(dataset);
+      const { rows } = await readDataset(dataset);
+      if (config.kind === 'sft' && dataset === config.dataset) checkSplit(rows, config);
     } catch (error) {
       throw withKey(key, error);
     }
   }
+}
+
+/** Each evaluator by its key, then all of them for what they are together. */
+async function checkPlaces(config: TrainingConfig): Promise<void> {
+  const check = checkEvaluators(createPluginLoader());
+  const places = placesOfEvaluators(config);
+  for (const { key, evaluator } of places) {
+    await check([evaluator], config.plugins).catch((error: unknown) => {
+      throw withKey(key, error);
+    });
+  }
+  const listed = places.map(({ evaluator }) => evaluator);
+  await check(listed, config.plugins);
 }
 
 /**

@@ -26,19 +26,18 @@ export function parsePart<Schema extends z.ZodType>(
   const param = place || unknownKeys[0] || null;
   const where = place === '' ? `The ${part}` : `${place} (${part})`;
   throw new RequestError(status, {
-    message: `${where}: ${(notANumber(issue, value) ?? reasonOf(issue)).slice(0, 500)}.${place === '' ? known(schema, unknownKeys, part) : ''}`,
+    message: `${where}: ${wordsOf(issue, value).slice(0, 500)}.${place === '' ? known(schema, unknownKeys, part) : ''}`,
     param,
     ...(unknownKeys.length > 0 && { code: 'unknown_parameter' }),
   });
 }
 
-/** Of texts that are read as numbers, the one that is none; zod sees what became of it. */
-function notANumber(issue: z.core.$ZodIssue, value: unknown): string | null {
+/** Of texts that are read as numbers, the one that is none is told as it was sent: zod sees what became of it. */
+function wordsOf(issue: z.core.$ZodIssue, value: unknown): string {
   const [key] = issue.path;
-  if (issue.code !== 'invalid_type' || !issue.message.endsWith('received NaN') || key === undefined)
-    return null;
-  const given = Object.entries(value ?? {}).find(([name]) => name === key)?.[1] as unknown;
-  return `expected a number, got ${JSON.stringify(given)}`;
+  if (issue.code !== 'invalid_type' || !issue.message.endsWith('received NaN')) return reasonOf(issue);
+  const fields: Readonly<Record<string, unknown>> = typeof value === 'object' ? { ...value } : {};
+  return `expected a number, got ${JSON.stringify(fields[String(key)])}`;
 }
 
 /** What could have been meant by a name that is not known: a query has few, so that all of them are told. */

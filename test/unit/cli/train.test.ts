@@ -136,11 +136,12 @@ describe('checks before anything is started', () => {
   });
 
   test.each([
-    ['periodic', { evaluators: ['arithmetics'], evalEvery: 0 }],
-    ['infrequent', { infrequentEvaluators: ['arithmetics'], infrequentEvalEvery: 0 }],
+    ['evaluators', { evaluators: ['arithmetics'], evalEvery: 0 }],
+    ['infrequentEvaluators', { infrequentEvaluators: ['arithmetics'], infrequentEvalEvery: 0 }],
   ])(
-    'refuses a misspelt evaluator whose schedule (%s) is switched off, and names the nearest',
-    async (_, more) => {
+    'refuses a misspelt evaluator whose schedule (%s) is switched off, and names its key and the nearest',
+    async (key, more) => {
+      await expect(check(more)).rejects.toThrow(`${key}[0]: Unknown benchmark`);
       await expect(check(more)).rejects.toMatchObject({
         code: 'unknown-benchmark',
         message: expect.stringMatching(
@@ -149,6 +150,14 @@ describe('checks before anything is started', () => {
       });
     },
   );
+
+  test('refuses to hold out more rows than there are', async () => {
+    const file = await dataset('{"prompt": "a", "completion": "b"}\n');
+
+    await expect(check({ dataset: { path: file, testSize: 1 } })).rejects.toThrow(
+      'dataset.path: testSize 1 leaves nothing to train on: the dataset has 1 rows.',
+    );
+  });
 
   test.each([
     ['that is missing', null, 'train.jsonl'],
