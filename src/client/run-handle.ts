@@ -17,7 +17,7 @@ import { withPartialScore } from './partial-scores';
 import { RunChanges } from './run-changes';
 import type { TimelineSources } from './run-timeline';
 import { mergeTimeline } from './run-timeline';
-import { unknownRun } from './unknown-run';
+import { unheardRun, unknownRun } from './unknown-run';
 import { remedyForRun } from './find-pollers';
 import type { RunRecords } from './run-records';
 import type { ScoredCheckpoint } from './run-checkpoints';
@@ -53,6 +53,8 @@ const UNHEARD: HeardOfRun = { facts: null, live: null };
  */
 export class RunHandle extends RunChanges {
   private knownBefore: WorkflowFacts | null = null;
+  /** The server is there and did not say whether it has the run. */
+  private isUnheard = false;
 
   constructor(
     name: string,
@@ -65,6 +67,7 @@ export class RunHandle extends RunChanges {
   async status(): Promise<RunReport> {
     const report = await this.find();
     if (report) return report;
+    if (this.isUnheard) throw await unheardRun(this.name, this.sources);
     throw await unknownRun(this.name, this.sources.records);
   }
 
@@ -84,6 +87,7 @@ export class RunHandle extends RunChanges {
 
     const client = await link.find();
     const heard = client ? await this.askServer(client) : UNHEARD;
+    this.isUnheard = client !== null && heard.facts === null;
     if (heard.facts !== null && heard.facts !== 'missing') this.knownBefore = heard.facts;
     const latest = (await this.latestState()) ?? state;
     return reportRun({

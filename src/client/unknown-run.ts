@@ -2,6 +2,7 @@ import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
 import type { UnreadableState } from '../stores/run-state';
 import type { RunRecords } from './run-records';
+import type { ServerLink } from './server-link';
 
 const LISTED = 20;
 
@@ -14,6 +15,20 @@ export async function unknownRun(
   if (unreadable !== null) return new DomainError('unknown-run', unreadableText(unreadable));
   const known = (await records.listRuns()).map(({ run }) => run);
   return new DomainError('unknown-run', `Unknown run "${name}". ${listKnown(known)}`);
+}
+
+/** A server that is too busy to answer may well know it. */
+export async function unheardRun(
+  name: string,
+  { link, records }: { readonly link: Pick<ServerLink, 'description'>; readonly records: RunRecords },
+): Promise<DomainError> {
+  const { message } = await unknownRun(name, records);
+  if (!message.startsWith('Unknown run')) return new DomainError('unknown-run', message);
+  return new DomainError(
+    'unreachable',
+    `Run "${name}" is not in the store, and the Temporal server ${link.description} does not answer whether it has it. Ask again once it does.`,
+    { retryable: true },
+  );
 }
 
 /** What a person is told of a run whose state cannot be read. */

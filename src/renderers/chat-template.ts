@@ -3,6 +3,8 @@ import type { Message, RenderedExample, TemplateArguments, TrainOnWhat } from '.
 import { jsonText } from '../core/json-source';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
+import type { Span } from './encode-spans';
+import { encodeSpans } from './encode-spans';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { requireRead } from './template-arguments';
 import type { ReplyDialect } from './template-dialects';
@@ -38,11 +40,6 @@ export function createChatTemplateRenderer(
 const MARKER = 'everstep-content-marker';
 const QUESTION: Message = { role: 'user', content: 'a' };
 const OPENED_REASONING = /<think>\s*$/;
-
-interface Span {
-  readonly start: number;
-  readonly end: number;
-}
 
 class ChatTemplateRenderer implements Renderer {
   readonly name = 'chat_template';
@@ -95,13 +92,13 @@ class ChatTemplateRenderer implements Renderer {
     );
     requireWritten(messages, { renderer: this.name, text: written, trained }, 'whole');
     if (trainOnWhat === 'allTokens') {
-      return this.encodeSpans(written, [{ start: 0, end: written.length }]);
+      return encodeSpans(written, [{ start: 0, end: written.length }], (piece) => this.encode(piece));
     }
     const text = written + (trained.at(-1) ? this.missingEnd(messages) : '');
     const spans = messages.flatMap(({ role }, index) =>
       trained[index] && role !== TOOL_DECLARATION_ROLE ? [this.spanOf(messages, index, text)] : [],
     );
-    return this.encodeSpans(text, spans);
+    return encodeSpans(text, spans, (piece) => this.encode(piece));
   }
 
   parseCompletion(completion: readonly number[], tools: readonly ToolDeclaration[] = []): ParsedReply {
@@ -204,25 +201,6 @@ class ChatTemplateRenderer implements Renderer {
   private cutAfterStop(text: string, from: number): string {
     const stop = text.lastIndexOf(this.stopText);
     return stop < from ? text : text.slice(0, stop + this.stopText.length);
-  }
-
-  /** Pieces are encoded one by one, so that the tokens of a prompt are a prefix of the tokens trained on. */
-  private encodeSpans(text: string, spans: readonly Span[]): RenderedExample {
-    const tokens: number[][] = [];
-    const weights: number[][] = [];
-    const append = (piece: string, weight: number) => {
-      const encoded = this.encode(piece);
-      tokens.push(encoded);
-      weights.push(encoded.map(() => weight));
-    };
-    let position = 0;
-    for (const { start, end } of spans) {
-      append(text.slice(position, start), 0);
-      append(text.slice(start, end), 1);
-      position = end;
-    }
-    append(text.slice(position), 0);
-    return { tokens: tokens.flat(), weights: weights.flat() };
   }
 
   private inOrder(messages: readonly Message[]): readonly Message[] {

@@ -9,8 +9,9 @@ import { judgedGrader } from '../judges/judged-grader';
 import { sampledOpponent, targetOpponent } from '../judges/methods/opponents';
 import type { Opponent } from '../judges/methods/pairwise';
 import { pairwise } from '../judges/methods/pairwise';
+import { datasetExamples } from './dataset-examples';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
-import { datasetExamples, generationOf, scoreCell, subjectOf } from './graded-cell';
+import { generationOf, scoreCell, subjectOf } from './graded-cell';
 
 type ComparisonConfig = Extract<EvaluatorConfig, { type: 'comparison' }>;
 

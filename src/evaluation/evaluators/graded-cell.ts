@@ -1,11 +1,8 @@
 import { join } from 'node:path';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
-import { DomainError } from '../../core/errors';
-import { shuffledIndices } from '../../core/random';
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { CellScore } from '../../core/run';
-import type { ConversationRow } from '../../datasets/dataset';
 import { promptFormatOf } from '../../renderers/template-arguments';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
 import { streamTrajectories } from '../../stores/eval-store';
@@ -13,23 +10,15 @@ import { findBenchmark } from '../benchmarks';
 import { givenDates, refuseEmptyWindow, withinDates } from '../benchmarks/date-window';
 import type { DateWindow } from '../benchmarks/date-window';
 import type { GenerationDefaults } from '../benchmarks/benchmark';
-import { GENERATION } from '../benchmarks/benchmark';
 import { loadExamples } from '../benchmarks/load-examples';
 import { TokenCompleter } from '../completers/token-completer';
-import type { DatasetToRead } from '../dataset-of';
 import { digestOf } from '../digest';
 import type { Example } from '../example';
-import { withUniqueIds } from '../example';
-import type { Grader, Score } from '../graders/grader';
 import { carryAnswers } from '../judges/carry-answers';
 import { requireJudges } from '../judges/find-judge';
 import { judgesOfIdentity, withJudges } from '../judges/judged-grader';
 import { openGraders } from '../judges/open-graders';
-import type { PluginRegistry } from '../plugins';
-import { findGrader } from '../plugins';
-import { declarePythonGrader } from '../python/python-grader';
 import { dataHashOf, SEED_RULE } from '../runner/identity';
-import { answerText } from '../runner/message-text';
 import { Permits } from '../runner/permits';
 import { runShard, verifyShard } from '../runner/run-shard';
 import type { ExampleSubject } from '../runner/shard-task';
@@ -60,7 +49,6 @@ const TIMEOUT_MS = 300_000;
 const AGENTS_AT_ONCE = 8;
 
 type BenchmarkConfig = Extract<EvaluatorConfig, { type: 'benchmark' }>;
-type CustomConfig = Extract<EvaluatorConfig, { type: 'custom' }>;
 
 /** Scores a benchmark of the catalogue and writes its result and trajectories to the cell's folder. */
 export async function evaluateBenchmark(
@@ -89,43 +77,6 @@ export async function evaluateBenchmark(
     judges: await requireJudges(benchmark.grader, config.judge, dependencies),
   };
   return scoreCell(dependencies, cell, work);
-}
-
-/** Scores completions of a dataset with a grader of the plug-in file; the last reply of each conversation is the target. */
-export async function evaluateCustom(
-  dependencies: EvaluationDependencies,
-  config: CustomConfig,
-  work: CellWork,
-): Promise<CellScore[]> {
-  const grader = customGrader(dependencies.plugins, config.grader);
-  const examples = await datasetExamples(dependencies, config);
-  const asked = {
-    grader,
-    generation: generationOf(config, GENERATION),
-    systemPrompt: config.systemPrompt,
-  };
-  const subject = subjectOf(dependencies, asked, work);
-  return scoreCell(dependencies, { examples, subject, version: 1, concurrency: config.concurrency }, work);
-}
-
-/** Conversations as examples; the last reply of each is the target, which is refused to be missing where it is needed. */
-export async function datasetExamples(
-  { loadDataset }: Pick<EvaluationDependencies, 'loadDataset'>,
-  { dataset, maxExamples }: Pick<CustomConfig, 'maxExamples'> & { readonly dataset: DatasetToRead },
-  { needsTarget = false }: { readonly needsTarget?: boolean } = {},
-): Promise<Example[]> {
-  const { rows } = await loadDataset(dataset);
-  const bare = needsTarget ? rows.find((row) => (exampleOf(row).target ?? '').trim() === '') : undefined;
-  if (bare) {
-    throw new DomainError(
-      'bad-dataset',
-      `dataset: ${bare.place ?? bare.id} has no reply at its end, with which the judge would compare the model's. ` +
-        `Give it one, or use method score or rubric, which compare with nothing.`,
-    );
-  }
-  const order =
-    maxExamples === undefined ? rows.keys() : shuffledIndices(rows.length, 0).slice(0, maxExamples);
-  return withUniqueIds([...order].flatMap((index) => rows[index] ?? []).map(exampleOf));
 }
 
 export async function scoreCell(
@@ -269,41 +220,5 @@ export function generationOf(
     maxTokens: config.maxTokens ?? defaults.maxTokens,
     temperature: config.temperature ?? defaults.temperature,
     topP: config.topP ?? defaults.topP,
-  };
-}
-
-function exampleOf({ id, messages, tools, rubric }: ConversationRow): Example {
-  const declared = { ...(tools && { tools }), ...(rubric && { row: { rubric } }) };
-  const last = messages.at(-1);
-  if (last?.role !== 'assistant') return { id, messages, target: null, ...declared };
-  return { id, messages: messages.slice(0, -1), target: answerText(last), ...declared };
-}
-
-function customGrader(plugins: PluginRegistry, grader: CustomConfig['grader']): Grader {
-  return typeof grader === 'string' ? pluginGrader(plugins, grader) : declarePythonGrader(grader, '1');
-}
-
-function pluginGrader(plugins: PluginRegistry, name: string): Grader {
-  const judge = findGrader(plugins, name);
-  return {
-    name,
-    version: `${name}@${plugins.hash?.slice(0, 16) ?? 'unknown'}`,
-    async grade(completion, example) {
-      return scoreFrom(await judge(completion, example), completion);
-    },
-  };
-}
-
-/** Plug-ins may be plain JavaScript and return anything. */
-function scoreFrom(given: unknown, completion: string): Score {
-  if (typeof given === 'number' || typeof given === 'boolean')
-    return { value: Number(given), answer: completion };
-  const score: Partial<Record<keyof Score, unknown>> =
-    typeof given === 'object' && given !== null ? given : {};
-  const { value, answer, explanation } = score;
-  return {
-    value: typeof value === 'number' ? value : NaN,
-    answer: typeof answer === 'string' ? answer : null,
-    ...(typeof explanation === 'string' && { explanation }),
   };
 }

@@ -5,8 +5,9 @@ import { datasetOf } from '../dataset-of';
 import { requireJudges } from '../judges/find-judge';
 import { judgedGrader } from '../judges/judged-grader';
 import { methodOf, modelGradedMetric, needsCriterion } from '../judges/methods/written-method';
+import { datasetExamples } from './dataset-examples';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
-import { datasetExamples, generationOf, scoreCell, subjectOf } from './graded-cell';
+import { generationOf, scoreCell, subjectOf } from './graded-cell';
 
 type ModelGradedConfig = Extract<EvaluatorConfig, { type: 'modelGraded' }>;
 

@@ -96,6 +96,9 @@ export class FakeServer {
     } as unknown as Client;
   }
 
+  /** It answers nobody in time. */
+  isBusy = false;
+
   private start(type: string, options: StartCall['options']): void {
     const present = this.workflows[options.workflowId];
     const mayReplace = options.workflowIdReusePolicy === 'ALLOW_DUPLICATE' && present?.status !== 'RUNNING';
@@ -114,13 +117,16 @@ export class FakeServer {
       throw new WorkflowNotFoundError('not found', id, undefined);
     };
     return {
-      describe: async () => ({
-        status: { name: find().status },
-        startTime: new Date('2026-01-01T00:00:00Z'),
-        closeTime: find().status === 'RUNNING' ? undefined : new Date('2026-01-01T01:00:00Z'),
-        memo: find().memo ?? {},
-        raw: { pendingActivities: find().pendingActivities ?? [] },
-      }),
+      describe: async () => {
+        if (this.isBusy) throw new Error('DEADLINE_EXCEEDED');
+        return {
+          status: { name: find().status },
+          startTime: new Date('2026-01-01T00:00:00Z'),
+          closeTime: find().status === 'RUNNING' ? undefined : new Date('2026-01-01T01:00:00Z'),
+          memo: find().memo ?? {},
+          raw: { pendingActivities: find().pendingActivities ?? [] },
+        };
+      },
       fetchHistory: async () => {
         const payloads = find().args?.map((value) => defaultPayloadConverter.toPayload(value)) ?? [];
         return { events: [{ workflowExecutionStartedEventAttributes: { input: { payloads } } }] };

@@ -28,6 +28,18 @@ async function store(more: Partial<RunState> = {}): Promise<void> {
 
 const handleOn = (link: FakeServer['link']) => new RunHandle('one', { link, records });
 
+test('a run that the store does not have is not called unknown while a busy server does not say whether it has it', async () => {
+  const server = new FakeServer({});
+  server.isBusy = true;
+
+  await expect(handleOn(server.link).status()).rejects.toMatchObject({
+    code: 'unreachable',
+    retryable: true,
+  });
+  server.isBusy = false;
+  await expect(handleOn(server.link).status()).rejects.toMatchObject({ code: 'unknown-run' });
+});
+
 test('the count of its data is there once it is prepared', async () => {
   const summary = {
     rows: 4,

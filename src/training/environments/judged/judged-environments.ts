@@ -3,7 +3,7 @@ import type { JudgeConfig } from '../../../config/judge-config';
 import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
 import { DomainError } from '../../../core/errors';
 import { datasetOf } from '../../../evaluation/dataset-of';
-import { datasetExamples } from '../../../evaluation/evaluators/graded-cell';
+import { datasetExamples } from '../../../evaluation/evaluators/dataset-examples';
 import { methodOf, needsCriterion } from '../../../evaluation/judges/methods/written-method';
 import type { Example } from '../../../evaluation/example';
 import type { JudgeMethod } from '../../../evaluation/graders/grader';

@@ -8,14 +8,13 @@ import type * as sandboxModule from '../../../../src/sandboxes/process-sandboxes
 import { processSandboxes } from '../../../../src/sandboxes/process-sandboxes';
 import { buildEnvironments } from '../../../../src/training/environments/build-environments';
 import type * as codeModule from '../../../../src/training/environments/code-environments';
-import type { TrainingStep } from '../../../../src/training/environments/environment-dataset';
+import { buildCode, fenced, replyIn } from './code-replies';
 
 const ROWS = [
   { prompt: 'Add one.', test_list: ['assert f(1) == 2', 'assert f(5) == 6'] },
   { prompt: 'def two():\n    """ 2 """\n', entry_point: 'two', test: 'def check(c):\n    assert c() == 2\n' },
   { prompt: 'Echo.', input_output: JSON.stringify({ inputs: ['a\n', 'b\n'], outputs: ['a', 'b'] }) },
 ];
-const { signal } = new AbortController();
 
 let folder: string;
 let path: string;
@@ -35,31 +34,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function build(more: object = {}) {
-  const config = EnvironmentConfig.parse({ type: 'code', path, testSize: 0, ...more });
-  return buildEnvironments(config, {
-    plugins: NO_PLUGINS,
-    seed: 0,
-    readBenchmarkRows: () => Promise.reject(new Error('nothing is read from elsewhere')),
-  });
-}
-
-/** The reply to the problem whose question has a text in it. */
-async function reply(question: string, content: string, more: object = {}): Promise<TrainingStep> {
-  const dataset = await build(more);
-  for (let index = 0; index < dataset.length; index++) {
-    const environment = dataset.groupAt(index).make(0);
-    const { messages } = await environment.initialObservation();
-    if (!JSON.stringify(messages).includes(question)) continue;
-    return environment.step(
-      { role: 'assistant', content },
-      { stopReason: 'stop', isMalformed: false, signal },
-    );
-  }
-  throw new Error(`nothing asks for ${question}`);
-}
-
-const fenced = (code: string) => `Here:\n\`\`\`python\n${code}\n\`\`\``;
+const build = async (more: object = {}) => buildCode({ path, ...more });
+const reply = async (question: string, content: string, more: object = {}) =>
+  replyIn(await build(more), question, content);
 
 test.each([
   ['assertions', 'Add one', 'def f(n):\n    return n + 1'],

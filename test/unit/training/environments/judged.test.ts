@@ -99,8 +99,12 @@ test('a conversation without a reply at its end is refused where judges would co
   await expect(playAsked({ type: 'modelGraded' })).rejects.toThrow(
     'dataset: q.jsonl line 1 has no reply at its end',
   );
-  await expect(playAsked({ type: 'modelGraded', template: '{question} {answer}' })).resolves.toBeDefined();
-  await expect(playAsked({ type: 'modelGraded', method: 'score' })).resolves.toBeDefined();
+  const unnamed = await playAsked({ type: 'modelGraded', template: 'Asked: {question} Said: {answer}' });
+  expect(promptOf(unnamed.asked[0]?.request ?? { messages: [] })).toMatch(
+    /Asked: [^]*Name a colour[^]* Said: blue/,
+  );
+  const scored = await playAsked({ type: 'modelGraded', method: 'score' });
+  expect(scored.turns).toMatchObject([{ reward: expect.closeTo(2 / 3, 6) as number }, {}]);
 });
 
 test.each([

@@ -1,13 +1,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { EnvironmentConfig } from '../../../../src/config/environment-config';
-import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
 import { processSandboxes } from '../../../../src/sandboxes/process-sandboxes';
-import { buildEnvironments } from '../../../../src/training/environments/build-environments';
-import type { TrainingStep } from '../../../../src/training/environments/environment-dataset';
-
-const { signal } = new AbortController();
+import { buildCode, fenced, replyIn } from './code-replies';
 
 let folder: string;
 
@@ -20,35 +15,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function build(file: { readonly path: string }) {
-  const config = EnvironmentConfig.parse({ type: 'code', testSize: 0, ...file });
-  return buildEnvironments(config, {
-    plugins: NO_PLUGINS,
-    seed: 0,
-    readBenchmarkRows: () => Promise.reject(new Error('nothing is read from elsewhere')),
-  });
-}
-
-/** The reply to the problem whose question has a text in it. */
-async function reply(
-  question: string,
-  content: string,
-  file: { readonly path: string },
-): Promise<TrainingStep> {
-  const dataset = await build(file);
-  for (let index = 0; index < dataset.length; index++) {
-    const environment = dataset.groupAt(index).make(0);
-    const { messages } = await environment.initialObservation();
-    if (!JSON.stringify(messages).includes(question)) continue;
-    return environment.step(
-      { role: 'assistant', content },
-      { stopReason: 'stop', isMalformed: false, signal },
-    );
-  }
-  throw new Error(`nothing asks for ${question}`);
-}
-
-const fenced = (code: string) => `Here:\n\`\`\`python\n${code}\n\`\`\``;
+const build = async (file: { readonly path: string }) => buildCode(file);
+const reply = async (question: string, content: string, file: { readonly path: string }) =>
+  replyIn(await build(file), question, content);
 
 describe('tests in a table', () => {
   const inTable = (names: string, cells: readonly string[]) => {
