@@ -17,6 +17,8 @@ export class PieceEncoder {
   private readonly pattern: RegExp | null;
   /** Control tokens this tokenizer finds in plain text too, because it does not call them special. */
   private readonly forgeable: RegExp | null;
+  /** Words of a reply that are tokens, which this tokenizer does not find in plain text. */
+  private readonly hiddenWords: RegExp | null;
 
   constructor(
     private readonly tokenizer: Tokenizer,
@@ -26,9 +28,9 @@ export class PieceEncoder {
   ) {
     this.controls = new Set(controlTokens);
     this.pattern = anyOf(controlTokens);
-    this.forgeable = anyOf(
-      controlTokens.filter((token) => !wordTokens.includes(token) && tokenizer.encode(token).length === 1),
-    );
+    const isFound = (token: string) => tokenizer.encode(token).length === 1;
+    this.forgeable = anyOf(controlTokens.filter((token) => !wordTokens.includes(token) && isFound(token)));
+    this.hiddenWords = anyOf(controlTokens.filter((token) => wordTokens.includes(token) && !isFound(token)));
   }
 
   encode(pieces: readonly Piece[]): number[] {
@@ -49,8 +51,15 @@ export class PieceEncoder {
     }
   }
 
-  /** A control token spelled out in a message is cut after its first letter, so that it stays a word. */
   private addWritten(runs: Run[], text: string): void {
+    for (const part of this.hiddenWords ? text.split(this.hiddenWords) : [text]) {
+      if (this.hiddenWords?.test(part)) runs.push({ isControl: true, text: part, isClosed: true });
+      else this.addWords(runs, part);
+    }
+  }
+
+  /** A control token spelled out in a message is cut after its first letter, so that it stays a word. */
+  private addWords(runs: Run[], text: string): void {
     if (!this.forgeable) {
       addPlain(runs, text, false);
       return;

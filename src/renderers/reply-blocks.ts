@@ -21,11 +21,17 @@ export interface Block {
 
 export const THINKING: Marks = ['<think>', '</think>'];
 
+/** Whether what stands in a block is all of it, or its closing mark is a word within. */
+export type IsWhole = (open: string, inner: string) => boolean;
+
+/** Closing marks that are tried before the first of them is taken: a model that lost its way writes thousands. */
+const CLOSINGS_TRIED = 16;
+
 /**
  * Closed blocks in the order they begin; whichever begins first holds the others. One pass, because a model that lost
  * its way opens the same block thousands of times.
  */
-export function findBlocks(text: string, marks: readonly Marks[]): Block[] {
+export function findBlocks(text: string, marks: readonly Marks[], isWhole: IsWhole = () => true): Block[] {
   const blocks: Block[] = [];
   let position = 0;
   let openings = marks.map(([open, close]) => ({ open, close, start: text.indexOf(open) }));
@@ -37,7 +43,7 @@ export function findBlocks(text: string, marks: readonly Marks[]): Block[] {
     const [first, ...others] = openings;
     if (!first) return blocks;
     const innerStart = first.start + first.open.length;
-    const innerEnd = text.indexOf(first.close, innerStart);
+    const innerEnd = endOfInner(text, innerStart, first.close, (inner) => isWhole(first.open, inner));
     if (innerEnd < 0) {
       openings = others;
       continue;
@@ -50,6 +56,17 @@ export function findBlocks(text: string, marks: readonly Marks[]): Block[] {
       end: position,
     });
   }
+}
+
+/** Where the first whole content ends; where none is whole, at the first closing mark; -1 without one. */
+function endOfInner(text: string, start: number, close: string, isWhole: (inner: string) => boolean): number {
+  const first = text.indexOf(close, start);
+  let end = first;
+  for (let tried = 0; end >= 0 && tried < CLOSINGS_TRIED; tried += 1) {
+    if (isWhole(text.slice(start, end))) return end;
+    end = text.indexOf(close, end + close.length);
+  }
+  return first;
 }
 
 /** What stands around blocks. */

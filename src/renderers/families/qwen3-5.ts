@@ -14,7 +14,7 @@ import {
   withSystemMessage,
 } from './chatml-reasoning';
 import type { ReadReply } from '../reply-blocks';
-import { parseQwenReply } from './qwen3-blocks';
+import { parseQwenReply, withReasoningOpening } from './qwen3-blocks';
 import type { LiteralSpelling } from './xml-tool-calls';
 import { declareXmlTools, writeXmlCall } from './xml-tool-calls';
 
@@ -83,8 +83,7 @@ function isAfterLastUser(place: MessagePlace): boolean {
 
 /** Reads the reply to a prompt that opened the reasoning block. */
 export function parseXmlReply(text: string, tools: readonly ToolDeclaration[] = []): ReadReply {
-  const isClosedOnly = text.includes('</think>') && !text.startsWith(OPEN_BLOCK);
-  return parseQwenReply(isClosedOnly ? OPEN_BLOCK + text : text, {
+  return parseQwenReply(withReasoningOpening(text, OPEN_BLOCK), {
     framesReasoning: true,
     readsXml: true,
     tools,

@@ -3,7 +3,7 @@ import { jsonText } from '../../core/json-source';
 import type { ContentPart, ToolCall } from '../../core/conversation';
 import { memberText, respaceJson } from '../json-text';
 import type { UnparsedToolCall } from '../renderer';
-import type { ReadReply } from '../reply-blocks';
+import type { Block, ReadReply } from '../reply-blocks';
 import {
   findBlocks,
   isRecord,
@@ -11,6 +11,7 @@ import {
   partsAround,
   replyOf,
   separateCalls,
+  textAround,
   THINKING,
   unfinishedCall,
 } from '../reply-blocks';
@@ -76,9 +77,39 @@ interface Blocks {
   readonly calls: readonly (ToolCall | UnparsedToolCall)[];
 }
 
+/**
+ * A reply to a prompt that opened its reasoning block, with `opening` in front where it closes it. A mark within the
+ * arguments of a call closes nothing.
+ */
+export function withReasoningOpening(text: string, opening: string): string {
+  if (text.startsWith(opening) || !text.includes(THINKING[1])) return text;
+  const calls = findBlocks(text, [CALL], (_, inner) => isWholeCall(inner)).filter(({ inner }) =>
+    isWholeCall(inner),
+  );
+  const words = textAround(text, calls);
+  return words.some((part) => part.includes(THINKING[1])) ? opening + text : text;
+}
+
+function isWholeCall(inner: string): boolean {
+  return isXmlCall(inner) ? /<\/function>\s*$/.test(inner) : 'value' in parseJson(inner);
+}
+
+function isXmlCall(inner: string): boolean {
+  return /^\s*<function=/.test(inner);
+}
+
+/** A JSON call ends at the first closing mark, as in the reference; a call in XML with its function. */
+function findReplyBlocks(text: string): Block[] {
+  return findBlocks(
+    text,
+    [THINKING, CALL],
+    (open, inner) => open === THINKING[0] || !isXmlCall(inner) || isWholeCall(inner),
+  );
+}
+
 /** A call that is only reasoned about is reasoning. */
 function readBlocks(text: string, { readsXml, tools }: QwenReplyOptions): Blocks {
-  const blocks = findBlocks(text, [THINKING, CALL]);
+  const blocks = findReplyBlocks(text);
   const calls = blocks
     .filter((block) => block.open === CALL[0])
     .map(({ inner, start, end }) => {

@@ -4,14 +4,15 @@ import { DomainError } from '../../core/errors';
 import type { JsonMember } from '../json-text';
 import { objectMembers, respaceJson } from '../json-text';
 import type { UnparsedToolCall } from '../renderer';
-import { findBlocks, isRecord, parseJson, textAround } from '../reply-blocks';
+import { isRecord, parseJson } from '../reply-blocks';
 import { declaredTypes, declaredValue } from './declared-values';
 
 /** `<function=name><parameter=key>value</parameter></function>`: how Qwen3.5 and later, and Nemotron 3, call tools. */
 export type LiteralSpelling = 'python' | 'json';
 
 const CALL = /^\s*<function=([^>\n]+)>(.*?)<\/function>\s*$/s;
-const PARAMETER = ['<parameter=', '</parameter>'] as const;
+/** A parameter ends where another one begins or nothing follows; a closing mark before other words is one of them. */
+const PARAMETER = /\s*<parameter=([^>\n]+)>(.*?)<\/parameter>(?=\s*<parameter=|\s*$)/gsy;
 const PYTHON_LITERALS = new Map([
   ['true', 'True'],
   ['false', 'False'],
@@ -74,19 +75,25 @@ export function readXmlCall(
 ): ToolCall | UnparsedToolCall {
   const [, name = '', body = ''] = CALL.exec(text) ?? [];
   if (name.trim() === '') return { rawText, reason: 'Malformed tool call: no <function=name> block' };
-  const blocks = findBlocks(body, [PARAMETER]);
-  const parameters = blocks.map(({ inner }) => /^([^>\n]+)>(.*)$/s.exec(inner));
-  const isOnlyParameters = textAround(body, blocks).join('').trim() === '' && !parameters.includes(null);
-  if (!isOnlyParameters)
-    return { rawText, reason: 'Unexpected text between the parameters of the tool call' };
+  const parameters = readParameters(body);
+  if (!parameters) return { rawText, reason: 'Unexpected text between the parameters of the tool call' };
   const values = new Map(
-    parameters.map((found) => {
-      const key = found?.[1]?.trim() ?? '';
-      return [key, declaredValue(bareValue(found?.[2] ?? ''), declaredTypes(tools, name.trim(), key))];
-    }),
+    parameters.map(([key, value]) => [
+      key,
+      declaredValue(bareValue(value), declaredTypes(tools, name.trim(), key)),
+    ]),
   );
   const members = [...values].map(([key, value]) => `${JSON.stringify(key)}: ${value}`);
   return { name: name.trim(), arguments: `{${members.join(', ')}}` };
+}
+
+/** Names and bare values; null where anything else stands between them. */
+function readParameters(body: string): [name: string, value: string][] | null {
+  const found = [...body.matchAll(PARAMETER)];
+  const last = found.at(-1);
+  const end = last ? last.index + last[0].length : 0;
+  if (body.slice(end).trim() !== '') return null;
+  return found.map(([, name = '', value = '']) => [name.trim(), value]);
 }
 
 function argumentsOf({ name, arguments: text }: ToolCall): JsonMember[] {

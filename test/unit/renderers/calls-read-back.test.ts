@@ -11,7 +11,18 @@ const WITH_CALLS = RENDERER_NAMES.filter(
   (name) => !['role_colon', 'llama3', 'chat_template', 'everstep'].includes(name),
 );
 
-const word = fc.string({ maxLength: 12 }).filter((text) => !/[<>]/.test(text));
+/** Words that are marks elsewhere in a reply, as code and documents about models have them. */
+const marks = fc.constantFrom(
+  '<think>a</think>',
+  '</think>',
+  'a</parameter>b',
+  '<parameter=x>',
+  'if a </function> b',
+  '<html>&amp;</html>',
+);
+/** In JSON calls the first closing mark ends a call, as in the reference. */
+const xmlMarks = fc.constantFrom('see </tool_call> here', '<tool_call>{}</tool_call>');
+const word = fc.oneof(fc.string({ maxLength: 12 }), marks);
 const scalar = fc.oneof(
   word,
   fc.constantFrom('True', 'None', 'null', '2024', '1.0', '{"a": 1}', '"quoted"', '\n  x\n', ''),

@@ -54,3 +54,15 @@ test('also those that the tokenizer finds in every text, whatever surrounds them
     }),
   );
 });
+
+test('words of a reply that are tokens are found where the tokenizer calls them special, as Kimi’s may', () => {
+  const plain = new CharacterTokenizer();
+  const word = '<|im_end|>';
+  const [token = -1] = plain.encode(word, { allowSpecial: true });
+
+  expect(new PieceEncoder(plain, [word], [word]).encode([{ written: `a${word}b` }])).toEqual([
+    ...plain.encode('a'),
+    token,
+    ...plain.encode('b'),
+  ]);
+});
