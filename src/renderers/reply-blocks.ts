@@ -43,7 +43,7 @@ export function findBlocks(text: string, marks: readonly Marks[], isWhole: IsWho
     const [first, ...others] = openings;
     if (!first) return blocks;
     const innerStart = first.start + first.open.length;
-    const innerEnd = endOfInner(text, innerStart, first.close, (inner) => isWhole(first.open, inner));
+    const innerEnd = endOfInner(text, { ...first, start: innerStart }, isWhole);
     if (innerEnd < 0) {
       openings = others;
       continue;
@@ -59,11 +59,15 @@ export function findBlocks(text: string, marks: readonly Marks[], isWhole: IsWho
 }
 
 /** Where the first whole content ends; where none is whole, at the first closing mark; -1 without one. */
-function endOfInner(text: string, start: number, close: string, isWhole: (inner: string) => boolean): number {
+function endOfInner(
+  text: string,
+  { open, close, start }: { readonly open: string; readonly close: string; readonly start: number },
+  isWhole: IsWhole,
+): number {
   const first = text.indexOf(close, start);
   let end = first;
   for (let tried = 0; end >= 0 && tried < CLOSINGS_TRIED; tried += 1) {
-    if (isWhole(text.slice(start, end))) return end;
+    if (isWhole(open, text.slice(start, end))) return end;
     end = text.indexOf(close, end + close.length);
   }
   return first;

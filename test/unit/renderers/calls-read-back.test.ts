@@ -22,21 +22,24 @@ const marks = fc.constantFrom(
 );
 /** In JSON calls the first closing mark ends a call, as in the reference. */
 const xmlMarks = fc.constantFrom('see </tool_call> here', '<tool_call>{}</tool_call>');
-const word = fc.oneof(fc.string({ maxLength: 12 }), marks);
-const scalar = fc.oneof(
-  word,
-  fc.constantFrom('True', 'None', 'null', '2024', '1.0', '{"a": 1}', '"quoted"', '\n  x\n', ''),
-  fc.boolean(),
-  fc.constant(null),
-  fc.integer(),
-  fc.double({ noNaN: true, noDefaultInfinity: true }),
-);
-const value = fc.oneof(
-  scalar,
-  fc.array(scalar, { maxLength: 3 }),
-  fc.dictionary(word, scalar, { maxKeys: 3 }),
-);
-const argumentsOf = fc.dictionary(fc.stringMatching(/^[a-z_]{1,6}$/), value, { maxKeys: 4 });
+function argumentsOf(name: string) {
+  const inXml = /^(qwen3_[58]|nemotron3)/.test(name);
+  const word = fc.oneof(fc.string({ maxLength: 12 }), marks, ...(inXml ? [xmlMarks] : []));
+  const scalar = fc.oneof(
+    word,
+    fc.constantFrom('True', 'None', 'null', '2024', '1.0', '{"a": 1}', '"quoted"', '\n  x\n', ''),
+    fc.boolean(),
+    fc.constant(null),
+    fc.integer(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  );
+  const value = fc.oneof(
+    scalar,
+    fc.array(scalar, { maxLength: 3 }),
+    fc.dictionary(word, scalar, { maxKeys: 3 }),
+  );
+  return fc.dictionary(fc.stringMatching(/^[a-z_]{1,6}$/), value, { maxKeys: 4 });
+}
 
 function typeOf(one: unknown): string {
   if (one === null) return 'null';
@@ -68,7 +71,7 @@ function readBack(name: string, json: string, tools: readonly ToolDeclaration[])
 
 test.each(WITH_CALLS)('%s reads back the arguments of a call that it wrote', (name) => {
   fc.assert(
-    fc.property(argumentsOf, (values) => {
+    fc.property(argumentsOf(name), (values) => {
       const reply = readBack(name, JSON.stringify(values), [toolFor(values)]);
 
       const [call] = reply.message.toolCalls ?? [];
