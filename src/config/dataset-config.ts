@@ -9,7 +9,7 @@ const fieldNames = z
     ...{ messages: called, conversations: called },
     ...{ prompt: called, completion: called },
     ...{ instruction: called, input: called, output: called },
-    ...{ system: called, history: called, tools: called },
+    ...{ system: called, history: called, tools: called, rubric: called },
   })
   .refine((names) => new Set(Object.values(names)).size === Object.values(names).length, {
     message: 'two of them name the same field of a row. Give each its own',

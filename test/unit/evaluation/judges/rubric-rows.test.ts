@@ -66,6 +66,15 @@ test.each(Object.entries(FILES))(
   },
 );
 
+test('rows may call them otherwise', async () => {
+  const path = join(newFolder(), 'rows.jsonl');
+  writeFileSync(path, jsonl(row('R0', { criteria: ['It is warm.'] })));
+
+  const { prompts } = await evaluate('none.jsonl', '', { dataset: { path, fields: { rubric: 'criteria' } } });
+
+  expect(prompts).toEqual([expect.stringContaining('It is warm.')]);
+});
+
 test('another rubric makes another score', async () => {
   const first = await evaluate('rows.jsonl', jsonl(row('R0', { rubric: ['It is warm.'] })));
   const other = await evaluate('rows.jsonl', jsonl(row('R0', { rubric: ['It is cold.'] })));
