@@ -16,6 +16,7 @@ const FIELD_OF: Readonly<Record<TestForm, string>> = {
 
 /** Refuses tests that no program could be run against, or that a question would not ask for, before anything is trained on them. */
 export function requireTests(row: Row): void {
+  if (isGiven(row['test']) && !isGiven(row['entry_point'])) throw uncalled();
   const forms = testFormsOf(row);
   const [beside] = forms;
   if (forms.includes('cases') && beside !== 'cases') throw twice(FIELD_OF[beside], casesFieldOf(row));
@@ -24,6 +25,14 @@ export function requireTests(row: Row): void {
   const listed = LISTED_CASES.find((name) => isGiven(row[name]));
   if (listed !== undefined && isGiven(row['input_output'])) throw twice(listed, 'input_output');
   if (!isPacked(row)) testCasesOf(row);
+}
+
+/** Without the name, tests that stand beside assertions would not be run. */
+function uncalled(): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    'has "test", which checks the function that "entry_point" names, and no "entry_point". Give it, or remove "test".',
+  );
 }
 
 function casesFieldOf(row: Row): string {

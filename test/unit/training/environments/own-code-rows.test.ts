@@ -125,6 +125,10 @@ describe('what tests ask for and the question does not', () => {
       { messages: [{ role: 'user', content: ' ' }], test_list: ['assert f(1)'] },
       /line 1: no question under "messages"/,
     ],
+    [
+      { prompt: 'Write f.', test_list: ['assert f(1)'], test: 'assert f(2)' },
+      /line 1: has "test", .* no "entry_point".* remove "test"/,
+    ],
     [{ prompt: ' ', test_list: ['assert f(1)'] }, /line 1: no question under "prompt" or "text"/],
     [{ prompt: 'Add one', test_list: ['assert f(1)'], hint: 'Use +' }, /field "hint": it would not be asked/],
   ])('is refused: %j', async (row, words) => {
