@@ -16,9 +16,14 @@ export function parseJsonWithSource(text: string): unknown {
   if (MAY_LOSE.test(text))
     remember(
       value,
-      [...text.matchAll(TOKEN)].map(([token]) => token),
+      [...text.matchAll(TOKEN)].map(([token]) => withCharacters(token)),
     );
   return value;
+}
+
+/** Escapes are how a file is written (`\u00e9`), and no part of what its texts say. */
+function withCharacters(token: string): string {
+  return token.startsWith('"') && token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
 }
 
 /** Gives an object the text that it is written as. */

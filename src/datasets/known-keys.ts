@@ -34,6 +34,8 @@ const SAYS_NOTHING = new Set(
       'num_tokens',
       'token_count',
     ],
+    ...['score_chosen', 'score_rejected', 'chosen_score', 'rejected_score', 'margin', 'chosen_rating'],
+    ...['rejected_rating', 'chosen_model', 'rejected_model'],
     ...['length', 'views', 'avatar_url', 'parallel_tool_calls'],
     // The index that pandas writes beside a table.
     ...['__index_level_0__', 'Unnamed: 0', ''],

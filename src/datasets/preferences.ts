@@ -3,6 +3,8 @@ import { RowProblem } from './row-problem';
 
 const NOT_TRAINED =
   'which no run trains on: sft and rl are the kinds there are (docs/configuration.md, Data)';
+/** What the prompt of a pair is called elsewhere. */
+const QUESTIONS = ['question', 'instruction', 'input', 'query'];
 /** Also as tables write them. */
 const YES_OR_NO = /^(?:true|false|0|1)$/i;
 
@@ -17,8 +19,7 @@ export function refusePreferences(
   const says = (key: string) => has(row, key) && !ignored.has(key);
   if (says('rejected') && (isChosenRead || says('chosen'))) {
     throw new RowProblem(
-      `the row is a preference pair ("chosen" and "rejected"), ${NOT_TRAINED}. ` +
-        `To train the chosen replies alone, set dataset.fields to ${fieldsFor(row['chosen'])} and dataset.ignoreKeys to [rejected].`,
+      `the row is a preference pair ("chosen" and "rejected"), ${NOT_TRAINED}. ${remedyFor(row)}`,
     );
   }
   if (says('label') && has(row, 'prompt') && has(row, 'completion') && YES_OR_NO.test(String(row['label']))) {
@@ -29,9 +30,17 @@ export function refusePreferences(
   }
 }
 
-/** Whole conversations, or the reply by itself. */
-function fieldsFor(chosen: unknown): string {
-  return Array.isArray(chosen) && chosen.length > 1 ? '{messages: chosen}' : '{completion: chosen}';
+/** Whole conversations, or the reply by itself; what says the same beside it would be read in its place. */
+function remedyFor(row: Fields): string {
+  const { chosen } = row;
+  const ignored = ['rejected', ...['messages', 'conversations'].filter((key) => has(row, key))];
+  const setTo = (fields: string) =>
+    `To train the chosen replies alone, set dataset.fields to ${fields} and dataset.ignoreKeys to [${ignored.join(', ')}].`;
+  if (Array.isArray(chosen) && chosen.length > 1) return setTo('{messages: chosen}');
+  if (has(row, 'prompt')) return setTo('{completion: chosen}');
+  const prompt = QUESTIONS.find((key) => has(row, key));
+  if (prompt !== undefined) return setTo(`{prompt: ${prompt}, completion: chosen}`);
+  return 'Its "chosen" is no reply to a prompt of the row: to train the chosen replies alone, write each conversation as a list of messages under "messages".';
 }
 
 function has(row: Fields, key: string): boolean {

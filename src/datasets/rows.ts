@@ -38,10 +38,7 @@ const SHAPES: readonly Shape[] = [
   {
     needs: ['prompt', 'completion'],
     may: [],
-    read: (row, ignored) => [
-      ...readSide(row, { field: 'prompt', role: 'user', ignored }).map(withoutLoss),
-      ...readSide(row, { field: 'completion', role: 'assistant', ignored }),
-    ],
+    read: readSides,
   },
   { needs: ['instruction', 'output'], may: ['input'], read: readAlpaca },
 ];
@@ -72,9 +69,13 @@ export function toConversation(value: unknown, reading: RowReading = {}): Conver
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RowProblem(`expected an object, got ${kindOf(value)}.`);
   }
-  const row = withReadNames({ ...value }, fields);
-  refusePreferences(row, { ignored, isChosenRead: Object.values(fields).includes('chosen') });
-  const shape = shapeOf(row, { ...value }, fields);
+  const called = Object.values(fields);
+  const given = Object.fromEntries(
+    Object.entries(value).filter(([key]) => called.includes(key) || !ignored.has(key)),
+  );
+  const row = withReadNames(given, fields);
+  refusePreferences(row, { ignored, isChosenRead: called.includes('chosen') });
+  const shape = shapeOf(row, given, fields);
   return readRow(row, shape, { ignored, fields, rubrics });
 }
 
@@ -191,6 +192,19 @@ function withoutRepetitions(row: Row, messages: readonly Message[]): Row {
   const isRepeated = ([field, value]: [string, unknown]) =>
     fieldsOfShapes.includes(field) && messages.some(({ content }) => content === value);
   return Object.fromEntries(Object.entries(row).filter((entry) => !isRepeated(entry)));
+}
+
+function readSides(row: Row, ignored: ReadonlySet<string>): Message[] {
+  const prompt = readSide(row, { field: 'prompt', role: 'user', ignored });
+  const completion = readSide(row, { field: 'completion', role: 'assistant', ignored });
+  const [[asked], [first]] = [prompt, completion];
+  if (asked && first?.role === asked.role && first.content === asked.content) {
+    throw new RowProblem(
+      'field "completion": it begins with the prompt again, which would be asked twice. Where it is the whole conversation, ' +
+        'dataset.fields reads it as one ({messages: …}) and dataset.ignoreKeys leaves the prompt out.',
+    );
+  }
+  return [...prompt.map(withoutLoss), ...completion];
 }
 
 interface Side {

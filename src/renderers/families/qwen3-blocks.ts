@@ -82,7 +82,8 @@ interface Blocks {
  * arguments of a call closes nothing.
  */
 export function withReasoningOpening(text: string, opening: string): string {
-  if (text.startsWith(opening) || !text.includes(THINKING[1])) return text;
+  const isOpened = text.startsWith(opening) || /^<think>\s*<\/think>/.test(text);
+  if (isOpened || !text.includes(THINKING[1])) return text;
   const calls = findBlocks(text, [CALL], (_, inner) => isWholeCall(inner)).filter(({ inner }) =>
     isWholeCall(inner),
   );

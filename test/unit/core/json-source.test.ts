@@ -24,3 +24,11 @@ test('writes the text that an object was given', () => {
 
   expect(jsonText([value])).toBe('[{"id":9007199254740993}]');
 });
+
+test('escapes of a file’s texts are the characters they stand for, whatever stands beside them', () => {
+  const json = String.raw`{"name": "caf\u00e9 \/", "caf\u00e9": 1.50, "line": "a\nb\u0001"}`;
+
+  expect(jsonText(parseJsonWithSource(json))).toBe(
+    String.raw`{"name":"café /","café":1.50,"line":"a\nb\u0001"}`,
+  );
+});

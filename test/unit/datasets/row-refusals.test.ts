@@ -85,6 +85,47 @@ test.each([
   },
 );
 
+test.each([
+  // UltraFeedback: the conversation stands there three times, with scores.
+  [
+    { prompt: 'q', messages: chat('good'), chosen: chat('good'), rejected: chat('bad'), score_chosen: 8 },
+    { fields: { messages: 'chosen' }, ignoreKeys: ['rejected', 'messages'] },
+    'set dataset.fields to {messages: chosen} and dataset.ignoreKeys to [rejected, messages].',
+  ],
+  // Orca's pairs.
+  [
+    { question: 'q', chosen: 'good', rejected: 'bad' },
+    { fields: { prompt: 'question', completion: 'chosen' }, ignoreKeys: ['rejected'] },
+    'set dataset.fields to {prompt: question, completion: chosen} and dataset.ignoreKeys to [rejected].',
+  ],
+])('what a pair of %j is told to set reads it', async (row, options, told) => {
+  await expect(load(row)).rejects.toThrow(told);
+  expect(await textsOf(load(row, options))).toEqual(['q', 'good']);
+});
+
+test('a pair of whole texts is told to be written as messages', async () => {
+  const said = (answer: string) => `\n\nHuman: q\n\nAssistant: ${answer}`;
+
+  await expect(load({ chosen: said('good'), rejected: said('bad') })).rejects.toThrow(
+    'write each conversation as a list of messages under "messages"',
+  );
+});
+
+test('a completion that begins with its prompt is refused', async () => {
+  const row = { prompt: 'q', chosen: chat('good'), rejected: chat('bad') };
+  const ignoreKeys = ['rejected'];
+
+  await expect(load(row, { fields: { completion: 'chosen' }, ignoreKeys })).rejects.toThrow(
+    'field "chosen": it begins with the prompt again',
+  );
+});
+
+test('what says nothing is no part of a row’s shape either', async () => {
+  const row = { messages: chat('other'), prompt: 'q', completion: 'good' };
+
+  expect(await textsOf(load(row, { ignoreKeys: ['messages'] }))).toEqual(['q', 'good']);
+});
+
 test.each([true, false, 1, 'False'])(
   'a row that says whether its completion is wanted is refused: %j',
   async (label) => {

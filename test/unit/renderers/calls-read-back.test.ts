@@ -128,3 +128,18 @@ test.each([
     expect(JSON.parse(reply.message.toolCalls?.[0]?.arguments ?? '')).toEqual({ [key]: expected });
   }
 });
+
+test('an empty block before a call is no reasoning, however it is written', () => {
+  const call = '<tool_call>\n<function=f>\n</function>\n</tool_call>';
+  for (const name of ['qwen3_5', 'nemotron3', 'nemotron3_ultra_disable_thinking']) {
+    const reply = findRenderer(name, tokenizer).parseCompletion(
+      tokenizer.encode(`<think></think>${call}<|im_end|>`, { allowSpecial: true }),
+    );
+
+    expect(reply.message).toEqual({
+      role: 'assistant',
+      content: [],
+      toolCalls: [{ name: 'f', arguments: '{}' }],
+    });
+  }
+});
