@@ -25,6 +25,8 @@ interface DatasetOptions {
   readonly fields?: FieldNames;
   /** Each row has the items that a judge scores it by, in its field `rubric`. */
   readonly rubrics?: boolean;
+  /** Each row ends with a reply, which a judge compares with. */
+  readonly needsReply?: boolean;
 }
 
 interface LocalDatasetSpec extends DatasetOptions {
@@ -72,11 +74,11 @@ async function describeLocal(
 async function readConversations(
   file: DatasetFile,
   bytes: Uint8Array,
-  { onBadRow = 'error', ignoreKeys, fields = {}, rubrics = false }: DatasetOptions,
+  { onBadRow = 'error', ignoreKeys, ...options }: DatasetOptions,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
-  const reading = { ignored: new Set(ignoreKeys), fields, rubrics };
+  const reading = { ...options, ignored: new Set(ignoreKeys) };
   for (const [index, raw] of (await readFileRows(file.name, bytes)).entries()) {
     // An evaluation reads its dataset while training steps go on in the same process.
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();

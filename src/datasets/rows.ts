@@ -56,6 +56,8 @@ export interface RowReading {
   readonly fields?: FieldNames;
   /** Each row has to have the items that a judge scores it by; elsewhere they are a field that nobody reads. */
   readonly rubrics?: boolean;
+  /** Each row has to end with a reply: a judge compares with it. */
+  readonly needsReply?: boolean;
 }
 
 /**
@@ -65,7 +67,7 @@ export interface RowReading {
  * and those that say nothing to a model. Throws `RowProblem` naming the field.
  */
 export function toConversation(value: unknown, reading: RowReading = {}): ConversationRow {
-  const { ignored = NO_KEYS, fields = {}, rubrics = false } = reading;
+  const { ignored = NO_KEYS, fields = {}, rubrics = false, needsReply = false } = reading;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RowProblem(`expected an object, got ${kindOf(value)}.`);
   }
@@ -76,13 +78,13 @@ export function toConversation(value: unknown, reading: RowReading = {}): Conver
   const row = withReadNames(given, fields);
   refusePreferences(row, { ignored, isChosenRead: called.includes('chosen') });
   const shape = shapeOf(row, given, fields);
-  return readRow(row, shape, { ignored, fields, rubrics });
+  return readRow(row, shape, { ignored, fields, rubrics, needsReply });
 }
 
 function readRow(
   row: Row,
   shape: Shape,
-  { ignored, fields, rubrics }: Required<RowReading>,
+  { ignored, fields, rubrics, needsReply }: Required<RowReading>,
 ): ConversationRow {
   const given = shape.read(row, ignored);
   const messages = withBeginning(row, given, ignored);
@@ -90,6 +92,7 @@ function readRow(
   const called = (key: string) => calledInRows(key, fields);
   requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored, called });
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
+  if (needsReply) requireReply(messages);
   const tools = TOOL_KEYS.flatMap((key) => readTools(row[key], key));
   const numbers = numbersIn(shape, messages.length - given.length);
   const rubric = rubrics ? readRubric(row['rubric']) : null;
@@ -99,6 +102,20 @@ function readRow(
     ...(tools.length > 0 && { tools }),
     ...(numbers && { numbers }),
   };
+}
+
+function requireReply(messages: readonly Message[]): void {
+  const last = messages.at(-1);
+  if (last?.role === 'assistant' && saidIn(last).trim() !== '') return;
+  throw new RowProblem(
+    'the conversation has no reply at its end, with which the judge would compare the model’s. ' +
+      'Give it one, or use method score or rubric, which compare with nothing.',
+  );
+}
+
+function saidIn({ content }: Message): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 /** null where messages are numbered as they stand, or have no numbers of their own. */

@@ -1,15 +1,18 @@
 import type { DatasetConfig } from '../config/dataset-config';
+import { needsCriterion } from './judges/methods/written-method';
 
-/** A dataset, and what is read of its rows beside their conversations: the items that a judge scores each by. */
-export type DatasetToRead = DatasetConfig & { readonly rubrics?: true };
+/** A dataset, and what its rows need beside their questions: the items that a judge scores each by, or the reply it compares with. */
+export type DatasetToRead = DatasetConfig & { readonly rubrics?: true; readonly needsReply?: true };
 
 interface AsksDataset {
   readonly dataset: DatasetConfig;
   readonly method?: string | undefined;
+  readonly template?: string | undefined;
   readonly rubric?: readonly string[] | undefined;
 }
 
 /** The dataset of an evaluator or environment. Where judges score rubrics and are given none for all rows, each row has its own. */
-export function datasetOf({ dataset, method, rubric }: AsksDataset): DatasetToRead {
-  return method === 'rubric' && rubric === undefined ? { ...dataset, rubrics: true } : dataset;
+export function datasetOf({ dataset, method, template, rubric }: AsksDataset): DatasetToRead {
+  if (method === 'rubric' && rubric === undefined) return { ...dataset, rubrics: true };
+  return needsCriterion({ method, template }) ? { ...dataset, needsReply: true } : dataset;
 }

@@ -2,6 +2,7 @@ import type { SupervisedConfig } from '../config/supervised-config';
 import type { TrainingConfig } from '../config/training-config';
 import { smallestOf } from '../core/extremes';
 import type { LoadedDataset } from '../datasets/dataset';
+import { rowWord } from '../datasets/file-rows';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import type { PreparedExamples } from './prepare-examples';
 
@@ -15,7 +16,7 @@ export function dataRemarks(
   { examples, refused, lossGone, lossless, speechless, unnamed }: PreparedExamples,
 ): string[] {
   const leftOut = [
-    ...skipped.map(({ file, line, reason }) => ({ place: `${file} line ${line}`, reason })),
+    ...skipped.map(({ file, line, reason }) => ({ place: `${file} ${rowWord(file)} ${line}`, reason })),
     ...refused,
   ];
   const [first] = leftOut;
@@ -87,6 +88,13 @@ export function heldOutRemarks(refused: PreparedExamples['refused']): string[] {
   return [
     `${counted(refused.length)} left out of the held-out rows (onBadRow: skip), the first, ${first.place}, because: ${first.reason}`,
   ];
+}
+
+/** Bad rows that a dataset left out; null where there are none. */
+export function leftOutText(skipped: LoadedDataset['skipped']): string | null {
+  const [first] = skipped;
+  if (first === undefined) return null;
+  return `${counted(skipped.length)} left out (onBadRow: skip), the first, ${first.file} ${rowWord(first.file)} ${first.line}, because: ${first.reason}`;
 }
 
 function counted(count: number): string {

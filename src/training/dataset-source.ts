@@ -75,8 +75,9 @@ function specOf(
   config: DatasetToRead,
   { listsBadRows, ...access }: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
-  const { ignoreKeys = [], fields = {}, rubrics = false } = config;
-  const reading = { onBadRow: listsBadRows ? 'list' : config.onBadRow, ignoreKeys, fields, rubrics } as const;
+  const { ignoreKeys = [], fields = {}, rubrics = false, needsReply = false } = config;
+  const onBadRow = listsBadRows ? 'list' : config.onBadRow;
+  const reading = { onBadRow, ignoreKeys, fields, rubrics, needsReply } as const;
   if (config.hub === undefined) return { path: config.path ?? [], ...reading };
   return {
     hub: config.hub,

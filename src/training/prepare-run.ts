@@ -23,6 +23,7 @@ import { rolloutPlanOf } from './reinforcement/rollout-plan';
 import type { ResolvedEvaluations } from './resolve-evaluations';
 import { resolveEvaluations } from './resolve-evaluations';
 import type { RunRecord } from './run-folder';
+import { evaluatorRowRemarks } from './evaluator-rows';
 import { sharedRemarks } from './shared-examples';
 import { untilReachable } from './until-reachable';
 
@@ -106,11 +107,12 @@ async function prepareClaimed(
   const shared = source.trained
     ? await waitFor(sharedRemarks(dependencies.readDataset, source.trained, evaluations.evaluators))
     : [];
+  const leftOut = await waitFor(evaluatorRowRemarks(dependencies.readDataset, evaluations.evaluators));
   const plan = planOf(input, evaluations, {
     isFree,
     exampleCount: source.data.trainCount,
     startedAt: dependencies.now().toISOString(),
-    remarks: [...(source.remarks ?? []), ...shared],
+    remarks: [...(source.remarks ?? []), ...leftOut, ...shared],
   });
   const { codeDiff, ...provenance } = input.provenance;
   const klReference =

@@ -1,4 +1,3 @@
-import { DomainError } from '../../core/errors';
 import { shuffledIndices } from '../../core/random';
 import type { ConversationRow } from '../../datasets/dataset';
 import type { DatasetToRead } from '../dataset-of';
@@ -7,21 +6,12 @@ import { withUniqueIds } from '../example';
 import { answerText } from '../runner/message-text';
 import type { EvaluationDependencies } from './evaluation-context';
 
-/** Conversations as examples; the last reply of each is the target, which is refused to be missing where it is needed. */
+/** Conversations as examples; the last reply of each is the target. */
 export async function datasetExamples(
   { loadDataset }: Pick<EvaluationDependencies, 'loadDataset'>,
   { dataset, maxExamples }: { readonly dataset: DatasetToRead; readonly maxExamples?: number | undefined },
-  { needsTarget = false }: { readonly needsTarget?: boolean } = {},
 ): Promise<Example[]> {
   const { rows } = await loadDataset(dataset);
-  const bare = needsTarget ? rows.find((row) => (exampleOf(row).target ?? '').trim() === '') : undefined;
-  if (bare) {
-    throw new DomainError(
-      'bad-dataset',
-      `dataset: ${bare.place ?? bare.id} has no reply at its end, with which the judge would compare the model's. ` +
-        `Give it one, or use method score or rubric, which compare with nothing.`,
-    );
-  }
   const order =
     maxExamples === undefined ? rows.keys() : shuffledIndices(rows.length, 0).slice(0, maxExamples);
   return withUniqueIds([...order].flatMap((index) => rows[index] ?? []).map(exampleOf));

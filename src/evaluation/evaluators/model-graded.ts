@@ -4,7 +4,7 @@ import { GENERATION } from '../benchmarks/benchmark';
 import { datasetOf } from '../dataset-of';
 import { requireJudges } from '../judges/find-judge';
 import { judgedGrader } from '../judges/judged-grader';
-import { methodOf, modelGradedMetric, needsCriterion } from '../judges/methods/written-method';
+import { methodOf, modelGradedMetric } from '../judges/methods/written-method';
 import { datasetExamples } from './dataset-examples';
 import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { generationOf, scoreCell, subjectOf } from './graded-cell';
@@ -24,11 +24,7 @@ export async function evaluateModelGraded(
     systemPrompt: config.systemPrompt,
   };
   const cell = {
-    examples: await datasetExamples(
-      dependencies,
-      { ...config, dataset: datasetOf(config) },
-      { needsTarget: needsCriterion(config) },
-    ),
+    examples: await datasetExamples(dependencies, { ...config, dataset: datasetOf(config) }),
     subject: subjectOf(dependencies, asked, work),
     version: 1,
     concurrency: config.concurrency,

@@ -49,7 +49,13 @@ export function modelGradedMetric(method: WrittenMethod['method']): string {
 }
 
 /** Whether judges compare with the last reply of the example: not where a template of one's own does not name it. */
-export function needsCriterion({ method, template = '{criterion}' }: WrittenMethod): boolean {
+export function needsCriterion({
+  method,
+  template = '{criterion}',
+}: {
+  readonly method?: string | undefined;
+  readonly template?: string | undefined;
+}): boolean {
   return (method === 'qa' || method === 'fact') && template.includes('{criterion}');
 }
 

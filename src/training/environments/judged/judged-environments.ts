@@ -4,7 +4,7 @@ import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
 import { DomainError } from '../../../core/errors';
 import { datasetOf } from '../../../evaluation/dataset-of';
 import { datasetExamples } from '../../../evaluation/evaluators/dataset-examples';
-import { methodOf, needsCriterion } from '../../../evaluation/judges/methods/written-method';
+import { methodOf } from '../../../evaluation/judges/methods/written-method';
 import type { Example } from '../../../evaluation/example';
 import type { JudgeMethod } from '../../../evaluation/graders/grader';
 import type { OwnModel } from '../../../evaluation/judges/find-judge';
@@ -55,7 +55,6 @@ export async function judgedEnvironments(
     datasetExamples(
       { loadDataset: readDataset },
       { dataset: { ...datasetOf(config), path }, maxExamples: undefined },
-      { needsTarget: config.type === 'modelGraded' && needsCriterion(config) },
     );
   const examples = await examplesOf(dataset.path);
   if (dataset.testPath === undefined) {
