@@ -3,7 +3,7 @@ import { readRows } from '../../../datasets/read-rows';
 import { placeOfRow } from '../../../datasets/row-place';
 import { isGiven, listInText } from '../../../evaluation/graders/row-fields';
 import type { Row } from '../../../evaluation/graders/row-grader';
-import { isSaid, requireAsked } from '../own-row';
+import { isSaid, requireAsked, withoutKeys } from '../own-row';
 import type { Passage } from './passage-index';
 import { comparedText } from './text-answer';
 
@@ -28,15 +28,20 @@ export async function readPassages(path: string): Promise<Passage[]> {
 }
 
 /** Questions with their right answers. One that nobody could answer rightly, or anybody, is refused by file and line. */
-export async function readQuestions(path: string): Promise<Question[]> {
+export async function readQuestions(path: string, ignored: readonly string[] = []): Promise<Question[]> {
   const { rows } = await readRows({ path, key: 'environment.questions' });
   return rows.map((row) =>
-    namingPlace(row, 'Questions have rows of question and answer.', () => questionOf(row)),
+    namingPlace(row, 'Questions have rows of question and answer.', () =>
+      questionOf(withoutKeys(row, ignored)),
+    ),
   );
 }
 
+/** Questions of the field stand beside the passage that answers them, which is what is searched for. */
+const TO_BE_FOUND = ['context'];
+
 function questionOf(row: Row): Question {
-  requireAsked(row, ['question'], ['question']);
+  requireAsked(row, { asked: ['question'], places: ['question'], unspoken: TO_BE_FOUND });
   const question = saidText(row, 'question');
   requireCompared(question, 'question');
   const source = isSaid(row['data_source']) ? textOf(row['data_source'], 'data_source') : 'search';
