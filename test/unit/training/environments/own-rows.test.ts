@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EnvironmentConfig } from '../../../../src/config/environment-config';
@@ -273,6 +273,35 @@ describe('what judges nothing', () => {
       expect(await build('code', written([{ prompt: 'Write f.', test_list: [listed] }]))).toHaveLength(1);
     },
   );
+});
+
+describe('bad rows of a file', () => {
+  test('are refused together: the first five by line, and how many there are', async () => {
+    const { problem } = ROWS.math;
+    const path = written([ROWS.math, ...Array.from({ length: 6 }, () => ({ problem })), ROWS.math, [1]]);
+    writeFileSync(path, `{"problem"\n${readFileSync(path, 'utf8')}`);
+
+    const building = build('math', path);
+
+    await expect(building).rejects.toMatchObject({ code: 'bad-dataset' });
+    await expect(building).rejects.toThrow(
+      new RegExp(
+        String.raw`^math: \S*rows\.jsonl has 8 bad rows of 10:\n  - line 1: [^\n]*JSON[^\n]*` +
+          [3, 4, 5, 6]
+            .map((line) => String.raw`\n  - line ${line}: A row of mathematics needs "answer"[^\n]*`)
+            .join('') +
+          String.raw`\n  - and 3 more\nCorrect the rows\.$`,
+      ),
+    );
+  });
+
+  test('of questions are, too', async () => {
+    const path = written([ROWS.search, { question: '?' }, { question: 'Who?' }]);
+
+    await expect(build('search', path)).rejects.toThrow(
+      /rows\.jsonl has 2 bad rows of 3:\n {2}- line 2: field "question": .*\n {2}- line 3: field "answer": is missing\.\nCorrect the rows\. Questions have rows of question and answer\.$/,
+    );
+  });
 });
 
 function textColumn(name: string, text: string): WrittenColumn {
