@@ -22,6 +22,13 @@ const split = {
   testSize: z.int().min(0).default(100).describe('Problems kept apart, where the data has no test split'),
 };
 
+const ignoreKeys = z
+  .array(z.string().min(1))
+  .optional()
+  .describe(
+    'Fields of rows of one’s own that say nothing to the model; a row is read as if it had none of them',
+  );
+
 const Arithmetic = z.strictObject({
   type: z.literal('arithmetic').describe('Sums such as "37+58="'),
   digits: z.int().min(1).max(9).default(2).describe('Digits of both numbers'),
@@ -94,7 +101,10 @@ const MathProblems = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('Rows of one’s own: problem (or question) and answer (or solution)'),
+    .describe(
+      'Rows of one’s own: problem (or question), or a conversation under prompt or messages; and answer (or solution)',
+    ),
+  ignoreKeys,
   ...prompt,
   ...split,
   formatPenalty,
@@ -107,6 +117,7 @@ const Code = z.strictObject({
     .min(1)
     .optional()
     .describe('Rows of one’s own: prompt, and test_list, or test and entry_point, or input_output'),
+  ignoreKeys,
   reward: z
     .enum(['all', 'fraction'])
     .default('all')
@@ -134,6 +145,7 @@ const Search = z.strictObject({
   type: z.literal('search').describe('Questions answered with a search tool over a corpus of one’s own'),
   corpus: z.string().min(1).describe('JSONL, JSON, Parquet or CSV with id, title and text'),
   questions: z.string().min(1).describe('Rows with question and answer (one or a list)'),
+  ignoreKeys,
   resultCount: z.int().min(1).max(50).default(3).describe('Passages a query returns'),
   maxTurns: z.int().min(1).max(100).default(5).describe('Replies of the model in one rollout'),
   systemPrompt: z

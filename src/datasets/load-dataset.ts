@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
+import { badRows } from './bad-rows';
 import type { ConversationRow, DatasetFile, DatasetSource, LoadedDataset, SkippedRow } from './dataset';
 import type { FieldNames } from './field-names';
 import { withRowNames } from './field-names';
@@ -37,8 +38,12 @@ interface LocalDatasetSpec extends DatasetOptions {
 export type DatasetSpec = LocalDatasetSpec | (HubDatasetSpec & HubAccess & DatasetOptions);
 
 const PAUSE_EVERY = 25;
-/** Bad rows that are named one by one. */
-const MOST_NAMED = 5;
+const SKIP = 'set onBadRow to "skip" to leave such rows out.';
+/** The file was read anyway; those that come after it are not. */
+const CORRECTING = {
+  remedies: { one: ` Correct the row, or ${SKIP}`, many: `Correct the rows, or ${SKIP}` },
+  elsewhere: ', which `npx everstep data show CONFIG` names',
+};
 
 /**
  * Reads a dataset of conversations, from local files or from the Hugging Face hub.
@@ -89,26 +94,9 @@ async function readConversations(
       skipped.push({ file: file.name, line: raw.line, reason: result });
     }
   }
-  if (onBadRow === 'error' && skipped.length > 0) throw badRows(skipped, rows.length + skipped.length);
+  if (onBadRow === 'error' && skipped.length > 0)
+    throw badRows(skipped, { ...CORRECTING, rowCount: rows.length + skipped.length });
   return { rows, skipped };
-}
-
-/** The file was read anyway; those that come after it are not. */
-function badRows(bad: readonly SkippedRow[], rowCount: number): DomainError {
-  const [{ file, line, reason } = { file: '', line: 0, reason: '' }] = bad;
-  const word = rowWord(file);
-  const skip = 'set onBadRow to "skip" to leave such rows out.';
-  if (bad.length === 1)
-    return new DomainError('bad-dataset', `${file} ${word} ${line}: ${reason} Correct the row, or ${skip}`);
-  const more = bad.length - MOST_NAMED;
-  const list = [
-    ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${row.reason}`),
-    ...(more > 0 ? [`and ${more} more, which \`npx everstep data show CONFIG\` names`] : []),
-  ];
-  return new DomainError(
-    'bad-dataset',
-    `${file} has ${bad.length} bad rows of ${rowCount}:\n${list.map((text) => `  - ${text}`).join('\n')}\nCorrect the rows, or ${skip}`,
-  );
 }
 
 function readRow(value: unknown, reading: RowReading): ConversationRow | string {

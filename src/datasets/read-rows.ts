@@ -1,11 +1,11 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
-import type { DatasetFile } from './dataset';
+import type { DatasetFile, RawRow, SkippedRow } from './dataset';
 import { requireFile } from './local-files';
-import { rowWord, streamFileRows } from './file-rows';
+import { streamFileRows } from './file-rows';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { fetchHubDataset } from './hub-dataset';
-import { withPlace } from './row-place';
+import { RowPlace, withPlace } from './row-place';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -13,6 +13,8 @@ interface LocalRows {
   readonly path: string;
   /** The key of the config that names it, for messages. */
   readonly key?: string;
+  /** Lists rows that cannot be read, and does not refuse the file at the first of them. */
+  readonly listsUnread?: boolean;
 }
 
 export type RowsSpec = LocalRows | (HubDatasetSpec & HubAccess);
@@ -21,6 +23,8 @@ export interface LoadedRows {
   readonly rows: readonly Row[];
   /** Where they came from, for the record: a path, or `owner/name@commit (split)`. */
   readonly source: string;
+  /** Rows of the file that hold no object, where they are listed. */
+  readonly unread?: readonly SkippedRow[];
 }
 
 const PAUSE_EVERY = 100;
@@ -32,35 +36,46 @@ export interface RowStream {
 
 /** Reads rows as their publisher wrote them. A row that is no object is refused, naming file and line. */
 export async function readRows(spec: RowsSpec): Promise<LoadedRows> {
-  const { rows: stream, source } = await streamRows(spec);
+  const unread: SkippedRow[] = [];
+  const { rows: stream, source } = await streamOf(spec, unread);
   const rows: Row[] = [];
   for await (const row of stream) rows.push(row);
-  return { rows, source };
+  return { rows, source, ...(unread.length > 0 && { unread }) };
 }
 
 /** As `readRows`, one after another: where a file has a row a line, only a part of it is in memory. */
 export async function streamRows(spec: RowsSpec): Promise<RowStream> {
+  return streamOf(spec, []);
+}
+
+async function streamOf(spec: RowsSpec, unread: SkippedRow[]): Promise<RowStream> {
   if ('path' in spec) {
     await requireFile(spec.path, spec.key);
-    return { rows: rowsOf([{ name: spec.path, path: spec.path }]), source: spec.path };
+    const files = [{ name: spec.path, path: spec.path }];
+    return { rows: rowsOf(files, spec.listsUnread === true ? unread : undefined), source: spec.path };
   }
   const { files, source } = await fetchHubDataset(spec);
   return { rows: rowsOf(files), source: source.description };
 }
 
-async function* rowsOf(files: readonly DatasetFile[]): AsyncGenerator<Row> {
+async function* rowsOf(files: readonly DatasetFile[], unread?: SkippedRow[]): AsyncGenerator<Row> {
   for (const file of files) {
     let count = 0;
     for await (const raw of streamFileRows(file)) {
       if (++count % PAUSE_EVERY === 0) await nextTurn();
-      const where = `${file.name} ${rowWord(file.name)} ${raw.line}`;
-      if ('problem' in raw) throw new DomainError('bad-dataset', `${where}: ${raw.problem}`);
-      yield withPlace(requireObject(raw.value, where), where);
+      const place = new RowPlace(file.name, raw.line);
+      const row = objectIn(raw);
+      if (typeof row !== 'string') yield withPlace(row, place);
+      else if (unread) unread.push({ file: file.name, line: raw.line, reason: row });
+      else throw new DomainError('bad-dataset', `${place.text}: ${row}`);
     }
   }
 }
 
-function requireObject(value: unknown, where: string): Row {
+/** The row, or what is wrong with it. */
+function objectIn(raw: RawRow): Row | string {
+  if ('problem' in raw) return raw.problem;
+  const { value } = raw;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
-  throw new DomainError('bad-dataset', `${where}: a row has to be a JSON object.`);
+  return 'a row has to be a JSON object.';
 }

@@ -13,6 +13,8 @@ export interface Example {
   readonly target: string | null;
   /** The publisher's row, for graders that need more of it. Plain JSON. */
   readonly row?: Readonly<Record<string, unknown>>;
+  /** Its messages say themselves in which form they want their answer: a benchmark's own instructions are not for it. */
+  readonly isAskedAsItStands?: boolean;
   /**
    * What it hangs on together with other examples, e.g. the text that several questions are about: comparisons count such
    * examples as one cluster.

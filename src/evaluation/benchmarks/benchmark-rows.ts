@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DomainError } from '../../core/errors';
+import type { SkippedRow } from '../../datasets/dataset';
 import type { HubAccess } from '../../datasets/hub-dataset';
 import type { RowStream } from '../../datasets/read-rows';
 import { streamRows } from '../../datasets/read-rows';
@@ -11,6 +12,8 @@ export interface BenchmarkRows {
   readonly rows: readonly Row[];
   /** Where they came from, for the record. */
   readonly source: string;
+  /** Rows of the file that cannot be read, where they are listed. */
+  readonly unread?: readonly SkippedRow[];
 }
 
 /** Reads the rows of a benchmark that are not made by code. */

@@ -1,8 +1,10 @@
 import { DomainError } from '../../core/errors';
+import { readEachRow } from '../../datasets/read-each-row';
 import { placeOfRow } from '../../datasets/row-place';
 import type { Example } from '../example';
 import type { Row } from '../graders/row-grader';
 import type { Benchmark } from './benchmark';
+import type { BenchmarkRows } from './benchmark-rows';
 
 export interface RowOrigin {
   /** From 0, in the order of the rows. */
@@ -17,14 +19,27 @@ export function exampleOfRow(
   row: Row,
   { index, source }: RowOrigin,
 ): Example | null {
-  return namingRow({ name: benchmark.name, row, index, source }, () => {
-    try {
-      return benchmark.toExample(row, index);
-    } catch (error) {
-      // What a declaration stumbles over is the row it was given.
-      throw error instanceof DomainError ? error : new DomainError('bad-dataset', messageOf(error));
-    }
-  });
+  return namingRow({ name: benchmark.name, row, index, source }, () =>
+    declaredExample(benchmark, row, index),
+  );
+}
+
+/** The examples of all rows. Those of another shape are refused together, by benchmark, file and line. */
+export function examplesOfRows(
+  benchmark: Pick<Benchmark, 'name' | 'toExample'>,
+  rows: BenchmarkRows,
+): Example[] {
+  const read = (row: Row, index: number) => declaredExample(benchmark, row, index) ?? [];
+  return readEachRow(rows, read, { name: benchmark.name }).flat();
+}
+
+function declaredExample(benchmark: Pick<Benchmark, 'toExample'>, row: Row, index: number): Example | null {
+  try {
+    return benchmark.toExample(row, index);
+  } catch (error) {
+    // What a declaration stumbles over is the row it was given.
+    throw error instanceof DomainError ? error : new DomainError('bad-dataset', messageOf(error));
+  }
 }
 
 export interface NamedRow extends RowOrigin {
@@ -39,7 +54,7 @@ export function namingRow<Value>({ name, row, index, source }: NamedRow, read: (
     return read();
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== 'bad-dataset') throw error;
-    const place = placeOfRow(row) ?? `${source} row ${index + 1}`;
+    const place = placeOfRow(row)?.text ?? `${source} row ${index + 1}`;
     const reason = error.message.replace(/^example: /, '');
     throw new DomainError('bad-dataset', `${name}: ${place}: ${reason}`, { cause: error });
   }

@@ -5,7 +5,7 @@ import type { Example } from '../example';
 import { UniqueIds, withUniqueIds } from '../example';
 import type { Benchmark } from './benchmark';
 import type { BenchmarkRows, ReadBenchmarkRows } from './benchmark-rows';
-import { exampleOfRow } from './example-of-row';
+import { exampleOfRow, examplesOfRows } from './example-of-row';
 
 export interface LoadedExamples {
   readonly examples: readonly Example[];
@@ -16,10 +16,9 @@ export interface LoadedExamples {
 /** All examples of a benchmark in its own order, so that the first n are a fair sample. */
 export async function loadExamples(benchmark: Benchmark, read: ReadBenchmarkRows): Promise<LoadedExamples> {
   const { name, data, orderSeed } = benchmark;
-  const { rows, source } = await readDeclaredRows(name, data, read);
-  const examples = withUniqueIds(
-    rows.flatMap((row, index) => exampleOfRow(benchmark, row, { index, source }) ?? []),
-  );
+  const rows = await readDeclaredRows(name, data, read);
+  const examples = withUniqueIds(examplesOfRows(benchmark, rows));
+  const { source } = rows;
   if (orderSeed === null) return { examples, source };
   const order = [...shuffledIndices(examples.length, orderSeed)];
   return { examples: order.flatMap((index) => examples[index] ?? []), source };

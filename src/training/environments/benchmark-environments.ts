@@ -91,9 +91,9 @@ function groupOfExample(
     example,
     grader,
     tags,
-    prefix: prefixOf(benchmark.systemPrompt, options),
+    prefix: prefixOf(example.isAskedAsItStands ? undefined : benchmark.systemPrompt, options),
     formatPenalty,
-    ...(checkFormat && { checkFormat }),
+    ...(checkFormat && !example.isAskedAsItStands && { checkFormat }),
     // Whether a verdict can be read says nothing of the form of the reply.
     ...(judges && { checkFormat: () => true }),
     ...(rewardOf && { rewardOf }),

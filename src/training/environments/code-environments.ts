@@ -21,12 +21,14 @@ import type { BenchmarkEnvironmentOptions } from './benchmark-environments';
 import { benchmarkEnvironments } from './benchmark-environments';
 import type { EnvironmentDataset } from './environment-dataset';
 import { requireNamed, requireTests, withStarter } from './own-code-row';
-import { conversationIn, isSaid, requireAsked } from './own-row';
+import { conversationIn, isSaid, requireAsked, withoutKeys } from './own-row';
 import { ownRowsOr } from './own-rows';
 
 export interface CodeOptions extends Omit<BenchmarkEnvironmentOptions, 'split'> {
   /** Rows of one's own in place of the training tasks of MBPP. */
   readonly path?: string | undefined;
+  /** Fields of those rows that say nothing to the model. */
+  readonly ignoreKeys?: readonly string[] | undefined;
   /** `all`: 1 when every test passes. `fraction`: the share that passes, a reward for coming closer. */
   readonly reward: 'all' | 'fraction';
   /** Where it is optional, a reply without one is code as a whole. */
@@ -38,6 +40,8 @@ const ROW_FIELDS = [
   ...['prompt', 'entry_point', 'test'],
   ...['public_test_cases', 'private_test_cases', 'input_output', 'metadata'],
 ];
+/** Programs that answer, as MBPP has them. */
+const SOLUTION = ['code'];
 const QUESTION = ['prompt', 'text', 'problem', 'question_content', 'question'];
 
 /**
@@ -45,7 +49,7 @@ const QUESTION = ['prompt', 'text', 'problem', 'question_content', 'question'];
  * sandbox; one that is lost is tried again, and never judged.
  */
 export async function codeEnvironments(
-  { path, reward, codeBlock, ...options }: CodeOptions,
+  { path, ignoreKeys = [], reward, codeBlock, ...options }: CodeOptions,
   read: ReadBenchmarkRows,
 ): Promise<EnvironmentDataset> {
   await processSandboxes.open();
@@ -61,7 +65,7 @@ export async function codeEnvironments(
       configs: ['full'],
     },
     orderSeed: null,
-    toExample: path === undefined ? codeExample : ownExample,
+    toExample: path === undefined ? (row) => codeExample(row) : (row) => ownExample(row, ignoreKeys),
     generation: GENERATION,
     grader: patient(fromRows(codeBlock === 'required' ? codeTests : bareCodeTests)),
   };
@@ -75,17 +79,20 @@ export async function codeEnvironments(
 }
 
 /** Of one's own nothing is left out without a word. */
-function ownExample(row: Row): Example {
+function ownExample(given: Row, ignored: readonly string[]): Example {
+  const row = withoutKeys(given, ignored);
   const asked = askedIn(row);
   requireTests(row);
   const form = testFormOf(row);
-  const read = conversationIn(row)
+  const own = conversationIn(row, ignored);
+  const read = own
     ? // Its check begins with what was asked.
-      ['messages', 'tools', ...(form === 'function' ? ['prompt'] : [])]
+      [own.field, 'tools', ...(form === 'function' ? ['prompt'] : [])]
     : [...asked, ...(form === 'cases' && asked.length > 0 ? ['starter_code'] : [])];
-  requireAsked(row, read, QUESTION);
-  const example = codeExample(row);
-  if (!example.messages.some(({ content }) => isSaid(content))) throw lacking(['messages'], 'question');
+  requireAsked(row, { asked: read, places: QUESTION, unspoken: SOLUTION });
+  const example = codeExample(row, own);
+  if (!example.messages.some(({ content }) => isSaid(content)))
+    throw lacking([own?.field ?? 'messages'], 'question');
   requireNamed(row, example.messages);
   return example;
 }
@@ -95,9 +102,8 @@ function askedIn(row: Row): readonly string[] {
 }
 
 /** A row's own conversation is asked as it is. */
-function codeExample(row: Row): Example {
+function codeExample(row: Row, own = conversationIn(row)): Example {
   testFormOf(row);
-  const own = conversationIn(row);
   const messages = own?.messages ?? [{ role: 'user', content: questionOf(row) }];
   const words = messages.map(({ content }) =>
     typeof content === 'string' ? content : JSON.stringify(content),
@@ -107,7 +113,7 @@ function codeExample(row: Row): Example {
     messages,
     ...(own && own.tools.length > 0 && { tools: own.tools }),
     target: null,
-    row: fieldsOf(row, ROW_FIELDS),
+    row: fieldsOf(row, own?.field === 'prompt' ? ROW_FIELDS.filter((name) => name !== 'prompt') : ROW_FIELDS),
   };
 }
 

@@ -2,6 +2,7 @@ import { DomainError } from '../../core/errors';
 import { testFormsOf } from '../../evaluation/graders/code/code-tests';
 import type { TestForm } from '../../evaluation/graders/code/code-tests';
 import { codeTexts } from '../../evaluation/graders/code/listed-code';
+import { assertionsOf } from '../../evaluation/graders/code/mbpp';
 import { functionNameOf, testCasesOf } from '../../evaluation/graders/code/livecodebench/test-cases';
 import { isGiven } from '../../evaluation/graders/row-fields';
 import type { Row } from '../../evaluation/graders/row-grader';
@@ -18,6 +19,7 @@ const FIELD_OF: Readonly<Record<TestForm, string>> = {
 export function requireTests(row: Row): void {
   if (isGiven(row['test']) && !isGiven(row['entry_point'])) throw uncalled();
   const forms = testFormsOf(row);
+  requireFailing(row);
   const [beside] = forms;
   if (forms.includes('cases') && beside !== 'cases') throw twice(FIELD_OF[beside], casesFieldOf(row));
   for (const field of ['test_imports', 'test_setup_code']) codeTexts(row, field);
@@ -25,6 +27,31 @@ export function requireTests(row: Row): void {
   const listed = LISTED_CASES.find((name) => isGiven(row[name]));
   if (listed !== undefined && isGiven(row['input_output'])) throw twice(listed, 'input_output');
   if (!isPacked(row)) testCasesOf(row);
+}
+
+const PRINT = /^\s*print\s*\(([^]*)\)\s*;?\s*(?:#.*)?$/;
+const TEXT_OF_PYTHON = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
+
+/** What is only printed, no program can get wrong. */
+function requireFailing(row: Row): void {
+  const printed = assertionsOf(row).find(isPrint);
+  if (printed === undefined) return;
+  throw new DomainError(
+    'bad-dataset',
+    `field "test_list": ${JSON.stringify(printed.slice(0, 80))} prints and tests nothing. Write an assertion: assert f(1) == 2.`,
+  );
+}
+
+/** One call and nothing else: the bracket that it opens is the last to be closed. */
+function isPrint(test: string): boolean {
+  const given = PRINT.exec(test)?.[1]?.replaceAll(TEXT_OF_PYTHON, '');
+  if (given === undefined) return false;
+  let depth = 0;
+  for (const [bracket] of given.matchAll(/[()]/g)) {
+    depth += bracket === '(' ? 1 : -1;
+    if (depth < 0) return false;
+  }
+  return true;
 }
 
 /** Without the name, tests that stand beside assertions would not be run. */

@@ -6,28 +6,43 @@ import { RowProblem } from '../../datasets/row-problem';
 import { readTools } from '../../datasets/tools';
 import { isRow } from '../../evaluation/graders/row-fields';
 import type { Row } from '../../evaluation/graders/row-grader';
+import { speechIn, squeezed } from './spoken-fields';
 
-/** What says something to a model wherever it is read. */
-const SPOKEN = [
-  ...['system', 'system_prompt', 'tools', 'functions', 'history', 'messages', 'conversations'],
-  ...['prompt', 'question', 'problem', 'instruction', 'input', 'starter_code', 'image', 'images'],
-];
-/** What questions often have in their own words. */
-const OFFERED = ['choices', 'options', 'hint'];
+export interface Asking {
+  /** Fields of the row that are asked. */
+  readonly asked: readonly string[];
+  /** Fields that could be. */
+  readonly places: readonly string[];
+  /** Fields that here say nothing to the model: what an answer is judged by, or what it has to find out. */
+  readonly unspoken?: readonly string[];
+}
 
-/** Refuses a row of one's own that says something to the model which nobody asks it. `places` are the fields that could be asked. */
-export function requireAsked(row: Row, asked: readonly string[], places: readonly string[]): void {
-  const words = asked.map((key) => row[key]);
-  const isLeft = (key: string) => !asked.includes(key) && saysSomething(row[key]);
-  const left =
-    SPOKEN.find((key) => isLeft(key) && !words.some((said) => repeats(row[key], said))) ??
-    OFFERED.find((key) => isLeft(key) && !isOffered(row[key], words));
+const UNLESS = 'or name it in environment.ignoreKeys if it says nothing to the model.';
+
+/** Refuses a row of one's own that says something to the model which nobody asks it. */
+export function requireAsked(row: Row, { asked, places, unspoken = [] }: Asking): void {
+  const words = asked.map((key) => listed(row[key]));
+  const left = Object.keys(row).find(
+    (key) => !asked.includes(key) && !unspoken.includes(squeezed(key)) && isLost(key, row[key], words),
+  );
   if (left === undefined) return;
   const remedy =
     asked.length === 0
-      ? `it would not be asked. Put it under ${places.map((key) => `"${key}"`).join(' or ')}, or remove it.`
-      : `it would not be asked: of this row ${asked.map((key) => `"${key}"`).join(', ')} is. Put it there, or remove it.`;
+      ? `it would not be asked. Put it under ${places.map((key) => `"${key}"`).join(' or ')}, remove it, ${UNLESS}`
+      : `it would not be asked: of this row ${asked.map((key) => `"${key}"`).join(', ')} is. Put it there, remove it, ${UNLESS}`;
   throw new DomainError('bad-dataset', `field "${left}": ${remedy}`);
+}
+
+/** The row as if it did not have the fields that the config calls silent. */
+export function withoutKeys(row: Row, ignored: readonly string[]): Row {
+  if (ignored.length === 0) return row;
+  return Object.fromEntries(Object.entries(row).filter(([key]) => !ignored.includes(key)));
+}
+
+function isLost(key: string, value: unknown, words: readonly unknown[]): boolean {
+  const speech = speechIn(key);
+  if (speech === null || !saysSomething(value) || words.some((said) => repeats(value, said))) return false;
+  return speech === 'conversation' || !isOffered(value, words);
 }
 
 /** Whether a field holds words or a value: white space asks for nothing. */
@@ -35,11 +50,10 @@ export function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 }
 
-/** Every choice stands in the question, however they are listed. */
+/** Every text stands in what is asked, however they are listed. */
 function isOffered(value: unknown, words: readonly unknown[]): boolean {
   const asked = words.flatMap(textsIn).join('\n');
-  const list = typeof value === 'string' ? (jsonIn(value) ?? value) : value;
-  return textsIn(list).every((text) => asked.includes(text.trim()));
+  return textsIn(listed(value)).every((text) => asked.includes(text.trim()));
 }
 
 /** Every text and number in a value, as texts. */
@@ -50,21 +64,23 @@ export function textsIn(value: unknown): string[] {
   return Object.values(value).flatMap(textsIn);
 }
 
-/** Tables keep lists as JSON. */
-function jsonIn(text: string): unknown {
+/** Tables keep lists and objects as JSON. */
+export function listed(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
-    const value: unknown = JSON.parse(text);
-    return value;
+    const read: unknown = JSON.parse(value);
+    return read;
   } catch {
-    return undefined;
+    return value;
   }
 }
 
 /** Datasets repeat the question under other names, and in a conversation. */
 function repeats(value: unknown, said: unknown): boolean {
   if (typeof value === 'string' && typeof said === 'string') return value === said;
-  if (typeof value === 'string') return contains(said, value);
-  return typeof said === 'string' && contains(value, said);
+  if (typeof said === 'string') return contains(listed(value), said) && !hasSystem(listed(value));
+  if (typeof value === 'string' && contains(said, value)) return true;
+  return JSON.stringify(listed(value)) === JSON.stringify(said);
 }
 
 function contains(messages: unknown, words: string): boolean {
@@ -73,19 +89,59 @@ function contains(messages: unknown, words: string): boolean {
   return texts.some((text) => typeof text === 'string' && text.includes(words));
 }
 
+/** What a question alone does not repeat. */
+function hasSystem(messages: unknown): boolean {
+  if (!Array.isArray(messages)) return false;
+  return messages.some(
+    (item: unknown) =>
+      isRow(item) &&
+      ['system', 'developer'].includes(String(item['role'] ?? item['from']).toLowerCase()) &&
+      isSaid(item['content'] ?? item['value']),
+  );
+}
+
 function saysSomething(value: unknown): boolean {
-  return isSaid(value) && (!Array.isArray(value) || value.length > 0);
+  if (typeof value !== 'object' || value === null) return isSaid(value);
+  return Object.values(value).some(saysSomething);
+}
+
+export interface OwnConversation {
+  /** Where it stands in the row. */
+  readonly field: 'messages' | 'prompt';
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolDeclaration[];
 }
 
 /** The row's own conversation and tools, as data sets have them; null where it has none. */
-export function conversationIn(
-  row: Row,
-): { readonly messages: readonly Message[]; readonly tools: readonly ToolDeclaration[] } | null {
-  if (!saysSomething(row['messages'])) return null;
+export function conversationIn(row: Row, ignored: readonly string[] = []): OwnConversation | null {
+  const field = conversationField(row);
+  if (field === null) return null;
   try {
-    return { messages: readMessages(row['messages'], 'messages'), tools: readTools(row['tools'], 'tools') };
+    const messages = readMessages(row[field], field, new Set(ignored));
+    requireOpenEnd(messages, field);
+    return { field, messages, tools: readTools(row['tools'], 'tools') };
   } catch (error) {
-    if (error instanceof RowProblem) throw new DomainError('bad-dataset', error.message, { cause: error });
-    throw error;
+    if (!(error instanceof RowProblem)) throw error;
+    const problem = error.message.replace(
+      'name it in dataset.ignoreKeys',
+      'name it in environment.ignoreKeys',
+    );
+    throw new DomainError('bad-dataset', problem, { cause: error });
   }
+}
+
+function conversationField(row: Row): OwnConversation['field'] | null {
+  if (saysSomething(row['messages'])) return 'messages';
+  const prompt = listed(row['prompt']);
+  const isConversed = Array.isArray(prompt) && prompt.length > 0 && prompt.every(isRow);
+  return isConversed ? 'prompt' : null;
+}
+
+/** The reply is what is trained. */
+function requireOpenEnd(messages: readonly Message[], field: string): void {
+  const last = messages.at(-1);
+  if (last === undefined || ['user', 'tool', 'ipython'].includes(last.role)) return;
+  throw new RowProblem(
+    `field "${field}": ends with a message of role ${last.role}, and the model is to answer. End it with what it answers, a message of the user.`,
+  );
 }

@@ -4,7 +4,7 @@ import type { ReadBenchmarkRows } from '../../evaluation/benchmarks/benchmark-ro
 
 /** Reads `environment.path` where the config has one, else the rows that the field trains on. */
 export function ownRowsOr(read: ReadBenchmarkRows, path: string | undefined): ReadBenchmarkRows {
-  if (path !== undefined) return () => readRows({ path, key: 'environment.path' });
+  if (path !== undefined) return () => readRows({ path, key: 'environment.path', listsUnread: true });
   return async (benchmark, data) => {
     try {
       return await read(benchmark, data);

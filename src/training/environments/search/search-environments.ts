@@ -16,6 +16,8 @@ import { answerIn, isSameAnswer } from './text-answer';
 export interface SearchOptions {
   readonly corpus: string;
   readonly questions: string;
+  /** Fields of questions that say nothing to the model. */
+  readonly ignoreKeys?: readonly string[] | undefined;
   readonly resultCount: number;
   readonly maxTurns: number;
   /** In place of the instructions; empty for none. */
@@ -34,7 +36,7 @@ const INSTRUCTIONS = `You answer questions with the help of a search tool over a
 /** Questions to be answered with a search tool over a corpus of one's own; right answers as in SQuAD and Search-R1. */
 export async function searchEnvironments(options: SearchOptions): Promise<EnvironmentDataset> {
   const index = new PassageIndex(await readPassages(options.corpus));
-  const questions = await readQuestions(options.questions);
+  const questions = await readQuestions(options.questions, options.ignoreKeys);
   const tool = searchTool(index, options.resultCount);
   const { testSize, limit } = options;
   const groupOf = (question: Question) => groupOfQuestion(question, tool, options);

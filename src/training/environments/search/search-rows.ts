@@ -1,9 +1,9 @@
 import { DomainError } from '../../../core/errors';
 import { readRows } from '../../../datasets/read-rows';
-import { placeOfRow } from '../../../datasets/row-place';
+import { readEachRow } from '../../../datasets/read-each-row';
 import { isGiven, listInText } from '../../../evaluation/graders/row-fields';
 import type { Row } from '../../../evaluation/graders/row-grader';
-import { isSaid, requireAsked } from '../own-row';
+import { isSaid, requireAsked, withoutKeys } from '../own-row';
 import type { Passage } from './passage-index';
 import { comparedText } from './text-answer';
 
@@ -17,26 +17,31 @@ export interface Question {
 
 /** The passages of a corpus. A row that is none is refused by file and line. */
 export async function readPassages(path: string): Promise<Passage[]> {
-  const { rows } = await readRows({ path, key: 'environment.corpus' });
-  return rows.map((row, index) =>
-    namingPlace(row, 'A corpus has rows of title and text.', () => ({
-      id: isSaid(row['id']) ? textOf(row['id'], 'id') : String(index),
-      title: isSaid(row['title']) ? textOf(row['title'], 'title') : '',
-      text: saidText(row, 'text'),
-    })),
-  );
+  const rows = await readRows({ path, key: 'environment.corpus', listsUnread: true });
+  return readEachRow(rows, passageOf, { form: 'A corpus has rows of title and text.' });
 }
 
 /** Questions with their right answers. One that nobody could answer rightly, or anybody, is refused by file and line. */
-export async function readQuestions(path: string): Promise<Question[]> {
-  const { rows } = await readRows({ path, key: 'environment.questions' });
-  return rows.map((row) =>
-    namingPlace(row, 'Questions have rows of question and answer.', () => questionOf(row)),
-  );
+export async function readQuestions(path: string, ignored: readonly string[] = []): Promise<Question[]> {
+  const rows = await readRows({ path, key: 'environment.questions', listsUnread: true });
+  return readEachRow(rows, (row) => questionOf(withoutKeys(row, ignored)), {
+    form: 'Questions have rows of question and answer.',
+  });
 }
 
+function passageOf(row: Row, index: number): Passage {
+  return {
+    id: isSaid(row['id']) ? textOf(row['id'], 'id') : String(index),
+    title: isSaid(row['title']) ? textOf(row['title'], 'title') : '',
+    text: saidText(row, 'text'),
+  };
+}
+
+/** Questions of the field stand beside the passage that answers them, which is what is searched for. */
+const TO_BE_FOUND = ['context'];
+
 function questionOf(row: Row): Question {
-  requireAsked(row, ['question'], ['question']);
+  requireAsked(row, { asked: ['question'], places: ['question'], unspoken: TO_BE_FOUND });
   const question = saidText(row, 'question');
   requireCompared(question, 'question');
   const source = isSaid(row['data_source']) ? textOf(row['data_source'], 'data_source') : 'search';
@@ -83,14 +88,4 @@ function requireCompared(text: string, field: string): void {
 
 function problemOf(field: string, problem: string): DomainError {
   return new DomainError('bad-dataset', `field "${field}": ${problem}`);
-}
-
-function namingPlace<Value>(row: Row, form: string, read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    if (!(error instanceof DomainError)) throw error;
-    const problem = error.message.replace(/^example: /, '');
-    throw new DomainError('bad-dataset', `${placeOfRow(row) ?? 'row'}: ${problem} ${form}`, { cause: error });
-  }
 }

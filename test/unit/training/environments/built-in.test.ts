@@ -290,7 +290,7 @@ describe('mathematics', () => {
     [{ problem: ' ', answer: '1/2' }, /line 1: .* needs "problem" or "question", a text that is not empty/],
     [
       { prompt: 'Half of one?', answer: '1/2' },
-      /line 1: field "prompt": it would not be asked\. Put it under "problem" or "question", or remove it\./,
+      /line 1: field "prompt": it would not be asked\. Put it under "problem" or "question", remove it, or name it in environment\.ignoreKeys/,
     ],
     [
       { problem: 'Half of one?', answer: 'B', choices: ['1', '1/2'] },

@@ -1,0 +1,37 @@
+import { DomainError } from '../core/errors';
+import type { SkippedRow } from './dataset';
+import { rowWord } from './file-rows';
+
+/** Bad rows that are named one by one. */
+const MOST_NAMED = 5;
+
+interface Telling {
+  /** How many rows the file has, those that are bad among them. */
+  readonly rowCount: number;
+  /** What to do about a single one, with what goes before it; and about several. */
+  readonly remedies: { readonly one: string; readonly many: string };
+  /** Where the others are named. */
+  readonly elsewhere?: string;
+  /** What the rows are for. */
+  readonly name?: string;
+}
+
+/** Refuses a file for its bad rows, all of one file: the first of them by line, and how many there are. */
+export function badRows(
+  bad: readonly SkippedRow[],
+  { rowCount, remedies, elsewhere = '', name = '' }: Telling,
+): DomainError {
+  const [{ file, line, reason } = { file: '', line: 0, reason: '' }] = bad;
+  const [word, before] = [rowWord(file), name === '' ? '' : `${name}: `];
+  if (bad.length === 1)
+    return new DomainError('bad-dataset', `${before}${file} ${word} ${line}: ${reason}${remedies.one}`);
+  const more = bad.length - MOST_NAMED;
+  const list = [
+    ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${row.reason}`),
+    ...(more > 0 ? [`and ${more} more${elsewhere}`] : []),
+  ];
+  return new DomainError(
+    'bad-dataset',
+    `${before}${file} has ${bad.length} bad rows of ${rowCount}:\n${list.map((text) => `  - ${text}`).join('\n')}\n${remedies.many}`,
+  );
+}

@@ -1,0 +1,312 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { EnvironmentConfig } from '../../../../src/config/environment-config';
+import type { Message } from '../../../../src/core/conversation';
+import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
+import { closeMathGraders } from '../../../../src/evaluation/graders/math/math-graders';
+import { processSandboxes } from '../../../../src/sandboxes/process-sandboxes';
+import { buildEnvironments } from '../../../../src/training/environments/build-environments';
+import type {
+  EnvironmentDataset,
+  TrainingStep,
+} from '../../../../src/training/environments/environment-dataset';
+import type { WrittenColumn } from '../../datasets/parquet-writer';
+import { ENCODINGS, TYPES, uint32, writeParquet } from '../../datasets/parquet-writer';
+
+let folder: string;
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'own-rows-'));
+});
+
+afterAll(async () => {
+  await closeMathGraders();
+  await processSandboxes.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function build(
+  type: 'math' | 'code' | 'search',
+  path: string,
+  more: object = {},
+): Promise<EnvironmentDataset> {
+  const files =
+    type === 'search' ? { corpus: written([{ text: 'Tom.' }], 'corpus'), questions: path } : { path };
+  return buildEnvironments(EnvironmentConfig.parse({ type, testSize: 0, ...files, ...more }), {
+    plugins: NO_PLUGINS,
+    seed: 0,
+    readBenchmarkRows: () => Promise.reject(new Error('nothing is read from elsewhere')),
+  });
+}
+
+function written(rows: readonly object[], name = 'rows'): string {
+  const path = join(folder, `${name}.jsonl`);
+  writeFileSync(path, rows.map((row) => JSON.stringify(row)).join('\n'));
+  return path;
+}
+
+const ROWS = {
+  math: { problem: 'How much is left?', answer: '1' },
+  code: { prompt: 'Write f.', test_list: ['assert f(1) == 1'] },
+  search: { question: 'How much is left?', answer: 'one' },
+};
+
+async function asked(dataset: EnvironmentDataset): Promise<readonly Message[]> {
+  return (await dataset.groupAt(0).make(0).initialObservation()).messages;
+}
+
+async function answered(dataset: EnvironmentDataset, content: string): Promise<TrainingStep> {
+  const { signal } = new AbortController();
+  const environment = dataset.groupAt(0).make(0);
+  await environment.initialObservation();
+  return environment.step({ role: 'assistant', content }, { stopReason: 'stop', isMalformed: false, signal });
+}
+
+describe('what a row says beside its question', () => {
+  const names = {
+    math: [
+      ...['context', 'passage', 'table', 'story', 'premise', 'premises', 'instructions', 'description'],
+      ...[
+        'examples',
+        'text',
+        'unit',
+        'units',
+        'background',
+        'given',
+        'figure',
+        'article',
+        'document',
+        'Body',
+      ],
+      ...['facts', 'narrative', 'data', 'diagram', 'code', 'Problem Statement', 'schema'],
+    ],
+    code: [
+      ...['context', 'description', 'constraints', 'examples', 'input_format', 'output_format', 'notes'],
+      ...['title', 'signature', 'code_context', 'public_tests', 'header', 'sampleInputs', 'Sample-Outputs'],
+    ],
+    search: ['passage', 'story', 'documents', 'title'],
+  };
+  const cases = (['math', 'code', 'search'] as const).flatMap((type) =>
+    names[type].map((name) => [type, name] as const),
+  );
+
+  test.each(cases)('%s refuses "%s" by file and line, with both remedies', async (type, name) => {
+    const path = written([{ ...ROWS[type], [name]: ['Tom has 3 apples.'] }]);
+
+    const building = build(type, path);
+
+    await expect(building).rejects.toThrow(
+      new RegExp(
+        `rows\\.jsonl line 1: field "${name}": it would not be asked: .* is\\. Put it there, remove it, ` +
+          'or name it in environment\\.ignoreKeys if it says nothing to the model\\.',
+      ),
+    );
+  });
+
+  test.each(cases)('%s reads a row with "%s" where ignoreKeys names it', async (type, name) => {
+    const path = written([{ ...ROWS[type], [name]: ['Tom has 3 apples.'] }]);
+
+    expect(await build(type, path, { ignoreKeys: [name] })).toHaveLength(1);
+  });
+
+  test.each([
+    ['math', { context: null, table: [], figure: '', unit: ' ', facts: [{ text: '' }] }],
+    ['math', { context: 'left', units: ['How', 'much'], text: 'How much is left?' }],
+    ['math', { solution: 'Two went.', rationale: 'r', level: 5, type: 'Algebra', subject: 's', source: 'u' }],
+    ['math', { generations: ['g'], difficulty: 3, year: 2024, url: 'u', id: 'i', time_limit: 2 }],
+    ['code', { code: 'def f(n): return n', title: 'Write f', time_limit: 2, difficulty: 'easy' }],
+    ['search', { context: 'Tom had two.', data_source: 'nq', Context: 'Tom.' }],
+  ] as const)(
+    '%s reads what is empty, stands in the question or is about the answer: %j',
+    async (type, more) => {
+      expect(await build(type, written([{ ...ROWS[type], ...more }]))).toHaveLength(1);
+    },
+  );
+
+  test('a conversation that repeats the question may not add a system prompt', async () => {
+    const said = { role: 'user', content: ROWS.math.problem };
+    const other = { role: 'system', content: 'In French.' };
+
+    expect(await build('math', written([{ ...ROWS.math, messages: [said] }]))).toHaveLength(1);
+    await expect(build('math', written([{ ...ROWS.math, messages: [other, said] }]))).rejects.toThrow(
+      /field "messages": it would not be asked/,
+    );
+  });
+});
+
+describe('two answers', () => {
+  test.each([
+    [{ answer: '1', final_answer: '2' }, '"answer" and "final_answer"'],
+    [{ answer: '1', expected_answer: 2 }, '"answer" and "expected_answer"'],
+    [{ answer: '1', reward_model: { ground_truth: '2' } }, '"answer" and "reward_model.ground_truth"'],
+  ])('that differ are refused by row: %j', async (answers, fields) => {
+    await expect(build('math', written([{ problem: 'Half of 2?', ...answers }]))).rejects.toThrow(
+      `rows.jsonl line 1: fields ${fields} give two answers that differ.`,
+    );
+  });
+
+  test('that say the same are one, and one that ignoreKeys names is none', async () => {
+    const same = written([{ problem: 'Half of 2?', answer: 'It is\n#### 1', final_answer: ' 1 ' }]);
+    expect(await build('math', same)).toHaveLength(1);
+
+    const two = written([{ problem: 'Half of 2?', answer: '1', final_answer: '2' }]);
+    const dataset = await build('math', two, { ignoreKeys: ['answer'] });
+    expect(await answered(dataset, '\\boxed{2}')).toMatchObject({ reward: 1 });
+  });
+});
+
+describe('conversations', () => {
+  const prompt = [
+    { role: 'system', content: 'Be short.' },
+    { role: 'user', content: 'Solve 30+4. Write "Answer: " and the number.' },
+  ];
+  const verl = {
+    ...{ data_source: 'math_dapo', prompt, ability: 'MATH' },
+    reward_model: { ground_truth: '34', style: 'rule' },
+    extra_info: { index: '9', split: 'train', question: 'Solve' },
+  };
+
+  test.each([
+    ['verl', verl],
+    ['verifiers', { prompt, answer: '34' }],
+    ['messages', { messages: prompt, answer: 34 }],
+    ['a table', { prompt: JSON.stringify(prompt), reward_model: JSON.stringify(verl.reward_model) }],
+  ])('math asks that of %s as it stands, and nothing before it', async (_name, row) => {
+    const dataset = await build('math', written([row]));
+
+    expect(await asked(dataset)).toEqual(prompt);
+    expect(await answered(dataset, 'Answer: 34')).toMatchObject({ reward: 1, metrics: { format: 1 } });
+    expect(await answered(dataset, 'Answer: 35')).toMatchObject({ reward: 0 });
+  });
+
+  test('what the config puts before a question stands before them too', async () => {
+    const dataset = await build('math', written([{ prompt: prompt.slice(1), answer: '34' }]), {
+      systemPrompt: 'In French.',
+    });
+
+    expect(await asked(dataset)).toEqual([{ role: 'system', content: 'In French.' }, prompt[1]]);
+  });
+
+  test('rows of verl in Parquet are read', async () => {
+    const path = join(folder, 'dapo.parquet');
+    writeFileSync(
+      path,
+      writeParquet(1, [
+        textColumn('prompt', JSON.stringify(prompt)),
+        textColumn('reward_model', JSON.stringify(verl.reward_model)),
+        textColumn('ability', 'MATH'),
+      ]),
+    );
+
+    const dataset = await build('math', path);
+
+    expect(await asked(dataset)).toEqual(prompt);
+    expect(await answered(dataset, 'Answer: 34')).toMatchObject({ reward: 1 });
+  });
+
+  test('code asks one under "prompt" as one under "messages"', async () => {
+    const said = [{ role: 'user', content: 'Write two.' }];
+    const check = { entry_point: 'two', test: 'def check(c):\n    assert c() == 2' };
+    const dataset = await build('code', written([{ prompt: said, ...check }]));
+
+    expect(await asked(dataset)).toEqual(said);
+    const program = '```python\ndef two():\n    return 2\n```';
+    expect(await answered(dataset, program)).toMatchObject({ reward: 1 });
+  });
+
+  const replied = [...prompt, { role: 'assistant', content: '34' }];
+
+  test.each([
+    ['math', { prompt: replied, answer: '34' }, 'prompt'],
+    ['math', { messages: replied, answer: '34' }, 'messages'],
+    ['code', { messages: replied, test_list: ['assert f(1)'] }, 'messages'],
+  ] as const)('%s refuses one that ends with a reply: %j', async (type, row, field) => {
+    await expect(build(type, written([row]))).rejects.toThrow(
+      `line 1: field "${field}": ends with a message of role assistant`,
+    );
+  });
+
+  test('a key of a message that nobody reads is named with the remedy that works', async () => {
+    const said = [{ role: 'user', content: 'Solve 30+4.', mood: 'glad' }];
+
+    await expect(build('math', written([{ prompt: said, answer: '34' }]))).rejects.toThrow(
+      /unknown field "prompt\[0\]\.mood".*name it in environment\.ignoreKeys/,
+    );
+    expect(
+      await build('math', written([{ prompt: said, answer: '34' }]), { ignoreKeys: ['mood'] }),
+    ).toHaveLength(1);
+  });
+});
+
+describe('what judges nothing', () => {
+  test.each(['x\n####', '####  ', 'The answer is', 'Answer: ', '?', '...'])(
+    'the reference %j is refused by row',
+    async (answer) => {
+      await expect(build('math', written([{ problem: 'Half of 2?', answer }]))).rejects.toThrow(
+        /line 1: no answer found in the reference/,
+      );
+    },
+  );
+
+  test.each(['It is\n#### 5', '-1', '{}', '\\emptyset', 'no answer'])(
+    'the reference %j is read',
+    async (answer) => {
+      expect(await build('math', written([{ problem: 'Half of 2?', answer }]))).toHaveLength(1);
+    },
+  );
+
+  test.each(['print(f(1))', ' print(f("a)"), (1)) # see', 'print(f(1));'])(
+    'the listed test %j is refused by row',
+    async (listed) => {
+      const row = { prompt: 'Write f.', test_list: ['assert f(1) == 1', listed] };
+
+      await expect(build('code', written([row]))).rejects.toThrow(
+        /line 1: field "test_list": .* prints and tests nothing. Write an assertion/,
+      );
+    },
+  );
+
+  test.each(['print(f(1)) or g(1 / f(1))', 'print(f(1)); assert f(1) == 1', 'f(1)', 'print(f(1)), g(2)'])(
+    'the listed test %j is taken',
+    async (listed) => {
+      expect(await build('code', written([{ prompt: 'Write f.', test_list: [listed] }]))).toHaveLength(1);
+    },
+  );
+});
+
+describe('bad rows of a file', () => {
+  test('are refused together: the first five by line, and how many there are', async () => {
+    const { problem } = ROWS.math;
+    const path = written([ROWS.math, ...Array.from({ length: 6 }, () => ({ problem })), ROWS.math, [1]]);
+    writeFileSync(path, `{"problem"\n${readFileSync(path, 'utf8')}`);
+
+    const building = build('math', path);
+
+    await expect(building).rejects.toMatchObject({ code: 'bad-dataset' });
+    await expect(building).rejects.toThrow(
+      new RegExp(
+        String.raw`^math: \S*rows\.jsonl has 8 bad rows of 10:\n  - line 1: [^\n]*JSON[^\n]*` +
+          [3, 4, 5, 6]
+            .map((line) => String.raw`\n  - line ${line}: A row of mathematics needs "answer"[^\n]*`)
+            .join('') +
+          String.raw`\n  - and 3 more\nCorrect the rows\.$`,
+      ),
+    );
+  });
+
+  test('of questions are, too', async () => {
+    const path = written([ROWS.search, { question: '?' }, { question: 'Who?' }]);
+
+    await expect(build('search', path)).rejects.toThrow(
+      /rows\.jsonl has 2 bad rows of 3:\n {2}- line 2: field "question": .*\n {2}- line 3: field "answer": is missing\.\nCorrect the rows\. Questions have rows of question and answer\.$/,
+    );
+  });
+});
+
+function textColumn(name: string, text: string): WrittenColumn {
+  const bytes = Buffer.from(text);
+  const packed = Buffer.concat([uint32(bytes.length), bytes]);
+  const page = { type: 'data', size: packed.length, count: 1, encoding: ENCODINGS.plain, packed } as const;
+  return { name, codec: 0, type: TYPES.text, pages: [page] };
+}
