@@ -102,11 +102,10 @@ export interface EvaluateOptions extends BenchmarkOptions {
  */
 export class Everstep {
   private constructor(
-    private readonly sources: RunSources,
+    private readonly sources: RunSources & { readonly look: LookAtAddresses },
     /** Folder of the runs this object reads. */
     readonly store: string,
     private readonly dataFolder: string,
-    private readonly look: LookAtAddresses,
   ) {}
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
@@ -115,7 +114,7 @@ export class Everstep {
     const isKept = () => target !== null && findStack(dataFolder)?.temporalAddress === target.address;
     const link = new ServerLink(target, isKept);
     const look = options.looksAtEndpoints === false ? () => Promise.resolve() : lookForPrograms(link, isKept);
-    return new Everstep({ link, records: createRunStore(store) }, store, dataFolder, look);
+    return new Everstep({ link, records: createRunStore(store), look }, store, dataFolder);
   }
 
   /** Start a run, or attach to the one of that name that is under way. */
@@ -167,7 +166,7 @@ export class Everstep {
    */
   async evaluate(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<EvalHandle> {
     const requests = await this.evalRequests(benchmarks, options);
-    await lookAtEvaluation(requests, options, { link: this.sources.link, look: this.look });
+    await lookAtEvaluation(requests, options, this.sources);
     this.allow({ ...options, benchmarks });
     const [first] = requests;
     const model = first && (await sourceAtHand(first.model, this.viewOf(options)));
@@ -279,7 +278,7 @@ export class Everstep {
     return new BackfillHandle(link, await backfillRequest(options, records, this.store), {
       ...view,
       judging: judgingOf(options, records, view),
-      look: (isBegun) => this.look({ addressees: addresseesOf(options), isBegun }),
+      look: (isBegun) => this.sources.look({ addressees: addresseesOf(options), isBegun }),
       allow: () => {
         this.allow(options);
       },
@@ -308,8 +307,8 @@ export class Everstep {
 
   /** Canaries: evaluations the server repeats by itself. */
   get schedules(): CanarySchedules {
-    const { link, records } = this.sources;
-    return new CanarySchedules(link, records, { store: this.store, allow: this.allow, look: this.look });
+    const { link, records, look } = this.sources;
+    return new CanarySchedules(link, records, { store: this.store, allow: this.allow, look });
   }
 
   /** What a person has to do so that there are workers for a run; null where there are. */
@@ -342,7 +341,7 @@ export class Everstep {
 
   private async lookAtJudges(options: RejudgeOptions): Promise<void> {
     const addressees = judgesAtEndpoints(options.judge);
-    await this.look({ addressees, isBegun: () => this.isRejudgingBegun(options) });
+    await this.sources.look({ addressees, isBegun: () => this.isRejudgingBegun(options) });
   }
 
   /** Only what is about to be started: looking something up allows nothing. */

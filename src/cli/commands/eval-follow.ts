@@ -110,11 +110,17 @@ class EvalView {
 }
 
 /** Partial: of what is done so far. */
-function progressText({ name, done, total, score, interval, errorCount }: BenchmarkProgress): string {
+export function progressText(progress: BenchmarkProgress): string {
+  const { name, done, total, score, interval, errorCount, unreadCount = 0 } = progress;
   const so = score === null ? '' : `, so far ${formatNumber(score)}${intervalText(interval)}`;
   const errors = errorCount > 0 ? `, ${errorCount} errors` : '';
   const all = total === 0 ? '' : `/${total}`;
-  return `${escapeControls(name)} ${done}${all}${so}${errors}`;
+  const unread = unreadCount > 0 ? `, ${unreadText(unreadCount)}` : '';
+  return `${escapeControls(name)} ${done}${all}${so}${errors}${unread}`;
+}
+
+function unreadText(count: number): string {
+  return count === 1 ? '1 verdict could not be read' : `${count} verdicts could not be read`;
 }
 
 function intervalText(interval: BenchmarkSummary['interval']): string {
@@ -184,6 +190,14 @@ function printReport(
       );
     }
   }
+  for (const { name, numUnparsed = 0, numExamples } of benchmarks) {
+    if (numUnparsed > 0)
+      output.note(
+        escapeControls(
+          `${name}: ${unreadText(numUnparsed)}; the score is of the other ${numExamples - numUnparsed}.`,
+        ),
+      );
+  }
   for (const { name, overBudget } of benchmarks) {
     if (overBudget !== undefined)
       output.note(escapeControls(`${name} is done, but ${asSentence(overBudget)}`));
@@ -231,8 +245,8 @@ function rowOf(summary: BenchmarkSummary): string[] {
 }
 
 /** Scores between 0 and 1 make nothing right or wrong: what is above 0 is then counted in the file and not shown. */
-function correctText({ score, numCorrect, numExamples }: BenchmarkSummary): string {
-  return Math.abs(score * numExamples - numCorrect) < 1e-6 * Math.max(1, numExamples)
+function correctText({ score, numCorrect, numExamples, numUnparsed = 0 }: BenchmarkSummary): string {
+  return Math.abs(score * (numExamples - numUnparsed) - numCorrect) < 1e-6 * Math.max(1, numExamples)
     ? String(numCorrect)
     : '–';
 }
