@@ -183,28 +183,29 @@ function printReport(
 ): number {
   output.document({ run, dir, benchmarks });
   if (benchmarks.length > 0) printTable(output, HEADING, benchmarks.map(rowOf));
-  for (const summary of benchmarks) {
-    if (summary.numErrors > 0) {
-      output.note(
-        `${summary.name}: ${summary.numErrors} errors. Give the same command again to try them again.`,
-      );
-    }
-  }
-  for (const { name, numUnparsed = 0, numExamples } of benchmarks) {
-    if (numUnparsed > 0)
-      output.note(
-        escapeControls(
-          `${name}: ${unreadText(numUnparsed)}; the score is of the other ${numExamples - numUnparsed}.`,
-        ),
-      );
-  }
-  for (const { name, overBudget } of benchmarks) {
-    if (overBudget !== undefined)
-      output.note(escapeControls(`${name} is done, but ${asSentence(overBudget)}`));
-  }
+  for (const remark of benchmarks.flatMap(remarksOn)) output.note(escapeControls(remark));
   for (const failure of failures) output.note(escapeControls(failureText(failure, told)));
   const [first] = failures;
   return first ? exitCodeOfFailure(first) : EXIT.done;
+}
+
+/** What a number alone does not say. */
+function remarksOn({
+  name,
+  numErrors,
+  numExamples,
+  numUnparsed = 0,
+  overBudget,
+}: BenchmarkSummary): string[] {
+  return [
+    ...(numErrors > 0
+      ? [`${name}: ${numErrors} errors. Give the same command again to try them again.`]
+      : []),
+    ...(numUnparsed > 0
+      ? [`${name}: ${unreadText(numUnparsed)}; the score is of the other ${numExamples - numUnparsed}.`]
+      : []),
+    ...(overBudget === undefined ? [] : [`${name} is done, but ${asSentence(overBudget)}`]),
+  ];
 }
 
 function failureText(
