@@ -174,7 +174,11 @@ async function createSession(parts: SessionParts): Promise<Session> {
   const store =
     flags.store === undefined ? (stack?.store ?? parts.environment.store) : parts.environment.store;
   const environment = { ...parts.environment, store };
-  const everstep = await Everstep.connect({ temporal, store, dataFolder: environment.dataFolder });
+  const everstep = await Everstep.connect({
+    ...{ temporal, store, dataFolder: environment.dataFolder },
+    // Commands have looked before they started a stack, and printed their remarks.
+    looksAtEndpoints: false,
+  });
   return {
     everstep,
     environment,

@@ -40,6 +40,8 @@ export interface RunningCell {
 
 interface BackfillView extends WeightsView {
   readonly judging: BackfillJudging;
+  /** Refuses judges that cannot answer, where nothing was begun that waits for them. */
+  readonly look: (isBegun: () => Promise<boolean>) => Promise<void>;
   /** Lets workers use what was asked for. */
   readonly allow: () => void;
 }
@@ -62,6 +64,7 @@ export class BackfillHandle {
 
   /** Starts it, or attaches to the one of this name. Refuses to attach where other benchmarks were asked otherwise. */
   async start(): Promise<BackfillStart> {
+    await this.view.look(async () => (await this.state()) !== null);
     const client = await this.link.require();
     const request = await this.requestAtHand();
     this.view.allow();

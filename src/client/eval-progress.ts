@@ -36,17 +36,23 @@ async function countProgress(place: BenchmarkPlace): Promise<BenchmarkProgress |
   if (!plan || !saysHowMuch(plan)) return null;
   const shards = await Promise.all(plan.shards.map((_, shard) => readProgress(place, shard)));
   const counts = shards.reduce<ShardCounts>((sum, shard) => (shard ? addCounts(sum, shard) : sum), NO_COUNTS);
-  const { done, rewardSum } = counts;
+  const { rewardSum } = counts;
+  const scored = scoredOf(counts);
   // What Inspect makes of its samples it says at their end.
-  const isScored = done > 0 && !(isOfInspect(plan) && shards.some((shard) => !shard?.isComplete));
+  const isScored = scored > 0 && !(isOfInspect(plan) && shards.some((shard) => !shard?.isComplete));
   return {
     ...counts,
     total: totalOf(plan, counts),
     name: place.benchmark,
-    score: isScored ? rewardSum / done : null,
+    score: isScored ? rewardSum / scored : null,
     interval: isScored ? intervalOf(counts, plan.numSamples) : null,
     maxExamples: maxExamplesOf(plan),
   };
+}
+
+/** Verdicts that cannot be read are in no score, as in the result. */
+function scoredOf({ done, unreadCount = 0 }: ShardCounts): number {
+  return done - unreadCount;
 }
 
 /** What somebody has cut down may not. */
@@ -70,11 +76,12 @@ function maxExamplesOf({ request }: Partial<BenchmarkPlan>): number | null {
 
 /** Wilson's for right or wrong asked once, else that of the mean of the examples. */
 function intervalOf(counts: ShardCounts, numSamples: number): Interval | null {
-  const { done, rewardSum, rewardSquares } = counts;
+  const { rewardSum, rewardSquares } = counts;
+  const scored = scoredOf(counts);
   const isBinary = rewardSum === rewardSquares && Number.isInteger(rewardSum);
   if (numSamples > 1) return counts.examples ? spreadOf(counts.examples, isBinary) : null;
-  if (isBinary) return wilsonInterval(rewardSum, done);
-  return spreadOf({ count: done, sum: rewardSum, squares: rewardSquares }, false);
+  if (isBinary) return wilsonInterval(rewardSum, scored);
+  return spreadOf({ count: scored, sum: rewardSum, squares: rewardSquares }, false);
 }
 
 function spreadOf({ count, sum, squares }: ExampleCounts, isBinary: boolean): Interval | null {

@@ -14,6 +14,14 @@ import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
 import { backfillRequest, judgingOf } from './backfill-request';
 import type { CompareRunsOptions, RunComparison } from './compare-runs';
+import type { LookAtAddresses } from './check-endpoint';
+import {
+  addresseesOf,
+  isEvaluationBegun,
+  judgesAtEndpoints,
+  lookAtEvaluation,
+  lookForPrograms,
+} from './check-endpoint';
 import { checkCheckpoints } from './check-checkpoints';
 import { compareRuns } from './compare-runs';
 import type { ResultsDeletion } from './delete-results';
@@ -36,7 +44,6 @@ import type { EvalSummary } from './eval-list';
 import { listEvals } from './eval-list';
 import type { WaitingBenchmark } from './eval-waiting';
 import { findFailures, findWaiting } from './eval-waiting';
-import { readBenchmarkProgress } from './eval-progress';
 import { requestsFor } from './eval-requests';
 import type { RegradeOptions } from './regrade';
 import { regradeRequests } from './regrade';
@@ -68,6 +75,8 @@ export interface ConnectOptions {
   readonly store?: string;
   /** State folder; default EVERSTEP_HOME, else `.everstep`. */
   readonly dataFolder?: string;
+  /** Whether endpoints are looked at before what asks them is started, and refused where they cannot answer; default true. */
+  readonly looksAtEndpoints?: boolean;
 }
 
 /** What a benchmark is asked with, and where its results go; see `BenchmarkConfig` for the defaults. */
@@ -93,7 +102,7 @@ export interface EvaluateOptions extends BenchmarkOptions {
  */
 export class Everstep {
   private constructor(
-    private readonly sources: RunSources,
+    private readonly sources: RunSources & { readonly look: LookAtAddresses },
     /** Folder of the runs this object reads. */
     readonly store: string,
     private readonly dataFolder: string,
@@ -104,7 +113,8 @@ export class Everstep {
     const target = await findTemporal(options, dataFolder);
     const isKept = () => target !== null && findStack(dataFolder)?.temporalAddress === target.address;
     const link = new ServerLink(target, isKept);
-    return new Everstep({ link, records: createRunStore(store) }, store, dataFolder);
+    const look = options.looksAtEndpoints === false ? () => Promise.resolve() : lookForPrograms(link, isKept);
+    return new Everstep({ link, records: createRunStore(store), look }, store, dataFolder);
   }
 
   /** Start a run, or attach to the one of that name that is under way. */
@@ -152,10 +162,11 @@ export class Everstep {
 
   /**
    * Score a model on benchmarks. The same call finds the same eval run again: what is there counts, what is missing or
-   * failed is asked for.
+   * failed is asked for. An endpoint that cannot answer is refused before anything is started.
    */
   async evaluate(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<EvalHandle> {
     const requests = await this.evalRequests(benchmarks, options);
+    await lookAtEvaluation(requests, options, this.sources);
     this.allow({ ...options, benchmarks });
     const [first] = requests;
     const model = first && (await sourceAtHand(first.model, this.viewOf(options)));
@@ -209,6 +220,7 @@ export class Everstep {
   async rejudge(options: RejudgeOptions): Promise<EvalHandle> {
     const { link, records } = this.sources;
     const requests = await rejudgeRequests(options, records, this.viewOf({}));
+    await this.lookAtJudges(options);
     this.allow(options);
     return startEval(link, requests);
   }
@@ -225,6 +237,7 @@ export class Everstep {
     const { link, records } = this.sources;
     const { store, dataFolder } = this;
     const { model, requests } = await rejudgeEvaluatorRequests(options, { records, store, dataFolder });
+    await this.lookAtJudges(options);
     this.allow(options);
     return Promise.all(requests.map((request) => startRequest(link, request, model)));
   }
@@ -245,8 +258,7 @@ export class Everstep {
   /** Whether an evaluation was begun and got an answer, so that it has something to wait for. */
   async hasAnswers(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<boolean> {
     const requests = await this.evalRequests(benchmarks, options);
-    const all = await Promise.all(requests.map(readBenchmarkProgress));
-    return all.some((progress) => (progress?.done ?? 0) > 0);
+    return isEvaluationBegun(requests);
   }
 
   /** Score a checkpoint of a run with one of the run's evaluators, beside the run. */
@@ -266,6 +278,7 @@ export class Everstep {
     return new BackfillHandle(link, await backfillRequest(options, records, this.store), {
       ...view,
       judging: judgingOf(options, records, view),
+      look: (isBegun) => this.sources.look({ addressees: addresseesOf(options), isBegun }),
       allow: () => {
         this.allow(options);
       },
@@ -294,8 +307,8 @@ export class Everstep {
 
   /** Canaries: evaluations the server repeats by itself. */
   get schedules(): CanarySchedules {
-    const { link, records } = this.sources;
-    return new CanarySchedules(link, records, { store: this.store, allow: this.allow });
+    const { link, records, look } = this.sources;
+    return new CanarySchedules(link, records, { store: this.store, allow: this.allow, look });
   }
 
   /** What a person has to do so that there are workers for a run; null where there are. */
@@ -324,6 +337,11 @@ export class Everstep {
     const requests = requestsFor([benchmarks].flat(), { config, source, ...judges }, places);
     await Promise.all(requests.map(refuseOtherModel));
     return requests;
+  }
+
+  private async lookAtJudges(options: RejudgeOptions): Promise<void> {
+    const addressees = judgesAtEndpoints(options.judge);
+    await this.sources.look({ addressees, isBegun: () => this.isRejudgingBegun(options) });
   }
 
   /** Only what is about to be started: looking something up allows nothing. */

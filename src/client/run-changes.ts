@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { ControlReceipt, ControlRequest } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
@@ -99,6 +100,9 @@ export abstract class RunChanges {
   /** The checkpoint that was promoted last. */
   abstract best(): Promise<Promotion | null>;
 
+  /** Refuses a run that nobody knows. */
+  protected abstract requireKnown(): Promise<void>;
+
   /** Ends the run at once. What it reached is saved where that is quick; its checkpoints and scores stay. */
   async cancel(options: ControlOptions = {}): Promise<void> {
     const client = await this.link.require();
@@ -125,6 +129,7 @@ export abstract class RunChanges {
       });
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
+      if (isOfNoWorkflow(error)) await this.requireKnown();
     }
   }
 
@@ -133,6 +138,16 @@ export abstract class RunChanges {
     request: Request,
   ): Promise<Answer> {
     const client = await this.link.require();
-    return requestChange(client, { run: this.name, update, request });
+    try {
+      return await requestChange(client, { run: this.name, update, request });
+    } catch (error) {
+      if (isOfNoWorkflow(error)) await this.requireKnown();
+      throw error;
+    }
   }
+}
+
+/** The server has no such run under way: it may have ended, or be nobody's. */
+function isOfNoWorkflow(error: unknown): boolean {
+  return error instanceof DomainError && error.cause instanceof WorkflowNotFoundError;
 }

@@ -64,6 +64,7 @@ function explain(
     return new DomainError(
       'refused',
       `Run "${run}" is not under way on this server: there is nothing to change.`,
+      { cause: error },
     );
   }
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {

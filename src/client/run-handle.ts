@@ -71,6 +71,22 @@ export class RunHandle extends RunChanges {
     throw await unknownRun(this.name, this.sources.records);
   }
 
+  /** Refuses a run that nobody knows, as `status` does. The server is asked only where the store has no such run. */
+  protected async requireKnown(): Promise<void> {
+    if (!(await this.sources.records.exists(this.name))) await this.status();
+  }
+
+  /** Nothing of a run that nobody knows is no answer. */
+  private async ofKnown<Rows extends readonly unknown[]>(rows: Rows): Promise<Rows> {
+    if (rows.length === 0) await this.requireKnown();
+    return rows;
+  }
+
+  private async valueOfKnown<Value>(value: Value | null): Promise<Value | null> {
+    if (value === null) await this.requireKnown();
+    return value;
+  }
+
   /** A server has just accepted the run: with no answer of it the run is being prepared, and not unknown. */
   noteAccepted(memo: RunMemo): this {
     const startedAt = new Date().toISOString();
@@ -118,22 +134,23 @@ export class RunHandle extends RunChanges {
 
   /** The newest row of `metrics.jsonl`; null before the first step is done. */
   async latestMetrics(): Promise<MetricsRow | null> {
-    return this.sources.records.readLastMetrics(this.name);
+    return this.valueOfKnown(await this.sources.records.readLastMetrics(this.name));
   }
 
   /** What its preparation counted of the data; null before that. `summary` is absent where prompts are sampled, not rows trained. */
   async preparedData(): Promise<RunRecord['data'] | null> {
     const { records } = this.sources;
-    if (!(await records.exists(this.name))) return null;
+    if (!(await records.exists(this.name))) return this.valueOfKnown(null);
     const record = await records.readConfig<Partial<RunRecord>>(this.name).catch(() => null);
     return record?.data ?? null;
   }
 
   /** Read again, because the run may have been closed meanwhile. A step counts as done when its row is there. */
   private async latestState(): Promise<RunState | null> {
-    const state = await this.sources.records.readState(this.name);
+    const { records } = this.sources;
+    const state = await records.readState(this.name);
     if (!state || isClosed(state)) return state;
-    return { ...state, step: Math.max(state.step, (await this.latestMetrics())?.step ?? 0) };
+    return { ...state, step: Math.max(state.step, (await records.readLastMetrics(this.name))?.step ?? 0) };
   }
 
   async scores(): Promise<ScoreRow[]> {
@@ -141,7 +158,7 @@ export class RunHandle extends RunChanges {
       this.sources.records.readScores(this.name),
       this.ask(scoresQuery),
     ]);
-    return mergeScores(stored, live ?? []);
+    return this.ofKnown(mergeScores(stored, live ?? []));
   }
 
   /** Every cell: done, failed, or under way with what it has so far. */
@@ -153,7 +170,7 @@ export class RunHandle extends RunChanges {
     const final = cellsOfScores(stored);
     const cells = mergeCells(final, live ?? (await this.unheardCells(final)));
     const folder = this.sources.records.runFolder(this.name);
-    return Promise.all(cells.map((cell) => withPartialScore(cell, folder)));
+    return Promise.all((await this.ofKnown(cells)).map((cell) => withPartialScore(cell, folder)));
   }
 
   /** What is due while the workflow does not answer, and since when nothing was heard of it. */
@@ -166,7 +183,7 @@ export class RunHandle extends RunChanges {
 
   /** Rows of `metrics.jsonl`: a range of steps, the newest, or some evenly spread. */
   async metrics(selection: StepSelection = {}): Promise<readonly MetricsRow[]> {
-    return this.sources.records.readMetrics(this.name, checkSelection(selection));
+    return this.ofKnown(await this.sources.records.readMetrics(this.name, checkSelection(selection)));
   }
 
   /** Every checkpoint with the scores of its step. */
@@ -187,17 +204,17 @@ export class RunHandle extends RunChanges {
     const known = new Map(
       [...stored, ...(live ?? [])].map((row) => [JSON.stringify([row.at, row.control]), row]),
     );
-    return [...known.values()].sort((left, right) => left.at.localeCompare(right.at));
+    return this.ofKnown([...known.values()].sort((left, right) => left.at.localeCompare(right.at)));
   }
 
   /** The checkpoint somebody promoted last; null where nobody did. */
   async best(): Promise<Promotion | null> {
-    return readPromotion(this.sources.records.runFolder(this.name));
+    return this.valueOfKnown(await readPromotion(this.sources.records.runFolder(this.name)));
   }
 
   /** When each step was done and how long its parts took. */
   async timing(selection: StepSelection = {}): Promise<readonly TimingRow[]> {
-    return this.sources.records.readTiming(this.name, checkSelection(selection));
+    return this.ofKnown(await this.sources.records.readTiming(this.name, checkSelection(selection)));
   }
 
   /** Everything that happened to the run, in order: saves, evaluations, changes, waits, rewinds. */
@@ -239,7 +256,7 @@ export class RunHandle extends RunChanges {
       const config = await this.sources.records.readConfig(this.name);
       return config;
     } catch (error) {
-      if (error instanceof DomainError && error.code === 'unknown-run') return null;
+      if (error instanceof DomainError && error.code === 'unknown-run') return this.valueOfKnown(null);
       throw error;
     }
   }
@@ -262,13 +279,13 @@ export class RunHandle extends RunChanges {
     // Few commands ask for them, and they bring along how a step is computed.
     // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
     const { RunRollouts } = require('./run-rollouts') as typeof Rollouts;
-    return new RunRollouts(this.name, this.sources.records);
+    return new RunRollouts(this.name, this.sources.records, () => this.requireKnown());
   }
 
   /** Where its files are; null for a run that left none, because it was refused while it was prepared. */
   async folder(): Promise<string | null> {
     const { records } = this.sources;
-    return (await records.exists(this.name)) ? records.runFolder(this.name) : null;
+    return this.valueOfKnown((await records.exists(this.name)) ? records.runFolder(this.name) : null);
   }
 
   private async ask<Answer>(query: Parameters<typeof queryRun<Answer>>[2]): Promise<Answer | null> {

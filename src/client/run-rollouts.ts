@@ -32,6 +32,8 @@ export class RunRollouts {
   constructor(
     private readonly run: string,
     private readonly records: RunRecords,
+    /** Refuses a run that nobody knows, with the names of those there are. */
+    private readonly requireKnown: () => Promise<void> = () => Promise.resolve(),
   ) {}
 
   /** The newest step whose groups are all there; refused where none was sampled yet. */
@@ -123,6 +125,7 @@ export class RunRollouts {
   }
 
   private async source() {
+    await this.requireKnown();
     const record = await this.records.readConfig<RunRecord>(this.run);
     if (!isRecordOfRun(record)) throw foreignConfig(this.run);
     return { record, folder: this.records.runFolder(this.run) };

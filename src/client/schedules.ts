@@ -10,6 +10,8 @@ import { asSentence } from '../core/sentences';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import { createCanaryStore } from '../stores/canary-store';
 import type { CanaryInput } from '../workflows/canary-contracts';
+import type { LookAtAddresses } from './check-endpoint';
+import { addresseesOf } from './check-endpoint';
 import type { RunRecords } from './run-records';
 import type { CanaryOptions, CheckedCadence } from './schedule-request';
 import { prepareSchedule, scheduleName } from './schedule-request';
@@ -53,6 +55,7 @@ interface SchedulesPlace {
   readonly store: string;
   /** Lets workers use what a schedule names. */
   readonly allow?: (named: object) => void;
+  readonly look?: LookAtAddresses;
 }
 
 /** Canary evaluations that the server starts by itself, whether anybody is there or not. */
@@ -68,6 +71,11 @@ export class CanarySchedules {
     const { request, cadence } = await prepareSchedule(name, options, {
       records: this.records,
       store: this.place.store,
+    });
+    await this.place.look?.({
+      addressees: addresseesOf(options),
+      isBegun: () => Promise.resolve(false),
+      undone: 'No schedule was made',
     });
     const client = await this.link.require();
     this.place.allow?.(options);

@@ -163,6 +163,8 @@ export interface ShardCounts {
   readonly errorCount: number;
   readonly truncatedCount: number;
   readonly completedCount: number;
+  /** Done, and in no score: what judges said of them cannot be read. Absent where there are none. */
+  readonly unreadCount?: number;
   readonly rewardSum: number;
   readonly rewardSquares: number;
   /** Where each example is asked several times: those of which all samples are done. */
@@ -201,6 +203,8 @@ export interface BenchmarkSummary {
   readonly numCorrect: number;
   readonly numErrors: number;
   readonly numTruncated: number;
+  /** Of `numExamples`, those whose verdicts cannot be read: they are in no score. Absent where there are none. */
+  readonly numUnparsed?: number;
   readonly passAtK: Readonly<Record<string, number>>;
   readonly timeSeconds: number;
   /** Each time that its answers were graded again. */
@@ -230,8 +234,14 @@ export function addCounts(left: ShardCounts, right: ShardCounts): ShardCounts {
     completedCount: left.completedCount + right.completedCount,
     rewardSum: left.rewardSum + right.rewardSum,
     rewardSquares: left.rewardSquares + right.rewardSquares,
+    ...unreadOf((left.unreadCount ?? 0) + (right.unreadCount ?? 0)),
     ...withExamples(left.examples, right.examples),
   };
+}
+
+/** Absent where there are none. */
+export function unreadOf(unreadCount: number): Pick<ShardCounts, 'unreadCount'> {
+  return unreadCount > 0 ? { unreadCount } : {};
 }
 
 function withExamples(left?: ExampleCounts, right?: ExampleCounts): Pick<ShardCounts, 'examples'> {

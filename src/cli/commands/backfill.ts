@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import type { BackfillHandle } from '../../client/backfill-handle';
+import { addresseesOf } from '../../client/check-endpoint';
 import type { Everstep } from '../../client/everstep';
 import type { BackfillOptions } from '../../client/backfill-request';
 import { DomainError } from '../../core/errors';
@@ -14,7 +15,7 @@ import { openOutput } from '../output';
 import { addPlaces, parseCount } from '../service-options';
 import { followBackfill } from './backfill-follow';
 import { printMatrix } from './backfill-report';
-import { addresseesOf, refuseUselessAddresses } from './eval-endpoint';
+import { refuseUselessAddresses } from './eval-endpoint';
 import { findHome } from './eval-home';
 import type { EvalFlags } from './eval-options';
 import { refuseUselessFiles } from './eval-files';

@@ -110,11 +110,17 @@ class EvalView {
 }
 
 /** Partial: of what is done so far. */
-function progressText({ name, done, total, score, interval, errorCount }: BenchmarkProgress): string {
+export function progressText(progress: BenchmarkProgress): string {
+  const { name, done, total, score, interval, errorCount, unreadCount = 0 } = progress;
   const so = score === null ? '' : `, so far ${formatNumber(score)}${intervalText(interval)}`;
   const errors = errorCount > 0 ? `, ${errorCount} errors` : '';
   const all = total === 0 ? '' : `/${total}`;
-  return `${escapeControls(name)} ${done}${all}${so}${errors}`;
+  const unread = unreadCount > 0 ? `, ${unreadText(unreadCount)}` : '';
+  return `${escapeControls(name)} ${done}${all}${so}${errors}${unread}`;
+}
+
+function unreadText(count: number): string {
+  return count === 1 ? '1 verdict could not be read' : `${count} verdicts could not be read`;
 }
 
 function intervalText(interval: BenchmarkSummary['interval']): string {
@@ -177,20 +183,29 @@ function printReport(
 ): number {
   output.document({ run, dir, benchmarks });
   if (benchmarks.length > 0) printTable(output, HEADING, benchmarks.map(rowOf));
-  for (const summary of benchmarks) {
-    if (summary.numErrors > 0) {
-      output.note(
-        `${summary.name}: ${summary.numErrors} errors. Give the same command again to try them again.`,
-      );
-    }
-  }
-  for (const { name, overBudget } of benchmarks) {
-    if (overBudget !== undefined)
-      output.note(escapeControls(`${name} is done, but ${asSentence(overBudget)}`));
-  }
+  for (const remark of benchmarks.flatMap(remarksOn)) output.note(escapeControls(remark));
   for (const failure of failures) output.note(escapeControls(failureText(failure, told)));
   const [first] = failures;
   return first ? exitCodeOfFailure(first) : EXIT.done;
+}
+
+/** What a number alone does not say. */
+function remarksOn({
+  name,
+  numErrors,
+  numExamples,
+  numUnparsed = 0,
+  overBudget,
+}: BenchmarkSummary): string[] {
+  return [
+    ...(numErrors > 0
+      ? [`${name}: ${numErrors} errors. Give the same command again to try them again.`]
+      : []),
+    ...(numUnparsed > 0
+      ? [`${name}: ${unreadText(numUnparsed)}; the score is of the other ${numExamples - numUnparsed}.`]
+      : []),
+    ...(overBudget === undefined ? [] : [`${name} is done, but ${asSentence(overBudget)}`]),
+  ];
 }
 
 function failureText(
@@ -231,8 +246,8 @@ function rowOf(summary: BenchmarkSummary): string[] {
 }
 
 /** Scores between 0 and 1 make nothing right or wrong: what is above 0 is then counted in the file and not shown. */
-function correctText({ score, numCorrect, numExamples }: BenchmarkSummary): string {
-  return Math.abs(score * numExamples - numCorrect) < 1e-6 * Math.max(1, numExamples)
+function correctText({ score, numCorrect, numExamples, numUnparsed = 0 }: BenchmarkSummary): string {
+  return Math.abs(score * (numExamples - numUnparsed) - numCorrect) < 1e-6 * Math.max(1, numExamples)
     ? String(numCorrect)
     : '–';
 }

@@ -1,3 +1,4 @@
+import { judgesAtEndpoints } from '../../client/check-endpoint';
 import type { RejudgeOptions } from '../../client/rejudge';
 import { evaluatedStepOf } from '../../client/rejudge-cells';
 import { DomainError } from '../../core/errors';
@@ -7,7 +8,7 @@ import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
-import { judgesAtEndpoints, refuseUselessAddresses } from './eval-endpoint';
+import { refuseUselessAddresses } from './eval-endpoint';
 import { followEval } from './eval-follow';
 import { followCells } from './results-rejudge-cells';
 import type { JudgeFlags } from './judge-options';

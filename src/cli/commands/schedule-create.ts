@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addresseesOf } from '../../client/check-endpoint';
 import type { CanaryOptions } from '../../client/schedule-request';
 import { isRangeKnown } from '../../client/schedule-request';
 import type { ModelSource } from '../../core/benchmark-run';
@@ -11,7 +12,7 @@ import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
 import { openOutput } from '../output';
-import { addresseesOf, refuseUselessAddresses } from './eval-endpoint';
+import { refuseUselessAddresses } from './eval-endpoint';
 import { refuseUselessFiles } from './eval-files';
 import type { EvalFlags } from './eval-options';
 import { refuseUnjudged } from './judge-options';

@@ -8,8 +8,11 @@ import { spreadOf } from '../runner/score-spread';
 /** The metric of a unit of which no judge gave a verdict that can be read: 1. */
 export const UNPARSED = 'unparsed';
 
-export function isUnparsed({ metrics }: Pick<TotalledUnit, 'metrics'>): boolean {
-  return metrics[UNPARSED] === 1;
+/** The metric of a result: how many units those were. */
+export const NUM_UNPARSED = 'num_unparsed';
+
+export function isUnparsed({ metrics }: Partial<Pick<TotalledUnit, 'metrics'>>): boolean {
+  return metrics?.[UNPARSED] === 1;
 }
 
 /**
@@ -30,7 +33,7 @@ export function totalOfParsed(units: readonly TotalledUnit[]): GraderTotal {
     ci: spread.ci && clipped(spread.ci),
     score_completed: meanOf(examplesOf(completed).map(({ value }) => value))?.mean ?? null,
     num_completed: completed.length,
-    metrics: { num_unparsed: units.length - parsed.length },
+    metrics: { [NUM_UNPARSED]: units.length - parsed.length },
   };
 }
 

@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ShardCounts } from '../../core/benchmark-run';
-import { NO_COUNTS } from '../../core/benchmark-run';
 import type { Journal } from '../../stores/fenced-journal';
 import { openJournal } from '../../stores/fenced-journal';
 import { JournalFence } from '../../stores/journal-fence';
@@ -14,12 +13,14 @@ import type { EpisodeSite } from './sample-turn';
 import type { GradeRow, SampleRow } from './shard-rows';
 import type { ExampleUnit, ShardTask } from './shard-task';
 import { unitsOf } from './shard-task';
+import type { Tallied } from './tally';
+import { countingOf, Tally } from './tally';
 
 interface ShardJournals {
   readonly samples: Journal<SampleRow>;
   readonly grades: Journal<GradeRow>;
   /** Units that this grader has judged, and what counts of them. */
-  readonly judged: Map<string, Pick<GradeRow, 'value' | 'truncation'>>;
+  readonly judged: Map<string, Tallied>;
   /** Completions of units that are not. */
   readonly known: Map<string, SampleRow>;
 }
@@ -105,7 +106,7 @@ async function runUnits(
     try {
       const row = await runEpisode(site, unit);
       grades.add(row);
-      tally.add(unit, row);
+      tally.add(unit, countingOf(row));
     } finally {
       intake.leave(unit);
     }
@@ -217,7 +218,7 @@ async function openBoth(task: ShardTask, dropped: ReadonlySet<string>): Promise<
       counting ??= gradeKeysOf(task);
       // What another grader said stays beside what this one says.
       if (!counting.has(row.key)) return true;
-      judged.set(row.key, { value: row.value, ...(row.truncation && { truncation: row.truncation }) });
+      judged.set(row.key, countingOf(row));
       for (const key of row.samples) resting.set(key, row.key);
       return true;
     },
@@ -247,50 +248,4 @@ function gradeKeysOf({ subject, examples }: ShardTask): ReadonlySet<string> {
 async function closeBoth({ samples, grades }: ShardJournals): Promise<void> {
   await samples.close();
   await grades.close();
-}
-
-type Tallied = Pick<GradeRow, 'value' | 'truncation' | 'error'>;
-
-class Tally {
-  counts: ShardCounts;
-  /** Of each example that has some of its samples. */
-  private readonly begun = new Map<string, { done: number; sum: number }>();
-
-  constructor(private readonly task: ShardTask) {
-    const total = task.examples.length * task.subject.numSamples;
-    this.counts = { ...NO_COUNTS, total };
-  }
-
-  add(unit: ExampleUnit, { value, truncation, error }: Tallied): void {
-    const { total, done, errorCount, truncatedCount, completedCount, rewardSum, rewardSquares } = this.counts;
-    const isError = error !== undefined;
-    const isTruncated = truncation !== undefined;
-    this.counts = {
-      total,
-      done: done + 1,
-      errorCount: errorCount + Number(isError),
-      truncatedCount: truncatedCount + Number(isTruncated),
-      completedCount: completedCount + Number(!isError && !isTruncated),
-      rewardSum: rewardSum + value,
-      rewardSquares: rewardSquares + value * value,
-      ...this.examplesWith(unit.example.id, value),
-    };
-    this.task.onProgress(this.counts);
-  }
-
-  /** What a score of several samples has its error from. */
-  private examplesWith(id: string, value: number): Pick<ShardCounts, 'examples'> {
-    const { numSamples } = this.task.subject;
-    if (numSamples === 1) return {};
-    const { count, sum, squares } = this.counts.examples ?? { count: 0, sum: 0, squares: 0 };
-    const before = this.begun.get(id) ?? { done: 0, sum: 0 };
-    const example = { done: before.done + 1, sum: before.sum + value };
-    if (example.done < numSamples) {
-      this.begun.set(id, example);
-      return { examples: { count, sum, squares } };
-    }
-    this.begun.delete(id);
-    const mean = example.sum / numSamples;
-    return { examples: { count: count + 1, sum: sum + mean, squares: squares + mean * mean } };
-  }
 }

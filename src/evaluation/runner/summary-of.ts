@@ -1,8 +1,10 @@
 import type { BenchmarkSummary } from '../../core/benchmark-run';
+import { NUM_UNPARSED } from '../judges/parsed-total';
 import type { StoredResult } from '../../stores/eval-store';
 
 /** A result as `everstep eval --json` tells it. */
 export function summaryOf(result: StoredResult): BenchmarkSummary {
+  const numUnparsed = result.metrics[NUM_UNPARSED] ?? 0;
   return {
     name: result.name,
     score: result.score,
@@ -14,6 +16,7 @@ export function summaryOf(result: StoredResult): BenchmarkSummary {
     numCorrect: result.num_correct,
     numErrors: result.num_errors,
     numTruncated: result.num_truncated,
+    ...(numUnparsed > 0 && { numUnparsed }),
     passAtK: result.pass_at_k,
     timeSeconds: result.time_seconds,
     ...(result.regraded && { regraded: result.regraded }),

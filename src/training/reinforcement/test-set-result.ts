@@ -16,6 +16,7 @@ import { isTruncated } from '../../stores/eval-store';
 import { writeJson } from '../../stores/whole-file';
 import type { SampledGroup } from '../rollouts/sample-group';
 import { messageText } from './message-text';
+import { gradingOf } from './grading-of';
 
 /** Held-out problems as they were played, in the order of the dataset. */
 export interface PlayedTestSet {
@@ -130,7 +131,7 @@ function identityOf(
     benchmarkVersion: 1,
     dataHash: digestOf(groups.map(({ id }) => id)),
     promptHash: digestOf([renderer]),
-    graderVersion: `${isGraded ? 'correct' : 'reward'}@${digestOf(environment)}`,
+    graderVersion: `${isGraded ? 'correct' : 'reward'}@${digestOf(gradingOf(environment))}`,
     sampling: { ...rest.sampling, seed: SEED_RULE },
   };
 }

@@ -1,5 +1,6 @@
 import type { EvalHandle, EvalReport } from '../../../src/client/eval-handle';
-import { followEval } from '../../../src/cli/commands/eval-follow';
+import { NO_COUNTS } from '../../../src/core/benchmark-run';
+import { followEval, progressText } from '../../../src/cli/commands/eval-follow';
 import type { Session } from '../../../src/cli/connect';
 import { recordOutput } from './recording-output';
 
@@ -125,6 +126,25 @@ test('counts right answers only where answers are right or wrong', async () => {
       .split(/\s{2,}/);
   expect(cellsOf('gsm8k')?.[4]).toBe('2');
   expect(cellsOf('arena_hard')?.[4]).toBe('–');
+});
+
+test('tells verdicts that could not be read beside the score of the others', async () => {
+  const { output, stdout, stderr } = recordOutput();
+  const judged = { ...SUMMARY, score: 2 / 3, numUnparsed: 1 };
+  const handle = handleOf({ result: () => Promise.resolve({ ...REPORT, benchmarks: [judged] }) });
+
+  await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(stderr()).toContain('gsm8k: 1 verdict could not be read; the score is of the other 3.\n');
+  expect(stdout()).toMatch(/gsm8k +0\.6667 +0\.5 +4 +2 /);
+});
+
+test('the line of an evaluation under way tells them, too', () => {
+  const counts = { ...NO_COUNTS, name: 'lets', total: 10, done: 10, unreadCount: 2 };
+
+  expect(progressText({ ...counts, score: 0.125, interval: null, maxExamples: null })).toBe(
+    'lets 10/10, so far 0.125, 2 verdicts could not be read',
+  );
 });
 
 test('an evaluation that was called off did not fail', async () => {

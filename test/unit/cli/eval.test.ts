@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findBenchmark } from '../../../src/evaluation/benchmarks';
 import { workOf } from '../../../src/evaluation/runner/planned-work';
-import { addresseesOf, refuseUselessEndpoint } from '../../../src/cli/commands/eval-endpoint';
+import { refuseUselessEndpoint } from '../../../src/cli/commands/eval-endpoint';
+import { addresseesOf } from '../../../src/client/check-endpoint';
 import { createCommand } from '../../../src/cli/commands/eval';
 import { recordOutput } from './recording-output';
 

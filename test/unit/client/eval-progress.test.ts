@@ -57,6 +57,16 @@ test('is that of the result where none is right in several samples', async () =>
   expect(await intervalOf(2, none)).toEqual(wilsonInterval(0, 8));
 });
 
+test('is of what could be read, as that of the result is', async () => {
+  const counts = { done: 10, unreadCount: 1, rewardSum: 1, rewardSquares: 1 };
+
+  expect(await intervalOf(1, counts)).toEqual(wilsonInterval(1, 9));
+  expect(await readBenchmarkProgress({ run: 'x', folder, benchmark: 'gsm8k' })).toMatchObject({
+    score: 1 / 9,
+    unreadCount: 1,
+  });
+});
+
 async function progressOfInspect(counts: Partial<ShardCounts>, isComplete: boolean) {
   const journal = join(folder, 'inspect_sums', 'journal');
   mkdirSync(join(journal, 'shard-0'), { recursive: true });

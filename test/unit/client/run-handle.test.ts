@@ -40,6 +40,64 @@ test('a run that the store does not have is not called unknown while a busy serv
   await expect(handleOn(server.link).status()).rejects.toMatchObject({ code: 'unknown-run' });
 });
 
+describe('of a run that nobody knows', () => {
+  const READERS: readonly [string, (run: RunHandle) => Promise<unknown>][] = [
+    ['metrics', (run) => run.metrics()],
+    ['latestMetrics', (run) => run.latestMetrics()],
+    ['scores', (run) => run.scores()],
+    ['evaluations', (run) => run.evaluations()],
+    ['checkpoints', (run) => run.checkpoints()],
+    ['controls', (run) => run.controls()],
+    ['timing', (run) => run.timing()],
+    ['timeline', (run) => run.timeline()],
+    ['best', (run) => run.best()],
+    ['config', (run) => run.config()],
+    ['folder', (run) => run.folder()],
+    ['preparedData', (run) => run.preparedData()],
+    ['rollouts', (run) => run.rollouts().newestStep()],
+    ['rollouts of an evaluation', (run) => run.rollouts().readEvaluation('test')],
+    ['pause', (run) => run.pause()],
+    ['stop', (run) => run.stop()],
+    ['promote', (run) => run.promote(3)],
+    ['cancel', (run) => run.cancel()],
+  ];
+
+  test.each(READERS)('%s is refused with the names that are known', async (_, ask) => {
+    await store();
+    const handle = new RunHandle('nosuch', { link: new FakeServer({}).link, records });
+
+    await expect(ask(handle)).rejects.toMatchObject({
+      code: 'unknown-run',
+      message: 'Unknown run "nosuch". Known: one.',
+    });
+  });
+
+  test('a change of one that has ended is refused as of one that is not under way', async () => {
+    await store();
+
+    await expect(handleOn(new FakeServer({}).link).pause()).rejects.toMatchObject({
+      code: 'refused',
+      message: 'Run "one" is not under way on this server: there is nothing to change.',
+    });
+  });
+
+  test('where the store has the run, no server is asked whether there is one', async () => {
+    await store({ status: 'completed' });
+    const link = { target: SERVER_AWAY.target, find: () => Promise.reject(new Error('asked')) };
+
+    expect(
+      await new RunHandle('one', { link: link as unknown as FakeServer['link'], records }).metrics(),
+    ).toEqual([]);
+  });
+
+  test('one that was just accepted is known', async () => {
+    const server = new FakeServer({ 'train/one': { status: 'RUNNING' } });
+
+    expect(await handleOn(server.link).metrics()).toEqual([]);
+    expect(await handleOn(server.link).config()).toBeNull();
+  });
+});
+
 test('the count of its data is there once it is prepared', async () => {
   const summary = {
     rows: 4,
@@ -491,7 +549,7 @@ test('stopping tells the step, and a request that makes no sense is not sent', a
 });
 
 test('a run that left nothing has no folder', async () => {
-  expect(await handleOn(SERVER_AWAY).folder()).toBeNull();
+  expect(await handleOn(new FakeServer({ 'train/one': { status: 'FAILED' } }).link).folder()).toBeNull();
 
   await store();
   expect(await handleOn(SERVER_AWAY).folder()).toBe(path.join(root, 'runs', 'one'));

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { MessageEnvironment } from '../../../../src/core/environment';
 import { DomainError } from '../../../../src/core/errors';
+import type { Grader } from '../../../../src/evaluation/graders/grader';
 import type { Example } from '../../../../src/evaluation/example';
 import { Permits } from '../../../../src/evaluation/runner/permits';
 import { runShard } from '../../../../src/evaluation/runner/run-shard';
@@ -367,4 +368,35 @@ test('counts the examples of which all samples are done, with the error that the
   const { count, sum, squares } = counts.examples ?? { count: 0, sum: 0, squares: 0 };
   expect([count, sum / count]).toEqual([6, score]);
   expect(Math.sqrt((squares - count * score * score) / (count - 1) / count)).toBeCloseTo(stderr ?? NaN, 12);
+});
+
+/** Says `1` or `0` to the question, or something that is no verdict. */
+const READS: Grader = {
+  name: 'reads',
+  version: 'reads@1',
+  grade: (completion) =>
+    completion === '?'
+      ? { value: 0, answer: null, metrics: { unparsed: 1 } }
+      : { value: Number(completion), answer: completion, metrics: { unparsed: 0 } },
+};
+
+test('a verdict that cannot be read is done and in no score so far, also when it is read back', async () => {
+  const folder = newFolder();
+  const { completer } = modelThatSays((question) => (targetOf(question) === '3' ? '?' : '1'));
+  const changes = { subject: subjectOf({ grader: READS }), examples: examplesOf(10) };
+
+  const first = await runShard(taskOf(completer, folder, changes));
+  const again = await runShard(taskOf(completer, folder, { ...changes, epoch: 2 }));
+
+  expect(first).toMatchObject({ total: 10, done: 10, unreadCount: 1, rewardSum: 9 });
+  expect(again).toEqual(first);
+});
+
+test('an example of several samples has the score of those whose verdicts can be read', async () => {
+  const { completer } = modelThatSays((question) => (targetOf(question) === '0' ? '?' : '1'));
+  const subject = subjectOf({ grader: READS, numSamples: 2 });
+
+  const counts = await runShard(taskOf(completer, newFolder(), { subject, examples: examplesOf(3) }));
+
+  expect(counts).toMatchObject({ done: 6, unreadCount: 2, examples: { count: 2, sum: 2, squares: 2 } });
 });
