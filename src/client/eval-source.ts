@@ -2,6 +2,7 @@ import type { BenchmarkConfig } from '../config/benchmark-config';
 import { isOfficialService, OFFICIAL_SERVICE, refuseKeyInAddress } from '../config/engine-address';
 import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
+import { secretParameterOf } from '../core/secret-parameters';
 import { withFormat } from '../core/source-format';
 import type { CheckpointRow } from '../core/run';
 import { readCheckpointName } from '../stores/checkpoint-name';
@@ -124,10 +125,12 @@ function requireModel(model: string | undefined, what: string): string {
 
 function refuseUser(endpoint: string): void {
   const url = new URL(endpoint);
-  if (url.username === '' && url.password === '') return;
+  const secret = secretParameterOf(endpoint);
+  if (url.username === '' && url.password === '' && secret === null) return;
+  const what = secret === null ? 'a user or a password' : `a key (its parameter ${secret})`;
   throw new DomainError(
     'bad-config',
-    `--endpoint: the address at ${url.host} holds a user or a password, and addresses are stored. Give the key as OPENAI_API_KEY where the workers run.`,
+    `--endpoint: the address at ${url.host} holds ${what}, and addresses are stored. Give the key as OPENAI_API_KEY where the workers run.`,
   );
 }
 

@@ -1,5 +1,6 @@
 import type { BenchmarkConfig, BenchmarkOptions } from '../config/benchmark-config';
 import { parseBenchmarkConfig } from '../config/benchmark-config';
+import { describeFullDisk } from '../stack/full-disk';
 import { findStack } from '../stack/stack-record';
 import { readEnvironment } from '../config/environment';
 import type * as TrainingConfigs from '../config/parse-training-config';
@@ -112,7 +113,8 @@ export class Everstep {
     const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
     const target = await findTemporal(options, dataFolder);
     const isKept = () => target !== null && findStack(dataFolder)?.temporalAddress === target.address;
-    const link = new ServerLink(target, isKept);
+    const whyAway = () => (target === null || isKept() ? describeFullDisk(dataFolder) : null);
+    const link = new ServerLink(target, isKept, whyAway);
     const look = options.looksAtEndpoints === false ? () => Promise.resolve() : lookForPrograms(link, isKept);
     return new Everstep({ link, records: createRunStore(store), look }, store, dataFolder);
   }

@@ -113,6 +113,7 @@ export class RunHandle extends RunChanges {
       ...heard,
       ...(heard.live === null && (await leftInStore(records, this.name, latest))),
       server: link.target && link.description,
+      whyAway: link.whyAway(),
     });
   }
 

@@ -48,6 +48,8 @@ export interface RunEvidence {
   readonly facts: WorkflowFacts | 'missing' | null;
   /** How the server is called in messages; null where none is known. */
   readonly server: string | null;
+  /** What keeps it from answering, where that is seen. */
+  readonly whyAway?: string | null;
   /** Why the workflow failed, where the store does not say. */
   readonly failure?: RunFailure | null;
   /** What a person does about workers that do not answer; null or absent: start one. */
@@ -187,10 +189,18 @@ function lastOf(times: readonly (string | null | undefined)[]): string | null {
 
 function reportAway(
   base: RunState,
-  { server, writtenAt = null, storedPause = null, storedWait = null, storedBudget }: RunEvidence,
+  {
+    server,
+    whyAway = null,
+    writtenAt = null,
+    storedPause = null,
+    storedWait = null,
+    storedBudget,
+  }: RunEvidence,
 ): RunReport {
-  const why =
+  const away =
     server === null ? 'No Temporal server is running' : `The Temporal server ${server} does not answer`;
+  const why = whyAway === null ? away : `${away}, and ${whyAway}; free some space`;
   return {
     ...base,
     ...QUIET,

@@ -25,10 +25,14 @@ export class ServerLink {
   private problem = '';
   private repeats = repeatRefusedCalls();
 
-  /** `isKept`: whether somebody sees to it that a server is there, and starts it again where it ended. */
+  /**
+   * `isKept`: whether somebody sees to it that a server is there, and starts it again where it ended. `whyAway`: what keeps one on
+   * this machine from answering, as a full disk; null where nothing is seen.
+   */
   constructor(
     readonly target: TemporalAddress | null,
     private readonly isKept: () => boolean = () => false,
+    readonly whyAway: () => string | null = () => null,
   ) {}
 
   /** How messages call the server. */
@@ -57,10 +61,11 @@ export class ServerLink {
       if (!isExpected || performance.now() >= deadline) break;
       await delay(LOOK_AGAIN_MS);
     }
+    const away = this.whyAway();
     throw new DomainError(
       'temporal-unavailable',
       this.target
-        ? `No Temporal server answers at ${this.description}: ${asSentence(this.problem)} Start it, or correct TEMPORAL_ADDRESS.`
+        ? `No Temporal server answers at ${this.description}: ${asSentence(away ?? this.problem)} ${remedyFor(away)}`
         : 'No Temporal server is known. Give its address, or set TEMPORAL_ADDRESS; `npx everstep dev` prints the address of its own.',
     );
   }
@@ -87,6 +92,12 @@ export class ServerLink {
     }
     return this.connected;
   }
+}
+
+function remedyFor(away: string | null): string {
+  return away === null
+    ? 'Start it, or correct TEMPORAL_ADDRESS.'
+    : 'Free some space; the stack starts it again by itself.';
 }
 
 function plain({ metadata, ...options }: Omit<TemporalAddress, 'namespace'>) {

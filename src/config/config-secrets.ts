@@ -1,4 +1,5 @@
 import { DomainError } from '../core/errors';
+import { secretParameterOf } from '../core/secret-parameters';
 
 /** A config is stored with its run, so keys and passwords must stay out of it. */
 const SECRET_NAME =
@@ -38,6 +39,7 @@ function isSecretName(key: string): boolean {
 }
 
 function hasSecret(text: string): boolean {
+  if (secretParameterOf(text) !== null) return true;
   return SECRET_VALUE.test(text) || /^[a-z][a-z0-9+.-]*:\/\/[^/\s]*:[^/\s]*@/i.test(text);
 }
 

@@ -1,11 +1,16 @@
 import { z } from 'zod';
 import { DomainError } from '../core/errors';
+import { secretParameterOf } from '../core/secret-parameters';
 
 const Judge = z.strictObject({
   model: z.string().min(1).optional().describe('Name of the model; of a run of ours it is known'),
   endpoint: z
     .url({ protocol: /^https?$/, error: 'Give an http or https address' })
     .refine((url) => !/^https?:\/\/[^/]*@/.test(url), 'an address that is stored holds no user or password')
+    .refine(
+      (url) => secretParameterOf(url) === null,
+      'an address that is stored holds no key; set EVERSTEP_JUDGE_API_KEY, or OPENAI_API_KEY, where the workers run',
+    )
     .optional()
     .describe(
       'Base URL of an OpenAI-compatible endpoint; its key is EVERSTEP_JUDGE_API_KEY, else OPENAI_API_KEY, where the workers run',

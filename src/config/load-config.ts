@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createJiti } from 'jiti';
 import type { Document } from 'yaml';
@@ -7,6 +6,7 @@ import { DomainError } from '../core/errors';
 import { isPlainObject } from './config-errors';
 import { applyOverrides } from './config-overrides';
 import { resolveConfigPaths } from './config-paths';
+import { readConfigText } from './named-file';
 import { parseTrainingConfig } from './parse-training-config';
 import type { TrainingConfig } from './training-config';
 
@@ -105,8 +105,9 @@ function valuesOf(document: Document, file: string): unknown {
 
 async function readText(file: string): Promise<string> {
   try {
-    return await readFile(file, 'utf8');
+    return await readConfigText(file);
   } catch (cause) {
+    if (cause instanceof DomainError) throw cause;
     throw new DomainError(
       'bad-config',
       `${file} cannot be read (${reasonOf(cause)}). Give the path of a config file.`,

@@ -1,19 +1,26 @@
-import { readFileSync } from 'node:fs';
 import { DomainError } from '../core/errors';
+import { codeOf, readTokenText } from './named-file';
 
 const SHORTEST = 16;
 
-/** What a file given as `--token-file` holds, without the space around it. */
+/** What a file or a pipe given as `--token-file` holds, without the space around it. */
 export function readTokenFile(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim();
+    return readTokenText(file).trim();
   } catch (error) {
     throw new DomainError(
       'bad-config',
-      `--token-file ${file} cannot be read. Give a file that holds the token.`,
+      `--token-file ${file} cannot be read (${reasonOf(error)}). Give a file that holds the token.`,
       { cause: error },
     );
   }
+}
+
+function reasonOf(error: unknown): string {
+  const code = codeOf(error);
+  if (code === 'ENOENT') return 'no such file';
+  if (code === 'ENXIO' || code === 'ENODEV') return 'it is a device or a socket';
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Whether a token can be sent in a header and is long enough that nobody guesses it. */

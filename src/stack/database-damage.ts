@@ -3,6 +3,8 @@ import { open, rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from '../stores/system-errors';
+import { readWriteAheadLog } from './write-ahead-log';
+import type { WriteAheadLog } from './write-ahead-log';
 
 /** What SQLite says of a file that is none of its own any more. */
 const DAMAGE = /database disk image is malformed|file is not a database/;
@@ -24,7 +26,8 @@ export function isDamageComplaint(text: string): boolean {
  * Why an SQLite database that nobody has open is damaged; null where nothing is seen, or there is none.
  *
  * Reads every page once: its header, its length, and whether each page is of a kind that there is
- * (https://www.sqlite.org/fileformat.html), none of zeros but those that are free. Content that is wrong but well-formed is not seen.
+ * (https://www.sqlite.org/fileformat.html), none of zeros but those that are free. Pages that stand in the log beside it, as all
+ * that a full disk left no room for, are not missed. Content that is wrong but well-formed is not seen.
  */
 export async function findDatabaseDamage(file: string): Promise<string | null> {
   const kind = await kindOf(file);
@@ -32,8 +35,7 @@ export async function findDatabaseDamage(file: string): Promise<string | null> {
   const handle = await openIfThere(file);
   if (handle === null) return null;
   try {
-    const isWritten = ((await sizeOf(`${file}-wal`)) ?? 0) === 0;
-    return await lookAt(handle, { size: (await stat(file)).size, isWritten });
+    return await lookAt(handle, file);
   } finally {
     await handle.close();
   }
@@ -82,8 +84,7 @@ async function kindOf(file: string): Promise<string> {
 /** What is in a log beside it is not in it yet. */
 async function isEmptyAlone(file: string): Promise<boolean> {
   if ((await kindOf(file)) !== 'file') return false;
-  const [size, logSize] = await Promise.all([file, `${file}-wal`].map(sizeOf));
-  return size === 0 && (logSize ?? 0) === 0;
+  return (await sizeOf(file)) === 0 && !(await hasLog(file));
 }
 
 async function sizeOf(file: string): Promise<number | null> {
@@ -104,46 +105,80 @@ async function openIfThere(file: string): Promise<FileHandle | null> {
   }
 }
 
-interface FileState {
-  readonly size: number;
-  /** Whether it has all of its pages: none waits in a log beside it. */
-  readonly isWritten: boolean;
-}
-
-async function lookAt(handle: FileHandle, { size, isWritten }: FileState): Promise<string | null> {
+async function lookAt(handle: FileHandle, file: string): Promise<string | null> {
+  const { size } = await handle.stat();
   // As it is before the first page is written.
   if (size === 0) return null;
   const header = Buffer.alloc(HEADER_BYTES);
   await handle.read(header, 0, HEADER_BYTES, 0);
+  const pageSize = pageSizeOf(header);
+  if (typeof pageSize === 'string') return pageSize;
+  const log = await readWriteAheadLog(file, pageSize);
+  const inFile = Math.floor(size / pageSize);
+  const expected = log?.pageCount ?? countedPages(header);
+  const missing = countMissing(inFile, { expected, log });
+  if (missing > 0) {
+    const words = log === null ? '' : `, and ${missing} of its pages are not in the log beside it either`;
+    return `it has ${size} bytes of ${expected * pageSize}${words}`;
+  }
+  return findBadPage(handle, {
+    pageSize,
+    inFile,
+    pageCount: Math.max(inFile, expected),
+    inLog: log?.pages ?? new Set(),
+    mostZero: (await hasLog(file)) ? Number.POSITIVE_INFINITY : header.readUInt32BE(36) + SPARE_ZERO_PAGES,
+  });
+}
+
+async function hasLog(file: string): Promise<boolean> {
+  return ((await sizeOf(`${file}-wal`)) ?? 0) > 0;
+}
+
+/** What is wrong with it, in words, where it is no header. */
+function pageSizeOf(header: Buffer): number | string {
   if (header.toString('latin1', 0, MAGIC.length) !== MAGIC) return 'it does not begin as SQLite files do';
   const stored = header.readUInt16BE(16);
   const pageSize = stored === 1 ? 65_536 : stored;
-  if (pageSize < 512 || (pageSize & (pageSize - 1)) !== 0) return `its page size is ${pageSize}`;
-  const pageCount = header.readUInt32BE(28);
-  // A count of 0, or one of another change than the last, is not kept up to date.
-  const isCounted = pageCount > 0 && header.readUInt32BE(24) === header.readUInt32BE(92);
-  if (isCounted && size < pageCount * pageSize) {
-    return `it has ${size} bytes of ${pageCount * pageSize}`;
-  }
-  const mostZero = isWritten ? header.readUInt32BE(36) + SPARE_ZERO_PAGES : Number.POSITIVE_INFINITY;
-  return findBadPage(handle, { pageSize, pageCount: Math.floor(size / pageSize), mostZero });
+  const isSize = pageSize >= 512 && (pageSize & (pageSize - 1)) === 0;
+  return isSize ? pageSize : `its page size is ${pageSize}`;
+}
+
+/** 0 where it is not known: a count of 0, or one of another change than the last, is not kept up to date. */
+function countedPages(header: Buffer): number {
+  return header.readUInt32BE(24) === header.readUInt32BE(92) ? header.readUInt32BE(28) : 0;
+}
+
+interface Expected {
+  readonly expected: number;
+  readonly log: WriteAheadLog | null;
+}
+
+/** Pages at the end that stand neither in the file nor in its log. */
+function countMissing(inFile: number, { expected, log }: Expected): number {
+  let missing = 0;
+  for (let page = inFile + 1; page <= expected; page++) if (log?.pages.has(page) !== true) missing++;
+  return missing;
 }
 
 interface Pages {
   readonly pageSize: number;
+  /** The pages that the file itself has. */
+  readonly inFile: number;
+  /** The pages of the database. */
   readonly pageCount: number;
+  /** Pages that nobody reads from the file. */
+  readonly inLog: ReadonlySet<number>;
   /** Pages that may be nothing but zeros. */
   readonly mostZero: number;
 }
 
-async function findBadPage(
-  handle: FileHandle,
-  { pageSize, pageCount, mostZero }: Pages,
-): Promise<string | null> {
+async function findBadPage(handle: FileHandle, pages: Pages): Promise<string | null> {
+  const { pageSize, pageCount, mostZero } = pages;
   const zeros = Buffer.alloc(pageSize);
   let zeroCount = 0;
   for await (const { page, number } of pagesOf(handle, pageSize)) {
-    const name = `page ${number} of ${pageCount}`;
+    if (pages.inLog.has(number)) continue;
+    const name = `page ${number} of ${pages.inFile}`;
     if (!isPage(page, number === 1 ? HEADER_BYTES : 0, pageCount)) return `${name} holds something else`;
     if (page.equals(zeros) && ++zeroCount > mostZero) return `${name} holds nothing`;
   }

@@ -21,7 +21,8 @@ export function describeLog(file: string, from = 0): string {
   return lines === '' ? `It wrote nothing to its log, ${file}.` : `Its log, ${file}, ends with:\n${lines}`;
 }
 
-function readTail(file: string, from: number): string {
+/** The end of a log, of what was written since it had `from` bytes. */
+export function readTail(file: string, from: number): string {
   try {
     const log = openSync(file, 'r');
     try {

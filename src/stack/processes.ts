@@ -6,9 +6,12 @@ import { createInterface } from 'node:readline';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from '../stores/system-errors';
-import { describeLog, fileSize } from './last-lines';
+import { reasonOfEnd } from './end-reason';
+import { describeFullDisk } from './full-disk';
+import { describeLog, fileSize, readTail } from './last-lines';
 import { identifyProcess, sendSignal } from './process-identity';
 import type { ProcessIdentity } from './process-identity';
+import { tellSeldom } from './seldom';
 
 /** The launcher: beside `dist` in a package, beside `src` in a checkout. */
 export const LAUNCHER = path.resolve(__dirname, '../../bin/everstep.js');
@@ -26,6 +29,8 @@ export interface ServiceOptions {
   readonly launcher?: string;
   /** Asked before every start, so that a restart sees the addresses of that moment. */
   readonly prepare: () => Promise<ServiceStart>;
+  /** Whether what `prepare` failed with lasts: the service is then not started again. */
+  readonly isLasting?: (error: unknown) => boolean;
   /** Told at each start and each end of the process. */
   readonly onChange: (service: SupervisedService) => void;
   /** Told about restarts, in words for a person. */
@@ -71,6 +76,9 @@ class Supervisor implements SupervisedService {
   private isStopping = false;
   private isReady = false;
   private readonly logStart: number;
+  /** Where in the log what the present process writes begins. */
+  private lifeStart: number;
+  private readonly tellEnd: (line: string) => void;
   private shortLives = 0;
   private timer: NodeJS.Timeout | null = null;
   private readonly ended = new Set<() => void>();
@@ -82,6 +90,8 @@ class Supervisor implements SupervisedService {
   constructor(private readonly options: ServiceOptions) {
     this.name = options.name;
     this.logStart = fileSize(logFile(options));
+    this.lifeStart = this.logStart;
+    this.tellEnd = tellSeldom(options.onProgress);
     this.ready = new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
     });
@@ -92,6 +102,10 @@ class Supervisor implements SupervisedService {
   start(): void {
     this.timer = null;
     this.launch().catch((error: unknown) => {
+      if (this.options.isLasting?.(error) === true) {
+        this.settle.reject(error instanceof Error ? error : new Error(String(error)));
+        return;
+      }
       this.afterEnd(error instanceof Error ? error.message : String(error), false);
     });
   }
@@ -119,6 +133,7 @@ class Supervisor implements SupervisedService {
     const { args, variables = {} } = await this.options.prepare();
     if (this.isStopping) return;
     const log = openLog(this.options.logFolder, this.name);
+    this.lifeStart = fileSize(logFile(this.options));
     try {
       const child = spawn(
         process.execPath,
@@ -180,10 +195,20 @@ class Supervisor implements SupervisedService {
       return;
     }
     const pauseMs = this.shortLives === 0 ? 0 : Math.min(100 * 2 ** this.shortLives, BACKOFF_LIMIT_MS);
-    this.options.onProgress(`${this.name} ended (${how}); starting it again.`);
+    if (wasSignal) this.options.onProgress(`${this.name} ended (${how}); starting it again.`);
+    else this.tellEnd(this.describeEnd(how));
     this.timer = setTimeout(() => {
       this.start();
     }, pauseMs);
+  }
+
+  /** With the reason by its log, and by the disk, where a full one may have kept it out of the log. */
+  private describeEnd(how: string): string {
+    const reason = reasonOfEnd(readTail(logFile(this.options), this.lifeStart)) ?? '';
+    const full = describeFullDisk(path.dirname(this.options.logFolder), `${how} ${reason}`);
+    const said = reason === '' || how.includes(reason) ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
+    if (full === null) return `${this.name} ended (${how})${said}; starting it again.`;
+    return `${this.name} ended (${how})${said}; ${full}. Free some space; it is started again by itself.`;
   }
 
   private startFailure(how: string): DomainError {

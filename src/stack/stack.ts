@@ -19,6 +19,7 @@ import { endLeftovers } from './stop-stack';
 import { progressInLock } from './wait-for-lock';
 import { workerProcesses } from './worker-processes';
 import { requireSoundDatabase } from './database-damage';
+import { LastingFailure } from './lasting-failure';
 import { binaryLookup, obtainTemporalBinary } from './temporal-binary';
 import type { TemporalBinary } from './temporal-binary';
 
@@ -40,6 +41,8 @@ export interface Stack {
   readonly binary: TemporalBinary;
   /** Resolves when the stack has stopped by itself because nobody needed it. */
   readonly idle: Promise<void>;
+  /** Resolves with the reason where the stack cannot go on, as with a database found damaged; it is then to be stopped. */
+  readonly failed: Promise<unknown>;
   /** Ends workers, then the engine, then the server. */
   stop(): Promise<void>;
 }
@@ -99,6 +102,7 @@ function running(services: StackServices, { options, binary, release }: RunningP
     },
     binary,
     idle,
+    failed: services.failed,
     stop,
   };
 }
@@ -117,6 +121,7 @@ class StackServices {
   private isReady = false;
   private isStopping = false;
   private readonly keeper: RecordKeeper;
+  private readonly failure = new LastingFailure();
 
   constructor(
     private readonly options: StackOptions,
@@ -124,6 +129,10 @@ class StackServices {
   ) {
     this.dataFolder = options.environment.dataFolder;
     this.keeper = new RecordKeeper(this.dataFolder, () => this.record());
+  }
+
+  get failed(): Promise<unknown> {
+    return this.failure.told;
   }
 
   async start(): Promise<void> {
@@ -202,6 +211,7 @@ class StackServices {
       name,
       logFolder: stackPlaces(this.dataFolder).logs,
       prepare,
+      isLasting: (error) => this.failure.is(error),
       onChange: () => {
         this.writeRecord();
       },
@@ -220,6 +230,7 @@ class StackServices {
   }
 
   private async prepareTemporal(): Promise<ServiceStart> {
+    await this.failure.ofDatabase(stackPlaces(this.dataFolder).database);
     const port = await this.portToUse('temporal', 'Temporal server');
     const page = this.options.withUi ? ['--ui-port', String(await this.portToUse('ui'))] : ['--headless'];
     return {

@@ -11,6 +11,7 @@ import { sendSignal } from './process-identity';
 import { LAUNCHER, openLog } from './processes';
 import { SILENT_PROGRESS } from './progress';
 import type { Progress } from './progress';
+import { tellSeldom } from './seldom';
 import { addClient, findStack, listClients, stackPlaces } from './stack-record';
 import type { StackRecord } from './stack-record';
 import { hasSupervisor, waitForSupervisor, waitWhileStarting } from './starting-stack';
@@ -168,15 +169,17 @@ interface Watch {
 function watchStack(options: UseStackOptions): Watch {
   const { dataFolder } = options.environment;
   let repair: Promise<unknown> | null = null;
+  const tellGone = tellSeldom(options.progress.note);
+  const tellFailure = tellSeldom(options.progress.note);
   const timer = setInterval(() => {
     if (repair !== null || findStack(dataFolder) !== null) return;
     // What the command shows at this moment stays in its place.
     const progress = { ...SILENT_PROGRESS, note: options.progress.note };
-    progress.note('The stack has gone; starting it again.');
+    tellGone('The stack has gone; starting it again.');
     repair = findOrStart({ ...options, progress })
       .catch((error: unknown) => {
         if (options.signal?.aborted !== true)
-          progress.note(error instanceof Error ? error.message : String(error));
+          tellFailure(error instanceof Error ? error.message : String(error));
       })
       .finally(() => {
         repair = null;

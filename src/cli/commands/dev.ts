@@ -59,9 +59,11 @@ async function run(flags: DevFlags): Promise<number> {
   });
   if (stack === null) return (await stop).exitCode;
   printAddresses(stack, readEnvironment(flags).dataFolder);
-  const end = await Promise.race([stop, stack.idle]);
+  const failed = stack.failed.then((error) => ({ error }));
+  const end = await Promise.race([stop, stack.idle, failed]);
   if (end === undefined) return 0;
   await stack.stop();
+  if ('error' in end) throw end.error;
   process.stderr.write('Stopped.\n');
   return end.exitCode;
 }

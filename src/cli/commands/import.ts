@@ -1,8 +1,9 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import type { ImportedConfig } from '../../config/import-cookbook';
 import { importCookbookConfig } from '../../config/import-cookbook';
+import { readConfigText } from '../../config/named-file';
 import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
 import { hasErrorCode } from '../../stores/system-errors';
@@ -48,7 +49,7 @@ async function importCookbook(file: string, flags: ImportFlags): Promise<void> {
 
 async function readJson(file: string): Promise<unknown> {
   try {
-    return JSON.parse(await readFile(file, 'utf8'));
+    return JSON.parse(await readConfigText(file));
   } catch (cause) {
     if (hasErrorCode(cause, 'ENOENT', 'EISDIR')) {
       throw new DomainError(

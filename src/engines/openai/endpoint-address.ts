@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { secretParameterOf } from '../../core/secret-parameters';
 
 export interface EndpointAddress {
   readonly origin: string;
@@ -22,6 +23,13 @@ export function parseEndpointUrl(text: string): EndpointAddress {
     throw new DomainError(
       'bad-config',
       `The URL of the endpoint at ${url.host} holds a user or a password. Give the key as OPENAI_API_KEY.`,
+    );
+  }
+  const secret = secretParameterOf(url.href);
+  if (secret !== null) {
+    throw new DomainError(
+      'bad-config',
+      `The URL of the endpoint at ${url.host} holds a key (its parameter ${secret}), and addresses are stored. Give the key as OPENAI_API_KEY.`,
     );
   }
   const prefix = url.pathname.replace(/\/+$/, '');

@@ -21,6 +21,8 @@ export interface Refusal {
 }
 
 const LONGEST_DETAIL = 500;
+/** Shorter ones are words besides. */
+const SHORTEST_KEY = 8;
 const ANY_KEY = /\b(?:sk|pk|key|tml|gsk|xai|hf|nvapi|AIza)[-_][\w.*-]{4,}|Bearer\s+\S+/g;
 
 /** OpenAI, Azure, vLLM, SGLang, llama.cpp, LM Studio, TGI, Mistral, Anthropic and Gemini, in their words. */
@@ -112,9 +114,14 @@ export function refusalIn(answer: JsonObject, text: string): Refusal | null {
 /** What the server says is wrong, cut short; it may quote the key it was given, and errors end up in logs. */
 export function detailOf({ status, text }: Refusal, { apiKey }: Pick<Destination, 'apiKey'>): string {
   const said = wordsIn(text).replace(/\s+/g, ' ').trim() || `status ${status}`;
-  const secret = apiKey === undefined || apiKey === '' ? said : said.replaceAll(apiKey, '…');
-  const hidden = secret.replace(ANY_KEY, '…');
+  const hidden = withoutKey(said, { apiKey }).replace(ANY_KEY, '…');
   return hidden.length > LONGEST_DETAIL ? `${hidden.slice(0, LONGEST_DETAIL)}…` : hidden;
+}
+
+/** What a server says without the key that it was sent: it may repeat it. Shorter ones are no keys, and words besides. */
+export function withoutKey(text: string, { apiKey }: Pick<Destination, 'apiKey'>): string {
+  const key = apiKey?.trim() ?? '';
+  return key.length < SHORTEST_KEY ? text : text.replaceAll(key, '…');
 }
 
 function wordsIn(text: string): string {

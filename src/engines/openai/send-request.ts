@@ -9,7 +9,7 @@ import { GivenUpError } from './given-up';
 import type { HttpAnswer, HttpOutcome, HttpRequest } from './http-exchange';
 import { exchange, MOST_ANSWER_BYTES } from './http-exchange';
 import type { Destination, Refusal } from './refusals';
-import { detailOf, isLackOfCapacity, isOutage, refusalIn, serverError } from './refusals';
+import { detailOf, isLackOfCapacity, isOutage, refusalIn, serverError, withoutKey } from './refusals';
 import { capacityWaitMs, retryAfterMs } from './retry-after';
 import type { Sent } from './server-capacity';
 
@@ -61,6 +61,8 @@ const LONGEST_DELAY_MS = 5_000;
 const MOST_FAILURES_BESIDE_ANSWERS = 3;
 /** Who is turned away once is mostly heard at the next attempt. */
 const TOLD_AFTER_MS = 3_000;
+/** A wait that a server asks for is told at once where it is as long as this. */
+const LONG_WAIT_MS = 30_000;
 
 /**
  * Sends a request once there is capacity. This is the one place that tries again: a lack of capacity is waited for as
@@ -152,7 +154,7 @@ function isGood({ status }: Pick<HttpAnswer, 'status'>): boolean {
 }
 
 function answerIn(outcome: HttpAnswer, to: Destination): JsonObject {
-  const answer = objectIn(outcome.text);
+  const answer = objectIn(withoutKey(outcome.text, to));
   if (answer) return answer;
   throw serverError(`answers with something that is no JSON object: ${excerpt(outcome, to)}`, to);
 }
@@ -180,14 +182,20 @@ function tellWaiting(
   const now = performance.now();
   attempts.refusedSince ??= now;
   const { refusedSince } = attempts;
-  if (now - refusedSince < TOLD_AFTER_MS) return;
+  if (now - refusedSince < TOLD_AFTER_MS && (verdict.waitMs ?? 0) < LONG_WAIT_MS) return;
   const what =
     verdict.verdict === 'outage'
       ? `gives nothing but failures (${verdict.reason})`
-      : `has no capacity for "${to.model}"`;
+      : `has no capacity for "${to.model}"${askedWait(verdict.waitMs)}`;
   // Where others are answered, the work as a whole goes on.
   const isAlone = outage.hasAnsweredSince(refusedSince);
   onWaiting?.(isAlone ? null : `the endpoint at ${to.address.shown} ${what}`);
+}
+
+/** Of waits that are long enough to be wondered at. */
+function askedWait(waitMs: number | null): string {
+  if (waitMs === null || waitMs < LONG_WAIT_MS) return '';
+  return `, and is asked again in ${Math.round(waitMs / 1000)} s, as it says`;
 }
 
 /** Waits before the next attempt, holding the slot: others would fare no better. */

@@ -49,6 +49,7 @@ export class FakeServer {
       description: '127.0.0.1:7233 (namespace everstep)',
       find: async () => client,
       require: async () => client,
+      whyAway: () => null,
     } as unknown as ServerLink;
   }
 
@@ -157,6 +158,7 @@ export const SERVER_AWAY = {
   target: { address: '127.0.0.1:1', namespace: 'everstep' },
   description: '127.0.0.1:1 (namespace everstep)',
   find: async () => null,
+  whyAway: () => null,
 } as unknown as ServerLink;
 
 export const STATE: RunState = {

@@ -152,6 +152,17 @@ describe('status', () => {
     expect(report.note).toContain('127.0.0.1:1 (namespace everstep) does not answer');
   });
 
+  test('with the server away because its disk is full says that too', async () => {
+    await store();
+
+    const link = Object.assign({}, SERVER_AWAY, { whyAway: () => 'the disk of /data is full (0.0 MB free)' });
+    const { note } = await handleOn(link).status();
+
+    expect(note).toContain(
+      'does not answer, and the disk of /data is full (0.0 MB free); free some space: this is',
+    );
+  });
+
   test('without a worker is waiting for one', async () => {
     await store();
 

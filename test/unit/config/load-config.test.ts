@@ -440,6 +440,7 @@ describe('keys and passwords stay out of a config', () => {
     [{ dataset: { hub: 'a/b', token: 'very-private' } }, '"dataset.token"', 'TINKER_API_KEY'],
     [{ hf_token: 'very-private' }, '"hf_token"', 'HF_TOKEN'],
     [{ engine: { url: 'https://user:very-private@host/' } }, '"engine.url"', 'TINKER_API_KEY'],
+    [{ engine: { url: 'https://host/?api-key=very-private' } }, '"engine.url"', 'TINKER_API_KEY'],
     [{ engine: { tags: ['tml-very-private-indeed'] } }, '"engine.tags.0"', 'TINKER_API_KEY'],
   ])('%j', async (more, place, variable) => {
     const message = await refusal(() => parseTrainingConfig({ ...MINIMAL, ...more }, 'a.yaml'));

@@ -12,6 +12,12 @@ if (process.env.FAKE_FAILURE === command) {
   process.exit(3);
 }
 
+if (process.env.FAKE_END === command) {
+  process.stdout.write(`${command} ready ${process.pid}\n`);
+  process.stderr.write(`everstep: ${process.env.FAKE_REASON}\n`);
+  setTimeout(() => process.exit(1), 50);
+}
+
 const end = (how) => {
   writeFileSync(path.join(folder, `${command}.${how}`), String(process.hrtime.bigint()));
   process.exit(0);

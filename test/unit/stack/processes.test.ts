@@ -111,3 +111,46 @@ test('does not start a service again that was stopped while it waited for its re
 
   expect(service.process).toBeNull();
 });
+
+test('says why a service ended, by its log, and the same not over and over', async () => {
+  const told: string[] = [];
+  let startCount = 0;
+  const reasons = ['database or disk is full (13)', 'database or disk is full (13)', 'the port 7 is taken.'];
+  supervise({
+    prepare: async () => {
+      const reason = reasons[startCount++] ?? 'the port 8 is taken.';
+      return {
+        args: ['worker'],
+        variables: { FAKE_FOLDER: folder, FAKE_END: 'worker', FAKE_REASON: reason },
+      };
+    },
+    onProgress: (line) => told.push(line),
+  });
+
+  await until(() => told.length > 1);
+
+  expect(startCount).toBeGreaterThan(2);
+  expect(told[0]).toMatch(
+    /^worker ended \(exit code 1\): database or disk is full \(13\); the disk of \S+ \([\d.]+ MB free\) took no more: .*\. Free some space; it is started again by itself\.$/,
+  );
+  expect(told[1]).toBe('worker ended (exit code 1): the port 7 is taken; starting it again.');
+});
+
+test('does not start a service again for which what stands in its way lasts', async () => {
+  let startCount = 0;
+  const lasting = new Error('damaged');
+  const told: string[] = [];
+  const service = supervise({
+    prepare: async () => {
+      startCount++;
+      throw lasting;
+    },
+    isLasting: (error) => error === lasting,
+    onProgress: (line) => told.push(line),
+  });
+
+  await expect(service.ready).rejects.toBe(lasting);
+  await new Promise((resolve) => setTimeout(resolve, 400));
+
+  expect([startCount, told]).toEqual([1, []]);
+});

@@ -258,3 +258,21 @@ test('a start that is interrupted ends what it has begun, in order, before it sa
 
   expect(existsSync(path.join(folder, 'temporal.sigterm'))).toBe(true);
 });
+
+test('a database found damaged while the stack runs is told once, with the words of a start, and its server not started again', async () => {
+  const notes: string[] = [];
+  const stack = await start({ progress: { ...SILENT_PROGRESS, note: (line) => notes.push(line) } });
+  const server = stack.record.children.find(({ name }) => name === 'temporal');
+  writeFileSync(path.join(folder, 'temporal.db'), 'garbage');
+  sendSignal(server?.pid ?? 0, 'SIGKILL');
+
+  expect(String(await stack.failed)).toContain(
+    'temporal.db, is damaged: it does not begin as SQLite files do. Runs are not lost',
+  );
+  await new Promise((resolve) => setTimeout(resolve, 300));
+
+  expect(notes.filter((line) => line.startsWith('temporal'))).toEqual([
+    'temporal ended (SIGKILL); starting it again.',
+  ]);
+  expect(stack.record.children.map(({ name }) => name)).not.toContain('temporal');
+});

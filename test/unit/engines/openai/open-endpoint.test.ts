@@ -53,6 +53,54 @@ test('tells what it waits for while nobody is answered', async () => {
   expect(told[0]).toMatch(/^the endpoint at http:\S+ gives nothing but failures \(500: CUDA said no\)$/);
 });
 
+test('a long wait that a server asks for is told at once', async () => {
+  const isDone = new AbortController();
+  const told: (string | null)[] = [];
+  const onWaiting = (reason: string | null) => {
+    told.push(reason);
+    isDone.abort();
+  };
+  const script: Script = () => ({ status: 429, headers: { 'retry-after': '99999999' }, body: {} });
+
+  await withEndpoint({ script }, (completer) =>
+    completer.complete(asking('2+2?'), { onWaiting, signal: isDone.signal }).catch(() => undefined),
+  );
+
+  expect(told[0]).toMatch(
+    /^the endpoint at http:\S+ has no capacity for "m", and is asked again in 600 s, as it says$/,
+  );
+});
+
+test('a key that the endpoint repeats is not in what it answered', async () => {
+  const apiKey = 'private-0123456789';
+  const script: Script = () => chatAnswer(`your key is ${apiKey}!`);
+
+  const answer = await withEndpoint({ script, apiKey }, (completer) => completer.complete(asking('my key?')));
+
+  expect(JSON.stringify(answer)).toContain('your key is …!');
+  expect(JSON.stringify(answer)).not.toContain(apiKey);
+});
+
+test('an address with a key in its query is refused, naming the parameter alone', () => {
+  const open = (url: string) => openEndpoint({ url, model: 'm', api: 'chat', concurrency: 4 });
+
+  for (const name of [
+    'api-key',
+    'apiKey',
+    'api_key',
+    'key',
+    'subscription-key',
+    'access_token',
+    'sig',
+    'code',
+  ]) {
+    expect(() => open(`http://host/v1?${name}=very-private`)).toThrow(
+      `The URL of the endpoint at host holds a key (its parameter ${name}), and addresses are stored.`,
+    );
+  }
+  expect(() => open('http://host/v1?api-version=1&model_code_name=x&monkey=1')).not.toThrow();
+});
+
 test('sends nothing more once its process is to end; what is under way ends', async () => {
   const stopping = new AbortController();
   const calledOff = new AbortController();

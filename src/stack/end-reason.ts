@@ -1,0 +1,46 @@
+import { escapeControls } from '../core/escape-controls';
+
+const LONGEST = 300;
+
+/**
+ * Why a service ended, by what it wrote to its log until then: the last line that tells an error, as its own words, short and
+ * safe to print. Null where no line does.
+ */
+export function reasonOfEnd(log: string): string | null {
+  const lines = log.split('\n');
+  for (let index = lines.length - 1; index >= 0; index--) {
+    const words = errorIn(lines[index] ?? '');
+    if (words !== null) return shorten(escapeControls(words.trim()));
+  }
+  return null;
+}
+
+/** In the forms that the parts write: the Temporal server's, the commands', Node's own and our logs'. */
+function errorIn(line: string): string | null {
+  if (line.startsWith('{')) return errorInJson(line);
+  if (/\blevel=(?:ERROR|FATAL)\b/.test(line)) {
+    const said = [...line.matchAll(/\b(?:error|msg)="((?:[^"\\]|\\.)*)/g)].at(-1);
+    return said?.[1] ?? line;
+  }
+  return /^(?:everstep|\w*Error|FATAL ERROR): (.+)/.exec(line)?.[1] ?? null;
+}
+
+function errorInJson(line: string): string | null {
+  try {
+    const entry: unknown = JSON.parse(line);
+    const level: unknown = fieldOf(entry, 'level');
+    if (typeof level !== 'number' || level < 50) return null;
+    const words = fieldOf(fieldOf(entry, 'err'), 'message') ?? fieldOf(entry, 'msg');
+    return typeof words === 'string' ? (words.split('\n')[0] ?? null) : null;
+  } catch {
+    return null;
+  }
+}
+
+function fieldOf(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+}
+
+function shorten(words: string): string {
+  return words.length > LONGEST ? `${words.slice(0, LONGEST - 1)}…` : words;
+}
