@@ -34,8 +34,7 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
     ...(best ? [pair('best', `step ${best.step}, by ${best.by}`)] : []),
     pair('folder', folder ?? noFolder(report)),
   ];
-  for (const [name, value] of pairs)
-    printPair(output, { name, text: escapeControls(output.advice(value)), width: 16 });
+  for (const [name, value] of pairs) printFact(output, name, output.advice(value));
   if (report.note !== null) output.note(report.note);
   const other = report.source === 'store' && !isClosed(report) ? stackBeside(session) : null;
   if (other !== null) {
@@ -44,6 +43,12 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
     );
   }
   return EXIT.done;
+}
+
+/** A reason of several lines keeps them, each behind the name: none can pass for another fact. */
+function printFact(output: Output, name: string, text: string): void {
+  for (const [index, line] of text.split('\n').entries())
+    printPair(output, { name: index === 0 ? name : '', text: escapeControls(line), width: 16 });
 }
 
 /** That of the demo, or the one the demo is of; null where none runs. */

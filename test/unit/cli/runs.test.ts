@@ -106,6 +106,23 @@ test.each([
   });
 });
 
+test('runs show keeps the lines of a reason, and none of them passes for another fact', async () => {
+  const reason =
+    'r.jsonl has 2 bad rows of 3:\n  - line 2: unknown field "\u001b[2J"\nstatus          completed';
+  await store({ ...COMPLETED, run: 'refused', status: 'failed', reason });
+  const { output, stdout } = recordOutput();
+
+  await showRun(session.everstep.run('refused'), session, output);
+
+  const lines = stdout().split('\n');
+  const first = lines.findIndex((line) => line.startsWith('status'));
+  expect(lines.slice(first, first + 3)).toEqual([
+    'status          failed: r.jsonl has 2 bad rows of 3:',
+    '                - line 2: unknown field "\\x1b[2J"',
+    '                status          completed',
+  ]);
+});
+
 test('runs list says how many there are beyond the limit, and sorts by score', async () => {
   const good = score({ step: 100, value: 0.9, higherIsBetter: true });
   await store({ ...COMPLETED, run: 'good' }, { scores: [{ ...good, value: 0.2, step: 0 }, good] });
