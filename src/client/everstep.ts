@@ -65,6 +65,8 @@ import { CanarySchedules } from './schedules';
 import { ServerLink } from './server-link';
 import type { StartedRun, StartOptions } from './start-run';
 import { refuseEnded, resumeRun, startRun } from './start-run';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 export interface ConnectOptions {
   /** Temporal server; default TEMPORAL_ADDRESS or Temporal's environment configuration, else what `everstep dev` runs. */
@@ -79,6 +81,11 @@ export interface ConnectOptions {
   /** Whether endpoints are looked at before what asks them is started, and refused where they cannot answer; default true. */
   readonly looksAtEndpoints?: boolean;
 }
+
+const CONNECT_OPTIONS: Known<ConnectOptions> = {
+  ...{ address: true, namespace: true, temporal: true },
+  ...{ store: true, dataFolder: true, looksAtEndpoints: true },
+};
 
 /** What a benchmark is asked with, and where its results go; see `BenchmarkConfig` for the defaults. */
 export interface EvaluateOptions extends BenchmarkOptions {
@@ -110,6 +117,7 @@ export class Everstep {
   ) {}
 
   static async connect(options: ConnectOptions = {}): Promise<Everstep> {
+    requireKnownOptions('connect', options, CONNECT_OPTIONS);
     const { store, dataFolder } = readEnvironment({ dataDir: options.dataFolder, store: options.store });
     const target = await findTemporal(options, dataFolder);
     const isKept = () => target !== null && findStack(dataFolder)?.temporalAddress === target.address;

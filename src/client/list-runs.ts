@@ -2,6 +2,7 @@ import path from 'node:path';
 import { mapWithLimit } from '../core/concurrency/map-with-limit';
 import { headlineScore } from '../core/headline-score';
 import type { RunState, ScoreRow } from '../core/run';
+import { RUN_STATUSES } from '../core/run';
 import { readNewestRows } from '../stores/last-row';
 import { isScoreRow } from '../stores/run-rows';
 import type { UnreadableState } from '../stores/run-state';
@@ -10,10 +11,13 @@ import type { RunSources } from './run-handle';
 import type { RunReport } from './run-report';
 import { isClosed } from './run-report';
 import type { RunFilter, RunPage, RunSummary } from './run-summary';
+import { RUN_KINDS, RUN_SORTS } from './run-summary';
 import type { RunCondition } from './runs-condition';
 import { chooseCondition } from './runs-condition';
 import { findUnstored } from './runs-on-server';
 import { Selection } from './runs-order';
+import type { Known } from './known-options';
+import { requireKnownOptions, requireOneOf } from './known-options';
 
 const CONCURRENT_QUESTIONS = 8;
 const SCORES_AT_ONCE = 32;
@@ -23,8 +27,21 @@ export async function listRuns(sources: RunSources, filter: RunFilter = {}): Pro
   return [...(await pageOfRuns(sources, filter)).runs];
 }
 
+const FILTER: Known<RunFilter> = {
+  ...{ status: true, kind: true, model: true },
+  ...{ where: true, sort: true, limit: true },
+};
+
+function requireFilter(filter: RunFilter): void {
+  requireKnownOptions('runs.list', filter, FILTER);
+  requireOneOf('status', filter.status, RUN_STATUSES);
+  requireOneOf('kind', filter.kind, RUN_KINDS);
+  requireOneOf('sort', filter.sort, RUN_SORTS);
+}
+
 /** The same with what there is besides. Memory holds the page, the runs under way, and nothing of the others. */
 export async function pageOfRuns(sources: RunSources, filter: RunFilter = {}): Promise<RunPage> {
+  requireFilter(filter);
   const condition = await chooseCondition(sources.link, filter.where);
   const needsScores = filter.sort === 'score' || condition.needsScores;
   const context = { sources, filter, condition, needsScores };

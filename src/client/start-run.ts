@@ -18,6 +18,8 @@ import { isClosed } from './run-report';
 import { ensureSearchAttributes, searchAttributesAtStart } from './search-attributes';
 import type { RunMemo } from './workflow-answers';
 import { workflowIdOf } from './workflow-answers';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 export interface StartOptions {
   /** Name of the run; default: kind, model and the next free number. */
@@ -37,6 +39,11 @@ export interface StartOptions {
   /** Events of its workflow's history after which the run goes on in a new execution; default 2000. */
   readonly maxHistoryEvents?: number;
 }
+
+const START_OPTIONS: Known<StartOptions> = {
+  ...{ run: true, forceNew: true, attach: true, nameBase: true, dataFolder: true, command: true },
+  ...{ continues: true, maxHistoryEvents: true },
+};
 
 export interface StartedRun {
   readonly handle: RunHandle;
@@ -67,6 +74,7 @@ export async function startRun(
   config: TrainingConfig,
   options: StartOptions = {},
 ): Promise<StartedRun> {
+  requireKnownOptions('train', options, START_OPTIONS);
   const client = await sources.link.require();
   const start = { client, sources, config, options };
   if (options.run === undefined) return startUnderFreeName(start);

@@ -78,8 +78,19 @@ function listCommand(): Command {
     )
     .option('--limit <n>', `so many at most (${LIST_LIMIT})`, parseCount)
     .action((flags: RunsFlags & RunFilter) =>
-      perform(flags, (session, output) => listRuns(session, output, { limit: LIST_LIMIT, ...flags })),
+      perform(flags, (session, output) => listRuns(session, output, filterOf(flags))),
     );
+}
+
+function filterOf({ status, kind, model, where, sort, limit = LIST_LIMIT }: RunFilter): RunFilter {
+  return {
+    limit,
+    ...(status !== undefined && { status }),
+    ...(kind !== undefined && { kind }),
+    ...(model !== undefined && { model }),
+    ...(where !== undefined && { where }),
+    ...(sort !== undefined && { sort }),
+  };
 }
 
 function showCommand(): Command {
