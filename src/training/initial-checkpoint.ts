@@ -10,14 +10,17 @@ import type { RunStore } from '../stores/run-store';
  * becomes of that other run's folder later is nothing to this one.
  */
 export async function resolveInitialCheckpoint(
-  store: Pick<RunStore, 'readCheckpoints' | 'runFolder'>,
-  { initialCheckpoint }: TrainingConfig,
+  store: Pick<RunStore, 'readCheckpoints' | 'readConfig' | 'runFolder'>,
+  { initialCheckpoint, loraRank }: TrainingConfig,
 ): Promise<string | null> {
   if (initialCheckpoint === undefined || initialCheckpoint.includes('://')) return initialCheckpoint ?? null;
   const { run, step } = await readCheckpointName(initialCheckpoint, store);
   const rows = (await store.readCheckpoints(run)).filter((row) => row.state_path !== null);
   const row = step === null ? rows.at(-1) : rows.find((candidate) => candidate.step === step);
-  if (row) return row.state_path;
+  if (row) {
+    requireRank(initialCheckpoint, { asked: loraRank, made: await rankOf(run, store) });
+    return row.state_path;
+  }
   const known = rows.map((candidate) => candidate.step).join(', ');
   throw new DomainError(
     'unknown-checkpoint',
@@ -26,4 +29,25 @@ export async function resolveInitialCheckpoint(
         ? `No run "${run}" with checkpoints is in the store. Train it first, or name another run: npx everstep runs list.`
         : `Steps of "${run}" that have: ${known}. Name one of them, as "${run}@${String(rows.at(-1)?.step)}".`),
   );
+}
+
+/** Services go on with the rank that a checkpoint has, whatever is asked for: a run would be recorded with one it never had. */
+function requireRank(
+  checkpoint: string,
+  { asked, made }: { readonly asked: number; readonly made: number | null },
+): void {
+  if (made === null || made === asked) return;
+  throw new DomainError(
+    'bad-config',
+    `loraRank: it is ${asked}, and "${checkpoint}" was made with ${made}, which its weights keep. Set loraRank: ${made}.`,
+  );
+}
+
+/** null where the store has no record of it. */
+async function rankOf(run: string, store: Pick<RunStore, 'readConfig'>): Promise<number | null> {
+  const record = await store
+    .readConfig<{ readonly config?: { readonly loraRank?: unknown } }>(run)
+    .catch(() => null);
+  const rank = record?.config?.loraRank;
+  return typeof rank === 'number' ? rank : null;
 }

@@ -17,7 +17,7 @@ type MathExample = Example & { readonly target: string };
 
 /** Of one's own nothing is left out without a word, but for problems without an answer, as proofs are. */
 export function ownMathExample(given: Row, ignored: readonly string[]): Example | null {
-  const row = withVerlAnswer(withoutKeys(given, ignored));
+  const row = withSoleAnswers(withVerlAnswer(withoutKeys(given, ignored)));
   const asked = PROBLEM.filter((name) => isSaid(row[name])).slice(0, 1);
   const conversation = asked.length === 0 ? conversationIn(row, ignored) : null;
   requireAsked(row, {
@@ -63,8 +63,9 @@ function conversedExample(
 
 function targetOf(row: Row): string | null {
   const answer = textOf(row, ANSWER) ?? textOf(row, [VERL_ANSWER]);
+  if (answer !== null) return NO_ANSWER.test(answer) ? null : answerIn(answer);
   const solution = textOf(row, ['solution']);
-  if (answer !== null || solution !== null) return answer ?? boxedIn(solution);
+  if (solution !== null) return boxedIn(solution);
   throw new DomainError(
     'bad-dataset',
     'A row of mathematics needs "answer", or "solution" with the answer in \\boxed{}, a text.',
@@ -77,12 +78,34 @@ function withVerlAnswer(row: Row): Row {
   return isSaid(answer) ? { ...row, [VERL_ANSWER]: answer } : row;
 }
 
+/** What NuminaMath has in place of an answer. */
+const NO_ANSWER = /^\s*(?:proof|not\s?found)\s*$/i;
+const MARK = '####';
+
+/** What stands behind GSM8K's mark, however short the reasoning before it is. */
+function answerIn(text: string): string {
+  const behind = text.includes(MARK) ? text.slice(text.lastIndexOf(MARK) + MARK.length).trim() : '';
+  return behind === '' ? text : behind;
+}
+
+/** Lists of one text, also as JSON, are that text: Skywork has `["34"]`. Of several nobody knows which is meant. */
+function withSoleAnswers(row: Row): Row {
+  const lists = [...ANSWER, VERL_ANSWER].flatMap((name): [string, unknown][] => {
+    const value = listed(row[name]);
+    if (!Array.isArray(value) || value.length === 0 || value.some((item) => typeof item !== 'string'))
+      return [];
+    return [[name, value.length === 1 ? value[0] : value]];
+  });
+  return lists.length === 0 ? row : { ...row, ...Object.fromEntries(lists) };
+}
+
 /** One that is no text or empty would let the solution be taken in its place, and of two that differ one is wrong. */
 function requireOneAnswer(row: Row): void {
   const names = [...ANSWER, VERL_ANSWER];
   const given = names.filter((name) => row[name] !== undefined && row[name] !== null);
   const other = given.find((name) => !['string', 'number'].includes(typeof row[name]));
-  if (other !== undefined) throw new DomainError('bad-dataset', `field "${other}": has to be a text.`);
+  if (other !== undefined)
+    throw new DomainError('bad-dataset', `field "${other}": has to be one answer, a text.`);
   const [first] = given;
   if (first === undefined) return;
   if (!isSaid(row[first])) {
@@ -100,7 +123,7 @@ function requireOneAnswer(row: Row): void {
 }
 
 function isSameAnswer(one: unknown, other: unknown): boolean {
-  const [left, right] = [String(one).trim(), String(other).trim()];
+  const [left, right] = [answerIn(String(one).trim()), answerIn(String(other).trim())];
   if (left === right) return true;
   const found = findReference(left);
   return found !== null && found === findReference(right);

@@ -94,3 +94,13 @@ test('what rewards are made with may not follow promotions', async () => {
   );
   await expect(findStep('fresh@best', key, find)).rejects.toThrow(/"fresh@best" has no step.*Give RUN@STEP/);
 });
+
+test('a run that goes on from a checkpoint has the rank that the checkpoint was made with', async () => {
+  await store.writeConfig('one', { run: 'one', config: { model: 'everstep/tiny', loraRank: 4 } });
+  const asked = (loraRank: number) => resolveInitialCheckpoint(store, { ...initial('one@5'), loraRank });
+
+  expect(await asked(4)).toBe('tinker://m/w/5');
+  await expect(asked(0)).rejects.toThrow(
+    'loraRank: it is 0, and "one@5" was made with 4, which its weights keep. Set loraRank: 4.',
+  );
+});

@@ -55,7 +55,18 @@ function answersOf(row: Row): readonly string[] {
   const list = typeof value === 'string' ? listInText(value, field) : value;
   const answers = (Array.isArray(list) ? list : [value]).map((each: unknown) => textOf(each, field));
   for (const answer of answers) requireCompared(answer, field);
-  return answers;
+  return [...answers, ...aliasesOf(row)];
+}
+
+/** Other words for the answer, as MuSiQue has them; those of which nothing is compared say nothing. */
+function aliasesOf(row: Row): readonly string[] {
+  const field = ['answer_aliases', 'aliases'].find((name) => isGiven(row[name]));
+  if (field === undefined) return [];
+  const value = row[field];
+  const list: unknown = typeof value === 'string' ? listInText(value, field) : value;
+  return (Array.isArray(list) ? list : [value])
+    .map((each: unknown) => textOf(each, field))
+    .filter((alias) => comparedText(alias) !== '');
 }
 
 function saidText(row: Row, field: string): string {

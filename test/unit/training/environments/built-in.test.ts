@@ -284,7 +284,7 @@ describe('mathematics', () => {
     [{ problem: 'Half of one?', answer: '\\boxed{ }' }, /line 1: no answer found in the reference/],
     [{ problem: 'Half of one?', solution: 'It is $\\boxed{}$.' }, /line 1: no answer found in the reference/],
     [
-      { problem: 'Half of one?', answer: ['1/2'], solution: '$\\boxed{1}$' },
+      { problem: 'Half of one?', answer: ['1/2', '2'], solution: '$\\boxed{1}$' },
       /line 1: field "answer": has to be/,
     ],
     [{ problem: ' ', answer: '1/2' }, /line 1: .* needs "problem" or "question", a text that is not empty/],

@@ -156,6 +156,44 @@ describe('two answers', () => {
   });
 });
 
+describe('the answer', () => {
+  const right = async (row: object, reply: string) => {
+    const dataset = await build('math', written([{ problem: 'How many?', ...row }]));
+    return (await answered(dataset, reply)).reward;
+  };
+
+  test.each([
+    ['#### 72', '72'],
+    ['24*3=72\n#### 72', '72'],
+    ['x = 4\n#### -5', '-5'],
+    ['She has 24*3=72 left over now\n#### 1,072', '1072'],
+    ['["7"]', '7'],
+  ])('of %j is %s', async (answer, boxed) => {
+    expect(await right({ answer }, `\\boxed{${boxed}}`)).toBe(1);
+  });
+
+  test('of a list of one text is that text, in a list of verl too, and of several is refused', async () => {
+    expect(await right({ answer: ['7'] }, '\\boxed{7}')).toBe(1);
+    expect(await right({ reward_model: { ground_truth: '["7"]' } }, '\\boxed{7}')).toBe(1);
+    await expect(right({ answer: '["7", "8"]' }, '')).rejects.toThrow(
+      'field "answer": has to be one answer, a text.',
+    );
+  });
+
+  test('of a proof is none: the row is left out', async () => {
+    const rows = ['7', 'proof', 'notfound'].map((answer) => ({ problem: `Why ${answer}?`, answer }));
+
+    expect(await build('math', written(rows))).toHaveLength(1);
+  });
+
+  test('of a search may have other words', async () => {
+    const row = { question: 'Who?', answer: 'Tom', answer_aliases: ['Thomas Smith', 'the'] };
+    const dataset = await build('search', written([row]));
+
+    expect(await answered(dataset, 'Answer: Thomas Smith')).toMatchObject({ reward: 1 });
+  });
+});
+
 describe('conversations', () => {
   const prompt = [
     { role: 'system', content: 'Be short.' },
