@@ -6,6 +6,7 @@ export default tseslint.config(
   {
     ignores: [
       'dist/**',
+      '.cache/**',
       'lib/**',
       'src/engines/local/kernels/**',
       'src/engines/tinker/generated/**',
