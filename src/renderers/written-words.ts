@@ -3,11 +3,11 @@ import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import { numbersBeyondDoubles } from '../core/json-numbers';
 import { strip } from './jinja/python-text';
-import { respaceJson } from './json-text';
+import { objectMembers, respaceJson } from './json-text';
 import type { Mark } from './marked-conversation';
 import { markConversation } from './marked-conversation';
 import { partsOf, textOf } from './message-text';
-import { parseJson, splitThinking, withOpenedBlock } from './reply-blocks';
+import { isRecord, parseJson, splitThinking, withOpenedBlock } from './reply-blocks';
 import { TOOL_DECLARATION_ROLE } from './template-text';
 
 /** A text in which the words of messages are looked for. */
@@ -204,10 +204,10 @@ export function splitReply(message: Message): readonly ContentPart[] {
 function requireArguments(call: ToolCall, place: MessagePlace, taken: readonly Stretch[]): void {
   const parsed = parseJson(call.arguments);
   if (!('value' in parsed)) return;
-  if ([call.arguments, respaceJson(call.arguments)].some((json) => findOutside(json, place, taken) >= 0)) {
-    return;
-  }
-  for (const words of textsIn(parsed.value)) {
+  const isSpelled = (json: string) =>
+    [json, respaceJson(json)].some((spelled) => findOutside(spelled, place, taken) >= 0);
+  if (isSpelled(call.arguments)) return;
+  for (const words of unspelledTexts(call.arguments, parsed.value, isSpelled)) {
     requireWords({ words, what: `"${words.slice(0, 40)}" in the call of tool "${call.name}"` }, place, taken);
   }
   // Templates write floats as Python does: 0.10 as 0.1, and 1e999 as Infinity.
@@ -215,6 +215,14 @@ function requireArguments(call: ToolCall, place: MessagePlace, taken: readonly S
     const what = `the number ${words.slice(0, 40)} in the call of tool "${call.name}" as it stands`;
     requireWords({ words, what }, place, taken);
   }
+}
+
+/** Formats in XML write each argument by itself, and lists and objects among them with the escapes that they have. */
+function unspelledTexts(json: string, value: unknown, isSpelled: (json: string) => boolean): string[] {
+  if (!isRecord(value)) return textsIn(value);
+  const whole = objectMembers(json).filter(({ text }) => /^[{[]/.test(text) && isSpelled(text));
+  const spelled = new Set(whole.map(({ name }) => name));
+  return Object.entries(value).flatMap(([key, inner]) => [key, ...(spelled.has(key) ? [] : textsIn(inner))]);
 }
 
 function textsIn(value: unknown): string[] {

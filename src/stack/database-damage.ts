@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
-import { open, rm, stat } from 'node:fs/promises';
+import { rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from '../stores/system-errors';
 import { readWriteAheadLog } from './write-ahead-log';
 import type { WriteAheadLog } from './write-ahead-log';
+import { openIfThere } from './open-if-there';
 
 /** What SQLite says of a file that is none of its own any more. */
 const DAMAGE = /database disk image is malformed|file is not a database/;
@@ -90,15 +91,6 @@ async function isEmptyAlone(file: string): Promise<boolean> {
 async function sizeOf(file: string): Promise<number | null> {
   try {
     return (await stat(file)).size;
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return null;
-    throw error;
-  }
-}
-
-async function openIfThere(file: string): Promise<FileHandle | null> {
-  try {
-    return await open(file, 'r');
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT')) return null;
     throw error;

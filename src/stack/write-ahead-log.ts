@@ -1,6 +1,5 @@
-import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { hasErrorCode } from '../stores/system-errors';
+import { openIfThere } from './open-if-there';
 
 /**
  * What the write-ahead log beside an SQLite database holds: pages that the database file may not have yet, as after a checkpoint
@@ -31,15 +30,6 @@ export async function readWriteAheadLog(
     return start === null ? null : await readFrames(handle, start);
   } finally {
     await handle.close();
-  }
-}
-
-async function openIfThere(file: string): Promise<FileHandle | null> {
-  try {
-    return await open(file, 'r');
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return null;
-    throw error;
   }
 }
 

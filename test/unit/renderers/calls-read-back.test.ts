@@ -143,3 +143,14 @@ test('an empty block before a call is no reasoning, however it is written', () =
     });
   }
 });
+
+test.each(WITH_CALLS)(
+  '%s takes the escapes that lists and objects of arguments were written with',
+  (name) => {
+    const json = String.raw`{"urls": ["https:\/\/example.org\/"], "deep": {"a\u0026b": "\u003cp\u003e"}}`;
+
+    const [call] = readBack(name, json, []).message.toolCalls ?? [];
+
+    expect(JSON.parse(call?.arguments ?? '')).toEqual(JSON.parse(json));
+  },
+);

@@ -269,7 +269,9 @@ test('a database found damaged while the stack runs is told once, with the words
   expect(String(await stack.failed)).toContain(
     'temporal.db, is damaged: it does not begin as SQLite files do. Runs are not lost',
   );
-  await new Promise((resolve) => setTimeout(resolve, 300));
+  const engine = stack.record.children.find(({ name }) => name === 'engine');
+  sendSignal(engine?.pid ?? 0, 'SIGKILL');
+  await until(() => stack.record.children.some(({ name, pid }) => name === 'engine' && pid !== engine?.pid));
 
   expect(notes.filter((line) => line.startsWith('temporal'))).toEqual([
     'temporal ended (SIGKILL); starting it again.',
