@@ -4,7 +4,7 @@ import type { Message } from '../../core/conversation';
 import { respaceJson } from '../json-text';
 import { strip } from '../jinja/python-text';
 import type { MessageFormat, MessagePlace } from '../message-format';
-import { hasClosedThinking, textOf, withReasoningOpened } from '../message-text';
+import { hasClosedThinking, textOf, withoutThinking, withReasoningOpened } from '../message-text';
 import type { ReasoningStyle } from './chatml-reasoning';
 import {
   chatmlReasoningFormat,
@@ -14,6 +14,7 @@ import {
   withSystemMessage,
 } from './chatml-reasoning';
 import type { ReadReply } from '../reply-blocks';
+import { THINKING } from '../reply-blocks';
 import { parseQwenReply, withReasoningOpening } from './qwen3-blocks';
 import type { LiteralSpelling } from './xml-tool-calls';
 import { declareXmlTools, writeXmlCall } from './xml-tool-calls';
@@ -31,14 +32,29 @@ const EFFORT_SENTENCES = {
 
 /** Qwen3.5 and 3.6: replies since the last user message are framed by a reasoning block, earlier ones lose theirs. */
 export function qwen35Format(variant: 'qwen3_5' | 'qwen3_5_disable_thinking'): MessageFormat {
+  const style = qwenStyle(variant, { disablesThinking: variant !== 'qwen3_5', literals: 'python' });
   return chatmlReasoningFormat({
-    ...qwenStyle(variant, { disablesThinking: variant !== 'qwen3_5', literals: 'python' }),
+    ...style,
+    writeCalls: (calls, message) => style.writeCalls(calls, withoutThinking(message)),
     keepsThinking: isAfterLastUser,
     emptyBlock: (message, place) =>
       isAfterLastUser(place) && !hasClosedThinking(message) ? EMPTY_BLOCK : '',
     prepareMessages: (messages) => messages,
-    trimMessage: (message) => withReasoningOpened(trimmedMessage(message), OPEN_BLOCK),
+    trimMessage: (message) => withFramedString(withReasoningOpened(trimmedMessage(message), OPEN_BLOCK)),
   });
+}
+
+/** A block that a string begins with is framed by line breaks as a part is, however the string spells it. */
+function withFramedString(message: Message): Message {
+  if (message.role !== 'assistant' || typeof message.content !== 'string') return message;
+  const [open, close] = THINKING;
+  const end = message.content.indexOf(close);
+  if (!message.content.startsWith(open) || end < 0) return message;
+  const [reasoning, rest] = [
+    message.content.slice(open.length, end),
+    message.content.slice(end + close.length),
+  ];
+  return { ...message, content: `${OPEN_BLOCK}${strip(reasoning)}\n${close}\n\n${rest.replace(/^\n+/, '')}` };
 }
 
 /** Qwen3.8 keeps reasoning in history and frames every reply; reasoning in a string is text to its template. */

@@ -1,6 +1,7 @@
 import type { ContentPart, Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
 import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
+import { strip } from '../jinja/python-text';
 import { written, writtenAlone } from '../message-format';
 import { hasClosedThinking, roleWord, textOf, withoutThinking, withReasoningOpened } from '../message-text';
 import { THINKING } from '../reply-blocks';
@@ -103,13 +104,14 @@ function framedText(message: Message): MessageText {
   };
 }
 
-/** Words before the block stay before it. */
+/** Words before the block stay before it; space that is all of it does not, as in the template. */
 function framedString(text: string): MessageText {
   const open = text.indexOf(THINKING[0]);
   const close = text.indexOf(THINKING[1]);
   if (open < 0 || close < 0)
     return { content: frameReasoning('') + trimStart(text, true), hasOwnText: text !== '' };
-  const before = text.slice(0, open);
+  const words = text.slice(0, open);
+  const before = strip(words) === '' ? '' : words;
   const rest = trimStart(text.slice(close + THINKING[1].length), true);
   return {
     content: before + frameReasoning(text.slice(open + THINKING[0].length, close)) + rest,

@@ -64,6 +64,13 @@ describe('qwen3', () => {
     }
   });
 
+  test('space before a block that a string begins with is not written, as in the template', () => {
+    expect(exampleOf('qwen3', [user('q'), reply('\n<think>h</think>x')])).toEqual([
+      ['<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n', 0],
+      ['<think>\nh\n</think>\n\nx<|im_end|>', 1],
+    ]);
+  });
+
   test('reasoning keeps its indentation', () => {
     const { message } = parse('qwen3', '<think>\n\n  a\n    b\n</think>\n\nNo.<|im_end|>');
 
@@ -97,6 +104,29 @@ describe('qwen3_5', () => {
         '<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n<think>\nh\n</think>\n\nxy<|im_end|>',
       );
     }
+  });
+
+  test.each([
+    ['without line breaks', '<think>h</think>x'],
+    ['with spaces', '\n<think> h </think>\nx'],
+    ['closed only', 'h</think>x'],
+    ['as the template writes it', '<think>\nh\n</think>\n\nx'],
+  ])('reasoning within a string is framed as the template frames it: %s', (_, spelling) => {
+    expect(exampleOf('qwen3_5', [user('q'), reply(spelling)])).toEqual([
+      ['<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n<think>\n', 0],
+      ['h\n</think>\n\nx<|im_end|>', 1],
+    ]);
+    expect(promptOf('qwen3_5', [user('q'), reply(spelling), user('r')])).toContain(
+      '<|im_start|>assistant\nx<|im_end|>',
+    );
+  });
+
+  test('nothing but the block of a string stands before its call', () => {
+    const call = reply('<think>h</think>', calls('f'));
+
+    expect(promptOf('qwen3_5', [user('q'), call, output('1')])).toContain(
+      '<think>\nh\n</think>\n\n<tool_call>\n<function=f>',
+    );
   });
 
   test('declares a tool as OpenAI nests it', () => {
