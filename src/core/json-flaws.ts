@@ -36,9 +36,27 @@ function takes(keys: Set<string> | null | undefined, written: string): boolean {
   return true;
 }
 
-/** Whether a text of the value has half of a character, which no tokenizer and no file in UTF-8 can hold. */
-export function hasHalfCharacter(text: string, value: unknown): boolean {
-  return HALF.test(text) && holdsHalfCharacter(value);
+/**
+ * Where a text of the value has half of a character, which no tokenizer and no file in UTF-8 can hold: a path such as
+ * `messages[0].content`, empty for the value itself. null where there is none.
+ */
+export function halfCharacterAt(text: string, value: unknown): string | null {
+  return HALF.test(text) && holdsHalfCharacter(value) ? pathOfHalf(value) : null;
+}
+
+function pathOfHalf(value: unknown): string {
+  const waiting: { readonly item: unknown; readonly path: string }[] = [{ item: value, path: '' }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { item, path } = next;
+    if (typeof item === 'string' && LONE.test(item)) return path;
+    if (typeof item !== 'object' || item === null) continue;
+    for (const [key, inner] of Object.entries(item)) {
+      const name = path === '' ? key : `${path}.${key}`;
+      if (!Array.isArray(item) && LONE.test(key)) return path;
+      waiting.push({ item: inner, path: Array.isArray(item) ? `${path}[${key}]` : name });
+    }
+  }
+  return '';
 }
 
 /** The same of a value whose text is gone. */

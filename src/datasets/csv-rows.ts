@@ -8,7 +8,9 @@ import { decodeText } from './not-utf8';
  * commas, line breaks and doubled quotes. `line` is the one that the record begins in.
  */
 export function readCsvRows(name: string, bytes: Uint8Array): RawRow[] {
-  const [heading, ...records] = readRecords(name, decodeText(name, bytes));
+  const text = decodeText(name, bytes);
+  requireCommas(name, text);
+  const [heading, ...records] = readRecords(name, text);
   const names = heading?.fields ?? [];
   const repeated = firstRepeated(names);
   if (repeated !== undefined) throw repeatedColumn(name, repeated);
@@ -24,6 +26,24 @@ function repeatedColumn(name: string, column: string): DomainError {
   return new DomainError(
     'bad-dataset',
     `${name}: two columns are called "${column}", of which only the last would count. Rename or remove one.`,
+  );
+}
+
+const OTHER_SEPARATORS = [
+  { separator: ';', called: 'semicolons', written: ';' },
+  { separator: '\t', called: 'tabs', written: '\\t' },
+  { separator: '|', called: 'bars', written: '|' },
+];
+
+/** Spreadsheets of many countries write semicolons: a whole line would be the name of one column. */
+function requireCommas(name: string, text: string): void {
+  const [heading = ''] = text.split(/\r?\n|\r/, 1);
+  const other = OTHER_SEPARATORS.find(({ separator }) => heading.includes(separator));
+  if (!other || heading.includes(',')) return;
+  throw new DomainError(
+    'bad-dataset',
+    `${name}: its columns are separated by ${other.called}, and CSV is read with commas. Convert it, for example in Python: ` +
+      `pandas.read_csv(OLD, sep='${other.written}', dtype=str, keep_default_na=False).to_csv(NEW, index=False).`,
   );
 }
 

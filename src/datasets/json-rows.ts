@@ -2,10 +2,11 @@ import { constants } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
-import { hasHalfCharacter, repeatedKey } from '../core/json-flaws';
+import { halfCharacterAt, repeatedKey } from '../core/json-flaws';
 import { parseJsonWithSource } from '../core/json-source';
 import type { RawRow } from './dataset';
 import { decodeText, notUtf8 } from './not-utf8';
+import { requireRows } from './wrapped-rows';
 
 const NEWLINE = 0x0a;
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
@@ -80,7 +81,10 @@ function joined(parts: readonly Uint8Array[]): Uint8Array {
 /** Items of a JSON array; null where the file does not begin with one. */
 export function readJsonArray(name: string, bytes: Uint8Array): RawRow[] | null {
   const text = decodeText(name, withoutMark(name, bytes));
-  if (!/^\s*\[/.test(text)) return null;
+  if (!/^\s*\[/.test(text)) {
+    requireRows(name, text);
+    return null;
+  }
   let items: unknown;
   try {
     items = parseJsonWithSource(text);
@@ -212,9 +216,10 @@ function isOfCarriageReturns(text: string): boolean {
 function flawOf(text: string, value: unknown): string | null {
   const key = repeatedKey(text, value);
   if (key !== null) return `an object has "${key}" twice, of which only the last would count. Keep one.`;
-  return hasHalfCharacter(text, value)
-    ? 'a text has half of a character (a lone surrogate such as \\ud800), which cannot be written as UTF-8. Correct or remove it.'
-    : null;
+  const half = halfCharacterAt(text, value);
+  if (half === null) return null;
+  const where = half === '' ? 'a text' : `field "${half}"`;
+  return `${where} has half of a character (a lone surrogate such as \\ud800), which cannot be written as UTF-8. Correct or remove it.`;
 }
 
 function withoutMark(name: string, bytes: Uint8Array): Uint8Array {

@@ -232,6 +232,11 @@ function readArguments(value: unknown, field: string): string {
   }
   if (typeof value !== 'string')
     throw new RowProblem(`field "${field}": expected JSON text, got ${kindOf(value)}.`);
+  if (value.trim() === '') {
+    throw new RowProblem(
+      `field "${field}": expected JSON text, got empty text. A call without arguments has "{}".`,
+    );
+  }
   const said = parsedJson(value, field);
   if (!isFields(said)) {
     throw new RowProblem(`field "${field}": expected JSON text of an object, got that of ${kindOf(said)}.`);

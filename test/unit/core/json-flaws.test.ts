@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hasHalfCharacter, repeatedKey } from '../../../src/core/json-flaws';
+import { halfCharacterAt, repeatedKey } from '../../../src/core/json-flaws';
 
 const keyOf = (text: string) => repeatedKey(text, JSON.parse(text));
 
@@ -42,11 +42,12 @@ test('values nested deeper than calls can be are walked', () => {
 });
 
 test.each([
-  ['"\\ud800"', true],
-  ['{"a":["x\\udc00y"]}', true],
-  ['{"\\uD83D":1}', true],
-  ['"\\ud83d\\ude00"', false],
-  ['"😀 \\\\ud800"', false],
-])('%s has half of a character: %s', (text, isHalf) => {
-  expect(hasHalfCharacter(text, JSON.parse(text))).toBe(isHalf);
+  ['"\\ud800"', ''],
+  ['{"a":["y",{"b":"x\\udc00y"}]}', 'a[1].b'],
+  ['[["\\ud800"]]', '[0][0]'],
+  ['{"a":{"\\uD83D":1}}', 'a'],
+  ['"\\ud83d\\ude00"', null],
+  ['"😀 \\\\ud800"', null],
+])('where %s has half of a character: %s', (text, path) => {
+  expect(halfCharacterAt(text, JSON.parse(text))).toBe(path);
 });

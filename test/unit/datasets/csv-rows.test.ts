@@ -44,6 +44,18 @@ test.each(['a,b\n1,"2', 'a,b\n1,2"3\n'])('refuses a stray quote', (text) => {
   expect(() => read(text)).toThrow(/line 2 has a stray quote/);
 });
 
+test.each([
+  ['a;b\n"1";2\n', 'semicolons', "sep=';'"],
+  ['a\tb\n1\t2\n', 'tabs', String.raw`sep='\t'`],
+])('says which other separator a file has: %j', (text, called, remedy) => {
+  expect(() => read(text)).toThrow(`its columns are separated by ${called}, and CSV is read with commas`);
+  expect(() => read(text)).toThrow(remedy);
+});
+
+test('a semicolon beside commas is part of a name', () => {
+  expect(read('a;b,c\n1;2,3\n')).toEqual([{ 'a;b': '1;2', c: '3' }]);
+});
+
 test('a record is named by the line that it begins in', () => {
   expect(read('a,b\n"1\r\n2\n3",4\n\n5\n')).toEqual([
     { a: '1\r\n2\n3', b: '4' },

@@ -281,7 +281,7 @@ test('accepts a byte order mark, CRLF, blank lines and a missing last newline, a
 
 test.each([
   ['a key that stands twice', '{"prompt":"a","completion":"b","prompt":"c"}', 'an object has "prompt" twice'],
-  ['half of a character', '{"prompt":"a\\ud800","completion":"b"}', 'a text has half of a character'],
+  ['half of a character', '{"prompt":"a\\ud800","completion":"b"}', 'field "prompt" has half of a character'],
 ])('refuses a row with %s, by its line', async (_, bad, problem) => {
   const path = await file('rows.jsonl', `${lines(row('a'))}${bad}\n`);
   const good = JSON.stringify({ prompt: 'a, [b] "c" {', completion: 'd' });
@@ -360,6 +360,26 @@ test('names the line that is not UTF-8, and refuses UTF-16 files', async () => {
 
   await expect(loadDataset({ path: latin1 })).rejects.toThrow('line 2: the line is not UTF-8 text.');
   await expect(loadDataset({ path: utf16 })).rejects.toThrow('is not UTF-8 text. Convert it');
+});
+
+test.each([
+  ['under a name for all', { data: [row('a'), row('b')] }, 'its rows stand in a list under "data"'],
+  ['each under its own name', { r1: row('a'), r2: row('b') }, 'its rows stand under names of their own'],
+])('refuses a .json file whose rows stand %s', async (_, content, problem) => {
+  const path = await file('rows.json', JSON.stringify(content));
+  const printed = await file('printed.json', JSON.stringify(content, null, 2));
+
+  await expect(loadDataset({ path, onBadRow: 'skip' })).rejects.toThrow(`${path}: ${problem}`);
+  await expect(loadDataset({ path: printed })).rejects.toThrow(`${printed}: ${problem}`);
+});
+
+test('a .json file of one row is a row', async () => {
+  const messages = [
+    { role: 'user', content: 'a' },
+    { role: 'assistant', content: 'b' },
+  ];
+
+  expect((await loadDataset({ path: await file('one.json', JSON.stringify({ messages })) })).rows).toHaveLength(1);
 });
 
 test('reads .json as an array, counting rows, or as one object a line', async () => {

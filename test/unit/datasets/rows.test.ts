@@ -31,6 +31,10 @@ test.each([
     'unknown field "messages[1].tool_calls[0].argument". Did you mean "messages[1].tool_calls[0].arguments"?',
   ],
   [
+    withReply({ tool_calls: [{ function: { name: 'f', arguments: '' } }] }),
+    'field "messages[1].tool_calls[0].function.arguments": expected JSON text, got empty text. A call without arguments has "{}".',
+  ],
+  [
     withReply({ tool_calls: [{ type: 'custom', function: { name: 'f', arguments: '{}' } }] }),
     'field "messages[1].tool_calls[0].type": expected "function", got "custom".',
   ],
