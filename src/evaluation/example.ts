@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ToolDeclaration } from '../core/completion';
 import type { Message } from '../core/conversation';
+import { placeOfRow, withPlace } from '../datasets/row-place';
 
 /** One question of a benchmark or dataset. */
 export interface Example {
@@ -34,7 +35,10 @@ export class UniqueIds {
   give(example: Example): Example {
     const count = (this.seen.get(example.id) ?? 0) + 1;
     this.seen.set(example.id, count);
-    return count === 1 ? example : { ...example, id: `${example.id}#${count}` };
+    if (count === 1) return example;
+    const place = placeOfRow(example);
+    const again = { ...example, id: `${example.id}#${count}` };
+    return place ? withPlace(again, place) : again;
   }
 }
 

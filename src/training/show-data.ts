@@ -10,11 +10,14 @@ import { checkHeldOut, lengthLimit, prepareRow } from './prepare-examples';
 import { splitRows } from './prepare-supervised-data';
 import { countRepliesWithoutReasoning } from './replies-without-reasoning';
 import { showPrompts } from './reinforcement/show-prompts';
-import type { DataRow, RenderedRow, ShowAccess } from './shown-row';
+import type { DataRow, HeldOutRows, RenderedRow, ShowAccess } from './shown-row';
 import { asShown } from './shown-row';
 
 /** What a run of this config would train on, row by row in the order of its files; what it would refuse is a row too. */
-export async function* showData(config: TrainingConfig, access: ShowAccess): AsyncGenerator<DataRow> {
+export async function* showData(
+  config: TrainingConfig,
+  access: ShowAccess,
+): AsyncGenerator<DataRow | HeldOutRows> {
   const name = rendererFor(config);
   const tokenizer = await access.tokenizerOf(config.model);
   const site = { tokenizer, renderer: findRenderer(name, tokenizer, config.templateArguments) };
@@ -28,7 +31,7 @@ async function* showConversations(
   config: SupervisedConfig,
   { datasets }: ShowAccess,
   site: Site,
-): AsyncGenerator<DataRow> {
+): AsyncGenerator<DataRow | HeldOutRows> {
   const readDataset = createDatasetReader({ ...datasets, listsBadRows: true });
   const dataset = await readDataset(config.dataset);
   const isEmpty = dataset.rows.length === 0 && config.dataset.testPath === undefined;
@@ -52,6 +55,7 @@ async function* showConversations(
       yield { row: name, refused: reasonOf(error) };
     }
   }
+  if (test.length > 0) yield { heldOut: test.length };
   for await (const row of refusedHeldOut(testSet ?? { ...dataset, skipped: [] }, test, context)) {
     yield { ...row, of: 'held-out', isLeftOut };
   }

@@ -29,6 +29,11 @@ export interface RefusedRow {
   readonly isLeftOut?: boolean;
 }
 
+/** How many rows are kept apart as the test set; comes last. */
+export interface HeldOutRows {
+  readonly heldOut: number;
+}
+
 export type DataRow = RenderedRow | RefusedRow;
 
 export interface ShowAccess extends Pick<EnvironmentAccess, 'readBenchmarkRows' | 'loadPlugins'> {

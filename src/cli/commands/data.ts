@@ -42,9 +42,13 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   const config = await loadTrainingConfig({ file, overrides: flags.set ?? [] });
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const totals = new DataTotals();
-  let [count, shortened] = [0, 0];
+  let [count, shortened, heldOut] = [0, 0, 0];
   const stopping: DataRow[] = [];
   for await (const row of showTrainingData(config)) {
+    if ('heldOut' in row) {
+      heldOut += row.heldOut;
+      continue;
+    }
     countRow(row, totals);
     if (stopsRun(row, config)) stopping.push(row);
     if (hasLessReasoning(row)) shortened += 1;
@@ -53,7 +57,7 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   }
   output.status(null);
   const summary = totals.summary(batchSizeOf(config));
-  sumUp(summary, shortened, output);
+  sumUp(summary, { shortened, heldOut }, output);
   const verdict = refusedVerdict(stopping) ?? emptyVerdict(config, summary);
   if (verdict === null) return;
   output.note(verdict);
@@ -66,9 +70,16 @@ function countRow(row: DataRow, totals: DataTotals): void {
   else if (row.of === undefined) totals.refuse();
 }
 
-function sumUp(summary: DataSummary, shortened: number, output: Output): void {
-  if (output.isJson) output.note(summaryText(summary));
-  else output.line(summaryText(summary));
+interface BesideSummary {
+  /** Rows of which replies lost their reasoning. */
+  readonly shortened: number;
+  readonly heldOut: number;
+}
+
+function sumUp(summary: DataSummary, { shortened, heldOut }: BesideSummary, output: Output): void {
+  const text = summaryText(summary) + (heldOut === 0 ? '' : ` · ${heldOut} more held out as the test set`);
+  if (output.isJson) output.note(text);
+  else output.line(text);
   if (shortened === 0) return;
   output.note(
     `In ${shortened} of them replies are written without their reasoning, as in the prompts of this renderer ("reasoning in earlier turns" in docs/renderers.md).`,

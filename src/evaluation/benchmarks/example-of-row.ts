@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors';
 import { readEachRow } from '../../datasets/read-each-row';
-import { placeOfRow } from '../../datasets/row-place';
+import type { RowPlace } from '../../datasets/row-place';
+import { placeOfRow, withPlace } from '../../datasets/row-place';
 import type { Example } from '../example';
 import type { Row } from '../graders/row-grader';
 import type { Benchmark } from './benchmark';
@@ -24,13 +25,26 @@ export function exampleOfRow(
   );
 }
 
+export interface ReadExamples {
+  readonly examples: readonly Example[];
+  /** Rows that are no examples of it. */
+  readonly leftOut: readonly RowPlace[];
+}
+
 /** The examples of all rows. Those of another shape are refused together, by benchmark, file and line. */
 export function examplesOfRows(
   benchmark: Pick<Benchmark, 'name' | 'toExample'>,
   rows: BenchmarkRows,
-): Example[] {
-  const read = (row: Row, index: number) => declaredExample(benchmark, row, index) ?? [];
-  return readEachRow(rows, read, { name: benchmark.name }).flat();
+): ReadExamples {
+  const leftOut: RowPlace[] = [];
+  const read = (row: Row, index: number) => {
+    const example = declaredExample(benchmark, row, index);
+    const place = placeOfRow(row);
+    if (example === null && place) leftOut.push(place);
+    if (example === null) return [];
+    return place ? withPlace({ ...example }, place) : example;
+  };
+  return { examples: readEachRow(rows, read, { name: benchmark.name }).flat(), leftOut };
 }
 
 function declaredExample(benchmark: Pick<Benchmark, 'toExample'>, row: Row, index: number): Example | null {

@@ -1,4 +1,5 @@
 import { shuffledIndices } from '../../core/random';
+import type { RowPlace } from '../../datasets/row-place';
 import type { RowStream } from '../../datasets/read-rows';
 import { readRows, streamRows } from '../../datasets/read-rows';
 import type { Example } from '../example';
@@ -11,17 +12,20 @@ export interface LoadedExamples {
   readonly examples: readonly Example[];
   /** Where the rows came from. */
   readonly source: string;
+  /** Rows that its declaration makes no examples of. */
+  readonly leftOut: readonly RowPlace[];
 }
 
 /** All examples of a benchmark in its own order, so that the first n are a fair sample. */
 export async function loadExamples(benchmark: Benchmark, read: ReadBenchmarkRows): Promise<LoadedExamples> {
   const { name, data, orderSeed } = benchmark;
   const rows = await readDeclaredRows(name, data, read);
-  const examples = withUniqueIds(examplesOfRows(benchmark, rows));
+  const { examples: declared, leftOut } = examplesOfRows(benchmark, rows);
+  const examples = withUniqueIds(declared);
   const { source } = rows;
-  if (orderSeed === null) return { examples, source };
+  if (orderSeed === null) return { examples, source, leftOut };
   const order = [...shuffledIndices(examples.length, orderSeed)];
-  return { examples: order.flatMap((index) => examples[index] ?? []), source };
+  return { examples: order.flatMap((index) => examples[index] ?? []), source, leftOut };
 }
 
 export interface ExampleStream {

@@ -22,6 +22,8 @@ export interface BenchmarkEnvironmentOptions {
   readonly formatPenalty?: number;
   readonly checkFormat?: Problem['checkFormat'];
   readonly rewardOf?: (score: Score) => number;
+  /** What is said of rows that are no problems to train on. */
+  readonly whyLeftOut?: string;
   /** Who judges, where the benchmark's grader asks models. */
   readonly judges?: readonly JudgeSource[] | undefined;
 }
@@ -49,9 +51,11 @@ export async function benchmarkEnvironments(
     const test = listedDataset(benchmark.name, tested.examples, { groupOf, test: null });
     return listedDataset(benchmark.name, examples.slice(0, options.limit), { groupOf, test });
   }
-  const { examples } = await loadExamples(benchmark, read);
-  const { testSize, limit } = options;
-  return splitDataset(benchmark.name, examples, { groupOf, testSize, limit });
+  const { examples, leftOut } = await loadExamples(benchmark, read);
+  const { testSize, limit, whyLeftOut: reason } = options;
+  const dataset = splitDataset(benchmark.name, examples, { groupOf, testSize, limit });
+  if (reason === undefined || leftOut.length === 0) return dataset;
+  return { ...dataset, leftOut: leftOut.map((place) => ({ place, reason })) };
 }
 
 /** Rewards are given where rollouts are played, by that process or by judges that it asks. */

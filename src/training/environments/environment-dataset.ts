@@ -6,6 +6,7 @@ import type { Message } from '../../core/conversation';
 import type { RolloutRules } from '../../core/reinforcement/rollout-presets';
 import type { Rollout } from '../../core/reinforcement/rollout';
 import type { Tokenizer } from '../../core/tokenizer';
+import type { RowPlace } from '../../datasets/row-place';
 import type { Grader } from '../../evaluation/graders/grader';
 import type { GroupOrder } from './group-order';
 
@@ -99,6 +100,8 @@ export interface EnvironmentGroup {
   readonly id: string;
   /** Names that metrics are split by. */
   readonly tags: readonly string[];
+  /** Where its row was read, where it has one in a file. */
+  readonly place?: RowPlace;
   /** What its prompt declares, where that is known before it is played. */
   readonly tools?: readonly ToolDeclaration[];
   /** It may declare tools that its environment alone knows, once it is opened. */
@@ -125,4 +128,11 @@ export interface EnvironmentDataset {
   readonly judges?: readonly JudgeSource[];
   /** Problems kept apart from training. */
   readonly test: EnvironmentDataset | null;
+  /** Rows that hold no problem to train on. */
+  readonly leftOut?: readonly LeftOutRow[];
+}
+
+export interface LeftOutRow {
+  readonly place: RowPlace;
+  readonly reason: string;
 }

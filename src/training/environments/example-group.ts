@@ -1,6 +1,7 @@
 import type { JudgeSource } from '../../core/benchmark-run';
 import type { Message } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
+import { placeOfRow } from '../../datasets/row-place';
 import type { Example } from '../../evaluation/example';
 import type { Grader, Score } from '../../evaluation/graders/grader';
 import type { EnvironmentBounds, EnvironmentGroup } from './environment-dataset';
@@ -22,9 +23,11 @@ export interface ExampleProblem extends Pick<Problem, 'formatPenalty' | 'checkFo
 /** Any question with a grader is a problem to train on. Reasoning that is told apart never reaches the grader. */
 export function exampleGroup(problem: ExampleProblem): EnvironmentGroup {
   const { example, tags, prefix = [], formatPenalty, checkFormat, valueName } = problem;
+  const place = placeOfRow(example);
   return {
     id: example.id,
     tags,
+    ...(place && { place }),
     ...(problem.grader.judging && { isJudged: true }),
     make(_member, bounds) {
       const grader = openedGrader(problem, bounds);

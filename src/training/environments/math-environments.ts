@@ -43,6 +43,8 @@ const MATH_DATASETS = {
   deepmath: hub('zwhe99/DeepMath-103K'),
 } satisfies Record<string, HubRows>;
 
+const WITHOUT_ANSWER = 'it has no answer to judge by (a proof, or a solution that boxes none).';
+
 /** Mathematics with the answer in a box, right when it is mathematically equal to the reference. */
 export async function mathEnvironments(
   options: MathOptions,
@@ -62,7 +64,12 @@ export async function mathEnvironments(
     grader: mathEquivalence,
   };
   const checkFormat = (completion: string) => findBoxes(completion).length > 0;
-  return benchmarkEnvironments(benchmark, { ...options, checkFormat, split: 'train' }, ownRowsOr(read, path));
+  const own = path === undefined ? {} : { whyLeftOut: WITHOUT_ANSWER };
+  return benchmarkEnvironments(
+    benchmark,
+    { ...options, ...own, checkFormat, split: 'train' },
+    ownRowsOr(read, path),
+  );
 }
 
 /** Nothing can be done here about a row of the hub whose reference holds no answer. */

@@ -39,6 +39,7 @@ export function mixedEnvironments(given: readonly MixturePart[]): EnvironmentDat
       return groupOf(parts[part], index - (starts[part] ?? 0));
     },
     judges: parts.flatMap(({ dataset }) => dataset.judges ?? []),
+    leftOut: parts.flatMap(({ dataset }) => dataset.leftOut ?? []),
     orderOf: (seed) => mixedOrder(parts, starts, seed),
     test: test.length > 0 ? test : null,
   };

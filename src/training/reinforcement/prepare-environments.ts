@@ -4,7 +4,7 @@ import { DomainError } from '../../core/errors';
 import type { Tokenizer } from '../../core/tokenizer';
 import { findRenderer } from '../../renderers/find-renderer';
 import type { Renderer } from '../../renderers/renderer';
-import type { EnvironmentDataset, EnvironmentGroup } from '../environments/environment-dataset';
+import type { EnvironmentDataset, EnvironmentGroup, LeftOutRow } from '../environments/environment-dataset';
 import type { PreparedSource } from '../prepare-supervised-data';
 import { boundedWork } from '../rollouts/bounded-work';
 import { EnvironmentCalls } from '../rollouts/environment-calls';
@@ -27,8 +27,9 @@ export async function prepareEnvironments(
   const dataset = await openEnvironments(access, config, dataFolder);
   await refuseUselessJudges(access, dataset);
   await refuseUnknownTools(access, dataset, { renderer, config });
-  const test = dataset.test;
+  const { test, leftOut = [] } = dataset;
   return {
+    remarks: leftOutRemarks(leftOut),
     testSet: test === null ? null : testSetOf(config),
     data: {
       source: dataset.name,
@@ -37,10 +38,17 @@ export async function prepareEnvironments(
       preparedHash: null,
       trainCount: dataset.length,
       testCount: test?.length ?? 0,
-      skippedCount: 0,
+      skippedCount: leftOut.length,
       truncatedCount: 0,
     },
   };
+}
+
+function leftOutRemarks(leftOut: readonly LeftOutRow[]): string[] {
+  const [first] = leftOut;
+  if (first === undefined) return [];
+  const rows = leftOut.length === 1 ? '1 row is' : `${leftOut.length} rows are`;
+  return [`environment: ${rows} left out, the first, ${first.place.text}, because ${first.reason}`];
 }
 
 /** A judge that is not there would be met with the first rollouts drawn. */

@@ -9,7 +9,7 @@ import type { EnvironmentBounds, EnvironmentGroup } from '../environments/enviro
 import { createDatasetReader } from '../dataset-source';
 import { EnvironmentCalls } from '../rollouts/environment-calls';
 import { RolloutFailure } from '../rollouts/rollout-failure';
-import type { DataRow, ShowAccess } from '../shown-row';
+import type { DataRow, HeldOutRows, ShowAccess } from '../shown-row';
 import { asShown } from '../shown-row';
 import { openEnvironments } from './open-environments';
 
@@ -39,17 +39,21 @@ export async function* showPrompts(
   config: ReinforcementConfig,
   access: ShowAccess,
   site: Site,
-): AsyncGenerator<DataRow> {
+): AsyncGenerator<DataRow | HeldOutRows> {
   const readDataset = createDatasetReader(access.datasets);
   const dataset = await openEnvironments(
     { ...access, readDataset, judges: NOT_ASKED },
     config,
     access.dataFolder,
   );
+  for (const { place, reason } of dataset.leftOut ?? []) {
+    yield { row: place.address, refused: `left out: ${reason}`, isLeftOut: true };
+  }
   for (let index = 0; index < dataset.length; index += 1) {
-    const row = `${dataset.name}:${index + 1}`;
+    const group = dataset.groupAt(index);
+    const row = group.place?.address ?? `${dataset.name}:${index + 1}`;
     try {
-      const tokens = await promptOf(dataset.groupAt(index), site);
+      const tokens = await promptOf(group, site);
       const weights = tokens.map(() => 0);
       yield { row, ...asShown({ tokens, weights, cut: false }, site.tokenizer), fullLength: tokens.length };
     } catch (error) {
@@ -57,6 +61,7 @@ export async function* showPrompts(
       yield { row, refused: error.message };
     }
   }
+  if (dataset.test) yield { heldOut: dataset.test.length };
 }
 
 async function promptOf(group: EnvironmentGroup, { renderer, tokenizer }: Site): Promise<readonly number[]> {

@@ -280,6 +280,33 @@ test('shows the prompts of an environment', async () => {
   expect(stderr).toMatch(/ rows · [\d,]+ tokens, 0 trained /);
 });
 
+test('names the rows of an environment by file and line, and what is left out and held out', async () => {
+  const rows = path.join(folder, 'math.jsonl');
+  const answers = ['7', 'proof', '8', '7'];
+  writeFileSync(
+    rows,
+    answers.map((answer) => JSON.stringify({ problem: `Why ${answer}?`, answer })).join('\n'),
+  );
+  const environment = { type: 'math', path: rows, testSize: 1 };
+  const file = path.join(folder, 'rl.json');
+  writeFileSync(file, JSON.stringify({ kind: 'rl', model: QWEN3, renderer: 'qwen3', environment }));
+
+  await show(file, '--json');
+
+  const [leftOut, ...shown] = shownLines();
+  expect(leftOut).toMatchObject({
+    row: `${rows}:2`,
+    refused: expect.stringMatching(/^left out: /) as string,
+  });
+  expect(shown).toHaveLength(2);
+  for (const { row, text } of shown) {
+    const [, line = ''] = /math\.jsonl:(\d)$/.exec(row ?? '') ?? [];
+    expect(text).toContain(`Why ${answers[Number(line) - 1] ?? ''}?`);
+  }
+  expect(stderr).toContain(' · 1 refused · ');
+  expect(stderr).toContain(' · 1 more held out as the test set');
+});
+
 test('shows the prompts of an environment that a model judges, without the judge', async () => {
   const rows = written([ROWS[0]]);
   const environment = {

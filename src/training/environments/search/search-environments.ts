@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../../../core/conversation';
+import { placeOfRow } from '../../../datasets/row-place';
 import { makeExampleId } from '../../../evaluation/example';
 import { messageText } from '../../../evaluation/runner/message-text';
 import type { EnvironmentDataset, EnvironmentGroup } from '../environment-dataset';
@@ -71,8 +72,10 @@ function findingsOf(index: PassageIndex, query: string, resultCount: number): st
 function groupOfQuestion(question: Question, tool: Tool, options: SearchOptions): EnvironmentGroup {
   const { maxTurns, formatPenalty, systemPrompt = INSTRUCTIONS } = options;
   const instructions: Message[] = systemPrompt === '' ? [] : [{ role: 'system', content: systemPrompt }];
+  const place = placeOfRow(question);
   return {
     id: makeExampleId('search', question.question),
+    ...(place && { place }),
     tags: [question.source],
     tools: [tool.declaration],
     make: (_member, bounds) =>

@@ -1,6 +1,7 @@
 import { DomainError } from '../../../core/errors';
 import { readRows } from '../../../datasets/read-rows';
 import { readEachRow } from '../../../datasets/read-each-row';
+import { placeOfRow, withPlace } from '../../../datasets/row-place';
 import { isGiven, listInText } from '../../../evaluation/graders/row-fields';
 import type { Row } from '../../../evaluation/graders/row-grader';
 import { isSaid, requireAsked, withoutKeys } from '../own-row';
@@ -24,9 +25,12 @@ export async function readPassages(path: string): Promise<Passage[]> {
 /** Questions with their right answers. One that nobody could answer rightly, or anybody, is refused by file and line. */
 export async function readQuestions(path: string, ignored: readonly string[] = []): Promise<Question[]> {
   const rows = await readRows({ path, key: 'environment.questions', listsUnread: true });
-  return readEachRow(rows, (row) => questionOf(withoutKeys(row, ignored)), {
-    form: 'Questions have rows of question and answer.',
-  });
+  const read = (row: Row) => {
+    const place = placeOfRow(row);
+    const question = questionOf(withoutKeys(row, ignored));
+    return place ? withPlace(question, place) : question;
+  };
+  return readEachRow(rows, read, { form: 'Questions have rows of question and answer.' });
 }
 
 function passageOf(row: Row, index: number): Passage {

@@ -65,6 +65,18 @@ test('takes them where the format has tools, and environments without any everyw
   expect(await prepare({ type: 'arithmetic' }, 'everstep')).toMatchObject({ data: { source: 'arithmetic' } });
 });
 
+test('rows without an answer to judge by are counted and told', async () => {
+  const rows = ['7', 'proof', 'notfound'].map((answer) => ({ problem: `Why ${answer}?`, answer }));
+  const path = write('math.jsonl', rows);
+
+  expect(await prepare({ type: 'math', path, testSize: 0 }, 'everstep')).toMatchObject({
+    data: { trainCount: 1, skippedCount: 2 },
+    remarks: [
+      `environment: 2 rows are left out, the first, ${path} line 2, because it has no answer to judge by (a proof, or a solution that boxes none).`,
+    ],
+  });
+});
+
 /** What a plug-in's environment declares is known when it is opened. */
 function pluginThat(open: () => object, closed: string[] = []): Map<string, unknown> {
   const make = (problem: number) => ({
