@@ -44,19 +44,28 @@ export function halfCharacterAt(text: string, value: unknown): string | null {
   return HALF.test(text) && holdsHalfCharacter(value) ? pathOfHalf(value) : null;
 }
 
+interface Placed {
+  readonly item: unknown;
+  readonly path: string;
+}
+
 function pathOfHalf(value: unknown): string {
-  const waiting: { readonly item: unknown; readonly path: string }[] = [{ item: value, path: '' }];
+  const waiting: Placed[] = [{ item: value, path: '' }];
   for (let next = waiting.pop(); next; next = waiting.pop()) {
     const { item, path } = next;
     if (typeof item === 'string' && LONE.test(item)) return path;
     if (typeof item !== 'object' || item === null) continue;
-    for (const [key, inner] of Object.entries(item)) {
-      const name = path === '' ? key : `${path}.${key}`;
-      if (!Array.isArray(item) && LONE.test(key)) return path;
-      waiting.push({ item: inner, path: Array.isArray(item) ? `${path}[${key}]` : name });
-    }
+    if (Object.keys(item).some((key) => LONE.test(key))) return path;
+    for (const member of membersOf(item, path)) waiting.push(member);
   }
   return '';
+}
+
+function membersOf(item: object, path: string): Placed[] {
+  return Object.entries(item).map(([key, inner]) => {
+    if (Array.isArray(item)) return { item: inner, path: `${path}[${key}]` };
+    return { item: inner, path: path === '' ? key : `${path}.${key}` };
+  });
 }
 
 /** The same of a value whose text is gone. */

@@ -4,7 +4,7 @@ import { loadTrainingConfig } from '../../config/load-config';
 import type { TrainingConfig } from '../../config/training-config';
 import type { DataSummary } from '../../core/data-summary';
 import { DataTotals, summaryText, trainedCount } from '../../core/data-summary';
-import type { DataRow, RefusedRow, RenderedRow } from '../../training/shown-row';
+import type { DataRow, HeldOutRows, RefusedRow, RenderedRow } from '../../training/shown-row';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
@@ -42,13 +42,10 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   const config = await loadTrainingConfig({ file, overrides: flags.set ?? [] });
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const totals = new DataTotals();
-  let [count, shortened, heldOut] = [0, 0, 0];
+  let [count, shortened] = [0, 0];
+  const heldOut: HeldOutRows[] = [];
   const stopping: DataRow[] = [];
-  for await (const row of showTrainingData(config)) {
-    if ('heldOut' in row) {
-      heldOut += row.heldOut;
-      continue;
-    }
+  for await (const row of withoutHeldOut(showTrainingData(config), heldOut)) {
     countRow(row, totals);
     if (stopsRun(row, config)) stopping.push(row);
     if (hasLessReasoning(row)) shortened += 1;
@@ -57,11 +54,22 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   }
   output.status(null);
   const summary = totals.summary(batchSizeOf(config));
-  sumUp(summary, { shortened, heldOut }, output);
+  sumUp(summary, { shortened, heldOut: heldOut[0]?.heldOut ?? 0 }, output);
   const verdict = refusedVerdict(stopping) ?? emptyVerdict(config, summary);
   if (verdict === null) return;
   output.note(verdict);
   process.exitCode = EXIT.failed;
+}
+
+/** The rows, without the count of those that are held out, which is put aside. */
+async function* withoutHeldOut(
+  rows: AsyncIterable<DataRow | HeldOutRows>,
+  heldOut: HeldOutRows[],
+): AsyncGenerator<DataRow> {
+  for await (const row of rows) {
+    if ('heldOut' in row) heldOut.push(row);
+    else yield row;
+  }
 }
 
 /** What is summed up is what is trained on. */

@@ -300,7 +300,7 @@ test('names the rows of an environment by file and line, and what is left out an
   });
   expect(shown).toHaveLength(2);
   for (const { row, text } of shown) {
-    const [, line = ''] = /math\.jsonl:(\d)$/.exec(row ?? '') ?? [];
+    const [, line = ''] = /math\.jsonl:(\d)$/.exec(row) ?? [];
     expect(text).toContain(`Why ${answers[Number(line) - 1] ?? ''}?`);
   }
   expect(stderr).toContain(' · 1 refused · ');

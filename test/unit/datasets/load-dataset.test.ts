@@ -379,7 +379,9 @@ test('a .json file of one row is a row', async () => {
     { role: 'assistant', content: 'b' },
   ];
 
-  expect((await loadDataset({ path: await file('one.json', JSON.stringify({ messages })) })).rows).toHaveLength(1);
+  expect(
+    (await loadDataset({ path: await file('one.json', JSON.stringify({ messages })) })).rows,
+  ).toHaveLength(1);
 });
 
 test('reads .json as an array, counting rows, or as one object a line', async () => {

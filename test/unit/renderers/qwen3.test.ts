@@ -77,7 +77,7 @@ const replied = (name: string, ...contents: string[]) =>
 
 test.each([
   ['qwen3', '<|im_start|>assistant\n<think>\nZebra quokka.\n</think>\n\nrest words<|im_end|>'],
-  ['qwen3_5', '<|im_start|>assistant\n<think>\nZebra quokka.</think>rest words<|im_end|>'],
+  ['qwen3_5', '<|im_start|>assistant\n<think>\nZebra quokka.\n</think>\n\nrest words<|im_end|>'],
   ['nemotron3', '<|im_start|>assistant\nZebra quokka.</think>rest words<|im_end|>'],
 ])('%s frames a reply once that only closes the block its prompt opened', (name, expected) => {
   expect(replied(name, 'Zebra quokka.</think>rest words')).toContain(expected);
