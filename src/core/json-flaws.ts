@@ -62,7 +62,7 @@ function pathOfHalf(value: unknown): string {
 }
 
 function membersOf(item: object, path: string): Placed[] {
-  return Object.entries(item).map(([key, inner]) => {
+  return Object.entries<unknown>({ ...item }).map(([key, inner]) => {
     if (Array.isArray(item)) return { item: inner, path: `${path}[${key}]` };
     return { item: inner, path: path === '' ? key : `${path}.${key}` };
   });

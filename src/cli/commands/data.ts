@@ -54,7 +54,7 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   }
   output.status(null);
   const summary = totals.summary(batchSizeOf(config));
-  sumUp(summary, { shortened, heldOut: heldOut[0]?.heldOut ?? 0 }, output);
+  sumUp(summary, { shortened, heldOut }, output);
   const verdict = refusedVerdict(stopping) ?? emptyVerdict(config, summary);
   if (verdict === null) return;
   output.note(verdict);
@@ -81,11 +81,13 @@ function countRow(row: DataRow, totals: DataTotals): void {
 interface BesideSummary {
   /** Rows of which replies lost their reasoning. */
   readonly shortened: number;
-  readonly heldOut: number;
+  /** At most one. */
+  readonly heldOut: readonly HeldOutRows[];
 }
 
-function sumUp(summary: DataSummary, { shortened, heldOut }: BesideSummary, output: Output): void {
-  const text = summaryText(summary) + (heldOut === 0 ? '' : ` · ${heldOut} more held out as the test set`);
+function sumUp(summary: DataSummary, { shortened, heldOut: [held] }: BesideSummary, output: Output): void {
+  const text =
+    summaryText(summary) + (held === undefined ? '' : ` · ${held.heldOut} more held out as the test set`);
   if (output.isJson) output.note(text);
   else output.line(text);
   if (shortened === 0) return;
