@@ -1,10 +1,22 @@
 import { DomainError } from '../core/errors';
 import type { StepSelection } from '../stores/step-rows';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 const ALTERNATIVES = ['last', 'every', 'points', 'steps'] as const;
 
+const SELECTION: Known<StepSelection> = {
+  from: true,
+  to: true,
+  last: true,
+  every: true,
+  points: true,
+  steps: true,
+};
+
 /** Refuses a selection that contradicts itself; one that selects nothing is an empty answer. */
-export function checkSelection(selection: StepSelection): StepSelection {
+export function checkSelection(call: 'metrics' | 'timing', selection: StepSelection): StepSelection {
+  requireKnownOptions(call, selection, SELECTION);
   const { from, to } = selection;
   if (from !== undefined && to !== undefined && from > to) {
     throw new DomainError('bad-config', `--from ${from} is after --to ${to}. Give the first step first.`);

@@ -13,6 +13,8 @@ import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { isClosed } from './run-report';
 import type { RunReport } from './run-report';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 export interface CompareRunsOptions {
   /** Metrics of `metrics.jsonl` and keys of `scores.jsonl`, `*` for any part of a name; default: what both are watched by, and every score that says which way is better. */
@@ -20,6 +22,8 @@ export interface CompareRunsOptions {
   /** So many common steps of each metric at most, evenly spread; default 6. */
   readonly points?: number;
 }
+
+const OPTIONS: Known<CompareRunsOptions> = { metrics: true, points: true };
 
 export interface ComparedRun {
   readonly run: string;
@@ -94,8 +98,10 @@ const CURVES_SAY =
 export async function compareRuns(
   sources: CompareSources,
   [first, second]: readonly [string, string],
-  { metrics, points = POINTS }: CompareRunsOptions = {},
+  options: CompareRunsOptions = {},
 ): Promise<RunComparison> {
+  requireKnownOptions('runs.compare', options, OPTIONS);
+  const { metrics, points = POINTS } = options;
   if (first === second) {
     throw new DomainError(
       'bad-config',

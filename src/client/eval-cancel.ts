@@ -4,6 +4,8 @@ import type { WorkflowUnderWay } from './eval-list';
 import { listUnderWay } from './eval-list';
 import { awaitWorkflow } from './eval-workflow';
 import type { ServerLink } from './server-link';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 export interface CancelOptions {
   /** Only these benchmarks or evaluators; default all that are under way. */
@@ -11,6 +13,8 @@ export interface CancelOptions {
   /** Stop waiting for the end; it is cancelled all the same. */
   readonly signal?: AbortSignal;
 }
+
+const OPTIONS: Known<CancelOptions> = { benchmarks: true, signal: true };
 
 /** What was called off. */
 export interface CancelledEval {
@@ -24,8 +28,10 @@ export interface CancelledEval {
 export async function cancelEval(
   link: ServerLink,
   run: string,
-  { benchmarks, signal }: CancelOptions,
+  options: CancelOptions,
 ): Promise<CancelledEval> {
+  requireKnownOptions('evaluations.cancel', options, OPTIONS);
+  const { benchmarks, signal } = options;
   const client = await link.require();
   const open = (await listUnderWay(client)).filter((each) => each.run === run);
   const chosen = open.filter(({ benchmark }) => benchmarks?.includes(benchmark) ?? true);

@@ -18,6 +18,7 @@ import type { RunSources } from './run-handle';
 import { searchAttributesOfEval } from '../workflows/eval-attributes';
 import { ensureSearchAttributes } from './search-attributes';
 import type { ServerLink } from './server-link';
+import type { Known } from './known-options';
 
 export interface EvaluatorOptions {
   /** RUN, or RUN@STEP. */
@@ -27,6 +28,8 @@ export interface EvaluatorOptions {
   /** Folder of its results; default `<store>/evals/<run>`. */
   readonly output?: string | undefined;
 }
+
+export const EVALUATOR_OPTIONS: Known<EvaluatorOptions> = { checkpoint: true, run: true, output: true };
 
 interface AskedEvaluator extends EvaluatorOptions {
   readonly evaluator: string;

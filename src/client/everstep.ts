@@ -40,7 +40,7 @@ import type { WeightsPlace, WeightsView } from './eval-engine';
 import { placeWeights, sourceAtHand } from './eval-engine';
 import { findFinishedEval, startEval } from './eval-handle';
 import type { EvaluatorHandle, EvaluatorOptions } from './eval-evaluator';
-import { startEvaluator, startRequest } from './eval-evaluator';
+import { EVALUATOR_OPTIONS, startEvaluator, startRequest } from './eval-evaluator';
 import type { EvalSummary } from './eval-list';
 import { listEvals } from './eval-list';
 import type { WaitingBenchmark } from './eval-waiting';
@@ -273,6 +273,7 @@ export class Everstep {
 
   /** Score a checkpoint of a run with one of the run's evaluators, beside the run. */
   async evaluateWith(evaluator: string, options: EvaluatorOptions): Promise<EvaluatorHandle> {
+    requireKnownOptions('evaluateWith', options, EVALUATOR_OPTIONS);
     return startEvaluator(this.sources, {
       evaluator,
       store: this.store,

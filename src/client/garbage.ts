@@ -10,6 +10,8 @@ import { readDeletedRuns } from '../stores/deleted-runs';
 import { leftEntries, oldLogs } from '../stores/left-files';
 import type { GarbageSources, NamedModels, ServerReferences } from './garbage-references';
 import { askServer, isServerSilent, modelsOfStore, openFolders } from './garbage-references';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 /**
  * `deletion`: what a kill left of something that was being deleted. `temporary`: what a kill left of a file that was being
@@ -51,6 +53,8 @@ export interface CleanUpOptions {
   readonly now?: number;
 }
 
+const OPTIONS: Known<CleanUpOptions> = { olderThanSeconds: true, now: true };
+
 /** No write lasts this long. */
 const TEMPORARY_SECONDS = 86_400;
 
@@ -59,6 +63,7 @@ export async function findGarbage(
   sources: GarbageSources,
   options: CleanUpOptions = {},
 ): Promise<GarbageReport> {
+  requireKnownOptions('storage.planCleanUp', options, OPTIONS);
   const { found, kept } = await search(sources, options);
   return reportOf(sources, { found, kept, applied: false });
 }
@@ -71,6 +76,7 @@ export async function collectGarbage(
   sources: GarbageSources,
   options: CleanUpOptions = {},
 ): Promise<GarbageReport> {
+  requireKnownOptions('storage.cleanUp', options, OPTIONS);
   const { found, kept } = await search(sources, options);
   for (const { remove } of found) await remove();
   return reportOf(sources, { found, kept, applied: true });

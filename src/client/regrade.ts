@@ -4,6 +4,8 @@ import { DomainError } from '../core/errors';
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
 import { findPlan } from '../evaluation/runner/benchmark-plan';
 import { listBenchmarks } from '../stores/eval-places';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 /** Whose answers are graded again. */
 export interface RegradeOptions {
@@ -15,12 +17,12 @@ export interface RegradeOptions {
   readonly benchmarks?: readonly string[] | undefined;
 }
 
+const OPTIONS: Known<RegradeOptions> = { folder: true, plugins: true, benchmarks: true };
+
 /** An eval run as it was asked for, to have its stored answers graded. */
-export async function regradeRequests({
-  folder: given,
-  plugins,
-  benchmarks,
-}: RegradeOptions): Promise<BenchmarkRequest[]> {
+export async function regradeRequests(options: RegradeOptions): Promise<BenchmarkRequest[]> {
+  requireKnownOptions('regrade', options, OPTIONS);
+  const { folder: given, plugins, benchmarks } = options;
   const folder = path.resolve(given);
   const plans = await gradedPlans(folder, benchmarks);
   return plans.map(({ request, benchmark }) => ({

@@ -12,6 +12,8 @@ import { listBenchmarks } from '../stores/eval-places';
 import type { WeightsView } from './eval-engine';
 import { findJudges } from './judge-sources';
 import type { RunRecords } from './run-records';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 /** Whose answers are judged again, and by whom. */
 export interface RejudgeOptions {
@@ -26,6 +28,13 @@ export interface RejudgeOptions {
   readonly output?: string | undefined;
 }
 
+const OPTIONS: Known<RejudgeOptions> = {
+  folder: true,
+  judge: true,
+  benchmarks: true,
+  run: true,
+  output: true,
+};
 const NAME_LENGTH = 50;
 const SLUG_LENGTH = 30;
 const DIGEST_LENGTH = 8;
@@ -36,6 +45,7 @@ export async function rejudgeRequests(
   records: RunRecords,
   view: Pick<WeightsView, 'dataFolder'>,
 ): Promise<BenchmarkRequest[]> {
+  requireKnownOptions('rejudge', options, OPTIONS);
   const folder = path.resolve(options.folder);
   const plans = await judgedPlans(folder, options.benchmarks);
   const { judges = [] } = await findJudges({ judge: parseJudges(options.judge) }, records, view);

@@ -184,7 +184,9 @@ export class RunHandle extends RunChanges {
 
   /** Rows of `metrics.jsonl`: a range of steps, the newest, or some evenly spread. */
   async metrics(selection: StepSelection = {}): Promise<readonly MetricsRow[]> {
-    return this.ofKnown(await this.sources.records.readMetrics(this.name, checkSelection(selection)));
+    return this.ofKnown(
+      await this.sources.records.readMetrics(this.name, checkSelection('metrics', selection)),
+    );
   }
 
   /** Every checkpoint with the scores of its step. */
@@ -215,7 +217,9 @@ export class RunHandle extends RunChanges {
 
   /** When each step was done and how long its parts took. */
   async timing(selection: StepSelection = {}): Promise<readonly TimingRow[]> {
-    return this.ofKnown(await this.sources.records.readTiming(this.name, checkSelection(selection)));
+    return this.ofKnown(
+      await this.sources.records.readTiming(this.name, checkSelection('timing', selection)),
+    );
   }
 
   /** Everything that happened to the run, in order: saves, evaluations, changes, waits, rewinds. */

@@ -9,6 +9,8 @@ import { readStep, replayStep, sampledSteps } from '../training/reinforcement/re
 import { shownGroup } from '../training/reinforcement/shown-group';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
+import type { Known } from './known-options';
+import { requireKnownOptions } from './known-options';
 
 export { meanReward } from '../evaluation/pages/shown-group';
 export type { ShownGroup, ShownRollout } from '../evaluation/pages/shown-group';
@@ -24,6 +26,14 @@ export interface EvaluationTotals {
 export type EvaluationRollouts = EvaluationPlace &
   EvaluationGroups & { readonly totals: EvaluationTotals | null };
 
+interface EvaluationChoice {
+  /** Default: the newest. */
+  readonly step?: number | undefined;
+  /** Groups at most. */
+  readonly limit?: number | undefined;
+}
+
+const CHOICE: Known<EvaluationChoice> = { step: true, limit: true };
 const SHOWN_GROUPS = 4;
 const SHOWN_PLACES = 12;
 
@@ -56,10 +66,9 @@ export class RunRollouts {
    * What an evaluation sampled: rollouts of held-out problems, or a benchmark's trajectories; the newest unless a step is
    * named. Of runs of any kind.
    */
-  async readEvaluation(
-    evaluator: string,
-    { step, limit }: { readonly step?: number | undefined; readonly limit?: number | undefined } = {},
-  ): Promise<EvaluationRollouts> {
+  async readEvaluation(evaluator: string, options: EvaluationChoice = {}): Promise<EvaluationRollouts> {
+    requireKnownOptions('rollouts().readEvaluation', options, CHOICE);
+    const { step, limit } = options;
     const place = await this.placeOf(evaluator, step);
     const groups = await readEvaluationGroups(this.cellFolder(place), limit);
     return { ...place, ...groups, totals: await this.totalsOf(place) };

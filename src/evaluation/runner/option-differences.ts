@@ -30,6 +30,7 @@ const SAMPLING_OPTIONS: Readonly<Record<string, string>> = {
   contextWindow: '--context-window',
   seed: 'the rule of seeds',
 };
+export const BASE_MODEL = 'the base model';
 const SHOWN_HASH = 8;
 const SHOWN_TEXT = 200;
 
@@ -100,11 +101,28 @@ export function differencesText(differences: readonly OptionDifference[]): strin
 
 function modelNames(before: Making, now: Making): OptionDifference[] {
   const [there, asked] = [before.identity, now.identity];
-  const place = now.request?.model?.type === 'endpoint' ? '--endpoint' : '--checkpoint';
+  const names = difference('', there.checkpoint || BASE_MODEL, asked.checkpoint || BASE_MODEL);
   return [
     difference('--model', there.model, asked.model),
-    difference(place, there.checkpoint || 'the base model', asked.checkpoint || 'the base model'),
+    placeDifference({ ...before.request?.model }, { ...now.request?.model }, names),
   ];
+}
+
+/** An endpoint, or weights of a training service. */
+type ModelPlace = Partial<Pick<ModelSource, 'type'>>;
+
+/** Named by the option of what was begun; what is asked for has its own with it where that is another. */
+export function placeDifference(
+  there: ModelPlace,
+  asked: ModelPlace,
+  { before, now }: Pick<OptionDifference, 'before' | 'now'>,
+): OptionDifference {
+  const [what, option] = [optionOf(there.type ?? asked.type), optionOf(asked.type ?? there.type)];
+  return { what, before, now: what === option || before === now ? now : `${option} ${now}` };
+}
+
+function optionOf(type: ModelSource['type'] | undefined): string {
+  return type === 'endpoint' ? '--endpoint' : '--checkpoint';
 }
 
 /** A judged grader's version holds a hash of who judges. */

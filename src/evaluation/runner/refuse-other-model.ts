@@ -2,7 +2,7 @@ import type { BenchmarkRequest, ModelSource } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
 import { findPlan } from './benchmark-plan';
 import type { OptionDifference } from './option-differences';
-import { differencesText } from './option-differences';
+import { BASE_MODEL, differencesText, placeDifference } from './option-differences';
 
 /**
  * Refuses a folder that holds what another model was asked, before anything of it is shown or started. In what else the makings
@@ -12,10 +12,9 @@ export async function refuseOtherModel(request: BenchmarkRequest): Promise<void>
   const plan = await findPlan(request).catch(() => null);
   if (!plan) return;
   const [there, asked] = [plan.request.model, request.model];
-  const place = asked.type === 'endpoint' ? '--endpoint' : '--checkpoint';
   const differences: OptionDifference[] = [
     { what: '--model', before: there.model, now: asked.model },
-    { what: place, before: weightsName(there), now: weightsName(asked) },
+    placeDifference(there, asked, { before: weightsName(there), now: weightsName(asked) }),
   ].filter(({ before, now }) => before !== now);
   if (differences.length === 0) return;
   throw new DomainError(
@@ -28,5 +27,5 @@ export async function refuseOtherModel(request: BenchmarkRequest): Promise<void>
 /** As the identity of a result calls them. */
 function weightsName(model: ModelSource): string {
   if (model.type === 'endpoint') return model.url;
-  return model.label ?? model.path ?? 'the base model';
+  return model.label ?? model.path ?? BASE_MODEL;
 }

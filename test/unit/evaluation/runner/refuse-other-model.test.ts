@@ -13,3 +13,14 @@ test('a folder of another model is refused before anything of it is shown', asyn
   await expect(refuseOtherModel(request)).resolves.toBeUndefined();
   await expect(refuseOtherModel({ ...other, folder: `${request.folder}-new` })).resolves.toBeUndefined();
 });
+
+test('where a model is asked is called by its own option, there and now', async () => {
+  const request = requestOf({ dataFolder: dataFolder(3) });
+  await evaluate(modelThatSays(numberIn).completer, request);
+  const { model } = request.model;
+  const elsewhere = { ...request, model: { type: 'engine' as const, model, path: null, label: 'run@5' } };
+
+  await expect(refuseOtherModel(elsewhere)).rejects.toThrow(
+    /was begun with --endpoint http:[^,]+, and --checkpoint run@5 is asked for/,
+  );
+});
