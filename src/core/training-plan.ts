@@ -217,6 +217,8 @@ export interface SegmentResult {
   readonly sentThrough?: number;
   /** The step that was not sent, because its tokens would not fit; absent where all did. */
   readonly unaffordable?: StepTokens;
+  /** What a person should know of what it was trained with; absent where there is nothing. */
+  readonly remark?: string;
 }
 
 export interface StepTokens {

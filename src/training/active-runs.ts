@@ -4,6 +4,9 @@ import type { EngineAccess, EngineConnection } from './engine-access';
 import { Patience } from './patience';
 import type { LoadPlugins } from './plugin-file';
 import { PreparedData } from './prepared-data';
+import type { PluginRegistry } from '../evaluation/plugins';
+import { NO_PLUGINS } from '../evaluation/plugins';
+import { changedCodeRemark, pluginCodeOf } from './reinforcement/plugin-code';
 import { pluginLossOf } from './reinforcement/derived-loss';
 import { createReinforcementBatches } from './reinforcement/reinforcement-batches';
 import { RolloutJournal } from './reinforcement/rollout-journal';
@@ -21,6 +24,8 @@ export interface ActiveRun {
   readonly engine: EngineConnection;
   readonly patience: Patience;
   readonly journals: KeptJournals;
+  /** What is to be said of this worker's plug-in code; null where it is what the run was prepared with. */
+  readonly codeRemark: string | null;
 }
 
 export interface ActiveRuns {
@@ -111,25 +116,32 @@ export async function loadActiveRun(
   run: string,
 ): Promise<ActiveRun> {
   const record = await readRunRecord(store, run);
-  const batches = await batchesOf(record, store.runFolder(run), loadPlugins);
+  const plugins = record.config.kind === 'rl' ? await loadPlugins(record.config.plugins) : NO_PLUGINS;
+  const batches = await batchesOf(record, store.runFolder(run), plugins);
   const optimization = optimizationOf(record.config);
   const patience = new Patience(PATIENCE_MS);
   const engine = await engines.connect(record.config.engine, {
     baseModel: record.config.model,
     onWait: patience.onWait,
   });
-  return { record, batches, optimization, patience, engine, journals: new KeptJournals(store, run) };
+  const journals = new KeptJournals(store, run);
+  const codeRemark = codeRemarkOf(record, plugins);
+  return { record, batches, optimization, patience, engine, journals, codeRemark };
+}
+
+function codeRemarkOf({ config, code }: RunRecord, plugins: PluginRegistry): string | null {
+  return config.kind === 'rl' ? changedCodeRemark(code, pluginCodeOf(config, plugins)) : null;
 }
 
 async function batchesOf(
   { run, config, data, klReference }: RunRecord,
   folder: string,
-  loadPlugins: LoadPlugins,
+  plugins: PluginRegistry,
 ): Promise<BatchSource> {
   if (config.kind === 'sft') {
     return createSupervisedBatches(await PreparedData.load(trainDataPath(folder)), config);
   }
   const journal = new RolloutJournal(folder, klReference !== undefined);
-  const pluginLoss = pluginLossOf(config, await loadPlugins(config.plugins));
+  const pluginLoss = pluginLossOf(config, plugins);
   return createReinforcementBatches({ run, config, journal, pluginLoss, problemCount: data.trainCount });
 }

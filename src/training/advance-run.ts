@@ -68,7 +68,7 @@ async function advance(
   const { plan, model } = input;
   const waiting = active.patience.watch();
   try {
-    return await active.journals.lend(options.epoch, (borrowed) =>
+    const result = await active.journals.lend(options.epoch, (borrowed) =>
       runSegment(
         {
           client: active.engine.client,
@@ -91,6 +91,7 @@ async function advance(
         { ...options, waiting },
       ),
     );
+    return active.codeRemark === null ? result : { ...result, remark: active.codeRemark };
   } finally {
     waiting.stop();
   }

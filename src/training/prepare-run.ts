@@ -126,6 +126,7 @@ async function prepareClaimed(
     initialPath,
     ...(input.dataFolder !== undefined && { dataFolder: input.dataFolder }),
     data: source.data,
+    ...(source.code && { code: source.code }),
     ...(klReference && { klReference }),
     provenance,
   };

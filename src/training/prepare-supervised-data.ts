@@ -17,6 +17,7 @@ import type { RunRecord } from './run-folder';
 import { testDataPath, trainDataPath } from './run-folder';
 import type { TrainedExamples } from './shared-examples';
 import { trainedExamples } from './shared-examples';
+import type { PluginCode } from './reinforcement/plugin-code';
 
 export interface DataDependencies {
   readonly readDataset: ReadDataset;
@@ -40,6 +41,8 @@ export interface PreparedSource {
   readonly testSet: EvaluatorConfig | null;
   /** What a person should know of the data. */
   readonly remarks?: readonly string[];
+  /** The plug-in code that decides what is trained, where there is some. */
+  readonly code?: PluginCode;
   /** The training rows, where they are known before anything is sampled. */
   readonly trained?: TrainedExamples;
 }

@@ -3,6 +3,7 @@ import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
 import type { DataSummary } from '../core/data-summary';
 import type { OptimizationPlan } from '../core/training-plan';
+import type { PluginCode } from './reinforcement/plugin-code';
 import type { KlReference } from './resolve-kl-reference';
 import { runIsAway } from '../stores/make-folder';
 import type { RunStore } from '../stores/run-store';
@@ -41,6 +42,8 @@ export interface RunRecord {
     readonly lossGoneCount?: number;
     readonly losslessCount?: number;
   };
+  /** Of a plug-in file, where the run has its environment, its reward shaping or its loss from one. */
+  readonly code?: PluginCode;
   /** Weights that the KL penalty compares with; absent where there is none. */
   readonly klReference?: KlReference;
   readonly provenance: object;

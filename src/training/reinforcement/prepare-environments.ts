@@ -11,6 +11,7 @@ import { EnvironmentCalls } from '../rollouts/environment-calls';
 import { pluginLossOf } from './derived-loss';
 import type { EnvironmentAccess } from './open-environments';
 import { openEnvironments, problemsHash } from './open-environments';
+import { pluginCodeOf } from './plugin-code';
 import type { TestSetConfig } from './test-set';
 
 interface PrepareAccess extends EnvironmentAccess {
@@ -23,12 +24,15 @@ export async function prepareEnvironments(
   config: ReinforcementConfig,
   { renderer, dataFolder }: { readonly renderer: string; readonly dataFolder?: string | undefined },
 ): Promise<PreparedSource> {
-  pluginLossOf(config, await access.loadPlugins(config.plugins));
+  const plugins = await access.loadPlugins(config.plugins);
+  pluginLossOf(config, plugins);
   const dataset = await openEnvironments(access, config, dataFolder);
   await refuseUselessJudges(access, dataset);
   await refuseUnknownTools(access, dataset, { renderer, config });
   const { test, leftOut = [] } = dataset;
+  const code = pluginCodeOf(config, plugins);
   return {
+    ...(code && { code }),
     remarks: leftOutRemarks(leftOut),
     testSet: test === null ? null : testSetOf(config),
     data: {

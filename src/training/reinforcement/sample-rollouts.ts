@@ -112,7 +112,7 @@ export async function sampleRollouts(
       sampleWithPolicy({ ...ready, limit: accounted.limit }, input, { ...options, signal: accounted.signal }),
     );
     await deleting;
-    return shard;
+    return active.codeRemark === null ? shard : { ...shard, remark: active.codeRemark };
   });
 }
 

@@ -11,6 +11,8 @@ export interface SampledShard {
   readonly spent?: SampledTokens;
   /** The next request would not have fit what it may cost; groups that were done stay. */
   readonly isOverBudget?: boolean;
+  /** What a person should know of how it was rewarded; absent where there is nothing. */
+  readonly remark?: string;
   /** How many it took, where the first had no end. */
   readonly attempt?: number;
 }

@@ -9,6 +9,7 @@ import { readRunRecord, requireRun } from '../run-folder';
 import { KeptConnections } from './kept-connections';
 import type { EnvironmentAccess } from './open-environments';
 import { openEnvironments, problemsHash } from './open-environments';
+import { changedCodeRemark, environmentCodeOf, pluginCodeOf } from './plugin-code';
 
 /** What a worker keeps in memory of a run it samples for. */
 export interface SamplingRun {
@@ -17,6 +18,10 @@ export interface SamplingRun {
   readonly dataset: EnvironmentDataset;
   /** Index in the dataset of each group of the run. */
   readonly orderOf: GroupOrder;
+  /** Of the plug-in code that plays and grades its environment; null where that is ours. */
+  readonly environmentCode: string | null;
+  /** What is to be said of this worker's plug-in code; null where it is what the run was prepared with. */
+  readonly codeRemark: string | null;
 }
 
 export interface SamplingRuns {
@@ -63,5 +68,10 @@ async function load(store: RunStore, access: EnvironmentAccess, run: string): Pr
   const { length } = dataset;
   const { seed } = config;
   const orderOf = dataset.orderOf?.(seed) ?? createGroupOrder({ length, seed });
-  return { record, config, dataset, orderOf };
+  const plugins = await access.loadPlugins(config.plugins);
+  return {
+    ...{ record, config, dataset, orderOf },
+    environmentCode: environmentCodeOf(config.environment, plugins),
+    codeRemark: changedCodeRemark(record.code, pluginCodeOf(config, plugins)),
+  };
 }

@@ -31,6 +31,8 @@ export interface PlayedTestSet {
 
 interface TestSetIdentity extends Pick<ResultIdentity, 'sampling' | 'model' | 'checkpoint'> {
   readonly environment: unknown;
+  /** Hash of the plug-in code that plays and grades it; null where that is ours. */
+  readonly code: string | null;
   readonly renderer: string;
 }
 
@@ -123,7 +125,7 @@ function resultOf(
 
 function identityOf(
   groups: readonly SampledGroup[],
-  { environment, renderer, ...rest }: TestSetIdentity,
+  { environment, code, renderer, ...rest }: TestSetIdentity,
   isGraded: boolean,
 ): ResultIdentity {
   return {
@@ -131,9 +133,15 @@ function identityOf(
     benchmarkVersion: 1,
     dataHash: digestOf(groups.map(({ id }) => id)),
     promptHash: digestOf([renderer]),
-    graderVersion: `${isGraded ? 'correct' : 'reward'}@${digestOf(gradingOf(environment))}`,
+    graderVersion: `${isGraded ? 'correct' : 'reward'}@${gradingDigest({ environment, code })}`,
     sampling: { ...rest.sampling, seed: SEED_RULE },
   };
+}
+
+/** Of an environment of a plug-in, the code that is found there, too. */
+export function gradingDigest({ environment, code }: Pick<TestSetIdentity, 'environment' | 'code'>): string {
+  const grading = gradingOf(environment);
+  return digestOf(code === null ? grading : [grading, code]);
 }
 
 /** A line for each rollout that was asked for, those that failed last. */

@@ -19,11 +19,13 @@ import { evaluateEnvironments } from '../rollouts/evaluate-environments';
 import { JudgedGroups } from '../rollouts/judged-groups';
 import { openRolloutFiles } from '../rollouts/rollout-files';
 import type { SampledGroup } from '../rollouts/sample-group';
+import type { EnvironmentDataset } from '../environments/environment-dataset';
+import { problemsHash } from './open-environments';
 import type { SamplingRun } from './sampling-runs';
 import { deviationsOf, standardDeviation } from './test-deviations';
 import { rolloutRulesOf } from './rollout-site-of';
 import type { PlayedTestSet } from './test-set-result';
-import { correctOf, measuresCorrect, writeTestSetResult } from './test-set-result';
+import { correctOf, gradingDigest, measuresCorrect, writeTestSetResult } from './test-set-result';
 
 export type TestSetConfig = Extract<EvaluatorConfig, { type: 'rlTestSet' }>;
 
@@ -50,17 +52,11 @@ export interface TestSetWork {
  * Each problem's rollouts are kept when they are done: a repeated attempt samples what is missing.
  */
 export async function evaluateTestSet(
-  { config, dataset }: Pick<SamplingRun, 'config' | 'dataset'>,
+  { config, dataset, environmentCode }: Pick<SamplingRun, 'config' | 'dataset' | 'environmentCode'>,
   evaluator: TestSetConfig,
   work: TestSetWork,
 ): Promise<CellScore[]> {
-  const { test, name } = dataset;
-  if (test === null) {
-    throw new DomainError(
-      'bad-config',
-      `evaluators: "${evaluator.name}" has nothing to measure: ${name} keeps no problems apart.`,
-    );
-  }
+  const test = requireTest(dataset, evaluator);
   const startedAt = performance.now();
   const files = openRolloutFiles(work.folder);
   const groups = new Map<number, SampledGroup>();
@@ -99,16 +95,47 @@ export async function evaluateTestSet(
   const { totals } = await play();
   const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
   const seconds = (performance.now() - startedAt) / 1000;
-  const played = { ...asResult(config, evaluator, work), groups: inOrder, seconds };
+  const played = {
+    ...asResult({ config, environmentCode }, evaluator, work),
+    ...{ groups: inOrder, seconds },
+  };
   await writeTestSetResult(work.folder, played, () => {
     work.signal.throwIfAborted();
   });
-  const scores = scoresOf(evaluator.name, inOrder, { ...totals, groupSize: evaluator.groupSize });
+  const { groupSize } = evaluator;
+  const graded = gradedBy({ dataset: test, environment: config.environment, code: environmentCode });
+  const scores = scoresOf(evaluator.name, inOrder, { ...totals, groupSize }).map((score) => ({
+    ...score,
+    ...graded,
+  }));
   return evaluator.deviations ? [...scores, ...deviationsOf(inOrder)] : scores;
 }
 
+function requireTest({ test, name }: EnvironmentDataset, evaluator: TestSetConfig): EnvironmentDataset {
+  if (test) return test;
+  throw new DomainError(
+    'bad-config',
+    `evaluators: "${evaluator.name}" has nothing to measure: ${name} keeps no problems apart.`,
+  );
+}
+
+interface Grading {
+  readonly dataset: EnvironmentDataset;
+  readonly environment: unknown;
+  readonly code: string | null;
+}
+
+/** Code of a plug-in can change while a run goes on; ours cannot. */
+function gradedBy({ dataset, environment, code }: Grading): Pick<CellScore, 'data' | 'grader'> {
+  if (code === null) return {};
+  return {
+    data: problemsHash(dataset).slice(0, 16),
+    grader: gradingDigest({ environment, code }).slice(0, 16),
+  };
+}
+
 function asResult(
-  config: ReinforcementConfig,
+  { config, environmentCode }: Pick<SamplingRun, 'config' | 'environmentCode'>,
   { name, groupSize, ...evaluator }: TestSetConfig,
   { model, renderer }: TestSetWork,
 ): Omit<PlayedTestSet, 'groups' | 'seconds'> {
@@ -119,7 +146,7 @@ function asResult(
   };
   const { environment } = config;
   const identity = {
-    environment,
+    ...{ environment, code: environmentCode },
     renderer: promptFormatOf(renderer),
     sampling,
     model: model.name,

@@ -22,7 +22,7 @@ import { SamplingWeights } from './sampling-weights';
 import { accountsOf, noteSpent } from './sampling-account';
 import { saveHere } from './stand-still';
 import type { TrainingLoop } from './training-loop';
-import { isPaused, lastStepOf, rememberEvent } from './training-state';
+import { isPaused, lastStepOf, rememberEvent, rememberOnce } from './training-state';
 
 const MAX_WAIT_SECONDS = 15;
 /** Less than a segment may take. */
@@ -212,7 +212,7 @@ export class RolloutDesk {
       const retired = this.weights.takeRetired();
       const accounts = accountsOf(state, this.rollouts, step);
       const sampled = await sampleShards(this.plan, { run: input.run, step, policy, retired, ...accounts });
-      this.noteAttempts(step, sampled);
+      this.noteOutcome(step, sampled);
       const hasDrawn = noteSpent(this.rollouts, sampled);
       if (!sampled.isOverBudget || sampled.failure !== null) return sampled.failure;
       // What one shard had left is another one's to use.
@@ -222,9 +222,11 @@ export class RolloutDesk {
     }
   }
 
-  private noteAttempts(step: number, { attempt }: SampledShards): void {
+  private noteOutcome(step: number, { attempt, remarks }: SampledShards): void {
+    const { state } = this.loop;
+    rememberOnce(state, remarks, step);
     if (attempt === 1) return;
-    rememberEvent(this.loop.state, 'worker lost', workerLost(`rollouts of step ${step} were`, attempt));
+    rememberEvent(state, 'worker lost', workerLost(`rollouts of step ${step} were`, attempt));
   }
 
   /** Whether the sampler of the next step may begin before its weights are there: the step under way is soon trained. */
@@ -256,7 +258,7 @@ export class RolloutDesk {
       sampleShards(this.plan, { run, step, policy: null, awaited, retired, ...accounts }),
     );
     if (sampled) {
-      this.noteAttempts(step, sampled);
+      this.noteOutcome(step, sampled);
       noteSpent(this.rollouts, sampled);
     }
     if (sampled === null || this.rollouts.sampledThrough < step - 1) return;

@@ -27,6 +27,8 @@ export interface SampledShards {
   readonly spent: Readonly<Record<number, SampledTokens>>;
   /** The most that one of them took. */
   readonly attempt: number;
+  /** What a person should know of how they were rewarded. */
+  readonly remarks: readonly string[];
 }
 
 /** Has the groups of a step sampled, some at each worker. What one of them meets does not end the others. */
@@ -55,6 +57,7 @@ export async function sampleShards(
     seconds: Math.max(0, largestOf(done.map(({ seconds }) => seconds))),
     isInVain: done.some(({ isInVain }) => isInVain),
     isOverBudget: done.some(({ isOverBudget }) => isOverBudget),
+    remarks: [...new Set(done.flatMap(({ remark = [] }) => remark))],
     attempt: Math.max(1, largestOf(done.map(({ attempt = 1 }) => attempt))),
     spent: Object.fromEntries(
       outcomes.flatMap((outcome, index) => {

@@ -9,7 +9,7 @@ import { RolloutDesk } from './rollout-desk';
 import { publishProgress } from './search-attributes';
 import { nextSegment } from './segment-input';
 import type { TrainingLoop } from './training-loop';
-import { isPaused, lastStepOf } from './training-state';
+import { isPaused, lastStepOf, rememberOnce } from './training-state';
 
 const MAX_WAIT_SECONDS = 15;
 
@@ -67,8 +67,9 @@ async function whatIsNext(
 async function settle(
   { state, evaluations, input }: TrainingLoop,
   model: OpenModel,
-  { snapshots, lost }: SegmentResult,
+  { snapshots, lost, position, remark }: SegmentResult,
 ): Promise<void> {
+  if (remark !== undefined) rememberOnce(state, [remark], position.collectedThrough);
   publishProgress(input, state);
   await evaluations.start(snapshots);
   if (lost !== null) await model.rewind(lost);

@@ -236,6 +236,15 @@ export function rememberRemarks(state: TrainingState, remarks: readonly string[]
   state.remarks = [...others, ...remarks].slice(-KEPT_REMARKS);
 }
 
+/** Remarks that are given again and again: each is remembered once, with the step it was first given at. */
+export function rememberOnce(state: TrainingState, remarks: readonly string[], step: number): void {
+  const isNew = (remark: string) => !state.remarks?.some((known) => known.startsWith(remark));
+  rememberRemarks(
+    state,
+    remarks.filter(isNew).map((remark) => `${remark} First so at step ${step}.`),
+  );
+}
+
 export function rememberScores(state: TrainingState, scores: readonly ScoreRow[]): void {
   state.recentScores = [...state.recentScores, ...scores].slice(-KEPT_SCORES);
 }

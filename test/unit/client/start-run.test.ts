@@ -5,6 +5,7 @@ import path from 'node:path';
 import { defaultRunName, nextFreeSuffix } from '../../../src/client/run-names';
 import { refuseEnded, resumeRun, startRun } from '../../../src/client/start-run';
 import { parseTrainingConfig } from '../../../src/config/parse-training-config';
+import { pluginDigest } from '../../../src/evaluation/plugin-digest';
 import type { RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { RunStore } from '../../../src/stores/run-store';
@@ -187,6 +188,25 @@ test('a run under way whose training files hold something else by now is refused
   await writeFile(file, rows + rows);
   await expect(startRun(sources, config, { run: 'one' })).rejects.toThrow(
     `Run "one" is under way with what ${file} held when it was prepared (sha256 ${contentHash.slice(0, 12)}…)`,
+  );
+  expect(await startRun(sources, config, { run: 'one', attach: true })).toMatchObject({ isAttached: true });
+});
+
+test('refuses a plug-in file that is not what the run under way was prepared with', async () => {
+  const file = path.join(root, 'everstep.config.js');
+  await writeFile(file, 'module.exports = {};');
+  const environment = { type: 'plugin', environment: 'mine' };
+  const config = parseTrainingConfig({ kind: 'rl', model: 'everstep/tiny', environment, plugins: file });
+  await store({ status: 'running', run: 'one', kind: 'rl' });
+  const code = { file, hash: pluginDigest(file) };
+  await records.writeConfig('one', { run: 'one', config, code });
+  const sources = { link: new FakeServer({ 'train/one': running }).link, records };
+
+  expect(await startRun(sources, config, { run: 'one' })).toMatchObject({ isAttached: true });
+  await writeFile(file, 'module.exports = { environments: {} };');
+
+  await expect(startRun(sources, config, { run: 'one' })).rejects.toThrow(
+    `Run "one" is under way with ${file} as it was when it was prepared (sha256 ${code.hash.slice(0, 12)}…)`,
   );
   expect(await startRun(sources, config, { run: 'one', attach: true })).toMatchObject({ isAttached: true });
 });

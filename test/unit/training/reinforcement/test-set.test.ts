@@ -49,7 +49,7 @@ test('a row of a tag counts the rollouts of the tag, a row of all the rollouts o
   const site = siteWith(scriptedPolicy(() => 'x<|end|>'));
 
   const scores = await evaluateTestSet(
-    { config: CONFIG, dataset },
+    { config: CONFIG, dataset, environmentCode: null },
     { type: 'rlTestSet', name: 'held_out', groupSize: 2, concurrency: 4 },
     { ...site, ...WORK, folder },
   );
@@ -79,7 +79,7 @@ test('several rollouts of one problem tell no more than the problem: their stand
   const site = siteWith(scriptedPolicy(() => 'x<|end|>'));
 
   const scores = await evaluateTestSet(
-    { config: CONFIG, dataset },
+    { config: CONFIG, dataset, environmentCode: null },
     { type: 'rlTestSet', name: 'held_out', groupSize: 8, concurrency: 4 },
     { ...site, ...WORK, folder },
   );
@@ -104,7 +104,7 @@ test('where every rollout is right the interval is that of the problems, not of 
   const dataset = await pluginEnvironments(plugins, { environment: 'solved', options: {}, testSize: 0 });
 
   const scores = await evaluateTestSet(
-    { config: CONFIG, dataset },
+    { config: CONFIG, dataset, environmentCode: null },
     { type: 'rlTestSet', name: 'held_out', groupSize: 8, concurrency: 4 },
     {
       ...siteWith(scriptedPolicy(() => 'x<|end|>')),
@@ -142,7 +142,12 @@ describe('what it leaves is a benchmark’s result', () => {
     }),
   };
 
-  async function evaluate(step: number, reply: string, groupSize = 1, environment: object = counting) {
+  async function evaluate(
+    step: number,
+    reply: string,
+    groupSize = 1,
+    { environment = counting, code = null }: { environment?: object; code?: string | null } = {},
+  ) {
     const plugins = {
       file: 'everstep.config.ts',
       environments: new Map([['counting', environment as never]]),
@@ -151,7 +156,7 @@ describe('what it leaves is a benchmark’s result', () => {
     const { sampler, renderer, contextLength } = siteWith(scriptedPolicy(() => `${reply}<|end|>`));
     const place = join(folder, String(step), 'held_out');
     const scores = await evaluateTestSet(
-      { config: CONFIG, dataset },
+      { config: CONFIG, dataset, environmentCode: code },
       { type: 'rlTestSet', name: 'held_out', groupSize, concurrency: 4 },
       { sampler, renderer, contextLength, ...WORK, step, folder: place },
     );
@@ -184,6 +189,17 @@ describe('what it leaves is a benchmark’s result', () => {
       metrics: { correct: 1, 'reward/total': 0.5 },
       logs: { stop_reason: 'completed', problem: '3' },
     });
+  });
+
+  test('of other code of a plug-in it is of another grader', async () => {
+    const before = await evaluate(0, 'odd', 1, { code: 'a' });
+    const after = await evaluate(10, 'odd', 1, { code: 'b' });
+    const graders = ({ scores }: typeof before) => [...new Set(scores.map(({ grader }) => grader))];
+
+    expect(before.result?.identity.graderVersion).not.toBe(after.result?.identity.graderVersion);
+    expect(graders(before)).toHaveLength(1);
+    expect(graders(before)).not.toEqual(graders(after));
+    expect(new Set([...before.scores, ...after.scores].map(({ data }) => data)).size).toBe(1);
   });
 
   test('which steps can be compared by, problem by problem', async () => {
@@ -225,8 +241,8 @@ describe('what it leaves is a benchmark’s result', () => {
     };
     const broken = { ...counting, make: () => Promise.reject(new Error('no')) };
 
-    const { scores, result } = await evaluate(0, 'odd', 1, judged);
-    const nothing = await evaluate(1, 'odd', 1, broken);
+    const { scores, result } = await evaluate(0, 'odd', 1, { environment: judged });
+    const nothing = await evaluate(1, 'odd', 1, { environment: broken });
 
     expect(result).toMatchObject({ score: 17 / 8, pass_at_k: {}, num_errors: 0 });
     expect(scores.find(({ metric }) => metric === 'env/all/reward/total')?.value).toBe(17 / 8);
