@@ -10,7 +10,7 @@ const { build } = require('./build');
 
 const ROOT = path.resolve(__dirname, '..');
 /** A tenth above what it is, so that nothing large comes in unseen. */
-const LIMITS = { size: 11_300_000, unpackedSize: 18_000_000, entryCount: 1770 };
+const LIMITS = { size: 11_500_000, unpackedSize: 19_800_000, entryCount: 1910 };
 const LINK = /\]\((?!https?:|mailto:|#)([^)#\s]+)/g;
 
 /** Packs dist/ as it is into the folder. Gives the file, and npm's account of it. */
