@@ -70,7 +70,7 @@ export class WorkerWatch {
     const isPolled = await this.hasPoller();
     return isPolled
       ? `The Python workers that poll ${taskQueue} have not taken the work yet. If they have died, start one; if they are busy, start more.`
-      : `No Python worker polls ${taskQueue}. Start one, e.g. examples/python-worker.`;
+      : `No Python worker polls ${taskQueue}. Start one (docs/python.md says how; examples/python-worker of the package has one).`;
   }
 
   private async hasPoller(): Promise<boolean> {

@@ -1,4 +1,4 @@
-import { howCalled } from '../config/how-called';
+import { asCalled, howCalled } from '../config/how-called';
 import { shellWord } from '../core/shell-word';
 import type { PlaceFlags } from './service-options';
 
@@ -6,17 +6,9 @@ import type { PlaceFlags } from './service-options';
 const SUGGESTED =
   /`((?:npx )?everstep (?:backfill|demo|dev|eval|runs|train|worker)\b(?![^`]*--data-dir)[^`]*)`/g;
 
-/** How messages begin a command, wherever they are written; prose (`an everstep worker`) is none. */
-const COMMAND = /(?:\bnpx |(?<=^|`|[:,] |\b(?:with|or|e\.g\.) ))everstep(?= [a-z])/g;
-
 /** A command to copy: it looks where the command that suggests it looked. */
 export function commandHint(words: string, flags: PlaceFlags): string {
   return `${howCalled()} ${words}${placeWords(flags)}`;
-}
-
-/** Suggests the commands of a text in the way this program was called. */
-export function asCalled(text: string): string {
-  return text.replaceAll(COMMAND, () => howCalled());
 }
 
 /** Completes the commands that a text suggests: with how this one was called, and the places it was given. */

@@ -6,7 +6,7 @@ import { readEnvironment } from '../config/environment';
 import { COMMANDS, loadCommand } from './command-list';
 import { EXIT, exitCodeOf } from './exit-codes';
 import { explainError } from './explain-error';
-import { asCalled } from './hints';
+import { asCalled } from '../config/how-called';
 
 /**
  * Runs the command line program. A command that succeeds ends by itself; one that fails ends the process,

@@ -14,6 +14,8 @@ export interface EvalPlace {
   readonly folder: string;
   /** The only benchmark meant, where the folder of one was named. */
   readonly benchmark: string | null;
+  /** Later steps of the run that were evaluated without a result; absent where no step was to be found. */
+  readonly passedOver?: readonly number[];
 }
 
 export interface BenchmarkFolders {
@@ -82,7 +84,7 @@ async function locateInStore(text: string, store: string | null): Promise<EvalPl
     );
   }
   if (isEvalRun) return { label: text, folder: evalFolder, benchmark: null };
-  return isRun ? { label: text, folder: await lastEvaluated(name, runFolder), benchmark: null } : null;
+  return isRun ? { label: text, benchmark: null, ...(await lastEvaluated(name, runFolder)) } : null;
 }
 
 function splitStep(text: string): [name: string, step?: string] {
@@ -171,12 +173,22 @@ async function evalRunsOf(store: string, checkpoint: string): Promise<string[]> 
 }
 
 /** Benchmarks come before what every run has: held-out rollouts, then losses. */
-async function lastEvaluated(name: string, runFolder: string): Promise<string> {
+async function lastEvaluated(
+  name: string,
+  runFolder: string,
+): Promise<Required<Pick<EvalPlace, 'folder' | 'passedOver'>>> {
   const steps = (await evaluatedSteps(runFolder)).reverse();
   const folders = steps.map((step) => join(runFolder, 'evals', String(step)));
-  for (const folder of folders) if (await hasBenchmark(folder)) return folder;
-  for (const folder of folders) if ((await listBenchmarks(folder)).finished.length > 0) return folder;
-  for (const folder of folders) if ((await listBenchmarks(folder)).likelihoods.length > 0) return folder;
+  const holds = [
+    hasBenchmark,
+    async (folder: string) => (await listBenchmarks(folder)).finished.length > 0,
+    async (folder: string) => (await listBenchmarks(folder)).likelihoods.length > 0,
+  ];
+  for (const isWanted of holds) {
+    for (const [index, folder] of folders.entries()) {
+      if (await isWanted(folder)) return { folder, passedOver: steps.slice(0, index).reverse() };
+    }
+  }
   throw new DomainError(
     'unknown-run',
     `Run "${name}" has no evaluation with examples at any step. Wait for its first, or evaluate a checkpoint with: everstep eval NAME --checkpoint ${name}@STEP. ` +

@@ -60,7 +60,7 @@ export async function closeRun(
   const remarks = [
     ...(input.remarks ?? []),
     ...(await rewardRemarks(store, input.plan)),
-    ...(await scoreRemarks(store, plan.run)),
+    ...(await scoreRemarks(store, plan.run, input.remarks ?? [])),
   ];
   const state: RunState = {
     ...before,
@@ -100,11 +100,11 @@ async function rewardRemarks(store: RunStore, { run, rollouts }: TrainingPlan): 
   return remark === null ? [] : [remark];
 }
 
-/** The newest of each evaluator. */
-async function scoreRemarks(store: RunStore, run: string): Promise<string[]> {
+/** The newest of each evaluator that was not told while the run went on. */
+async function scoreRemarks(store: RunStore, run: string, told: readonly string[]): Promise<string[]> {
   const newest = new Map<string, string>();
   for (const { evaluator, metric, step, remark } of await store.readScores(run)) {
-    if (remark === undefined || metric.startsWith(REWARD_ALARM)) continue;
+    if (remark === undefined || told.includes(remark) || metric.startsWith(REWARD_ALARM)) continue;
     newest.set(evaluator, `evaluator "${evaluator}" at step ${step}: ${remark}`);
   }
   return [...newest.values()];

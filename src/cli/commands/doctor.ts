@@ -5,7 +5,7 @@ import { largestOf } from '../../core/extremes';
 import { diagnose } from '../../stack/diagnosis';
 import type { Finding } from '../../stack/finding';
 import { EXIT } from '../exit-codes';
-import { asCalled } from '../hints';
+import { asCalled } from '../../config/how-called';
 import { addPlaces } from '../service-options';
 import type { PlaceFlags } from '../service-options';
 import { linesOf } from '../wrapped-rows';

@@ -80,7 +80,7 @@ function refuseEnded(report: RunReport): void {
   const { run, status, step, totalSteps } = report;
   throw new DomainError(
     'refused',
-    `Run "${run}" has ended (${status} at step ${step} of ${totalSteps}): there is nothing to change.`,
+    `Run "${run}" has ended (${status} at step ${step} of ${totalSteps}): there is nothing to change. A checkpoint of it is measured with: everstep eval --evaluator NAME --checkpoint ${run}@STEP`,
   );
 }
 

@@ -1,5 +1,7 @@
+import { basename } from 'node:path';
 import { DomainError } from '../../core/errors';
 import { benjaminiHochberg, holm } from '../../core/statistics/multiple-comparisons';
+import type { EvalPlace } from '../../stores/eval-places';
 import { locateResults } from '../../stores/eval-places';
 import { refuseDisjoint, warningsOf } from './comparison-warnings';
 import type { RawComparison } from './compare-scores';
@@ -69,7 +71,7 @@ export async function compareMany(
     likelihoods: remembering(readLikelihoods),
   };
   const results: PairResult[] = [];
-  const warnings: string[] = [];
+  const warnings: string[] = candidates.flatMap(({ place }) => passedOverWarning(place));
   for (const [first, second] of pairsOf(candidates, allPairs)) {
     const shared = sharedBenchmarks(first, second, options.benchmarks);
     warnings.push(...shared.warnings);
@@ -83,6 +85,16 @@ export async function compareMany(
     places: candidates.map(({ place: { label, folder } }) => ({ label, folder })),
     warnings: [...new Set(warnings)],
   };
+}
+
+/** The last result of a run may be of long before its end. */
+function passedOverWarning({ label, folder, passedOver = [] }: EvalPlace): string[] {
+  if (passedOver.length === 0) return [];
+  const [first = 0, last = first] = [passedOver[0], passedOver.at(-1)];
+  const steps = passedOver.length === 1 ? `step ${first}` : `steps ${first} to ${last}`;
+  return [
+    `${label} is compared at step ${basename(folder)}, the last with a result: its evaluations of ${steps} have none (\`everstep runs scores ${label}\` says why).`,
+  ];
 }
 
 function pairsOf(candidates: readonly Candidate[], allPairs: boolean): [Candidate, Candidate][] {

@@ -1,3 +1,4 @@
+import { asCalled } from '../../config/how-called';
 import { z } from 'zod';
 import type { ErrorCode } from '../../core/errors';
 import { DomainError } from '../../core/errors';
@@ -78,7 +79,7 @@ export function failureOf(error: unknown): HttpFailure {
 
 function domainFailure(error: DomainError): HttpFailure {
   const { status, code = error.code, retryAfterSeconds = null } = ruleOf(error);
-  const body = bodyOf(status, { message: error.message, param: null, code });
+  const body = bodyOf(status, { message: asCalled(error.message), param: null, code });
   return { status, body, retryAfterSeconds, isUnexpected: false };
 }
 

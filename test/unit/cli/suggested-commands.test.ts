@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Command } from 'commander';
 import ts from 'typescript';
-import { asCalled } from '../../../src/cli/hints';
+import { asCalled } from '../../../src/config/how-called';
 import { createProgram } from '../../../src/cli/main';
 
 const SOURCES = path.resolve('src');

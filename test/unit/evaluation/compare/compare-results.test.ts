@@ -207,6 +207,20 @@ test('corrects over the benchmarks of the suite', async () => {
   expect(bh.map(({ pAdjusted }) => pAdjusted)).toEqual([2 * (first ?? NaN), second]);
 });
 
+test('says where the last results of a run are of an earlier step than it was evaluated at', async () => {
+  const evals = (run: string, step: number) => join(folder, 'runs', run, 'evals', String(step));
+  for (const place of [evals('one', 50), evals('other', 0)]) {
+    storeBenchmark(place, 'gsm8k', { rows: rowsOf([1, 0, 1]) });
+  }
+  for (const step of [25, 50]) mkdirSync(join(evals('other', step), 'gsm8k', 'journal'), { recursive: true });
+
+  const { warnings } = await compareResults('one', 'other', { store: folder });
+
+  expect(warnings.filter((warning) => warning.includes('is compared at step'))).toEqual([
+    'other is compared at step 0, the last with a result: its evaluations of steps 25 to 50 have none (`everstep runs scores other` says why).',
+  ]);
+});
+
 test('compares the first with each other, or all pairs', async () => {
   const c = join(folder, 'c');
   for (const [place, rewards] of [
