@@ -6,6 +6,7 @@ import type { CanaryBand, CanaryPin, CanaryRequest, CanaryWebhook } from '../cor
 import { isRefusedWebhookHeader, isWebhookVariable, refuseWebhookAddress } from '../core/canary-webhook';
 import { secondsOf } from '../core/duration';
 import { DomainError } from '../core/errors';
+import { secretParameterOf } from '../core/secret-parameters';
 import type { ModelSource } from '../core/benchmark-run';
 import { validateName } from '../core/names';
 import { CATALOGUE_NAMES } from '../evaluation/benchmarks/catalogue-names';
@@ -244,9 +245,20 @@ function webhookOf(
       `--webhook ${ENVIRONMENT}NAME: the name begins with EVERSTEP_WEBHOOK_.`,
     );
   }
+  refuseSecretIn(webhook);
   const problem = refuseWebhookAddress(webhook);
   if (problem === null) return { url: { type: 'address', value: webhook }, headers };
   throw new DomainError('bad-config', problem);
+}
+
+/** In the variable that stands in its place it may have one. */
+function refuseSecretIn(webhook: string): void {
+  const secret = secretParameterOf(webhook);
+  if (secret === null) return;
+  throw new DomainError(
+    'bad-config',
+    `--webhook: the address holds a key (its parameter ${secret}), and schedules are stored. Put the address into a variable of the workers, and give env:EVERSTEP_WEBHOOK_NAME.`,
+  );
 }
 
 function badHeader(name: string): DomainError {

@@ -1,9 +1,15 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { DomainError } from '../core/errors';
 import { readCsvRows } from './csv-rows';
 import type { DatasetFile, RawRow } from './dataset';
 import { readJsonArray, readJsonLines, streamJsonLines } from './json-rows';
+import { tooLong } from './not-utf8';
 import { readParquetRows } from './parquet/parquet-rows';
+
+/** What Node reads at once. */
+const MOST_PARQUET_BYTES = 2 ** 31 - 1;
+/** Of which a text can be made. */
+const MOST_TEXT_BYTES = 2 ** 29;
 
 type RowReader = (name: string, bytes: Uint8Array) => RawRow[] | Promise<RawRow[]>;
 
@@ -36,10 +42,33 @@ export async function readFileRows(name: string, bytes: Uint8Array): Promise<Raw
   );
 }
 
-/** One after another; only files with a row a line are read in parts. */
-export async function* streamFileRows({ name, path }: DatasetFile): AsyncGenerator<RawRow> {
-  if (READERS.get(extensionOf(name)) === readJsonLines) yield* streamJsonLines(name, path);
-  else yield* await readFileRows(name, await readFile(path));
+/** One after another; only files with a row a line are read in parts. `onBytes` is given all bytes of the file, in their order. */
+export async function* streamFileRows(
+  { name, path }: DatasetFile,
+  onBytes: (bytes: Uint8Array) => void = () => undefined,
+): AsyncGenerator<RawRow> {
+  if (READERS.get(extensionOf(name)) === readJsonLines) {
+    yield* streamJsonLines(name, path, onBytes);
+    return;
+  }
+  requireReadable(name, (await stat(path)).size);
+  const bytes = await readFile(path);
+  onBytes(bytes);
+  yield* await readFileRows(name, bytes);
+}
+
+/** What is read as a whole is measured before. */
+function requireReadable(name: string, size: number): void {
+  if (extensionOf(name) === 'parquet') {
+    if (size > MOST_PARQUET_BYTES) throw tooLargeTable(name);
+  } else if (size > MOST_TEXT_BYTES) throw tooLong(name);
+}
+
+function tooLargeTable(name: string): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `${name} is larger than 2 GiB, which is as much as is read of one Parquet file. Split it into several files, or convert it to .jsonl, which is read line by line.`,
+  );
 }
 
 function extensionOf(name: string): string {

@@ -11,6 +11,7 @@ import { requireRows } from './wrapped-rows';
 const NEWLINE = 0x0a;
 const UTF8_BOM = [0xef, 0xbb, 0xbf];
 const CHUNK_BYTES = 256 * 1024;
+const MOST_LINE_BYTES = constants.MAX_STRING_LENGTH;
 /** So much is read before others have their turn. */
 const TURN_BYTES = 1024 * 1024;
 
@@ -38,44 +39,76 @@ export async function readJsonLines(name: string, bytes: Uint8Array): Promise<Ra
 }
 
 /** As `readJsonLines`, with a part of the file and one row in memory. */
-export async function* streamJsonLines(name: string, path: string): AsyncGenerator<RawRow> {
+export async function* streamJsonLines(
+  name: string,
+  path: string,
+  onBytes?: (bytes: Uint8Array) => void,
+): AsyncGenerator<RawRow> {
   let line = 0;
-  for await (const { bytes, isUnterminated } of linesOf(name, path)) {
+  for await (const { bytes, isUnterminated } of linesOf(name, chunksOf(path, onBytes))) {
     line++;
     const row = readLine(name, { bytes, line, isUnterminated });
     if (row) yield row;
   }
 }
 
-interface Line {
-  readonly bytes: Uint8Array;
-  readonly isUnterminated: boolean;
-}
-
-async function* linesOf(name: string, path: string): AsyncGenerator<Line> {
-  /** Of a line that goes on in the next chunk. */
-  let parts: Uint8Array[] = [];
-  let isFirst = true;
+async function* chunksOf(path: string, onBytes?: (bytes: Uint8Array) => void): AsyncGenerator<Uint8Array> {
   for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
     // Without an encoding it gives bytes.
     if (!Buffer.isBuffer(chunk)) continue;
+    onBytes?.(chunk);
+    yield chunk;
+  }
+}
+
+interface Line {
+  /** null where no text can hold them. */
+  readonly bytes: Uint8Array | null;
+  readonly isUnterminated: boolean;
+}
+
+async function* linesOf(name: string, chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
+  /** Of a line that goes on in the next chunk. */
+  const begun = new BegunLine();
+  let isFirst = true;
+  for await (const chunk of chunks) {
     // A mark is at the beginning, and a chunk is longer.
     const body = isFirst ? withoutMark(name, chunk) : chunk;
     isFirst = false;
     let start = 0;
     for (let end = body.indexOf(NEWLINE); end >= 0; end = body.indexOf(NEWLINE, start)) {
-      yield { bytes: joined([...parts, body.subarray(start, end)]), isUnterminated: false };
-      parts = [];
+      begun.add(body.subarray(start, end));
+      yield { bytes: begun.end(), isUnterminated: false };
       start = end + 1;
     }
-    if (start < body.length) parts.push(body.subarray(start));
+    if (start < body.length) begun.add(body.subarray(start));
   }
-  if (parts.length > 0) yield { bytes: joined(parts), isUnterminated: true };
+  if (!begun.isEmpty) yield { bytes: begun.end(), isUnterminated: true };
 }
 
-function joined(parts: readonly Uint8Array[]): Uint8Array {
-  const [only] = parts;
-  return only && parts.length === 1 ? only : Buffer.concat(parts);
+/** The parts of a line, of which no more is kept than a text can hold. */
+class BegunLine {
+  private parts: Uint8Array[] = [];
+  private length = 0;
+
+  get isEmpty(): boolean {
+    return this.length === 0;
+  }
+
+  add(part: Uint8Array): void {
+    this.length += part.length;
+    if (this.length > MOST_LINE_BYTES) this.parts = [];
+    else this.parts.push(part);
+  }
+
+  end(): Uint8Array | null {
+    const { parts, length } = this;
+    this.parts = [];
+    this.length = 0;
+    if (length > MOST_LINE_BYTES) return null;
+    const [only] = parts;
+    return only && parts.length === 1 ? only : Buffer.concat(parts);
+  }
 }
 
 /** Items of a JSON array; null where the file does not begin with one. */
@@ -180,8 +213,8 @@ function readLine(
   }
 }
 
-function unreadable({ length }: Uint8Array): string {
-  return length > constants.MAX_STRING_LENGTH
+function unreadable(bytes: Uint8Array | null): string {
+  return bytes === null || bytes.length > constants.MAX_STRING_LENGTH
     ? 'the line is longer than 512 MiB.'
     : 'the line is not UTF-8 text.';
 }
@@ -228,7 +261,8 @@ function withoutMark(name: string, bytes: Uint8Array): Uint8Array {
   return UTF8_BOM.every((byte, index) => bytes[index] === byte) ? bytes.subarray(UTF8_BOM.length) : bytes;
 }
 
-function decode(bytes: Uint8Array): string | null {
+function decode(bytes: Uint8Array | null): string | null {
+  if (bytes === null) return null;
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {

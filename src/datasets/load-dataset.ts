@@ -1,12 +1,18 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
 import { badRows } from './bad-rows';
-import type { ConversationRow, DatasetFile, DatasetSource, LoadedDataset, SkippedRow } from './dataset';
+import type {
+  ConversationRow,
+  DatasetFile,
+  DatasetSource,
+  LoadedDataset,
+  RawRow,
+  SkippedRow,
+} from './dataset';
 import type { FieldNames } from './field-names';
 import { withRowNames } from './field-names';
-import { readFileRows, rowWord } from './file-rows';
+import { rowWord, streamFileRows } from './file-rows';
 import { fetchHubDataset } from './hub-dataset';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { findLocalFiles } from './local-files';
@@ -57,9 +63,11 @@ export async function loadDataset(spec: DatasetSpec): Promise<LoadedDataset> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
   for (const file of files) {
-    const bytes = await readFile(file.path);
-    hash.update(bytes);
-    const read = await readConversations(file, bytes, spec);
+    const read = await readConversations(
+      streamFileRows(file, (bytes) => hash.update(bytes)),
+      file,
+      spec,
+    );
     for (const row of read.rows) rows.push(row);
     for (const row of read.skipped) skipped.push(row);
   }
@@ -77,16 +85,17 @@ async function describeLocal(
 }
 
 async function readConversations(
+  raws: AsyncIterable<RawRow>,
   file: DatasetFile,
-  bytes: Uint8Array,
   { onBadRow = 'error', ignoreKeys, ...options }: DatasetOptions,
 ): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
   const reading = { ...options, ignored: new Set(ignoreKeys) };
-  for (const [index, raw] of (await readFileRows(file.name, bytes)).entries()) {
+  let count = 0;
+  for await (const raw of raws) {
     // An evaluation reads its dataset while training steps go on in the same process.
-    if (index % PAUSE_EVERY === PAUSE_EVERY - 1) await nextTurn();
+    if (++count % PAUSE_EVERY === 0) await nextTurn();
     const result = 'problem' in raw ? raw.problem : readRow(raw.value, reading);
     if (typeof result !== 'string') {
       rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });

@@ -36,7 +36,7 @@ async function statsOf(path: string): Promise<Stats> {
   return stat(path).catch((error: unknown) => {
     throw new DomainError(
       'bad-dataset',
-      `Dataset file "${path}" cannot be read (looked at ${resolve(path)}): ${reasonOf(error)}. Correct dataset.path.`,
+      `Dataset file "${path}" cannot be read (looked at ${resolve(path)}): ${whyUnread(error)}. Correct dataset.path.`,
       { cause: error },
     );
   });
@@ -63,7 +63,7 @@ const REFUSED = ['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP
 /** Refuses a path that names no file, by the key of the config that holds it. */
 export async function requireFile(path: string, key?: string): Promise<void> {
   const reason = await stat(path).then(unreadableKind, (error: unknown) => {
-    if (REFUSED.includes(codeOf(error))) return reasonOf(error);
+    if (REFUSED.includes(codeOf(error))) return whyUnread(error);
     throw error;
   });
   if (reason === null) return;
@@ -78,10 +78,12 @@ export async function requireFile(path: string, key?: string): Promise<void> {
   );
 }
 
-function reasonOf(error: unknown): string {
+/** What the operating system says of a path, in words. */
+export function whyUnread(error: unknown): string {
   const code = codeOf(error);
   if (code === 'ENOENT') return 'it does not exist';
   if (code === 'EACCES') return 'permission denied';
+  if (code === 'ELOOP') return 'it is a link that leads back to itself';
   return String(error);
 }
 

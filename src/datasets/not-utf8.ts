@@ -12,7 +12,8 @@ export function decodeText(name: string, bytes: Uint8Array): string {
   }
 }
 
-function tooLong(name: string): DomainError {
+/** Refuses a file whose text is no text of this language. */
+export function tooLong(name: string): DomainError {
   return new DomainError(
     'bad-dataset',
     `${name} is longer than 512 MiB, which is as much as is read of one file as a whole. Split it into several files, or convert it to .jsonl, which is read line by line.`,

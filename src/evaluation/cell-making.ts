@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
@@ -11,6 +10,7 @@ import { datasetOf } from './dataset-of';
 import { digestOf } from './digest';
 import type { CellWork, EvaluationDependencies } from './evaluators/evaluation-context';
 import { identityOf } from './evaluators/evaluation-context';
+import { readTaskFile } from './inspect/task-source';
 import { judgeIdentity } from './judges/judged-grader';
 import { findKind } from './kinds';
 import type { PluginRegistry } from './plugins';
@@ -66,16 +66,16 @@ async function dataOf(dependencies: Making, evaluator: EvaluatorConfig): Promise
     const { examples } = await loadExamples(benchmark, dependencies.readBenchmarkRows);
     return examples.slice(0, evaluator.maxExamples);
   }
-  return evaluator.type === 'inspect' ? Promise.all(evaluator.tasks.map(taskContent)) : null;
+  return evaluator.type === 'inspect' ? evaluator.tasks.map(taskContent) : null;
 }
 
 type InspectTask = Extract<EvaluatorConfig, { type: 'inspect' }>['tasks'][number];
 
-async function taskContent(task: InspectTask): Promise<unknown> {
+function taskContent(task: InspectTask): unknown {
   const { task: place, ...rest } = typeof task === 'string' ? { task } : task;
   const [, file, name = ''] = TASK_IN_FILE.exec(place) ?? [];
   if (file === undefined) return [place, rest];
-  return [`${basename(file)}${name}`, hash('sha256', await readFile(file), 'hex'), rest];
+  return [`${basename(file)}${name}`, hash('sha256', readTaskFile(file), 'hex'), rest];
 }
 
 function datedBenchmark(

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
+import { readCodeFile } from './code-file';
 
 /** What `import … from`, `import '…'`, `export … from`, `import('…')` and `require('…')` name. A comment may name something too. */
 const SPECIFIER = /\b(?:from|import|require)\s*\(?\s*(['"])(\.{1,2}(?:\/[^'"\n]*)?)\1/g;
@@ -34,7 +35,7 @@ function filesOf(root: string): Map<string, Buffer> {
 
 function collect(path: string, texts: Map<string, Buffer>): void {
   if (texts.has(path)) return;
-  const text = readFileSync(path);
+  const text = readCodeFile(path);
   texts.set(path, text);
   for (const [, , specifier = ''] of text.toString('utf8').matchAll(SPECIFIER)) {
     const imported = fileOf(resolve(dirname(path), specifier));

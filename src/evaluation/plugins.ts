@@ -9,6 +9,7 @@ import type { BenchmarkInput, GraderFunction } from './benchmarks/benchmark-inpu
 import { kindsOf } from './kinds/plugin-kinds';
 import type { KindBuilder } from './kinds';
 import type { Kind } from './kinds/kind';
+import { messageOf } from './error-message';
 import { completeBenchmark } from './benchmarks/complete-benchmark';
 import { takenName } from './benchmarks/registered-benchmarks';
 import type { OfOptions } from './of-options';
@@ -189,10 +190,8 @@ function hashOf(path: string): string {
   } catch (error) {
     throw new DomainError(
       'bad-plugin',
-      `plugins: ${path} cannot be read. Correct the path or make the file.`,
-      {
-        cause: error,
-      },
+      `plugins: ${messageOf(error)}. Give the path of a file of code, of at most 32 MiB.`,
+      { cause: error },
     );
   }
 }

@@ -3,9 +3,9 @@ import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { readEnvironment } from '../../config/environment';
 import { DomainError } from '../../core/errors';
+import { whyNoCode } from '../../evaluation/code-file';
 import { resolveTemporal } from '../../stack/resolve-temporal';
 import { nearestExisting } from '../../stores/nearest-existing';
-import { hasErrorCode } from '../../stores/system-errors';
 import { escapeControls } from '../escape-controls';
 import type { PlaceFlags } from '../service-options';
 
@@ -15,7 +15,7 @@ interface NamedFiles {
 }
 
 /**
- * Refuses a folder for results that cannot be written and a plug-in file that is not there, before anything is started. Workers of a
+ * Refuses a folder for results that cannot be written and a plug-in file that is none, before anything is started. Workers of a
  * configured server may be elsewhere, where the paths are others.
  */
 export async function refuseUselessFiles(
@@ -24,7 +24,7 @@ export async function refuseUselessFiles(
 ): Promise<void> {
   if (resolveTemporal(readEnvironment(flags).dataFolder).from === 'configuration') return;
   if (output !== undefined) await refuseUnwritable(output);
-  if (plugins !== undefined) await refuseMissing(plugins);
+  if (plugins !== undefined) refuseNoCode(plugins);
 }
 
 async function refuseUnwritable(output: string): Promise<void> {
@@ -44,14 +44,11 @@ async function refuseUnwritable(output: string): Promise<void> {
   );
 }
 
-async function refuseMissing(plugins: string): Promise<void> {
-  const file = escapeControls(resolve(plugins));
-  try {
-    await access(plugins, constants.R_OK);
-  } catch (error) {
-    const problem = hasErrorCode(error, 'ENOENT', 'ENOTDIR')
-      ? `there is no file ${file}. Give the path of a plug-in file.`
-      : `${file} cannot be read. Give yourself permission to read it.`;
-    throw new DomainError('bad-config', `--plugins: ${problem}`, { cause: error });
-  }
+function refuseNoCode(plugins: string): void {
+  const reason = whyNoCode(plugins);
+  if (reason === null) return;
+  throw new DomainError(
+    'bad-config',
+    `--plugins: ${escapeControls(resolve(plugins))} cannot be read: ${escapeControls(reason)}. Give the path of a plug-in file.`,
+  );
 }

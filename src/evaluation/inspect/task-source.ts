@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { InspectTask } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
-import { hasErrorCode } from '../../stores/system-errors';
+import { readCodeFile } from '../code-file';
 import { digestOf } from '../digest';
+import { messageOf } from '../error-message';
 
 const FILE = /^(.*\.(?:py|ipynb))(?:@.*)?$/s;
 const IMPORTED = /^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#]+))/gm;
@@ -16,7 +17,7 @@ export function taskFileOf(task: string): string | null {
 /** Refuses a task whose file is not there, before anything is spent on it. */
 export function requireTaskFile(task: string): void {
   const file = taskFileOf(task);
-  if (file !== null) readSource(file);
+  if (file !== null) readTaskFile(file);
 }
 
 /**
@@ -44,25 +45,27 @@ function sourceDigest(file: string): string {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const name = path.relative(folder, next);
     if (sources.has(name)) continue;
-    const text = readSource(next);
+    const text = readTaskFile(next).toString('utf8');
     sources.set(name, digestOf(text));
     pending.push(...modulesBeside(text, folder, path.dirname(next)));
   }
   return digestOf(Object.fromEntries(sources));
 }
 
-function readSource(file: string): string {
+/** What the file of a task holds. */
+export function readTaskFile(file: string): Buffer {
+  if (!existsSync(file)) {
+    throw new DomainError(
+      'bad-config',
+      `inspect: there is no file ${file}. Name one that is there: FILE.py@TASK.`,
+    );
+  }
   try {
-    return readFileSync(file, 'utf8');
+    return readCodeFile(file);
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) {
-      throw new DomainError(
-        'bad-config',
-        `inspect: there is no file ${file}. Name one that is there: FILE.py@TASK.`,
-      );
-    }
-    if (!hasErrorCode(error, 'EISDIR', 'EACCES')) throw error;
-    throw new DomainError('bad-config', `inspect: ${file} cannot be read. Name a file: FILE.py@TASK.`);
+    throw new DomainError('bad-config', `inspect: ${messageOf(error)}. Name a file: FILE.py@TASK.`, {
+      cause: error,
+    });
   }
 }
 

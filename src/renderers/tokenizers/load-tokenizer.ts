@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../../core/errors';
 import { fetchTokenizerFiles } from './hub-files';
@@ -8,6 +8,9 @@ import type { FilesOfTokenizer } from './create-tokenizer';
 import { EncodingThread } from './encoding-thread';
 import type { ChatTokenizer } from './hugging-face-tokenizer';
 import { TurnTakingTokenizer } from './turn-taking-tokenizer';
+
+/** The largest tokenizers have a sixth of it. */
+const MOST_MIB = 256;
 
 export type TokenizerSource = { readonly folder: string } | HubTokenizerSource;
 
@@ -37,20 +40,23 @@ function takingTurns(files: FilesOfTokenizer): ChatTokenizer {
   return new TurnTakingTokenizer(createTokenizer(files), new EncodingThread(files));
 }
 
+/** Whoever opens a pipe waits for its writer, and a device has no end. */
 async function readOptional(folder: string, name: string): Promise<string | null> {
+  const path = join(folder, name);
   try {
-    return await readFile(join(folder, name), 'utf8');
+    const stats = await stat(path);
+    if (stats.isFile() && stats.size <= MOST_MIB * 1024 * 1024) return await readFile(path, 'utf8');
   } catch (error) {
     if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT')
       return null;
-    throw new DomainError(
-      'unknown-model',
-      `Cannot read ${join(folder, name)}: ${String(error)}. Check its permissions.`,
-      {
-        cause: error,
-      },
-    );
+    throw new DomainError('unknown-model', `Cannot read ${path}: ${String(error)}. Check its permissions.`, {
+      cause: error,
+    });
   }
+  throw new DomainError(
+    'unknown-model',
+    `Cannot read ${path}: it is no plain file of at most ${MOST_MIB} MiB. Put the model's own file there.`,
+  );
 }
 
 function parseObject(text: string, path: string): Record<string, unknown> {

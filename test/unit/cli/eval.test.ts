@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -70,9 +71,25 @@ test.each([
 test.each([
   [['--output', join(folder, 'a-file')], `--output: ${join(folder, 'a-file')} is a file. Name a folder`],
   [['--output', join(folder, 'a-file', 'below')], `--output: ${join(folder, 'a-file')} is a file.`],
-  [['--plugins', join(folder, 'nope.ts')], `--plugins: there is no file ${join(folder, 'nope.ts')}. Give`],
+  [
+    ['--plugins', join(folder, 'nope.ts')],
+    `--plugins: ${join(folder, 'nope.ts')} cannot be read: it does not exist. Give`,
+  ],
+  [
+    ['--plugins', join(folder, 'pipe.ts')],
+    `--plugins: ${join(folder, 'pipe.ts')} cannot be read: it is no plain file, but a pipe, a socket or a device. Give`,
+  ],
+  [['--plugins', folder], `--plugins: ${folder} cannot be read: it is a folder. Give`],
+  [
+    ['--plugins', join(folder, 'loop.ts')],
+    `--plugins: ${join(folder, 'loop.ts')} cannot be read: it is a link that leads back to itself. Give`,
+  ],
 ])('refuses %j, which cannot be used, before anything is started', async (words, message) => {
   writeFileSync(join(folder, 'a-file'), '');
+  if (!existsSync(join(folder, 'pipe.ts'))) {
+    execFileSync('mkfifo', [join(folder, 'pipe.ts')]);
+    symlinkSync('loop.ts', join(folder, 'loop.ts'));
+  }
   const store = join(folder, 'store-of-files');
 
   await expect(run('gsm8k', ...AT, ...words, '--store', store)).rejects.toThrow(message);

@@ -86,6 +86,11 @@ test.each<[string, Partial<CanaryOptions>, string]>([
   ['no deadline', { deadline: '0s' }, '--deadline 0s'],
   ['two models', { checkpoint: 'run@1' }, 'one model'],
   ['a file as webhook', { webhook: 'file:///etc/passwd' }, 'http or https'],
+  [
+    'a webhook with a key in its query',
+    { webhook: 'http://h/hook?token=very-private' },
+    '--webhook: the address holds a key (its parameter token), and schedules are stored. Put the address into a variable of the workers, and give env:EVERSTEP_WEBHOOK_NAME.',
+  ],
   ['another variable', { webhook: 'env:OPENAI_API_KEY' }, 'EVERSTEP_WEBHOOK_'],
   [
     'a secret as header',

@@ -306,6 +306,35 @@ test('a line that is longer than a text can be is said to be', async () => {
   await expect(loadDataset({ path })).rejects.toThrow('line 1: the line is longer than 512 MiB');
 });
 
+describe('a file of more than 2 GiB', () => {
+  async function large(name: string): Promise<string> {
+    const path = await file(name, lines(row('a')));
+    await truncate(path, 2 ** 31 + 2 ** 20);
+    return path;
+  }
+
+  test.each([
+    ['rows.json', 'is longer than 512 MiB, which is as much as is read of one file as a whole. Split it'],
+    ['rows.csv', 'is longer than 512 MiB, which is as much as is read of one file as a whole. Split it'],
+    ['rows.parquet', 'is larger than 2 GiB, which is as much as is read of one Parquet file. Split it'],
+  ])('that is read as a whole is refused by name: %s', async (name, problem) => {
+    const path = await large(name);
+
+    for (const read of [loadDataset({ path }), readRows({ path })]) {
+      await expect(read).rejects.toMatchObject({ code: 'bad-dataset', retryable: false });
+      await expect(read).rejects.toThrow(`${path} ${problem}`);
+    }
+  });
+
+  test('is read line by line where it can be', async () => {
+    const path = await large('rows.jsonl');
+
+    const read = loadDataset({ path });
+
+    await expect(read).rejects.toThrow(`${path} line 2: the line is longer than 512 MiB.`);
+  });
+});
+
 test.each(['rows.jsonl', 'rows.json'])(
   'says that the lines of %s end with carriage returns alone',
   async (name) => {

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -51,6 +60,63 @@ function custom(options: object = {}) {
 function plugin(options: object = {}) {
   return EvaluatorConfig.parse({ type: 'plugin', name: 'habits', evaluator: 'answerLength', ...options });
 }
+
+describe('a plug-in file', () => {
+  test.each<[string, (path: string) => unknown, string]>([
+    [
+      'a pipe',
+      (path) => execFileSync('mkfifo', [path]),
+      'it is no plain file, but a pipe, a socket or a device',
+    ],
+    [
+      'a device',
+      (path) => {
+        symlinkSync('/dev/zero', path);
+      },
+      'it is no plain file, but a pipe, a socket or a device',
+    ],
+    [
+      'a folder',
+      (path) => {
+        mkdirSync(path);
+      },
+      'it is a folder',
+    ],
+    [
+      'a link to itself',
+      (path) => {
+        symlinkSync(path, path);
+      },
+      'it is a link that leads back to itself',
+    ],
+    [
+      'larger than code can be',
+      (path) => {
+        writeFileSync(path, '');
+        truncateSync(path, 33 * 1024 * 1024);
+      },
+      'it has more than 32 MiB',
+    ],
+  ])('that is %s is refused by name', async (_, make, reason) => {
+    const path = join(folder, 'everstep.config.ts');
+    make(path);
+    const loaded = loadPlugins(path);
+
+    await expect(loaded).rejects.toMatchObject({ code: 'bad-plugin' });
+    await expect(loaded).rejects.toThrow(
+      `plugins: ${path} cannot be read: ${reason}. Give the path of a file of code, of at most 32 MiB.`,
+    );
+  });
+
+  test('may be a link to one', async () => {
+    pluginFile('export const graders = { mine: () => 1 };', 'own.ts');
+    symlinkSync('own.ts', join(folder, 'link.ts'));
+
+    const { graders } = await loadPlugins(join(folder, 'link.ts'));
+
+    expect([...graders.keys()]).toEqual(['mine']);
+  });
+});
 
 describe('packages that a plug-in imports', () => {
   const USES_BOTH = `

@@ -90,6 +90,12 @@ test('an address with a key in its query is refused, naming the parameter alone'
     'api_key',
     'key',
     'subscription-key',
+    'ocpApimSubscriptionKey',
+    'provider_key',
+    'subscription',
+    'pass',
+    'password',
+    'access',
     'access_token',
     'sig',
     'code',
@@ -99,6 +105,32 @@ test('an address with a key in its query is refused, naming the parameter alone'
     );
   }
   expect(() => open('http://host/v1?api-version=1&model_code_name=x&monkey=1')).not.toThrow();
+});
+
+test.each([
+  ['http://host/v1?x=sk-MARK0123456789', 'x'],
+  ['http://host/v1?x=1&auth-header=Bearer%20hf_MARK0123456789', 'auth-header'],
+  ['http://host/v1?tml-MARK0123456789', 'without a name'],
+  ['http://host/v1#sk-proj-MARK0123456789', 'without a name'],
+  ['http://host/v1#x=eyJMARK0123456789.abc.def', 'x'],
+  ['http://host/v1#access_token=MARK', 'access_token'],
+])('an address with what is written as a key is refused without it: %s', (url, name) => {
+  const open = () => openEndpoint({ url, model: 'm', api: 'chat', concurrency: 4 });
+
+  expect(open).toThrow(`The URL of the endpoint at host holds a key (its parameter ${name}),`);
+  expect(open).not.toThrow('MARK');
+});
+
+test.each([
+  '?cache_key=abc',
+  '?cacheKey=abc&sort-key=name',
+  '?model=sk-learn-classifier',
+  '?task-pass=1&ask-SK=risk-AVERSE1',
+  '#token',
+])('an address with harmless parameters is taken: %s', (rest) => {
+  const url = `http://host/v1${rest}`;
+
+  expect(() => openEndpoint({ url, model: 'm', api: 'chat', concurrency: 4 })).not.toThrow();
 });
 
 test('sends nothing more once its process is to end; what is under way ends', async () => {

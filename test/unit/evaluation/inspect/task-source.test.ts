@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -108,6 +109,15 @@ test.each(['absent.py@sums', 'absent.ipynb', 'mine.py/more.py'])(
     }).toThrow('there is no file');
   },
 );
+
+test('a task whose file is a pipe is refused, and not waited for', () => {
+  const file = path.join(folder, 'pipe.py');
+  execFileSync('mkfifo', [file]);
+
+  expect(() => {
+    requireTaskFile(`${file}@sums`);
+  }).toThrow(`inspect: ${file} cannot be read: it is no plain file, but a pipe`);
+});
 
 test('evaluators of a run are refused with the file that is not there', () => {
   const evaluator = (task: unknown) => ({ type: 'inspect', name: 'i', tasks: [task] }) as never;

@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { mkdir, mkdtemp, readdir, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -29,6 +30,20 @@ test('reads the words of a model and its configuration', async () => {
   });
   expect(tokenizer.isSpecial(258)).toBe(true);
   expect(tokenizer.isSpecial(65)).toBe(false);
+});
+
+test.each<[string, (path: string) => unknown]>([
+  ['a pipe', (path) => execFileSync('mkfifo', [path])],
+  ['a device', (path) => symlink('/dev/zero', path)],
+  ['larger than any', (path) => writeFile(path, '').then(() => truncate(path, 257 * 1024 * 1024))],
+])('a file that is %s is refused by name', async (_, make) => {
+  folder = await writeTokenizer();
+  const path = join(folder, 'chat_template.jinja');
+  await make(path);
+
+  await expect(loadTokenizer({ folder })).rejects.toThrow(
+    `Cannot read ${path}: it is no plain file of at most 256 MiB.`,
+  );
 });
 
 test('takes special tokens in a text for text, unless told otherwise', async () => {
