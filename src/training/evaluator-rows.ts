@@ -2,7 +2,12 @@ import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
 import { datasetOf } from '../evaluation/dataset-of';
 import type { SequenceSite } from '../evaluation/evaluators/nll-sequence';
-import { chooseRows, isBadRow, measuredSequence, placeOfRow } from '../evaluation/evaluators/nll-sequence';
+import {
+  chooseRows,
+  isBadRow,
+  measuredSequence,
+  placeOfConversation,
+} from '../evaluation/evaluators/nll-sequence';
 import type { ConversationRow } from '../datasets/dataset';
 import { leftOutText, placesOfSkipped } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
@@ -64,7 +69,7 @@ async function unmeasuredRows(
       await measuredSequence(sequences, row, signal);
     } catch (error) {
       if (!isBadRow(error)) throw error;
-      refused.push({ place: placeOfRow(row), reason: error.message });
+      refused.push({ place: placeOfConversation(row), reason: error.message });
     }
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       onProgress(`${index + 1} of ${rows.length} examples of evaluator "${name}" rendered`);

@@ -77,7 +77,7 @@ export function isBadRow(error: unknown): error is DomainError {
   return error instanceof DomainError && error.code === 'bad-dataset';
 }
 
-export function placeOfRow({ place, id }: ConversationRow): string {
+export function placeOfConversation({ place, id }: ConversationRow): string {
   return place ?? `example ${id}`;
 }
 

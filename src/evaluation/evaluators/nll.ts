@@ -12,7 +12,7 @@ import { identityOf } from './evaluation-context';
 import type { KeyedRow } from './journalled-work';
 import { allInTurns, ofCell, withJournal } from './journalled-work';
 import type { MeasuredSequence } from './nll-sequence';
-import { chooseRows, isBadRow, measuredSequence, placeOfRow } from './nll-sequence';
+import { chooseRows, isBadRow, measuredSequence, placeOfConversation } from './nll-sequence';
 
 type NllConfig = Extract<EvaluatorConfig, { type: 'nll' }>;
 
@@ -45,7 +45,7 @@ export async function evaluateNll(
       return allInTurns(chosen, { limit: config.concurrency, signal: work.signal }, async (row, signal) => {
         const sequence = await measuredSequence(dependencies, row, signal).catch((error: unknown) => {
           if (!isBadRow(error)) throw error;
-          const message = `${placeOfRow(row)}: ${error.message}`;
+          const message = `${placeOfConversation(row)}: ${error.message}`;
           if (config.dataset.onBadRow !== 'skip')
             throw new DomainError(error.code, message, { cause: error });
           refusals.push(message);

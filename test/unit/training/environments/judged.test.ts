@@ -74,26 +74,26 @@ describe('a comparison with the rows’ own replies', () => {
     { messages: [asked('c'), { role: 'assistant', content: '' }] },
   ];
   writeFileSync(path, rows.map(({ messages }) => `${JSON.stringify({ messages })}\n`).join(''));
-  const lengthOf = async (more: object, dataset: object = {}) => {
+  const built = async (more: object, dataset: object = {}) => {
     const { access } = judgesThatSay(() => '[[A]]');
     const readDataset = createDatasetReader({ cacheFolder: newFolder() });
     const config = { type: 'comparison', judge, dataset: { path, ...dataset }, testSize: 0, ...more };
-    const built = await buildEnvironments(EnvironmentConfig.parse(config), {
+    return buildEnvironments(EnvironmentConfig.parse(config), {
       ...{ plugins, seed: 0, readBenchmarkRows: () => Promise.reject(new Error('reads nothing')) },
       judging: { access, readDataset, own: { model: 'own' }, generation: { maxTokens: 8, temperature: 1 } },
     });
-    return built.length;
   };
 
   test('refuses rows without one by file and line, or leaves them out', async () => {
-    await expect(lengthOf({})).rejects.toThrow(
+    await expect(built({})).rejects.toThrow(
       /rows\.jsonl has 2 bad rows of 3:\n {2}- line 2: the conversation has no reply at its end/,
     );
-    expect(await lengthOf({}, { onBadRow: 'skip' })).toBe(1);
+    const { length, leftOut = [] } = await built({}, { onBadRow: 'skip' });
+    expect([length, leftOut.map(({ place }) => place.address)]).toEqual([1, [`${path}:2`, `${path}:3`]]);
   });
 
   test('is not what a comparison with a model is', async () => {
-    expect(await lengthOf({ baseline: 'base' })).toBe(3);
+    expect(await built({ baseline: 'base' })).toHaveLength(3);
   });
 });
 
