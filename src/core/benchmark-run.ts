@@ -205,6 +205,8 @@ export interface BenchmarkSummary {
   readonly numTruncated: number;
   /** Of `numExamples`, those whose verdicts cannot be read: they are in no score. Absent where there are none. */
   readonly numUnparsed?: number;
+  /** How many answers were cut off and shown to no judge, where models judge and at least half were. */
+  readonly unjudged?: string;
   readonly passAtK: Readonly<Record<string, number>>;
   readonly timeSeconds: number;
   /** Each time that its answers were graded again. */

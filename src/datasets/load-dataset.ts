@@ -17,7 +17,7 @@ import { fetchHubDataset } from './hub-dataset';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { findLocalFiles } from './local-files';
 import { ProblemInRowNames, RowProblem } from './row-problem';
-import type { RowReading } from './rows';
+import type { ReplyUse, RowReading } from './rows';
 import { toConversation } from './rows';
 
 interface DatasetOptions {
@@ -33,7 +33,7 @@ interface DatasetOptions {
   /** Each row has the items that a judge scores it by, in its field `rubric`. */
   readonly rubrics?: boolean;
   /** Each row ends with a reply, which a judge compares with. */
-  readonly needsReply?: boolean;
+  readonly needsReply?: ReplyUse | null;
 }
 
 interface LocalDatasetSpec extends DatasetOptions {

@@ -48,6 +48,9 @@ const SYSTEM_KEYS = ['system', 'system_prompt'];
 const TOOL_KEYS = ['tools', 'functions'];
 const COMMON_KEYS = [...SYSTEM_KEYS, ...TOOL_KEYS, 'history'];
 
+/** What a judge does with the reply of a row: judges by it, or compares the model's with it as another's. */
+export type ReplyUse = 'criterion' | 'opponent';
+
 /** How the rows of a dataset are read. */
 export interface RowReading {
   /** Keys that say nothing. */
@@ -56,8 +59,8 @@ export interface RowReading {
   readonly fields?: FieldNames;
   /** Each row has to have the items that a judge scores it by; elsewhere they are a field that nobody reads. */
   readonly rubrics?: boolean;
-  /** Each row has to end with a reply: a judge compares with it. */
-  readonly needsReply?: boolean;
+  /** Each row has to end with a reply, because a judge compares with it. */
+  readonly needsReply?: ReplyUse | null;
 }
 
 /**
@@ -67,7 +70,7 @@ export interface RowReading {
  * and those that say nothing to a model. Throws `RowProblem` naming the field.
  */
 export function toConversation(value: unknown, reading: RowReading = {}): ConversationRow {
-  const { ignored = NO_KEYS, fields = {}, rubrics = false, needsReply = false } = reading;
+  const { ignored = NO_KEYS, fields = {}, rubrics = false, needsReply = null } = reading;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RowProblem(`expected an object, got ${kindOf(value)}.`);
   }
@@ -92,7 +95,7 @@ function readRow(
   const called = (key: string) => calledInRows(key, fields);
   requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored, called });
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
-  if (needsReply) requireReply(messages);
+  if (needsReply) requireReply(messages, needsReply);
   const tools = TOOL_KEYS.flatMap((key) => readTools(row[key], key));
   const numbers = numbersIn(shape, messages.length - given.length);
   const rubric = rubrics ? readRubric(row['rubric']) : null;
@@ -104,12 +107,17 @@ function readRow(
   };
 }
 
-function requireReply(messages: readonly Message[]): void {
+const WITHOUT_REPLY = {
+  criterion: 'use method score or rubric, which compare with nothing',
+  opponent: 'set baseline: base, which compares with what the base model says',
+};
+
+function requireReply(messages: readonly Message[], use: ReplyUse): void {
   const last = messages.at(-1);
   if (last?.role === 'assistant' && saidIn(last).trim() !== '') return;
   throw new RowProblem(
     'the conversation has no reply at its end, with which the judge would compare the model’s. ' +
-      'Give it one, or use method score or rubric, which compare with nothing.',
+      `Give it one, or ${WITHOUT_REPLY[use]}.`,
   );
 }
 

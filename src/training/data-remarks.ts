@@ -15,17 +15,9 @@ export function dataRemarks(
   { skipped }: Pick<LoadedDataset, 'skipped'>,
   { examples, refused, lossGone, lossless, speechless, unnamed }: PreparedExamples,
 ): string[] {
-  const leftOut = [
-    ...skipped.map(({ file, line, reason }) => ({ place: `${file} ${rowWord(file)} ${line}`, reason })),
-    ...refused,
-  ];
-  const [first] = leftOut;
+  const leftOut = leftOutText([...placesOfSkipped(skipped), ...refused]);
   return [
-    ...(first === undefined
-      ? []
-      : [
-          `${counted(leftOut.length)} left out (onBadRow: skip), the first, ${first.place}, because: ${first.reason}`,
-        ]),
+    ...(leftOut === null ? [] : [leftOut]),
     ...(lossGone.length === 0
       ? []
       : [
@@ -91,10 +83,15 @@ export function heldOutRemarks(refused: PreparedExamples['refused']): string[] {
 }
 
 /** Bad rows that a dataset left out; null where there are none. */
-export function leftOutText(skipped: LoadedDataset['skipped']): string | null {
-  const [first] = skipped;
+export function leftOutText(leftOut: PreparedExamples['refused']): string | null {
+  const [first] = leftOut;
   if (first === undefined) return null;
-  return `${counted(skipped.length)} left out (onBadRow: skip), the first, ${first.file} ${rowWord(first.file)} ${first.line}, because: ${first.reason}`;
+  return `${counted(leftOut.length)} left out (onBadRow: skip), the first, ${first.place}, because: ${first.reason}`;
+}
+
+/** Rows that a dataset left out when it was read, by where they stand. */
+export function placesOfSkipped(skipped: LoadedDataset['skipped']): PreparedExamples['refused'] {
+  return skipped.map(({ file, line, reason }) => ({ place: `${file} ${rowWord(file)} ${line}`, reason }));
 }
 
 function counted(count: number): string {

@@ -75,7 +75,7 @@ function specOf(
   config: DatasetToRead,
   { listsBadRows, ...access }: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
-  const { ignoreKeys = [], fields = {}, rubrics = false, needsReply = false } = config;
+  const { ignoreKeys = [], fields = {}, rubrics = false, needsReply = null } = config;
   const onBadRow = listsBadRows ? 'list' : config.onBadRow;
   const reading = { onBadRow, ignoreKeys, fields, rubrics, needsReply } as const;
   if (config.hub === undefined) return { path: config.path ?? [], ...reading };

@@ -31,6 +31,7 @@ import type { SamplingRuns } from './reinforcement/sampling-runs';
 import { evaluateTestSet } from './reinforcement/test-set';
 import type { RunRecord } from './run-folder';
 import { readRunRecord } from './run-folder';
+import { supervisionOf } from './supervision-of';
 
 export interface EvaluateSnapshotDependencies {
   readonly store: RunStore;
@@ -254,13 +255,6 @@ function testSetOf(
       },
     });
   };
-}
-
-/** Held-out conversations are measured as the training ones count. */
-function supervisionOf(config: RunRecord['config']): NonNullable<EvaluationDependencies['supervision']> {
-  if (config.kind !== 'sft') return { trainOnWhat: 'allAssistantMessages', lossReduction: 'mean' };
-  const { trainOnWhat, lossReduction, maxLength } = config;
-  return { trainOnWhat, lossReduction, ...(maxLength !== undefined && { maxLength }) };
 }
 
 function evaluatorOf({ run, evaluators }: RunRecord, name: string): EvaluatorConfig {

@@ -100,8 +100,8 @@ function listsOf(
 }
 
 /**
- * Held-out rows that can be rendered, and those that cannot, which are an error unless `onBadRow` is `skip`; so that it is known
- * before anything is trained. Of what is too long for the model the beginning is measured.
+ * Held-out rows that can be measured, and those that cannot because they cannot be rendered or are longer than the model's context,
+ * which are an error unless `onBadRow` is `skip`; so that it is known before anything is trained. `maxLength` allows cutting.
  */
 export async function checkHeldOut(
   rows: readonly ConversationRow[],
@@ -109,12 +109,13 @@ export async function checkHeldOut(
 ): Promise<{ readonly rows: readonly ConversationRow[]; readonly refused: readonly RefusedRow[] }> {
   const kept: ConversationRow[] = [];
   const refused: RefusedRow[] = [];
-  const { maxLength = Infinity } = context.config;
-  const limit = Math.min(maxLength, context.contextLength ?? Infinity);
+  const { maxLength } = context.config;
+  const limit = Math.min(maxLength ?? Infinity, context.contextLength ?? Infinity);
   for (const [index, row] of rows.entries()) {
     const place = `held-out ${placeOf(row, index)}`;
-    const rendered = await render(row, { place, limit, isCutAllowed: true }, context);
-    if ('reason' in rendered) refused.push(rendered);
+    const rule = { place, limit, isCutAllowed: maxLength !== undefined };
+    const bad = await readHeldOut(row, rule, context);
+    if (bad) refused.push(bad);
     else kept.push(row);
     if (index % PAUSE_EVERY === PAUSE_EVERY - 1) {
       context.onProgress(rows.length);
@@ -122,6 +123,22 @@ export async function checkHeldOut(
     }
   }
   return { rows: kept, refused };
+}
+
+async function readHeldOut(
+  row: ConversationRow,
+  rule: LengthRule,
+  context: ExampleContext,
+): Promise<RefusedRow | null> {
+  try {
+    const rendered = await render(row, rule, context);
+    if ('reason' in rendered) return rendered;
+    checkLength(rendered, rule);
+    return null;
+  } catch (error) {
+    if (context.config.dataset.onBadRow !== 'skip' || !(error instanceof TooLong)) throw error;
+    return { place: rule.place, reason: error.reason };
+  }
 }
 
 function lossOf(rendered: RenderedExample, limit: number): Loss {
@@ -230,7 +247,7 @@ async function render(
   };
   const limits = { mostTokens: rule.limit, isCutAllowed: rule.isCutAllowed, ...(signal && { signal }) };
   return inTurns(tokenizer, work, limits).catch((error: unknown): RefusedRow => {
-    if (error instanceof TooManyTokens) throw tooLong(`at least ${error.leastTokens}`, rule);
+    if (error instanceof TooManyTokens) throw new TooLong(`at least ${error.leastTokens}`, rule);
     if (!(error instanceof DomainError) || error.code !== 'bad-dataset') throw error;
     const { place } = rule;
     if (config.dataset.onBadRow === 'skip') return { place, reason: error.message };
@@ -244,14 +261,18 @@ async function render(
 
 function checkLength({ tokens }: RenderedExample, rule: LengthRule): void {
   if (tokens.length <= rule.limit || rule.isCutAllowed) return;
-  throw tooLong(String(tokens.length), rule);
+  throw new TooLong(String(tokens.length), rule);
 }
 
-function tooLong(tokens: string, { place, limit }: LengthRule): DomainError {
-  return new DomainError(
-    'bad-dataset',
-    `dataset: ${place} has ${tokens} tokens and the model reads ${limit}. Set maxLength: ${limit} to cut such examples, or shorten them.`,
-  );
+/** An example that the model cannot read as a whole, and that may not be cut. */
+class TooLong extends DomainError {
+  readonly reason: string;
+
+  constructor(tokens: string, { place, limit }: LengthRule) {
+    const what = `has ${tokens} tokens and the model reads ${limit}. Set maxLength: ${limit} to cut such examples, or shorten them.`;
+    super('bad-dataset', `dataset: ${place} ${what}`);
+    this.reason = `it ${what}`;
+  }
 }
 
 function prepareExample(

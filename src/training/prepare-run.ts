@@ -6,6 +6,7 @@ import { stepsPerEpoch } from '../core/batches';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { TrainingPlan } from '../core/training-plan';
+import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
 import { unreachedRemarks, warmUpRemark } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
@@ -23,8 +24,10 @@ import { rolloutPlanOf } from './reinforcement/rollout-plan';
 import type { ResolvedEvaluations } from './resolve-evaluations';
 import { resolveEvaluations } from './resolve-evaluations';
 import type { RunRecord } from './run-folder';
+import type { EvaluatorRowsSite } from './evaluator-rows';
 import { evaluatorRowRemarks } from './evaluator-rows';
 import { sharedRemarks } from './shared-examples';
+import { supervisionOf } from './supervision-of';
 import { untilReachable } from './until-reachable';
 
 export interface PrepareDependencies extends EnvironmentAccess {
@@ -104,15 +107,14 @@ async function prepareClaimed(
   const evaluations = resolveEvaluations(config, source.testSet);
   refuseUnpriced(config, evaluations.schedules, isFree);
   await waitFor(dependencies.checkEvaluators(Object.values(evaluations.evaluators), config.plugins));
-  const shared = source.trained
-    ? await waitFor(sharedRemarks(dependencies.readDataset, source.trained, evaluations.evaluators))
-    : [];
-  const leftOut = await waitFor(evaluatorRowRemarks(dependencies.readDataset, evaluations.evaluators));
+  const measuredAs = { renderer: rendererName, contextLength: engine.profile.maxSequenceLength };
+  const rowsSite = { ...rowsSiteOf(dependencies, config, measuredAs), onProgress, signal };
+  const remarks = await waitFor(remarksOnEvaluators(rowsSite, source, evaluations));
   const plan = planOf(input, evaluations, {
     isFree,
     exampleCount: source.data.trainCount,
     startedAt: dependencies.now().toISOString(),
-    remarks: [...(source.remarks ?? []), ...leftOut, ...shared],
+    remarks: [...(source.remarks ?? []), ...remarks],
   });
   const { codeDiff, ...provenance } = input.provenance;
   const klReference =
@@ -146,6 +148,34 @@ function prepareData(
   return config.kind === 'sft'
     ? prepareSupervisedData(dependencies, config, place)
     : untilAborted(prepareEnvironments(dependencies, config, place), place.signal);
+}
+
+/** What evaluators leave out, and what of theirs is trained on; refuses rows that they cannot measure. */
+async function remarksOnEvaluators(
+  site: EvaluatorRowsSite,
+  { trained }: PreparedSource,
+  { evaluators }: Pick<ResolvedEvaluations, 'evaluators'>,
+): Promise<string[]> {
+  const leftOut = await evaluatorRowRemarks(site, evaluators);
+  return [...leftOut, ...(trained ? await sharedRemarks(site.readDataset, trained, evaluators) : [])];
+}
+
+/** Conversations are measured as the run's snapshots will be. */
+function rowsSiteOf(
+  { readDataset, tokenizerOf }: Pick<PrepareDependencies, 'readDataset' | 'tokenizerOf'>,
+  config: TrainingConfig,
+  { renderer, contextLength }: Pick<DataPlace, 'renderer' | 'contextLength'>,
+): Pick<EvaluatorRowsSite, 'readDataset' | 'openSequences'> {
+  return {
+    readDataset,
+    async openSequences() {
+      const tokenizer = await tokenizerOf(config.model);
+      return {
+        ...{ tokenizer, contextLength, supervision: supervisionOf(config) },
+        renderer: findRenderer(renderer, tokenizer, config.templateArguments),
+      };
+    },
+  };
 }
 
 /** The service that is to train the model, refused where it does not offer it. */

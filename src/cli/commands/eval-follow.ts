@@ -195,6 +195,7 @@ function remarksOn({
   numErrors,
   numExamples,
   numUnparsed = 0,
+  unjudged,
   overBudget,
 }: BenchmarkSummary): string[] {
   return [
@@ -204,6 +205,7 @@ function remarksOn({
     ...(numUnparsed > 0
       ? [`${name}: ${unreadText(numUnparsed)}; the score is of the other ${numExamples - numUnparsed}.`]
       : []),
+    ...(unjudged === undefined ? [] : [`${name}: ${unjudged}.`]),
     ...(overBudget === undefined ? [] : [`${name} is done, but ${asSentence(overBudget)}`]),
   ];
 }

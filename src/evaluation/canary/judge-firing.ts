@@ -12,6 +12,7 @@ import { createCanaryStore } from '../../stores/canary-store';
 import type { StoredResult } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
 import { digestOf } from '../digest';
+import { numRead } from '../judges/parsed-total';
 import { judgeScore } from './judge-score';
 
 export interface FiringInput {
@@ -108,8 +109,8 @@ async function scoreOf(
     const reason = failure ?? `no result in ${dir}/${benchmark}`;
     return { benchmark, ...NO_SCORE, ...NOT_HELD, verdict: 'failed', reason };
   }
-  const { score, stderr, ci: interval, num_examples: numExamples, num_errors: numErrors } = result;
-  const facts = { benchmark, score, stderr, interval, numExamples, numErrors };
+  const { score, stderr, ci: interval, num_errors: numErrors } = result;
+  const facts = { benchmark, score, stderr, interval, numExamples: numRead(result), numErrors };
   if (pin?.evalRun === firing.evalRun) {
     const reason = 'later firings are held against this one';
     return { ...facts, ...NOT_HELD, pinned: score, verdict: 'pinned', reason };

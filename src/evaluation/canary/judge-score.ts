@@ -12,6 +12,7 @@ import { compareScores } from '../compare/compare-scores';
 import type { ExampleScores } from '../compare/example-scores';
 import { readExampleScores } from '../compare/example-scores';
 import { hasIdentity, identityDifferences } from '../compare/identity-differences';
+import { numRead } from '../judges/parsed-total';
 
 export interface ScoreToJudge {
   readonly dir: string;
@@ -41,7 +42,8 @@ export async function judgeScore(asked: ScoreToJudge): Promise<Judgement> {
     const paired = await judgeExamples(asked, pinned.dir, higherIsBetter);
     if (paired) return paired;
   }
-  const { score, stderr, num_examples: numExamples } = result;
+  const { score, stderr } = result;
+  const numExamples = numRead(result);
   return judgeByInterval({ score, stderr, numExamples, higherIsBetter }, pinned, band.level);
 }
 

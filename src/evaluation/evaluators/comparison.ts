@@ -4,6 +4,7 @@ import { DomainError } from '../../core/errors';
 import type { CellScore } from '../../core/run';
 import type { GenerationDefaults } from '../benchmarks/benchmark';
 import { GENERATION } from '../benchmarks/benchmark';
+import { datasetOf } from '../dataset-of';
 import { requireJudges } from '../judges/find-judge';
 import { judgedGrader } from '../judges/judged-grader';
 import { sampledOpponent, targetOpponent } from '../judges/methods/opponents';
@@ -26,7 +27,7 @@ export async function evaluateComparison(
   const grader = judgedGrader(pairwise({ opponent, by: config.by }));
   const subject = subjectOf(dependencies, { grader, generation, systemPrompt: config.systemPrompt }, work);
   const cell = {
-    examples: await datasetExamples(dependencies, config),
+    examples: await datasetExamples(dependencies, { ...config, dataset: datasetOf(config) }),
     subject,
     version: 1,
     concurrency: config.concurrency,

@@ -18,6 +18,8 @@ import { carryAnswers } from '../judges/carry-answers';
 import { requireJudges } from '../judges/find-judge';
 import { judgesOfIdentity, withJudges } from '../judges/judged-grader';
 import { openGraders } from '../judges/open-graders';
+import { numRead } from '../judges/parsed-total';
+import { unjudgedRemark } from '../judges/unjudged-remark';
 import { dataHashOf, SEED_RULE } from '../runner/identity';
 import { Permits } from '../runner/permits';
 import { runShard, verifyShard } from '../runner/run-shard';
@@ -109,6 +111,11 @@ export async function scoreCell(
       verifyShard(folder, work.epoch);
     },
   });
+  const unjudged = unjudgedRemark(result);
+  const remarks = [
+    ...(unjudged === null ? [] : [unjudged]),
+    ...(result.num_errors > 0 ? [errorRemark(work.folder, result)] : []),
+  ];
   return [
     {
       metric,
@@ -116,12 +123,12 @@ export async function scoreCell(
       value: result.score,
       stderr: result.stderr,
       // Those without a readable verdict are in no score.
-      n: Math.ceil((result.num_examples - (result.metrics['num_unparsed'] ?? 0)) / subject.numSamples),
+      n: Math.ceil(numRead(result) / subject.numSamples),
       higherIsBetter: true,
       ...(result.ci && { ci: result.ci }),
       data: identity.dataHash,
       grader: digestOf([subject.grader.version, judgesOfIdentity(subject.grader, judges)]).slice(0, 16),
-      ...(result.num_errors > 0 && { remark: errorRemark(work.folder, result) }),
+      ...(remarks.length > 0 && { remark: remarks.join('; ') }),
     },
   ];
 }

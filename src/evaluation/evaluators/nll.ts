@@ -1,30 +1,23 @@
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import { DomainError } from '../../core/errors';
-import { countText } from '../../core/metrics/counted-text';
-import type { CountedText } from '../../core/metrics/counted-text';
 import type { LikelihoodSums } from '../../core/metrics/supervised-metrics';
 import { likelihoodSums } from '../../core/metrics/supervised-metrics';
-import { shuffledIndices } from '../../core/random';
 import type { CellScore } from '../../core/run';
 import type { RatioPart } from '../../core/statistics/mean';
 import { ratioOf } from '../../core/statistics/mean';
 import { positiveInterval } from '../../core/statistics/positive-interval';
-import { inTurns } from '../../core/tokenizer';
-import type { ConversationRow } from '../../datasets/dataset';
-import { toDatum } from '../../datasets/to-datum';
-import { renderWithTools } from '../../renderers/conversation-with-tools';
 import { digestOf } from '../digest';
-import type { CellWork, EvaluationDependencies, Supervision } from './evaluation-context';
+import type { CellWork, EvaluationDependencies } from './evaluation-context';
 import { identityOf } from './evaluation-context';
 import type { KeyedRow } from './journalled-work';
 import { allInTurns, ofCell, withJournal } from './journalled-work';
+import type { MeasuredSequence } from './nll-sequence';
+import { chooseRows, isBadRow, measuredSequence, placeOfConversation } from './nll-sequence';
 
 type NllConfig = Extract<EvaluatorConfig, { type: 'nll' }>;
 
 /** What one example adds to the means. */
 type LikelihoodRow = KeyedRow & LikelihoodSums & { readonly example_id: string };
-
-const DEFAULT_SUPERVISION: Supervision = { trainOnWhat: 'allAssistantMessages', lossReduction: 'mean' };
 
 /**
  * Mean negative log-likelihood and bits per byte of held-out conversations, from the sampler's prompt log-probs.
@@ -32,7 +25,8 @@ const DEFAULT_SUPERVISION: Supervision = { trainOnWhat: 'allAssistantMessages', 
  * `nll` = −Σ(log-probability · weight) ÷ Σ weight with the weights training uses; `bpb` = −Σ log-probability of counted
  * tokens ÷ (ln 2 · their UTF-8 bytes). Both are ratios of sums over examples, and their standard errors are those of a
  * ratio (`ratioOf`): examples are independent, their tokens are not. null where nothing carries weight. A row that the renderer
- * refuses is an error that names it, or left out with `onBadRow: skip`, and said in the remark.
+ * refuses, or that the model cannot read as a whole, is an error that names it, or left out with `onBadRow: skip`. The remark says so,
+ * and how many rows `maxLength` cuts and how many measure nothing.
  */
 export async function evaluateNll(
   dependencies: EvaluationDependencies,
@@ -40,23 +34,29 @@ export async function evaluateNll(
   work: CellWork,
 ): Promise<CellScore[]> {
   const { rows } = await dependencies.loadDataset(config.dataset);
-  const chosen = choose(rows, config.maxExamples);
+  const chosen = chooseRows(rows, config.maxExamples);
   const refusals: string[] = [];
+  const facts: RowFacts[] = [];
   const measured = await withJournal<LikelihoodRow, (LikelihoodRow | null)[]>(
     ofCell(work),
     'likelihoods',
     (journal) => {
       let done = 0;
       return allInTurns(chosen, { limit: config.concurrency, signal: work.signal }, async (row, signal) => {
-        const sequence = await prepare(dependencies, row, signal).catch((error: unknown) => {
-          if (config.dataset.onBadRow !== 'skip' || !isBadRow(error)) throw error;
-          refusals.push(error.message);
+        const sequence = await measuredSequence(dependencies, row, signal).catch((error: unknown) => {
+          if (!isBadRow(error)) throw error;
+          const message = `${placeOfConversation(row)}: ${error.message}`;
+          if (config.dataset.onBadRow !== 'skip')
+            throw new DomainError(error.code, message, { cause: error });
+          refusals.push(message);
           return null;
         });
         if (sequence === null) {
           work.onProgress({ done: ++done, total: chosen.length });
           return null;
         }
+        const { isCut, loss, countedBytes } = sequence;
+        facts.push({ isCut, loss, countedBytes });
         const key = digestOf([identityOf(work.model), sequence.tokens, [...sequence.weights]]);
         const known = journal.get(key) ?? {
           key,
@@ -84,57 +84,46 @@ export async function evaluateNll(
       sums.map(({ nats, bytes }) => ({ numerator: nats / Math.LN2, denominator: bytes })),
     ),
   ].map((score): CellScore => ({ ...score, data }));
-  const [first] = refusals.sort();
-  if (first === undefined) return scores;
-  const remark = `${refusals.length} of ${chosen.length} rows were left out (onBadRow: skip), one of them because: ${first}`;
-  return scores.map((score) => ({ ...score, remark }));
+  const remark = remarkOn(facts, refusals, dependencies.supervision?.maxLength);
+  return remark === null ? scores : scores.map((score) => ({ ...score, remark }));
 }
 
-function isBadRow(error: unknown): error is DomainError {
-  return error instanceof DomainError && error.code === 'bad-dataset';
-}
+type RowFacts = Pick<MeasuredSequence, 'isCut' | 'loss' | 'countedBytes'>;
 
-interface PreparedSequence extends CountedText {
-  /** The whole sequence; position i predicts token i + 1. */
-  readonly tokens: readonly number[];
-  readonly weights: Float32Array;
-}
-
-function choose(rows: readonly ConversationRow[], maxExamples = rows.length): ConversationRow[] {
-  if (maxExamples >= rows.length) return [...rows];
-  return [...shuffledIndices(rows.length, 0).slice(0, maxExamples)].flatMap((index) => rows[index] ?? []);
-}
-
-async function prepare(
-  { renderer, tokenizer, contextLength, supervision }: EvaluationDependencies,
-  row: ConversationRow,
-  signal: AbortSignal,
-): Promise<PreparedSequence> {
-  const { trainOnWhat, lossReduction, maxLength } = supervision ?? DEFAULT_SUPERVISION;
-  const mostTokens = Math.min(maxLength ?? Infinity, contextLength ?? Infinity);
-  const rendered = await inTurns(
-    tokenizer,
-    () =>
-      renderWithTools(renderer, row, (conversation) =>
-        renderer.buildSupervisedExample(conversation, trainOnWhat),
-      ),
-    { mostTokens, isCutAllowed: true, signal },
-  ).catch((error: unknown) => {
-    if (!isBadRow(error)) throw error;
-    throw new DomainError(error.code, `${row.place ?? `example ${row.id}`}: ${error.message}`, {
-      cause: error,
-    });
-  });
-  const limit = Math.min(mostTokens, rendered.tokens.length);
-  const { targetTokens, lossInputs } = toDatum(rendered, { maxLength: limit, reduction: lossReduction });
-  const weights = lossInputs['weights'] ?? new Float32Array(targetTokens.length);
-  const tokens = rendered.tokens.slice(0, limit);
-  return { tokens, weights, ...countText(tokenizer, targetTokens, weights) };
+/** What the numbers alone do not say: rows that are left out, cut, or measure nothing. */
+function remarkOn(
+  facts: readonly RowFacts[],
+  refusals: readonly string[],
+  maxLength: number | undefined,
+): string | null {
+  const total = facts.length + refusals.length;
+  const told = (isCounted: (row: RowFacts) => boolean, what: string): string[] => {
+    const count = facts.filter(isCounted).length;
+    return count === 0 ? [] : [`${count} of ${total} rows ${what}`];
+  };
+  const goneCount = facts.filter(({ loss }) => loss === 'gone').length;
+  const gone =
+    goneCount === 0 ? '' : `, ${goneCount} of them before all that has loss: these measure nothing`;
+  const [first] = refusals.toSorted();
+  const parts = [
+    ...told(({ isCut }) => isCut, `were cut at maxLength ${maxLength ?? ''}${gone}`),
+    ...told(({ loss }) => loss === 'none', 'measure nothing: no token has loss (no reply, or weight 0)'),
+    ...told(
+      ({ loss, countedBytes }) => loss === 'some' && countedBytes === 0,
+      'have loss on the end of a reply alone (it is empty, or cut before its words) and count in no bpb',
+    ),
+    ...(first === undefined
+      ? []
+      : [
+          `${refusals.length} of ${total} rows were left out (onBadRow: skip), one of them because: ${first}`,
+        ]),
+  ];
+  return parts.length === 0 ? null : parts.join('; ');
 }
 
 async function measure(
   { sampler }: EvaluationDependencies,
-  sequence: PreparedSequence,
+  sequence: MeasuredSequence,
   signal: AbortSignal,
 ): Promise<LikelihoodSums> {
   if (sequence.weights.every((weight) => weight === 0)) return { nll: 0, weight: 0, nats: 0, bytes: 0 };

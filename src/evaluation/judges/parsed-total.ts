@@ -2,6 +2,7 @@ import type { MaybeClustered } from '../../core/statistics/clustered-mean';
 import { meanOf } from '../../core/statistics/mean';
 import type { Interval } from '../../core/statistics/wilson-interval';
 import { DomainError } from '../../core/errors';
+import type { StoredResult } from '../../stores/eval-store';
 import type { GraderTotal, TotalledUnit } from '../graders/grader';
 import { spreadOf } from '../runner/score-spread';
 
@@ -10,6 +11,11 @@ export const UNPARSED = 'unparsed';
 
 /** The metric of a result: how many units those were. */
 export const NUM_UNPARSED = 'num_unparsed';
+
+/** How many units a score is of: those without a verdict that can be read are in none. */
+export function numRead({ num_examples, metrics }: Pick<StoredResult, 'num_examples' | 'metrics'>): number {
+  return num_examples - (metrics[NUM_UNPARSED] ?? 0);
+}
 
 export function isUnparsed({ metrics }: Partial<Pick<TotalledUnit, 'metrics'>>): boolean {
   return metrics?.[UNPARSED] === 1;

@@ -139,6 +139,17 @@ test('tells verdicts that could not be read beside the score of the others', asy
   expect(stdout()).toMatch(/gsm8k +0\.6667 +0\.5 +4 +2 /);
 });
 
+test('tells of answers that were cut off and shown to no judge', async () => {
+  const { output, stderr } = recordOutput();
+  const unjudged = '4 of 4 answers were cut off at maxTokens 16 and count 0: no judge was asked';
+  const benchmarks = [{ ...SUMMARY, unjudged }];
+  const handle = handleOf({ result: () => Promise.resolve({ ...REPORT, benchmarks }) });
+
+  await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(stderr()).toContain(`gsm8k: ${unjudged}.\n`);
+});
+
 test('the line of an evaluation under way tells them, too', () => {
   const counts = { ...NO_COUNTS, name: 'lets', total: 10, done: 10, unreadCount: 2 };
 

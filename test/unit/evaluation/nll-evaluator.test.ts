@@ -2,6 +2,7 @@ import type { EvaluatorConfig } from '../../../src/config/evaluation-config';
 import { EvaluatorConfig as EvaluatorSchema } from '../../../src/config/evaluation-config';
 import type { SampleRequest, Sampler } from '../../../src/core/sampling';
 import { evaluateCell } from '../../../src/evaluation/evaluate-cell';
+import type { Supervision } from '../../../src/evaluation/evaluators/evaluation-context';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { dependenciesOf, tokenizer, workOf } from './measured-model';
 
@@ -163,15 +164,77 @@ test('says null where nothing carries weight, and asks nothing', async () => {
   expect(requests).toHaveLength(0);
 });
 
-test('cuts what the model cannot read', async () => {
-  const { sampler, requests } = measuringModel();
+describe('a row that is longer than the model reads', () => {
+  const long = (id: string, question: string, answer: string) => ({
+    id,
+    place: `rows.jsonl line ${id}`,
+    messages: [
+      { role: 'user', content: question },
+      { role: 'assistant', content: answer },
+    ],
+  });
+  const rows = [...ROWS, long('3', 'q'.repeat(40), 'a'), long('4', 'q', 'a'.repeat(40))];
+  const evaluated = async (evaluator: EvaluatorConfig, maxLength?: number) => {
+    const { sampler, requests } = measuringModel();
+    const supervision: Supervision = {
+      trainOnWhat: 'allAssistantMessages',
+      lossReduction: 'mean',
+      ...(maxLength !== undefined && { maxLength }),
+    };
+    const dependencies = dependenciesOf(sampler, { rows, contextLength: 30, supervision });
+    const scores = await evaluateCell(dependencies, { ...workOf(), evaluator });
+    return { scores, requests };
+  };
 
-  await evaluateCell(dependenciesOf(sampler, { rows: ROWS, contextLength: 8 }), {
-    ...workOf(),
-    evaluator: nll(),
+  test('is an error that names it', async () => {
+    await expect(evaluated(nll())).rejects.toThrow(
+      /^rows\.jsonl line 3: it has \d+ tokens and the model reads 30\. .*maxLength: 30/,
+    );
   });
 
-  expect(requests.every(({ prompt }) => prompt.length <= 8)).toBe(true);
+  test('is left out and said with onBadRow: skip', async () => {
+    const { scores } = await evaluated(nll({ dataset: { path: 'rows.jsonl', onBadRow: 'skip' } }));
+
+    expect(scores[0]).toMatchObject({
+      n: 2,
+      remark: expect.stringMatching(
+        /^2 of 4 rows were left out \(onBadRow: skip\), one of them because: rows\.jsonl line 3: it has/,
+      ) as string,
+    });
+  });
+
+  test('is cut where maxLength allows it, and the score says what that left', async () => {
+    const { scores, requests } = await evaluated(nll(), 25);
+
+    expect(requests.map(({ prompt }) => prompt.length).every((length) => length <= 25)).toBe(true);
+    expect(scores.map(({ n, remark }) => [n, remark])).toEqual(
+      Array(2).fill([
+        3,
+        '2 of 4 rows were cut at maxLength 25, 1 of them before all that has loss: these measure nothing',
+      ]),
+    );
+  });
+});
+
+test('rows without a token of loss are told, and those whose reply has no words', async () => {
+  const { sampler } = measuringModel();
+  const asked = { role: 'user', content: 'hi' };
+  const rows = [
+    ...ROWS,
+    { id: 'c', messages: [asked] },
+    { id: 'd', messages: [asked, { role: 'assistant', content: 'x', trainable: false }] },
+    { id: 'e', messages: [asked, { role: 'assistant', content: '' }] },
+  ];
+
+  const scores = await evaluateCell(dependenciesOf(sampler, { rows }), { ...workOf(), evaluator: nll() });
+
+  const remark =
+    '2 of 5 rows measure nothing: no token has loss (no reply, or weight 0); ' +
+    '1 of 5 rows have loss on the end of a reply alone (it is empty, or cut before its words) and count in no bpb';
+  expect(scores.map((score) => [score.n, score.remark])).toEqual([
+    [3, remark],
+    [2, remark],
+  ]);
 });
 
 test('measures only what is missing after a crash', async () => {

@@ -88,6 +88,33 @@ describe('a held-out row that the renderer refuses', () => {
   });
 });
 
+describe('a held-out row that is longer than the model reads', () => {
+  const rows = conversationsOf([reply('a', 'b'), reply('a', 'b'.repeat(60))]);
+  const heldOutOf = (changes: object = {}) =>
+    checkHeldOut(rows, { ...contextOf(configOf(changes)), contextLength: 50 });
+
+  test('is refused by file and line, as one that is trained on', async () => {
+    await expect(heldOutOf()).rejects.toThrow(
+      /^dataset: held-out example 2 \(rows\.jsonl line 2\) has \d+ tokens and the model reads 50\. Set maxLength: 50/,
+    );
+  });
+
+  test('is left out with onBadRow: skip, and kept where maxLength allows cutting', async () => {
+    const skipped = await heldOutOf(skipping);
+
+    expect(skipped.rows).toEqual(rows.slice(0, 1));
+    expect(skipped.refused).toEqual([
+      {
+        place: 'held-out example 2 (rows.jsonl line 2)',
+        reason: expect.stringMatching(
+          /^it has \d+ tokens and the model reads 50\. Set maxLength: 50/,
+        ) as string,
+      },
+    ]);
+    expect((await heldOutOf({ maxLength: 50 })).rows).toEqual(rows);
+  });
+});
+
 test('rows of which all are refused are no dataset', async () => {
   await expect(prepared([calling, calling], configOf(skipping))).rejects.toThrow(
     'dataset: all 2 rows were left out, the first one, example 1 (rows.jsonl line 1), because:',

@@ -2,6 +2,7 @@ import type { EnvironmentConfig } from '../../../config/environment-config';
 import type { JudgeConfig } from '../../../config/judge-config';
 import type { EngineSource, JudgeSource } from '../../../core/benchmark-run';
 import { DomainError } from '../../../core/errors';
+import { RowPlace } from '../../../datasets/row-place';
 import { datasetOf } from '../../../evaluation/dataset-of';
 import { datasetExamples } from '../../../evaluation/evaluators/dataset-examples';
 import { methodOf } from '../../../evaluation/judges/methods/written-method';
@@ -15,7 +16,7 @@ import { sampledOpponent, targetOpponent } from '../../../evaluation/judges/meth
 import type { Opponent } from '../../../evaluation/judges/methods/pairwise';
 import { pairwise } from '../../../evaluation/judges/methods/pairwise';
 import type { ReadDataset } from '../../dataset-source';
-import type { EnvironmentDataset } from '../environment-dataset';
+import type { EnvironmentDataset, LeftOutRow } from '../environment-dataset';
 import { exampleGroup } from '../example-group';
 import { listedDataset, splitDataset } from '../listed-dataset';
 
@@ -50,18 +51,32 @@ export async function judgedEnvironments(
     checkFormat: () => true,
     ...(!isGrade && { valueName: VALUE_NAMES[config.type] }),
   };
+  const leftOut: LeftOutRow[] = [];
   const groupOf = (example: Example) => exampleGroup({ ...problem, example });
   const examplesOf = (path: typeof dataset.path) =>
     datasetExamples(
-      { loadDataset: readDataset },
+      { loadDataset: notingSkipped(readDataset, leftOut) },
       { dataset: { ...datasetOf(config), path }, maxExamples: undefined },
     );
   const examples = await examplesOf(dataset.path);
   if (dataset.testPath === undefined) {
-    return { ...splitDataset(config.type, examples, { groupOf, testSize, limit }), judges };
+    return { ...splitDataset(config.type, examples, { groupOf, testSize, limit }), judges, leftOut };
   }
   const test = listedDataset(config.type, await examplesOf(dataset.testPath), { groupOf, test: null });
-  return { ...listedDataset(config.type, examples.slice(0, limit), { groupOf, test }), judges };
+  return { ...listedDataset(config.type, examples.slice(0, limit), { groupOf, test }), judges, leftOut };
+}
+
+/** Bad rows are told, as those of an environment's own file are. */
+function notingSkipped(readDataset: ReadDataset, leftOut: LeftOutRow[]): ReadDataset {
+  return async (config) => {
+    const loaded = await readDataset(config);
+    const rows = loaded.skipped.map(({ file, line, reason }) => ({
+      place: new RowPlace(file, line),
+      reason,
+    }));
+    leftOut.push(...rows);
+    return loaded;
+  };
 }
 
 const VALUE_NAMES = { modelGraded: 'score', comparison: 'win_rate' };

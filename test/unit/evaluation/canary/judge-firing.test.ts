@@ -44,6 +44,8 @@ interface Written {
   readonly withoutExamples?: boolean;
   /** What examples hang together by, so many of them each. */
   readonly clusterSize?: number;
+  /** Of the examples, those whose verdicts cannot be read. */
+  readonly unread?: number;
 }
 
 /** A firing's results; each inner list holds the samples of an example. */
@@ -62,8 +64,13 @@ function write(folder: string, { rewards, errors = 0, identity = {}, ...shape }:
   const score = samples.reduce((sum, { reward }) => sum + reward, 0) / samples.length;
   const result = {
     ...{ name: 'sums', score, stderr: Math.sqrt((score * (1 - score)) / rewards.length), ci: [0, 1] },
-    ...{ num_examples: rewards.length, num_completed: rewards.length, num_correct: score * rewards.length },
-    ...{ num_errors: errors, num_truncated: 0, metrics: {}, time_seconds: 1, pass_at_k: {} },
+    ...{
+      num_examples: rewards.length + (shape.unread ?? 0),
+      num_completed: rewards.length,
+      num_correct: score * rewards.length,
+    },
+    ...{ num_errors: errors, num_truncated: 0, time_seconds: 1, pass_at_k: {} },
+    metrics: shape.unread === undefined ? {} : { num_unparsed: shape.unread },
     identity: { ...IDENTITY, ...identity },
   };
   writeFileSync(path.join(folder, 'result.json'), JSON.stringify(result));
@@ -170,6 +177,16 @@ test.each(['now', 'then'])('without the examples of %s the intervals decide', as
 
   expect(near.scores[0]).toMatchObject({ method: 'interval', verdict: 'steady' });
   expect(far.scores[0]).toMatchObject({ method: 'interval', verdict: 'worse' });
+});
+
+test('verdicts that cannot be read are none of the examples a score is judged on', async () => {
+  const request = requestOf({ pin: { type: 'scores', scores: { sums: 0.85 } } });
+
+  const report = await fire(0, { ...right(20, 20), unread: 20, withoutExamples: true }, request);
+
+  // Wilson's interval of 20 of 20 begins at 0.839, that of 40 of 40 at 0.912.
+  expect(report.scores[0]).toMatchObject({ method: 'interval', verdict: 'steady', numExamples: 20 });
+  expect(report.scores[0]?.reason).toContain('now 1 on 20 examples');
 });
 
 test('the noise floor is what the samples of the pinned firing differ by', async () => {

@@ -4,6 +4,7 @@ import { evaluateCell } from '../../../../src/evaluation/evaluate-cell';
 import { NO_SAMPLER } from '../../../../src/evaluation/judges/carry-answers';
 import type { Judgement } from '../../../../src/evaluation/judges/judgements';
 import type { SampleRow } from '../../../../src/evaluation/runner/shard-rows';
+import { summaryOf } from '../../../../src/evaluation/runner/summary-of';
 import { loadResult } from '../../../../src/stores/eval-store';
 import { readJsonLines } from '../../../../src/stores/json-lines';
 import { dependenciesOf, modelThatSays, workOf } from '../measured-model';
@@ -53,6 +54,38 @@ async function judgeTwice(evaluator: EvaluatorConfig, contextLength = 1000) {
 
 const resultIn = (folder: string) => loadResult(join(folder, '..'), 'judged');
 const samplesIn = (folder: string) => readJsonLines<SampleRow>(join(folder, 'journal', 'samples.jsonl'));
+
+describe('a judged score whose answers were cut off', () => {
+  const scored = async (type: 'modelGraded' | 'comparison', cutCount: number) => {
+    const { access, asked } = judges();
+    const { sampler } = modelThatSays((question) =>
+      Number(question.at(-1)) < cutCount ? 'a'.repeat(200) : 'a',
+    );
+    const evaluator = evaluatorOf(type);
+    const dependencies = dependenciesOf(sampler, { rows, judges: access });
+    const folder = join(newFolder(), 'judged');
+    const [score] = await evaluateCell(dependencies, { ...workOf(), name: 'judged', folder, evaluator });
+    return { score, asked, folder };
+  };
+
+  test.each(['modelGraded', 'comparison'] as const)('says so: %s', async (type) => {
+    const { score, asked, folder } = await scored(type, 6);
+
+    const remark =
+      '6 of 6 answers were cut off at maxTokens 100 or the model’s context and count 0: no judge was asked';
+    expect([score?.value, score?.n, score?.remark, asked.length]).toEqual([0, 6, remark, 0]);
+    const result = await resultIn(folder);
+    expect(result && summaryOf(result)).toMatchObject({ unjudged: remark });
+  });
+
+  test('says so from a half of them on', async () => {
+    expect((await scored('modelGraded', 3)).score?.remark).toMatch(/^3 of 6 answers were cut off/);
+    const { score, folder } = await scored('modelGraded', 2);
+    expect(score).not.toHaveProperty('remark');
+    const result = await resultIn(folder);
+    expect(result && summaryOf(result)).not.toHaveProperty('unjudged');
+  });
+});
 
 test('answers of an evaluation are judged again by another judge, and the model is not asked', async () => {
   const { before, after, asked, model, first, second } = await judgeTwice(evaluatorOf('modelGraded'));

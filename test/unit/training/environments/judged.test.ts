@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { EnvironmentConfig } from '../../../../src/config/environment-config';
 import type { ConversationRow } from '../../../../src/datasets/dataset';
 import type { DatasetToRead } from '../../../../src/evaluation/dataset-of';
@@ -6,6 +8,7 @@ import { buildEnvironments } from '../../../../src/training/environments/build-e
 import { arithmetic as arithmeticBenchmark } from '../../../../src/evaluation/benchmarks/arithmetic';
 import { judgedGrader } from '../../../../src/evaluation/judges/judged-grader';
 import { modelGraded } from '../../../../src/evaluation/judges/methods/model-graded';
+import { createDatasetReader } from '../../../../src/training/dataset-source';
 import { JudgedGroups } from '../../../../src/training/rollouts/judged-groups';
 import { sampleGroup } from '../../../../src/training/rollouts/sample-group';
 import { createSampleSeeds } from '../../../../src/training/rollouts/sample-seeds';
@@ -61,6 +64,38 @@ async function play(
   );
   return { asked, dataset, turns: rollouts.map(({ transitions }) => transitions[0]) };
 }
+
+describe('a comparison with the rows’ own replies', () => {
+  const path = join(newFolder(), 'rows.jsonl');
+  const asked = (content: string) => ({ role: 'user', content });
+  const rows = [
+    CONVERSATION,
+    { messages: [asked('b')] },
+    { messages: [asked('c'), { role: 'assistant', content: '' }] },
+  ];
+  writeFileSync(path, rows.map(({ messages }) => `${JSON.stringify({ messages })}\n`).join(''));
+  const built = async (more: object, dataset: object = {}) => {
+    const { access } = judgesThatSay(() => '[[A]]');
+    const readDataset = createDatasetReader({ cacheFolder: newFolder() });
+    const config = { type: 'comparison', judge, dataset: { path, ...dataset }, testSize: 0, ...more };
+    return buildEnvironments(EnvironmentConfig.parse(config), {
+      ...{ plugins, seed: 0, readBenchmarkRows: () => Promise.reject(new Error('reads nothing')) },
+      judging: { access, readDataset, own: { model: 'own' }, generation: { maxTokens: 8, temperature: 1 } },
+    });
+  };
+
+  test('refuses rows without one by file and line, or leaves them out', async () => {
+    await expect(built({})).rejects.toThrow(
+      /rows\.jsonl has 2 bad rows of 3:\n {2}- line 2: the conversation has no reply at its end/,
+    );
+    const { length, leftOut = [] } = await built({}, { onBadRow: 'skip' });
+    expect([length, leftOut.map(({ place }) => place.address)]).toEqual([1, [`${path}:2`, `${path}:3`]]);
+  });
+
+  test('is not what a comparison with a model is', async () => {
+    expect(await built({ baseline: 'base' })).toHaveLength(3);
+  });
+});
 
 const conversations = { dataset: { path: 'questions.jsonl' }, judge };
 
