@@ -77,5 +77,13 @@ function objectIn(raw: RawRow): Row | string {
   if ('problem' in raw) return raw.problem;
   const { value } = raw;
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
-  return 'a row has to be a JSON object.';
+  return Array.isArray(value) && value.length > 0 && value.every(isMessage) ? UNNAMED_MESSAGES : NO_OBJECT;
+}
+
+const NO_OBJECT = 'a row has to be a JSON object.';
+const UNNAMED_MESSAGES =
+  'a row has to be a JSON object, and this is a list of messages. Write {"messages": [{"role": "user", "content": …}]}; of a problem, end it with the question and put the answer beside it, under "answer".';
+
+function isMessage(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && ('role' in value || 'from' in value);
 }

@@ -1,13 +1,23 @@
 import type { ToolDeclaration } from '../core/completion';
 import type { ToolCall } from '../core/conversation';
+import { GLM_CALLS, MINIMAX_CALLS, parseBareReply } from './families/bare-tool-calls';
 import { readDeepSeekReply } from './families/deepseek-v3';
 import { parseHarmonyReply } from './families/harmony-reply';
 import { readKimiReply } from './families/kimi-k2';
-import { parseQwenReply } from './families/qwen3-blocks';
+import type { CallForm } from './families/qwen3-blocks';
+import { parseQwenReply, QWEN_CALLS, withReasoningOpening } from './families/qwen3-blocks';
 import { memberText } from './json-text';
 import type { UnparsedToolCall } from './renderer';
 import type { ReadReply } from './reply-blocks';
-import { isRecord, parseJson, readCall, replyOf, separateCalls, splitThinking } from './reply-blocks';
+import {
+  isRecord,
+  parseJson,
+  readCall,
+  replyOf,
+  separateCalls,
+  splitThinking,
+  THINKING,
+} from './reply-blocks';
 
 /** How the models behind one chat template write reasoning and tool calls. */
 export interface ReplyDialect {
@@ -21,6 +31,8 @@ interface DialectRule {
   readonly marker: RegExp;
   readonly parseReply: (text: string, tools?: readonly ToolDeclaration[]) => ReadReply;
   readonly callStop?: string;
+  /** Where a mark of reasoning may stand within a call. */
+  readonly calls?: CallForm;
 }
 
 const RULES: readonly DialectRule[] = [
@@ -29,7 +41,18 @@ const RULES: readonly DialectRule[] = [
   { marker: /<\|tool_calls_section_begin\|>/, parseReply: readKimiReply },
   { marker: /\[TOOL_CALLS\]/, parseReply: readMistralReply },
   {
+    marker: /<minimax:tool_call>/,
+    parseReply: (text, tools) => parseBareReply(text, MINIMAX_CALLS, tools),
+    calls: MINIMAX_CALLS,
+  },
+  {
+    marker: /<tool_call>[^]*<arg_key>/,
+    parseReply: (text, tools) => parseBareReply(text, GLM_CALLS, tools),
+    calls: GLM_CALLS,
+  },
+  {
     marker: /<tool_call>/,
+    calls: QWEN_CALLS,
     parseReply: (text, tools = []) => parseQwenReply(text, { framesReasoning: true, readsXml: true, tools }),
   },
   { marker: /"parameters": /, parseReply: readLlamaReply },
@@ -41,7 +64,7 @@ export function findDialect(template: string, prompt: string): ReplyDialect {
   const parse = rule?.parseReply ?? (template.includes('think>') ? readReasoning : plainReply);
   const opensThinking = prompt.trimEnd().endsWith('<think>');
   return {
-    parseReply: (text, tools) => parse(opensThinking ? withOpening(text) : text, tools),
+    parseReply: (text, tools) => parse(opensThinking ? withOpening(text, rule?.calls) : text, tools),
     callStop: rule?.callStop ?? '',
   };
 }
@@ -54,7 +77,9 @@ function readReasoning(text: string): ReadReply {
   return parseQwenReply(text, { framesReasoning: true, readsXml: false });
 }
 
-function withOpening(text: string): string {
+/** A mark within the arguments of a call closes no reasoning. */
+function withOpening(text: string, calls?: CallForm): string {
+  if (calls) return withReasoningOpening(text, THINKING[0], calls);
   return text.includes('</think>') && !text.startsWith('<think>') ? `<think>${text}` : text;
 }
 

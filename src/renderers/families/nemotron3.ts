@@ -1,14 +1,17 @@
 import type { ToolDeclaration } from '../../core/completion';
 import type { Message, ToolCall } from '../../core/conversation';
-
-import { strip, stripEnd } from '../jinja/python-text';
+import type { JsonLayout } from '../jinja/json';
+import { fromJson, toJson } from '../jinja/json';
+import { strip, stripEnd, textOf as textOfValue } from '../jinja/python-text';
+import type { Value } from '../jinja/values';
+import { isList, isMap } from '../jinja/values';
 import type { MessageFormat, MessagePlace } from '../message-format';
 import { hasThinking, textOf, thinkingOf } from '../message-text';
-import { pythonText } from '../python-text';
 import { isRecord } from '../reply-blocks';
 import { chatmlReasoningFormat, hasText, hasThinkingPart, withSystemMessage } from './chatml-reasoning';
 import { parseXmlReply } from './qwen3-5';
-import { memberPython, membersOf } from './schema-properties';
+import type { Schema } from './schema-properties';
+import { memberJson, membersOf } from './schema-properties';
 import { declareXmlTools, writeXmlCall } from './xml-tool-calls';
 
 /** Nano and Super are of the first generation; Ultra and 3.5 Lightning write no line breaks around `</think>`. */
@@ -27,6 +30,15 @@ const SUFFIXES: Record<Nemotron3Mode, string> = {
 const EFFORTS: Partial<Record<Nemotron3Mode, string>> = {
   low: '\n\n{reasoning effort: low}',
   medium: '\n\n{reasoning effort: efficient}',
+};
+
+/** `tojson` as transformers has it. */
+const TO_JSON: JsonLayout = {
+  indent: null,
+  itemSeparator: ', ',
+  keySeparator: ': ',
+  sortsKeys: false,
+  isAscii: false,
 };
 
 const EMPTY_BLOCK = '<think></think>';
@@ -125,7 +137,7 @@ function declareTool({ name, description, parameters = {} }: ToolDeclaration): s
     '<parameters>',
     ...(isRecord(properties) ? membersOf(properties).flatMap(declareParameter) : []),
     ...tagsOf(parameters, ['properties', 'required', 'type']),
-    ...(required === undefined ? [] : [tag('required', pythonText(required))]),
+    ...(required === undefined ? [] : [tag('required', asJson(valueOf(parameters, 'required')))]),
     '</parameters>',
     '</function>',
   ].join('\n');
@@ -133,22 +145,36 @@ function declareTool({ name, description, parameters = {} }: ToolDeclaration): s
 
 function declareParameter([name, schema]: [string, unknown]): string[] {
   const fields = isRecord(schema) ? schema : {};
-  const { type, description, enum: values } = fields;
+  const written = (field: string, write: (value: Value) => string) =>
+    fields[field] === undefined ? [] : [tag(field, write(valueOf(fields, field)))];
   return [
     '<parameter>',
     tag('name', name),
-    ...(type === undefined ? [] : [tag('type', pythonText(type))]),
-    ...(typeof description === 'string' ? [tag('description', strip(description))] : []),
-    ...(values === undefined ? [] : [tag('enum', pythonText(values))]),
+    ...written('type', textOfValue),
+    ...written('description', (value) => strip(textOfValue(value))),
+    ...written('enum', asJson),
     ...tagsOf(fields, ['name', 'type', 'description', 'enum']),
     '</parameter>',
   ];
 }
 
-function tagsOf(fields: Readonly<Record<string, unknown>>, handled: readonly string[]): string[] {
+/** Lists and objects as JSON, the rest by `str`. */
+function tagsOf(fields: Schema, handled: readonly string[]): string[] {
   return membersOf(fields)
     .filter(([name]) => !handled.includes(name))
-    .map(([name]) => tag(name, memberPython(fields, name)));
+    .map(([name]) => {
+      const value = valueOf(fields, name);
+      return tag(name, isMap(value) || isList(value) ? asJson(value) : textOfValue(value));
+    });
+}
+
+/** A member as the template has it, which is Python. */
+function valueOf(fields: Schema, name: string): Value {
+  return fromJson(memberJson(fields, name));
+}
+
+function asJson(value: Value): string {
+  return toJson(value, TO_JSON);
 }
 
 function tag(name: string, text: string): string {

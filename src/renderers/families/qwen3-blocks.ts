@@ -3,7 +3,7 @@ import { jsonText } from '../../core/json-source';
 import type { ContentPart, ToolCall } from '../../core/conversation';
 import { memberText, respaceJson } from '../json-text';
 import type { UnparsedToolCall } from '../renderer';
-import type { Block, ReadReply } from '../reply-blocks';
+import type { Block, Marks, ReadReply } from '../reply-blocks';
 import {
   findBlocks,
   isRecord,
@@ -77,16 +77,26 @@ interface Blocks {
   readonly calls: readonly (ToolCall | UnparsedToolCall)[];
 }
 
+/** What calls stand between, and whether all of one does. */
+export interface CallForm {
+  readonly marks: Marks;
+  readonly isWhole: (inner: string) => boolean;
+}
+
+export const QWEN_CALLS: CallForm = { marks: CALL, isWhole: isWholeCall };
+
 /**
  * A reply to a prompt that opened its reasoning block, with `opening` in front where it closes it. A mark within the
  * arguments of a call closes nothing.
  */
-export function withReasoningOpening(text: string, opening: string): string {
+export function withReasoningOpening(
+  text: string,
+  opening: string,
+  { marks, isWhole }: CallForm = QWEN_CALLS,
+): string {
   const isOpened = text.startsWith(opening) || /^<think>\s*<\/think>/.test(text);
   if (isOpened || !text.includes(THINKING[1])) return text;
-  const calls = findBlocks(text, [CALL], (_, inner) => isWholeCall(inner)).filter(({ inner }) =>
-    isWholeCall(inner),
-  );
+  const calls = findBlocks(text, [marks], (_, inner) => isWhole(inner)).filter(({ inner }) => isWhole(inner));
   const words = textAround(text, calls);
   return words.some((part) => part.includes(THINKING[1])) ? opening + text : text;
 }
@@ -123,7 +133,7 @@ function readBlocks(text: string, { readsXml, tools }: QwenReplyOptions): Blocks
 }
 
 /** The newlines around reasoning are layout, and an empty block is a turn that did not reason. */
-function unframe(parts: readonly ContentPart[]): ContentPart[] {
+export function unframe(parts: readonly ContentPart[]): ContentPart[] {
   return parts.flatMap((part, index): ContentPart[] => {
     if (part.type === 'thinking') {
       const thinking = part.thinking.replace(/^\n+/, '').trimEnd();

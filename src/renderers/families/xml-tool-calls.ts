@@ -75,21 +75,33 @@ export function readXmlCall(
 ): ToolCall | UnparsedToolCall {
   const [, name = '', body = ''] = CALL.exec(text) ?? [];
   if (name.trim() === '') return { rawText, reason: 'Malformed tool call: no <function=name> block' };
-  const parameters = readParameters(body);
+  const parameters = readParameters(body, PARAMETER);
   if (!parameters) return { rawText, reason: 'Unexpected text between the parameters of the tool call' };
-  const values = new Map(
-    parameters.map(([key, value]) => [
-      key,
-      declaredValue(bareValue(value), declaredTypes(tools, name.trim(), key)),
-    ]),
+  return callOfBareValues(
+    name.trim(),
+    parameters.map(([key, value]) => [key, bareValue(value)]),
+    tools,
   );
-  const members = [...values].map(([key, value]) => `${JSON.stringify(key)}: ${value}`);
-  return { name: name.trim(), arguments: `{${members.join(', ')}}` };
 }
 
-/** Names and bare values; null where anything else stands between them. */
-function readParameters(body: string): [name: string, value: string][] | null {
-  const found = [...body.matchAll(PARAMETER)];
+/** A call whose values stand bare; they are of the types that its tool declares. */
+export function callOfBareValues(
+  name: string,
+  parameters: readonly BareParameter[],
+  tools: readonly ToolDeclaration[],
+): ToolCall {
+  const values = new Map(
+    parameters.map(([key, value]) => [key, declaredValue(value, declaredTypes(tools, name, key))]),
+  );
+  const members = [...values].map(([key, value]) => `${JSON.stringify(key)}: ${value}`);
+  return { name, arguments: `{${members.join(', ')}}` };
+}
+
+export type BareParameter = readonly [name: string, value: string];
+
+/** Names and bare values by a sticky pattern of both; null where anything else stands between them. */
+export function readParameters(body: string, pattern: RegExp): BareParameter[] | null {
+  const found = [...body.matchAll(pattern)];
   const last = found.at(-1);
   const end = last ? last.index + last[0].length : 0;
   if (body.slice(end).trim() !== '') return null;

@@ -1,8 +1,13 @@
 import { DomainError } from '../../core/errors';
 import { makeExampleId } from '../../evaluation/example';
 import type { Example } from '../../evaluation/example';
-import { findBoxes } from '../../evaluation/graders/boxed';
-import { findReference, requireReference } from '../../evaluation/graders/math/math-equivalence';
+import { findBoxes, isSpokenOf } from '../../evaluation/graders/boxed';
+import {
+  areOtherNumbers,
+  boxedReference,
+  findReference,
+  requireReference,
+} from '../../evaluation/graders/math/math-equivalence';
 import { isRow } from '../../evaluation/graders/row-fields';
 import type { Row } from '../../evaluation/graders/row-grader';
 import { conversationIn, isSaid, listed, requireAsked, withoutKeys } from './own-row';
@@ -18,8 +23,9 @@ type MathExample = Example & { readonly target: string };
 /** Of one's own nothing is left out without a word, but for problems without an answer, as proofs are. */
 export function ownMathExample(given: Row, ignored: readonly string[]): Example | null {
   const row = withSoleAnswers(withVerlAnswer(withoutKeys(given, ignored)));
-  const asked = PROBLEM.filter((name) => isSaid(row[name])).slice(0, 1);
-  const conversation = asked.length === 0 ? conversationIn(row, ignored) : null;
+  const named = PROBLEM.filter((name) => isSaid(row[name])).slice(0, 1);
+  const conversation = named.length === 0 ? conversationIn(row, ignored) : null;
+  const asked = named.length === 0 && isText(row['prompt']) ? ['prompt'] : named;
   requireAsked(row, {
     asked: conversation ? [conversation.field, 'tools'] : asked,
     places: PROBLEM,
@@ -31,13 +37,18 @@ export function ownMathExample(given: Row, ignored: readonly string[]): Example 
   return example;
 }
 
+/** DAPO's processed rows have the question there. What is neither text nor conversation is refused as not asked. */
+function isText(value: unknown): boolean {
+  return typeof listed(value) === 'string' && isSaid(value);
+}
+
 /** null for a problem whose solution boxes no answer. */
 export function mathExample(row: Row, asked: readonly string[]): MathExample | null {
   const problem = textOf(row, asked);
   if (problem === null) {
     throw new DomainError(
       'bad-dataset',
-      'A row of mathematics needs "problem" or "question", a text that is not empty, or a conversation under "prompt" or "messages".',
+      'A row of mathematics needs "problem" or "question", a text that is not empty, or a text under "prompt", or a conversation under "prompt" or "messages".',
     );
   }
   const target = targetOf(row);
@@ -65,7 +76,7 @@ function targetOf(row: Row): string | null {
   const answer = textOf(row, ANSWER) ?? textOf(row, [VERL_ANSWER]);
   if (answer !== null) return NO_ANSWER.test(answer) ? null : answerIn(answer);
   const solution = textOf(row, ['solution']);
-  if (solution !== null) return boxedIn(solution);
+  if (solution !== null) return boxedReference(solution);
   throw new DomainError(
     'bad-dataset',
     'A row of mathematics needs "answer", or "solution" with the answer in \\boxed{}, a text.',
@@ -114,7 +125,9 @@ function requireOneAnswer(row: Row): void {
       `A row of mathematics has an empty "${first}". Give the answer, or remove the row.`,
     );
   }
-  const second = given.find((name) => isSaid(row[name]) && !isSameAnswer(row[first], row[name]));
+  const second =
+    given.find((name) => isSaid(row[name]) && !isSameAnswer(row[first], row[name])) ??
+    (isSolvedOtherwise(row, row[first]) ? 'solution' : undefined);
   if (second === undefined) return;
   throw new DomainError(
     'bad-dataset',
@@ -129,6 +142,14 @@ function isSameAnswer(one: unknown, other: unknown): boolean {
   return found !== null && found === findReference(right);
 }
 
+/** The solution boxes one number and the answer is another. */
+function isSolvedOtherwise({ solution }: Row, answer: unknown): boolean {
+  if (typeof solution !== 'string') return false;
+  const boxes = findBoxes(solution).filter((box) => !isSpokenOf(solution, box));
+  const boxed = boxes.length === 1 ? boxedReference(solution) : null;
+  return boxed !== null && areOtherNumbers(boxed, answerIn(String(answer)));
+}
+
 /** Marks behind which an answer stands, and nothing behind them. */
 const BARE_MARK = /(?:####|\banswer\s+is|\banswer(?:\s+is)?\s*[:=])[\s*.:]*$/i;
 const NO_WORD = /^[\s.,;:!?#*_…–—-]*$/;
@@ -140,10 +161,6 @@ function requireFound(target: string): void {
     'bad-dataset',
     `no answer found in the reference ${JSON.stringify(target.slice(-80))}. Give it as \\boxed{…}, in $…$ or bare.`,
   );
-}
-
-function boxedIn(solution: string | null): string | null {
-  return solution === null ? null : (findBoxes(solution).at(-1)?.content ?? null);
 }
 
 function textOf(row: Row, names: readonly string[]): string | null {

@@ -2,14 +2,43 @@ import fc from 'fast-check';
 import type { ToolDeclaration } from '../../../src/core/completion';
 import { conversationWithTools } from '../../../src/renderers/conversation-with-tools';
 import { findRenderer, RENDERER_NAMES } from '../../../src/renderers/find-renderer';
+import type { Renderer } from '../../../src/renderers/renderer';
 import { CharacterTokenizer } from './character-tokenizer';
 
 const tokenizer = new CharacterTokenizer();
+
+/** As chat templates write calls whose values stand bare, and open reasoning. */
+function bareTemplate(calls: string, wordsOf: (reasoning: string) => string): string {
+  return `{% for tool in tools or [] %}{{ tool | tojson }}{% endfor %}{% for message in messages %}{{ '<|' + message.role + '|>' }}{% if message.role == 'assistant' %}${wordsOf("(message.reasoning_content or '')")}{% endif %}{{ message.content }}{% if message.tool_calls %}${calls}{% endif %}{{ '<|end|>' }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|><think>' }}{% endif %}`;
+}
+const BARE = '{{ v | tojson(ensure_ascii=False) if v is not string else v }}';
+const MINIMAX = bareTemplate(
+  `{{ '\\n<minimax:tool_call>\\n' }}{% for call in message.tool_calls %}{{ '<invoke name="' + call.function.name + '">\\n' }}{% for k, v in call.function.arguments.items() %}{{ '<parameter name="' + k + '">' }}${BARE}{{ '</parameter>\\n' }}{% endfor %}{{ '</invoke>\\n' }}{% endfor %}{{ '</minimax:tool_call>' }}`,
+  (reasoning) => `{% if ${reasoning} %}{{ '<think>' + ${reasoning} + '</think>\\n\\n' }}{% endif %}`,
+);
+const GLM = bareTemplate(
+  `{% for call in message.tool_calls %}{{ '<tool_call>' + call.function.name }}{% for k, v in call.function.arguments.items() %}<arg_key>{{ k }}</arg_key><arg_value>${BARE}</arg_value>{% endfor %}{{ '</tool_call>' }}{% endfor %}`,
+  (reasoning) =>
+    `{% if ${reasoning} %}{{ '<think>' + ${reasoning} + '</think>' }}{% else %}{{ '</think>' }}{% endif %}`,
+);
+const TEMPLATES: ReadonlyMap<string, string> = new Map([
+  ['chat_template (MiniMax)', MINIMAX],
+  ['chat_template (GLM)', GLM],
+]);
+
+function rendererOf(name: string): Renderer {
+  const chatTemplate = TEMPLATES.get(name);
+  if (chatTemplate === undefined) return findRenderer(name, tokenizer);
+  const model = { chatTemplate, source: 'org/model', longestToken: null };
+  return findRenderer('chat_template', Object.assign(new CharacterTokenizer(), model));
+}
 
 /** Renderers that write calls of any arguments. */
 const WITH_CALLS = RENDERER_NAMES.filter(
   (name) => !['role_colon', 'llama3', 'chat_template', 'everstep'].includes(name),
 );
+
+const EVERY_FORM = [...WITH_CALLS, ...TEMPLATES.keys()];
 
 /** Words that are marks elsewhere in a reply, as code and documents about models have them. */
 const marks = fc.constantFrom(
@@ -21,9 +50,19 @@ const marks = fc.constantFrom(
   '<html>&amp;</html>',
 );
 /** In JSON calls the first closing mark ends a call, as in the reference. */
-const xmlMarks = fc.constantFrom('see </tool_call> here', '<tool_call>{}</tool_call>');
+const xmlMarks = fc.constantFrom(
+  'see </tool_call> here',
+  '<tool_call>{}</tool_call>',
+  '<tool_call>f',
+  'see </minimax:tool_call> here',
+  '<minimax:tool_call>f</minimax:tool_call>',
+  'a</invoke>b',
+  '<parameter name="x">',
+  'a</arg_value>b',
+  '<arg_key>x</arg_key>',
+);
 function argumentsOf(name: string) {
-  const inXml = /^(qwen3_[58]|nemotron3)/.test(name);
+  const inXml = /^(qwen3_[58]|nemotron3|chat_template)/.test(name);
   const word = fc.oneof(fc.string({ maxLength: 12 }), marks, ...(inXml ? [xmlMarks] : []));
   const scalar = fc.oneof(
     word,
@@ -54,7 +93,7 @@ function toolFor(values: Readonly<Record<string, unknown>>): ToolDeclaration {
 }
 
 function readBack(name: string, json: string, tools: readonly ToolDeclaration[]) {
-  const renderer = findRenderer(name, tokenizer);
+  const renderer = rendererOf(name);
   const messages = [
     { role: 'user', content: 'q' },
     { role: 'assistant', content: '', toolCalls: [{ name: 'f', arguments: json }] },
@@ -69,7 +108,7 @@ function readBack(name: string, json: string, tools: readonly ToolDeclaration[])
   );
 }
 
-test.each(WITH_CALLS)('%s reads back the arguments of a call that it wrote', (name) => {
+test.each(EVERY_FORM)('%s reads back the arguments of a call that it wrote', (name) => {
   fc.assert(
     fc.property(argumentsOf(name), (values) => {
       const reply = readBack(name, JSON.stringify(values), [toolFor(values)]);
@@ -144,7 +183,7 @@ test('an empty block before a call is no reasoning, however it is written', () =
   }
 });
 
-test.each(WITH_CALLS)(
+test.each(EVERY_FORM)(
   '%s takes the escapes that lists and objects of arguments were written with',
   (name) => {
     const json = String.raw`{"urls": ["https:\/\/example.org\/"], "deep": {"a\u0026b": "\u003cp\u003e"}}`;
@@ -154,3 +193,40 @@ test.each(WITH_CALLS)(
     expect(JSON.parse(call?.arguments ?? '')).toEqual(JSON.parse(json));
   },
 );
+
+const BARE_FORMS = [
+  [
+    'chat_template (MiniMax)',
+    '\n<minimax:tool_call>\n<invoke name="f">\n<parameter name="flag">True</parameter>\n<parameter name="year">2024</parameter>\n</invoke>\n<invoke name="g">\n</invoke>\n</minimax:tool_call>',
+    '<minimax:tool_call>\n<invoke name="f">junk</invoke>\n</minimax:tool_call>',
+    '<minimax:tool_call>\n<invoke name="f">',
+  ],
+  [
+    'chat_template (GLM)',
+    '<tool_call>f\n<arg_key>flag</arg_key>\n<arg_value>True</arg_value>\n<arg_key>year</arg_key><arg_value>2024</arg_value></tool_call><tool_call>g</tool_call>',
+    '<tool_call>f<arg_key>flag</arg_key>True</tool_call>',
+    '<tool_call>f<arg_key>flag</arg_key>',
+  ],
+] as const;
+
+test.each(BARE_FORMS)('%s reads several calls, and says why one is none', (name, calls, junk, unfinished) => {
+  const parse = (text: string) =>
+    rendererOf(name).parseCompletion(tokenizer.encode(`${text}<|end|>`, { allowSpecial: true }), [hidden]);
+
+  expect(parse(`why</think>\n\nwords${calls}`).message).toEqual({
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: 'why' },
+      { type: 'text', text: 'words' },
+    ],
+    toolCalls: [
+      { name: 'f', arguments: '{"flag": true, "year": "2024"}' },
+      { name: 'g', arguments: '{}' },
+    ],
+  });
+  expect(parse(junk).unparsedToolCalls).toEqual([
+    { rawText: junk, reason: 'Unexpected text between the parameters of the tool call' },
+  ]);
+  expect(parse(unfinished).unparsedToolCalls).toMatchObject([{ rawText: unfinished }]);
+  expect(parse('only words').message.content).toBe('only words');
+});

@@ -122,3 +122,27 @@ test.each([
       expect(promptOf(name, `[{"name":"now"${rest}}]`)).toContain(written);
   },
 );
+
+test("nemotron3 declares every member as the model's own template does", () => {
+  const schema = String.raw`{"type":"object","properties":{
+    "a":{"type":["string","null"],"enum":["x",true,null,1.0],"default":"x"},
+    "b":{"type":null,"description":5,"enum":"x","const":null,"nullable":true,"maximum":1e5},
+    "c":{"items":{"type":["integer","null"]},"default":[1.50,"it's",false,{"k":[null]}]}
+  },"required":null,"additionalProperties":false,"$defs":{"T":{"type":["string"]}}}`;
+
+  // As transformers 5 writes it with the template of Nemotron 3 Nano.
+  expect(promptOf('nemotron3', tool(schema))).toContain(
+    [
+      '<parameters>',
+      ...['<parameter>', '<name>a</name>', "<type>['string', 'null']</type>"],
+      ...['<enum>["x", true, null, 1.0]</enum>', '<default>x</default>', '</parameter>'],
+      ...['<parameter>', '<name>b</name>', '<type>None</type>', '<description>5</description>'],
+      ...['<enum>"x"</enum>', '<const>None</const>', '<nullable>True</nullable>'],
+      ...['<maximum>100000.0</maximum>', '</parameter>'],
+      ...['<parameter>', '<name>c</name>', '<items>{"type": ["integer", "null"]}</items>'],
+      ...[`<default>[1.5, "it's", false, {"k": [null]}]</default>`, '</parameter>'],
+      ...['<additionalProperties>False</additionalProperties>', '<$defs>{"T": {"type": ["string"]}}</$defs>'],
+      ...['<required>null</required>', '</parameters>'],
+    ].join('\n'),
+  );
+});

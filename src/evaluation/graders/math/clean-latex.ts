@@ -28,6 +28,8 @@ const CHARACTERS: ReadonlyMap<string, string> = new Map([
   ['≈', '\\approx '],
   ['²', '^{2}'],
   ['³', '^{3}'],
+  ['℃', '°C'],
+  ['℉', '°F'],
   ['½', '\\frac{1}{2}'],
   ['θ', '\\theta '],
   ['\u00a0', ' '],

@@ -33,7 +33,7 @@ function isQuantity(shape: AnswerShape): shape is QuantityShape {
 /**
  * 50% is 0.5, and as an answer to "what percentage" also 50. Below 1 a bare number is taken at its word: 0.5% is not 0.5.
  */
-function areSameQuantities(given: NumberShape, expected: NumberShape): boolean {
+export function areSameQuantities(given: NumberShape, expected: NumberShape): boolean {
   if (!areMeasuredAlike(given, expected)) return false;
   const isSame =
     isSameNumber(given.value, expected.value) ||

@@ -40,7 +40,8 @@ export function findAnswer(text: string): string | null {
   return found === null || found.trim() === '' ? null : found.trim();
 }
 
-function fromBoxes(text: string): string | null {
+/** What stands in the last boxes of a text, as `findAnswer` takes it; null where it has none. */
+export function fromBoxes(text: string): string | null {
   if (endsInOpenBox(text)) return '';
   const boxes = findBoxes(text)
     .filter((box) => !isSpokenOf(text, box))

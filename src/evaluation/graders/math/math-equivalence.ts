@@ -4,8 +4,10 @@ import { cleanLatex } from './clean-latex';
 import type { ReadAnswer } from './compare-shapes';
 import { areSame, readAnswer } from './compare-shapes';
 import type { ExactPath, ExactQuestion } from './exact-path';
-import { endsInOpenBox } from '../boxed';
-import { findAnswer } from './find-answer';
+import { endsInOpenBox, findBoxes } from '../boxed';
+import { areSameQuantities } from './compare-scalars';
+import { findAnswer, fromBoxes } from './find-answer';
+import { areUnitsCompatible } from './units';
 import type { MathInterpreter } from './math-process';
 import { withRelationsAsSets } from './relation-sets';
 import { MathProcess, QUESTION_LIMIT_MS } from './math-process';
@@ -77,6 +79,29 @@ export function requireReference(expected: string): string {
 /** The answer of a reference; null where none is found. */
 export function findReference(expected: string): string | null {
   return findAnswer(withClosedBox(expected));
+}
+
+/** The answer that a solution boxes, as text of a reference; null where it boxes none. */
+export function boxedReference(solution: string): string | null {
+  const whole = withClosedBox(solution);
+  const found = fromBoxes(whole);
+  if (found === null) return null;
+  const last = findBoxes(whole).at(-1)?.content ?? '';
+  return found.trim() === last.trim() ? last : `\\boxed{${found}}`;
+}
+
+/**
+ * Whether two references are plain numbers that no reading makes equal. Those in units, percentages or forms that differ, and what only
+ * algebra could tell apart, are not.
+ */
+export function areOtherNumbers(one: string, other: string): boolean {
+  const [left, right] = [one, other].map((text) => {
+    const found = findReference(text);
+    return found === null ? null : read(found).shape;
+  });
+  if (left?.kind !== 'number' || right?.kind !== 'number') return false;
+  if (left.isPercent !== right.isPercent || !areUnitsCompatible(left.unit, right.unit)) return false;
+  return !areSameQuantities(left, right);
 }
 
 function read(answer: string): ReadAnswer {

@@ -30,6 +30,13 @@ const SPELLINGS: ReadonlyMap<string, string> = new Map([
   ['buck', 'dollar'],
   ['usd', 'dollar'],
   ['mile per hour', 'mph'],
+  ['mi/h', 'mph'],
+  ['mi/hr', 'mph'],
+  ['km/hr', 'km/h'],
+  ['kmh', 'km/h'],
+  ['kph', 'km/h'],
+  ['m/sec', 'm/s'],
+  ['hertz', 'hz'],
 ]);
 
 /** Words behind a number that change its value, take it back or are not a unit at all. */
@@ -45,15 +52,25 @@ const NO_UNIT = new RegExp(
 /** Symbols of one letter: others are variables. */
 const LETTER_OF_UNIT = /^[mghslLNJWVAKCFT]$/;
 
+/** One of these by another, where no formula has such letters: any other "2 a/b" is a quotient. */
+const QUOTIENT = [
+  String.raw`(?:[ckm]?m|ft|mi|m?L|rad|rev)\/(?:s|sec|min)`,
+  String.raw`(?:[ck]m|mi)\/(?:h|hr)`,
+  String.raw`(?:m?g|kg)\/(?:[cd]?m|m?L|mol)`,
+  String.raw`(?:mol|kJ|J)\/(?:L|mol)`,
+].join('|');
 const UNIT = new RegExp(
-  String.raw`^(?:(.*?[\d)}])(?:\s*°\s*([CF])?|\s+([a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3})|([a-z]{2,12}))|(.*?(?:[\d)}]|\\pi|[a-zA-Z]))\s*\\text\s*\{((?:[^{}]|\{[^{}]*\})*)\})\s*(?:\^\{?([23])\}?)?$`,
+  String.raw`^(?:(.*?[\d)}])(?:\s*°\s*([CF])?|\s+([a-zA-Z]{2,}(?:\s+[a-zA-Z]{2,}){0,3}|${QUOTIENT})|([a-zA-Z]{2,12}(?:\/[a-z]{1,3})?))|(.*?(?:[\d)}]|\\pi|[a-zA-Z]))\s*\\text\s*\{((?:[^{}]|\{[^{}]*\})*)\})\s*(?:\^\{?([23])\}?)?$`,
 );
 /** "(mod 7)" says in which numbers a value is meant, as a unit does. */
 const MODULUS =
   /^(.*\d)\s*(?:\\pmod\s*\{?\s*(\d+)\s*\}?|\(\s*\\?(?:text\s*\{\s*)?mod\s*\}?\s*(\d+)\s*\)|\\text\s*\{\s*\(\s*mod\s*(\d+)\s*\)\s*\})$/;
 const TRIGONOMETRY = /\\(?:arc)?(?:sin|cos|tan|cot|sec|csc)/;
 /** Written directly behind the number, only these are units: 2ab is a product. */
-const ATTACHED = /^(?:cm|mm|km|kg|mg|ml|ft|mph|inches|feet|hours|minutes|seconds|degrees)$/;
+const ATTACHED =
+  /^(?:cm|mm|km|kg|mg|ml|ft|mph|[kMG]?Hz|[hkM]Pa|mol|kWh|km\/hr?|[ck]m\/s|inches|feet|hours|minutes|seconds|degrees)$/;
+/** Of symbols that are otherwise the same in either case: 5 MHz is not 5 mHz. */
+const MEGA = /^M(?=(?:Hz|W|J|Pa|V|N|A|eV)$)/;
 
 /** Takes a unit or percent sign from the end of a quantity. */
 export function splitUnit(text: string): Quantity {
@@ -94,7 +111,10 @@ function spell(name: string, power: string | undefined): string | null {
     .trim()
     .replace(/[{}]/g, '')
     .replace(/\.(?!\d)/g, '');
-  const words = written.toLowerCase().split(/[\s-]+/);
+  const words = written
+    .replace(MEGA, 'mega')
+    .toLowerCase()
+    .split(/[\s-]+/);
   if (!written.split(/[\s-]+/).every(isWordOfUnit)) return null;
   const [first = '', ...others] = words;
   const exponents: Readonly<Record<string, string>> = { square: '2', sq: '2', cubic: '3' };

@@ -2,9 +2,9 @@ import { DomainError } from '../../../core/errors';
 import { readRows } from '../../../datasets/read-rows';
 import { readEachRow } from '../../../datasets/read-each-row';
 import { placeOfRow, withPlace } from '../../../datasets/row-place';
-import { isGiven, listInText } from '../../../evaluation/graders/row-fields';
+import { isGiven, isRow, listInText } from '../../../evaluation/graders/row-fields';
 import type { Row } from '../../../evaluation/graders/row-grader';
-import { isSaid, requireAsked, withoutKeys } from '../own-row';
+import { isSaid, listed, requireAsked, withoutKeys } from '../own-row';
 import type { Passage } from './passage-index';
 import { comparedText } from './text-answer';
 
@@ -55,11 +55,19 @@ function questionOf(row: Row): Question {
 function answersOf(row: Row): readonly string[] {
   const names = ['answer', 'golden_answers'];
   const field = names.find((name) => isGiven(row[name])) ?? names.find((name) => name in row) ?? 'answer';
-  const value = requireGiven(row, field);
+  const given = requireGiven(row, field);
+  const whole = structIn(given);
+  const value = whole ? requireGiven({ [field]: whole['value'] }, field) : given;
   const list = typeof value === 'string' ? listInText(value, field) : value;
   const answers = (Array.isArray(list) ? list : [value]).map((each: unknown) => textOf(each, field));
   for (const answer of answers) requireCompared(answer, field);
-  return [...answers, ...aliasesOf(row)];
+  return [...answers, ...(whole ? aliasesOf(whole) : []), ...aliasesOf(row)];
+}
+
+/** TriviaQA has the answer in an object with its other words; what else stands there are these once more, without capitals. */
+function structIn(given: unknown): Row | null {
+  const value = listed(given);
+  return isRow(value) && 'value' in value ? value : null;
 }
 
 /** Other words for the answer, as MuSiQue has them; those of which nothing is compared say nothing. */

@@ -245,6 +245,17 @@ describe('mathematics', () => {
     await closeMathGraders();
   });
 
+  test('takes boxes that belong together as one answer, in a dataset of the hub too', async () => {
+    const solution = 'So $\\boxed{1}$ and $\\boxed{2}$.';
+    const dataset = await build(
+      { type: 'math', dataset: 'math', testSize: 0 },
+      { 'math_train:train': [{ problem: 'Which?', solution }] },
+    );
+
+    expect((await answer(dataset.groupAt(0), '\\boxed{2, 1}')).reward).toBe(1);
+    expect((await answer(dataset.groupAt(0), '\\boxed{2}')).reward).toBe(0);
+  });
+
   test('reads rows of one’s own, finds the reference in the solution, and judges by equivalence', async () => {
     const path = join(folder, 'rows.jsonl');
     const rows = [
@@ -288,10 +299,7 @@ describe('mathematics', () => {
       /line 1: field "answer": has to be/,
     ],
     [{ problem: ' ', answer: '1/2' }, /line 1: .* needs "problem" or "question", a text that is not empty/],
-    [
-      { prompt: 'Half of one?', answer: '1/2' },
-      /line 1: field "prompt": it would not be asked\. Put it under "problem" or "question", remove it, or name it in environment\.ignoreKeys/,
-    ],
+    [{ prompt: ' ', answer: '1/2' }, /line 1: .* needs .* or a text under "prompt"/],
     [
       { problem: 'Half of one?', answer: 'B', choices: ['1', '1/2'] },
       /line 1: field "choices": it would not/,

@@ -101,7 +101,7 @@ describe('what tests ask for and the question does not', () => {
   test.each([
     [
       { prompt: 'Echo.', input_output: { inputs: ['1', '2'], outputs: ['1'] } },
-      /line 1: no lists "inputs" and "outputs" of one length/,
+      /line 1: "input_output" has 2 "inputs" and 1 "outputs"\. Give an output for each input\./,
     ],
     [
       { prompt: 'Echo.', test_list: ['assert f(1)'], input_output: { inputs: ['1'], outputs: ['1'] } },

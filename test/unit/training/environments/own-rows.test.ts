@@ -140,11 +140,34 @@ describe('two answers', () => {
     [{ answer: '1', final_answer: '2' }, '"answer" and "final_answer"'],
     [{ answer: '1', expected_answer: 2 }, '"answer" and "expected_answer"'],
     [{ answer: '1', reward_model: { ground_truth: '2' } }, '"answer" and "reward_model.ground_truth"'],
+    [{ answer: '5', solution: 'So \\boxed{4}.' }, '"answer" and "solution"'],
+    [{ answer: '#### 5', solution: 'It is $\\boxed{\\frac{9}{2}}$' }, '"answer" and "solution"'],
   ])('that differ are refused by row: %j', async (answers, fields) => {
     await expect(build('math', written([{ problem: 'Half of 2?', ...answers }]))).rejects.toThrow(
       `rows.jsonl line 1: fields ${fields} give two answers that differ.`,
     );
   });
+
+  test.each([
+    ['5', '\\boxed{5\\text{ cm}}'],
+    ['5 m', '\\boxed{500\\text{ cm}}'],
+    ['0.5', '\\boxed{50\\%}'],
+    ['50', '\\boxed{0.5\\%}'],
+    ['1/2', '\\boxed{0.50}'],
+    ['3', '\\boxed{x = 4}'],
+    ['B', '\\boxed{4}'],
+    ['\\sqrt{2}', '\\boxed{4}'],
+    ['5', 'First \\boxed{2}, which gives \\boxed{4}.'],
+    ['5', 'Put it in \\boxed{}.'],
+    ['proof', '\\boxed{4}'],
+  ])(
+    'of a solution in another form, or in several boxes, are not refused: %s, %s',
+    async (answer, solution) => {
+      const rows = [ROWS.math, { problem: 'Half of 2?', answer, solution }];
+
+      expect((await build('math', written(rows))).length).toBeGreaterThan(0);
+    },
+  );
 
   test('that say the same are one, and one that ignoreKeys names is none', async () => {
     const same = written([{ problem: 'Half of 2?', answer: 'It is\n#### 1', final_answer: ' 1 ' }]);
@@ -178,6 +201,38 @@ describe('the answer', () => {
     await expect(right({ answer: '["7", "8"]' }, '')).rejects.toThrow(
       'field "answer": has to be one answer, a text.',
     );
+  });
+
+  test.each([
+    ['\\boxed{1}, \\boxed{2}', '\\boxed{1, 2}', '\\boxed{2}'],
+    ['$\\boxed{1}$ and $\\boxed{2}$.', '\\boxed{2} and \\boxed{1}', '\\boxed{1}'],
+    ['First \\boxed{1}. Then we get \\boxed{2}', '\\boxed{2}', '\\boxed{1, 2}'],
+    ['Put it in \\boxed{answer}: it is \\boxed{7', '\\boxed{7}', '\\boxed{8}'],
+  ])('of the solution %s is that of a reply', async (solution, good, bad) => {
+    expect(await right({ solution }, good)).toBe(1);
+    expect(await right({ solution }, bad)).toBeLessThan(1);
+  });
+
+  test('of a search may stand with its other words in an object (TriviaQA)', async () => {
+    const answer = {
+      ...{ aliases: ['Sunset Blvd'], matched_wiki_entity_name: 'x', normalized_aliases: ['n'] },
+      ...{ normalized_value: 'sunset boulevard', type: 'WikipediaEntity', value: 'Sunset Boulevard' },
+    };
+    for (const given of [answer, JSON.stringify(answer)]) {
+      const row = { question: 'Who?', answer: given, answer_aliases: ['The film'] };
+      const dataset = await build('search', written([row]));
+
+      for (const [said, reward] of [
+        ['Sunset Boulevard', 1],
+        ['sunset blvd', 1],
+        ['film', 1],
+        ['WikipediaEntity', 0],
+      ] as const)
+        expect(await answered(dataset, `Answer: ${said}`)).toMatchObject({ reward });
+    }
+    await expect(
+      build('search', written([{ question: 'Who?', answer: { aliases: ['a'] } }])),
+    ).rejects.toThrow(/line 1: field "answer": has to be a text/);
   });
 
   test('of a proof is none: the row is left out', async () => {
@@ -216,6 +271,34 @@ describe('conversations', () => {
     expect(await asked(dataset)).toEqual(prompt);
     expect(await answered(dataset, 'Answer: 34')).toMatchObject({ reward: 1, metrics: { format: 1 } });
     expect(await answered(dataset, 'Answer: 35')).toMatchObject({ reward: 0 });
+  });
+
+  test('a text under "prompt" is the question where no other is', async () => {
+    const { prompt: words, ...rest } = { ...verl, prompt: 'Solve 30+4.' };
+    const source = [{ role: 'user', content: `Be short. ${words}` }];
+    const dataset = await build(
+      'math',
+      written([{ ...rest, prompt: words, solution: '34', source_prompt: source }]),
+    );
+
+    expect((await asked(dataset)).at(-1)).toEqual({ role: 'user', content: words });
+    expect(await answered(dataset, '\\boxed{34}')).toMatchObject({ reward: 1 });
+    await expect(build('math', written([{ ...ROWS.math, prompt: 'Another.' }]))).rejects.toThrow(
+      'field "prompt": it would not be asked',
+    );
+  });
+
+  test('a row that is a list of messages says how to write it', async () => {
+    const path = join(folder, 'orz.json');
+    const row = [
+      { from: 'human', value: 'Half of 2?' },
+      { from: 'assistant', ground_truth: { value: '1' } },
+    ];
+    writeFileSync(path, JSON.stringify([row, [1]]));
+
+    await expect(build('math', path)).rejects.toThrow(
+      /row 1: a row has to be a JSON object, and this is a list of messages\. Write \{"messages".*under "answer"\.\n.*row 2: a row has to be a JSON object\.\n/,
+    );
   });
 
   test('what the config puts before a question stands before them too', async () => {

@@ -161,7 +161,7 @@ test.each([
     { question: 'Who?', golden_answers: "['Ines' 'Falk']" },
     /field "golden_answers": .* no JSON. Write it as JSON/,
   ],
-  [{ question: 'Who?', answer: { value: 'Ines' } }, /field "answer": has to be a text or a number/],
+  [{ question: 'Who?', answer: { text: 'Ines' } }, /field "answer": has to be a text or a number/],
   [{ question: 'When?', answer: 9007199254740993 }, /field "answer": is a number of more digits/],
   [{ question: 'Who?', answer: 'Ines', options: ['Ines', 'Falk'] }, /field "options": it would not be asked/],
   [{ prompt: 'Who?', answer: 'Ines' }, /field "prompt": it would not be asked/],

@@ -1,3 +1,4 @@
+import { DomainError } from '../../../../core/errors';
 import { isGiven, isRow, lacking } from '../../row-fields';
 import type { Row } from '../../row-grader';
 import type { Tests } from '../grade-with-tests';
@@ -35,8 +36,9 @@ function nameIn(value: unknown): string | null {
 
 function fromLists(whole: Row): TestCases {
   const { inputs, outputs, fn_name: name } = whole;
-  if (!Array.isArray(inputs) || !Array.isArray(outputs) || inputs.length !== outputs.length)
-    throw lacking(['input_output'], 'lists "inputs" and "outputs" of one length');
+  if (!Array.isArray(inputs) || !Array.isArray(outputs))
+    throw lacking(['input_output'], 'lists "inputs" and "outputs"');
+  if (inputs.length !== outputs.length) throw unequal(inputs.length, outputs.length);
   const functionName = nameIn(name);
   if (functionName !== null && areArguments(inputs)) return { ...fromValues(inputs, outputs), functionName };
   if (!areTexts(inputs) || !areTexts(outputs) || inputs.length === 0)
@@ -45,6 +47,13 @@ function fromLists(whole: Row): TestCases {
       'lists "inputs" and "outputs" of texts (of arguments and values where there is "fn_name")',
     );
   return { inputs, outputs, functionName };
+}
+
+function unequal(inputCount: number, outputCount: number): DomainError {
+  return new DomainError(
+    'bad-dataset',
+    `example: "input_output" has ${inputCount} "inputs" and ${outputCount} "outputs". Give an output for each input.`,
+  );
 }
 
 function areArguments(inputs: readonly unknown[]): inputs is unknown[][] {
