@@ -3,6 +3,7 @@ import { temporal } from '@temporalio/proto';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
 import { makeCurrentCommand } from '../config/worker-version';
+import { largestOf } from '../core/extremes';
 import { TASK_QUEUES } from '../core/task-queues';
 import { ANSWER_LIMIT_MS } from './workflow-answers';
 
@@ -35,18 +36,41 @@ export async function adviseOnWorkers(client: Client, server: TemporalAddress): 
 
 /** The same for a run that nobody answers for. */
 export async function remedyForRun(client: Client, server: TemporalAddress): Promise<string | null> {
-  const idle = (await findUnservedQueues(client)).find((queue) => queue.idle !== null)?.idle;
-  return idle ? idleRemedy(idle, server) : null;
+  const unserved = await findUnservedQueues(client);
+  const idle = unserved.find((queue) => queue.idle !== null)?.idle;
+  if (idle) return idleRemedy(idle, server);
+  return unserved.length === 0 ? busyRemedy(await lastPolledMs(client)) : null;
+}
+
+/** The server names pollers for minutes after they are gone; one that is there polls again within a minute. */
+const POLLING_MS = 70_000;
+
+/** `polledMs`: since the last one polled; null where that is not known. */
+function busyRemedy(polledMs: number | null): string | null {
+  if (polledMs === null || polledMs > POLLING_MS) return null;
+  return `One polled ${Math.max(0, Math.round(polledMs / 1000))} s ago and may only be busy; if it is gone, start one with \`npx everstep worker\`.`;
+}
+
+async function lastPolledMs(client: Client): Promise<number | null> {
+  const [queue] = NEEDED;
+  const description = queue && (await describe(client, queue).catch(() => null));
+  const times = (description?.pollers ?? []).flatMap(({ lastAccessTime: time }) =>
+    time?.seconds == null ? [] : [Number(time.seconds) * 1000],
+  );
+  return times.length === 0 ? null : Date.now() - largestOf(times);
+}
+
+function describe(client: Client, { name, taskQueueType }: (typeof NEEDED)[number]) {
+  const { namespace } = client.options;
+  return client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
+    client.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, taskQueueType }),
+  );
 }
 
 async function findUnservedQueues(client: Client): Promise<UnservedQueue[]> {
-  const { namespace } = client.options;
-  const checks = NEEDED.map(async ({ name, taskQueueType }) => {
+  const checks = NEEDED.map(async (queue) => {
     try {
-      const description = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
-        client.workflowService.describeTaskQueue({ namespace, taskQueue: { name }, taskQueueType }),
-      );
-      return unservedPart(name, description);
+      return unservedPart(queue.name, await describe(client, queue));
     } catch {
       return [];
     }

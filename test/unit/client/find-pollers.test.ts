@@ -12,6 +12,8 @@ interface Queue {
   /** null: a worker without a version. */
   readonly pollers: readonly (Version | null)[];
   readonly current?: Version;
+  /** Since when they have not polled. */
+  readonly silentSeconds?: number;
 }
 
 const one = { deploymentName: 'everstep', buildId: '1' };
@@ -26,9 +28,13 @@ function clientOf(queues: Readonly<Record<string, Queue>>): Client {
       describeTaskQueue: async ({ taskQueue }: { taskQueue: { name: string } }) => {
         const queue = queues[taskQueue.name];
         if (!queue) throw new Error('PERMISSION_DENIED');
-        const { pollers, current } = queue;
+        const { pollers, current, silentSeconds } = queue;
+        const seconds = Math.floor(Date.now() / 1000) - (silentSeconds ?? 0);
         return {
-          pollers: pollers.map((version) => ({ deploymentOptions: version && { ...version } })),
+          pollers: pollers.map((version) => ({
+            deploymentOptions: version && { ...version },
+            ...(silentSeconds !== undefined && { lastAccessTime: { seconds } }),
+          })),
           versioningInfo: { currentDeploymentVersion: current ?? null },
         };
       },
@@ -46,6 +52,21 @@ test.each<[string, Record<string, Queue>]>([
 ])('has nothing to say of %s', async (_, queues) => {
   expect(await adviseOnWorkers(clientOf(queues), SERVER)).toBeNull();
   expect(await remedyForRun(clientOf(queues), SERVER)).toBeNull();
+});
+
+test.each([
+  [
+    'polled a moment ago',
+    20,
+    expect.stringMatching(
+      /^One polled 2[01] s ago and may only be busy; if it is gone, start one with `npx everstep worker`\.$/,
+    ) as string,
+  ],
+  ['polled long ago', 200, null],
+])('a run that nobody answers for, whose worker %s', async (_, silentSeconds, remedy) => {
+  const said = await remedyForRun(clientOf(everywhere({ pollers: [null], silentSeconds })), SERVER);
+
+  expect(said).toEqual(remedy);
 });
 
 test('names each queue without a worker once, and says to start one', async () => {
