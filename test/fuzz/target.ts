@@ -98,11 +98,17 @@ export async function passAll(calls: readonly (() => unknown)[], isRefusal = isO
   }
 }
 
-/** A folder of its own for the input of a target whose parser reads files; it goes when the process ends. */
+const scratch: string[] = [];
+
+/** A folder of its own for the input of a target whose parser reads files; it goes when the process ends, or with `removeScratch`. */
 export function scratchFolder(name: string): string {
   const folder = mkdtempSync(path.join(os.tmpdir(), `everstep-fuzz-${name}-`));
-  process.once('exit', () => {
-    rmSync(folder, { recursive: true, force: true });
-  });
+  if (scratch.length === 0) process.once('exit', removeScratch);
+  scratch.push(folder);
   return folder;
+}
+
+/** For those whose process goes on, as test runners' do. */
+export function removeScratch(): void {
+  for (const folder of scratch.splice(0)) rmSync(folder, { recursive: true, force: true });
 }

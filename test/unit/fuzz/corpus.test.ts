@@ -1,7 +1,9 @@
 import { corpusOf, corpusTargets } from '../../fuzz/corpus';
 import { inputOf } from '../../fuzz/fuzz-target';
-import { findFault } from '../../fuzz/target';
+import { findFault, removeScratch } from '../../fuzz/target';
 import { loadTarget, TARGET_NAMES } from '../../fuzz/targets';
+
+afterAll(removeScratch);
 
 test('every folder of the corpus is of a target', () => {
   expect(TARGET_NAMES).toEqual(expect.arrayContaining(corpusTargets()));
