@@ -8,11 +8,16 @@ import { EXIT, exitCodeOf } from './exit-codes';
 import { explainError } from './explain-error';
 import { asCalled } from '../config/how-called';
 
+const OURS_ALONE = 0o077;
+const OTHERS_WRITE = 0o022;
+
 /**
  * Runs the command line program. A command that succeeds ends by itself; one that fails ends the process,
  * because what it had open may keep the event loop alive.
  */
 export async function main(argv: readonly string[]): Promise<void> {
+  // What this program and those it starts write is theirs alone to change, also where an image sets no mask.
+  process.umask(process.umask(OURS_ALONE) | OTHERS_WRITE);
   try {
     await createProgram(argv[2]).parseAsync([...argv]);
   } catch (error) {

@@ -50,6 +50,7 @@ async function judgedAnew(
   const pinned = pin.scores[score.benchmark];
   const result = await loadResult(dir, score.benchmark);
   if (!pinned || result === null) return score;
-  const judged = await judgeScore({ dir, result, band: request.band, pinned: { ...pinned, dir: pin.dir } });
+  const { name: schedule, band } = request;
+  const judged = await judgeScore({ schedule, dir, result, band, pinned: { ...pinned, dir: pin.dir } });
   return { ...score, pinned: pinned.score, ...judged };
 }

@@ -6,7 +6,7 @@ import type { LoadPlugins } from './plugin-file';
 import { PreparedData } from './prepared-data';
 import type { PluginRegistry } from '../evaluation/plugins';
 import { NO_PLUGINS } from '../evaluation/plugins';
-import { changedCodeRemark, pluginCodeOf } from './reinforcement/plugin-code';
+import { changedLoss } from './reinforcement/plugin-code';
 import { pluginLossOf } from './reinforcement/derived-loss';
 import { createReinforcementBatches } from './reinforcement/reinforcement-batches';
 import { RolloutJournal } from './reinforcement/rollout-journal';
@@ -130,7 +130,7 @@ export async function loadActiveRun(
 }
 
 function codeRemarkOf({ config, code }: RunRecord, plugins: PluginRegistry): string | null {
-  return config.kind === 'rl' ? changedCodeRemark(code, pluginCodeOf(config, plugins)) : null;
+  return config.kind === 'rl' ? changedLoss(code, config, plugins) : null;
 }
 
 async function batchesOf(

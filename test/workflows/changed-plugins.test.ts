@@ -62,6 +62,8 @@ test('rewards of a plug-in file that changed while a run goes on are told, and a
     remark.startsWith(`plugins: ${plugins} is not what`),
   );
   expect(told).toEqual([expect.stringMatching(/First so at step \d\.$/)]);
+  const events = await stack.store.readEvents('changed');
+  expect(events.filter(({ kind, text }) => kind === 'remark' && told.includes(text))).toHaveLength(1);
   expect(scores.filter(({ remark }) => remark?.includes('its grader changed since step'))).not.toEqual([]);
   expect(rewardAt(0)?.grader).not.toBe(rewardAt(STEPS)?.grader);
 

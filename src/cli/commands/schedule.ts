@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import type { CanarySchedule, ScheduleCheck } from '../../client/schedule-handle';
 import { serverWords } from '../../client/server-words';
+import { asCalled } from '../../config/how-called';
 import { DomainError } from '../../core/errors';
 import { secondsOf } from '../../core/duration';
 import type { Session } from '../connect';
@@ -117,7 +118,7 @@ function checkCommand(): Command {
 }
 
 function checkText({ name, latest, reason }: ScheduleCheck): string {
-  if (reason !== null) return `${escapeControls(name)} alarms: ${escapeControls(reason)}`;
+  if (reason !== null) return `${escapeControls(name)} alarms: ${escapeControls(asCalled(reason))}`;
   if (latest === null) return `${escapeControls(name)} has not fired yet.`;
   return `${escapeControls(name)} is as pinned (firing of ${latest.at}).`;
 }

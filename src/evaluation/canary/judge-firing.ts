@@ -121,7 +121,7 @@ async function scoreOf(
       numErrors > 0 ? `nothing is pinned: ${numErrors} examples failed` : 'nothing is pinned yet';
     return { ...facts, ...NOT_HELD, verdict: 'unpinned', reason };
   }
-  const judged = await judgeScore({ dir, result, band: request.band, pinned });
+  const judged = await judgeScore({ schedule: request.name, dir, result, band: request.band, pinned });
   return { ...facts, pinned: pinned.score, ...judged, reason: withErrors(judged.reason, numErrors) };
 }
 

@@ -15,6 +15,8 @@ import { hasIdentity, identityDifferences } from '../compare/identity-difference
 import { numRead } from '../judges/parsed-total';
 
 export interface ScoreToJudge {
+  /** Name of the schedule, for what is suggested. */
+  readonly schedule: string;
   readonly dir: string;
   readonly result: StoredResult;
   readonly band: CanaryBand;
@@ -30,10 +32,10 @@ type Judgement = Pick<CanaryScore, 'difference' | 'method' | 'verdict' | 'reason
 
 /** Whether a score is still what it was when it was pinned: on the same examples where both firings are kept, else by its interval. */
 export async function judgeScore(asked: ScoreToJudge): Promise<Judgement> {
-  const { dir, result, band, pinned } = asked;
+  const { schedule, dir, result, band, pinned } = asked;
   const before = pinned.dir === null ? null : await loadResult(pinned.dir, result.name);
   if (before) {
-    const change = changeOf(before, result);
+    const change = changeOf({ before, now: result, schedule });
     if (change !== null) return { difference: null, method: null, verdict: 'changed', reason: change };
   }
   const higherIsBetter = result.higher_is_better !== false;
@@ -48,11 +50,19 @@ export async function judgeScore(asked: ScoreToJudge): Promise<Judgement> {
 }
 
 /** A score of other examples, another prompt or another grader says nothing of the model. */
-function changeOf(before: StoredResult, now: StoredResult): string | null {
+function changeOf({
+  before,
+  now,
+  schedule,
+}: {
+  readonly before: StoredResult;
+  readonly now: StoredResult;
+  readonly schedule: string;
+}): string | null {
   if (![before, now].every(hasIdentity)) return null;
   const [first] = identityDifferences(before.identity, now.identity);
   if (!first) return null;
-  return `${first.key} is not what it was when the score was pinned (${first.a}, now ${first.b}); pin anew with \`everstep schedule pin NAME\``;
+  return `${first.key} is not what it was when the score was pinned (${first.a}, now ${first.b}); pin anew with \`everstep schedule pin ${schedule}\``;
 }
 
 async function judgeExamples(

@@ -3,7 +3,14 @@ import { DomainError } from '../../core/errors';
 import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
 import { strip } from '../jinja/python-text';
 import { written, writtenAlone } from '../message-format';
-import { hasClosedThinking, roleWord, textOf, withoutThinking, withReasoningOpened } from '../message-text';
+import {
+  hasClosedThinking,
+  roleWord,
+  textOf,
+  thinkingOf,
+  withoutThinking,
+  withReasoningOpened,
+} from '../message-text';
 import { THINKING } from '../reply-blocks';
 import { declareQwenTools, parseQwenReply, writeToolCalls } from './qwen3-blocks';
 
@@ -78,14 +85,20 @@ interface MessageText {
   readonly hasOwnText: boolean;
 }
 
-/** Replies since the last user message keep their reasoning; the last one has a block even when it did not reason. */
+/** Replies since the last user message keep what they reasoned; the last one has a block even when it did not reason. */
 function reasoningText(message: Message, place: MessagePlace): MessageText {
   if (message.role !== 'assistant' || place.lastUserIndex < 0) return bareText(message, place.isLast);
   if (place.isLast) return framedText(message);
   const isInTurn = place.index > place.lastUserIndex;
-  return isInTurn && hasClosedThinking(message)
+  return isInTurn && hasClosedThinking(message) && !isEmptyBlock(message)
     ? framedText(message)
     : bareText(withoutThinking(message), false);
+}
+
+/** A closed block without a word. */
+function isEmptyBlock(message: Message): boolean {
+  if (typeof message.content === 'string') return /^\s*<think>\s*<\/think>/.test(message.content);
+  return strip(thinkingOf(message)) === '';
 }
 
 function framedText(message: Message): MessageText {

@@ -35,7 +35,7 @@ export function addModelRoutes(routes: Routes, gateway: Gateway): void {
     },
     async () => {
       const [base, trained] = await Promise.all([baseModels(gateway), trainedModels(gateway)]);
-      return { object: 'list', data: [...base, ...trained] } satisfies z.infer<typeof ModelList>;
+      return { object: 'list', data: [...(base ?? []), ...trained] } satisfies z.infer<typeof ModelList>;
     },
   );
   routes.add(
@@ -65,9 +65,16 @@ function runOf(label: string): string | null {
   return run;
 }
 
-/** A service that lists its models knows best; where none answers or it lists none, nobody can say that there is no such model. */
+/** A service that lists its models knows best; where it lists none, nobody can say that there is no such model. */
 async function requireBaseModel(name: string, gateway: Gateway): Promise<void> {
   const known = await baseModels(gateway);
+  if (known === null) {
+    throw new RequestError(503, {
+      message: `There is no run "${name.slice(0, 200)}", and the training service, which knows its base models, does not answer. Ask again, or start it.`,
+      param: 'model',
+      code: 'unreachable',
+    });
+  }
   if (known.length === 0 || known.some(({ id }) => id === name)) return;
   throw new RequestError(404, {
     message: `There is no run and no base model "${name.slice(0, 200)}"; GET /v1/models lists both.`,
@@ -76,8 +83,8 @@ async function requireBaseModel(name: string, gateway: Gateway): Promise<void> {
   });
 }
 
-/** Without a service there are none of its models; those of runs are listed all the same. */
-async function baseModels({ models }: Gateway): Promise<Model[]> {
+/** Without a service there are none of its models; null where it does not answer. Those of runs are listed all the same. */
+async function baseModels({ models }: Gateway): Promise<Model[] | null> {
   const client = models.connect();
   if (!client) return [];
   try {
@@ -86,7 +93,7 @@ async function baseModels({ models }: Gateway): Promise<Model[]> {
       .filter(({ isSampleable }) => isSampleable)
       .map(({ name }) => modelOf(name, { owner: 'engine', startedAt: null }));
   } catch {
-    return [];
+    return null;
   } finally {
     await client.close();
   }

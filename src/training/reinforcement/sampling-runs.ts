@@ -9,7 +9,7 @@ import { readRunRecord, requireRun } from '../run-folder';
 import { KeptConnections } from './kept-connections';
 import type { EnvironmentAccess } from './open-environments';
 import { openEnvironments, problemsHash } from './open-environments';
-import { changedCodeRemark, environmentCodeOf, pluginCodeOf } from './plugin-code';
+import { changedRewards, environmentCodeOf } from './plugin-code';
 
 /** What a worker keeps in memory of a run it samples for. */
 export interface SamplingRun {
@@ -72,6 +72,6 @@ async function load(store: RunStore, access: EnvironmentAccess, run: string): Pr
   return {
     ...{ record, config, dataset, orderOf },
     environmentCode: environmentCodeOf(config.environment, plugins),
-    codeRemark: changedCodeRemark(record.code, pluginCodeOf(config, plugins)),
+    codeRemark: changedRewards(record.code, config, plugins),
   };
 }

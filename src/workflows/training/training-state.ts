@@ -236,13 +236,14 @@ export function rememberRemarks(state: TrainingState, remarks: readonly string[]
   state.remarks = [...others, ...remarks].slice(-KEPT_REMARKS);
 }
 
-/** Remarks that are given again and again: each is remembered once, with the step it was first given at. */
+/** Remarks that are given again and again: each is remembered once, and stands in the timeline, with the step it was first given at. */
 export function rememberOnce(state: TrainingState, remarks: readonly string[], step: number): void {
-  const isNew = (remark: string) => !state.remarks?.some((known) => known.startsWith(remark));
-  rememberRemarks(
-    state,
-    remarks.filter(isNew).map((remark) => `${remark} First so at step ${step}.`),
-  );
+  for (const remark of remarks) {
+    if (state.remarks?.some((known) => known.startsWith(remark))) continue;
+    const told = `${remark} First so at step ${step}.`;
+    rememberRemarks(state, [told]);
+    rememberEvent(state, 'remark', told);
+  }
 }
 
 export function rememberScores(state: TrainingState, scores: readonly ScoreRow[]): void {

@@ -64,6 +64,15 @@ describe('qwen3', () => {
     }
   });
 
+  test('an empty block before a call of the turn under way is not written, as in the template', () => {
+    const answered = (content: Message['content']) =>
+      promptOf('qwen3', [user('q'), reply(content, calls('f')), output('1')]);
+
+    for (const content of ['<think>\n\n</think>\n\nx', thought('', 'x')]) {
+      expect(answered(content)).toContain('<|im_start|>assistant\nx\n<tool_call>');
+    }
+  });
+
   test('space before a block that a string begins with is not written, as in the template', () => {
     expect(exampleOf('qwen3', [user('q'), reply('\n<think>h</think>x')])).toEqual([
       ['<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\n', 0],

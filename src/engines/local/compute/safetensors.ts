@@ -38,9 +38,15 @@ export function writeSafetensors(
   return bytes;
 }
 
+/** Of forty thousand tensors. What is larger takes the process seconds and many times its size, whatever comes of it. */
+const LARGEST_HEADER_BYTES = 4 * 1024 * 1024;
+
 export function readSafetensors(bytes: Uint8Array): NamedTensor[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const headerLength = bytes.length < 8 ? -1 : Number(view.getBigUint64(0, true));
+  if (headerLength > LARGEST_HEADER_BYTES) {
+    throw damaged(`its header has ${headerLength} bytes, and ${LARGEST_HEADER_BYTES} are read at most`);
+  }
   if (headerLength < 2 || 8 + headerLength > bytes.length) throw damaged('its header is cut off');
   // Not `bytes` itself: the `slice` of a Buffer would not copy.
   const body = new Uint8Array(

@@ -151,6 +151,7 @@ test('another prompt than the pinned one is no score to compare with', async () 
 
   expect(report).toMatchObject({ alarm: true, scores: [{ verdict: 'changed', difference: null }] });
   expect(report.scores[0]?.reason).toContain('promptHash');
+  expect(report.scores[0]?.reason).toContain(`pin anew with \`everstep schedule pin ${report.schedule}\``);
 });
 
 test('a schedule that asks something else pins anew', async () => {

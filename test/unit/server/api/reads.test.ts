@@ -329,6 +329,25 @@ test('a run whose checkpoints cannot be read takes none of the others out of the
   expect(status).toBe(409);
 });
 
+test('a model that only a service that is away could know is neither there nor not there', async () => {
+  const away = await startServer({
+    gateway: {
+      engine: {
+        defaultUrl: () => 'http://127.0.0.1:9',
+        fixedUrl: null,
+        tokenizerOf: () => Promise.reject(new Error('no tokenizer here')),
+      },
+    },
+  });
+  const reply = await fetch(`${away.url}/v1/models/nonsense`);
+  const list = await fetch(`${away.url}/v1/models`);
+  await away.close();
+
+  expect(reply.status).toBe(503);
+  expect(ErrorBody.parse(await reply.json()).error).toMatchObject({ code: 'unreachable', param: 'model' });
+  expect(await list.json()).toEqual({ object: 'list', data: [] });
+});
+
 test.each<[string, string, string]>([
   ['GET', '/v1/chat/completions', 'POST'],
   ['DELETE', '/api/v1/runs/done', 'GET'],

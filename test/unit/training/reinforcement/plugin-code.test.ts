@@ -2,7 +2,8 @@ import { ReinforcementConfig } from '../../../../src/config/reinforcement-config
 import type { PluginRegistry } from '../../../../src/evaluation/plugins';
 import { NO_PLUGINS } from '../../../../src/evaluation/plugins';
 import {
-  changedCodeRemark,
+  changedLoss,
+  changedRewards,
   environmentCodeOf,
   pluginCodeOf,
 } from '../../../../src/training/reinforcement/plugin-code';
@@ -43,8 +44,20 @@ test.each([
   expect(pluginCodeOf(config, NO_PLUGINS)).toBeNull();
 });
 
-test('other code than a run was prepared with is told, the same is not, nor what nobody noted', () => {
-  expect(changedCodeRemark(CODE, { ...CODE, hash: 'def' })).toMatch(/^plugins: mine\.ts is not what it was/);
-  expect(changedCodeRemark(CODE, CODE)).toBeNull();
-  expect(changedCodeRemark(undefined, CODE)).toBeNull();
+const OTHER: PluginRegistry = { ...PLUGINS, hash: 'def' };
+
+test.each([
+  ['an environment', { environment: OWN }, true, false],
+  ['reward shaping', { rewardShaping: { plugin: 'short' } }, true, false],
+  ['a loss', { lossFunction: { plugin: 'mine' } }, false, true],
+] as const)('other code of %s is told by those alone who use it', (_, more, tellsRewards, tellsLoss) => {
+  const config = configOf(more);
+  const told = (code: typeof CODE | undefined, plugins: PluginRegistry) => [
+    changedRewards(code, config, plugins)?.startsWith('plugins: mine.ts is not what it was') ?? false,
+    changedLoss(code, config, plugins)?.startsWith('plugins: mine.ts is not what it was') ?? false,
+  ];
+
+  expect(told(CODE, OTHER)).toEqual([tellsRewards, tellsLoss]);
+  expect(told(CODE, PLUGINS)).toEqual([false, false]);
+  expect(told(undefined, OTHER)).toEqual([false, false]);
 });

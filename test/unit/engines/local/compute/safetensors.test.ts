@@ -89,3 +89,13 @@ test('tensors that share bytes are refused before each takes memory of its own',
 
   expect(() => readSafetensors(bytes)).toThrow('tensor "two" lies in another one');
 });
+
+test('a header larger than any that is meant is refused before it is parsed', () => {
+  const header = Buffer.from(`{"a":"${' '.repeat(4 * 1024 * 1024)}"}`);
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+
+  expect(() => readSafetensors(Buffer.concat([length, header]))).toThrow(
+    `its header has ${header.length} bytes, and 4194304 are read at most`,
+  );
+});
