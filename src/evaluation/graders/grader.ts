@@ -1,4 +1,5 @@
 import type { JudgeSource } from '../../core/benchmark-run';
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import type { PythonName } from '../../core/python';
 import type { StoredResult } from '../../stores/eval-store';
@@ -74,6 +75,8 @@ export interface JudgeQuestion {
   /** What it is about, e.g. `grade`, `game-1`: how the journal calls the judgement. */
   readonly stage: string;
   readonly messages: readonly Message[];
+  /** What the model that is asked may call; what it says is then read with its calls. */
+  readonly tools?: readonly ToolDeclaration[];
   /** Where the judge's own limit is not given. */
   readonly maxTokens: number;
 }

@@ -6,7 +6,7 @@ import { digestOf, seedOf } from '../digest';
 import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
 import type { Example } from '../example';
 import type { JudgeDesk, JudgeQuestion } from '../graders/grader';
-import { messageText } from '../runner/message-text';
+import { answerText, messageText } from '../runner/message-text';
 import { JudgeFailedError, namingJudge } from './judge-failure';
 import type { JudgePool, OpenedJudge } from './judge-pool';
 import type { Judgement, JudgementStore } from './judgements';
@@ -71,7 +71,7 @@ export class JudgeDesks {
       key,
       ...facts,
       judge: judge.source.model.model,
-      text: messageText(completion.message),
+      text: question.tools ? answerText(completion.message) : messageText(completion.message),
       stop_reason: completion.stopReason,
       prompt_tokens: completion.promptTokenCount,
       completion_tokens: completion.completionTokenCount,
@@ -115,10 +115,14 @@ export class JudgeDesks {
 }
 
 /** The seed follows from what is asked, so that a repeated request is the same request. */
-function requestOf({ source }: OpenedJudge, { messages, maxTokens }: JudgeQuestion): CompletionRequest {
+function requestOf(
+  { source }: OpenedJudge,
+  { messages, tools, maxTokens }: JudgeQuestion,
+): CompletionRequest {
   const { temperature, topP, vote } = source;
   const seed = seedOf(JSON.stringify(vote === undefined ? messages : [messages, vote]));
-  return { messages, params: { maxTokens: source.maxTokens ?? maxTokens, temperature, topP, seed } };
+  const params = { maxTokens: source.maxTokens ?? maxTokens, temperature, topP, seed };
+  return { messages, params, ...(tools && { tools }) };
 }
 
 function isWorthAnother(error: unknown): boolean {

@@ -34,8 +34,8 @@ const ObservationShape = z.looseObject({
     .array(
       z.looseObject({
         name: z.string(),
-        description: z.string(),
-        parameters: z.record(z.string(), z.unknown()),
+        description: z.string().optional(),
+        parameters: z.record(z.string(), z.unknown()).optional(),
       }),
     )
     .optional(),

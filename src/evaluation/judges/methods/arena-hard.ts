@@ -49,7 +49,7 @@ export function arenaHardMethod({ name, maxTokens }: ArenaHardOptions): JudgeMet
     const [answerA, answerB] = game === 1 ? [baseline, completion] : [completion, baseline];
     const template = example.row?.['category'] === CREATIVE ? creative : usual;
     const texts = {
-      question: conversationText(example.messages),
+      question: conversationText(example),
       answer_a: answerA,
       answer_b: answerB,
     };

@@ -37,7 +37,7 @@ export function modelGraded(options: ModelGradedOptions): JudgeMethod {
     version: [stampOf(template), stampOf({ ...template, prompt: instructions })].join(' '),
     async vote(desk, completion, example) {
       const texts = {
-        question: conversationText(example.messages),
+        question: conversationText(example),
         answer: completion,
         criterion: criterionOf(example),
       };

@@ -25,10 +25,11 @@ export function sampledOpponent(source: JudgeSource, systemPrompt: string | unde
   const system: Message[] = systemPrompt === undefined ? [] : [{ role: 'system', content: systemPrompt }];
   return {
     stamp: digestOf([judgeIdentity(source), systemPrompt ?? null]).slice(0, 12),
-    answerFor: (desk, { messages }) =>
+    answerFor: (desk, { messages, tools }) =>
       desk.askModel(source, {
         stage: BASELINE_STAGE,
         messages: [...system, ...messages],
+        ...(tools && { tools }),
         maxTokens: source.maxTokens ?? GENERATION.maxTokens,
       }),
   };

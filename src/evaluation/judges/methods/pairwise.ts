@@ -112,7 +112,7 @@ function judgePlan(): GamePlan {
     maxTokens: MAX_TOKENS,
     request: ({ example, answerA, answerB }) =>
       messagesOf(template, {
-        question: conversationText(example.messages),
+        question: conversationText(example),
         answer_a: answerA,
         answer_b: answerB,
       }),

@@ -58,7 +58,7 @@ async function askItem(
   desk: JudgeDesk,
   { template, item, index, completion, example }: ItemQuestion,
 ): Promise<Scored> {
-  const texts = { question: conversationText(example.messages), answer: completion, rubric: item };
+  const texts = { question: conversationText(example), answer: completion, rubric: item };
   const messages = messagesOf(template, texts);
   const reply = await desk.ask({ stage: `rubric-${index + 1}`, messages, maxTokens: MAX_TOKENS });
   return { reply, score: readTaggedScore(reply) };

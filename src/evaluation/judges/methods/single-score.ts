@@ -19,8 +19,8 @@ export function singleScore({ scale = SCALE }: SingleScoreOptions = {}): JudgeMe
   return {
     name: 'single_score',
     version: `${stampOf(template)} ${lowest} to ${highest}`,
-    async vote(desk, completion, { messages }) {
-      const texts = { question: conversationText(messages), answer: completion };
+    async vote(desk, completion, example) {
+      const texts = { question: conversationText(example), answer: completion };
       const request = messagesOf(template, texts, { lowest: String(lowest), highest: String(highest) });
       const reply = await desk.ask({ stage: 'rating', messages: request, maxTokens: MAX_TOKENS });
       const rating = readRating(reply);

@@ -140,6 +140,26 @@ test('a conversation without a reply at its end is judged where nothing is compa
 });
 
 test.each([
+  ['modelGraded', 'GRADE: C'],
+  ['comparison', '[[A]]'],
+])('%s: the judge sees the calls of a conversation and the tools of its row', async (type, says) => {
+  const [question, answer] = CONVERSATION.messages;
+  const called = [
+    { role: 'assistant', content: '', toolCalls: [{ id: '1', name: 'colours', arguments: '{"n":1}' }] },
+    { role: 'tool', content: '["red"]', toolCallId: '1' },
+  ];
+  const messages = [question, ...called, answer].flatMap((message) => message ?? []);
+  const row = { ...CONVERSATION, messages, tools: [{ name: 'colours' }] };
+
+  const { asked } = await play({ type, ...conversations }, says, 'blue', row);
+
+  expect(promptOf(asked[0]?.request ?? { messages: [] })).toContain(
+    'Tools the assistant may call: [{"name":"colours"}]\n\nuser: Name a colour\n\n' +
+      'assistant: {"name": "colours", "arguments": {"n":1}}\n\ntool colours: ["red"]\n***',
+  );
+});
+
+test.each([
   [{}, ['It is warm.', 'It is bright.']],
   [{ rubric: ['It is brief.'] }, ['It is brief.']],
 ])('method rubric with %j scores the items of the config, else those of the row', async (given, items) => {

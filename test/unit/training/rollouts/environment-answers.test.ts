@@ -20,6 +20,10 @@ test('what an environment does to its answer later changes nothing', () => {
   expect(observation.messages).toEqual([{ role: 'user', content: 'first' }]);
 });
 
+test('a tool may be declared by its name alone', () => {
+  expect(checkedObservation({ messages: [], tools: [{ name: 'add' }] }).tools).toEqual([{ name: 'add' }]);
+});
+
 test('an answer is read once: what cannot be read a second time does no harm', () => {
   let readCount = 0;
   const given = Object.defineProperty({ ...STEP }, 'reward', {
