@@ -5,17 +5,32 @@ import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import { datasetOf } from '../evaluation/dataset-of';
 import type { DatasetToRead } from '../evaluation/dataset-of';
+import { chooseRows } from '../evaluation/evaluators/nll-sequence';
+import type { SequenceSite } from '../evaluation/evaluators/nll-sequence';
 import { checkEvaluators } from '../training/check-evaluators';
 import { checkSplit } from '../training/check-split';
 import { createDatasetReader } from '../training/dataset-source';
+import type { ReadDataset } from '../training/dataset-source';
+import { unmeasuredRows } from '../training/evaluator-rows';
 import { createPluginLoader } from '../training/plugin-file';
 import { resolveEvaluations } from '../training/resolve-evaluations';
 import type { RefusedRow } from '../training/shown-row';
+import { shownPlace } from '../training/shown-row';
 
 /** A local dataset and the key of the config that names it. */
 interface NamedDataset {
   readonly key: string;
   readonly dataset: DatasetToRead;
+}
+
+interface EvaluatorDataset extends NamedDataset {
+  readonly evaluator: EvaluatorConfig;
+}
+
+/** Where rows of evaluators are read, and what those of `nll` are rendered with. */
+export interface EvaluatorDataSite {
+  readonly cacheFolder: string;
+  readonly openSequences: () => Promise<SequenceSite>;
 }
 
 /**
@@ -54,28 +69,41 @@ async function checkPlaces(config: TrainingConfig): Promise<void> {
 }
 
 /**
- * The rows of evaluators' local datasets that cannot be read, or why such a dataset cannot be read at all; what is read well is none of
- * them.
+ * The rows of evaluators' local datasets that cannot be read, or that `nll` cannot measure, or why such a dataset cannot be read at
+ * all; what is read well is none of them.
  */
 export async function* refusedEvaluatorRows(
   config: TrainingConfig,
-  cacheFolder: string,
+  { cacheFolder, openSequences }: EvaluatorDataSite,
 ): AsyncGenerator<RefusedRow> {
   const readDataset = createDatasetReader({ cacheFolder, listsBadRows: true });
   const evaluators = Object.values(resolveEvaluations(config, 'unknown').evaluators);
-  for (const { key, dataset } of evaluatorDatasets(config, evaluators)) {
+  for (const named of evaluatorDatasets(config, evaluators)) {
+    const { key, dataset } = named;
     const of = key.replace(/\.dataset\.path$/, '');
     const isLeftOut = dataset.onBadRow === 'skip';
     try {
-      await checkFiles(key, dataset);
-      const { skipped } = await readDataset(dataset);
-      for (const { file, line, reason } of skipped)
-        yield { row: `${file}:${line}`, refused: reason, of, isLeftOut };
+      for await (const row of refusedRowsOf(named, readDataset, openSequences))
+        yield { ...row, of, isLeftOut };
     } catch (error) {
       if (!(error instanceof DomainError)) throw error;
       yield { row: key, refused: error.message, of };
     }
   }
+}
+
+async function* refusedRowsOf(
+  { key, dataset, evaluator }: EvaluatorDataset,
+  readDataset: ReadDataset,
+  openSequences: EvaluatorDataSite['openSequences'],
+): AsyncGenerator<RefusedRow> {
+  await checkFiles(key, dataset);
+  const { rows, skipped } = await readDataset(dataset);
+  for (const { file, line, reason } of skipped) yield { row: `${file}:${line}`, refused: reason };
+  if (evaluator.type !== 'nll') return;
+  const site = { openSequences, onProgress: () => undefined, signal: new AbortController().signal };
+  const unmeasured = await unmeasuredRows(site, evaluator.name, chooseRows(rows, evaluator.maxExamples));
+  for (const { place, reason } of unmeasured) yield { row: shownPlace(place), refused: reason };
 }
 
 function localDatasets(config: TrainingConfig, evaluators: readonly EvaluatorConfig[]): NamedDataset[] {
@@ -85,11 +113,14 @@ function localDatasets(config: TrainingConfig, evaluators: readonly EvaluatorCon
   ].filter(({ dataset }) => dataset.path !== undefined);
 }
 
-function evaluatorDatasets(config: TrainingConfig, evaluators: readonly EvaluatorConfig[]): NamedDataset[] {
+function evaluatorDatasets(
+  config: TrainingConfig,
+  evaluators: readonly EvaluatorConfig[],
+): EvaluatorDataset[] {
   return placesOfEvaluators(config)
     .flatMap(({ key, evaluator }) =>
       'dataset' in evaluator && evaluators.includes(evaluator)
-        ? [{ key: `${key}.dataset.path`, dataset: datasetOf(evaluator) }]
+        ? [{ key: `${key}.dataset.path`, dataset: datasetOf(evaluator), evaluator }]
         : [],
     )
     .filter(({ dataset }) => dataset.path !== undefined);

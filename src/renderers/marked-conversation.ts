@@ -1,5 +1,5 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
-import { isRecord, parseJson } from './reply-blocks';
+import { findBlocks, isRecord, parseJson, textAround, THINKING, withOpenedBlock } from './reply-blocks';
 import { TOOL_DECLARATION_ROLE } from './template-text';
 import { TOOL_KEYS } from './tool-keys';
 
@@ -62,12 +62,31 @@ class Marking {
   private content({ role, content }: Message, isLast: boolean): Message['content'] {
     if (role === 'assistant' && this.extent === 'prompt') return content;
     const what = `the words of role "${role.slice(0, 80)}"`;
-    if (typeof content === 'string') return this.spoken(content, what);
+    if (typeof content === 'string')
+      return role === 'assistant' ? this.aroundBlocks(content, what) : this.spoken(content, what);
     return content.map((part): ContentPart => {
       if (part.type === 'text') return { ...part, text: this.spoken(part.text, what) };
       if (role === 'assistant' && !isLast) return part;
       return { ...part, thinking: this.spoken(part.thinking, 'its reasoning') };
     });
+  }
+
+  /** Of a reply with reasoning blocks in its text, which stay for templates to find, the words before, between and after them. */
+  private aroundBlocks(text: string, what: string): string {
+    const opened = withOpenedBlock(text);
+    const blocks = findBlocks(opened, [THINKING]);
+    if (blocks.length === 0) return this.spoken(text, what);
+    const [first = '', ...others] = textAround(opened, blocks).map((words) =>
+      this.spacedWords(words, `${quoted(words.trim())} in ${what}`),
+    );
+    const after = blocks.map(({ start, end }, index) => opened.slice(start, end) + (others[index] ?? ''));
+    return [first, ...after].join('').slice(opened.length - text.length);
+  }
+
+  /** Templates look for the lines of blocks. */
+  private spacedWords(text: string, what: string): string {
+    const trimmed = text.trim();
+    return trimmed === '' ? text : text.replace(trimmed, () => this.spoken(trimmed, what));
   }
 
   /** Templates look for reasoning blocks within words, which are left to be looked for as they are. */

@@ -57,8 +57,9 @@ async function leftOutRows(
   return [...placesOfSkipped(skipped), ...unmeasured];
 }
 
-async function unmeasuredRows(
-  { openSequences, onProgress, signal }: EvaluatorRowsSite,
+/** The rows that `nll` cannot measure, with what the renderer or the model says to each. */
+export async function unmeasuredRows(
+  { openSequences, onProgress, signal }: Omit<EvaluatorRowsSite, 'readDataset'>,
   name: string,
   rows: readonly ConversationRow[],
 ): Promise<RefusedRow[]> {

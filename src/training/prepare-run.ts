@@ -6,7 +6,6 @@ import { stepsPerEpoch } from '../core/batches';
 import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { TrainingPlan } from '../core/training-plan';
-import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
 import { unreachedRemarks, warmUpRemark } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
@@ -26,8 +25,8 @@ import { resolveEvaluations } from './resolve-evaluations';
 import type { RunRecord } from './run-folder';
 import type { EvaluatorRowsSite } from './evaluator-rows';
 import { evaluatorRowRemarks } from './evaluator-rows';
+import { openSequenceSite } from './sequence-site';
 import { sharedRemarks } from './shared-examples';
-import { supervisionOf } from './supervision-of';
 import { untilReachable } from './until-reachable';
 
 export interface PrepareDependencies extends EnvironmentAccess {
@@ -160,21 +159,14 @@ async function remarksOnEvaluators(
   return [...leftOut, ...(trained ? await sharedRemarks(site.readDataset, trained, evaluators) : [])];
 }
 
-/** Conversations are measured as the run's snapshots will be. */
 function rowsSiteOf(
   { readDataset, tokenizerOf }: Pick<PrepareDependencies, 'readDataset' | 'tokenizerOf'>,
   config: TrainingConfig,
-  { renderer, contextLength }: Pick<DataPlace, 'renderer' | 'contextLength'>,
+  { contextLength }: Pick<DataPlace, 'contextLength'>,
 ): Pick<EvaluatorRowsSite, 'readDataset' | 'openSequences'> {
   return {
     readDataset,
-    async openSequences() {
-      const tokenizer = await tokenizerOf(config.model);
-      return {
-        ...{ tokenizer, contextLength, supervision: supervisionOf(config) },
-        renderer: findRenderer(renderer, tokenizer, config.templateArguments),
-      };
-    },
+    openSequences: () => openSequenceSite(config, { tokenizerOf, contextLength }),
   };
 }
 

@@ -11,7 +11,7 @@ import { splitRows } from './prepare-supervised-data';
 import { countRepliesWithoutReasoning } from './replies-without-reasoning';
 import { showPrompts } from './reinforcement/show-prompts';
 import type { DataRow, HeldOutRows, RenderedRow, ShowAccess } from './shown-row';
-import { asShown } from './shown-row';
+import { asShown, shownPlace } from './shown-row';
 
 /** What a run of this config would train on, row by row in the order of its files; what it would refuse is a row too. */
 export async function* showData(
@@ -102,9 +102,8 @@ function reasonOf(error: unknown): string {
   return error.cause instanceof DomainError ? error.cause.message : error.message;
 }
 
-/** `FILE:LINE` of what a dataset calls `FILE line LINE`. */
 function nameOf({ place, id }: ConversationRow): string {
-  return place?.replace(/ (?:line|row) (\d+)$/, ':$1') ?? id;
+  return place === undefined ? id : shownPlace(place);
 }
 
 /** Training rows with their numbers among those, and bad rows where they stood. */

@@ -42,6 +42,11 @@ export interface ShowAccess extends Pick<EnvironmentAccess, 'readBenchmarkRows' 
   readonly dataFolder: string | undefined;
 }
 
+/** `FILE:LINE` of what a dataset calls `FILE line LINE`. */
+export function shownPlace(place: string): string {
+  return place.replace(/ (?:line|row) (\d+)$/, ':$1');
+}
+
 export function asShown(
   { tokens, weights, cut }: CountedRow,
   tokenizer: Tokenizer,

@@ -188,6 +188,34 @@ test('shows held-out rows and those of evaluators that a run would refuse, read 
   expect(stderr).toContain('mend the 3 rows that are refused, or set onBadRow: skip of their dataset');
 });
 
+test('shows rows of an nll evaluator that the renderer refuses, and none that are long, and exits 1', async () => {
+  const reasoning = {
+    messages: [
+      { role: 'user', content: '3+4=' },
+      { role: 'assistant', content: '7', reasoning_content: 'hmm' },
+    ],
+  };
+  const held = path.join(folder, 'held.jsonl');
+  const rows = [said('3+5=', '8'), reasoning, said('Hi', 'ho '.repeat(500))];
+  writeFileSync(held, rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const evaluator = { type: 'nll', dataset: { path: held } };
+  const evaluators = [
+    { ...evaluator, name: 'strict' },
+    { ...evaluator, name: 'lax', dataset: { path: held, onBadRow: 'skip' } },
+  ];
+  const refusal = expect.stringMatching(/^evaluators\[0\]: Renderer "everstep" writes text only/) as string;
+  const leftOut = expect.stringMatching(/^evaluators\[1\]: Renderer "everstep" writes text only/) as string;
+
+  const tiny = { model: 'everstep/tiny', renderer: 'everstep' };
+  await show(written(ROWS.slice(0, 1), { ...tiny, evaluators }), '--json');
+
+  expect(shownLines().slice(1)).toEqual([
+    { row: `${held}:2`, refused: refusal },
+    { row: `${held}:2`, refused: leftOut },
+  ]);
+  expect(process.exitCode).toBe(1);
+});
+
 test('shows what a run prepares, to the token and the weight, and counts the same', async () => {
   const rows = ROWS.filter((_, index) => index !== 1);
   const file = written(rows, { dataset: { path: 'rows.jsonl', testSize: 1 }, lossReduction: 'none' });

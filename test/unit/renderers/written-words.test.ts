@@ -184,6 +184,17 @@ describe('words of a reply around its reasoning', () => {
     expect(train('chat_template', replying(content), REASONS_LAST)).toThrow(problem);
   });
 
+  test.each([
+    'assistant\n<think>why</think>after',
+    'think<think>why</think>after',
+    '<think>why</think>assistant<think>then</think>after',
+  ])('a template that leaves out words of %j which its layout has too is refused', (content) => {
+    const problem = /"(assistant|think)" in the words of role "assistant"/;
+
+    expect(train('chat_template', replying(content), REASONS_LAST)).toThrow(problem);
+    expect(train('chat_template', replying(content))).not.toThrow();
+  });
+
   test('a template that writes all of a reply is taken, also where its words stand in its reasoning', () => {
     for (const content of ['Zebra quokka.</think>rest words', '<think>so 42, or 42</think>42'])
       expect(train('chat_template', replying(content), REASONS_LAST)).not.toThrow();

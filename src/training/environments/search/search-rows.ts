@@ -6,7 +6,7 @@ import { isGiven, isRow, listInText } from '../../../evaluation/graders/row-fiel
 import type { Row } from '../../../evaluation/graders/row-grader';
 import { isSaid, listed, requireAsked, withoutKeys } from '../own-row';
 import type { Passage } from './passage-index';
-import { comparedText } from './text-answer';
+import { comparedText, isSameAnswer } from './text-answer';
 
 export interface Question {
   readonly question: string;
@@ -52,16 +52,32 @@ function questionOf(row: Row): Question {
   return { question, answers: answersOf(row), source };
 }
 
+const ANSWERS = ['answer', 'golden_answers'];
+
+/** What stands under each of the fields, which have to agree, and the other words for it. */
 function answersOf(row: Row): readonly string[] {
-  const names = ['answer', 'golden_answers'];
-  const field = names.find((name) => isGiven(row[name])) ?? names.find((name) => name in row) ?? 'answer';
+  const given = ANSWERS.filter((name) => isGiven(row[name]));
+  const [first = ANSWERS.find((name) => name in row) ?? 'answer', second] = given;
+  const answers = [...answersIn(row, first), ...aliasesOf(row)];
+  return second === undefined ? answers : [...answers, ...agreeing(answersIn(row, second), answers)];
+}
+
+/** Of answers that have none in common one is wrong, and nobody knows which. */
+function agreeing(others: readonly string[], answers: readonly string[]): readonly string[] {
+  if (others.some((other) => isSameAnswer(other, answers))) return others;
+  throw new DomainError(
+    'bad-dataset',
+    `fields ${ANSWERS.map((name) => `"${name}"`).join(' and ')} give two answers that differ. Remove one, or name it in environment.ignoreKeys.`,
+  );
+}
+
+function answersIn(row: Row, field: string): readonly string[] {
   const given = requireGiven(row, field);
   const whole = structIn(given);
   const value = whole ? requireGiven({ [field]: whole['value'] }, field) : given;
-  const list = typeof value === 'string' ? listInText(value, field) : value;
-  const answers = (Array.isArray(list) ? list : [value]).map((each: unknown) => textOf(each, field));
+  const answers = textsIn(value, field);
   for (const answer of answers) requireCompared(answer, field);
-  return [...answers, ...(whole ? aliasesOf(whole) : []), ...aliasesOf(row)];
+  return [...answers, ...(whole ? aliasesOf(whole) : [])];
 }
 
 /** TriviaQA has the answer in an object with its other words; what else stands there are these once more, without capitals. */
@@ -72,13 +88,16 @@ function structIn(given: unknown): Row | null {
 
 /** Other words for the answer, as MuSiQue has them; those of which nothing is compared say nothing. */
 function aliasesOf(row: Row): readonly string[] {
-  const field = ['answer_aliases', 'aliases'].find((name) => isGiven(row[name]));
-  if (field === undefined) return [];
-  const value = row[field];
-  const list: unknown = typeof value === 'string' ? listInText(value, field) : value;
-  return (Array.isArray(list) ? list : [value])
-    .map((each: unknown) => textOf(each, field))
+  return ['answer_aliases', 'aliases']
+    .filter((name) => isGiven(row[name]))
+    .flatMap((name) => textsIn(row[name], name))
     .filter((alias) => comparedText(alias) !== '');
+}
+
+/** One or a list of them, also as JSON text. */
+function textsIn(value: unknown, field: string): string[] {
+  const list: unknown = typeof value === 'string' ? listInText(value, field) : value;
+  return (Array.isArray(list) ? list : [value]).map((each: unknown) => textOf(each, field));
 }
 
 function saidText(row: Row, field: string): string {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassageIndex } from '../../../../src/training/environments/search/passage-index';
 import { searchEnvironments } from '../../../../src/training/environments/search/search-environments';
+import { readQuestions } from '../../../../src/training/environments/search/search-rows';
 import { answerIn, isSameAnswer } from '../../../../src/training/environments/search/text-answer';
 import { evaluateEnvironments } from '../../../../src/training/rollouts/evaluate-environments';
 import { scriptedPolicy, siteWith } from '../rollouts/scripted-policy';
@@ -164,6 +165,10 @@ test.each([
   [{ question: 'Who?', answer: { text: 'Ines' } }, /field "answer": has to be a text or a number/],
   [{ question: 'When?', answer: 9007199254740993 }, /field "answer": is a number of more digits/],
   [{ question: 'Who?', answer: 'Ines', options: ['Ines', 'Falk'] }, /field "options": it would not be asked/],
+  [
+    { question: 'Who?', answer: 'Ines', golden_answers: ['Falk', 'F.'] },
+    /fields "answer" and "golden_answers" give two answers that differ/,
+  ],
   [{ prompt: 'Who?', answer: 'Ines' }, /field "prompt": it would not be asked/],
 ])('refuses %j by file and line', async (row, words) => {
   const questions = write('odd.jsonl', [...QUESTIONS, row]);
@@ -173,6 +178,17 @@ test.each([
   await expect(building).rejects.toThrow(
     /odd\.jsonl line 4: .*[^.]\. Questions have rows of question and answer\.$/,
   );
+});
+
+test.each([
+  [{ answer: 'Ines Falk', golden_answers: ['the ines falk', 'Falk'] }, 'Falk'],
+  [{ answer: 'I. F.', answer_aliases: ['Ines Falk'], golden_answers: ['Ines Falk'] }, 'i f'],
+  [{ answer: { value: 'Falk', aliases: ['Ines'] }, golden_answers: ['Ines', 'Ines Falk'] }, 'Ines Falk'],
+  [{ answer: 'Ines', answer_aliases: ['Falk'], aliases: ['Ines Falk'] }, 'Ines Falk'],
+])('of %j, all are right, such as %j', async (fields, said) => {
+  const [read] = await readQuestions(write('both.jsonl', [{ question: 'Who?', ...fields }]));
+
+  expect(isSameAnswer(said, read?.answers ?? [])).toBe(true);
 });
 
 test.each([
