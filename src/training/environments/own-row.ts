@@ -78,7 +78,7 @@ export function listed(value: unknown): unknown {
 /** Datasets repeat the question under other names, and in a conversation. */
 function repeats(value: unknown, said: unknown): boolean {
   if (typeof value === 'string' && typeof said === 'string') return value === said;
-  if (typeof said === 'string') return contains(listed(value), said) && !hasSystem(listed(value));
+  if (typeof said === 'string') return saysOnly(listed(value), said);
   if (typeof value === 'string' && contains(said, value)) return true;
   return JSON.stringify(listed(value)) === JSON.stringify(said);
 }
@@ -89,15 +89,14 @@ function contains(messages: unknown, words: string): boolean {
   return texts.some((text) => typeof text === 'string' && text.includes(words));
 }
 
-/** What a question alone does not repeat. */
-function hasSystem(messages: unknown): boolean {
-  if (!Array.isArray(messages)) return false;
-  return messages.some(
-    (item: unknown) =>
-      isRow(item) &&
-      ['system', 'developer'].includes(String(item['role'] ?? item['from']).toLowerCase()) &&
-      isSaid(item['content'] ?? item['value']),
-  );
+/** Whether messages say these words and no others: an instruction or a turn beside the question is said by nobody else. */
+function saysOnly(messages: unknown, words: string): boolean {
+  if (!Array.isArray(messages) || messages.length === 0) return false;
+  return messages.every((item: unknown) => {
+    if (!isRow(item)) return false;
+    const text = item['content'] ?? item['value'];
+    return !isSaid(text) || (typeof text === 'string' && text.trim() === words.trim());
+  });
 }
 
 function saysSomething(value: unknown): boolean {

@@ -124,14 +124,20 @@ describe('what a row says beside its question', () => {
     },
   );
 
-  test('a conversation that repeats the question may not add a system prompt', async () => {
+  test('a conversation that repeats the question may not say anything more', async () => {
     const said = { role: 'user', content: ROWS.math.problem };
     const other = { role: 'system', content: 'In French.' };
 
     expect(await build('math', written([{ ...ROWS.math, messages: [said] }]))).toHaveLength(1);
-    await expect(build('math', written([{ ...ROWS.math, messages: [other, said] }]))).rejects.toThrow(
-      /field "messages": it would not be asked/,
-    );
+    for (const messages of [
+      [other, said],
+      [said, { role: 'assistant', content: 'Two?' }, said],
+      [{ role: 'user', content: `Round down. ${said.content}` }],
+    ]) {
+      await expect(build('math', written([{ ...ROWS.math, messages }]))).rejects.toThrow(
+        /field "messages": it would not be asked/,
+      );
+    }
   });
 });
 

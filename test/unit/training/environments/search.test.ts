@@ -140,13 +140,21 @@ test.each(['corpus', 'questions'])('refuses %s of a file that is not there, by i
 
 test('what a row of questions says beside its question is refused, unless it repeats it', async () => {
   const [first] = QUESTIONS;
-  const repeated = { ...first, prompt: [{ role: 'user', content: `Answer: ${first?.question ?? ''}` }] };
+  const said = first?.question ?? '';
+  const prompted = (content: string) => ({ ...first, prompt: [{ role: 'user', content }] });
+  const instructed = write('instructed.jsonl', [prompted(`Answer in Dutch. Question: ${said}`)]);
 
-  const taken = await environments({ questions: write('repeated.jsonl', [repeated]) });
-  const refused = environments({ questions: write('more.jsonl', [{ ...first, system: 'Speak French.' }]) });
+  const taken = await environments({ questions: write('repeated.jsonl', [prompted(`${said}\n`)]) });
+  const ignored = await environments({ questions: instructed, ignoreKeys: ['prompt'] });
 
-  expect(taken.length).toBe(1);
-  await expect(refused).rejects.toThrow(/more\.jsonl line 1: field "system": it would not be asked/);
+  expect([taken.length, ignored.length]).toEqual([1, 1]);
+  await expect(environments({ questions: instructed })).rejects.toThrow(
+    /field "prompt": it would not be asked: .* name it in environment\.ignoreKeys/,
+  );
+  const more = write('more.jsonl', [{ ...first, system: 'Speak French.' }]);
+  await expect(environments({ questions: more })).rejects.toThrow(
+    /more\.jsonl line 1: field "system": it would not be asked/,
+  );
 });
 
 test.each([
