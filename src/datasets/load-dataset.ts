@@ -12,10 +12,11 @@ import type {
 } from './dataset';
 import type { FieldNames } from './field-names';
 import { withRowNames } from './field-names';
-import { rowWord, streamFileRows } from './file-rows';
+import { streamFileRows } from './file-rows';
 import { fetchHubDataset } from './hub-dataset';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { findLocalFiles } from './local-files';
+import { RowPlace, withPlace } from './row-place';
 import { ProblemInRowNames, RowProblem } from './row-problem';
 import type { ReplyUse, RowReading } from './rows';
 import { toConversation } from './rows';
@@ -98,7 +99,8 @@ async function readConversations(
     if (++count % PAUSE_EVERY === 0) await nextTurn();
     const result = 'problem' in raw ? raw.problem : readRow(raw.value, reading);
     if (typeof result !== 'string') {
-      rows.push({ ...result, place: `${file.name} ${rowWord(file.name)} ${raw.line}` });
+      const place = new RowPlace(file.name, raw.line);
+      rows.push(withPlace({ ...result, place: place.text }, place));
     } else {
       skipped.push({ file: file.name, line: raw.line, reason: result });
     }

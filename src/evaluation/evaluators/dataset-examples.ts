@@ -1,5 +1,6 @@
 import { shuffledIndices } from '../../core/random';
 import type { ConversationRow } from '../../datasets/dataset';
+import { placeOfRow, withPlace } from '../../datasets/row-place';
 import type { DatasetToRead } from '../dataset-of';
 import type { Example } from '../example';
 import { withUniqueIds } from '../example';
@@ -14,7 +15,12 @@ export async function datasetExamples(
   const { rows } = await loadDataset(dataset);
   const order =
     maxExamples === undefined ? rows.keys() : shuffledIndices(rows.length, 0).slice(0, maxExamples);
-  return withUniqueIds([...order].flatMap((index) => rows[index] ?? []).map(exampleOf));
+  return withUniqueIds([...order].flatMap((index) => rows[index] ?? []).map(placedExample));
+}
+
+function placedExample(row: ConversationRow): Example {
+  const place = placeOfRow(row);
+  return place ? withPlace(exampleOf(row), place) : exampleOf(row);
 }
 
 function exampleOf({ id, messages, tools, rubric }: ConversationRow): Example {

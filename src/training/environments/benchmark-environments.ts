@@ -53,9 +53,10 @@ export async function benchmarkEnvironments(
   }
   const { examples, leftOut } = await loadExamples(benchmark, read);
   const { testSize, limit, whyLeftOut: reason } = options;
-  const dataset = splitDataset(benchmark.name, examples, { groupOf, testSize, limit });
+  const dataset = splitDataset(benchmark.name, examples, { groupOf, testSize, limit, askedBy: questionOf });
   if (reason === undefined || leftOut.length === 0) return dataset;
-  return { ...dataset, leftOut: leftOut.map((place) => ({ place, reason })) };
+  const unanswered = leftOut.map((place) => ({ place, reason }));
+  return { ...dataset, leftOut: [...unanswered, ...(dataset.leftOut ?? [])] };
 }
 
 /** Rewards are given where rollouts are played, by that process or by judges that it asks. */
@@ -117,6 +118,7 @@ function splitOf(benchmark: Benchmark, data: HubRows, split: string): Benchmark 
   return { ...benchmark, name: `${benchmark.name}_${split}`, data: { ...data, split } };
 }
 
-function questionOf({ messages }: Example): string {
+/** By what problems are told apart that are kept apart and trained on. */
+export function questionOf({ messages }: Example): string {
   return JSON.stringify(messages);
 }

@@ -3,6 +3,7 @@ import { makeExampleId } from '../../evaluation/example';
 import type { Example } from '../../evaluation/example';
 import { findBoxes, isSpokenOf } from '../../evaluation/graders/boxed';
 import {
+  areOneNumber,
   areOtherNumbers,
   boxedReference,
   findReference,
@@ -17,6 +18,11 @@ export const PROBLEM = ['problem', 'question'];
 const ANSWER = ['answer', 'final_answer', 'expected_answer', 'ground_truth'];
 /** Where verl keeps it. */
 const VERL_ANSWER = 'reward_model.ground_truth';
+/** Where others have it, or something else; a `label` that is a number is of the row. Compared alone. */
+const SAID_ELSEWHERE = [
+  ...['correct_answer', 'gold_answer', 'reference_answer', 'gold', 'reference', 'target'],
+  ...['answers', 'solution'],
+];
 
 type MathExample = Example & { readonly target: string };
 
@@ -101,13 +107,17 @@ function answerIn(text: string): string {
 
 /** Lists of one text, also as JSON, are that text: Skywork has `["34"]`. Of several nobody knows which is meant. */
 function withSoleAnswers(row: Row): Row {
-  const lists = [...ANSWER, VERL_ANSWER].flatMap((name): [string, unknown][] => {
-    const value = listed(row[name]);
-    if (!Array.isArray(value) || value.length === 0 || value.some((item) => typeof item !== 'string'))
-      return [];
-    return [[name, value.length === 1 ? value[0] : value]];
-  });
+  const lists = [...ANSWER, VERL_ANSWER]
+    .map((name): [string, unknown] => [name, soleOf(row[name])])
+    .filter(([name, value]) => value !== row[name]);
   return lists.length === 0 ? row : { ...row, ...Object.fromEntries(lists) };
+}
+
+function soleOf(given: unknown): unknown {
+  const value = listed(given);
+  if (!Array.isArray(value) || value.length === 0 || value.some((item) => typeof item !== 'string'))
+    return given;
+  return value.length === 1 ? value[0] : value;
 }
 
 /** One that is no text or empty would let the solution be taken in its place, and of two that differ one is wrong. */
@@ -127,7 +137,7 @@ function requireOneAnswer(row: Row): void {
   }
   const second =
     given.find((name) => isSaid(row[name]) && !isSameAnswer(row[first], row[name])) ??
-    (isSolvedOtherwise(row, row[first]) ? 'solution' : undefined);
+    otherAnswers(row).find(([, other]) => isOtherAnswer(row[first], other))?.[0];
   if (second === undefined) return;
   throw new DomainError(
     'bad-dataset',
@@ -139,16 +149,33 @@ function isSameAnswer(one: unknown, other: unknown): boolean {
   const [left, right] = [answerIn(String(one).trim()), answerIn(String(other).trim())];
   if (left === right) return true;
   const found = findReference(left);
-  return found !== null && found === findReference(right);
+  return (found !== null && found === findReference(right)) || areOneNumber(left, right);
 }
 
-/** The solution boxes one number and the answer is another. */
-function isSolvedOtherwise({ solution }: Row, answer: unknown): boolean {
-  if (typeof solution !== 'string') return false;
-  const boxes = findBoxes(solution).filter((box) => !isSpokenOf(solution, box));
-  const boxed = boxes.length === 1 ? boxedReference(solution) : null;
-  return boxed !== null && areOtherNumbers(boxed, answerIn(String(answer)));
+function otherAnswers(row: Row): readonly (readonly [field: string, value: unknown])[] {
+  const extra = listed(row['extra_info']);
+  const inExtra = isRow(extra) ? [['extra_info.answer', extra['answer']] as const] : [];
+  const label = typeof row['label'] === 'string' ? [['label', row['label']] as const] : [];
+  return [...SAID_ELSEWHERE.map((name) => [name, soleOf(row[name])] as const), ...label, ...inExtra];
 }
+
+/** Both are numbers, and no reading makes them equal. Of what may as well be a working, only what is plainly its result counts. */
+function isOtherAnswer(answer: unknown, other: unknown): boolean {
+  if (typeof other !== 'string' && typeof other !== 'number') return false;
+  const result = resultIn(String(other));
+  return result !== null && areOtherNumbers(result, answerIn(String(answer)));
+}
+
+/** What stands behind GSM8K's mark, in the only box, or is a number as a whole. */
+function resultIn(text: string): string | null {
+  const marked = answerIn(text);
+  if (marked !== text) return marked;
+  const boxes = findBoxes(text).filter((box) => !isSpokenOf(text, box));
+  if (boxes.length > 0) return boxes.length === 1 ? boxedReference(text) : null;
+  return BARE_NUMBER.test(text) ? text : null;
+}
+
+const BARE_NUMBER = /^\s*\$?\s*[-+−]?[\d.,/]*\d[\s$%.]*$/;
 
 /** Marks behind which an answer stands, and nothing behind them. */
 const BARE_MARK = /(?:####|\banswer\s+is|\banswer(?:\s+is)?\s*[:=])[\s*.:]*$/i;

@@ -64,7 +64,8 @@ export async function pluginEnvironments(
   const problemList = await listOf(declared.problems);
   const groupOf = (problem: unknown) => groupOfProblem(declared, problem, { name, plugins });
   if (declared.testProblems === undefined) {
-    return splitDataset(name, problemList, { groupOf, testSize, limit });
+    const askedBy = (problem: unknown) => idOfProblem(name, problem);
+    return splitDataset(name, problemList, { groupOf, testSize, limit, askedBy });
   }
   const test = listedDataset(name, await listOf(declared.testProblems), { groupOf, test: null });
   return listedDataset(name, problemList.slice(0, limit), { groupOf, test });
@@ -97,13 +98,17 @@ function partOf({ file }: PluginEnvironments, name: string) {
   return { subject: `environment "${name}"`, file };
 }
 
+function idOfProblem(name: string, problem: unknown): string {
+  return makeExampleId(name, JSON.stringify(problem));
+}
+
 function groupOfProblem(
   declared: PluginEnvironment,
   problem: unknown,
   { name, plugins }: { readonly name: string; readonly plugins: PluginEnvironments },
 ): EnvironmentGroup {
   const described = callPlugin(partOf(plugins, name), () => ({
-    id: makeExampleId(name, JSON.stringify(problem)),
+    id: idOfProblem(name, problem),
     tags: declared.tags?.(ownProblem(problem)) ?? [name],
   }));
   const problemOfThese = problemOfTags(described.tags);

@@ -49,10 +49,13 @@ export async function prepareEnvironments(
 }
 
 function leftOutRemarks(leftOut: readonly LeftOutRow[]): string[] {
-  const [first] = leftOut;
-  if (first === undefined) return [];
-  const rows = leftOut.length === 1 ? '1 row is' : `${leftOut.length} rows are`;
-  return [`environment: ${rows} left out, the first, ${first.place.text}, because ${first.reason}`];
+  const reasons = [...new Set(leftOut.map(({ reason }) => reason))];
+  return reasons.flatMap((reason) => {
+    const [first, ...others] = leftOut.filter((row) => row.reason === reason);
+    if (first === undefined) return [];
+    const rows = others.length === 0 ? '1 row is' : `${others.length + 1} rows are`;
+    return [`environment: ${rows} left out, the first, ${first.place.text}, because ${reason}`];
+  });
 }
 
 /** A judge that is not there would be met with the first rollouts drawn. */

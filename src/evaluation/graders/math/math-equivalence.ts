@@ -3,6 +3,8 @@ import { withChoiceAlone } from './choice-alone';
 import { cleanLatex } from './clean-latex';
 import type { ReadAnswer } from './compare-shapes';
 import { areSame, readAnswer } from './compare-shapes';
+import type { NumberShape } from './answer-shape';
+import { isSameNumber } from './exact-number';
 import type { ExactPath, ExactQuestion } from './exact-path';
 import { endsInOpenBox, findBoxes } from '../boxed';
 import { areSameQuantities } from './compare-scalars';
@@ -95,13 +97,25 @@ export function boxedReference(solution: string): string | null {
  * algebra could tell apart, are not.
  */
 export function areOtherNumbers(one: string, other: string): boolean {
-  const [left, right] = [one, other].map((text) => {
-    const found = findReference(text);
-    return found === null ? null : read(found).shape;
-  });
-  if (left?.kind !== 'number' || right?.kind !== 'number') return false;
+  const [left, right] = [numberIn(one), numberIn(other)];
+  if (!left || !right) return false;
   if (left.isPercent !== right.isPercent || !areUnitsCompatible(left.unit, right.unit)) return false;
   return !areSameQuantities(left, right);
+}
+
+/** Whether two references are one number in one unit, however it is written. */
+export function areOneNumber(one: string, other: string): boolean {
+  const [left, right] = [numberIn(one), numberIn(other)];
+  if (!left || !right) return false;
+  return (
+    left.isPercent === right.isPercent && left.unit === right.unit && isSameNumber(left.value, right.value)
+  );
+}
+
+function numberIn(reference: string): NumberShape | null {
+  const found = findReference(reference);
+  const shape = found === null ? null : read(found).shape;
+  return shape?.kind === 'number' ? shape : null;
 }
 
 function read(answer: string): ReadAnswer {

@@ -18,7 +18,8 @@ import { pairwise } from '../../../evaluation/judges/methods/pairwise';
 import type { ReadDataset } from '../../dataset-source';
 import type { EnvironmentDataset, LeftOutRow } from '../environment-dataset';
 import { exampleGroup } from '../example-group';
-import { listedDataset, splitDataset } from '../listed-dataset';
+import { questionOf } from '../benchmark-environments';
+import { askedInTest, listedDataset, splitDataset } from '../listed-dataset';
 
 /** What rewards of models are made with. */
 export interface JudgingSources {
@@ -60,10 +61,16 @@ export async function judgedEnvironments(
     );
   const examples = await examplesOf(dataset.path);
   if (dataset.testPath === undefined) {
-    return { ...splitDataset(config.type, examples, { groupOf, testSize, limit }), judges, leftOut };
+    const split = splitDataset(config.type, examples, { groupOf, testSize, limit, askedBy: questionOf });
+    return { ...split, judges, leftOut: [...leftOut, ...(split.leftOut ?? [])] };
   }
-  const test = listedDataset(config.type, await examplesOf(dataset.testPath), { groupOf, test: null });
-  return { ...listedDataset(config.type, examples.slice(0, limit), { groupOf, test }), judges, leftOut };
+  const tested = await examplesOf(dataset.testPath);
+  const isTested = new Set(tested.map(questionOf));
+  const trained = examples.filter((example) => !isTested.has(questionOf(example)));
+  const repeated = examples.filter((example) => isTested.has(questionOf(example)));
+  leftOut.push(...repeated.map(groupOf).flatMap(askedInTest));
+  const test = listedDataset(config.type, tested, { groupOf, test: null });
+  return { ...listedDataset(config.type, trained.slice(0, limit), { groupOf, test }), judges, leftOut };
 }
 
 /** Bad rows are told, as those of an environment's own file are. */

@@ -52,43 +52,79 @@ function questionOf(row: Row): Question {
   return { question, answers: answersOf(row), source };
 }
 
-const ANSWERS = ['answer', 'golden_answers'];
+/** Where the data sets of the field have the answer. */
+const ANSWERS = [
+  ...['answer', 'golden_answers', 'answers', 'gold_answer', 'gold_answers', 'possible_answers'],
+  ...['correct_answer', 'final_answer', 'expected_answer', 'reference_answer', 'ground_truth', 'target'],
+];
+/** Where verl and Search-R1 keep it. */
+const VERL_ANSWER = 'reward_model.ground_truth';
 
 /** What stands under each of the fields, which have to agree, and the other words for it. */
 function answersOf(row: Row): readonly string[] {
-  const given = ANSWERS.filter((name) => isGiven(row[name]));
-  const [first = ANSWERS.find((name) => name in row) ?? 'answer', second] = given;
-  const answers = [...answersIn(row, first), ...aliasesOf(row)];
-  return second === undefined ? answers : [...answers, ...agreeing(answersIn(row, second), answers)];
+  const read = withVerlAnswer(row);
+  const given = [...ANSWERS, VERL_ANSWER].filter((name) => isGiven(read[name]));
+  const [first = ANSWERS.find((name) => name in row) ?? 'answer', ...others] = given;
+  const answers = [...answersIn(read, first), ...aliasesOf(row)];
+  for (const name of others) answers.push(...agreeing(read, { name, first, answers }));
+  return answers;
+}
+
+function withVerlAnswer(row: Row): Row {
+  const model = listed(row['reward_model']);
+  return isRow(model) ? { ...row, [VERL_ANSWER]: model['ground_truth'] } : row;
+}
+
+interface Agreeing {
+  readonly name: string;
+  readonly first: string;
+  readonly answers: readonly string[];
 }
 
 /** Of answers that have none in common one is wrong, and nobody knows which. */
-function agreeing(others: readonly string[], answers: readonly string[]): readonly string[] {
+function agreeing(row: Row, { name, first, answers }: Agreeing): readonly string[] {
+  const others = otherAnswersIn(row, name);
   if (others.some((other) => isSameAnswer(other, answers))) return others;
   throw new DomainError(
     'bad-dataset',
-    `fields ${ANSWERS.map((name) => `"${name}"`).join(' and ')} give two answers that differ. Remove one, or name it in environment.ignoreKeys.`,
+    `fields "${first}" and "${name}" give two answers that differ. Remove one, or name it in environment.ignoreKeys.`,
   );
+}
+
+function otherAnswersIn(row: Row, name: string): readonly string[] {
+  try {
+    return answersIn(row, name);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    throw new DomainError('bad-dataset', `${error.message} Or name it in environment.ignoreKeys.`, {
+      cause: error,
+    });
+  }
 }
 
 function answersIn(row: Row, field: string): readonly string[] {
   const given = requireGiven(row, field);
-  const whole = structIn(given);
-  const value = whole ? requireGiven({ [field]: whole['value'] }, field) : given;
+  const struct = structIn(given);
+  const value = struct ? requireGiven({ [field]: struct.answers }, field) : given;
   const answers = textsIn(value, field);
   for (const answer of answers) requireCompared(answer, field);
-  return [...answers, ...(whole ? aliasesOf(whole) : [])];
+  return [...answers, ...(struct ? aliasesOf(struct.whole) : [])];
 }
 
-/** TriviaQA has the answer in an object with its other words; what else stands there are these once more, without capitals. */
-function structIn(given: unknown): Row | null {
-  const value = listed(given);
-  return isRow(value) && 'value' in value ? value : null;
+/**
+ * TriviaQA has the answer in an object with its other words (what else stands there are these once more, without capitals), SQuAD
+ * with where it begins, Search-R1 as what is aimed at.
+ */
+function structIn(given: unknown): { readonly whole: Row; readonly answers: unknown } | null {
+  const whole = listed(given);
+  if (!isRow(whole)) return null;
+  const name = ['value', 'text', 'target'].find((key) => key in whole);
+  return name === undefined ? null : { whole, answers: whole[name] };
 }
 
-/** Other words for the answer, as MuSiQue has them; those of which nothing is compared say nothing. */
+/** Other words for the answer, as MuSiQue and PopQA have them; those of which nothing is compared say nothing. */
 function aliasesOf(row: Row): readonly string[] {
-  return ['answer_aliases', 'aliases']
+  return ['answer_aliases', 'aliases', 'o_aliases']
     .filter((name) => isGiven(row[name]))
     .flatMap((name) => textsIn(row[name], name))
     .filter((alias) => comparedText(alias) !== '');

@@ -148,6 +148,13 @@ describe('two answers', () => {
     [{ answer: '1', reward_model: { ground_truth: '2' } }, '"answer" and "reward_model.ground_truth"'],
     [{ answer: '5', solution: 'So \\boxed{4}.' }, '"answer" and "solution"'],
     [{ answer: '#### 5', solution: 'It is $\\boxed{\\frac{9}{2}}$' }, '"answer" and "solution"'],
+    [{ answer: '5', solution: '2 + 2 is\n#### 4' }, '"answer" and "solution"'],
+    [{ reward_model: { ground_truth: '35' }, solution: '34' }, '"reward_model.ground_truth" and "solution"'],
+    [{ answer: '5', target: 4 }, '"answer" and "target"'],
+    [{ answer: '5', label: '4' }, '"answer" and "label"'],
+    [{ answer: '5', answers: ['$4.50'] }, '"answer" and "answers"'],
+    [{ answer: '5', extra_info: { answer: 'So\n#### 1,004' } }, '"answer" and "extra_info.answer"'],
+    [{ answer: '5', correct_answer: '-5' }, '"answer" and "correct_answer"'],
   ])('that differ are refused by row: %j', async (answers, fields) => {
     await expect(build('math', written([{ problem: 'Half of 2?', ...answers }]))).rejects.toThrow(
       `rows.jsonl line 1: fields ${fields} give two answers that differ.`,
@@ -162,6 +169,9 @@ describe('two answers', () => {
     ['1/2', '\\boxed{0.50}'],
     ['3', '\\boxed{x = 4}'],
     ['B', '\\boxed{4}'],
+    ['5', 'Add 4'],
+    ['5', '#### five'],
+    ['0.5', '1/2'],
     ['\\sqrt{2}', '\\boxed{4}'],
     ['5', 'First \\boxed{2}, which gives \\boxed{4}.'],
     ['5', 'Put it in \\boxed{}.'],
@@ -178,6 +188,8 @@ describe('two answers', () => {
   test('that say the same are one, and one that ignoreKeys names is none', async () => {
     const same = written([{ problem: 'Half of 2?', answer: 'It is\n#### 1', final_answer: ' 1 ' }]);
     expect(await build('math', same)).toHaveLength(1);
+    const digits = { answer: '1,234', final_answer: '1234.0', target: '1 234', label: 0, reference: 'p. 7' };
+    expect(await build('math', written([{ problem: 'How many?', ...digits }]))).toHaveLength(1);
 
     const two = written([{ problem: 'Half of 2?', answer: '1', final_answer: '2' }]);
     const dataset = await build('math', two, { ignoreKeys: ['answer'] });

@@ -170,12 +170,25 @@ test.each([
     { question: 'Who?', golden_answers: "['Ines' 'Falk']" },
     /field "golden_answers": .* no JSON. Write it as JSON/,
   ],
-  [{ question: 'Who?', answer: { text: 'Ines' } }, /field "answer": has to be a text or a number/],
+  [{ question: 'Who?', answer: { name: 'Ines' } }, /field "answer": has to be a text or a number/],
   [{ question: 'When?', answer: 9007199254740993 }, /field "answer": is a number of more digits/],
   [{ question: 'Who?', answer: 'Ines', options: ['Ines', 'Falk'] }, /field "options": it would not be asked/],
   [
     { question: 'Who?', answer: 'Ines', golden_answers: ['Falk', 'F.'] },
     /fields "answer" and "golden_answers" give two answers that differ/,
+  ],
+  [
+    { question: 'Who?', golden_answers: ['Ines'], reward_model: { ground_truth: { target: ['Falk'] } } },
+    /fields "golden_answers" and "reward_model.ground_truth" give two answers that differ/,
+  ],
+  [
+    { question: 'Who?', answer: 'Ines', possible_answers: '["Falk", "F."]' },
+    /fields "answer" and "possible_answers" give two answers that differ/,
+  ],
+  [{ question: 'Who?', answer: 'Ines', target: 'Falk' }, /fields "answer" and "target" give two answers/],
+  [
+    { question: 'Who?', answer: 'Ines', answers: [{ name: 'Ines' }] },
+    /field "answers": has to be a text or a number.*\. Or name it in environment\.ignoreKeys\./,
   ],
   [{ prompt: 'Who?', answer: 'Ines' }, /field "prompt": it would not be asked/],
 ])('refuses %j by file and line', async (row, words) => {
@@ -193,6 +206,10 @@ test.each([
   [{ answer: 'I. F.', answer_aliases: ['Ines Falk'], golden_answers: ['Ines Falk'] }, 'i f'],
   [{ answer: { value: 'Falk', aliases: ['Ines'] }, golden_answers: ['Ines', 'Ines Falk'] }, 'Ines Falk'],
   [{ answer: 'Ines', answer_aliases: ['Falk'], aliases: ['Ines Falk'] }, 'Ines Falk'],
+  [{ answers: { text: ['Ines', 'Ines Falk'], answer_start: [0, 0] } }, 'Ines Falk'],
+  [{ reward_model: { style: 'rule', ground_truth: { target: ['Ines', 'Falk'] } } }, 'Falk'],
+  [{ golden_answers: ['Falk'], reward_model: '{"ground_truth": {"target": ["Falk", "Ines"]}}' }, 'Ines'],
+  [{ possible_answers: '["Ines", "Falk"]', o_aliases: '["I. Falk"]' }, 'I Falk'],
 ])('of %j, all are right, such as %j', async (fields, said) => {
   const [read] = await readQuestions(write('both.jsonl', [{ question: 'Who?', ...fields }]));
 
