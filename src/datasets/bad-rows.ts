@@ -5,6 +5,9 @@ import { rowWord } from './file-rows';
 /** Bad rows that are named one by one. */
 const MOST_NAMED = 5;
 
+/** Others of which at least the place is told. */
+const MOST_PLACED = 20;
+
 interface Telling {
   /** How many rows the file has, those that are bad among them. */
   readonly rowCount: number;
@@ -28,10 +31,15 @@ export function badRows(
   const more = bad.length - MOST_NAMED;
   const list = [
     ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${row.reason}`),
-    ...(more > 0 ? [`and ${more} more${elsewhere}`] : []),
+    ...(more > 0 ? [`and ${more} more${elsewhere === '' ? linesOf(bad.slice(MOST_NAMED)) : elsewhere}`] : []),
   ];
   return new DomainError(
     'bad-dataset',
     `${before}${file} has ${bad.length} bad rows of ${rowCount}:\n${list.map((text) => `  - ${text}`).join('\n')}\n${remedies.many}`,
   );
+}
+
+function linesOf(others: readonly SkippedRow[]): string {
+  const lines = others.slice(0, MOST_PLACED).map(({ line }) => line);
+  return `: ${lines.join(', ')}${others.length > MOST_PLACED ? ' …' : ''}`;
 }

@@ -27,6 +27,8 @@ export interface RefusedRow {
   readonly of?: string;
   /** The run begins without it. */
   readonly isLeftOut?: boolean;
+  /** A prompt of an environment, which a run finds only when it comes to it. */
+  readonly isMetLater?: boolean;
 }
 
 /** How many rows are kept apart as the test set; comes last. */

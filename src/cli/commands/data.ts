@@ -42,12 +42,13 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   const config = await loadTrainingConfig({ file, overrides: flags.set ?? [] });
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const totals = new DataTotals();
-  let [count, shortened] = [0, 0];
+  let [count, shortened, met] = [0, 0, 0];
   const heldOut: HeldOutRows[] = [];
   const stopping: DataRow[] = [];
   for await (const row of withoutHeldOut(showTrainingData(config), heldOut)) {
     countRow(row, totals);
-    if (stopsRun(row, config)) stopping.push(row);
+    if (stopsRun(row)) stopping.push(row);
+    if (isMetLater(row)) met += 1;
     if (hasLessReasoning(row)) shortened += 1;
     if (++count <= limit) await showRow(row, output);
     else if (count % PROGRESS_EVERY === 0) output.status(`${count} rows read`);
@@ -55,7 +56,8 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   output.status(null);
   const summary = totals.summary(batchSizeOf(config));
   sumUp(summary, { shortened, heldOut }, output);
-  const verdict = refusedVerdict(stopping) ?? emptyVerdict(config, summary);
+  if (met > 0) output.note(metLaterText(met));
+  const verdict = refusedVerdict(stopping, config) ?? emptyVerdict(config, summary);
   if (verdict === null) return;
   output.note(verdict);
   process.exitCode = EXIT.failed;
@@ -100,9 +102,19 @@ function hasLessReasoning(row: DataRow): boolean {
   return 'repliesWithoutReasoning' in row;
 }
 
-/** Whether `train` starts no run because of it. A prompt of an environment is found only as the run goes on. */
-function stopsRun(row: DataRow, { kind }: TrainingConfig): boolean {
-  return 'refused' in row && row.isLeftOut !== true && (row.of !== undefined || kind === 'sft');
+/** Whether `train` starts no run because of it. */
+function stopsRun(row: DataRow): boolean {
+  return 'refused' in row && row.isLeftOut !== true && !isMetLater(row);
+}
+
+function isMetLater(row: DataRow): boolean {
+  return 'refused' in row && row.isMetLater === true;
+}
+
+function metLaterText(count: number): string {
+  const prompts =
+    count === 1 ? 'The prompt that cannot be written is' : `The ${count} prompts that cannot be written are`;
+  return `${prompts} met as the run goes on, which ends there (rolloutErrorTolerance: fail-fast) or goes on without: mend the rows, or take another renderer.`;
 }
 
 function emptyVerdict({ kind }: TrainingConfig, { rows, trainedTokens }: DataSummary): string | null {
@@ -111,12 +123,13 @@ function emptyVerdict({ kind }: TrainingConfig, { rows, trainedTokens }: DataSum
   return `train starts no run with this config: ${what}.`;
 }
 
-function refusedVerdict(refused: readonly DataRow[]): string | null {
+function refusedVerdict(refused: readonly DataRow[], { kind }: TrainingConfig): string | null {
   if (refused.length === 0) return null;
   const rows =
     refused.length === 1 ? 'the row that is refused' : `the ${refused.length} rows that are refused`;
   const isOfEvaluator = refused.some((row) => 'refused' in row && (row.of ?? HELD_OUT) !== HELD_OUT);
-  const key = isOfEvaluator ? 'onBadRow: skip of their dataset' : 'dataset.onBadRow: skip';
+  const own = kind === 'rl' ? 'environment.dataset' : 'dataset';
+  const key = isOfEvaluator ? 'onBadRow: skip of their dataset' : `${own}.onBadRow: skip`;
   return `train starts no run with this config: mend ${rows}, or set ${key}, which leaves bad rows out.`;
 }
 

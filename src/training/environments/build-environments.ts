@@ -49,7 +49,7 @@ export async function buildEnvironments(
   if (dataset.length > 0) return dataset;
   throw new DomainError(
     'bad-dataset',
-    `environment: ${dataset.name} has no problem to train on. Give more rows, or a smaller testSize.`,
+    `environment: ${dataset.name} has no problem to train on${whyNone(dataset)}. Give more rows, or a smaller testSize.`,
   );
 }
 
@@ -138,4 +138,11 @@ const BOXED_TRAINING = { split: 'train', testSize: 0, checkFormat: isBoxed };
 
 function isBoxed(completion: string): boolean {
   return findBoxes(completion).length > 0;
+}
+
+function whyNone({ leftOut = [] }: EnvironmentDataset): string {
+  const [first] = leftOut;
+  if (first === undefined) return '';
+  const rows = leftOut.length === 1 ? '1 row is' : `${leftOut.length} rows are`;
+  return `: ${rows} left out, the first, ${first.place.text}, because ${first.reason.replace(/\.$/, '')}`;
 }

@@ -135,4 +135,6 @@ export interface EnvironmentDataset {
 export interface LeftOutRow {
   readonly place: RowPlace;
   readonly reason: string;
+  /** Looked at all the same, where rows are only shown: no run begins with it. */
+  readonly stopsRun?: true;
 }

@@ -40,14 +40,15 @@ export async function* showPrompts(
   access: ShowAccess,
   site: Site,
 ): AsyncGenerator<DataRow | HeldOutRows> {
-  const readDataset = createDatasetReader(access.datasets);
+  const readDataset = createDatasetReader({ ...access.datasets, listsBadRows: true });
   const dataset = await openEnvironments(
     { ...access, readDataset, judges: NOT_ASKED },
     config,
     access.dataFolder,
   );
-  for (const { place, reason } of dataset.leftOut ?? []) {
-    yield { row: place.address, refused: `left out: ${reason}`, isLeftOut: true };
+  for (const { place, reason, stopsRun } of dataset.leftOut ?? []) {
+    const row = place.address;
+    yield stopsRun ? { row, refused: reason } : { row, refused: `left out: ${reason}`, isLeftOut: true };
   }
   for (let index = 0; index < dataset.length; index += 1) {
     const group = dataset.groupAt(index);
@@ -58,7 +59,7 @@ export async function* showPrompts(
       yield { row, ...asShown({ tokens, weights, cut: false }, site.tokenizer), fullLength: tokens.length };
     } catch (error) {
       if (!(error instanceof DomainError || error instanceof RolloutFailure)) throw error;
-      yield { row, refused: error.message };
+      yield { row, refused: error.message, isMetLater: true };
     }
   }
   if (dataset.test) yield { heldOut: dataset.test.length };

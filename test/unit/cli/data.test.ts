@@ -310,7 +310,7 @@ test('shows the prompts of an environment', async () => {
 
 test('names the rows of an environment by file and line, and what is left out and held out', async () => {
   const rows = path.join(folder, 'math.jsonl');
-  const answers = ['7', 'proof', '8', '7'];
+  const answers = ['7', 'proof', '8', '9'];
   writeFileSync(
     rows,
     answers.map((answer) => JSON.stringify({ problem: `Why ${answer}?`, answer })).join('\n'),
@@ -333,6 +333,39 @@ test('names the rows of an environment by file and line, and what is left out an
   }
   expect(stderr).toContain(' · 1 refused · ');
   expect(stderr).toContain(' · 1 more held out as the test set');
+});
+
+test('names bad rows of an environment that a model judges, and prompts that cannot be written', async () => {
+  const rows = path.join(folder, 'judged.jsonl');
+  const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } };
+  const reply = { role: 'assistant', content: 'Oh' };
+  const called = [
+    { role: 'user', content: 'Look.' },
+    { role: 'assistant', content: '', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'a', content: 'A cat' },
+    reply,
+  ];
+  const bad = [{ mesages: [] }, { messages: called }];
+  writeFileSync(
+    rows,
+    [{ messages: [{ role: 'user', content: 'Hi' }, reply] }, ...bad]
+      .map((row) => JSON.stringify(row))
+      .join('\n'),
+  );
+  const judge = { model: 'judge', endpoint: 'http://127.0.0.1:9' };
+  const environment = { type: 'modelGraded', testSize: 0, dataset: { path: rows }, judge };
+  const file = path.join(folder, 'rl.json');
+  writeFileSync(file, JSON.stringify({ kind: 'rl', model: QWEN3, renderer: 'role_colon', environment }));
+
+  await show(file, '--json');
+
+  const shown = new Map(shownLines().map((row) => [row.row, row.refused ?? row.text]));
+  expect(shown.get(`${rows}:1`)).toContain('Hi');
+  expect(shown.get(`${rows}:2`)).toMatch(/^no known shape/);
+  expect(shown.get(`${rows}:3`)).toMatch(/tool/);
+  expect(stderr).toContain('The prompt that cannot be written is met as the run goes on, which ends there');
+  expect(stderr).toContain('mend the row that is refused, or set environment.dataset.onBadRow: skip');
+  expect(process.exitCode).toBe(1);
 });
 
 test('shows the prompts of an environment that a model judges, without the judge', async () => {

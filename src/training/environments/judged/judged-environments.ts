@@ -78,8 +78,8 @@ function notingSkipped(readDataset: ReadDataset, leftOut: LeftOutRow[]): ReadDat
   return async (config) => {
     const loaded = await readDataset(config);
     const rows = loaded.skipped.map(({ file, line, reason }) => ({
-      place: new RowPlace(file, line),
-      reason,
+      ...{ place: new RowPlace(file, line), reason },
+      ...(config.onBadRow !== 'skip' && { stopsRun: true as const }),
     }));
     leftOut.push(...rows);
     return loaded;

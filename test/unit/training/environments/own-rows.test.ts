@@ -429,7 +429,7 @@ describe('bad rows of a file', () => {
           [3, 4, 5, 6]
             .map((line) => String.raw`\n  - line ${line}: A row of mathematics needs "answer"[^\n]*`)
             .join('') +
-          String.raw`\n  - and 3 more\nCorrect the rows\.$`,
+          String.raw`\n  - and 3 more: 7, 8, 10\nCorrect the rows\.$`,
       ),
     );
   });
