@@ -16,19 +16,41 @@ interface Piece {
  * stands after the words before it with nothing but the template's own between; the same reasoning of a later reply is another.
  */
 export function countRepliesWithoutReasoning(messages: readonly Message[], text: string): number {
-  const pieces = messages.flatMap(piecesOf);
+  const stretches = stretchesOf(messages);
   const lacking = new Set<number>();
   let from = 0;
-  for (const [index, piece] of pieces.entries()) {
-    const { message, isReasoning, words } = piece;
-    const at = indexOfWords(text, piece, from);
-    if (isReasoning && (at < 0 || hasFollowing(text.slice(from, at), pieces.slice(index + 1)))) {
-      lacking.add(message);
-    } else if (at >= 0) {
-      from = at + words.length;
+  for (const [index, pieces] of stretches.entries()) {
+    let end = from;
+    for (const piece of pieces) {
+      const at = indexOfWords(text, piece, from);
+      const following = () => stretches.slice(index + 1).flat();
+      if (piece.isReasoning && (at < 0 || hasFollowing(text.slice(from, at), following()))) {
+        lacking.add(piece.message);
+      } else if (at >= 0) {
+        end = Math.max(end, at + piece.words.length);
+      }
     }
+    from = end;
   }
   return lacking.size;
+}
+
+/** One piece after another, but for the answers to calls: some renderers write those in the order of the calls. */
+function stretchesOf(messages: readonly Message[]): (readonly Piece[])[] {
+  const stretches: Piece[][] = [];
+  let answers: Piece[] | null = null;
+  for (const [index, message] of messages.entries()) {
+    const pieces = piecesOf(message, index);
+    if (message.role !== 'tool') {
+      stretches.push(...pieces.map((piece) => [piece]));
+      answers = null;
+    } else if (answers) {
+      answers.push(...pieces);
+    } else {
+      stretches.push((answers = pieces));
+    }
+  }
+  return stretches;
 }
 
 /** Whether what follows stands there already, so that the reasoning found behind it is that of a later reply. */

@@ -33,6 +33,38 @@ test.each<[string, readonly Message[], string, number]>([
     1,
   ],
   [
+    'answers are written in the order of the calls',
+    [
+      user('Both?'),
+      reply('Ask both.', 'Asking.'),
+      { role: 'tool', content: 'rain' },
+      { role: 'tool', content: '3' },
+      reply('Add them.', 'In 3 days.'),
+    ],
+    turn('user', 'Both?') +
+      turn('assistant', thought('Ask both.', 'Asking.')) +
+      turn('tool', '3') +
+      turn('tool', 'rain') +
+      turn('assistant', thought('Add them.', 'In 3 days.')),
+    0,
+  ],
+  [
+    'behind answers in another order, reasoning is missed',
+    [
+      user('Both?'),
+      reply('Ask both.', 'Asking.'),
+      { role: 'tool', content: 'rain' },
+      { role: 'tool', content: '3' },
+      reply('Add them.', 'In 3 days.'),
+    ],
+    turn('user', 'Both?') +
+      turn('assistant', thought('Ask both.', 'Asking.')) +
+      turn('tool', '3') +
+      turn('tool', 'rain') +
+      turn('assistant', 'In 3 days.'),
+    1,
+  ],
+  [
     'several thoughts are written as one text',
     [
       user('1+1?'),
