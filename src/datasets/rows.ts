@@ -4,7 +4,7 @@ import type { Message } from '../core/conversation';
 import type { ConversationRow } from './dataset';
 import type { FieldNames } from './field-names';
 import { calledInRows, withReadNames } from './field-names';
-import { listIn } from './json-fields';
+import { isFields, listIn, parsedOrNull, requireSingleKeys } from './json-fields';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { kindOf } from './kind-of';
 import { readMessages } from './messages';
@@ -239,10 +239,20 @@ interface Side {
 }
 
 function readSide(row: Row, { field, role, ignored }: Side): Message[] {
-  const value = row[field];
+  const value = messagesInText(row[field], field);
   if (typeof value === 'string') return [{ role, content: value }];
   if (Array.isArray(value)) return readMessages(value, field, ignored);
   throw new RowProblem(`field "${field}": expected text or a list of messages, got ${kindOf(value)}.`);
+}
+
+/** Tables hold a list of messages as JSON text; any other text, also JSON, is what is said. */
+function messagesInText(value: unknown, field: string): unknown {
+  const list = typeof value === 'string' ? parsedOrNull(value) : null;
+  const isMessage = (item: unknown) =>
+    isFields(item) && typeof item['role'] === 'string' && 'content' in item;
+  if (!Array.isArray(list) || list.length === 0 || !list.every(isMessage)) return value;
+  requireSingleKeys(String(value), list, field);
+  return list;
 }
 
 /** Replies in a prompt were said before: the completion alone is trained, as the two words say. */

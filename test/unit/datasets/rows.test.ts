@@ -183,6 +183,18 @@ test('reads messages and tools that a table holds as JSON text, and refuses a ke
   expect(
     messagesOf({ conversations: text.replaceAll('role', 'from').replaceAll('content', 'value') }),
   ).toEqual([user, answer]);
+  const [asked, replied] = text.slice(1, -1).split(', {');
+  const sides = { prompt: `[${asked}]`, completion: `[{${replied}]` };
+  expect(messagesOf(sides)).toEqual([user, answer]);
+  expect(messagesOf({ prompt: '7*6?', completion: sides.completion })).toEqual([user, answer]);
+  for (const said of [
+    '[{"role": "x"}]',
+    '[{"a": 1, "a": 2}]',
+    '[]',
+    '[1]',
+    '{"role": "user", "content": ""}',
+  ])
+    expect(messagesOf({ prompt: '7*6?', completion: said })).toEqual([user, { ...answer, content: said }]);
   expect(() => toConversation({ messages: 'words' })).toThrow('expected a list of messages, got text');
   expect(() => toConversation({ messages: text.replace('"role"', '"role": "system", "role"') })).toThrow(
     'field "messages": an object has "role" twice, of which only the last would count. Keep one.',
