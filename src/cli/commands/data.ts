@@ -42,13 +42,12 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   const config = await loadTrainingConfig({ file, overrides: flags.set ?? [] });
   const { limit = Number.POSITIVE_INFINITY } = flags;
   const totals = new DataTotals();
-  let [count, shortened, met] = [0, 0, 0];
+  let [count, shortened] = [0, 0];
   const heldOut: HeldOutRows[] = [];
-  const stopping: DataRow[] = [];
+  const refused: RefusedRow[] = [];
   for await (const row of withoutHeldOut(showTrainingData(config), heldOut)) {
     countRow(row, totals);
-    if (stopsRun(row)) stopping.push(row);
-    if (isMetLater(row)) met += 1;
+    if ('refused' in row) refused.push(row);
     if (hasLessReasoning(row)) shortened += 1;
     if (++count <= limit) await showRow(row, output);
     else if (count % PROGRESS_EVERY === 0) output.status(`${count} rows read`);
@@ -56,8 +55,8 @@ async function run(file: string, flags: ShowFlags): Promise<void> {
   output.status(null);
   const summary = totals.summary(batchSizeOf(config));
   sumUp(summary, { shortened, heldOut }, output);
-  if (met > 0) output.note(metLaterText(met));
-  const verdict = refusedVerdict(stopping, config) ?? emptyVerdict(config, summary);
+  noteMetLater(refused, output);
+  const verdict = refusedVerdict(refused.filter(stopsRun), config) ?? emptyVerdict(config, summary);
   if (verdict === null) return;
   output.note(verdict);
   process.exitCode = EXIT.failed;
@@ -103,18 +102,18 @@ function hasLessReasoning(row: DataRow): boolean {
 }
 
 /** Whether `train` starts no run because of it. */
-function stopsRun(row: DataRow): boolean {
-  return 'refused' in row && row.isLeftOut !== true && !isMetLater(row);
+function stopsRun({ isLeftOut = false, isMetLater = false }: RefusedRow): boolean {
+  return !isLeftOut && !isMetLater;
 }
 
-function isMetLater(row: DataRow): boolean {
-  return 'refused' in row && row.isMetLater === true;
-}
-
-function metLaterText(count: number): string {
+function noteMetLater(refused: readonly RefusedRow[], output: Output): void {
+  const count = refused.filter(({ isMetLater }) => isMetLater).length;
+  if (count === 0) return;
   const prompts =
     count === 1 ? 'The prompt that cannot be written is' : `The ${count} prompts that cannot be written are`;
-  return `${prompts} met as the run goes on, which ends there (rolloutErrorTolerance: fail-fast) or goes on without: mend the rows, or take another renderer.`;
+  output.note(
+    `${prompts} met as the run goes on, which ends there (rolloutErrorTolerance: fail-fast) or goes on without: mend the rows, or take another renderer.`,
+  );
 }
 
 function emptyVerdict({ kind }: TrainingConfig, { rows, trainedTokens }: DataSummary): string | null {
@@ -123,11 +122,11 @@ function emptyVerdict({ kind }: TrainingConfig, { rows, trainedTokens }: DataSum
   return `train starts no run with this config: ${what}.`;
 }
 
-function refusedVerdict(refused: readonly DataRow[], { kind }: TrainingConfig): string | null {
+function refusedVerdict(refused: readonly RefusedRow[], { kind }: TrainingConfig): string | null {
   if (refused.length === 0) return null;
   const rows =
     refused.length === 1 ? 'the row that is refused' : `the ${refused.length} rows that are refused`;
-  const isOfEvaluator = refused.some((row) => 'refused' in row && (row.of ?? HELD_OUT) !== HELD_OUT);
+  const isOfEvaluator = refused.some(({ of = HELD_OUT }) => of !== HELD_OUT);
   const own = kind === 'rl' ? 'environment.dataset' : 'dataset';
   const key = isOfEvaluator ? 'onBadRow: skip of their dataset' : `${own}.onBadRow: skip`;
   return `train starts no run with this config: mend ${rows}, or set ${key}, which leaves bad rows out.`;

@@ -5,11 +5,11 @@ import type { JudgeAccess } from '../../evaluation/judges/judge-access';
 import { renderWithTools } from '../../renderers/conversation-with-tools';
 import type { Renderer } from '../../renderers/renderer';
 import type { Tokenizer } from '../../core/tokenizer';
-import type { EnvironmentBounds, EnvironmentGroup } from '../environments/environment-dataset';
+import type { EnvironmentBounds, EnvironmentGroup, LeftOutRow } from '../environments/environment-dataset';
 import { createDatasetReader } from '../dataset-source';
 import { EnvironmentCalls } from '../rollouts/environment-calls';
 import { RolloutFailure } from '../rollouts/rollout-failure';
-import type { DataRow, HeldOutRows, ShowAccess } from '../shown-row';
+import type { DataRow, HeldOutRows, RefusedRow, ShowAccess } from '../shown-row';
 import { asShown } from '../shown-row';
 import { openEnvironments } from './open-environments';
 
@@ -46,10 +46,7 @@ export async function* showPrompts(
     config,
     access.dataFolder,
   );
-  for (const { place, reason, stopsRun } of dataset.leftOut ?? []) {
-    const row = place.address;
-    yield stopsRun ? { row, refused: reason } : { row, refused: `left out: ${reason}`, isLeftOut: true };
-  }
+  for (const row of dataset.leftOut ?? []) yield shownLeftOut(row);
   for (let index = 0; index < dataset.length; index += 1) {
     const group = dataset.groupAt(index);
     const row = group.place?.address ?? `${dataset.name}:${index + 1}`;
@@ -63,6 +60,11 @@ export async function* showPrompts(
     }
   }
   if (dataset.test) yield { heldOut: dataset.test.length };
+}
+
+function shownLeftOut({ place, reason, stopsRun }: LeftOutRow): RefusedRow {
+  const row = place.address;
+  return stopsRun ? { row, refused: reason } : { row, refused: `left out: ${reason}`, isLeftOut: true };
 }
 
 async function promptOf(group: EnvironmentGroup, { renderer, tokenizer }: Site): Promise<readonly number[]> {

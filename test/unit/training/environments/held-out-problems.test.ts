@@ -42,8 +42,12 @@ const BOUNDS: EnvironmentBounds = {
 };
 
 async function questionsOf(dataset: EnvironmentDataset): Promise<string[]> {
-  const asked = groupsOf(dataset).map((group) => group.make(0, BOUNDS).initialObservation());
-  return (await Promise.all(asked)).map(({ messages }) => JSON.stringify(messages));
+  const questions: string[] = [];
+  for (const group of groupsOf(dataset)) {
+    const { messages } = await group.make(0, BOUNDS).initialObservation();
+    questions.push(JSON.stringify(messages));
+  }
+  return questions;
 }
 
 const numbers = Array.from({ length: 12 }, (_, index) => index);
@@ -134,17 +138,20 @@ const groupOf = (id: string) => ({
 const idsOf = (dataset: EnvironmentDataset | null) => (dataset ? groupsOf(dataset).map(({ id }) => id) : []);
 
 test('never holds out more than half of the problems that differ', () => {
-  const problems = [...'aaaaaaaabbbbcccc'];
+  const problems = 'aaaaaaaabbbbcccc'.split('');
   const dataset = splitDataset('letters', problems, { groupOf, testSize: 100 });
 
   const [held] = idsOf(dataset.test);
   expect(idsOf(dataset.test)).toHaveLength(1);
   expect(idsOf(dataset)).toHaveLength(problems.filter((letter) => letter !== held).length);
-  expect(splitDataset('one', [...'aaaa'], { groupOf, testSize: 2 })).toMatchObject({ length: 4, test: null });
+  expect(splitDataset('one', 'aaaa'.split(''), { groupOf, testSize: 2 })).toMatchObject({
+    length: 4,
+    test: null,
+  });
 });
 
 test('problems that all differ are held out as ever: the last of a fixed shuffle', () => {
-  const dataset = splitDataset('letters', [...'abcdefgh'], { groupOf, testSize: 3 });
+  const dataset = splitDataset('letters', 'abcdefgh'.split(''), { groupOf, testSize: 3 });
 
   expect([idsOf(dataset).join(''), idsOf(dataset.test).join('')]).toEqual(['fdech', 'bag']);
 });
