@@ -3,7 +3,7 @@ import { largestOf } from '../core/extremes';
 import type { EvaluationCell } from '../core/run';
 import { meanOf } from '../core/statistics/mean';
 import type { Interval } from '../core/statistics/wilson-interval';
-import { withinUnit } from '../core/statistics/mean-interval';
+import { withinValues } from '../core/statistics/mean-interval';
 import { wilsonInterval, Z_95 } from '../core/statistics/wilson-interval';
 import { UNPARSED } from '../evaluation/judges/parsed-total';
 import { readJsonLines } from '../stores/json-lines';
@@ -83,5 +83,5 @@ function intervalOf(values: readonly number[], stderr: number | null): Interval 
   const sum = values.reduce((total, value) => total + value, 0);
   if (values.every((value) => value === 0 || value === 1)) return wilsonInterval(sum, values.length);
   const mean = sum / values.length;
-  return stderr === null ? null : withinUnit([mean - Z_95 * stderr, mean + Z_95 * stderr]);
+  return stderr === null ? null : withinValues([mean - Z_95 * stderr, mean + Z_95 * stderr], values);
 }

@@ -15,6 +15,11 @@ export function withinUnit([low, high]: Interval): Interval {
   return [Math.max(0, low), Math.min(1, high)];
 }
 
+/** The interval of the mean of these values: cut at 0 and 1 where all of them lie between, as rewards of environments need not. */
+export function withinValues(interval: Interval, values: readonly number[]): Interval {
+  return values.every((value) => value >= 0 && value <= 1) ? withinUnit(interval) : interval;
+}
+
 /** What rounding leaves of a standard error of 0. */
 const SPECK = 1e-12;
 

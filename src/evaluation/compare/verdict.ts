@@ -51,8 +51,10 @@ function rangeOf({ difference, interval }: RawComparison): string {
   return ` [${bounds.map(scoreText).join(', ')}]`;
 }
 
+/** Differences of a loss may be far below what four places show. */
 function scoreText(value: number): string {
-  return String(Number(value.toFixed(4)));
+  const rounded = Number(value.toFixed(4));
+  return String(Math.abs(rounded) < 0.001 ? Number(value.toPrecision(2)) : rounded);
 }
 
 function pText(value: number): string {

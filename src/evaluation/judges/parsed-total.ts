@@ -1,6 +1,5 @@
 import type { MaybeClustered } from '../../core/statistics/clustered-mean';
 import { meanOf } from '../../core/statistics/mean';
-import type { Interval } from '../../core/statistics/wilson-interval';
 import { DomainError } from '../../core/errors';
 import type { StoredResult } from '../../stores/eval-store';
 import type { GraderTotal, TotalledUnit } from '../graders/grader';
@@ -36,7 +35,6 @@ export function totalOfParsed(units: readonly TotalledUnit[]): GraderTotal {
   });
   return {
     ...spread,
-    ci: spread.ci && clipped(spread.ci),
     score_completed: meanOf(examplesOf(completed).map(({ value }) => value))?.mean ?? null,
     num_completed: completed.length,
     metrics: { [NUM_UNPARSED]: units.length - parsed.length },
@@ -65,8 +63,4 @@ function examplesOf(units: readonly TotalledUnit[]): MaybeClustered[] {
 
 function isRightOrWrong({ value }: TotalledUnit): boolean {
   return value === 0 || value === 1;
-}
-
-function clipped([low, high]: Interval): Interval {
-  return [Math.max(0, low), Math.min(1, high)];
 }

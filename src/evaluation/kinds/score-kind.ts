@@ -1,6 +1,6 @@
 import type { CellScore } from '../../core/run';
 import { meanOf } from '../../core/statistics/mean';
-import { meanInterval, withinUnit } from '../../core/statistics/mean-interval';
+import { meanInterval, withinValues } from '../../core/statistics/mean-interval';
 import type { Interval } from '../../core/statistics/wilson-interval';
 import { wilsonInterval } from '../../core/statistics/wilson-interval';
 import type { ResultIdentity, StoredResult, StoredTrajectory } from '../../stores/eval-store';
@@ -137,7 +137,7 @@ function intervalOf(
   if (values.every((each) => each === 0 || each === 1))
     return wilsonInterval(values.filter((each) => each === 1).length, values.length);
   const interval = meanInterval({ mean, standardError, clusterCount: values.length, isBinary: false });
-  return values.every((each) => each >= 0 && each <= 1) ? withinUnit(interval) : interval;
+  return withinValues(interval, values);
 }
 
 interface Measured {

@@ -1,7 +1,7 @@
 import type { MaybeClustered } from '../../core/statistics/clustered-mean';
 import { clusteredSpread } from '../../core/statistics/clustered-mean';
 import { meanOf } from '../../core/statistics/mean';
-import { meanInterval, withinUnit } from '../../core/statistics/mean-interval';
+import { meanInterval, withinValues } from '../../core/statistics/mean-interval';
 import type { Interval } from '../../core/statistics/wilson-interval';
 import { wilsonInterval } from '../../core/statistics/wilson-interval';
 import type { StoredResult } from '../../stores/eval-store';
@@ -13,7 +13,7 @@ interface Rewards {
 }
 
 /**
- * Score, a mean of rewards between 0 and 1, and how far it may be off. Examples that hang together vary together: their spread is that of clusters, as where two
+ * Score, a mean of rewards, and how far it may be off. Examples that hang together vary together: their spread is that of clusters, as where two
  * results are compared.
  */
 export function spreadOf(
@@ -26,7 +26,8 @@ export function spreadOf(
   const clustered = clusteredSpread(examples);
   if (clustered) {
     const { standardError, clusterCount } = clustered;
-    const ci = withinUnit(meanInterval({ mean, standardError, clusterCount, isBinary: rewards.isBinary }));
+    const interval = meanInterval({ mean, standardError, clusterCount, isBinary: rewards.isBinary });
+    const ci = withinValues(interval, values);
     return { score: mean, stderr: standardError, ci, num_clusters: clusterCount };
   }
   const stderr = all?.standardError ?? null;
@@ -43,7 +44,7 @@ function independentInterval(
     return wilsonInterval(values.filter((value) => value === 1).length, values.length);
   }
   const { isBinary } = rewards;
-  return stderr === null
-    ? null
-    : withinUnit(meanInterval({ mean, standardError: stderr, clusterCount: values.length, isBinary }));
+  if (stderr === null) return null;
+  const interval = meanInterval({ mean, standardError: stderr, clusterCount: values.length, isBinary });
+  return withinValues(interval, values);
 }

@@ -24,9 +24,19 @@ test('an empty reply has no answer', async () => {
   expect(await grade({ value: 0 }, '  ')).toEqual({ value: 0, answer: null });
 });
 
-test.each([[null], [undefined], ['1'], [{}], [{ value: '1' }], [{ value: 1, answer: 7 }], [[1]]])(
-  '%j is none, and refused where scores are read',
-  async (given) => {
-    expect((await grade(given)).value).toBeNaN();
-  },
-);
+test.each<[unknown, string]>([
+  [null, 'null'],
+  [undefined, 'undefined'],
+  ['yes', "'yes'"],
+  [{}, '{}'],
+  [{ value: '1' }, "{ value: '1' }"],
+  [{ value: 1, answer: 7 }, '{ value: 1, answer: 7 }'],
+  [[1], '[ 1 ]'],
+  ['x'.repeat(1000), `'${'x'.repeat(79)}`],
+])('%j is none, and refused with what was returned', async (given, shown) => {
+  await expect(grade(given)).rejects.toThrow(
+    new Error(
+      `the grader has to return a number from 0 to 1, true or false, or {value, answer}; it returned ${shown}`,
+    ),
+  );
+});

@@ -180,6 +180,22 @@ test('says what the suite could have shown where no difference can be told', asy
   );
 });
 
+test('says so of differences far below four places', async () => {
+  const differences = Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? 1e-5 : -0.9e-5));
+  store(
+    { rows: rowsOf(differences.map((each) => 0.5 + each)) },
+    { rows: rowsOf(differences.map(() => 0.5)) },
+  );
+
+  const { verdict, standardError } = await compareOnly();
+
+  const detectable = 2.8015852 * (standardError ?? NaN);
+  expect(detectable).toBeLessThan(1e-5);
+  expect(verdict).toBe(
+    `no difference can be told; 100 examples could have shown one of ${Number(detectable.toPrecision(2))}`,
+  );
+});
+
 test('says that one example is too few', async () => {
   store({ rows: rowsOf([1]) }, { rows: rowsOf([0]) });
 

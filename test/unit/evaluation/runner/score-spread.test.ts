@@ -53,6 +53,25 @@ test('without clusters right or wrong has the interval of Wilson, a score in bet
   expect(spreadOf([], ONCE)).toMatchObject({ score: 0, stderr: null });
 });
 
+test('rewards of an environment that lie beyond 0 and 1 are not cut there', () => {
+  const far = (values: readonly number[], clusters: boolean) =>
+    spreadOf(
+      values.map((value, index) => ({ value, cluster: clusters ? String(index >> 1) : null })),
+      { isBinary: false, isAskedOnce: true },
+    );
+  for (const clusters of [false, true]) {
+    for (const values of [
+      [-1, -0.5, -1, -0.5],
+      [3, 4, 4, 4],
+      [-0.1, -0.1, -0.1, -0.1],
+    ]) {
+      const { score, stderr, ci } = far(values, clusters);
+      expect(ci?.[0]).toBeCloseTo(score - 1.959964 * (stderr ?? NaN), 5);
+      expect(ci?.[1]).toBeCloseTo(score + 1.959964 * (stderr ?? NaN), 5);
+    }
+  }
+});
+
 test('none right in several samples of eight examples is not certain', () => {
   const none = Array.from({ length: 8 }, () => ({ value: 0, cluster: null }));
 
