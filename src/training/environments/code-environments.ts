@@ -20,7 +20,7 @@ import { processSandboxes } from '../../sandboxes/process-sandboxes';
 import type { BenchmarkEnvironmentOptions } from './benchmark-environments';
 import { benchmarkEnvironments } from './benchmark-environments';
 import type { EnvironmentDataset } from './environment-dataset';
-import { requireNamed, requireTests, withStarter } from './own-code-row';
+import { requireNamed, requireTests, withStarter, withVerlTests } from './own-code-row';
 import { conversationIn, isSaid, requireAsked, withoutKeys } from './own-row';
 import { ownRowsOr } from './own-rows';
 
@@ -80,7 +80,7 @@ export async function codeEnvironments(
 
 /** Of one's own nothing is left out without a word. */
 function ownExample(given: Row, ignored: readonly string[]): Example {
-  const row = withoutKeys(given, ignored);
+  const row = withVerlTests(withoutKeys(given, ignored));
   const asked = askedIn(row);
   requireTests(row);
   const form = testFormOf(row);

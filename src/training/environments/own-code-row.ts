@@ -4,9 +4,9 @@ import type { TestForm } from '../../evaluation/graders/code/code-tests';
 import { codeTexts } from '../../evaluation/graders/code/listed-code';
 import { assertionsOf } from '../../evaluation/graders/code/mbpp';
 import { functionNameOf, testCasesOf } from '../../evaluation/graders/code/livecodebench/test-cases';
-import { isGiven } from '../../evaluation/graders/row-fields';
+import { isGiven, isRow } from '../../evaluation/graders/row-fields';
 import type { Row } from '../../evaluation/graders/row-grader';
-import { isSaid, textsIn } from './own-row';
+import { isSaid, listed, textsIn } from './own-row';
 
 const LISTED_CASES = ['public_test_cases', 'private_test_cases'];
 const FIELD_OF: Readonly<Record<TestForm, string>> = {
@@ -27,6 +27,20 @@ export function requireTests(row: Row): void {
   const listed = LISTED_CASES.find((name) => isGiven(row[name]));
   if (listed !== undefined && isGiven(row['input_output'])) throw twice(listed, 'input_output');
   if (!isPacked(row)) testCasesOf(row);
+}
+
+const VERL_TESTS = 'reward_model.ground_truth';
+const FIELDS_OF_TESTS = ['test_list', 'test', ...LISTED_CASES, 'input_output'];
+
+/** verl keeps inputs and outputs where other rows have their answer (Eurus-2, SYNTHETIC-1). */
+export function withVerlTests(row: Row): Row {
+  const model = listed(row['reward_model']);
+  const given = isRow(model) ? model['ground_truth'] : undefined;
+  const tests = listed(given);
+  if (!isRow(tests) || !('inputs' in tests)) return row;
+  const beside = FIELDS_OF_TESTS.find((name) => isGiven(row[name]));
+  if (beside !== undefined) throw twice(beside, VERL_TESTS);
+  return { ...row, input_output: typeof given === 'string' ? given : JSON.stringify(tests) };
 }
 
 const PRINT = /^\s*print\s*\(([^]*)\)\s*;?\s*(?:#.*)?$/;

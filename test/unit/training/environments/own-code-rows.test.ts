@@ -99,6 +99,26 @@ describe('what tests ask for and the question does not', () => {
   });
 
   test.each([
+    ['an object', { inputs: ['1\n'], outputs: ['1\n'] }],
+    ['JSON text', '{"inputs": ["1\\n"], "outputs": ["1\\n"]}'],
+  ])('tests of verl as %s are run', async (_, truth) => {
+    const own = ownRow({
+      prompt: [{ role: 'user', content: 'Echo.' }],
+      reward_model: { style: 'rule', ground_truth: truth },
+    });
+
+    expect(await reply('Echo.', fenced('print(input())'), own)).toMatchObject({ reward: 1 });
+    expect(await reply('Echo.', fenced('print(2)'), own)).toMatchObject({ reward: 0 });
+  });
+
+  test.each([
+    [
+      {
+        ...{ prompt: 'Echo.', test_list: ['assert f(1)'] },
+        reward_model: { ground_truth: { inputs: ['1'], outputs: ['1'] } },
+      },
+      /line 1: has tests under "test_list" and under "reward_model.ground_truth".* Remove one/,
+    ],
     [
       { prompt: 'Echo.', input_output: { inputs: ['1', '2'], outputs: ['1'] } },
       /line 1: "input_output" has 2 "inputs" and 1 "outputs"\. Give an output for each input\./,
