@@ -5,6 +5,7 @@ import type { Message } from '../../core/conversation';
 import type { EnvironmentStep, MessageEnvironment } from '../../core/environment';
 import { DomainError } from '../../core/errors';
 import { GivenUpError } from '../../engines/openai/given-up';
+import { declaredTools } from '../declared-tools';
 import { messageOf } from '../error-message';
 import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
 import { JudgeFailedError } from '../judges/judge-failure';
@@ -138,7 +139,8 @@ async function firstTurn(
 
 async function observe(environment: MessageEnvironment) {
   try {
-    return await environment.initialObservation();
+    const { messages, tools } = await environment.initialObservation();
+    return { messages, ...(tools && { tools: declaredTools(tools) }) };
   } catch (error) {
     throw new StepFailure(error);
   }

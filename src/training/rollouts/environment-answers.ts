@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
+import { declaredTools } from '../../evaluation/declared-tools';
 import { messageOf } from '../../evaluation/error-message';
 import type { RolloutGrade, TrainingObservation, TrainingStep } from '../environments/environment-dataset';
 import { problemOfName } from '../environments/metric-names';
@@ -30,15 +32,7 @@ const aPrompt = z.looseObject({
 const ObservationShape = z.looseObject({
   messages: Messages,
   prompt: aPrompt.optional(),
-  tools: z
-    .array(
-      z.looseObject({
-        name: z.string(),
-        description: z.string().optional(),
-        parameters: z.record(z.string(), z.unknown()).optional(),
-      }),
-    )
-    .optional(),
+  tools: z.array(z.unknown()).optional(),
 });
 
 const StepShape = z.looseObject({
@@ -56,7 +50,17 @@ const GradeShape = z.looseObject({ reward: aReward, metrics: numbers.optional() 
 
 /** What an environment answered, where it is what environments answer; else its rollout has failed. */
 export function checkedObservation(given: TrainingObservation): TrainingObservation {
-  return checked(ObservationShape, given, 'initialObservation');
+  const observation = checked(ObservationShape, given, 'initialObservation');
+  const { tools } = observation;
+  return tools === undefined ? observation : { ...observation, tools: readDeclarations(tools) };
+}
+
+function readDeclarations(tools: unknown): ToolDeclaration[] {
+  try {
+    return declaredTools(tools);
+  } catch (error) {
+    throw new RolloutFailure('environment_garbage', error);
+  }
 }
 
 export function checkedStep(given: TrainingStep): TrainingStep {
