@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import { declaredTools } from '../../evaluation/declared-tools';
 import { messageOf } from '../../evaluation/error-message';
+import { spokenMessages } from '../../evaluation/spoken-messages';
 import type { RolloutGrade, TrainingObservation, TrainingStep } from '../environments/environment-dataset';
 import { problemOfName } from '../environments/metric-names';
 import { RolloutFailure } from './rollout-failure';
@@ -52,12 +52,17 @@ const GradeShape = z.looseObject({ reward: aReward, metrics: numbers.optional() 
 export function checkedObservation(given: TrainingObservation): TrainingObservation {
   const observation = checked(ObservationShape, given, 'initialObservation');
   const { tools } = observation;
-  return tools === undefined ? observation : { ...observation, tools: readDeclarations(tools) };
+  return inOwnForm(() => ({
+    ...observation,
+    messages: spokenMessages(observation.messages, 'messages'),
+    ...(tools && { tools: declaredTools(tools) }),
+  }));
 }
 
-function readDeclarations(tools: unknown): ToolDeclaration[] {
+/** What is in no form of the field is no answer. */
+function inOwnForm<Answer>(read: () => Answer): Answer {
   try {
-    return declaredTools(tools);
+    return read();
   } catch (error) {
     throw new RolloutFailure('environment_garbage', error);
   }
@@ -66,11 +71,12 @@ function readDeclarations(tools: unknown): ToolDeclaration[] {
 export function checkedStep(given: TrainingStep): TrainingStep {
   const step = checked(StepShape, given, 'step');
   requireNames(step, 'step');
-  return step;
+  return inOwnForm(() => ({ ...step, nextMessages: spokenMessages(step.nextMessages, 'nextMessages') }));
 }
 
 export function checkedMessages(given: readonly Message[]): readonly Message[] {
-  return checked(Messages, given, 'beforeTurn');
+  const messages = checked(Messages, given, 'beforeTurn');
+  return inOwnForm(() => spokenMessages(messages, 'beforeTurn'));
 }
 
 export function checkedGrade(given: RolloutGrade): RolloutGrade {

@@ -340,6 +340,28 @@ test.each([
   expect(grade?.error ?? null).toEqual(problem === null ? null : expect.stringContaining(problem));
 });
 
+test('messages of an environment in the spelling of OpenAI are read', async () => {
+  const folder = newFolder();
+  const said: unknown = [{ role: 'tool', content: 'two', tool_call_id: 'c1' }];
+  const subject = subjectOf({
+    environment: ({ messages }) => ({
+      initialObservation: () => ({ messages }),
+      step: ({ content }) => ({
+        ...{ reward: 1, isDone: content === 'two' },
+        nextMessages: said as Message[],
+      }),
+    }),
+  });
+  const examples = examplesOf(1);
+  const { completer } = modelThatSays((question) => question);
+
+  await runShard(taskOf(completer, folder, { subject, examples, concurrency: 1 }));
+  await resultIn(folder, subject, examples);
+
+  const [trajectory] = await loadTrajectories(folder, 'bench');
+  expect(trajectory?.turns[2]).toMatchObject({ content: 'two', metadata: { tool_call_id: 'c1' } });
+});
+
 test('a trajectory has the calls of its turns, and which of them a tool answered', async () => {
   const folder = newFolder();
   const add = defineTool({

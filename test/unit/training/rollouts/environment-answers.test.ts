@@ -38,6 +38,28 @@ test('tools in a form of the field are read', () => {
   ]);
 });
 
+test('calls in the spelling of OpenAI are read, and what is none is refused by name', () => {
+  const add = { name: 'add', arguments: '{}' };
+  const called: unknown = [
+    { role: 'assistant', content: '', tool_calls: [{ id: 'c1', type: 'function', function: add }] },
+    { role: 'tool', content: '2', tool_call_id: 'c1' },
+    { role: 'user', content: 'and?' },
+  ];
+  const nextMessages = called as TrainingStep['nextMessages'];
+  const read = [
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c1', ...add }] },
+    { role: 'tool', content: '2', toolCallId: 'c1' },
+    { role: 'user', content: 'and?' },
+  ];
+
+  expect(checkedObservation({ messages: nextMessages }).messages).toEqual(read);
+  expect(checkedStep({ reward: 0, isDone: false, nextMessages }).nextMessages).toEqual(read);
+  const wrong: unknown = [{ role: 'assistant', content: '', tool_calls: [{ function: 'add' }] }];
+  expect(() => checkedObservation({ messages: wrong as TrainingStep['nextMessages'] })).toThrow(
+    /messages\[0\] of the environment: .*tool_calls\[0\].function/,
+  );
+});
+
 test('a tool in no known form is refused with the form that is needed', () => {
   const given: unknown = [{ title: 'add' }];
 
