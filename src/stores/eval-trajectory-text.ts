@@ -1,5 +1,6 @@
 import { escapeControls } from '../core/escape-controls';
 import type { StoredTrajectory, StoredTurn } from './eval-store';
+import { callLines } from './turn-calls';
 
 interface TrajectoryTextOptions {
   /** Of each turn, 500 unless told; the rest is counted. */
@@ -35,9 +36,11 @@ function headline({ benchmark, example_id, sample_index, reward, time_seconds }:
   );
 }
 
-function* turnLines({ role, content, token_count }: StoredTurn, maxCharacters: number): Generator<string> {
+function* turnLines(turn: StoredTurn, maxCharacters: number): Generator<string> {
+  const { role, content, token_count } = turn;
   yield escapeControls(`  [${role}, ${token_count} tokens]`);
   yield* indented(content, maxCharacters);
+  for (const line of callLines(turn)) yield* indented(line, maxCharacters);
 }
 
 function* indented(text: string, maxCharacters: number): Generator<string> {

@@ -1,4 +1,5 @@
-import type { StoredTrajectory } from '../../stores/eval-store';
+import type { StoredTrajectory, StoredTurn } from '../../stores/eval-store';
+import { callLines } from '../../stores/turn-calls';
 import type { ShownGroup, ShownRollout } from './shown-group';
 
 /** An example a group. Samples of one stand together, so that only those of one are held. */
@@ -40,8 +41,12 @@ function rolloutOfTrajectory({ turns, reward, metrics, logs }: StoredTrajectory)
     logs: Object.fromEntries(Object.entries(logs).flatMap(([name, value]) => textEntry(name, value))),
     messages: turns
       .filter(({ role, content }) => role !== 'grader' || content !== '')
-      .map(({ role, content, metadata }) => ({ role: roleOf(role, metadata['role']), text: content })),
+      .map((turn) => ({ role: roleOf(turn.role, turn.metadata['role']), text: textOfTurn(turn) })),
   };
+}
+
+function textOfTurn(turn: StoredTurn): string {
+  return [turn.content, ...callLines(turn)].filter((line) => line !== '').join('\n');
 }
 
 /** Turns of an environment say which role they had in the conversation, e.g. `tool`. */

@@ -5,9 +5,11 @@ import type { Message } from '../../core/conversation';
 import type { EnvironmentStep, MessageEnvironment } from '../../core/environment';
 import { DomainError } from '../../core/errors';
 import { GivenUpError } from '../../engines/openai/given-up';
+import { declaredTools } from '../declared-tools';
 import { messageOf } from '../error-message';
 import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
 import { JudgeFailedError } from '../judges/judge-failure';
+import { spokenMessages } from '../spoken-messages';
 import { createProblemEnvironment } from './problem-environment';
 import type { EpisodeSite, Turn } from './sample-turn';
 import { sampleTurn } from './sample-turn';
@@ -95,7 +97,7 @@ async function play(episode: Episode, course: Course): Promise<Ending> {
       const { row } = sampled;
       course.samples.push(row.key);
       if (isCutOff(episode, row)) return { truncation: 'max_tokens_reached' };
-      const step = await takeStep(episode, environment, row);
+      const step = readStep(await takeStep(episode, environment, row));
       noteStep(course, step);
       if (step.isDone) return {};
       course.said.push(step.nextMessages);
@@ -138,7 +140,11 @@ async function firstTurn(
 
 async function observe(environment: MessageEnvironment) {
   try {
-    return await environment.initialObservation();
+    const { messages, tools } = await environment.initialObservation();
+    return {
+      messages: spokenMessages(messages, 'messages'),
+      ...(tools && { tools: declaredTools(tools) }),
+    };
   } catch (error) {
     throw new StepFailure(error);
   }
@@ -181,6 +187,16 @@ async function takeStep(
   } catch (error) {
     site.signal.throwIfAborted();
     if (isOfWholeCell(error)) throw error;
+    throw new StepFailure(error);
+  }
+}
+
+function readStep(step: EnvironmentStep): EnvironmentStep {
+  if (step.isDone) return step;
+  try {
+    const nextMessages = spokenMessages(step.nextMessages, 'nextMessages');
+    return nextMessages === step.nextMessages ? step : { ...step, nextMessages };
+  } catch (error) {
     throw new StepFailure(error);
   }
 }

@@ -1,5 +1,7 @@
+import { callText } from '../../core/call-text';
 import type { Message } from '../../core/conversation';
 import type { StoredTrajectory, StoredTurn } from '../../stores/eval-store';
+import { turnMetadata } from '../../stores/turn-calls';
 import { messageText } from './message-text';
 import type { GradeRow, SampleRow } from './shard-rows';
 import type { ExampleUnit } from './shard-task';
@@ -66,8 +68,14 @@ function askedTurn(asked: readonly Message[], sample: SampleRow, context: Trajec
   const system: Message[] =
     context.systemPrompt === undefined ? [] : [{ role: 'system', content: context.systemPrompt }];
   const messages = [...system, ...asked];
-  const content = context.promptText?.(messages) ?? messages.map(messageText).join('\n\n');
+  const content = context.promptText?.(messages) ?? messages.map(askedText).join('\n\n');
   return { role: 'user', content, token_count: sample.prompt_tokens ?? 0, metadata: {} };
+}
+
+/** Prompts may have calls, of turns that are shown as examples. */
+function askedText(message: Message): string {
+  const calls = (message.toolCalls ?? []).map(callText);
+  return [messageText(message), ...calls].filter((line) => line !== '').join('\n');
 }
 
 function answeredTurn(sample: SampleRow): StoredTurn {
@@ -85,7 +93,7 @@ function environmentTurn(message: Message): StoredTurn {
     role: 'environment',
     content: messageText(message),
     token_count: 0,
-    metadata: { role: message.role, ...(message.name !== undefined && { name: message.name }) },
+    metadata: turnMetadata(message),
   };
 }
 

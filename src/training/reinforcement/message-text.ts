@@ -1,11 +1,14 @@
+import { callText } from '../../core/call-text';
 import type { Message } from '../../core/conversation';
 
 /** Everything a message says, tool calls included, for people to read. */
-export function messageText({ content, toolCalls = [] }: Message): string {
-  const text =
-    typeof content === 'string'
-      ? content
-      : content.map((part) => (part.type === 'text' ? part.text : `[thinking] ${part.thinking}`)).join('\n');
-  const calls = toolCalls.map(({ name, arguments: given }) => `[calls ${name}(${given})]`);
-  return [text, ...calls].filter((part) => part !== '').join('\n');
+export function messageText(message: Message): string {
+  const calls = (message.toolCalls ?? []).map(callText);
+  return [spokenText(message), ...calls].filter((part) => part !== '').join('\n');
+}
+
+/** What a message says with its reasoning, without its tool calls. */
+export function spokenText({ content }: Message): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => (part.type === 'text' ? part.text : `[thinking] ${part.thinking}`)).join('\n');
 }

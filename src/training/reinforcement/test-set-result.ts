@@ -13,9 +13,10 @@ import { spreadOf } from '../../evaluation/runner/score-spread';
 import { writeLines } from '../../evaluation/runner/write-lines';
 import type { ResultIdentity, StoredResult, StoredTrajectory, StoredTurn } from '../../stores/eval-store';
 import { isTruncated } from '../../stores/eval-store';
+import { turnMetadata } from '../../stores/turn-calls';
 import { writeJson } from '../../stores/whole-file';
 import type { SampledGroup } from '../rollouts/sample-group';
-import { messageText } from './message-text';
+import { spokenText } from './message-text';
 import { gradingOf } from './grading-of';
 
 /** Held-out problems as they were played, in the order of the dataset. */
@@ -196,9 +197,9 @@ function turnsOf({ transitions }: Rollout, messages: readonly Message[]): Stored
     const isAsked = firstReply === -1 || index < firstReply;
     return {
       role: message.role === 'assistant' ? 'assistant' : isAsked ? 'user' : 'environment',
-      content: messageText(message),
+      content: spokenText(message),
       token_count: turn?.actionTokens.length ?? 0,
-      metadata: { role: message.role, ...(turn && { stop_reason: turn.stopReason }) },
+      metadata: { ...turnMetadata(message), ...(turn && { stop_reason: turn.stopReason }) },
     };
   });
 }

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { Message } from '../../core/conversation';
+import { declaredTools } from '../../evaluation/declared-tools';
 import { messageOf } from '../../evaluation/error-message';
+import { spokenMessages } from '../../evaluation/spoken-messages';
 import type { RolloutGrade, TrainingObservation, TrainingStep } from '../environments/environment-dataset';
 import { problemOfName } from '../environments/metric-names';
 import { RolloutFailure } from './rollout-failure';
@@ -30,15 +32,7 @@ const aPrompt = z.looseObject({
 const ObservationShape = z.looseObject({
   messages: Messages,
   prompt: aPrompt.optional(),
-  tools: z
-    .array(
-      z.looseObject({
-        name: z.string(),
-        description: z.string().optional(),
-        parameters: z.record(z.string(), z.unknown()).optional(),
-      }),
-    )
-    .optional(),
+  tools: z.array(z.unknown()).optional(),
 });
 
 const StepShape = z.looseObject({
@@ -56,17 +50,33 @@ const GradeShape = z.looseObject({ reward: aReward, metrics: numbers.optional() 
 
 /** What an environment answered, where it is what environments answer; else its rollout has failed. */
 export function checkedObservation(given: TrainingObservation): TrainingObservation {
-  return checked(ObservationShape, given, 'initialObservation');
+  const observation = checked(ObservationShape, given, 'initialObservation');
+  const { tools } = observation;
+  return inOwnForm(() => ({
+    ...observation,
+    messages: spokenMessages(observation.messages, 'messages'),
+    ...(tools && { tools: declaredTools(tools) }),
+  }));
+}
+
+/** What is in no form of the field is no answer. */
+function inOwnForm<Answer>(read: () => Answer): Answer {
+  try {
+    return read();
+  } catch (error) {
+    throw new RolloutFailure('environment_garbage', error);
+  }
 }
 
 export function checkedStep(given: TrainingStep): TrainingStep {
   const step = checked(StepShape, given, 'step');
   requireNames(step, 'step');
-  return step;
+  return inOwnForm(() => ({ ...step, nextMessages: spokenMessages(step.nextMessages, 'nextMessages') }));
 }
 
 export function checkedMessages(given: readonly Message[]): readonly Message[] {
-  return checked(Messages, given, 'beforeTurn');
+  const messages = checked(Messages, given, 'beforeTurn');
+  return inOwnForm(() => spokenMessages(messages, 'beforeTurn'));
 }
 
 export function checkedGrade(given: RolloutGrade): RolloutGrade {

@@ -37,6 +37,33 @@ test('prints the first 500 characters of each turn and counts the rest', () => {
   ]);
 });
 
+test('prints the calls of a turn, also behind words that are cut', () => {
+  const lines: string[] = [];
+  const calls = [{ id: 'c1', name: 'add', arguments: '{"a":1}\u001b[2J' }, null, 'none'];
+  const turn = {
+    role: 'assistant',
+    content: 'long',
+    token_count: 4,
+    metadata: { tool_calls: calls },
+  } as const;
+
+  printTrajectory(
+    { ...TRAJECTORY, turns: [turn, { ...turn, metadata: { tool_calls: 'none' } }] },
+    { maxCharacters: 20, write: (line) => lines.push(line) },
+  );
+  const short: string[] = [];
+  printTrajectory({ ...TRAJECTORY, turns: [turn] }, { maxCharacters: 2, write: (line) => short.push(line) });
+
+  expect(lines.slice(1, 6)).toEqual([
+    '  [assistant, 4 tokens]',
+    '    long',
+    '    [calls add({"a":1}\\x1b[',
+    '    … 4 more characters',
+    '  [assistant, 4 tokens]',
+  ]);
+  expect(short).toContain('    [c');
+});
+
 test('prints as much as asked', () => {
   expect(printed({ maxCharacters: 1000 })).toContain(`    ${'🙂'.repeat(600)}`);
   expect(printed({ maxCharacters: 2 })).toContain('    on');

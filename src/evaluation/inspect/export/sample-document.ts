@@ -60,7 +60,7 @@ export function sampleDocument(trajectory: StoredTrajectory, id: string, context
 
 /** Of a conversation that begins with instructions it is what comes after them. */
 function isQuestion({ role, metadata }: StoredTurn): boolean {
-  return role === 'user' && metadata['role'] === undefined;
+  return role === 'user' && (metadata['role'] ?? 'user') === 'user';
 }
 
 function choicesOf({ choices }: StoredTrajectory['logs']) {

@@ -66,7 +66,8 @@ function modelEvent(message: SampleMessage, index: number, story: SampleStory) {
 
 function toolEvent(message: SampleMessage, index: number, { messages, uuid }: SampleStory) {
   const calls = messages.slice(0, index).flatMap(({ tool_calls: each = [] }) => each);
-  const call = calls.find(({ id }) => id === message.tool_call_id);
+  // Services may number the calls of each answer from 0.
+  const call = calls.findLast(({ id }) => id === message.tool_call_id);
   return {
     event: 'tool',
     type: 'function',

@@ -1,5 +1,7 @@
+import type { ToolCall as WrittenCall } from '../../../core/conversation';
 import { parseJsonObject } from '../../../stores/json-lines';
 import type { StoredTurn } from '../../../stores/eval-store';
+import { callsOfTurn } from '../../../stores/turn-calls';
 import { identifierOf } from './identifiers';
 
 interface ToolCall {
@@ -7,6 +9,8 @@ interface ToolCall {
   readonly function: string;
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly type: 'function';
+  /** What the model wrote where it is no JSON object. */
+  readonly parse_error?: string;
 }
 
 /** Inspect's `ChatMessage`. */
@@ -20,12 +24,6 @@ export interface SampleMessage {
   /** Of a tool: what it is called, and which call it answers. */
   readonly function?: string;
   readonly tool_call_id?: string;
-}
-
-interface StoredCall {
-  readonly id?: string;
-  readonly name?: string;
-  readonly arguments?: string;
 }
 
 /** What was said, without what the grader said of it. Where nothing says which call a tool answered, it is the first that none has. */
@@ -52,11 +50,12 @@ export function messagesOf(
 }
 
 function messageOf(
-  { role, content, metadata }: StoredTurn,
+  turn: StoredTurn,
   { id, model }: { readonly id: string; readonly model: string },
 ): SampleMessage {
+  const { role, content, metadata } = turn;
   if (role === 'assistant') {
-    const calls = toolCalls(metadata['tool_calls'], id);
+    const calls = callsOfTurn(turn).map((call, index) => calledTool(call, identifierOf(id, index)));
     return {
       ...{ id, role, content, source: 'generate', model },
       ...(calls.length > 0 && { tool_calls: calls }),
@@ -74,12 +73,14 @@ function messageOf(
   return { id, role: 'user', content, ...(role === 'user' && { source: 'input' }) };
 }
 
-function toolCalls(given: unknown, messageId: string): ToolCall[] {
-  if (!Array.isArray(given)) return [];
-  return given.map((call: StoredCall, index) => ({
-    id: call.id ?? identifierOf(messageId, index),
-    function: call.name ?? '',
-    arguments: parseJsonObject<Record<string, unknown>>(call.arguments ?? '') ?? {},
+function calledTool({ id, name, arguments: written }: WrittenCall, ownId: string): ToolCall {
+  const parsed = parseJsonObject<Record<string, unknown>>(written);
+  return {
+    id: id ?? ownId,
+    function: name,
+    arguments: parsed ?? {},
     type: 'function',
-  }));
+    ...(parsed === null &&
+      written !== '' && { parse_error: `Arguments that are no JSON object: ${written}` }),
+  };
 }

@@ -3,6 +3,7 @@ import type { ToolDeclaration } from '../../../core/completion';
 import type { Message } from '../../../core/conversation';
 import type { Observation } from '../../../core/environment';
 import { readMessages } from '../../../datasets/messages';
+import { readTools } from '../../../datasets/tools';
 import type { TrainingStep } from '../environment-dataset';
 
 /** Messages travel as the chat API of OpenAI writes them, which is what Python knows. */
@@ -22,17 +23,9 @@ export function toPythonMessage({ role, content, name, toolCalls = [], toolCallI
   };
 }
 
-const Tool = z.object({
-  name: z.string(),
-  description: z.string().default(''),
-  parameters: z.record(z.string(), z.unknown()).default({}),
-});
-/** Bare, or as the chat API of OpenAI wraps it. */
-const AnyTool = z.union([z.object({ function: Tool }).transform((tool) => tool.function), Tool]);
-
 const ObservationAnswer = z.object({
   messages: z.array(z.unknown()),
-  tools: z.array(AnyTool).default([]),
+  tools: z.array(z.unknown()).default([]),
   judgesCutReplies: z.boolean().default(false),
 });
 
@@ -52,8 +45,14 @@ export interface PythonObservation extends Observation {
 }
 
 export function readObservation(given: unknown): PythonObservation {
-  const { messages, ...rest } = ObservationAnswer.parse(given);
-  return { ...rest, messages: readMessages(messages, 'messages') };
+  const { messages, tools, ...rest } = ObservationAnswer.parse(given);
+  return {
+    ...rest,
+    messages: readMessages(messages, 'messages'),
+    tools: readTools(tools, 'tools').map(({ name, description = '', parameters = {} }) => ({
+      ...{ name, description, parameters },
+    })),
+  };
 }
 
 export function readStep(given: unknown): TrainingStep {

@@ -1,4 +1,5 @@
 import type { Message } from '../../../core/conversation';
+import { DomainError } from '../../../core/errors';
 import type { ActionFacts } from '../../../core/environment';
 import type {
   EnvironmentBounds,
@@ -38,6 +39,7 @@ const FAILED_PARSE_REWARD = -0.1;
  */
 export function createToolEnvironment(problem: ToolProblem, bounds?: EnvironmentBounds): TrainingEnvironment {
   const { messages, tools, grade, maxTurns = MAX_TURNS, failedParseReward = FAILED_PARSE_REWARD } = problem;
+  requireTools(tools);
   const calls = new ToolCalls(tools, bounds);
   const conversation: Message[] = [];
   let turnCount = 0;
@@ -85,6 +87,16 @@ export function createToolEnvironment(problem: ToolProblem, bounds?: Environment
     },
     gradeEarlyEnd: ({ stopReason, signal }) => grade(conversation, { stopReason, signal }),
   };
+}
+
+/** A declaration alone answers no call. */
+function requireTools(tools: readonly (Partial<Tool> | null)[]): void {
+  const index = tools.findIndex((tool) => typeof tool?.call !== 'function' || tool.declaration === undefined);
+  if (index === -1) return;
+  throw new DomainError(
+    'bad-plugin',
+    `createToolEnvironment: tools[${index}] answers no calls. Make it with defineTool({ name, description, parameters, run }).`,
+  );
 }
 
 const CUT_OFF: TrainingStep = { reward: 0, isDone: true, nextMessages: [], stopReason: 'max_tokens' };

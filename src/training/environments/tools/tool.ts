@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import type { ToolDeclaration } from '../../../core/completion';
+import { asSentence } from '../../../core/sentences';
 import { messageOf } from '../../../evaluation/error-message';
 import { boundedWork } from '../../rollouts/bounded-work';
+import { checkDefinition, refusedTool } from './check-definition';
 
 /** What a tool gives back. Anything but a string is written as JSON. */
 export interface ToolResult {
@@ -58,10 +60,12 @@ const TIMEOUT_SECONDS = 60;
 /** A tool may answer with anything, and the answer is read by the model and stored with the rollout. */
 const MOST_CHARACTERS = 100_000;
 
+/** A tool of one's own. Throws where the definition is none, with what is wrong of it. */
 export function defineTool<Parameters extends z.ZodType>(definition: ToolDefinition<Parameters>): Tool {
-  const { name, description, parameters, maxCalls = null } = definition;
+  checkDefinition(definition);
+  const { name, description, maxCalls = null } = definition;
   return {
-    declaration: { name, description, parameters: z.toJSONSchema(parameters, { io: 'input' }) },
+    declaration: { name, description, parameters: schemaOf(definition) },
     maxCalls,
     async call(argumentsText, context) {
       const given = parsedArguments(argumentsText);
@@ -71,6 +75,17 @@ export function defineTool<Parameters extends z.ZodType>(definition: ToolDefinit
       return answerOf(definition, given.value, context);
     },
   };
+}
+
+function schemaOf({ name, parameters }: Pick<ToolDefinition<z.ZodType>, 'name' | 'parameters'>) {
+  try {
+    return z.toJSONSchema(parameters, { io: 'input' });
+  } catch (error) {
+    throw refusedTool(
+      name,
+      `parameters cannot be told to a model: ${asSentence(messageOf(error))} Use types that JSON has.`,
+    );
+  }
 }
 
 export function failedCall(failure: ToolFailure, message: string): ToolAnswer {

@@ -210,6 +210,49 @@ test('the transcript has each answer with what the model had read, what tools sa
   ]);
 });
 
+test('an answer belongs to the call before it, also where each turn numbers its calls anew', async () => {
+  const call = (x: number) => ({ id: 'call_0', name: 'add', arguments: `{"x":${x}}` });
+  const sample = await writtenSample([
+    turn('user', 'add them', { role: 'user' }),
+    turn('assistant', '', { role: 'assistant', tool_calls: [call(1)] }),
+    turn('environment', 'one', { role: 'tool', tool_call_id: 'call_0' }),
+    turn('assistant', '', { role: 'assistant', tool_calls: [call(2)] }),
+    turn('environment', 'two', { role: 'tool', tool_call_id: 'call_0' }),
+  ]);
+
+  expect(sample).toMatchObject({ input: 'add them' });
+  expect(sample.events.filter(({ event }) => event === 'tool')).toMatchObject([
+    { arguments: { x: 1 }, result: 'one' },
+    { arguments: { x: 2 }, result: 'two' },
+  ]);
+});
+
+test('arguments that are no JSON object stand beside the call as what the model wrote', async () => {
+  const sample = await writtenSample([
+    turn('user', 'add them'),
+    turn('assistant', '', { tool_calls: [{ id: 'c1', name: 'add', arguments: '{"x":' }] }),
+  ]);
+
+  expect(sample.messages[1]).toMatchObject({
+    tool_calls: [{ id: 'c1', arguments: {}, parse_error: 'Arguments that are no JSON object: {"x":' }],
+  });
+});
+
+test('calls that an earlier version wrote as words are exported as words', async () => {
+  const sample = await writtenSample([
+    turn('user', 'add them', { role: 'user' }),
+    turn('assistant', '[calls add({})]', { role: 'assistant' }),
+    turn('environment', 'two', { role: 'tool' }),
+  ]);
+
+  expect(sample.messages).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant', content: '[calls add({})]' },
+    { role: 'tool', content: 'two' },
+  ]);
+  expect(sample.messages[1]).not.toHaveProperty('tool_calls');
+});
+
 test('instructions are no question, and choices are those of the sample', async () => {
   const sample = await writtenSample(
     [turn('user', 'be brief', { role: 'system' }), turn('user', 'which?'), turn('assistant', 'B')],

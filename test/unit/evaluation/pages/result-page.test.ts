@@ -44,6 +44,26 @@ test('shows every turn of an example, the samples of one together', () => {
   expect(page).not.toContain('more groups');
 });
 
+test('shows the calls of a turn as text', () => {
+  const { turns, ...rest } = trajectoryOf('one', '');
+  const tool_calls = [
+    { id: 'c1', name: 'search', arguments: '{"query":"<b>"}' },
+    { type: 'function', function: { name: 'add', arguments: { a: 1 } } },
+  ];
+
+  const page = resultPage({
+    title: 'mine, guess',
+    trajectories: [
+      { ...rest, turns: turns.map((turn) => ({ ...turn, metadata: { ...turn.metadata, tool_calls } })) },
+    ],
+    limit: 4,
+  });
+
+  expect(page).toContain(
+    '<div class="role">assistant</div><pre>[calls search({&quot;query&quot;:&quot;&lt;b&gt;&quot;})]\n[calls add({&quot;a&quot;:1})]</pre>',
+  );
+});
+
 /** What a file of trajectories may hold where numbers and texts should be. */
 const HOSTILE: readonly unknown[] = [
   '<meta http-equiv="refresh" content="0;url=http://127.0.0.1:1/">',
@@ -63,6 +83,9 @@ test('whatever a file of trajectories holds, nothing of it becomes an element', 
     for (const key of ['role', 'content', 'token_count', 'metadata'])
       lines.push({ ...whole, turns: [{ ...whole.turns[1], [key]: value }, value] });
     lines.push({ ...whole, turns: [{ ...whole.turns[1], metadata: { stop_reason: value, role: value } }] });
+    for (const call of [value, { id: value, name: value, arguments: value }, { function: value }])
+      lines.push({ ...whole, turns: [{ ...whole.turns[1], metadata: { tool_calls: [call] } }] });
+    lines.push({ ...whole, turns: [{ ...whole.turns[1], metadata: { tool_calls: value } }] });
     for (const key of ['metrics', 'logs'])
       lines.push({ ...whole, [key]: { [JSON.stringify(value)]: value } });
   }

@@ -1,4 +1,7 @@
 import { join } from 'node:path';
+import { z } from 'zod';
+import type { Message } from '../../../../src/core/conversation';
+import type { ToolDeclaration } from '../../../../src/core/completion';
 import type { MessageEnvironment } from '../../../../src/core/environment';
 import { DomainError } from '../../../../src/core/errors';
 import type { Grader } from '../../../../src/evaluation/graders/grader';
@@ -10,6 +13,8 @@ import type { ExampleSubject } from '../../../../src/evaluation/runner/shard-tas
 import { writeResult } from '../../../../src/evaluation/runner/write-result';
 import { loadTrajectories } from '../../../../src/stores/eval-store';
 import { readJsonLines } from '../../../../src/stores/json-lines';
+import { defineTool } from '../../../../src/training/environments/tools/tool';
+import { createToolEnvironment } from '../../../../src/training/environments/tools/tool-environment';
 import { examplesOf, EXACT, modelThatSays, newFolder, subjectOf, targetOf, taskOf } from './fake-model';
 
 const IDENTITY = {
@@ -302,6 +307,98 @@ test('plays episodes of several turns, and repeats them from what was said befor
   ]);
   // What was asked is what the environment began with, not what its example says.
   expect(trajectory?.turns[0]?.content).toBe('q_0 begins');
+});
+
+test.each([
+  ['{ name, parameters }', { name: 'add', parameters: { type: 'object' } }, null],
+  ["OpenAI's", { type: 'function', function: { name: 'add', parameters: { type: 'object' } } }, null],
+  ['no known form', { title: 'add' }, 'A tool is { name, description, parameters }'],
+])('tools of an environment in the form of %s', async (_form, tool, problem) => {
+  const folder = newFolder();
+  const tools: unknown = [tool];
+  const subject = subjectOf({
+    environment: ({ messages }) => ({
+      initialObservation: () => ({ messages, tools: tools as ToolDeclaration[] }),
+      step: () => ({ reward: 1, isDone: true, nextMessages: [] }),
+    }),
+  });
+  const { completer } = modelThatSays((question) => question);
+  const declared: unknown[] = [];
+  const listening = {
+    ...completer,
+    complete(...order: Parameters<typeof completer.complete>) {
+      declared.push(order[0].tools);
+      return completer.complete(...order);
+    },
+  };
+
+  await runShard(taskOf(listening, folder, { subject, examples: examplesOf(1), concurrency: 1 }));
+
+  const [grade] = await gradesIn(folder);
+  if (problem === null) expect(declared).toEqual([[{ name: 'add', parameters: { type: 'object' } }]]);
+  else expect(declared).toEqual([]);
+  expect(grade?.error ?? null).toEqual(problem === null ? null : expect.stringContaining(problem));
+});
+
+test('messages of an environment in the spelling of OpenAI are read', async () => {
+  const folder = newFolder();
+  const said: unknown = [{ role: 'tool', content: 'two', tool_call_id: 'c1' }];
+  const subject = subjectOf({
+    environment: ({ messages }) => ({
+      initialObservation: () => ({ messages }),
+      step: ({ content }) => ({
+        ...{ reward: 1, isDone: content === 'two' },
+        nextMessages: said as Message[],
+      }),
+    }),
+  });
+  const examples = examplesOf(1);
+  const { completer } = modelThatSays((question) => question);
+
+  await runShard(taskOf(completer, folder, { subject, examples, concurrency: 1 }));
+  await resultIn(folder, subject, examples);
+
+  const [trajectory] = await loadTrajectories(folder, 'bench');
+  expect(trajectory?.turns[2]).toMatchObject({ content: 'two', metadata: { tool_call_id: 'c1' } });
+});
+
+test('a trajectory has the calls of its turns, and which of them a tool answered', async () => {
+  const folder = newFolder();
+  const add = defineTool({
+    ...{ name: 'add', description: 'Adds', parameters: z.object({ a: z.number() }) },
+    run: ({ a }) => String(a + 1),
+  });
+  const asked: Message[] = [
+    { role: 'assistant', content: '', toolCalls: [{ name: 'add', arguments: '{"a":0}' }] },
+    { role: 'tool', content: '1' },
+    { role: 'user', content: 'And 1?' },
+  ];
+  const subject = subjectOf({
+    environment: () => createToolEnvironment({ messages: asked, tools: [add], grade: () => ({ reward: 1 }) }),
+  });
+  const examples = examplesOf(1);
+  const { completer } = modelThatSays((question) => question);
+  const toolCalls = [{ id: 'c1', name: 'add', arguments: '{"a":1}' }];
+  const calling = {
+    ...completer,
+    async complete(...order: Parameters<typeof completer.complete>) {
+      const completion = await completer.complete(...order);
+      if (order[0].messages.at(-1)?.role === 'tool') return completion;
+      return { ...completion, rawText: '', message: { role: 'assistant', content: '', toolCalls } };
+    },
+  };
+
+  await runShard(taskOf(calling, folder, { subject, examples, concurrency: 1 }));
+  await resultIn(folder, subject, examples);
+
+  const [trajectory] = await loadTrajectories(folder, 'bench');
+  expect(trajectory?.turns).toMatchObject([
+    { role: 'user', content: '[calls add({"a":0})]\n\n1\n\nAnd 1?' },
+    { role: 'assistant', content: '', metadata: { tool_calls: toolCalls } },
+    { role: 'environment', content: '2', metadata: { role: 'tool', name: 'add', tool_call_id: 'c1' } },
+    { role: 'assistant', content: '2' },
+    { role: 'grader' },
+  ]);
 });
 
 test('does not score 0 where nothing could be asked', async () => {

@@ -6,9 +6,20 @@ import { DomainError } from '../../../../src/core/errors';
 import type { PythonAsk } from '../../../../src/core/python';
 import type { AskOptions, PythonLink } from '../../../../src/evaluation/python/python-link';
 import { pythonEnvironments } from '../../../../src/training/environments/python/python-environments';
+import { readObservation } from '../../../../src/training/environments/python/python-messages';
 import { createSampleSeeds } from '../../../../src/training/rollouts/sample-seeds';
 import { sampleGroup } from '../../../../src/training/rollouts/sample-group';
 import { scriptedPolicy, siteWith } from '../rollouts/scripted-policy';
+
+test.each([
+  ['bare', { name: 'add', parameters: { type: 'object' } }],
+  ["OpenAI's", { type: 'function', function: { name: 'add', parameters: { type: 'object' } } }],
+  ["Anthropic's", { name: 'add', input_schema: { type: 'object' } }],
+])('a tool in the form of %s is read with its parameters', (_form, tool) => {
+  expect(readObservation({ messages: [], tools: [tool] }).tools).toEqual([
+    { name: 'add', description: '', parameters: { type: 'object' } },
+  ]);
+});
 
 interface Call {
   readonly rollout: string;

@@ -68,6 +68,50 @@ test('tells the model of its parameters as a JSON schema', () => {
   });
 });
 
+const ADD = { name: 'add', description: 'Adds', parameters: z.object({}), run: () => '' };
+const { run, ...UNRUN } = ADD;
+
+test.each([
+  [
+    'a JSON schema',
+    { ...ADD, parameters: { type: 'object', properties: {} } },
+    'tool "add": parameters must be a schema: z.object({ … }) of the package "zod", or z.fromJSONSchema(schema) around a JSON schema.',
+  ],
+  ['bare fields', { ...ADD, parameters: { a: z.number() } }, 'Write z.object({ … }) around them.'],
+  ['a schema of zod 3', { ...ADD, parameters: { _def: {} } }, 'must be a schema of zod 4'],
+  [
+    'parameters under another key',
+    { ...ADD, parameters: undefined, inputSchema: {} },
+    'parameters must be a schema: z.object({ … }) of the package "zod". It has inputSchema, which no tool has.',
+  ],
+  [
+    'a handler',
+    { ...UNRUN, handler: run },
+    'tool "add": run must be the function that answers a call. It has handler, which no tool has. Name that function "run".',
+  ],
+  ['a misspelt key', { ...ADD, maxcalls: 1 }, 'Unknown key "maxcalls". Did you mean "maxCalls"?'],
+  ['no name', { ...ADD, name: undefined }, 'defineTool: name must be'],
+  [
+    'what JSON has no type for',
+    { ...ADD, parameters: z.object({ at: z.date() }) },
+    'cannot be told to a model',
+  ],
+])('a definition with %s is refused by tool and key', (_what, given, problem) => {
+  expect(() => defineTool(given as typeof ADD)).toThrow(problem);
+});
+
+test('a declaration in place of a tool is refused', () => {
+  const tools: unknown = [{ name: 'add', parameters: {} }];
+
+  expect(() =>
+    createToolEnvironment({
+      messages: [],
+      tools: tools as ToolProblem['tools'],
+      grade: () => ({ reward: 0 }),
+    }),
+  ).toThrow('createToolEnvironment: tools[0] answers no calls. Make it with defineTool(');
+});
+
 const answers: [string, ToolCall, unknown, Record<string, number>][] = [
   ['a result', call('add', { a: 1, b: 5 }), '6', { n: 1 }],
   ['a result with a default', call('add', { a: 1 }), '3', { n: 1 }],

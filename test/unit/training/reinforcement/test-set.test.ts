@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { ReinforcementConfig } from '../../../../src/config/reinforcement-config';
 import type { Message } from '../../../../src/core/conversation';
 import { scoreInterval } from '../../../../src/core/gates/score-interval';
@@ -8,6 +9,8 @@ import { wilsonInterval } from '../../../../src/core/statistics/wilson-interval'
 import { compareResults } from '../../../../src/evaluation/compare/compare-results';
 import { loadResult, loadTrajectories } from '../../../../src/stores/eval-store';
 import { pluginEnvironments } from '../../../../src/training/environments/plugin-environments';
+import { defineTool } from '../../../../src/training/environments/tools/tool';
+import { createToolEnvironment } from '../../../../src/training/environments/tools/tool-environment';
 import { evaluateTestSet } from '../../../../src/training/reinforcement/test-set';
 import { scriptedPolicy, siteWith, tokenizer } from '../rollouts/scripted-policy';
 
@@ -189,6 +192,32 @@ describe('what it leaves is a benchmark’s result', () => {
       metrics: { correct: 1, 'reward/total': 0.5 },
       logs: { stop_reason: 'completed', problem: '3' },
     });
+  });
+
+  test('with the calls of its turns as calls, and which of them a tool answered', async () => {
+    const add = defineTool({
+      ...{ name: 'add', description: 'Adds', parameters: z.object({ a: z.number() }) },
+      run: ({ a }) => String(a + 1),
+    });
+    const environment = {
+      ...{ problems: ['a'], testProblems: ['b'] },
+      make: () =>
+        createToolEnvironment({
+          messages: [{ role: 'user', content: 'say 1' }],
+          ...{ tools: [add], maxTurns: 2, grade: () => ({ reward: 1 }) },
+        }),
+    };
+
+    const { trajectories } = await evaluate(0, '<|call|>add{"a":1}', 1, { environment });
+
+    const [called, answered, last] = trajectories[0]?.turns.slice(1) ?? [];
+    expect(called).toMatchObject({
+      role: 'assistant',
+      content: '',
+      metadata: { role: 'assistant', tool_calls: [{ name: 'add', arguments: '{"a":1}' }] },
+    });
+    expect(answered).toMatchObject({ content: '2', metadata: { role: 'tool', name: 'add' } });
+    expect(last?.metadata).toMatchObject({ tool_calls: [{ name: 'add' }] });
   });
 
   test('of other code of a plug-in it is of another grader', async () => {

@@ -1,3 +1,4 @@
+import type { ToolDeclaration } from '../../../../src/core/completion';
 import type { TrainingStep } from '../../../../src/training/environments/environment-dataset';
 import {
   checkedObservation,
@@ -22,6 +23,49 @@ test('what an environment does to its answer later changes nothing', () => {
 
 test('a tool may be declared by its name alone', () => {
   expect(checkedObservation({ messages: [], tools: [{ name: 'add' }] }).tools).toEqual([{ name: 'add' }]);
+});
+
+test('tools in a form of the field are read', () => {
+  const parameters = { type: 'object', properties: { a: { type: 'number' } } };
+  const given: unknown = [
+    { type: 'function', function: { name: 'add', description: 'Adds', parameters } },
+    { name: 'sum', input_schema: parameters },
+  ];
+
+  expect(checkedObservation({ messages: [], tools: given as ToolDeclaration[] }).tools).toEqual([
+    { name: 'add', description: 'Adds', parameters },
+    { name: 'sum', parameters },
+  ]);
+});
+
+test('calls in the spelling of OpenAI are read, and what is none is refused by name', () => {
+  const add = { name: 'add', arguments: '{}' };
+  const called: unknown = [
+    { role: 'assistant', content: '', tool_calls: [{ id: 'c1', type: 'function', function: add }] },
+    { role: 'tool', content: '2', tool_call_id: 'c1' },
+    { role: 'user', content: 'and?' },
+  ];
+  const nextMessages = called as TrainingStep['nextMessages'];
+  const read = [
+    { role: 'assistant', content: '', toolCalls: [{ id: 'c1', ...add }] },
+    { role: 'tool', content: '2', toolCallId: 'c1' },
+    { role: 'user', content: 'and?' },
+  ];
+
+  expect(checkedObservation({ messages: nextMessages }).messages).toEqual(read);
+  expect(checkedStep({ reward: 0, isDone: false, nextMessages }).nextMessages).toEqual(read);
+  const wrong: unknown = [{ role: 'assistant', content: '', tool_calls: [{ function: 'add' }] }];
+  expect(() => checkedObservation({ messages: wrong as TrainingStep['nextMessages'] })).toThrow(
+    /messages\[0\] of the environment: .*tool_calls\[0\].function/,
+  );
+});
+
+test('a tool in no known form is refused with the form that is needed', () => {
+  const given: unknown = [{ title: 'add' }];
+
+  expect(() => checkedObservation({ messages: [], tools: given as ToolDeclaration[] })).toThrow(
+    /initialObservation of the environment: .*tools\[0\].*A tool is \{ name, description, parameters \}/,
+  );
 });
 
 test('an answer is read once: what cannot be read a second time does no harm', () => {
