@@ -39,6 +39,11 @@ export function epochOf(write: number, attempt: number): number {
   return write * ATTEMPTS + attempt;
 }
 
+/** When this activity was scheduled, as ISO time: the same in all its attempts. */
+export function scheduledAt(): string {
+  return new Date(Context.current().info.scheduledTimestampMs).toISOString();
+}
+
 /** The workflow this activity works for. Ours are never started without one. */
 export function currentWorkflow(): { readonly workflowId: string; readonly runId: string } {
   const { workflowExecution } = Context.current().info;

@@ -10,7 +10,7 @@ export function createEvaluationActivities(dependencies: EvaluateSnapshotDepende
     async evaluateCell(input: EvaluateSnapshotInput & { readonly attempt: number }): Promise<FinishedCell> {
       return withHeartbeat(({ signal, attempt, progress }) =>
         evaluateSnapshot(dependencies, input, {
-          signal,
+          ...{ signal, attempt },
           epoch: epochOf(input.attempt, attempt),
           onProgress: progress,
           mayRunCode,

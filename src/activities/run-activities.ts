@@ -7,6 +7,7 @@ import type { RunStore } from '../stores/run-store';
 import type { ActiveRuns } from '../training/active-runs';
 import type { CloseRunInput } from '../training/close-run';
 import { closeRun } from '../training/close-run';
+import type { ContinueRunInput } from '../training/continue-run';
 import { continueRun } from '../training/continue-run';
 import type { EvaluationOutcome, PendingCells } from '../training/pending-evaluations';
 import { settleEvaluations } from '../training/pending-evaluations';
@@ -27,7 +28,7 @@ import { recordControl } from '../training/record-control';
 import type { RecordControlInput } from '../training/record-control';
 import { recordScores } from '../training/record-scores';
 import { releaseSnapshots } from '../training/release-snapshots';
-import { currentWorkflow, epochOf, withHeartbeat } from './activity-context';
+import { currentWorkflow, epochOf, scheduledAt, withHeartbeat } from './activity-context';
 import { tryInTime } from './try-in-time';
 import { isWorkflowRunning } from './workflow-presence';
 
@@ -88,10 +89,15 @@ export function createRunActivities(dependencies: RunDependencies) {
       );
     },
 
-    /** Removes what a run that could not be prepared has left, if it is this workflow's. */
-    async discardRun({ run }: { readonly run: string }): Promise<void> {
+    /**
+     * Removes what a run that could not be prepared has left, if it is this workflow's. One that an earlier workflow
+     * trained (`continues`) stays as it is, and can be continued again.
+     */
+    async discardRun(input: { readonly run: string; readonly continues?: boolean }): Promise<void> {
+      const { run, continues = false } = input;
       const { workflowId, runId } = currentWorkflow();
       await withHeartbeat(async () => {
+        if (continues && (await store.readState(run)) !== null) return;
         const owner = await store.readOwner(run);
         if (owner?.workflowId === workflowId && owner.firstRunId === runId) await store.discard(run);
       });
@@ -117,9 +123,13 @@ export function createPreparationActivities(dependencies: PrepareDependencies) {
     },
 
     /** Goes on with a run that another workflow began: takes its folder over and says where it stands. */
-    async continueRun({ run }: { readonly run: string }): Promise<RunRemains> {
+    async continueRun({
+      run,
+      endedBefore,
+    }: Pick<ContinueRunInput, 'run' | 'endedBefore'>): Promise<RunRemains> {
       const { workflowId, runId } = currentWorkflow();
-      return withHeartbeat(() => continueRun(dependencies, { run, workflowId, firstRunId: runId }));
+      const asked = { run, askedAt: scheduledAt(), endedBefore };
+      return withHeartbeat(() => continueRun(dependencies, { ...asked, workflowId, firstRunId: runId }));
     },
   };
 }

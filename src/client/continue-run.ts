@@ -1,6 +1,8 @@
+import type { Client } from '@temporalio/client';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import type { RunState } from '../core/run';
+import type { EarlierEnd } from '../core/timeline';
 import type { RunRecord } from '../training/run-folder';
 import { pause, RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
@@ -8,7 +10,8 @@ import { FRESH_MS, isClosed } from './run-report';
 import type { StartedRun, StartOptions } from './start-run';
 import { alreadyEnded, tryStart } from './start-run';
 import { unknownRun } from './unknown-run';
-import { describeRun } from './workflow-answers';
+import type { WorkflowFacts } from './workflow-answers';
+import { describeRun, endingOf } from './workflow-answers';
 
 const TAKE_OVER_LIMIT_MS = 60_000;
 const POLL_MS = 200;
@@ -44,11 +47,12 @@ export async function continueRun(
   if (facts === null) throw unsaid(run);
   if (facts !== 'missing' && facts.isOpen) return { handle, isAttached: true };
   if (!state) throw await withoutFolder(run, facts === 'missing', sources);
-  if (facts === 'missing') await refuseFresh(handle);
+  const heardAt = facts === 'missing' ? await refuseFresh(handle) : null;
   if (state.status === 'completed' || state.status === 'stopped') throw alreadyEnded(state);
   const { config, dataFolder } = await sources.records.readConfig<RunRecord>(run);
   const start = {
     ...{ client, sources, config },
+    ...(await endOf(client, state, { facts, heardAt })),
     options: { ...options, continues: true, ...(dataFolder !== undefined && { dataFolder }) },
   };
   // False where somebody else went on with it in the same moment.
@@ -57,11 +61,25 @@ export async function continueRun(
   return { handle, isAttached: !isStarted };
 }
 
-/** Another server may work on it, which nobody can ask from here. */
-async function refuseFresh(handle: RunHandle): Promise<void> {
-  const { status, heardAt } = await handle.status();
+/** What ended the workflow of a run that could not write how it ended; nothing where it could. */
+async function endOf(
+  client: Client,
+  state: RunState,
+  { facts, heardAt }: { readonly facts: WorkflowFacts | 'missing'; readonly heardAt: string | null },
+): Promise<{ readonly endedBefore?: EarlierEnd }> {
+  const { run, startedAt } = state;
+  if (isClosed(state)) return {};
+  if (facts !== 'missing')
+    return { endedBefore: { at: facts.closedAt ?? startedAt, text: await endingOf(client, run) } };
+  const text = 'cut off: the Temporal server knows nothing of it any more; its files were last written then';
+  return { endedBefore: { at: heardAt ?? startedAt, text } };
+}
+
+/** Another server may work on it, which nobody can ask from here. When it was heard of last; null where nobody knows. */
+async function refuseFresh(handle: RunHandle): Promise<string | null> {
+  const { status, heardAt = null } = await handle.status();
   const age = heardAt ? Date.now() - Date.parse(heardAt) : Infinity;
-  if (age >= FRESH_MS || isClosed({ status })) return;
+  if (age >= FRESH_MS || isClosed({ status })) return heardAt;
   throw new DomainError(
     'run-exists',
     `Run "${handle.name}" is not on this Temporal server, and its files were written ${Math.max(0, Math.round(age / 1000))} s ago: another server works on it. Give that one's --data-dir or TEMPORAL_ADDRESS. If it is gone, ask again a minute after its last sign of life.`,

@@ -19,6 +19,7 @@ import { differencesOf } from './eval-requests';
 import { placeWaitOfAll, waitOf } from './pending-work';
 import { pause } from './run-handle';
 import type { ServerLink } from './server-link';
+import { timeoutWords } from './timeout-words';
 import { ANSWER_LIMIT_MS } from './workflow-answers';
 
 /** Why a benchmark has no result, in the words it failed with. */
@@ -201,10 +202,11 @@ async function unlessFired<Value>(work: Promise<Value>, signal?: AbortSignal): P
 }
 
 function failureIn(name: string, error: WorkflowFailedError): BenchmarkFailure {
+  const words = timeoutWords(error.cause);
   let cause: unknown = error.cause;
   while (cause instanceof TemporalFailure && !(cause instanceof ApplicationFailure)) cause = cause.cause;
   if (cause instanceof ApplicationFailure) return { name, code: cause.type ?? null, message: cause.message };
-  return { name, code: null, message: error.cause?.message ?? error.message };
+  return { name, code: null, message: words ?? error.cause?.message ?? error.message };
 }
 
 /** The process or person in the server's record; null where the record cannot be read. */

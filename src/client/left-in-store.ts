@@ -45,7 +45,7 @@ async function lastWait(
   records: Pick<RunRecords, 'readEvents'>,
   run: string,
 ): Promise<LiveStatus['waitingFor']> {
-  const ends = ['opened', 'went on', 'paused', 'resumed'];
+  const ends = ['opened', 'ended', 'continued', 'went on', 'paused', 'resumed'];
   const last = (await records.readEvents(run)).findLast(
     ({ kind }) => kind === 'waiting' || ends.includes(kind),
   );

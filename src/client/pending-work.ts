@@ -8,6 +8,7 @@ export type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
 
 const { PENDING_ACTIVITY_STATE_STARTED: RUNNING, PENDING_ACTIVITY_STATE_SCHEDULED: SCHEDULED } =
   temporal.api.enums.v1.PendingActivityState;
+const { TIMEOUT_TYPE_START_TO_CLOSE: START_TO_CLOSE } = temporal.api.enums.v1.TimeoutType;
 /** A worker with a free place takes work within a fraction of this. */
 const SOON_MS = 3000;
 const A_PLACE = 'a free place on a worker';
@@ -15,9 +16,11 @@ const Told = z.object({ waiting: z.string() });
 
 /** What one pending activity waits for, as its attempts say; null where nothing is known to keep it. */
 export function waitOf(activity: PendingActivity): string | null {
-  const failure = activity.lastFailure?.message || null;
   const told = toldReason(activity);
   if (isAtWork(activity)) return told;
+  // That a worker was lost says nothing of the attempt after it, nor what was told before of the time until then.
+  if (timedOut(activity)) return activity.state === RUNNING ? null : anotherWorker(activity);
+  const failure = activity.lastFailure?.message || null;
   // What was told before the attempt failed says less than the failure.
   return activity.state === RUNNING ? (told ?? failure) : (failure ?? told);
 }
@@ -27,6 +30,22 @@ function isAtWork(activity: PendingActivity): boolean {
   const { state, lastStartedTime, lastHeartbeatTime } = activity;
   const isHeard = millisecondsOf(lastHeartbeatTime) > millisecondsOf(lastStartedTime);
   return state === RUNNING && isHeard && toldOf(activity) !== null;
+}
+
+/** The server gave up waiting for a word, or the end, of the attempt before. */
+function timedOut({ lastFailure }: PendingActivity): boolean {
+  return Boolean(lastFailure?.timeoutFailureInfo);
+}
+
+/** Without Temporal's own words, which name neither what is wrong nor what to do. */
+function lostWorker({ lastFailure }: PendingActivity): string {
+  const isLate = lastFailure?.timeoutFailureInfo?.timeoutType === START_TO_CLOSE;
+  const what = isLate ? 'did not end it within the time it may take' : 'is gone or hangs';
+  return `another worker: the one that had the work ${what}`;
+}
+
+function anotherWorker(activity: PendingActivity): string {
+  return `${lostWorker(activity)}; where no other takes it up, start one with \`npx everstep worker\``;
 }
 
 /** How work of a run is called that may wait for others than the training service. */
@@ -52,9 +71,9 @@ export function placeWait(
 ): { readonly what: string; readonly since: string } | null {
   for (const activity of pending) {
     const queue = OWN_WORK[activity.activityType?.name ?? ''];
-    const since = queuedSince(activity, now);
+    const since = queuedSince(activity, now) ?? lostSince(activity, now);
     if (queue === undefined || since === null) continue;
-    const what = `${A_PLACE} (${queue}`;
+    const what = `${timedOut(activity) ? lostWorker(activity) : A_PLACE} (${queue}`;
     return { what, since: new Date(since).toISOString() };
   }
   return null;
@@ -89,6 +108,14 @@ function queuedSince(
   return now - since < SOON_MS ? null : since;
 }
 
+/** Since when work whose worker was lost waits for another; null where it does not, or only just began to. */
+function lostSince(activity: PendingActivity, now: number): number | null {
+  const { state, lastAttemptCompleteTime: lost } = activity;
+  if (state !== SCHEDULED || !timedOut(activity) || !lost) return null;
+  const since = millisecondsOf(lost);
+  return now - since < SOON_MS ? null : since;
+}
+
 /** What evaluations and rollouts of a run wait for while the run itself goes on, each said once. */
 export function waitsOfRun(pending: readonly PendingActivity[], now: number): string[] {
   const waits = pending.flatMap((activity) => {
@@ -96,15 +123,10 @@ export function waitsOfRun(pending: readonly PendingActivity[], now: number): st
     const work = RUN_WORK[name];
     // That the run itself waits for a place is told as such.
     const place = name in OWN_WORK ? null : placeWaitOfAll([activity], now);
-    const reason = work === undefined ? null : (workReason(activity) ?? place);
+    const reason = work === undefined ? null : (waitOf(activity) ?? place);
     return reason === null ? [] : [`${work}: ${reason}`];
   });
   return [...new Set(waits)];
-}
-
-/** That a worker died says nothing of the attempt after it. */
-function workReason(activity: PendingActivity): string | null {
-  return activity.lastFailure?.timeoutFailureInfo ? toldReason(activity) : waitOf(activity);
 }
 
 /** An attempt that stands still without failing says in its heartbeats what it waits for. */

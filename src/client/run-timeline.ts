@@ -2,6 +2,7 @@ import type { ControlRow } from '../core/controls';
 import type { CheckpointRow, ScoreRow, TimingRow } from '../core/run';
 import { CELL_OMISSIONS } from '../core/run';
 import type { RunEvent, TimelineEntry } from '../core/timeline';
+import { endText } from '../core/timeline';
 import { changeText, numberText } from './control-text';
 import type { RunReport } from './run-report';
 
@@ -21,18 +22,23 @@ export interface TimelineSources {
 /** One history of what the store keeps apart, in the order of time. */
 export function mergeTimeline(sources: TimelineSources): TimelineEntry[] {
   const { report, controls } = sources;
+  const end = endOf(report);
   const entries: TimelineEntry[] = [
     { at: report.startedAt, kind: 'started', step: 0, text: `${report.totalSteps} steps of ${report.model}` },
-    ...uniqueEvents(sources.events),
+    ...uniqueEvents(sources.events).filter((event) => !isSame(event, end)),
     ...checkpointEntries(sources),
     ...evaluationEntries(sources.scores.filter((row) => !isToldByEvent(row, sources.events))),
     ...controls.map(controlEntry),
-    ...(report.closedAt === null ? [] : [endEntry(report, report.closedAt)]),
+    ...(end === null ? [] : [end]),
   ];
   return entries
     .map((entry, index) => ({ entry, index }))
     .sort((left, right) => left.entry.at.localeCompare(right.entry.at) || left.index - right.index)
     .map(({ entry }) => entry);
+}
+
+function isSame(event: TimelineEntry, other: TimelineEntry | null): boolean {
+  return event.at === other?.at && event.kind === other.kind && event.text === other.text;
 }
 
 function uniqueEvents(events: readonly RunEvent[]): RunEvent[] {
@@ -108,6 +114,7 @@ function controlEntry(row: ControlRow): TimelineEntry {
   return { at, kind: 'control', step, text: `${changeText(row)}, by ${by}${because}` };
 }
 
-function endEntry({ status, step, reason }: TimelineSources['report'], at: string): TimelineEntry {
-  return { at, kind: 'ended', step, text: reason === undefined ? status : `${status}: ${reason}` };
+/** null where it goes on. It stands among the events too as soon as somebody begins to continue the run. */
+function endOf({ status, step, reason, closedAt: at }: TimelineSources['report']): TimelineEntry | null {
+  return at === null ? null : { at, kind: 'ended', step, text: endText({ status, reason }) };
 }

@@ -5,6 +5,7 @@ import type { TrainingConfig } from '../config/training-config';
 import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
+import type { EarlierEnd } from '../core/timeline';
 import type { TrainingInput } from '../workflows/contracts';
 import { checkCheckpoints } from './check-checkpoints';
 import { collectProvenance } from './provenance';
@@ -56,6 +57,8 @@ interface Start {
   readonly sources: RunSources;
   readonly config: TrainingConfig;
   readonly options: StartOptions;
+  /** What ended the run's last workflow, where it goes on with one. */
+  readonly endedBefore?: EarlierEnd;
 }
 
 /** The workflow of each kind of run. */
@@ -179,19 +182,13 @@ function freeName({ config, options }: Start, taken: readonly string[]): string 
 
 /** False when the server already has a workflow of that name. */
 export async function tryStart(
-  { client, config, options }: Start,
+  start: Start,
   run: string,
   workflowIdReusePolicy: NonNullable<WorkflowStartOptions['workflowIdReusePolicy']>,
 ): Promise<boolean> {
+  const { client, config } = start;
   const useSearchAttributes = await ensureSearchAttributes(client);
-  const provenance = await collectProvenance(options.command ?? [], process.cwd());
-  const { maxHistoryEvents, dataFolder = readEnvironment().benchmarkDataFolder } = options;
-  const input: TrainingInput = {
-    ...{ run, config, useSearchAttributes, provenance },
-    ...(dataFolder !== null && { dataFolder }),
-    ...(maxHistoryEvents !== undefined && { maxHistoryEvents }),
-    ...(options.continues && { continues: true }),
-  };
+  const input = await inputOf(start, run, useSearchAttributes);
   const memo: RunMemo = { kind: config.kind, model: config.model, engine: config.engine.url ?? 'local' };
   try {
     await client.workflow.start(WORKFLOWS[config.kind], {
@@ -208,6 +205,22 @@ export async function tryStart(
     if (error instanceof WorkflowExecutionAlreadyStartedError) return false;
     throw error;
   }
+}
+
+async function inputOf(
+  { config, options, endedBefore }: Start,
+  run: string,
+  useSearchAttributes: boolean,
+): Promise<TrainingInput> {
+  const provenance = await collectProvenance(options.command ?? [], process.cwd());
+  const { maxHistoryEvents, dataFolder = readEnvironment().benchmarkDataFolder } = options;
+  return {
+    ...{ run, config, useSearchAttributes, provenance },
+    ...(dataFolder !== null && { dataFolder }),
+    ...(maxHistoryEvents !== undefined && { maxHistoryEvents }),
+    ...(options.continues && { continues: true }),
+    ...(endedBefore && { endedBefore }),
+  };
 }
 
 export function alreadyEnded(report: Pick<RunReport, 'run' | 'status' | 'step' | 'totalSteps'>): DomainError {

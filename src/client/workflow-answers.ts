@@ -1,11 +1,12 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { WorkflowFailedError, WorkflowNotFoundError } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure } from '@temporalio/common';
 import type { QueryDefinition } from '@temporalio/common';
 import { z } from 'zod';
 import type { LiveStatus, RunStatus } from '../core/run';
 import type { PendingActivity } from './pending-work';
 import { lastHeard, placeWait, waitsOfRun } from './pending-work';
+import { timeoutWords } from './timeout-words';
 
 /** A workflow whose workers are away does not answer: the store is asked instead after this long. */
 export const ANSWER_LIMIT_MS = 2000;
@@ -118,15 +119,30 @@ export interface RunFailure {
 
 /** Why a workflow failed, in the words it failed with. */
 export async function failureOf(client: Client, run: string): Promise<RunFailure | null> {
+  const cause = await causeOfEnd(client, run);
+  if (cause === null) return null;
+  const code = cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
+  return { message: timeoutWords(cause) ?? cause.message, code };
+}
+
+/** How a workflow ended, for the timeline of a run that could not write it itself. */
+export async function endingOf(client: Client, run: string): Promise<string> {
+  const cause = await causeOfEnd(client, run);
+  if (cause === null) return 'cut off: its workflow was closed before it could write how it ended';
+  const message = timeoutWords(cause) ?? cause.message;
+  if (cause instanceof TerminatedFailure) return `terminated: ${message}`;
+  if (cause instanceof CancelledFailure) return `cancelled: ${message}`;
+  return cause instanceof TimeoutFailure ? `timed out: ${message}` : `failed: ${message}`;
+}
+
+/** null where it did not fail, or the server does not say. */
+async function causeOfEnd(client: Client, run: string): Promise<Error | null> {
   try {
     await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
       client.workflow.getHandle(workflowIdOf(run)).result(),
     );
     return null;
   } catch (error) {
-    if (!(error instanceof WorkflowFailedError)) return null;
-    const { cause } = error;
-    const code = cause instanceof ApplicationFailure ? (cause.type ?? null) : null;
-    return { message: cause?.message ?? error.message, code };
+    return error instanceof WorkflowFailedError ? (error.cause ?? error) : null;
   }
 }

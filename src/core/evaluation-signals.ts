@@ -22,11 +22,12 @@ export function isCancelEvaluators(told: unknown): boolean {
 }
 
 function isCellResult(value: unknown): boolean {
-  const { evaluator, scores, at, error, omission } = fieldsOf(value);
+  const { evaluator, scores, at, error, omission, attempt } = fieldsOf(value);
   return (
     typeof evaluator === 'string' &&
     typeof at === 'string' &&
     isTextOrNone(error) &&
+    (attempt === undefined || isCount(attempt)) &&
     (omission === undefined || CELL_OMISSIONS.some((known) => known === omission)) &&
     isListOf(scores, isCellScore)
   );

@@ -16,9 +16,12 @@ const MOST_DEATHS = 5;
  *
  * A mark lies in the cell's folder (`attempt.json`) while an attempt runs; one that is found there was left by a
  * process that died. Deaths in a row count only while nothing new was journalled, so that workers killed for other
- * reasons never end an evaluation that gets on.
+ * reasons never end an evaluation that gets on. `work` is told whether there was such a mark: its last worker was lost.
  */
-export async function guardAttempt<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+export async function guardAttempt<Result>(
+  folder: string,
+  work: (isTakenUp: boolean) => Promise<Result>,
+): Promise<Result> {
   const path = join(folder, 'attempt.json');
   const bytes = await folderBytes(folder);
   const mark = await readJson<AttemptMark>(path);
@@ -33,7 +36,7 @@ export async function guardAttempt<Result>(folder: string, work: () => Promise<R
   }
   await writeJson(path, { deaths, bytes } satisfies AttemptMark);
   try {
-    return await work();
+    return await work(mark !== null);
   } finally {
     await rm(path, { force: true });
   }

@@ -56,7 +56,7 @@ export async function advanceRun(
 function eventsOf({ events = [], position }: SegmentInput, { attempt }: AdvanceOptions): RunEvent[] {
   if (attempt === 1) return [...events];
   const step = Math.max(0, position.collectedThrough);
-  const text = workerLost(`the steps after ${step} were`, attempt);
+  const text = workerLost(`training goes on after step ${step}`, attempt);
   return [...events, { at: new Date().toISOString(), kind: 'worker lost', step, text }];
 }
 

@@ -12,6 +12,7 @@ import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
 import { isEndedWithItsRun } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
+import type { EarlierEnd } from '../core/timeline';
 import type { TrainingPlan } from '../core/training-plan';
 import { readPromotion } from '../stores/checkpoint-name';
 import type { RunStore } from '../stores/run-store';
@@ -22,6 +23,7 @@ import { planOf } from './prepare-run';
 import { recordedSchedules } from './recorded-schedules';
 import type { RunRecord } from './run-folder';
 import { requireRun } from './run-folder';
+import { tellContinued } from './tell-continued';
 
 interface ContinueDependencies {
   readonly store: RunStore;
@@ -32,6 +34,10 @@ export interface ContinueRunInput {
   readonly run: string;
   readonly workflowId: string;
   readonly firstRunId: string;
+  /** When its workflow asked for it: the same in every attempt. */
+  readonly askedAt: string;
+  /** What ended the workflow before, as the server knows it; for a run that could not write how it ended. */
+  readonly endedBefore?: EarlierEnd | undefined;
 }
 
 /** Everything of a run's folder that going on depends on. */
@@ -55,11 +61,11 @@ const KEPT_CONTROLS = 100;
  *
  * Training goes on from the newest checkpoint before which every evaluation has its result or its snapshot: what was
  * trained after it is trained again, from that state, so that no step is missing from the weights or in them twice. A run
- * that was cancelled or failed is open again. Repeating it finds the same.
+ * that was cancelled or failed is open again, and its timeline keeps what ended it. Repeating it finds the same.
  */
 export async function continueRun(
   { store, engines }: ContinueDependencies,
-  { run, ...owner }: ContinueRunInput,
+  { run, askedAt, endedBefore, ...owner }: ContinueRunInput,
 ): Promise<RunRemains> {
   await requireRun(store, run);
   const state = await store.readState(run);
@@ -73,6 +79,8 @@ export async function continueRun(
   const journals = await readJournals(store, run, state);
   const isFree = await isServiceFree(engines, journals.record);
   const continued = await rebuild(store, journals, isFree);
+  const { lastStep } = journals;
+  await tellContinued(store, { state, continued, lastStep, askedAt, endedBefore });
   await store.writeState(run, reopened(state, owner.workflowId));
   if (continued.plan.rollouts) await removePolicyNote(store.runFolder(run));
   return { found: 'continued', run: continued };

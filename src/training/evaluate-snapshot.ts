@@ -70,6 +70,8 @@ export interface EvaluateSnapshotOptions {
   readonly signal: AbortSignal;
   /** Rises with every attempt that may write the cell's journal. */
   readonly epoch: number;
+  /** Which try of its activity this is, from 1. */
+  readonly attempt?: number;
   readonly onProgress: (progress: unknown) => void;
   /** Cells whose answers are run in sandboxes are scored here too; else they are only told apart. */
   readonly mayRunCode: boolean;
@@ -88,19 +90,29 @@ export async function evaluateSnapshot(
 ): Promise<FinishedCell> {
   const { evaluator } = input;
   const at = () => dependencies.now().toISOString();
+  let takenUp: Pick<FinishedCell, 'attempt'> = {};
   try {
     if (!options.mayRunCode && (await needsSandbox(dependencies, input)))
       return { evaluator, scores: [], at: at(), isForGrading: true };
     const folder = folderOf(dependencies, input);
     if (input.rejudging) await reopenCell(folder);
-    const scores = await guardAttempt(folder, () => scoreCell(dependencies, input, options));
+    const scores = await guardAttempt(folder, (isTakenUp) => {
+      if (isTakenUp) takenUp = attemptOf(options);
+      return scoreCell(dependencies, input, options);
+    });
     if (input.rejudging) await summarizeEvalRun(path.dirname(folder));
-    return { evaluator, scores, at: at() };
+    return { evaluator, scores, at: at(), ...takenUp };
   } catch (problem) {
     const error = placedError(dependencies, input, problem);
     if (options.signal.aborted || isNotItsFault(error)) throw error;
-    return { evaluator, scores: [], at: at(), error: error instanceof Error ? error.message : String(error) };
+    const message = error instanceof Error ? error.message : String(error);
+    return { evaluator, scores: [], at: at(), error: message, ...takenUp };
   }
+}
+
+/** A mark of a first attempt's predecessor is of an earlier workflow, whose end is told as such. */
+function attemptOf({ attempt = 1 }: EvaluateSnapshotOptions): Pick<FinishedCell, 'attempt'> {
+  return attempt > 1 ? { attempt } : {};
 }
 
 /** What a file of the store refused is the store's failure; what an evaluator's own file refused stays the evaluator's. */

@@ -15,6 +15,8 @@ export interface FinishedCell {
   readonly omission?: CellOmission;
   /** Not scored yet: its answers are run, which is for workers with the role `grading`. */
   readonly isForGrading?: true;
+  /** Of its activity, where the worker of the attempt before was lost with the cell in hand. */
+  readonly attempt?: number;
 }
 
 export interface RecordScoresInput {

@@ -12,7 +12,7 @@ import type { ScheduleRequest } from '../core/controls/schedule-change';
 import type { SettingsRequest } from '../core/controls/settings';
 import type { CellOmission, CellScore, EvaluationCell, LiveStatus, ScoreRow } from '../core/run';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
-import type { RunEvent } from '../core/timeline';
+import type { EarlierEnd, RunEvent } from '../core/timeline';
 
 /** What starts a run. The workflow id is `train/<run>`. */
 export interface TrainingInput<Config extends TrainingConfig = TrainingConfig> {
@@ -29,6 +29,8 @@ export interface TrainingInput<Config extends TrainingConfig = TrainingConfig> {
   readonly maxHistoryEvents?: number;
   /** The run was begun by an earlier workflow: this one goes on from what its folder holds. */
   readonly continues?: boolean;
+  /** What ended that workflow, as the server knows it; for a run that could not write how it ended. */
+  readonly endedBefore?: EarlierEnd;
   /** A pause longer than this lets go of the model; default 60 seconds. */
   readonly holdSeconds?: number;
 }
@@ -89,6 +91,8 @@ export interface CellResult {
   readonly at: string;
   readonly error?: string;
   readonly omission?: CellOmission;
+  /** Of its activity, where the worker of the attempt before was lost with the cell in hand. */
+  readonly attempt?: number;
 }
 
 /** Evaluators that make room for a later evaluation of their schedule. */

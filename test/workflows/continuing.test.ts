@@ -131,6 +131,14 @@ test.each(['terminate', 'cancel'])('a run that somebody %ss is gone on with', as
   expect(isAttached).toBe(false);
   await ended(run);
   await expectWhole(run);
+  const told = (await held.everstep.run(run).timeline()).filter(({ kind }) =>
+    ['ended', 'continued'].includes(kind),
+  );
+  expect(told.map(({ kind, text }) => `${kind} ${text}`)).toEqual([
+    expect.stringMatching(new RegExp(`^ended ${what === 'cancel' ? 'cancelled' : 'terminated'}: .+`)),
+    expect.stringMatching(/^continued from (its beginning|the checkpoint of step \d+)/),
+    'ended completed',
+  ]);
   await expect(held.everstep.continue(run)).rejects.toThrow(/has ended \(completed at step 24 of 24\)/);
 });
 

@@ -126,7 +126,7 @@ test('a rollout whose environment ends the process is given up alone, and every 
     ({ kind }) => kind === 'worker lost',
   );
   expect(lost.map(({ text }) => text)).toContainEqual(
-    expect.stringMatching(/: rollouts of step \d+ were taken up again \(attempt \d+\)$/),
+    expect.stringMatching(/: rollouts of step \d+ go on on another worker, .+ \(attempt \d+\)$/),
   );
 
   const played = patient.rollouts('completes');

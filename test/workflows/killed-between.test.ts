@@ -238,7 +238,7 @@ test('in the middle of a segment, on a service that would compute resent request
   expect(state).toMatchObject({ status: 'completed', rewinds: 1 });
   expect(events.filter(({ kind }) => kind === 'worker lost').map(({ text }) => text)).toEqual([
     expect.stringMatching(
-      /^a worker was gone or failed: the steps after \d+ were taken up again \(attempt 2\)$/,
+      /^a worker was gone or failed: training goes on after step \d+ on another worker, or on the same one begun again \(attempt 2\)$/,
     ),
   ]);
   expect(applied).toBe(STEPS + (state?.stepsReplayed ?? NaN));

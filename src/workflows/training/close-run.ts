@@ -39,7 +39,7 @@ export async function closeCancelled(input: TrainingInput, state: TrainingState 
     state.status = 'cancelled';
     publishProgress(input, state);
   } else {
-    await bookkeeping.discardRun({ run: input.run });
+    await bookkeeping.discardRun(unprepared(input));
   }
   throw new CancelledFailure('cancelled on request');
 }
@@ -76,7 +76,7 @@ export async function saveReached(
   }
 }
 
-/** Records why a run failed. A run that could not even be prepared leaves nothing half-made behind. */
+/** Records why a run failed. A run that could not even be prepared leaves nothing half-made behind; one that was to be continued stays as it is. */
 export async function closeFailed(
   input: TrainingInput,
   state: TrainingState | null,
@@ -89,7 +89,7 @@ export async function closeFailed(
       state.status = 'failed';
       publishProgress(input, state);
     } else {
-      await bookkeeping.discardRun({ run: input.run });
+      await bookkeeping.discardRun(unprepared(input));
     }
   } catch (closing) {
     log.warn('the failed run could not be closed', { run: input.run, reason: failureMessage(closing) });
@@ -100,6 +100,11 @@ export async function closeFailed(
     nonRetryable: true,
     ...(error instanceof Error && { cause: error }),
   });
+}
+
+/** What was never made ready; the folder of a run that is continued is not this workflow's to remove. */
+function unprepared({ run, continues }: TrainingInput) {
+  return { run, ...(continues && { continues }) };
 }
 
 function summary(state: TrainingState) {

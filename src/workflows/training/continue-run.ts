@@ -23,5 +23,9 @@ export async function continueIfLong({ state, input, evaluations, controls }: Tr
  */
 export async function continueFromFolder(input: TrainingInput): Promise<never> {
   const provenance = { ...input.provenance, codeDiff: null };
-  return continueAsNew<TrainingWorkflow>({ ...input, provenance, continues: true });
+  const endedBefore = {
+    at: new Date().toISOString(),
+    text: 'reset: its workflow was set back to an earlier moment',
+  };
+  return continueAsNew<TrainingWorkflow>({ ...input, provenance, continues: true, endedBefore });
 }

@@ -226,7 +226,7 @@ export class RolloutDesk {
     const { state } = this.loop;
     rememberOnce(state, remarks, step);
     if (attempt === 1) return;
-    rememberEvent(state, 'worker lost', workerLost(`rollouts of step ${step} were`, attempt));
+    rememberEvent(state, 'worker lost', workerLost(`rollouts of step ${step} go on`, attempt));
   }
 
   /** Whether the sampler of the next step may begin before its weights are there: the step under way is soon trained. */

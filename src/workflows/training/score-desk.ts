@@ -4,7 +4,7 @@ import { bookkeeping } from '../activities';
 import type { EvaluationFinished, TrainingInput } from '../contracts';
 import * as queue from './evaluation-queue';
 import type { GateDesk } from './gate-desk';
-import { closedCells, tellRemarks, toSettle } from './settled-evaluations';
+import { closedCells, tellLostWorkers, tellRemarks, toSettle } from './settled-evaluations';
 import type { PendingEvaluation, TrainingState } from './training-state';
 import { rememberCells, rememberScores } from './training-state';
 
@@ -67,6 +67,7 @@ export class ScoreDesk {
     settled: readonly PendingEvaluation[],
   ): Promise<void> {
     state.scoreWrites += 1;
+    tellLostWorkers(state, finished);
     const rows = await bookkeeping.recordScores({
       run: this.input.run,
       write: state.scoreWrites,

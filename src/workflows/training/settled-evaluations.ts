@@ -2,6 +2,8 @@ import type { EvaluationCell, ScoreRow } from '../../core/run';
 import { CELL_OMISSIONS } from '../../core/run';
 import { REWARD_ALARM } from '../../core/reinforcement/reward-watch';
 import { isSameEvaluation } from '../../core/same-evaluation';
+import { workerLost } from '../../core/timeline';
+import type { EvaluationFinished } from '../contracts';
 import { RequestedEvaluations } from './requested-evaluations';
 import { isPolicyInUse } from './rollout-state';
 import type { PendingEvaluation, TrainingState } from './training-state';
@@ -43,6 +45,18 @@ export function toSettle(
     ...(isUsed && { isCheckpoint: true }),
     ...(scheduleChanges && { scheduledAs: schedulesOf(state, step) }),
   };
+}
+
+/** Cells whose worker was lost, once each: those of one schedule are told before all of their evaluation are final. */
+export function tellLostWorkers(state: TrainingState, finished: readonly EvaluationFinished[]): void {
+  for (const { step, cells } of finished) {
+    for (const { evaluator, attempt } of cells) {
+      if (attempt === undefined) continue;
+      const text = workerLost(`evaluator ${evaluator} goes on with step ${step}`, attempt);
+      if (state.recentEvents?.some((event) => event.text === text)) continue;
+      rememberEvent(state, 'worker lost', text);
+    }
+  }
 }
 
 /** What was remarked of scores, in the status and in the timeline: of several that say the same, once. */

@@ -17,7 +17,10 @@ import { initialState } from './training-state';
 /** What a run begins with; its report where it is found to have ended. */
 async function begin(input: TrainingInput): Promise<TrainingState | TrainReport> {
   if (input.continues) {
-    const remains = await preparation.continueRun({ run: input.run });
+    const remains = await preparation.continueRun({
+      run: input.run,
+      ...(input.endedBefore && { endedBefore: input.endedBefore }),
+    });
     if (remains.found === 'ended') return { ...remains.report, run: input.run };
     if (remains.found === 'continued') return continuedState(remains.run);
   }

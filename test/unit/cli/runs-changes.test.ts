@@ -7,6 +7,7 @@ import { parseSetting } from '../../../src/cli/commands/runs-settings';
 import { sparkline } from '../../../src/cli/sparkline';
 import { changeText } from '../../../src/client/control-text';
 import { mergeTimeline } from '../../../src/client/run-timeline';
+import type { TimelineEntry } from '../../../src/core/timeline';
 import type { RunHandle } from '../../../src/client/run-handle';
 import { createRunStore } from '../../../src/stores/run-store';
 import { LIVE, score, STATE } from '../client/fake-server';
@@ -325,6 +326,28 @@ describe('runs set', () => {
   ])('asks for a single change by itself: %j', async (settings, change) => {
     expect(await set(...settings)).toEqual([change]);
   });
+});
+
+test('the timeline of a run that was continued keeps what ended it, once also while somebody begins to', () => {
+  const at = (second: number) => `2026-01-01T00:00:0${second}.000Z`;
+  const report = { startedAt: at(0), totalSteps: 10, model: 'x', step: 6, status: 'failed' as const };
+  const rest = { checkpoints: [], controls: [], timing: [], scores: [] };
+  const ended = { at: at(2), kind: 'ended' as const, step: 6, text: 'failed: no' };
+  const continued = { at: at(3), kind: 'continued' as const, step: 5, text: 'from the checkpoint of step 5' };
+  const told = (entries: readonly TimelineEntry[]) => entries.map(({ kind, text }) => `${kind} ${text}`);
+
+  const begun = { ...report, closedAt: at(2), reason: 'no' };
+  expect(told(mergeTimeline({ ...rest, report: begun, events: [ended] }))).toEqual([
+    'started 10 steps of x',
+    'ended failed: no',
+  ]);
+  const whole = { ...report, closedAt: at(5), status: 'completed' as const, step: 10 };
+  expect(told(mergeTimeline({ ...rest, report: whole, events: [ended, continued] }))).toEqual([
+    'started 10 steps of x',
+    'ended failed: no',
+    'continued from the checkpoint of step 5',
+    'ended completed',
+  ]);
 });
 
 test('an evaluation that was left out has one row in the timeline', () => {

@@ -44,6 +44,27 @@ test.each([
   expect(placeWait(activities, NOW)).toBeNull();
 });
 
+test('a segment whose worker was lost waits for another one, since its attempt ended', () => {
+  const lastFailure = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
+  const lastAttemptCompleteTime = { seconds: (NOW - 5000) / 1000 } as never;
+  const lost = pending('runSegment', SCHEDULED, { attempt: 2, lastFailure, lastAttemptCompleteTime });
+
+  expect(placeWait([lost], NOW)).toEqual({
+    what: 'another worker: the one that had the work is gone or hangs (everstep-training); start another worker with --roles training, or give more places with --concurrency training=N',
+    since: '2026-11-25T12:00:05.000Z',
+  });
+  expect(placeWait([lost], NOW - 4000)).toBeNull();
+  expect(placeWait([{ ...lost, state: RUNNING }], NOW)).toBeNull();
+});
+
+test('an evaluation of a run whose worker was lost says so', () => {
+  const lastFailure = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
+
+  expect(waitsOfRun([pending('evaluateCell', SCHEDULED, { attempt: 2, lastFailure })], NOW)).toEqual([
+    'an evaluation waits: another worker: the one that had the work is gone or hangs; where no other takes it up, start one with `npx everstep worker`',
+  ]);
+});
+
 test('work that was scheduled just now is not waited for', () => {
   expect(placeWait([pending('openModel')], NOW - 8000)).toBeNull();
   expect(waitsOfRun([pending('evaluateCell')], NOW - 8000)).toEqual([]);

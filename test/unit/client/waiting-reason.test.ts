@@ -54,6 +54,26 @@ test('a failure is over once the attempt after it has told how far it is', async
   expect(await reasonOf({ pendingActivities: [{ ...silent, ...times }] })).toBe('the endpoint is away');
 });
 
+test('work whose worker was lost waits for another one, in words that say what to do, and not for what it told before', async () => {
+  const lost = {
+    ...activity(SCHEDULED, { told: { waiting: 'the judge is away' }, failure: 'activity Heartbeat timeout' }),
+  };
+  const failedBy = (timeoutType: number) => ({
+    lastFailure: { message: 'activity timeout', timeoutFailureInfo: { timeoutType } },
+  });
+  const [START_TO_CLOSE, HEARTBEAT] = [1, 4];
+
+  expect(await reasonOf({ pendingActivities: [{ ...lost, ...failedBy(HEARTBEAT) }] })).toBe(
+    'another worker: the one that had the work is gone or hangs; where no other takes it up, start one with `npx everstep worker`',
+  );
+  expect(await reasonOf({ pendingActivities: [{ ...lost, ...failedBy(START_TO_CLOSE) }] })).toMatch(
+    /^another worker: the one that had the work did not end it within the time it may take; where/,
+  );
+  expect(
+    await reasonOf({ pendingActivities: [{ ...lost, ...failedBy(HEARTBEAT), state: RUNNING }] }),
+  ).toBeNull();
+});
+
 test('a workflow whose own code fails is no silent wait', async () => {
   expect(await reasonOf({ pendingWorkflowTask: { attempt: 5 }, pendingActivities: [] })).toBe(
     'its workflow failed 4 times on the workers; their log says why',

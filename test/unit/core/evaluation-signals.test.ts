@@ -10,6 +10,7 @@ test.each([
   ['of one schedule of several', { ...FINISHED, part: 'often', late: 'rare' }],
   ['that failed', { step: 4, cells: [{ ...CELL, scores: [], error: 'it threw' }] }],
   ['that made room', { step: 4, cells: [{ ...CELL, scores: [], omission: 'skipped' }] }],
+  ['that a second worker took up', { step: 4, cells: [{ ...CELL, attempt: 2 }] }],
   ['without a value', { step: 4, cells: [{ ...CELL, scores: [{ ...SCORE, value: null }] }] }],
 ])('what an evaluation %s tells is taken', (_, told) => {
   expect(isEvaluationFinished(told)).toBe(true);
@@ -35,6 +36,7 @@ test.each([
   ['a cell without scores', cell({ scores: undefined })],
   ['a cell without a time', cell({ at: 0 })],
   ['an error that is no text', cell({ error: {} })],
+  ['an attempt that is no count', cell({ attempt: '2' })],
   ['an omission nobody knows', cell({ omission: 'lost' })],
   ['a score that is a text', score({ value: '0.5' })],
   ['a score without a metric', score({ metric: null })],

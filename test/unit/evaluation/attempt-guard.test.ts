@@ -52,3 +52,13 @@ test('an attempt that ends by itself leaves no mark, however it ends', async () 
 
   expect(readdirSync(folder)).toEqual([]);
 });
+
+test('work is told whether the worker before was lost with it', async () => {
+  const folder = newFolder();
+  const isTakenUp = () => guardAttempt(folder, (taken) => Promise.resolve(taken));
+
+  expect(await isTakenUp()).toBe(false);
+  await die(folder);
+  expect(await isTakenUp()).toBe(true);
+  expect(await isTakenUp()).toBe(false);
+});

@@ -5,6 +5,7 @@ import { parseTrainingConfig } from '../../../src/config/parse-training-config';
 import type { RunState, ScoreRow } from '../../../src/core/run';
 import type { RunStore } from '../../../src/stores/run-store';
 import { createRunStore } from '../../../src/stores/run-store';
+import type { ContinueRunInput } from '../../../src/training/continue-run';
 import { continueRun } from '../../../src/training/continue-run';
 
 const RUN = 'mine';
@@ -73,12 +74,14 @@ function score(step: number, more: object = {}): Partial<ScoreRow> {
   return { step, schedule: 'evaluators', evaluator: 'test', at: '', ...metric, ...more };
 }
 
-async function goOn() {
+const ASKED_AT = '2026-01-02T00:00:00.000Z';
+
+async function goOn(more: Partial<ContinueRunInput> = {}) {
   const engine = { client: { close: () => Promise.resolve() }, profile: { server: 'everstep' } };
   const engines = { connect: () => Promise.resolve(engine) } as never;
   const remains = await continueRun(
     { store, engines },
-    { run: RUN, workflowId: 'train/mine', firstRunId: 'next' },
+    { run: RUN, workflowId: 'train/mine', firstRunId: 'next', askedAt: ASKED_AT, ...more },
   );
   if (remains.found !== 'continued') throw new Error(remains.found);
   return remains.run;
@@ -117,5 +120,50 @@ describe('a run that is gone on with', () => {
 
     expect((await goOn()).due).toEqual([]);
     expect(await store.readScores(RUN)).toHaveLength(3);
+  });
+});
+
+describe('the timeline of a run that is gone on with', () => {
+  const readEvents = async () =>
+    (await store.readEvents(RUN)).map(({ at, kind, step, text }) => `${at} ${kind} ${step} ${text}`);
+
+  test('keeps for good what ended it and that it was continued, once however often that is tried', async () => {
+    const reason = 'The training service failed forward_backward (boom).';
+    await store.writeState(RUN, { ...STATE, status: 'failed', reason });
+    await journal('scores', [score(0), score(4), score(8)]);
+
+    await goOn();
+    // The state was not written before the worker died.
+    await store.writeState(RUN, { ...STATE, status: 'failed', reason });
+    await goOn();
+
+    expect(await readEvents()).toEqual([
+      `2026-01-01T00:10:00.000Z ended 8 failed: ${reason}`,
+      `${ASKED_AT} continued 8 from the checkpoint of step 8`,
+    ]);
+  });
+
+  test('has every end of one that was continued several times, and the steps that are trained again', async () => {
+    await journal('metrics', [{ step: 9 }, { step: 10 }]);
+    await goOn();
+    const closedAt = '2026-01-03T00:00:00.000Z';
+    await store.writeState(RUN, { ...STATE, status: 'failed', reason: 'no', step: 10, closedAt });
+    await goOn({ askedAt: '2026-01-04T00:00:00.000Z' });
+
+    expect(await readEvents()).toEqual([
+      '2026-01-01T00:10:00.000Z ended 8 cancelled',
+      `${ASKED_AT} continued 8 from the checkpoint of step 8: steps 9 to 10 are trained again`,
+      `${closedAt} ended 10 failed: no`,
+      '2026-01-04T00:00:00.000Z continued 8 from the checkpoint of step 8: steps 9 to 10 are trained again',
+    ]);
+  });
+
+  test('says of a run that could not write how it ended what the server says', async () => {
+    await store.writeState(RUN, { ...STATE, status: 'running', closedAt: null, step: 4 });
+    const endedBefore = { at: '2026-01-01T00:20:00.000Z', text: 'terminated: by ann' };
+
+    await goOn({ endedBefore });
+
+    expect((await readEvents())[0]).toBe('2026-01-01T00:20:00.000Z ended 8 terminated: by ann');
   });
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRunStore } from '../../../src/stores/run-store';
@@ -23,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 /** Scores the snapshot where the work ends with this error. */
-function evaluateFailing(error: Error) {
+function evaluateFailing(error: Error, attempt = 1) {
   const unused = () => Promise.reject(new Error('not asked for'));
   const dependencies: EvaluateSnapshotDependencies = {
     store: createRunStore(root),
@@ -37,7 +37,7 @@ function evaluateFailing(error: Error) {
   };
   return evaluateSnapshot(dependencies, INPUT, {
     signal: new AbortController().signal,
-    epoch: 1,
+    ...{ epoch: 1, attempt },
     onProgress: () => undefined,
     mayRunCode: true,
   });
@@ -70,4 +70,20 @@ test('a file of its own that an evaluator may not read is its failure', async ()
     scores: [],
     error: expect.stringContaining('EACCES') as unknown,
   });
+});
+
+test('a cell whose last worker was lost tells which attempt took it up, and no other does', async () => {
+  const folder = join(root, 'runs', 'sums', 'evals', '4', 'score');
+  const leave = async () => {
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'attempt.json'), JSON.stringify({ deaths: 0, bytes: 0 }));
+  };
+  const broken = new Error('no ruler at hand');
+  await leave();
+
+  expect(await evaluateFailing(broken, 2)).toMatchObject({ attempt: 2 });
+  // As after a service that was away, and in a workflow of its own.
+  expect(await evaluateFailing(broken, 3)).not.toHaveProperty('attempt');
+  await leave();
+  expect(await evaluateFailing(broken, 1)).not.toHaveProperty('attempt');
 });
