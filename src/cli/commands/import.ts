@@ -1,12 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
-import { stringify } from 'yaml';
+import { configText } from '../../config/config-text';
 import type { ImportedConfig } from '../../config/import-cookbook';
 import { importCookbookConfig } from '../../config/import-cookbook';
 import { readConfigText } from '../../config/named-file';
 import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
+import { shellWord } from '../../core/shell-word';
 import { hasErrorCode } from '../../stores/system-errors';
+import { escapeControls } from '../escape-controls';
 import { openOutput } from '../output';
 
 interface ImportFlags {
@@ -42,9 +44,12 @@ async function importCookbook(file: string, flags: ImportFlags): Promise<void> {
   if (flags.output !== undefined) await writeNew(flags.output, text);
   output.document({ ...imported, output: flags.output ?? null });
   if (flags.output === undefined) output.line(text.trimEnd());
-  for (const { key, reason } of imported.notCarried) output.note(`Not carried over: ${key} (${reason}).`);
+  for (const { key, reason } of imported.notCarried)
+    output.note(escapeControls(`Not carried over: ${key} (${reason}).`));
   if (flags.output !== undefined)
-    output.line(`Written to ${flags.output}. Start it with: ${output.hint(`train ${flags.output}`)}`);
+    output.line(
+      `Written to ${escapeControls(flags.output)}. Start it with: ${output.hint(`train ${shellWord(flags.output)}`)}`,
+    );
 }
 
 async function readJson(file: string): Promise<unknown> {
@@ -70,12 +75,11 @@ async function readJson(file: string): Promise<unknown> {
 }
 
 function toYaml(source: string, { config, notCarried }: ImportedConfig): string {
-  const remarks = notCarried.map(({ key, reason }) => `#   ${key}: ${reason}`);
-  const header = [
-    `# Made from ${source.replaceAll('\n', ' ')} by the command "import cookbook".`,
-    ...(remarks.length > 0 ? ['# Not carried over:', ...remarks] : []),
-  ];
-  return `${header.join('\n')}\n${stringify(config)}`;
+  const remarks = notCarried.map(({ key, reason }) => `  ${key}: ${reason}`);
+  return configText(config, [
+    `Made from ${source} by the command "import cookbook".`,
+    ...(remarks.length > 0 ? ['Not carried over:', ...remarks] : []),
+  ]);
 }
 
 async function writeNew(file: string, text: string): Promise<void> {

@@ -1,8 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { parse } from 'yaml';
 import { createCommand } from '../../../src/cli/commands/import';
+import { importCookbookConfig } from '../../../src/config/import-cookbook';
 import { loadTrainingConfig } from '../../../src/config/load-config';
+import { escapeControls } from '../../../src/core/escape-controls';
 
 const COOKBOOK = {
   log_path: '/tmp/run',
@@ -77,6 +80,86 @@ test('prints the YAML without --output, and one document with --json', async () 
     notCarried: [{ key: 'log_path' }, { key: 'recipe_name' }],
     output: null,
   });
+});
+
+/** All that some reader takes for the end of a line, and what a terminal obeys. */
+const BREAKS = ['\n', '\r', '\r\n', '\u0085', '\u2028', '\u2029', '\v', '\f'];
+const HOSTILE = [
+  ...BREAKS.flatMap((end) => [
+    `x${end}plugins: /tmp/evil.mjs${end}#`,
+    `x: y${end}engine:${end}  url: http://127.0.0.1:1${end}#`,
+    `${end}---${end}plugins: /tmp/evil.mjs`,
+    `${end}kind: rl`,
+  ]),
+  '__proto__',
+  '\u001b[2J\u001b]0;title\u0007',
+  '\u0000',
+  '\ud800',
+  '\ufeff# plugins: x',
+  '*a',
+  '%YAML 1.1',
+];
+
+/** Every foreign word that a remark can repeat, set to `word`. */
+function withWord(word: string): Record<string, unknown> {
+  const builder = COOKBOOK.dataset_builder;
+  return {
+    ...COOKBOOK,
+    ...Object.fromEntries([[word, word]]),
+    log_path: word,
+    evaluator_builders: [word],
+    renderer_name: word,
+    dataset_builder: {
+      ...builder,
+      ...Object.fromEntries([[word, 1]]),
+      sources: [{ path: 'a/b', message_field: word }],
+      common_config: { ...builder.common_config, ...Object.fromEntries([[word, 1]]) },
+    },
+  };
+}
+
+test('what a foreign config says in its keys and values stays in comments', async () => {
+  const meant = path.join(folder, 'meant.yaml');
+  await importing(write('config.json', JSON.stringify(COOKBOOK)), '--output', meant);
+  const expected = await loadTrainingConfig({ file: meant });
+
+  for (const [index, word] of HOSTILE.entries()) {
+    const output = path.join(folder, `${index}.yaml`);
+    await importing(write(`config-${index}.json`, JSON.stringify(withWord(word))), '--output', output);
+
+    expect(await loadTrainingConfig({ file: output })).toEqual(expected);
+    const text = readFileSync(output, 'utf8');
+    expect(escapeControls(text.replaceAll('\n', ''))).toBe(text.replaceAll('\n', ''));
+    for (const line of text.split('\n')) expect(line).not.toMatch(/^(plugins|---|engine)/);
+  }
+  const said = stderr.replaceAll('\n', '');
+  expect(escapeControls(said)).toBe(said);
+  expect(stderr.split('\n').filter((line) => line !== '' && !line.startsWith('Not carried over: '))).toEqual(
+    [],
+  );
+});
+
+test('hostile names of files stay in comments, too', async () => {
+  const file = write('a\nplugins: x\r#\u2028b\u001b[2J.json', JSON.stringify(COOKBOOK));
+  const output = path.join(folder, "it's\n$(touch x).yaml");
+
+  await importing(file, '--output', output);
+
+  const { plugins } = await loadTrainingConfig({ file: output });
+  expect(plugins).toBeUndefined();
+  expect(stdout).not.toContain('\u001b');
+  expect(stdout).toContain(String.raw`it'\''s`);
+});
+
+test.each(HOSTILE)('a value that is carried over is that value in the YAML: %j', async (word) => {
+  const hostile = { ...COOKBOOK, model_name: `m${word}` };
+  const file = write('config.json', JSON.stringify(hostile));
+  await importing(file);
+
+  const { config } = importCookbookConfig(hostile, { source: 'x', folder: process.cwd() });
+  expect(parse(stdout)).toEqual(config);
+  const text = stdout.replaceAll('\n', '');
+  expect(escapeControls(text)).toBe(text);
 });
 
 test('overwrites nothing', async () => {
