@@ -6,7 +6,7 @@
  */
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
-import { escapeInJson } from './escape-controls';
+import { escapeControls, escapeInJson } from './escape-controls';
 import { EXIT } from './exit-codes';
 import { explainError } from './explain-error';
 import { commandHint, withPlaces } from './hints';
@@ -83,7 +83,9 @@ export function createOutput(options: OutputOptions): Output {
   };
 
   const note = (text: string) => {
-    withoutStatus(() => stderr.write(`${withPlaces(text, places)}\n`));
+    // Names of files, keys and runs may be anybody's: no caller has to remember it.
+    const shown = text.split('\n').map(escapeControls).join('\n');
+    withoutStatus(() => stderr.write(`${withPlaces(shown, places)}\n`));
   };
 
   return {

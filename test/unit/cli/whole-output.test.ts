@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { explainError } from '../../../src/cli/explain-error';
 import { exitCodeOf } from '../../../src/cli/exit-codes';
-import { endForReader } from '../../../src/cli/output';
+import { createOutput, endForReader } from '../../../src/cli/output';
 import { writeWhole, writeWholeText } from '../../../src/cli/whole-output';
 import { DomainError } from '../../../src/core/errors';
 
@@ -111,4 +111,12 @@ test.each([
   expect(() => endForReader(Object.assign(full(), { code }))).toThrow(`exit ${exit}`);
   expect(ends).toHaveBeenCalledTimes(1);
   expect(told).toBe(says);
+});
+
+test('a note moves no cursor, whatever it repeats', () => {
+  let told = '';
+  const stream = { write: (text: string) => ((told += text), true) };
+  createOutput({ json: false, stdout: stream, stderr: stream }).note('a\u001b[2J\u009b1A\nb\rc');
+
+  expect(told).toBe('a\\x1b[2J\\x9b1A\nb\\x0dc\n');
 });
