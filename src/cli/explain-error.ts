@@ -1,5 +1,6 @@
 import { DomainError } from '../core/errors';
 import { escapeControls } from './escape-controls';
+import { OutputError } from './output-error';
 
 interface SystemError {
   readonly code: string;
@@ -22,6 +23,7 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
   EACCES: ['permission denied', `Get permission, or ${ELSEWHERE}.`],
   EDQUOT: ['the disk quota is used up', `Make room, or ${ELSEWHERE}.`],
   EEXIST: ['a file is in the way', `Remove it, or ${ELSEWHERE}.`],
+  EFBIG: ['the file is larger than it may be', `Raise the limit (ulimit -f), or ${ELSEWHERE}.`],
   EIO: ['the disk does not work', `Repair it, or ${ELSEWHERE}.`],
   EISDIR: ['a folder is where a file should be', `Remove it, or ${ELSEWHERE}.`],
   EMFILE: ['too many files are open', 'Raise the limit (ulimit -n).'],
@@ -48,6 +50,7 @@ const SERVER_FAILURES: Readonly<Record<number, string>> = {
 export function explainError(error: unknown, { isDebugging }: { readonly isDebugging: boolean }): string {
   if (error instanceof DomainError) return explainDomainError(error);
   const trace = isDebugging ? traceOf(error) : '';
+  if (error instanceof OutputError) return `${explainOutputError(error)}${trace}`;
   if (isSystemError(error)) return `${explainSystemError(error)}${trace}`;
   const refused = serverRefusal(error);
   if (refused !== null) return `${refused}${trace}`;
@@ -81,6 +84,12 @@ function isCallError(cause: unknown): cause is { readonly code: number; readonly
     'details' in cause &&
     typeof cause.details === 'string'
   );
+}
+
+function explainOutputError({ place, elsewhere, cause }: OutputError): string {
+  const { code, message } = isSystemError(cause) ? cause : { code: '', message: String(cause) };
+  const [what, remedy] = REFUSALS[code] ?? [firstLine(message), ''];
+  return `${escapeControls(place)}: ${what} (${code}). ${remedy.replace(ELSEWHERE, elsewhere)}`.trim();
 }
 
 function explainSystemError(error: SystemError): string {

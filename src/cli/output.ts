@@ -6,8 +6,11 @@
  */
 import type { Writable } from 'node:stream';
 import picocolors from 'picocolors';
-import { escapeInJson } from './escape-controls';
+import { escapeControls, escapeInJson } from './escape-controls';
+import { EXIT } from './exit-codes';
+import { explainError } from './explain-error';
 import { commandHint, withPlaces } from './hints';
+import { OutputError } from './output-error';
 import type { PlaceFlags } from './service-options';
 
 type Colors = ReturnType<typeof picocolors.createColors>;
@@ -51,13 +54,16 @@ export interface Output {
 
 /** Output on the streams of this process. A reader that has seen enough (`| head`) ends the command quietly. */
 export function openOutput({ json = false, ...places }: PlaceFlags & { readonly json?: boolean }): Output {
-  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', endQuietly);
+  if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', endForReader);
   return createOutput({ json, places, stdout: process.stdout, stderr: process.stderr });
 }
 
-function endQuietly(error: NodeJS.ErrnoException): never {
-  if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+/** There is nobody who would catch it: what could not be printed is told on standard error. */
+export function endForReader(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EPIPE') process.exit(EXIT.done);
+  const told = new OutputError('standard output', 'send it elsewhere', error);
+  process.stderr.write(`everstep: ${explainError(told, { isDebugging: false })}\n`);
+  process.exit(EXIT.failed);
 }
 
 export function createOutput(options: OutputOptions): Output {
@@ -77,7 +83,9 @@ export function createOutput(options: OutputOptions): Output {
   };
 
   const note = (text: string) => {
-    withoutStatus(() => stderr.write(`${withPlaces(text, places)}\n`));
+    // Names of files, keys and runs may be anybody's: no caller has to remember it.
+    const shown = text.split('\n').map(escapeControls).join('\n');
+    withoutStatus(() => stderr.write(`${withPlaces(shown, places)}\n`));
   };
 
   return {

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
+import { shellWord } from '../core/shell-word';
 import { readPromotion } from '../stores/checkpoint-name';
 import type { FolderSize } from '../stores/delete-folder';
 import { deleteFolder, sizeOfFolder } from '../stores/delete-folder';
@@ -102,7 +103,9 @@ async function holdingEvals({ store, records }: DeletionSources, run: string, ow
   for (const name of (await namesIn(folder)).filter(isValidName).sort()) {
     const metadata = await readJsonIfThere<object>(path.join(folder, name, 'metadata.json'));
     if (metadata && placeOfReference(metadata, isReference) !== null)
-      held.push(`results ${name} are of it: delete them first with \`everstep results delete ${name}\``);
+      held.push(
+        `results ${name} are of it: delete them first with \`everstep results delete ${shellWord(name)}\``,
+      );
   }
   return held;
 }
@@ -115,7 +118,10 @@ async function holdingSchedules(
   const models = (await scheduledModels()) ?? [];
   return models
     .filter(({ model }) => refersTo(model, run, own))
-    .map(({ name }) => `schedule ${name} asks it: delete that one with \`everstep schedule delete ${name}\``);
+    .map(
+      ({ name }) =>
+        `schedule ${name} asks it: delete that one with \`everstep schedule delete ${shellWord(name)}\``,
+    );
 }
 
 /** Evaluations go on beside a run that has ended, and write to its folder. */

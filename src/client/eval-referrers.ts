@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { isValidName } from '../core/names';
+import { shellWord } from '../core/shell-word';
 import { createCanaryStore } from '../stores/canary-store';
 import { namesIn } from '../stores/folder-names';
 import { readJsonIfThere, unlessNoFile } from '../stores/whole-file';
@@ -72,7 +73,7 @@ async function evalRuns({ store }: ReferrerSources): Promise<Referrer[]> {
     const values = await Promise.all(documents.map((file) => readJsonIfThere(file)));
     return {
       what: `eval run ${name}`,
-      remedy: `delete that one too, or first, with \`everstep results delete ${name}\``,
+      remedy: `delete that one too, or first, with \`everstep results delete ${shellWord(name)}\``,
       evalRun: name,
       value: values.filter((value) => value !== null),
     };
@@ -84,7 +85,7 @@ async function trainingRuns({ store, records }: ReferrerSources): Promise<Referr
   const names = (await namesIn(path.join(store, 'runs'))).filter(isValidName);
   const found = names.map(async (name) => ({
     what: `run ${name}`,
-    remedy: `delete that one first with \`everstep runs delete ${name}\``,
+    remedy: `delete that one first with \`everstep runs delete ${shellWord(name)}\``,
     evalRun: null,
     value: await records.readConfig(name).catch(() => ({})),
   }));
@@ -117,7 +118,7 @@ async function schedules({ store, scheduleNames }: ReferrerSources): Promise<Ref
       ]);
       return {
         what: `schedule ${name}`,
-        remedy: `delete that one first with \`everstep schedule delete ${name}\``,
+        remedy: `delete that one first with \`everstep schedule delete ${shellWord(name)}\``,
         evalRun: null,
         value: { ...(pin && { pin }), newest: firings.slice(-1) },
       };

@@ -2,6 +2,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import { largestOf } from '../core/extremes';
+import { ownValue } from '../core/own-value';
 import { PREPARATION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 
 export type PendingActivity = temporal.api.workflow.v1.IPendingActivityInfo;
@@ -70,7 +71,7 @@ export function placeWait(
   now: number,
 ): { readonly what: string; readonly since: string } | null {
   for (const activity of pending) {
-    const queue = OWN_WORK[activity.activityType?.name ?? ''];
+    const queue = ownValue(OWN_WORK, activity.activityType?.name ?? '');
     const since = queuedSince(activity, now) ?? lostSince(activity, now);
     if (queue === undefined || since === null) continue;
     const what = `${timedOut(activity) ? lostWorker(activity) : A_PLACE} (${queue}`;
@@ -120,9 +121,9 @@ function lostSince(activity: PendingActivity, now: number): number | null {
 export function waitsOfRun(pending: readonly PendingActivity[], now: number): string[] {
   const waits = pending.flatMap((activity) => {
     const name = activity.activityType?.name ?? '';
-    const work = RUN_WORK[name];
+    const work = ownValue(RUN_WORK, name);
     // That the run itself waits for a place is told as such.
-    const place = name in OWN_WORK ? null : placeWaitOfAll([activity], now);
+    const place = Object.hasOwn(OWN_WORK, name) ? null : placeWaitOfAll([activity], now);
     const reason = work === undefined ? null : (waitOf(activity) ?? place);
     return reason === null ? [] : [`${work}: ${reason}`];
   });

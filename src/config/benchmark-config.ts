@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CheckpointReference } from './checkpoint-reference';
 import type { JudgesInput } from './judge-config';
 import { JudgesConfig } from './judge-config';
 import { explainIssues } from './config-errors';
@@ -53,11 +54,9 @@ export const BenchmarkConfig = z
       .optional()
       .describe('Base URL of an OpenAI-compatible endpoint'),
     api: z.enum(['chat', 'completions']).default('chat').describe('Which API of the endpoint is spoken'),
-    checkpoint: z
-      .string()
-      .min(1)
-      .optional()
-      .describe('RUN, RUN@STEP, RUN@best, or the URI of sampler weights'),
+    checkpoint: CheckpointReference.optional().describe(
+      'RUN, RUN@STEP, RUN@best, or the URI of sampler weights',
+    ),
     engine: z
       .string()
       .min(1)

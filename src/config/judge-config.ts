@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../core/errors';
 import { secretParameterOf } from '../core/secret-parameters';
+import { CheckpointReference } from './checkpoint-reference';
 
 const Judge = z.strictObject({
   model: z.string().min(1).optional().describe('Name of the model; of a run of ours it is known'),
@@ -16,7 +17,9 @@ const Judge = z.strictObject({
       'Base URL of an OpenAI-compatible endpoint; its key is EVERSTEP_JUDGE_API_KEY, else OPENAI_API_KEY, where the workers run',
     ),
   api: z.enum(['chat', 'completions']).default('chat').describe('Which API of the endpoint is spoken'),
-  checkpoint: z.string().min(1).optional().describe('RUN, RUN@STEP, RUN@best, or the URI of sampler weights'),
+  checkpoint: CheckpointReference.optional().describe(
+    'RUN, RUN@STEP, RUN@best, or the URI of sampler weights',
+  ),
   engine: z.string().min(1).optional().describe('Training service that has the weights'),
   renderer: z.string().min(1).optional().describe('How conversations become tokens'),
   templateArguments: z.record(z.string(), z.json()).optional().describe('Variables of the chat template'),
@@ -90,7 +93,7 @@ export const ComparisonEvaluatorParts = {
     .union([
       z.enum(['target', 'base']),
       z.strictObject({
-        checkpoint: z.string().min(1).describe('RUN@STEP, RUN@best, or tinker://… of this model'),
+        checkpoint: CheckpointReference.describe('RUN@STEP, RUN@best, or tinker://… of this model'),
       }),
     ])
     .default('target')

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CheckpointReference } from './checkpoint-reference';
 import { EnvironmentConfig } from './environment-config';
 import { LearningRateScheduleConfig } from './optimization-config';
 import { SupervisedConfig } from './supervised-config';
@@ -58,13 +59,9 @@ const LimitsConfig = z.strictObject({
 
 const KlReferenceConfig = z.strictObject({
   model: z.string().min(1).optional().describe("Another model with the same tokens; default: the run's own"),
-  checkpoint: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      'Sampler weights, as the URI of the engine or as RUN@STEP or RUN@best; default: the model as it is',
-    ),
+  checkpoint: CheckpointReference.optional().describe(
+    'Sampler weights, as the URI of the engine or as RUN@STEP or RUN@best; default: the model as it is',
+  ),
 });
 
 /** What a person writes to train a model by reinforcement. Unknown keys are errors, so typos fail at once. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { TRAIN_ON_WHAT } from '../core/conversation';
+import { CheckpointReference } from './checkpoint-reference';
 import { DatasetConfig } from './dataset-config';
 import { EvaluatorConfig, RunBudgetConfig, ScheduleConfig } from './evaluation-config';
 import { AdamConfig, EngineConfig, LearningRateScheduleConfig } from './optimization-config';
@@ -80,11 +81,9 @@ export const SupervisedConfig = z.strictObject({
     .max(16)
     .default(1)
     .describe('Steps queued at the engine behind the running one'),
-  initialCheckpoint: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('Engine URI, RUN@STEP or RUN@best whose weights the run starts from, with a fresh optimizer'),
+  initialCheckpoint: CheckpointReference.optional().describe(
+    'Engine URI, RUN@STEP or RUN@best whose weights the run starts from, with a fresh optimizer',
+  ),
   engine: EngineConfig.prefault({}),
   plugins: z
     .string()

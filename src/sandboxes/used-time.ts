@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { LONGEST_TIMER_MS } from '../core/longest-timer';
 
 /** What became of the time of one thread, in milliseconds since it began. */
 export interface ThreadTime {
@@ -54,7 +55,7 @@ export function processorMs(processId: number | undefined): number | null {
 /** Looks again until the limit is used up or patience is; returns what ends the looking. */
 export function watchTime({ limitMs, patienceMs, usedMs, onLimit, onStarved }: TimeLimit): () => void {
   const start = performance.now();
-  let timer = setTimeout(look, limitMs);
+  let timer = setTimeout(look, Math.min(limitMs, LONGEST_TIMER_MS));
   function look(): void {
     const used = usedMs();
     const wallMs = performance.now() - start;
@@ -62,7 +63,10 @@ export function watchTime({ limitMs, patienceMs, usedMs, onLimit, onStarved }: T
     else if (wallMs >= patienceMs) onStarved();
     else {
       const leftMs = Math.max(LEAST_WAIT_MS, limitMs - (used ?? limitMs));
-      timer = setTimeout(look, Math.min(leftMs, Math.max(LEAST_WAIT_MS, patienceMs - wallMs)));
+      timer = setTimeout(
+        look,
+        Math.min(LONGEST_TIMER_MS, leftMs, Math.max(LEAST_WAIT_MS, patienceMs - wallMs)),
+      );
     }
   }
   return () => {

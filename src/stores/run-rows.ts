@@ -8,6 +8,9 @@ import type { SentRow } from '../core/training-plan';
  * has not is passed over, as a torn line is.
  */
 
+/** No step has more digits than a name of a checkpoint may have. */
+const STEP_END = 1e12;
+
 export function isMetricsRow(row: MetricsRow): boolean {
   return isStep(row.step) && Object.values(row).every(isNumberOrNone);
 }
@@ -26,8 +29,9 @@ export function isScoreRow({ value, stderr, higherIsBetter, ...row }: ScoreRow):
   );
 }
 
+/** Only those that `RUN@STEP` can name. */
 export function isCheckpointRow({ step, name, state_path, sampler_path }: CheckpointRow): boolean {
-  return isStep(step) && areTexts(name, state_path ?? '', sampler_path ?? '');
+  return isStep(step) && step >= 0 && step < STEP_END && areTexts(name, state_path ?? '', sampler_path ?? '');
 }
 
 export function isControlRow({ step, at, by, reason, control }: ControlRow): boolean {

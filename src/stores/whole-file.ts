@@ -93,7 +93,7 @@ async function writeSynced(temporary: string, content: string | Uint8Array, path
 }
 
 /** False where there is such a file. Some file systems have no hard links; an exclusive copy is the next best. */
-async function linkOrCopy(from: string, to: string): Promise<boolean> {
+export async function linkOrCopy(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);
     return true;

@@ -5,6 +5,7 @@ import { largestOf } from '../../core/extremes';
 import { diagnose } from '../../stack/diagnosis';
 import type { Finding } from '../../stack/finding';
 import { EXIT } from '../exit-codes';
+import { endForReader } from '../output';
 import { asCalled } from '../../config/how-called';
 import { addPlaces } from '../service-options';
 import type { PlaceFlags } from '../service-options';
@@ -35,6 +36,7 @@ async function run(flags: DoctorFlags): Promise<void> {
     flags.json === true
       ? JSON.stringify({ ok: isFine, checks: findings }, null, 2)
       : formatFindings(findings, process.stdout.isTTY ? process.stdout.columns : Infinity);
+  process.stdout.once('error', endForReader);
   process.stdout.write(`${text}\n`);
   process.exitCode = isFine ? EXIT.done : EXIT.failed;
 }

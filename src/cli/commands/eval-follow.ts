@@ -7,6 +7,7 @@ import { pause } from '../../client/run-handle';
 import type { BenchmarkSummary } from '../../core/benchmark-run';
 import type { TakenAnswers } from '../../core/result-origin';
 import { asSentence } from '../../core/sentences';
+import { shellWord } from '../../core/shell-word';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT, exitCodeOf, refusalOf } from '../exit-codes';
@@ -162,7 +163,9 @@ function printNext({ run, dir, benchmarks }: EvalReport, { session, output }: Fo
   const { store } = session.everstep;
   const place = !store.includes('://') && path.join(store, 'evals', run) === dir ? run : dir;
   // The run may hold benchmarks of earlier commands beside these.
-  output.note(`Next: ${output.hint(`results trajectories ${place} ${summary.name}${flag}`)}`);
+  output.note(
+    `Next: ${output.hint(`results trajectories ${shellWord(place)} ${shellWord(summary.name)}${flag}`)}`,
+  );
 }
 
 function flagFor({ numExamples, numCorrect, numErrors, numTruncated }: BenchmarkSummary): string {

@@ -10,6 +10,7 @@ import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import { exportForCookbook } from '../../stores/export-cookbook';
 import { escapeControls } from '../escape-controls';
 import { openOutput } from '../output';
+import { writingTo } from '../output-error';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
 import { explainUnfinished, unfinishedText } from '../unfinished-benchmarks';
@@ -43,7 +44,9 @@ async function exportCookbook(results: string, flags: ExportFlags): Promise<void
   const output = openOutput(flags);
   const { store } = readEnvironment(flags);
   const folder = await folderOf(results, store);
-  const written = await exportForCookbook(folder, resolve(flags.output));
+  const written = await writingTo('--output', flags.output, () =>
+    exportForCookbook(folder, resolve(flags.output)),
+  );
   output.document(written);
   output.line(`${written.benchmarkCount} results of ${written.runs.join(', ')} in ${written.output}`);
   if (written.malformedCount > 0)
@@ -82,7 +85,9 @@ async function exportInspect(results: string, flags: ExportFlags): Promise<void>
       'bad-config',
       `${place.folder} has nothing to export. ${unfinishedText(explained)}`,
     );
-  const written = await exportInspectLogs(place, resolve(flags.output));
+  const written = await writingTo('--output', flags.output, () =>
+    exportInspectLogs(place, resolve(flags.output)),
+  );
   output.document({ ...written, ...(failed.length > 0 && { failed }) });
   for (const { benchmark, path, sampleCount } of written.logs)
     output.line(`${benchmark}: ${sampleCount} samples in ${path}`);

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { configText } from '../../config/config-text';
 import type { ImportedConfig } from '../../config/import-cookbook';
@@ -10,6 +9,7 @@ import { shellWord } from '../../core/shell-word';
 import { hasErrorCode } from '../../stores/system-errors';
 import { escapeControls } from '../escape-controls';
 import { openOutput } from '../output';
+import { writeWholeText } from '../whole-output';
 
 interface ImportFlags {
   readonly output?: string;
@@ -41,7 +41,7 @@ async function importCookbook(file: string, flags: ImportFlags): Promise<void> {
     folder: process.cwd(),
   });
   const text = toYaml(file, imported);
-  if (flags.output !== undefined) await writeNew(flags.output, text);
+  if (flags.output !== undefined) await writeWholeText(flags.output, text, { isNew: true });
   output.document({ ...imported, output: flags.output ?? null });
   if (flags.output === undefined) output.line(text.trimEnd());
   for (const { key, reason } of imported.notCarried)
@@ -80,17 +80,4 @@ function toYaml(source: string, { config, notCarried }: ImportedConfig): string 
     `Made from ${source} by the command "import cookbook".`,
     ...(remarks.length > 0 ? ['Not carried over:', ...remarks] : []),
   ]);
-}
-
-async function writeNew(file: string, text: string): Promise<void> {
-  try {
-    await writeFile(file, text, { flag: 'wx' });
-  } catch (cause) {
-    if (!hasErrorCode(cause, 'EEXIST')) throw cause;
-    throw new DomainError(
-      'bad-config',
-      `${file} exists already. Remove it or give another name with --output.`,
-      { cause },
-    );
-  }
 }

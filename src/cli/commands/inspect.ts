@@ -9,6 +9,7 @@ import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import { formatNumber } from '../number-format';
 import { openOutput } from '../output';
+import { writingTo } from '../output-error';
 import { collect } from './eval-options';
 
 interface SetupFlags {
@@ -86,7 +87,9 @@ function importCommand(): Command {
     .option('--json', 'one JSON document on standard output')
     .action(async (log: string, flags: ImportFlags) => {
       const output = openOutput(flags);
-      const result = await importInspectLog(path.resolve(log), path.resolve(flags.output));
+      const result = await writingTo('--output', flags.output, () =>
+        importInspectLog(path.resolve(log), path.resolve(flags.output)),
+      );
       output.document(result);
       const { name, score, num_examples: count, num_errors: errors } = result;
       output.line(

@@ -1,4 +1,5 @@
 import type { ResultsDeletion } from '../../client/delete-results';
+import { shellWord } from '../../core/shell-word';
 import { openForReading } from '../connect';
 import { sizeText, writeDeletion } from '../deletion-lines';
 import { EXIT } from '../exit-codes';
@@ -31,6 +32,6 @@ function print(output: Output, results: readonly ResultsDeletion[], isDone: bool
   const bytes = results.reduce((sum, each) => sum + each.bytes, 0);
   if (results.length > 1) output.line(`${isDone ? 'Freed' : 'Together'} ${sizeText(bytes)}.`);
   if (isDone || results.some(({ heldBy }) => heldBy.length > 0)) return;
-  const names = results.map(({ run }) => run).join(' ');
+  const names = results.map(({ run }) => shellWord(run)).join(' ');
   output.line(`Nothing is deleted yet. ${output.hint(`results delete ${names} --yes`)} does it.`);
 }

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../../core/errors';
 import { readExampleScores } from '../../evaluation/compare/example-scores';
@@ -9,6 +8,7 @@ import { benchmarkFolder, streamTrajectories } from '../../stores/eval-store';
 import { printTrajectory } from '../../stores/eval-trajectory-text';
 import { escapeControls } from '../escape-controls';
 import type { Output } from '../output';
+import { print, writeWholeText } from '../whole-output';
 
 export interface TrajectoryFlags {
   readonly correct?: boolean;
@@ -158,7 +158,7 @@ async function writePage(output: Output, chosen: Chosen, { html, ...asked }: Pag
     trajectories: selectTrajectories(chosen, asked),
     limit: asked.flags.limit ?? SHOWN_ON_A_PAGE,
   });
-  await writeFile(file, page);
+  await writeWholeText(file, page, { option: '--html' });
   output.document({ dir: folder, benchmark, file });
   output.line(`Written: ${file}`);
 }
@@ -204,9 +204,4 @@ async function writeDocument(
     await print(`${count++ === 0 ? '' : ','}\n${JSON.stringify(trajectory)}`);
   }
   await print('\n]}\n');
-}
-
-async function print(text: string): Promise<void> {
-  if (process.stdout.write(text)) return;
-  await new Promise((resolve) => process.stdout.once('drain', resolve));
 }

@@ -3,6 +3,7 @@ import { unfinishedCells } from '../../client/partial-scores';
 import type { RunHandle } from '../../client/run-handle';
 import type { RunReport, ToldBudget } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
+import { shellWord } from '../../core/shell-word';
 import { neighboursOf } from '../../stack/find-weights';
 import { findStack } from '../../stack/stack-record';
 import type { Session } from '../connect';
@@ -39,7 +40,7 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
   const other = report.source === 'store' && !isClosed(report) ? stackBeside(session) : null;
   if (other !== null) {
     output.note(
-      `A stack runs in ${other} too, on the same store: npx everstep runs show ${report.run} --data-dir ${other}`,
+      `A stack runs in ${other} too, on the same store: npx everstep runs show ${report.run} --data-dir ${shellWord(other)}`,
     );
   }
   return EXIT.done;

@@ -5,6 +5,7 @@ import type { MetricsRow, ScoreRow } from '../../core/run';
 import type { StepSelection } from '../../stores/step-rows';
 import { EXIT } from '../exit-codes';
 import { printMetrics } from '../metric-table';
+import { escapeControls } from '../escape-controls';
 import type { Output } from '../output';
 import { withScores } from './runs-documents';
 
@@ -90,10 +91,10 @@ function onlyColumns(row: MetricsRow, names: readonly string[]): MetricsRow {
 
 /** All digits, for a program that reads tables. */
 function printCsv(rows: readonly MetricsRow[], names: readonly string[], output: Output): void {
-  output.line(['step', ...names].map(csvField).join(','));
+  output.line(['step', ...names].map((name) => csvField(escapeControls(name))).join(','));
   for (const row of rows) output.line([row.step, ...names.map((name) => row[name] ?? '')].join(','));
 }
 
 function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,4 +1,3 @@
-import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { Command } from 'commander';
 import type { EvaluationTotals, ShownGroup, ShownRollout } from '../../client/run-rollouts';
@@ -11,6 +10,7 @@ import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { parseCount } from '../service-options';
 import { printTable } from '../tables';
+import { writeWholeText } from '../whole-output';
 import { parseStep } from './runs-change-commands';
 
 export interface RolloutFlags extends PlaceFlags {
@@ -112,7 +112,7 @@ interface PagePlace {
 
 async function writePage(output: Output, { html, ...place }: PagePlace, page: string): Promise<number> {
   const file = path.resolve(html);
-  await writeFile(file, page);
+  await writeWholeText(file, page, { option: '--html' });
   output.document({ ...place, file });
   output.line(`Written: ${file}`);
   return EXIT.done;

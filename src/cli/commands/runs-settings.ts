@@ -2,6 +2,7 @@ import type { BudgetOptions, LearningRateOptions, ScheduleOptions } from '../../
 import { nearestKey } from '../../core/nearest-key';
 import { MAX_LEARNING_RATE, MAX_MULTIPLIER } from '../../core/controls/learning-rate';
 import { DomainError } from '../../core/errors';
+import { ownValue } from '../../core/own-value';
 
 /** A change as `KEY=VALUE` says it. */
 export type Setting =
@@ -42,7 +43,7 @@ export function parseSetting(text: string): Setting {
   if (key === 'learningRate') return { what: 'learningRate', options: rateOf(text, value) };
   const limit = LIMITS.find((name) => key === `budget.${name}`);
   if (limit) return { what: 'budget', options: { [limit]: limitOf(text, value) } };
-  const short = SHORT_FORMS[key];
+  const short = ownValue(SHORT_FORMS, key);
   if (short !== undefined) {
     return {
       what: 'schedule',

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DomainError } from '../../core/errors';
+import { ownValue } from '../../core/own-value';
 import { readRows } from '../../datasets/read-rows';
 import { firstOf, isRow, textField } from '../graders/row-fields';
 import type { Row } from '../graders/row-grader';
@@ -38,7 +39,7 @@ export async function baselineAnswersFrom(folder: string | null): Promise<(row: 
 
 function baselineOf(row: Row): string {
   const category = row['category'];
-  return (typeof category === 'string' ? BASELINES[category] : undefined) ?? 'gpt-4-0314';
+  return (typeof category === 'string' ? ownValue(BASELINES, category) : undefined) ?? 'gpt-4-0314';
 }
 
 function ownAnswerOf(row: Row): string | undefined {

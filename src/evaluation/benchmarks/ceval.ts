@@ -1,3 +1,4 @@
+import { ownValue } from '../../core/own-value';
 import { makeExampleId } from '../example';
 import { ceval as cevalRows } from '../graders/choices/choice-graders';
 import { textField } from '../graders/row-fields';
@@ -28,7 +29,7 @@ export const ceval: Benchmark = {
   toExample(row) {
     const question = textField(row, ['question']);
     const options = LETTERS.map((letter) => textField(row, [letter]));
-    const subject = CEVAL_SUBJECTS[groupField(row, ['_subject', 'subject']) ?? ''] ?? '';
+    const subject = ownValue(CEVAL_SUBJECTS, groupField(row, ['_subject', 'subject']) ?? '') ?? '';
     return {
       id: makeExampleId('ceval', question),
       messages: [

@@ -1,5 +1,6 @@
 import { DomainError } from '../../core/errors';
 import { nearestNames } from '../../core/nearest-names';
+import { ownValue } from '../../core/own-value';
 import { aime2025 } from './aime-2025';
 import { aime2026 } from './aime-2026';
 import { arenaHard, arenaHardV2 } from './arena-hard';
@@ -76,7 +77,7 @@ export function findBenchmark(
   options: Readonly<Record<string, unknown>> = {},
 ): Benchmark {
   const plain = name.replaceAll('-', '_');
-  const wanted = ALIASES[plain] ?? plain;
+  const wanted = ownValue(ALIASES, plain) ?? plain;
   const known = [...BENCHMARKS, ...registeredBenchmarks()];
   const benchmark = known.find((each) => each.name === wanted) ?? plugins.benchmarks.get(wanted)?.(options);
   if (benchmark) return benchmark;

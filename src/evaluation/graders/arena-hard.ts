@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { ownValue } from '../../core/own-value';
 import { textField } from './row-fields';
 import { ArenaGames } from './arena-hard-games';
 import type { Score } from './grader';
@@ -36,7 +37,7 @@ export function readArenaVerdict(judgement: string): Verdict | null {
   for (const pattern of PATTERNS) {
     const label = [...text.matchAll(pattern)].at(-1)?.[1];
     if (label === undefined) continue;
-    const known = POINTS[label];
+    const known = ownValue(POINTS, label);
     return known ? { label, pointsOfA: known[0], weight: known[1] } : null;
   }
   return null;

@@ -1,4 +1,5 @@
 import type { BenchmarkRequest, InspectTask, ModelSource } from '../../core/benchmark-run';
+import { ownValue } from '../../core/own-value';
 import type { ResultIdentity } from '../../stores/eval-store';
 import { judgeIdentity } from '../judges/judged-grader';
 
@@ -210,7 +211,11 @@ function placeOf(source: ModelSource): string {
 function samplingDifferences(there: ResultIdentity, asked: ResultIdentity): OptionDifference[] {
   const keys = [...new Set([...Object.keys(there.sampling), ...Object.keys(asked.sampling)])].sort();
   return keys.map((key) =>
-    difference(SAMPLING_OPTIONS[key] ?? `sampling.${key}`, there.sampling[key], asked.sampling[key]),
+    difference(
+      ownValue(SAMPLING_OPTIONS, key) ?? `sampling.${key}`,
+      there.sampling[key],
+      asked.sampling[key],
+    ),
   );
 }
 

@@ -1,4 +1,5 @@
 import { Duplex, PassThrough } from 'node:stream';
+import { LONGEST_TIMER_MS } from '../../core/longest-timer';
 import { BoundedText } from '../bounded-text';
 import type { SandboxLimit } from '../sandbox';
 import { OUTPUT_FLOOD } from '../sandbox';
@@ -27,9 +28,12 @@ export function attendProgram(
   const stdout = new BoundedText(outputBytes);
   const stderr = new BoundedText(outputBytes);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      settle('time');
-    }, timeoutMs);
+    const timer = setTimeout(
+      () => {
+        settle('time');
+      },
+      Math.min(timeoutMs, LONGEST_TIMER_MS),
+    );
     const onAbort = () => {
       settle('time');
     };

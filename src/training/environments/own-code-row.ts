@@ -3,6 +3,7 @@ import { testFormsOf } from '../../evaluation/graders/code/code-tests';
 import type { TestForm } from '../../evaluation/graders/code/code-tests';
 import { codeTexts } from '../../evaluation/graders/code/listed-code';
 import { assertionsOf } from '../../evaluation/graders/code/mbpp';
+import { requireFewTests } from '../../evaluation/graders/code/most-tests';
 import { functionNameOf, testCasesOf } from '../../evaluation/graders/code/livecodebench/test-cases';
 import { isGiven, isRow } from '../../evaluation/graders/row-fields';
 import type { Row } from '../../evaluation/graders/row-grader';
@@ -20,13 +21,14 @@ export function requireTests(row: Row): void {
   if (isGiven(row['test']) && !isGiven(row['entry_point'])) throw uncalled();
   const forms = testFormsOf(row);
   requireFailing(row);
+  requireFewTests(assertionsOf(row).length);
   const [beside] = forms;
   if (forms.includes('cases') && beside !== 'cases') throw twice(FIELD_OF[beside], casesFieldOf(row));
   for (const field of ['test_imports', 'test_setup_code']) codeTexts(row, field);
   if (beside !== 'cases') return;
   const listed = LISTED_CASES.find((name) => isGiven(row[name]));
   if (listed !== undefined && isGiven(row['input_output'])) throw twice(listed, 'input_output');
-  if (!isPacked(row)) testCasesOf(row);
+  if (!isPacked(row)) requireFewTests(testCasesOf(row).inputs.length);
 }
 
 const VERL_TESTS = 'reward_model.ground_truth';

@@ -1,3 +1,4 @@
+import { ownValue } from '../../core/own-value';
 /** Of built-in environments: where rows lie, and what their fields are called there. */
 const STORED_AT: Readonly<Record<string, readonly string[]>> = {
   math: ['path'],
@@ -12,7 +13,7 @@ export function gradingOf(environment: unknown): unknown {
   if (!isRecord(environment)) return environment;
   const { type, parts } = environment;
   if (type === 'mixture' && Array.isArray(parts)) return { ...environment, parts: parts.map(partOf) };
-  const keys = (typeof type === 'string' ? STORED_AT[type] : undefined) ?? [];
+  const keys = (typeof type === 'string' ? ownValue(STORED_AT, type) : undefined) ?? [];
   return keys.reduce(withoutKey, environment);
 }
 

@@ -1,4 +1,5 @@
 import { untilAborted } from '../../core/concurrency/until-aborted';
+import { LONGEST_TIMER_MS } from '../../core/longest-timer';
 import { linkedAbort } from '../../evaluation/linked-abort';
 
 export interface WorkBound {
@@ -8,9 +9,6 @@ export interface WorkBound {
   /** What is thrown when it takes longer. */
   readonly late: () => Error;
 }
-
-/** Not more than a timer can hold. */
-const LONGEST_TIMER_MS = 2_147_483_647;
 
 /**
  * Waits for work until it is done, late, or called off, whether the work listens to its signal or not. What it comes to

@@ -105,3 +105,13 @@ test('says of each group how it is run, and lists nothing that `eval` does not k
   expect(listed).toContain('eval NAME --checkpoint RUN[@STEP] | --engine URL --model M');
   for (const name of names) expect(listed).toContain(name);
 });
+
+test.each(['constructor', 'toString', '__proto__', 'hasOwnProperty', 'valueOf'])(
+  '%s, which every object has, is an unknown name like others',
+  async (name) => {
+    await expect(run('show', '--', name)).rejects.toMatchObject({
+      code: 'unknown-benchmark',
+      message: expect.stringContaining(`Unknown benchmark "${name}"`) as string,
+    });
+  },
+);

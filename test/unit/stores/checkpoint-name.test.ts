@@ -104,3 +104,22 @@ test('a run that goes on from a checkpoint has the rank that the checkpoint was 
     'loraRank: it is 0, and "one@5" was made with 4, which its weights keep. Set loraRank: 4.',
   );
 });
+
+test('rows with steps that RUN@STEP cannot name are no checkpoints', async () => {
+  mkdirSync(store.runFolder('foreign'), { recursive: true });
+  const rows = [rowOf(4), rowOf(-4), rowOf(1e12), { ...rowOf(5), step: 0.5 }];
+  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  writeFileSync(join(store.runFolder('foreign'), 'checkpoints.jsonl'), text);
+
+  expect((await store.readCheckpoints('foreign')).map(({ step }) => step)).toEqual([4]);
+  await expect(resolveInitialCheckpoint(store, initial('foreign@9'))).rejects.toThrow(
+    'Steps of "foreign" that have: 4. Name one of them, as "foreign@4".',
+  );
+});
+
+test.each(['file:///etc/passwd', 'http://127.0.0.1/x', 'HTTPS://a.example/x', 'ftp://x/y'])(
+  '%s is no checkpoint: the config says what is',
+  (address) => {
+    expect(() => initial(address)).toThrow(/Give RUN@STEP, RUN@best or RUN of this store, or the address/);
+  },
+);

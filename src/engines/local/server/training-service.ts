@@ -189,5 +189,5 @@ function knownLoss(request: ForwardBackwardRequest): EngineLoss {
 }
 
 function isLoss(name: string): name is EngineLoss {
-  return name in LOSS_CONFIG_KEYS;
+  return Object.hasOwn(LOSS_CONFIG_KEYS, name);
 }

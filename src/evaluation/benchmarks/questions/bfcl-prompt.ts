@@ -1,5 +1,6 @@
 import type { Message } from '../../../core/conversation';
 import type { ToolDeclaration } from '../../../core/completion';
+import { ownValue } from '../../../core/own-value';
 import { pythonJson } from './python-json';
 import { isRow, lacking } from '../../graders/row-fields';
 import type { Row } from '../../graders/row-grader';
@@ -159,7 +160,7 @@ function schemaOf(declared: Row): Row {
   const { type, properties, items } = declared;
   return {
     ...declared,
-    type: SCHEMA_TYPES[String(type)] ?? 'string',
+    type: ownValue(SCHEMA_TYPES, String(type)) ?? 'string',
     ...(type === 'float' && {
       format: 'float',
       description: `${String(declared['description'])} This is a float type value.`,

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../core/own-value';
 import { LiteralError } from './literal-error';
 import type { PythonValue } from './python-value';
 
@@ -69,10 +70,10 @@ export function signed(mark: string, operand: Term): Term {
 
 /** What Python computes of two literals: numbers, or texts and lists that are put together or repeated. */
 function applyOperator(mark: string, left: PythonValue, right: PythonValue): PythonValue {
-  const sequence = SEQUENCE_OPERATORS[mark]?.(left, right);
+  const sequence = ownValue(SEQUENCE_OPERATORS, mark)?.(left, right);
   if (sequence) return sequence;
   const [one, other] = [amountOf(left), amountOf(right)];
-  const value = OPERATORS[mark]?.(one.value, other.value);
+  const value = ownValue(OPERATORS, mark)?.(one.value, other.value);
   if (value === undefined || !Number.isFinite(value)) throw new LiteralError('no number');
   const areWhole = one.type === 'int' && other.type === 'int' && Number.isInteger(value);
   return { type: areWhole && mark !== '/' ? 'int' : 'float', value };

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../core/own-value';
 import type { DeclaredParameter } from './declared-function';
 import type { ForeignLanguage } from './foreign-calls';
 import { convertForeign, FOREIGN_TYPES } from './foreign-values';
@@ -49,8 +50,8 @@ export function checkValue(
 
 /** null for a type that the official checker does not know or convert. */
 function typeOf(name: string, language: CallLanguage): TypeName | null {
-  if (language === 'python') return TYPES[name] ?? 'str';
-  return FOREIGN_TYPES[language][name] ?? null;
+  if (language === 'python') return ownValue(TYPES, name) ?? 'str';
+  return ownValue(FOREIGN_TYPES[language], name) ?? null;
 }
 
 function valueOf(

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../core/own-value';
 import type { ForeignLanguage } from './foreign-calls';
 import type { PythonValue } from './python-value';
 
@@ -76,7 +77,7 @@ const CONVERTERS: Readonly<Record<string, Convert>> = {
 export function convertForeign(text: string, { language, type, itemType }: ForeignType): PythonValue {
   const number = NUMBERS[language][type];
   if (number) return number[0].test(text) ? amount(text, number[1]) : asText(text);
-  const convert = CONVERTERS[type];
+  const convert = ownValue(CONVERTERS, type);
   if (convert) return convert(text, itemType);
   return asText(language === 'javascript' && type === 'String' ? unquoted(text) : text);
 }

@@ -10,6 +10,7 @@ import { humanevalProgram, humanevalTests } from './humaneval';
 import { testCasesOf } from './livecodebench/test-cases';
 import { codeTexts } from './listed-code';
 import { assertionsOf } from './mbpp';
+import { requireFewTests } from './most-tests';
 
 const NO_CODE: Score = {
   value: 0,
@@ -45,11 +46,13 @@ export const bareCodeTests: RowGrader = {
 async function gradeCode(found: string | null, completion: string, row: Row): Promise<Score> {
   const answer = found ?? '';
   const all = testedCodes(answer, completion, row);
+  const counts = all.map(countOf);
+  requireFewTests(counts.reduce((sum, count) => sum + count, 0));
   if (answer.trim() === '') return NO_CODE;
   const scores: Score[] = [];
   for (const tested of all)
     scores.push(await gradeWithTests({ ...tested, answer, stopsAtFirst: false, runsAsProgram: true }));
-  return together(scores, all.map(countOf));
+  return together(scores, counts);
 }
 
 /** Of tests of several forms all have to pass; the first that does not is told. */

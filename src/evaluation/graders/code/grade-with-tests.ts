@@ -4,6 +4,7 @@ import type { ExecResult } from '../../../sandboxes/sandbox';
 import type { Score } from '../grader';
 import type { JudgedBy, Judgement, Verdict } from './judge-told';
 import { judgeTold, PROGRAM_PRELUDE } from './judge-told';
+import { requireFewTests } from './most-tests';
 import type { WordedCheck } from './run-with-word';
 import { drawWord, runWithWord } from './run-with-word';
 
@@ -51,6 +52,7 @@ const CHECK = `${PROGRAM_PRELUDE}\n\n${readFileSync(path.join(__dirname, 'tests_
 export async function gradeWithTests(tested: TestedCode): Promise<Score> {
   const { code, answer = code, tests, stopsAtFirst, runsAsProgram = false } = tested;
   const testCount = 'assertions' in tests ? tests.assertions.length : tests.inputs.length;
+  requireFewTests(testCount);
   const judged = await judgedTests(code, tests, { stopsAtFirst, asProgram: runsAsProgram });
   return { ...scoreOf(judged, testCount), answer: answer.slice(0, ANSWER_LENGTH) };
 }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { ownValue } from '../../../core/own-value';
 import { strip } from '../python-text';
 import { isRow, lacking, textListField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';
@@ -66,7 +67,7 @@ async function isAnyFollowed(
 }
 
 function isFollowed(response: string, instruction: InstructionArguments): boolean | Promise<boolean> {
-  const check = CHECKS[instruction.instruction];
+  const check = ownValue(CHECKS, instruction.instruction);
   if (check === undefined) throw unknownInstruction(instruction.instruction);
   return strip(response) !== '' && check(response, instruction);
 }

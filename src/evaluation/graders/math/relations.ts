@@ -1,3 +1,4 @@
+import { ownValue } from '../../../core/own-value';
 import type { AnswerShape, NumberShape, RelationShape, TupleShape } from './answer-shape';
 import { isRoundingOf, isSameNumber } from './exact-number';
 import { isLabel } from './labels';
@@ -201,6 +202,6 @@ export function mirrored(relation: RelationShape): RelationShape {
   return {
     ...relation,
     sides: [...relation.sides].reverse(),
-    operators: [...relation.operators].reverse().map((operator) => SWAPPED[operator] ?? operator),
+    operators: [...relation.operators].reverse().map((operator) => ownValue(SWAPPED, operator) ?? operator),
   };
 }

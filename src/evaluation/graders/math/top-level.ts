@@ -59,6 +59,6 @@ function step(text: string, index: number): number {
 function depthChange(text: string, index: number): number {
   const token = text.slice(index, index + step(text, index));
   const bare = token.replace('\\', '');
-  if (bare in CLOSING || bare === 'langle' || bare === 'begin') return 1;
+  if (Object.hasOwn(CLOSING, bare) || bare === 'langle' || bare === 'begin') return 1;
   return Object.values(CLOSING).includes(bare) || bare === 'rangle' || bare === 'end' ? -1 : 0;
 }

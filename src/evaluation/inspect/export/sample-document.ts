@@ -1,3 +1,4 @@
+import { ownValue } from '../../../core/own-value';
 import { isUnparsed } from '../../judges/parsed-total';
 import type { StoredTrajectory, StoredTurn } from '../../../stores/eval-store';
 import { identifierOf } from './identifiers';
@@ -127,7 +128,9 @@ function stopReasonOf(trajectory: StoredTrajectory): string {
   if (overflowed(trajectory)) return 'model_length';
   const reason = trajectory.turns.findLast(({ role }) => role === 'assistant')?.metadata['stop_reason'];
   const isCut = (trajectory.metrics['max_tokens_reached'] ?? 0) > 0;
-  return isCut ? 'max_tokens' : ((typeof reason === 'string' ? STOP_REASONS[reason] : null) ?? 'unknown');
+  return isCut
+    ? 'max_tokens'
+    : ((typeof reason === 'string' ? ownValue(STOP_REASONS, reason) : null) ?? 'unknown');
 }
 
 function overflowed({ metrics }: StoredTrajectory): boolean {

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../core/own-value';
 /** Inspect's grades as numbers. */
 const GRADES: Readonly<Record<string, number>> = { C: 1, I: 0, P: 0.5, N: 0 };
 const WORDS: Readonly<Record<string, number>> = { yes: 1, true: 1, no: 0, false: 0 };
@@ -8,7 +9,7 @@ export function numberOfValue(value: unknown): number | null {
   if (typeof value === 'boolean') return Number(value);
   if (typeof value !== 'string') return null;
   const text = value.trim();
-  const grade = GRADES[text] ?? WORDS[text.toLowerCase()];
+  const grade = ownValue(GRADES, text) ?? ownValue(WORDS, text.toLowerCase());
   if (grade !== undefined) return grade;
   return text !== '' && Number.isFinite(Number(text)) ? Number(text) : null;
 }

@@ -1,3 +1,4 @@
+import { ownValue } from '../../../../core/own-value';
 /** Fields of each request, by the protocol's names; the service's own client sends no others. */
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
   'client/config': ['sdk_version'],
@@ -83,11 +84,11 @@ const KNOWN_INSIDE: Readonly<Record<string, readonly string[]>> = {
 
 /** Where a body holds a field that the protocol does not have; null where all are known. */
 export function unknownField(route: string, body: unknown): string | null {
-  const known = KNOWN[route];
+  const known = ownValue(KNOWN, route);
   if (known === undefined || !isRecord(body)) return null;
   for (const [name, value] of Object.entries(body)) {
     if (!known.includes(name)) return name;
-    const inside = KNOWN_INSIDE[name];
+    const inside = ownValue(KNOWN_INSIDE, name);
     const unknown = inside && isRecord(value) && Object.keys(value).find((key) => !inside.includes(key));
     if (typeof unknown === 'string') return `${name}.${unknown}`;
   }

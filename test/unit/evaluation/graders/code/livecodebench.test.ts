@@ -238,3 +238,16 @@ describe('code to train on', () => {
     expect(() => codeTests.grade('', { prompt: 'x' })).toThrow('has no tests');
   });
 });
+
+test('a row that would hold a sandbox for days is refused with the number of its tests', async () => {
+  const many = (count: number) => ({
+    input_output: { inputs: Array<string>(count).fill('1'), outputs: Array<string>(count).fill('1') },
+  });
+  const code = fenced('print(input())');
+
+  await expect(codeTests.grade(code, many(100_000))).rejects.toThrow('A row of code has 100000 tests');
+  await expect(livecodebench.grade(code, many(1001))).rejects.toThrow('1001 tests, and a row may have 1000');
+  await expect(
+    codeTests.grade(code, { ...many(600), test_list: Array<string>(600).fill('assert 1') }),
+  ).rejects.toThrow('1200 tests');
+});
