@@ -31,6 +31,14 @@ export function rememberSource(value: object, json: string): void {
   sources.set(value, json);
 }
 
+/** A copy that remembers what the object does. */
+export function copyAsWritten(value: object): Readonly<Record<string, unknown>> {
+  const copy = { ...value };
+  const source = sources.get(value);
+  if (source !== undefined) sources.set(copy, source);
+  return copy;
+}
+
 /** JSON text without spaces; objects that remember theirs, at any depth, as they were written. */
 export function jsonText(value: unknown): string {
   // In a list it is null; members that are undefined are left out.

@@ -18,7 +18,8 @@ import type { HubAccess, HubDatasetSpec } from './hub-dataset';
 import { findLocalFiles } from './local-files';
 import { RowPlace, withPlace } from './row-place';
 import { ProblemInRowNames, RowProblem } from './row-problem';
-import type { ReplyUse, RowReading } from './rows';
+import type { RowReading } from './rows';
+import type { ReplyUse } from './judged-rows';
 import { toConversation } from './rows';
 
 interface DatasetOptions {
@@ -35,6 +36,8 @@ interface DatasetOptions {
   readonly rubrics?: boolean;
   /** Each row ends with a reply, which a judge compares with. */
   readonly needsReply?: ReplyUse | null;
+  /** Each row asks something, which is answered and judged. */
+  readonly needsQuestion?: boolean;
 }
 
 interface LocalDatasetSpec extends DatasetOptions {

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DomainError } from '../core/errors';
 import type { DatasetFile, RawRow, SkippedRow } from './dataset';
+import { copyAsWritten } from '../core/json-source';
 import { requireFile } from './local-files';
 import { streamFileRows } from './file-rows';
 import type { HubAccess, HubDatasetSpec } from './hub-dataset';
@@ -15,6 +16,8 @@ interface LocalRows {
   readonly key?: string;
   /** Lists rows that cannot be read, and does not refuse the file at the first of them. */
   readonly listsUnread?: boolean;
+  /** Rows know how their numbers were written (`jsonText`), which takes memory. */
+  readonly keepsWriting?: boolean;
 }
 
 export type RowsSpec = LocalRows | (HubDatasetSpec & HubAccess);
@@ -52,19 +55,31 @@ async function streamOf(spec: RowsSpec, unread: SkippedRow[]): Promise<RowStream
   if ('path' in spec) {
     await requireFile(spec.path, spec.key);
     const files = [{ name: spec.path, path: spec.path }];
-    return { rows: rowsOf(files, spec.listsUnread === true ? unread : undefined), source: spec.path };
+    const reading = {
+      ...(spec.listsUnread === true && { unread }),
+      ...(spec.keepsWriting === true && { keepsWriting: true }),
+    };
+    return { rows: rowsOf(files, reading), source: spec.path };
   }
   const { files, source } = await fetchHubDataset(spec);
   return { rows: rowsOf(files), source: source.description };
 }
 
-async function* rowsOf(files: readonly DatasetFile[], unread?: SkippedRow[]): AsyncGenerator<Row> {
+interface Reading {
+  readonly unread?: SkippedRow[];
+  readonly keepsWriting?: boolean;
+}
+
+async function* rowsOf(
+  files: readonly DatasetFile[],
+  { unread, keepsWriting = false }: Reading = {},
+): AsyncGenerator<Row> {
   for (const file of files) {
     let count = 0;
     for await (const raw of streamFileRows(file)) {
       if (++count % PAUSE_EVERY === 0) await nextTurn();
       const place = new RowPlace(file.name, raw.line);
-      const row = objectIn(raw);
+      const row = objectIn(raw, keepsWriting);
       if (typeof row !== 'string') yield withPlace(row, place);
       else if (unread) unread.push({ file: file.name, line: raw.line, reason: row });
       else throw new DomainError('bad-dataset', `${place.text}: ${row}`);
@@ -73,10 +88,11 @@ async function* rowsOf(files: readonly DatasetFile[], unread?: SkippedRow[]): As
 }
 
 /** The row, or what is wrong with it. */
-function objectIn(raw: RawRow): Row | string {
+function objectIn(raw: RawRow, keepsWriting: boolean): Row | string {
   if ('problem' in raw) return raw.problem;
   const { value } = raw;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value };
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return keepsWriting ? copyAsWritten(value) : { ...value };
   return Array.isArray(value) && value.length > 0 && value.every(isMessage) ? UNNAMED_MESSAGES : NO_OBJECT;
 }
 

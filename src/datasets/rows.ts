@@ -7,6 +7,8 @@ import { calledInRows, withReadNames } from './field-names';
 import { isFields, listIn, parsedOrNull, requireSingleKeys } from './json-fields';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { kindOf } from './kind-of';
+import type { ReplyUse } from './judged-rows';
+import { requireQuestion, requireReply } from './judged-rows';
 import { readMessages } from './messages';
 import { whyNoShape } from './no-shape';
 import { refusePreferences } from './preferences';
@@ -48,9 +50,6 @@ const SYSTEM_KEYS = ['system', 'system_prompt'];
 const TOOL_KEYS = ['tools', 'functions'];
 const COMMON_KEYS = [...SYSTEM_KEYS, ...TOOL_KEYS, 'history'];
 
-/** What a judge does with the reply of a row: judges by it, or compares the model's with it as another's. */
-export type ReplyUse = 'criterion' | 'opponent';
-
 /** How the rows of a dataset are read. */
 export interface RowReading {
   /** Keys that say nothing. */
@@ -61,6 +60,8 @@ export interface RowReading {
   readonly rubrics?: boolean;
   /** Each row has to end with a reply, because a judge compares with it. */
   readonly needsReply?: ReplyUse | null;
+  /** Each row has to ask something before that. */
+  readonly needsQuestion?: boolean;
 }
 
 /**
@@ -70,7 +71,8 @@ export interface RowReading {
  * and those that say nothing to a model. Throws `RowProblem` naming the field.
  */
 export function toConversation(value: unknown, reading: RowReading = {}): ConversationRow {
-  const { ignored = NO_KEYS, fields = {}, rubrics = false, needsReply = null } = reading;
+  const { ignored = NO_KEYS, fields = {}, needsReply = null, ...needs } = reading;
+  const { rubrics = false, needsQuestion = false } = needs;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new RowProblem(`expected an object, got ${kindOf(value)}.`);
   }
@@ -81,13 +83,13 @@ export function toConversation(value: unknown, reading: RowReading = {}): Conver
   const row = withReadNames(given, fields);
   refusePreferences(row, { ignored, isChosenRead: called.includes('chosen') });
   const shape = shapeOf(row, given, fields);
-  return readRow(row, shape, { ignored, fields, rubrics, needsReply });
+  return readRow(row, shape, { ignored, fields, rubrics, needsReply, needsQuestion });
 }
 
 function readRow(
   row: Row,
   shape: Shape,
-  { ignored, fields, rubrics, needsReply }: Required<RowReading>,
+  { ignored, fields, rubrics, needsReply, needsQuestion }: Required<RowReading>,
 ): ConversationRow {
   const given = shape.read(row, ignored);
   const messages = withBeginning(row, given, ignored);
@@ -96,6 +98,7 @@ function readRow(
   requireKnownKeys(withoutRepetitions(row, messages), { field: '', known, ignored, called });
   if (messages.length === 0) throw new RowProblem('the conversation has no messages.');
   if (needsReply) requireReply(messages, needsReply);
+  if (needsQuestion) requireQuestion(messages);
   const tools = TOOL_KEYS.flatMap((key) => readTools(row[key], key));
   const numbers = numbersIn(shape, messages.length - given.length);
   const rubric = rubrics ? readRubric(row['rubric']) : null;
@@ -105,25 +108,6 @@ function readRow(
     ...(tools.length > 0 && { tools }),
     ...(numbers && { numbers }),
   };
-}
-
-const WITHOUT_REPLY = {
-  criterion: 'use method score or rubric, which compare with nothing',
-  opponent: 'set baseline: base, which compares with what the base model says',
-};
-
-function requireReply(messages: readonly Message[], use: ReplyUse): void {
-  const last = messages.at(-1);
-  if (last?.role === 'assistant' && saidIn(last).trim() !== '') return;
-  throw new RowProblem(
-    'the conversation has no reply at its end, with which the judge would compare the model’s. ' +
-      `Give it one, or ${WITHOUT_REPLY[use]}.`,
-  );
-}
-
-function saidIn({ content }: Message): string {
-  if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('');
 }
 
 /** null where messages are numbered as they stand, or have no numbers of their own. */

@@ -75,9 +75,10 @@ function specOf(
   config: DatasetToRead,
   { listsBadRows, ...access }: Omit<DatasetAccess, 'python'>,
 ): Parameters<typeof loadDataset>[0] {
-  const { ignoreKeys = [], fields = {}, rubrics = false, needsReply = null } = config;
+  const { ignoreKeys = [], fields = {}, rubrics, needsReply = null, needsQuestion } = config;
   const onBadRow = listsBadRows ? 'list' : config.onBadRow;
-  const reading = { onBadRow, ignoreKeys, fields, rubrics, needsReply } as const;
+  const needs = { rubrics: rubrics === true, needsReply, needsQuestion: needsQuestion === true };
+  const reading = { onBadRow, ignoreKeys, fields, ...needs } as const;
   if (config.hub === undefined) return { path: config.path ?? [], ...reading };
   return {
     hub: config.hub,

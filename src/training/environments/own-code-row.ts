@@ -1,6 +1,7 @@
 import { DomainError } from '../../core/errors';
 import { testFormsOf } from '../../evaluation/graders/code/code-tests';
 import type { TestForm } from '../../evaluation/graders/code/code-tests';
+import { definesAtTop } from '../../evaluation/graders/code/extract-code';
 import { codeTexts } from '../../evaluation/graders/code/listed-code';
 import { assertionsOf } from '../../evaluation/graders/code/mbpp';
 import { requireFewTests } from '../../evaluation/graders/code/most-tests';
@@ -19,6 +20,8 @@ const FIELD_OF: Readonly<Record<TestForm, string>> = {
 /** Refuses tests that no program could be run against, or that a question would not ask for, before anything is trained on them. */
 export function requireTests(row: Row): void {
   if (isGiven(row['test']) && !isGiven(row['entry_point'])) throw uncalled();
+  requireCheck(row);
+  requireRun(row);
   const forms = testFormsOf(row);
   requireFailing(row);
   requireFewTests(assertionsOf(row).length);
@@ -43,6 +46,27 @@ export function withVerlTests(row: Row): Row {
   const beside = FIELDS_OF_TESTS.find((name) => isGiven(row[name]));
   if (beside !== undefined) throw twice(beside, VERL_TESTS);
   return { ...row, input_output: typeof given === 'string' ? given : JSON.stringify(tests) };
+}
+
+/** What is called with the function is `check`. */
+function requireCheck({ test }: Row): void {
+  if (typeof test !== 'string' || !isGiven(test) || definesAtTop(test, 'check')) return;
+  throw new DomainError(
+    'bad-dataset',
+    'field "test": defines no function "check", which is called with the function that "entry_point" names. Write `def check(candidate):` around its assertions, or put them into "test_list".',
+  );
+}
+
+/** Inputs as EvalPlus has them beside its tests, to be compared with what the solution says. */
+const INPUTS_ALONE = ['base_input', 'plus_input'];
+
+function requireRun(row: Row): void {
+  const unread = INPUTS_ALONE.find((name) => isGiven(row[name]));
+  if (unread === undefined) return;
+  throw new DomainError(
+    'bad-dataset',
+    `field "${unread}": inputs without outputs are not run. Put what they test into "test", or name it in environment.ignoreKeys.`,
+  );
 }
 
 const PRINT = /^\s*print\s*\(([^]*)\)\s*;?\s*(?:#.*)?$/;

@@ -4,6 +4,7 @@ import { readEachRow } from '../../../datasets/read-each-row';
 import { placeOfRow, withPlace } from '../../../datasets/row-place';
 import { isGiven, isRow, listInText } from '../../../evaluation/graders/row-fields';
 import type { Row } from '../../../evaluation/graders/row-grader';
+import { spellings, withNumbersAsWritten } from './answers-as-written';
 import { isSaid, listed, requireAsked, withoutKeys } from '../own-row';
 import type { Passage } from './passage-index';
 import { comparedText, isSameAnswer } from './text-answer';
@@ -24,10 +25,11 @@ export async function readPassages(path: string): Promise<Passage[]> {
 
 /** Questions with their right answers. One that nobody could answer rightly, or anybody, is refused by file and line. */
 export async function readQuestions(path: string, ignored: readonly string[] = []): Promise<Question[]> {
-  const rows = await readRows({ path, key: 'environment.questions', listsUnread: true });
+  const rows = await readRows({ path, key: 'environment.questions', listsUnread: true, keepsWriting: true });
   const read = (row: Row) => {
     const place = placeOfRow(row);
-    const question = questionOf(withoutKeys(row, ignored));
+    const written = withNumbersAsWritten(row, [...ANSWERS, ...ALIASES, 'reward_model']);
+    const question = questionOf(withoutKeys(written, ignored));
     return place ? withPlace(question, place) : question;
   };
   return readEachRow(rows, read, { form: 'Questions have rows of question and answer.' });
@@ -48,8 +50,18 @@ function questionOf(row: Row): Question {
   requireAsked(row, { asked: ['question'], places: ['question'], unspoken: TO_BE_FOUND });
   const question = saidText(row, 'question');
   requireCompared(question, 'question');
+  requireAnswerable(row);
   const source = isSaid(row['data_source']) ? textOf(row['data_source'], 'data_source') : 'search';
   return { question, answers: answersOf(row), source };
+}
+
+/** As MuSiQue says of questions whose passages were taken away. */
+function requireAnswerable({ answerable }: Row): void {
+  if (answerable !== false && answerable !== 'false' && answerable !== 'False') return;
+  throw problemOf(
+    'answerable',
+    'says that the documents do not answer the question. Remove the row, or name it in environment.ignoreKeys.',
+  );
 }
 
 /** Where the data sets of the field have the answer. */
@@ -57,6 +69,10 @@ const ANSWERS = [
   ...['answer', 'golden_answers', 'answers', 'gold_answer', 'gold_answers', 'possible_answers'],
   ...['correct_answer', 'final_answer', 'expected_answer', 'reference_answer', 'ground_truth', 'target'],
 ];
+/** What PopQA and Natural Questions have beside it. */
+const SAID_ELSEWHERE = ['obj', 'short_answer', 'short_answers'];
+/** Other words for it, as MuSiQue and PopQA have them. */
+const ALIASES = ['answer_aliases', 'aliases', 'o_aliases'];
 /** Where verl and Search-R1 keep it. */
 const VERL_ANSWER = 'reward_model.ground_truth';
 
@@ -67,11 +83,13 @@ function answersOf(row: Row): readonly string[] {
   const [first = ANSWERS.find((name) => name in row) ?? 'answer', ...others] = given;
   const answers = [...answersIn(read, first), ...aliasesOf(row)];
   for (const name of others) answers.push(...agreeing(read, { name, first, answers }));
+  const contradicting = SAID_ELSEWHERE.find((name) => contradicts(row[name], answers));
+  if (contradicting !== undefined) throw twoAnswers(first, contradicting);
   return answers;
 }
 
 function withVerlAnswer(row: Row): Row {
-  const model = listed(row['reward_model']);
+  const model = listedAsWritten(row['reward_model']);
   return isRow(model) ? { ...row, [VERL_ANSWER]: model['ground_truth'] } : row;
 }
 
@@ -85,9 +103,22 @@ interface Agreeing {
 function agreeing(row: Row, { name, first, answers }: Agreeing): readonly string[] {
   const others = otherAnswersIn(row, name);
   if (others.some((other) => isSameAnswer(other, answers))) return others;
-  throw new DomainError(
+  throw twoAnswers(first, name);
+}
+
+/** Of what may be something else, only texts are compared. */
+function contradicts(value: unknown, answers: readonly string[]): boolean {
+  const said = listed(value);
+  const texts = (Array.isArray(said) ? said : [said]).filter(
+    (each) => typeof each === 'string' && each !== '',
+  );
+  return texts.length > 0 && !texts.some((text) => isSameAnswer(String(text), answers));
+}
+
+function twoAnswers(first: string, second: string): DomainError {
+  return new DomainError(
     'bad-dataset',
-    `fields "${first}" and "${name}" give two answers that differ. Remove one, or name it in environment.ignoreKeys.`,
+    `fields "${first}" and "${second}" give two answers that differ. Remove one, or name it in environment.ignoreKeys.`,
   );
 }
 
@@ -116,24 +147,33 @@ function answersIn(row: Row, field: string): readonly string[] {
  * with where it begins, Search-R1 as what is aimed at.
  */
 function structIn(given: unknown): { readonly whole: Row; readonly answers: unknown } | null {
-  const whole = listed(given);
+  const whole = listedAsWritten(given);
   if (!isRow(whole)) return null;
   const name = ['value', 'text', 'target'].find((key) => key in whole);
   return name === undefined ? null : { whole, answers: whole[name] };
 }
 
-/** Other words for the answer, as MuSiQue and PopQA have them; those of which nothing is compared say nothing. */
+/** Those of which nothing is compared say nothing. */
 function aliasesOf(row: Row): readonly string[] {
-  return ['answer_aliases', 'aliases', 'o_aliases']
-    .filter((name) => isGiven(row[name]))
+  return ALIASES.filter((name) => isGiven(row[name]))
     .flatMap((name) => textsIn(row[name], name))
     .filter((alias) => comparedText(alias) !== '');
 }
 
 /** One or a list of them, also as JSON text. */
 function textsIn(value: unknown, field: string): string[] {
-  const list: unknown = typeof value === 'string' ? listInText(value, field) : value;
+  const list = typeof value === 'string' ? listAsWritten(value, field) : value;
   return (Array.isArray(list) ? list : [value]).map((each: unknown) => textOf(each, field));
+}
+
+function listedAsWritten(value: unknown): unknown {
+  return typeof value === 'string' ? spellings(listed(value), value.trim()) : value;
+}
+
+/** undefined where the text is no list. */
+function listAsWritten(text: string, field: string): unknown {
+  const list = listInText(text, field);
+  return list && spellings(list, text.trim());
 }
 
 function saidText(row: Row, field: string): string {

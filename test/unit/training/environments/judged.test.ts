@@ -92,6 +92,26 @@ describe('a comparison with the rows’ own replies', () => {
     expect([length, leftOut.map(({ place }) => place.address)]).toEqual([1, [`${path}:2`, `${path}:3`]]);
   });
 
+  test('takes a call for a reply, and refuses rows that ask nothing', async () => {
+    const file = join(newFolder(), 'asking.jsonl');
+    const call = { id: 'a', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const said = { role: 'assistant', content: 'red' };
+    const odd = [
+      { messages: [asked('a'), { role: 'assistant', content: null, tool_calls: [call] }] },
+      { messages: [said] },
+      { messages: [{ role: 'system', content: 'Be kind.' }, asked(' '), said] },
+    ];
+    writeFileSync(file, odd.map((row) => JSON.stringify(row)).join('\n'));
+
+    await expect(built({}, { path: file })).rejects.toThrow(
+      /has 2 bad rows of 3:\n {2}- line 2: the conversation asks nothing [^]* line 3: the conversation asks nothing/,
+    );
+    expect(await built({}, { path: file, onBadRow: 'skip' })).toHaveLength(1);
+    await expect(built({ baseline: 'base' }, { path: file })).rejects.toThrow(
+      'line 2: the conversation asks',
+    );
+  });
+
   test('is not what a comparison with a model is', async () => {
     expect(await built({ baseline: 'base' })).toHaveLength(3);
   });

@@ -149,6 +149,14 @@ describe('what tests ask for and the question does not', () => {
       { prompt: 'Write f.', test_list: ['assert f(1)'], test: 'assert f(2)' },
       /line 1: has "test", .* no "entry_point".* remove "test"/,
     ],
+    [
+      { prompt: 'def two():\n', entry_point: 'two', test: 'assert two() == 2' },
+      /line 1: field "test": defines no function "check".* put them into "test_list"/,
+    ],
+    [
+      { prompt: 'Write f.', test_list: ['assert f(1)'], plus_input: [[2]] },
+      /line 1: field "plus_input": inputs without outputs are not run/,
+    ],
     [{ prompt: ' ', test_list: ['assert f(1)'] }, /line 1: no question under "prompt" or "text"/],
     [{ prompt: 'Add one', test_list: ['assert f(1)'], hint: 'Use +' }, /field "hint": it would not be asked/],
   ])('is refused: %j', async (row, words) => {

@@ -186,6 +186,9 @@ test.each([
     /fields "answer" and "possible_answers" give two answers that differ/,
   ],
   [{ question: 'Who?', answer: 'Ines', target: 'Falk' }, /fields "answer" and "target" give two answers/],
+  [{ question: 'Who?', answer: 'Ines', obj: 'Falk' }, /fields "answer" and "obj" give two answers/],
+  [{ question: 'Who?', answer: 'Ines', short_answers: ['Falk'] }, /"answer" and "short_answers" give two/],
+  [{ question: 'Who?', answer: 'Ines', answerable: false }, /field "answerable": says that the documents/],
   [
     { question: 'Who?', answer: 'Ines', answers: [{ name: 'Ines' }] },
     /field "answers": has to be a text or a number.*\. Or name it in environment\.ignoreKeys\./,
@@ -202,11 +205,32 @@ test.each([
 });
 
 test.each([
+  ['{"question": "When?", "answer": 1.0}', ['1.0', '1']],
+  ['{"question": "When?", "answer": 3.50}', ['3.50', '3.5']],
+  ['{"question": "When?", "answer": ["1.0", 2.0, 1e-7, -0, 5]}', ['1.0', '2.0', '2', '1e-7', '-0', '0', '5']],
+  [
+    '{"question": "When?", "answer": {"value": 0.0000001, "aliases": [7.0]}}',
+    ['0.0000001', '1e-7', '7.0', '7'],
+  ],
+  ['{"question": "When?", "reward_model": {"ground_truth": {"target": [1.50]}}}', ['1.50', '1.5']],
+  ['{"question": "When?", "reward_model": "{\\"ground_truth\\": 1.50}"}', ['1.50', '1.5']],
+  ['{"question": "When?", "possible_answers": "[1.0, 2]"}', ['1.0', '1', '2']],
+  ['{"question": "When?", "answer": 1969}', ['1969']],
+])('numbers are compared as %s writes them, and in short', async (row, answers) => {
+  const file = join(folder, 'numbers.jsonl');
+  writeFileSync(file, row);
+
+  expect((await readQuestions(file)).map((question) => question.answers)).toEqual([answers]);
+  expect((await readQuestions(file, ['id'])).map((question) => question.answers)).toEqual([answers]);
+});
+
+test.each([
   [{ answer: 'Ines Falk', golden_answers: ['the ines falk', 'Falk'] }, 'Falk'],
   [{ answer: 'I. F.', answer_aliases: ['Ines Falk'], golden_answers: ['Ines Falk'] }, 'i f'],
   [{ answer: { value: 'Falk', aliases: ['Ines'] }, golden_answers: ['Ines', 'Ines Falk'] }, 'Ines Falk'],
   [{ answer: 'Ines', answer_aliases: ['Falk'], aliases: ['Ines Falk'] }, 'Ines Falk'],
   [{ answers: { text: ['Ines', 'Ines Falk'], answer_start: [0, 0] } }, 'Ines Falk'],
+  [{ answer: 'Ines', obj: 'ines', short_answers: [{ start: 1 }], answerable: true }, 'Ines'],
   [{ reward_model: { style: 'rule', ground_truth: { target: ['Ines', 'Falk'] } } }, 'Falk'],
   [{ golden_answers: ['Falk'], reward_model: '{"ground_truth": {"target": ["Falk", "Ines"]}}' }, 'Ines'],
   [{ possible_answers: '["Ines", "Falk"]', o_aliases: '["I. Falk"]' }, 'I Falk'],
