@@ -95,6 +95,6 @@ function slot(place: Container, key: string, override: string): string | number 
   if (index >= 0 && index <= place.length) return index;
   throw new DomainError(
     'bad-config',
-    `--set ${shown(override)}: "${key}" is not a place in a list of ${place.length}. Use 0 to ${place.length}.`,
+    `--set ${shown(override)}: "${key}" is not a place in a list of ${place.length}. Use 0 to ${place.length}${!/^\d+$/.test(key) ? `, of the first "0.${key}"` : ''}.`,
   );
 }

@@ -159,8 +159,9 @@ class ChatTemplateRenderer implements Renderer {
    */
   private replySpan(messages: readonly Message[]): { prefix: string; start: number } {
     const prompt = messages.length === 1 ? this.promptOfNothing() : this.render(messages.slice(0, -1), true);
-    const prefix = this.cutAfterStop(this.render(messages, false), prompt.length);
-    const opened = [prompt, prompt.replace(OPENED_REASONING, '')].find((text) => prefix.startsWith(text));
+    const text = this.render(messages, false);
+    const opened = [prompt, prompt.replace(OPENED_REASONING, '')].find((begin) => text.startsWith(begin));
+    const prefix = this.cutAfterStop(text, opened?.length ?? prompt.length);
     return { prefix, start: opened?.length ?? Number.POSITIVE_INFINITY };
   }
 

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { StartedRun } from '../../client/start-run';
 import type { TrainingConfig } from '../../config/training-config';
 import { DomainError } from '../../core/errors';
+import { shellWord } from '../../core/shell-word';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
 import { EXIT } from '../exit-codes';
@@ -40,7 +41,7 @@ export function createCommand(): Command {
     )
     .option(
       '--continue',
-      'go on with a run whose workflow was ended or lost, from its last checkpoint; needs --run, and no config',
+      'go on with a run whose workflow was ended or lost, from its last checkpoint, as it was begun; needs --run, and no config or --set',
     )
     .option('--force-new', 'start a new run although there is one of that name')
     .option(
@@ -56,9 +57,9 @@ export function createCommand(): Command {
 
 async function run(file: string | undefined, flags: TrainFlags): Promise<number> {
   const output = openOutput(flags);
+  requireContinuable(file, flags);
   const interrupts = catchInterrupts(output);
   const isInterrupted = () => interrupts.signal.aborted;
-  requireContinuable(file, flags);
   const { config, isUnderWay } = await checkRequest({ ...flags, file }, output);
   if (isInterrupted()) return EXIT.interrupted;
   const purpose = `train ${flags.run ?? file ?? ''}`.trim();
@@ -96,13 +97,43 @@ async function start(
 }
 
 function requireContinuable(file: string | undefined, flags: TrainFlags): void {
-  if (!flags.continue) return;
-  const other = flags.forceNew ? '--force-new' : file === undefined ? null : `the config ${file}`;
-  if (other === null && flags.run !== undefined) return;
+  if (!flags.continue) {
+    requireUnchanged(file, flags);
+    return;
+  }
+  const given = [
+    ...(flags.forceNew ? ['--force-new'] : []),
+    ...(file === undefined ? [] : [`the config ${file}`]),
+    ...changesIn(flags),
+  ];
+  if (given.length === 0 && flags.run !== undefined) return;
+  const others = given.length === 0 ? '' : `, and leave out ${given.join(' and ')}`;
   throw new DomainError(
     'bad-config',
-    `--continue goes on with a run as it was begun: give --run NAME${other === null ? '' : `, and leave out ${other}`}.`,
+    `--continue goes on with a run as it was begun: give --run NAME${others}.${remedyFor(flags)}`,
   );
+}
+
+/** What changes a config changes nothing of a run that is named alone. */
+function requireUnchanged(file: string | undefined, flags: TrainFlags): void {
+  const [change] = changesIn(flags);
+  if (file !== undefined || flags.run === undefined || change === undefined) return;
+  throw new DomainError(
+    'bad-config',
+    `${change} is for a config, and --run ${flags.run} alone goes on with that run as it was begun. Leave it out.${remedyFor(flags)}`,
+  );
+}
+
+function changesIn({ set = [], engine }: TrainFlags): string[] {
+  return [
+    ...set.slice(0, 1).map((change) => `--set ${change}`),
+    ...(engine === undefined ? [] : ['--engine']),
+  ];
+}
+
+function remedyFor({ set = [], run }: TrainFlags): string {
+  if (set.length === 0 || run === undefined) return '';
+  return ` What may change of a run is set while it is under way: \`everstep runs set ${shellWord(run)} KEY=VALUE\`.`;
 }
 
 /** Any other one was told of when it was asked. */

@@ -47,7 +47,7 @@ export function refuseNone(units: readonly TotalledUnit[], parsed: readonly Tota
   if (parsed.some(({ isComplete }) => isComplete) || (parsed.length > 0 && unreadCount === 0)) return;
   throw new DomainError(
     'request-failed',
-    `None of ${unreadCount} verdicts can be read. See the judge's words in journal/*/judgements.jsonl beneath the folder of the results; a judge that is cut off needs a larger maxTokens.`,
+    `None of ${unreadCount} verdicts can be read. See the judge's words in journal/*/judgements.jsonl beneath the folder of the results; a judge that is cut off needs a larger maxTokens. What was said is kept: one that was mended is asked anew under another --run, with --answers-from and --set judge.0.cache=false.`,
   );
 }
 

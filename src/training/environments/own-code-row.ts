@@ -133,7 +133,7 @@ export function requireNamed(row: Row, asked: unknown): void {
   if (!unnamed) return;
   throw new DomainError(
     'bad-dataset',
-    `its tests call "${unnamed}", which the question does not name. Name the function in the question.`,
+    `its tests call ${JSON.stringify(unnamed.slice(0, 80))}, which the question does not name. Name the function in the question.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { checkTraining } from '../../../src/client/check-training';
+import { createCommand } from '../../../src/cli/commands/train';
 import { chooseEngine, requireKey } from '../../../src/cli/commands/train-engine';
 import { OFFICIAL_SERVICE } from '../../../src/config/engine-address';
 import { exitCodeOf, refusalOf } from '../../../src/cli/exit-codes';
@@ -215,6 +216,34 @@ describe('checks before anything is started', () => {
     const evaluators = ['arithmetic', { type: 'benchmark', benchmark: 'arithmetic', maxExamples: 3 }];
 
     await expect(check({ evaluators })).rejects.toMatchObject({ code: 'bad-config' });
+  });
+});
+
+describe('a run that is named alone', () => {
+  const train = (...given: string[]) => createCommand().exitOverride().parseAsync(given, { from: 'user' });
+  const set =
+    "What may change of a run is set while it is under way: `everstep runs set 'my run' KEY=VALUE`.";
+
+  test.each([
+    [
+      ['--run', 'my run', '--continue', '--set', 'steps=30', '--set', 'x=1'],
+      `--continue goes on with a run as it was begun: give --run NAME, and leave out --set steps=30. ${set}`,
+    ],
+    [
+      ['c.yaml', '--run', 'r', '--continue', '--force-new', '--engine', 'http://e'],
+      '--continue goes on with a run as it was begun: give --run NAME, and leave out --force-new and the config c.yaml and --engine.',
+    ],
+    [['--continue'], '--continue goes on with a run as it was begun: give --run NAME.'],
+    [
+      ['--run', 'my run', '--set', 'steps=30'],
+      `--set steps=30 is for a config, and --run my run alone goes on with that run as it was begun. Leave it out. ${set}`,
+    ],
+    [
+      ['--run', 'r', '--engine', 'tinker'],
+      '--engine is for a config, and --run r alone goes on with that run as it was begun. Leave it out.',
+    ],
+  ])('is not changed by %j', async (given, message) => {
+    await expect(train(...given)).rejects.toThrow(new DomainError('bad-config', message));
   });
 });
 

@@ -256,6 +256,7 @@ describe('--set', () => {
     ['__proto__.x=3', 'write KEY=VALUE'],
     ['model.x=3', '"model" is "everstep/tiny" and has no inner keys'],
     ['evaluators.4=x', 'is not a place in a list of 1. Use 0 to 1.'],
+    ['evaluators.type=x', '"type" is not a place in a list of 1. Use 0 to 1, of the first "0.type".'],
     ['steps={a: [}', 'is not YAML'],
     ['stepps=3', 'Unknown key "stepps". Did you mean "steps"?'],
   ])('refuses %s', async (override, expected) => {

@@ -267,6 +267,23 @@ test.each([
   expect(spansOf(tokenizer, example).filter(([, weight]) => weight === 1)).toEqual([[said, 1]]);
 });
 
+const SHORT_REPLIES = `{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n<think>\\n' }}{% endif %}`;
+
+test.each(['7', 'yes', 'seven77', 'eight888', 'a longer reply'])(
+  'trains nothing behind the stop token of a reply without the block that its prompt opens: %s (MiniMax)',
+  (content) => {
+    const reply = { role: 'assistant', content };
+    const turns = [{ role: 'user', content: 'a' }, reply, { role: 'user', content: 'c' }, reply];
+    const example = rendererOf(SHORT_REPLIES).buildSupervisedExample(turns, 'allAssistantMessages');
+
+    const trained = spansOf(tokenizer, example).filter(([, weight]) => weight === 1);
+    expect(trained).toEqual([
+      [`${content}<|im_end|>`, 1],
+      [`${content}<|im_end|>`, 1],
+    ]);
+  },
+);
+
 const ENDLESS = `{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}`;
 
 test('trains what begins the next message as the end of a reply, where a template writes no other (GLM)', () => {
