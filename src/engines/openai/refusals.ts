@@ -146,7 +146,7 @@ function unauthorized(
   return new DomainError(
     'unauthorized',
     hasKey
-      ? `${where} refuses the API key (${status}: ${detail}). Where the workers run, OPENAI_API_KEY (of a judge EVERSTEP_JUDGE_API_KEY, where that is set) must be a key that is valid for it.`
+      ? `${where} refuses the API key (${status}: ${detail}). OPENAI_API_KEY must be set to a key that is valid for it where the workers run; for a judge EVERSTEP_JUDGE_API_KEY, where that is set.`
       : `${where} needs an API key, and none was sent (${status}: ${detail}). OPENAI_API_KEY must be set where the workers run, and they must be told that this address may have it: give the command with their --data-dir, or start them with it in EVERSTEP_KEY_ADDRESSES.`,
   );
 }
