@@ -1,10 +1,12 @@
 import { ownValue } from '../../../core/own-value';
 import { isUnparsed } from '../../judges/parsed-total';
 import type { StoredTrajectory, StoredTurn } from '../../../stores/eval-store';
+import { stopReasonOf } from '../../../stores/eval-store';
 import { identifierOf } from './identifiers';
 import { eventsOf } from './sample-events';
 import type { SampleMessage } from './sample-messages';
 import { messagesOf } from './sample-messages';
+import { tokenUsage } from './token-usage';
 
 /** What all samples of one log share. */
 export interface SampleContext {
@@ -38,6 +40,7 @@ export function sampleDocument(trajectory: StoredTrajectory, id: string, context
   const target = targetOf(logs);
   const scores = scoresOf(trajectory, context.scorer);
   const failure = error === null ? null : errorOf(error);
+  const limit = limitOf(trajectory, context);
   return {
     ...{ id, epoch, uuid, input, ...choicesOf(logs), target, messages },
     output: outputOf(trajectory, { messages, usage, model }),
@@ -46,7 +49,7 @@ export function sampleDocument(trajectory: StoredTrajectory, id: string, context
     store: {},
     ...eventsOf({
       ...{ uuid, id, input, target, startedAt, seconds, model, messages, config, scores },
-      stopReason: stopReasonOf(trajectory),
+      stopReason: answerStopOf(trajectory),
       error: failure,
     }),
     attachments: {},
@@ -54,8 +57,8 @@ export function sampleDocument(trajectory: StoredTrajectory, id: string, context
     role_usage: {},
     ...{ started_at: startedAt, total_time: seconds, working_time: seconds },
     ...(failure && { error: failure }),
-    ...(overflowed(trajectory) && { limit: { type: 'context', limit: context.contextWindow ?? 0 } }),
-    turn_count: turns.filter(({ role }) => role === 'assistant').length,
+    ...(limit && { limit }),
+    turn_count: answerCount(turns),
   };
 }
 
@@ -78,7 +81,7 @@ export function summaryDocument(sample: SampleDocument, error: string | null) {
     input: input.slice(0, SUMMARY_CHARACTERS),
     ...{ total_time, working_time, metadata: {}, started_at: sample.started_at },
     ...(error !== null && { error }),
-    ...('limit' in sample && { limit: 'context' }),
+    ...(sample.limit && { limit: sample.limit.type }),
     ...{ retries: 0, completed: true, message_count: messages.length },
   };
 }
@@ -98,12 +101,8 @@ export function sampleIdOf({ example_id: given, idx }: StoredTrajectory): string
 }
 
 function usageOf(turns: readonly StoredTurn[]) {
-  const total = (role: StoredTurn['role']) =>
-    turns.filter((turn) => turn.role === role).reduce((sum, { token_count: count }) => sum + count, 0);
-  const [input, output] = [total('user'), total('assistant')];
-  return input + output === 0
-    ? null
-    : { input_tokens: input, output_tokens: output, total_tokens: input + output };
+  const usage = tokenUsage(turns);
+  return usage.total_tokens === 0 ? null : usage;
 }
 
 interface OutputParts {
@@ -117,20 +116,31 @@ function outputOf(trajectory: StoredTrajectory, { messages, usage, model }: Outp
   if (!message) return { model, choices: [], completion: '' };
   return {
     model,
-    choices: [{ message, stop_reason: stopReasonOf(trajectory) }],
+    choices: [{ message, stop_reason: answerStopOf(trajectory) }],
     completion: message.content,
     ...(usage && { usage }),
     time: trajectory.time_seconds,
   };
 }
 
-function stopReasonOf(trajectory: StoredTrajectory): string {
+function answerStopOf(trajectory: StoredTrajectory): string {
   if (overflowed(trajectory)) return 'model_length';
   const reason = trajectory.turns.findLast(({ role }) => role === 'assistant')?.metadata['stop_reason'];
   const isCut = (trajectory.metrics['max_tokens_reached'] ?? 0) > 0;
   return isCut
     ? 'max_tokens'
     : ((typeof reason === 'string' ? ownValue(STOP_REASONS, reason) : null) ?? 'unknown');
+}
+
+/** The limit that ended it, where Inspect has a type for it; other reasons are in the metadata. */
+function limitOf(trajectory: StoredTrajectory, { contextWindow }: SampleContext) {
+  if (overflowed(trajectory)) return { type: 'context', limit: contextWindow ?? 0 };
+  if (stopReasonOf(trajectory) !== 'max_turns') return null;
+  return { type: 'turn', limit: answerCount(trajectory.turns), reason: 'max_turns' };
+}
+
+function answerCount(turns: readonly StoredTurn[]): number {
+  return turns.filter(({ role }) => role === 'assistant').length;
 }
 
 function overflowed({ metrics }: StoredTrajectory): boolean {
