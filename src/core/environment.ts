@@ -19,7 +19,7 @@ export interface ActionFacts {
 export interface EnvironmentStep {
   readonly reward: number;
   readonly isDone: boolean;
-  /** What follows the model's message in the conversation; when done, only for those who read it later. */
+  /** What follows the model's message in the conversation. When done, tools' answers are kept for those who read it later, and the rest is ignored. */
   readonly nextMessages: readonly Message[];
   /** Numbers that are averaged over rollouts. */
   readonly metrics?: Readonly<Record<string, number>>;

@@ -195,16 +195,20 @@ async function takeStep(
   }
 }
 
-/** What was said after the end no model reads: where it is no conversation, it is left out. */
+/** After the end no model reads anything; what tools answered last is kept, since it may be what is graded. */
 function readStep(step: EnvironmentStep): EnvironmentStep {
   try {
     const nextMessages = spokenMessages(step.nextMessages, 'nextMessages');
-    if (step.isDone) nextMessages.forEach(messageText);
+    if (step.isDone) return { ...step, nextMessages: nextMessages.filter(isToolAnswer) };
     return nextMessages === step.nextMessages ? step : { ...step, nextMessages };
   } catch (error) {
     if (step.isDone) return { ...step, nextMessages: [] };
     throw new StepFailure(error);
   }
+}
+
+function isToolAnswer(message: Message): boolean {
+  return message.role === 'tool' && typeof messageText(message) === 'string';
 }
 
 function noteStep(course: Course, step: EnvironmentStep): void {

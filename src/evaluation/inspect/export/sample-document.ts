@@ -1,7 +1,6 @@
 import { ownValue } from '../../../core/own-value';
 import { isUnparsed } from '../../judges/parsed-total';
 import type { StoredTrajectory, StoredTurn } from '../../../stores/eval-store';
-import { stopReasonOf } from '../../../stores/eval-store';
 import { identifierOf } from './identifiers';
 import { eventsOf } from './sample-events';
 import type { SampleMessage } from './sample-messages';
@@ -40,7 +39,6 @@ export function sampleDocument(trajectory: StoredTrajectory, id: string, context
   const target = targetOf(logs);
   const scores = scoresOf(trajectory, context.scorer);
   const failure = error === null ? null : errorOf(error);
-  const limit = limitOf(trajectory, context);
   return {
     ...{ id, epoch, uuid, input, ...choicesOf(logs), target, messages },
     output: outputOf(trajectory, { messages, usage, model }),
@@ -57,8 +55,8 @@ export function sampleDocument(trajectory: StoredTrajectory, id: string, context
     role_usage: {},
     ...{ started_at: startedAt, total_time: seconds, working_time: seconds },
     ...(failure && { error: failure }),
-    ...(limit && { limit }),
-    turn_count: answerCount(turns),
+    ...(overflowed(trajectory) && { limit: { type: 'context', limit: context.contextWindow ?? 0 } }),
+    turn_count: turns.filter(({ role }) => role === 'assistant').length,
   };
 }
 
@@ -81,7 +79,7 @@ export function summaryDocument(sample: SampleDocument, error: string | null) {
     input: input.slice(0, SUMMARY_CHARACTERS),
     ...{ total_time, working_time, metadata: {}, started_at: sample.started_at },
     ...(error !== null && { error }),
-    ...(sample.limit && { limit: sample.limit.type }),
+    ...('limit' in sample && { limit: 'context' }),
     ...{ retries: 0, completed: true, message_count: messages.length },
   };
 }
@@ -130,17 +128,6 @@ function answerStopOf(trajectory: StoredTrajectory): string {
   return isCut
     ? 'max_tokens'
     : ((typeof reason === 'string' ? ownValue(STOP_REASONS, reason) : null) ?? 'unknown');
-}
-
-/** The limit that ended it, where Inspect has a type for it; other reasons are in the metadata. */
-function limitOf(trajectory: StoredTrajectory, { contextWindow }: SampleContext) {
-  if (overflowed(trajectory)) return { type: 'context', limit: contextWindow ?? 0 };
-  if (stopReasonOf(trajectory) !== 'max_turns') return null;
-  return { type: 'turn', limit: answerCount(trajectory.turns), reason: 'max_turns' };
-}
-
-function answerCount(turns: readonly StoredTurn[]): number {
-  return turns.filter(({ role }) => role === 'assistant').length;
 }
 
 function overflowed({ metrics }: StoredTrajectory): boolean {

@@ -62,22 +62,17 @@ function logsOf(
     explanation: main?.explanation,
     unscored: reward === null && !error ? true : null,
     limit: limit?.type,
-    stop_reason: limit?.type === 'turn' ? 'max_turns' : null,
   };
   return Object.fromEntries(
     Object.entries(logs).filter(([name, value]) => name === 'answer' || value != null),
   );
 }
 
-/**
- * Which limit cut a sample short, by the names of our own results; null for none. One that used up its turns is judged as it
- * stands.
- */
+/** Which limit a sample ran into, by the names of our own results; null for none. */
 export function truncationOf({ output, limit }: LoggedSample): string | null {
   const reasons = output?.choices.map(({ stop_reason: reason }) => reason) ?? [];
   if (reasons.includes('model_length') || limit?.type === 'context') return 'context_overflow';
-  const isCut = limit != null && limit.type !== 'turn';
-  return reasons.includes('max_tokens') || isCut ? 'max_tokens_reached' : null;
+  return reasons.includes('max_tokens') || limit ? 'max_tokens_reached' : null;
 }
 
 /** By the scorer, of one with several parts by `scorer/part`; what is the reward is left out. */

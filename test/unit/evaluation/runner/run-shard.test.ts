@@ -424,7 +424,7 @@ test('a limit of turns leaves what tools said last, why it ended, every prompt a
 
   const [limited, completed] = await loadTrajectories(folder, 'bench');
   expect(limited?.turns.slice(-3)).toMatchObject([
-    { role: 'environment', content: expect.stringContaining('error') },
+    { role: 'environment', content: expect.stringContaining('error') as string },
     { role: 'environment', content: '2', metadata: { role: 'tool', tool_call_id: 'c2' } },
     { role: 'grader' },
   ]);
