@@ -19,7 +19,7 @@ export interface ActionFacts {
 export interface EnvironmentStep {
   readonly reward: number;
   readonly isDone: boolean;
-  /** What follows the model's message in the conversation; ignored when done. */
+  /** What follows the model's message in the conversation. When done, tools' answers are kept for those who read it later, and the rest is ignored. */
   readonly nextMessages: readonly Message[];
   /** Numbers that are averaged over rollouts. */
   readonly metrics?: Readonly<Record<string, number>>;
@@ -27,6 +27,8 @@ export interface EnvironmentStep {
   readonly logs?: Readonly<Record<string, unknown>>;
   /** What was read as the model's answer, where the step judged one; null when it has none. */
   readonly answer?: string | null;
+  /** Why the conversation is over, where `isDone`; default `completed`. */
+  readonly stopReason?: string;
 }
 
 /**

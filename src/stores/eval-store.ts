@@ -129,6 +129,12 @@ export function isTruncated({ metrics }: Pick<StoredTrajectory, 'metrics'>): boo
   return (metrics['max_tokens_reached'] ?? 0) > 0 || (metrics['context_overflow'] ?? 0) > 0;
 }
 
+/** Why its environment ended it; null where that is not known. */
+export function stopReasonOf({ logs }: Pick<StoredTrajectory, 'logs'>): string | null {
+  const { stop_reason: reason } = logs;
+  return typeof reason === 'string' && reason !== '' ? reason : null;
+}
+
 /** Where a benchmark's files lie. */
 export function benchmarkFolder(folder: string, benchmark: string): string {
   return join(folder, validateName('Benchmark', benchmark));

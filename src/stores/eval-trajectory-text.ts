@@ -1,5 +1,6 @@
 import { escapeControls } from '../core/escape-controls';
 import type { StoredTrajectory, StoredTurn } from './eval-store';
+import { stopReasonOf } from './eval-store';
 import { callLines } from './turn-calls';
 
 interface TrajectoryTextOptions {
@@ -29,10 +30,12 @@ function* trajectoryLines(
   yield* indented(entries('logs', trajectory.logs), maxCharacters);
 }
 
-function headline({ benchmark, example_id, sample_index, reward, time_seconds }: StoredTrajectory): string {
+function headline(trajectory: StoredTrajectory): string {
+  const { benchmark, example_id, sample_index, reward, time_seconds } = trajectory;
+  const stopReason = stopReasonOf(trajectory);
   const sample = sample_index === undefined ? '' : ` sample ${sample_index}`;
   return escapeControls(
-    `${benchmark} ${example_id}${sample}: reward ${reward}, ${time_seconds.toFixed(1)} s`,
+    `${benchmark} ${example_id}${sample}: reward ${reward}, ${time_seconds.toFixed(1)} s${stopReason === null ? '' : `, ${stopReason}`}`,
   );
 }
 

@@ -27,9 +27,11 @@ export function rolloutMetrics(groups: readonly RolloutGroup[]): Record<string, 
 const OF_ROLLOUTS = new RegExp(
   `^(${[
     ...['stop/.+', 'max_tokens_reached', 'context_overflow', 'zero_reward_on_limit'],
-    ...['num_truncations_max_turn_tokens', 'tool_calls', 'tool_errors', 'tool_error/.+'],
+    'num_truncations_max_turn_tokens',
   ].join('|')})$`,
 );
+/** Noted by tools of an environment in the turns in which they were called. */
+const OF_TOOLS = /^tool_(calls|errors|error\/.+)$/;
 /** Noted in the turns in which it happened: their share of all turns. */
 const OF_TURNS = /^parse_error(_masked)?$/;
 
@@ -38,7 +40,12 @@ const ALWAYS_TOLD = ['stop/completed', 'stop/max_tokens', 'max_tokens_reached'];
 
 /** Whether a key is noted only where it happened, so that a missing one is a zero. */
 export function isEventKey(key: string): boolean {
-  return OF_ROLLOUTS.test(key) || OF_TURNS.test(key);
+  return OF_ROLLOUTS.test(key) || OF_TURNS.test(key) || isToolCount(key);
+}
+
+/** Whether a key counts calls of tools: of a rollout it is the sum over its turns, and of many the mean over all. */
+export function isToolCount(key: string): boolean {
+  return OF_TOOLS.test(key);
 }
 
 /** Mean of each key over the records that have it: a key that is missing is not a zero. */

@@ -1,4 +1,5 @@
 import type { StoredTrajectory, StoredTurn } from '../../stores/eval-store';
+import { stopReasonOf } from '../../stores/eval-store';
 import { callLines } from '../../stores/turn-calls';
 import type { ShownGroup, ShownRollout } from './shown-group';
 
@@ -34,7 +35,7 @@ function rolloutOfTrajectory({ turns, reward, metrics, logs }: StoredTrajectory)
   const answers = turns.filter(({ role }) => role === 'assistant');
   return {
     reward,
-    stopReason: stopReasonOf(metrics, answers.at(-1)?.metadata['stop_reason']),
+    stopReason: stopReasonOf({ logs }) ?? endOfAnswer(metrics, answers.at(-1)?.metadata['stop_reason']),
     turns: answers.length,
     tokens: answers.reduce((sum, turn) => sum + turn.token_count, 0),
     metrics,
@@ -54,7 +55,7 @@ function roleOf(role: string, own: unknown): string {
   return role === 'environment' && typeof own === 'string' ? own : role;
 }
 
-function stopReasonOf(metrics: Readonly<Record<string, number>>, sampled: unknown): string | null {
+function endOfAnswer(metrics: Readonly<Record<string, number>>, sampled: unknown): string | null {
   if (metrics['context_overflow']) return 'context_overflow';
   if (metrics['max_tokens_reached'] || sampled === 'length') return 'max_tokens';
   return typeof sampled === 'string' ? 'completed' : null;

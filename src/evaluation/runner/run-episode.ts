@@ -4,12 +4,14 @@ import { untilAborted } from '../../core/concurrency/until-aborted';
 import type { Message } from '../../core/conversation';
 import type { EnvironmentStep, MessageEnvironment } from '../../core/environment';
 import { DomainError } from '../../core/errors';
+import { isToolCount } from '../../core/reinforcement/rollout-metrics';
 import { GivenUpError } from '../../engines/openai/given-up';
 import { declaredTools } from '../declared-tools';
 import { messageOf } from '../error-message';
 import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
 import { JudgeFailedError } from '../judges/judge-failure';
 import { spokenMessages } from '../spoken-messages';
+import { messageText } from './message-text';
 import { createProblemEnvironment } from './problem-environment';
 import type { EpisodeSite, Turn } from './sample-turn';
 import { sampleTurn } from './sample-turn';
@@ -34,6 +36,7 @@ interface Course {
   readonly logs: Record<string, unknown>;
   reward: number;
   answer: string | null | undefined;
+  stopReason?: string;
 }
 
 /** Why an episode ended before its environment said so. */
@@ -99,11 +102,12 @@ async function play(episode: Episode, course: Course): Promise<Ending> {
       if (isCutOff(episode, row)) return { truncation: 'max_tokens_reached' };
       const step = readStep(await takeStep(episode, environment, row));
       noteStep(course, step);
+      if (!step.isDone || step.nextMessages.length > 0) course.said.push(step.nextMessages);
       if (step.isDone) return {};
-      course.said.push(step.nextMessages);
       turn = nextTurn(turn, row, step);
     }
     course.metrics['max_turns_reached'] = 1;
+    course.stopReason = 'max_turns';
     return {};
   } finally {
     // What it held is found by its reaper; the score stands.
@@ -191,21 +195,35 @@ async function takeStep(
   }
 }
 
+/** After the end no model reads anything; what tools answered last is kept, since it may be what is graded. */
 function readStep(step: EnvironmentStep): EnvironmentStep {
-  if (step.isDone) return step;
   try {
     const nextMessages = spokenMessages(step.nextMessages, 'nextMessages');
+    if (step.isDone) return { ...step, nextMessages: nextMessages.filter(isToolAnswer) };
     return nextMessages === step.nextMessages ? step : { ...step, nextMessages };
   } catch (error) {
+    if (step.isDone) return { ...step, nextMessages: [] };
     throw new StepFailure(error);
   }
+}
+
+function isToolAnswer(message: Message): boolean {
+  return message.role === 'tool' && typeof messageText(message) === 'string';
 }
 
 function noteStep(course: Course, step: EnvironmentStep): void {
   course.reward += step.reward;
   if (step.answer !== undefined) course.answer = step.answer;
-  Object.assign(course.metrics, step.metrics);
+  if (step.isDone && typeof step.stopReason === 'string') course.stopReason = step.stopReason;
+  noteMetrics(course.metrics, step.metrics ?? {});
   Object.assign(course.logs, step.logs);
+}
+
+/** What a step noted last; calls of tools are counted over all steps. */
+function noteMetrics(noted: Record<string, number>, metrics: Readonly<Record<string, number>>): void {
+  for (const [key, value] of Object.entries(metrics)) {
+    noted[key] = isToolCount(key) ? (noted[key] ?? 0) + value : value;
+  }
 }
 
 /** The request itself is wrong, or it was tried for long already. */
@@ -231,13 +249,14 @@ function settle({ site, unit }: Episode, course: Course, { truncation, error }: 
   };
 }
 
-function factsOf({ asked, said, metrics, logs, answer }: Course): Partial<GradeRow> {
+function factsOf({ asked, said, metrics, logs, answer, stopReason }: Course): Partial<GradeRow> {
   return {
     ...(asked && { asked }),
     ...(answer !== undefined && { answer }),
     ...(hasEntries(metrics) && { metrics }),
     ...(hasEntries(logs) && { logs }),
     ...(said.length > 0 && { environment: said }),
+    ...(stopReason !== undefined && { stop_reason: stopReason }),
   };
 }
 

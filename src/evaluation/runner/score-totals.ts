@@ -1,4 +1,5 @@
 import type { MaybeClustered } from '../../core/statistics/clustered-mean';
+import { isToolCount } from '../../core/reinforcement/rollout-metrics';
 import { meanOf } from '../../core/statistics/mean';
 import { passAtK } from '../../core/statistics/pass-at-k';
 import { passHatK } from '../../core/statistics/pass-hat-k';
@@ -127,7 +128,11 @@ export class ScoreTotals {
   }
 
   private meansOfMetrics(grader: ResultFacts['grader']): Readonly<Record<string, number>> {
-    const means = Object.fromEntries([...this.metrics].map(([name, { sum, count }]) => [name, sum / count]));
+    // Tools note what happened only where it did.
+    const countOf = (name: string, count: number) => (isToolCount(name) ? this.counts.units : count);
+    const means = Object.fromEntries(
+      [...this.metrics].map(([name, { sum, count }]) => [name, sum / countOf(name, count)]),
+    );
     return grader.summarize?.(means) ?? means;
   }
 

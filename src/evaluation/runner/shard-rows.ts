@@ -43,8 +43,10 @@ export interface GradeRow {
   readonly logs?: Readonly<Record<string, unknown>>;
   /** What the environment began with, where the example's own messages do not say it. */
   readonly asked?: readonly Message[];
-  /** What the environment said after each completion but the last. */
+  /** What the environment said after each completion; after the last only where it said something. */
   readonly environment?: readonly (readonly Message[])[];
+  /** Why the environment ended it, where it says so. */
+  readonly stop_reason?: string;
   readonly truncation?: Truncation;
   /** The sample failed in this attempt; not final. */
   readonly error?: string;

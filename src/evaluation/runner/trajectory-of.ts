@@ -28,7 +28,7 @@ export function trajectoryOf(
   context: TrajectoryContext,
 ): StoredTrajectory {
   const { example, sampleIndex } = unit;
-  const { value: reward, answer = null, metrics, logs, truncation, error = null } = grade;
+  const { value: reward, answer = null, metrics, logs, truncation, stop_reason, error = null } = grade;
   return {
     idx,
     benchmark: context.benchmark,
@@ -40,6 +40,7 @@ export function trajectoryOf(
     logs: {
       ...{ example_id: example.id, target: example.target, answer },
       ...(example.cluster !== undefined && { cluster: example.cluster }),
+      ...(stop_reason !== undefined && { stop_reason }),
       ...logs,
     },
     error,
@@ -53,7 +54,7 @@ function turnsOf({ unit, grade, samples }: JournalledUnit, context: TrajectoryCo
   const { asked = unit.example.messages } = grade;
   const turns: StoredTurn[] = [askedTurn(asked, first, context)];
   for (const [index, sample] of samples.entries()) {
-    turns.push(answeredTurn(sample));
+    turns.push(answeredTurn(sample, index));
     for (const message of grade.environment?.[index] ?? []) turns.push(environmentTurn(message));
   }
   if (isJudged(grade)) turns.push(judgedTurn(grade));
@@ -78,13 +79,18 @@ function askedText(message: Message): string {
   return [messageText(message), ...calls].filter((line) => line !== '').join('\n');
 }
 
-function answeredTurn(sample: SampleRow): StoredTurn {
-  const { message, raw, stop_reason, completion_tokens } = sample;
+/** What the first request read is counted by the turn that asked. */
+function answeredTurn(sample: SampleRow, index: number): StoredTurn {
+  const { message, raw, stop_reason, prompt_tokens, completion_tokens } = sample;
   return {
     role: 'assistant',
     content: raw ?? messageText(message),
     token_count: completion_tokens ?? 0,
-    metadata: { stop_reason, ...(message.toolCalls && { tool_calls: message.toolCalls }) },
+    metadata: {
+      stop_reason,
+      ...(index > 0 && prompt_tokens !== null && { prompt_tokens }),
+      ...(message.toolCalls && { tool_calls: message.toolCalls }),
+    },
   };
 }
 

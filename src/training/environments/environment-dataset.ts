@@ -22,12 +22,10 @@ export interface TrainingObservation extends Observation {
   readonly prompt?: TokenPrompt;
 }
 
-/** What came of one action, and the reason where it was the last. */
+/** What came of one action. */
 export interface TrainingStep extends EnvironmentStep {
   /** In an environment of tokens, with every step that does not end the rollout. */
   readonly nextPrompt?: TokenPrompt;
-  /** Why a rollout is over, where `isDone`; default `completed`. */
-  readonly stopReason?: string;
 }
 
 /** A rollout that a limit ended before its environment did. */

@@ -1,5 +1,6 @@
 import { EVERSTEP_VERSION } from '../../../core/version';
 import type { StoredResult } from '../../../stores/eval-store';
+import type { TokenUsage } from './token-usage';
 
 /** What the samples of a log come to. */
 export interface LogTotals {
@@ -9,11 +10,7 @@ export interface LogTotals {
   readonly scoredCount: number;
   /** Accuracy where every score is 0 or 1; a mean where they lie between; else what the benchmark makes of them. */
   readonly metric: 'accuracy' | 'mean' | 'score';
-  readonly usage: {
-    readonly input_tokens: number;
-    readonly output_tokens: number;
-    readonly total_tokens: number;
-  };
+  readonly usage: TokenUsage;
 }
 
 export interface LogSubject {

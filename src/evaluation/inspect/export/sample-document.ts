@@ -5,6 +5,7 @@ import { identifierOf } from './identifiers';
 import { eventsOf } from './sample-events';
 import type { SampleMessage } from './sample-messages';
 import { messagesOf } from './sample-messages';
+import { tokenUsage } from './token-usage';
 
 /** What all samples of one log share. */
 export interface SampleContext {
@@ -46,7 +47,7 @@ export function sampleDocument(trajectory: StoredTrajectory, id: string, context
     store: {},
     ...eventsOf({
       ...{ uuid, id, input, target, startedAt, seconds, model, messages, config, scores },
-      stopReason: stopReasonOf(trajectory),
+      stopReason: answerStopOf(trajectory),
       error: failure,
     }),
     attachments: {},
@@ -98,12 +99,8 @@ export function sampleIdOf({ example_id: given, idx }: StoredTrajectory): string
 }
 
 function usageOf(turns: readonly StoredTurn[]) {
-  const total = (role: StoredTurn['role']) =>
-    turns.filter((turn) => turn.role === role).reduce((sum, { token_count: count }) => sum + count, 0);
-  const [input, output] = [total('user'), total('assistant')];
-  return input + output === 0
-    ? null
-    : { input_tokens: input, output_tokens: output, total_tokens: input + output };
+  const usage = tokenUsage(turns);
+  return usage.total_tokens === 0 ? null : usage;
 }
 
 interface OutputParts {
@@ -117,14 +114,14 @@ function outputOf(trajectory: StoredTrajectory, { messages, usage, model }: Outp
   if (!message) return { model, choices: [], completion: '' };
   return {
     model,
-    choices: [{ message, stop_reason: stopReasonOf(trajectory) }],
+    choices: [{ message, stop_reason: answerStopOf(trajectory) }],
     completion: message.content,
     ...(usage && { usage }),
     time: trajectory.time_seconds,
   };
 }
 
-function stopReasonOf(trajectory: StoredTrajectory): string {
+function answerStopOf(trajectory: StoredTrajectory): string {
   if (overflowed(trajectory)) return 'model_length';
   const reason = trajectory.turns.findLast(({ role }) => role === 'assistant')?.metadata['stop_reason'];
   const isCut = (trajectory.metrics['max_tokens_reached'] ?? 0) > 0;

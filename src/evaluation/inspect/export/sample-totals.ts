@@ -2,6 +2,7 @@ import type { StoredResult, StoredTrajectory } from '../../../stores/eval-store'
 import { isUnparsed } from '../../judges/parsed-total';
 import type { LogTotals } from './header-document';
 import { epochOf, isScored, sampleIdOf } from './sample-document';
+import { tokenUsage } from './token-usage';
 
 /** How far a mean may lie from a stored score and be it: both are sums of the same numbers, in another order. */
 const ROUNDING = 1e-9;
@@ -31,10 +32,9 @@ export class SampleTotals {
     this.rewardSum += trajectory.reward;
     this.isBinary &&= trajectory.reward === 0 || trajectory.reward === 1;
     this.epochs = Math.max(this.epochs, epochOf(trajectory));
-    for (const { role, token_count: count } of trajectory.turns) {
-      if (role === 'user') this.inputTokens += count;
-      if (role === 'assistant') this.outputTokens += count;
-    }
+    const usage = tokenUsage(trajectory.turns);
+    this.inputTokens += usage.input_tokens;
+    this.outputTokens += usage.output_tokens;
     return id;
   }
 

@@ -17,7 +17,10 @@ export interface ToolGrade extends RolloutGrade {
 export interface ToolProblem {
   readonly messages: readonly Message[];
   readonly tools: readonly Tool[];
-  /** Judges the conversation after the prompt, once, when it is over. */
+  /**
+   * Judges the conversation after the prompt, once, when it is over. Its last message is the model's answer where
+   * `stopReason` is `completed`; where a limit or a tool ended it, it is what a tool answered.
+   */
   readonly grade: (
     conversation: readonly Message[],
     context: { readonly stopReason: string; readonly signal: AbortSignal },
@@ -72,7 +75,8 @@ export function createToolEnvironment(problem: ToolProblem, bounds?: Environment
       return { reward: 0, isDone: false, nextMessages: turn.messages, metrics: turn.metrics };
     }
     const step = await end(stopReason, signal);
-    return { ...step, metrics: { ...turn.metrics, ...step.metrics } };
+    // The model reads them no more, but they are what it was graded by.
+    return { ...step, nextMessages: turn.messages, metrics: { ...turn.metrics, ...step.metrics } };
   };
 
   return {

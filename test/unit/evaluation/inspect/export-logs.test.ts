@@ -210,6 +210,22 @@ test('the transcript has each answer with what the model had read, what tools sa
   ]);
 });
 
+test('usage has every prompt, and the metadata why the environment ended', async () => {
+  const turns = [
+    turn('user', 'add them'),
+    turn('assistant', ''),
+    turn('environment', 'two', { role: 'tool' }),
+    turn('assistant', '', { prompt_tokens: 9 }),
+  ];
+
+  const sample = await writtenSample(turns, { stop_reason: 'max_turns' });
+
+  expect(sample).toMatchObject({
+    model_usage: { 'everstep/tiny': { input_tokens: 10, output_tokens: 2, total_tokens: 12 } },
+    metadata: { stop_reason: 'max_turns' },
+  });
+});
+
 test('an answer belongs to the call before it, also where each turn numbers its calls anew', async () => {
   const call = (x: number) => ({ id: 'call_0', name: 'add', arguments: `{"x":${x}}` });
   const sample = await writtenSample([

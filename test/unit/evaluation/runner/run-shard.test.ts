@@ -401,6 +401,44 @@ test('a trajectory has the calls of its turns, and which of them a tool answered
   ]);
 });
 
+test('a limit of turns leaves what tools said last, why it ended, every prompt and all calls', async () => {
+  const folder = newFolder();
+  const add = defineTool({
+    ...{ name: 'add', description: 'Adds', parameters: z.object({ a: z.number() }) },
+    run: ({ a }) => String(a + 1),
+  });
+  const subject = subjectOf({
+    environment: ({ messages }) =>
+      createToolEnvironment({ messages, tools: [add], maxTurns: 2, grade: () => ({ reward: 1 }) }),
+  });
+  const examples = examplesOf(2);
+  const wrong = { id: 'c1', name: 'add', arguments: '{}' };
+  const { completer } = modelThatSays((_, { messages }) => {
+    const isCalling = messages[0]?.content === 'question 0';
+    const calls = isCalling && { toolCalls: [wrong, { ...wrong, id: 'c2', arguments: '{"a":1}' }] };
+    return { message: { role: 'assistant', content: '', ...calls } };
+  });
+
+  await runShard(taskOf(completer, folder, { subject, examples, concurrency: 1 }));
+  const { metrics } = await resultIn(folder, subject, examples);
+
+  const [limited, completed] = await loadTrajectories(folder, 'bench');
+  expect(limited?.turns.slice(-3)).toMatchObject([
+    { role: 'environment', content: expect.stringContaining('error') as string },
+    { role: 'environment', content: '2', metadata: { role: 'tool', tool_call_id: 'c2' } },
+    { role: 'grader' },
+  ]);
+  expect(limited?.turns.map(({ metadata }) => metadata['prompt_tokens'])).toEqual([
+    ...[undefined, undefined, undefined, undefined, 3, undefined, undefined, undefined],
+  ]);
+  expect(limited).toMatchObject({
+    metrics: { tool_calls: 4, tool_errors: 2 },
+    logs: { stop_reason: 'max_turns' },
+  });
+  expect(completed?.logs).toMatchObject({ stop_reason: 'completed' });
+  expect(metrics).toMatchObject({ tool_calls: 2, tool_errors: 1 });
+});
+
 test('does not score 0 where nothing could be asked', async () => {
   const folder = newFolder();
   const { completer } = modelThatSays(() => {
