@@ -27,12 +27,14 @@ test.each([[0], [null]])('work that used %s of its limit is given up as starved'
   expect(how).toBe('starved');
 });
 
-test('a limit beyond what a timer holds does not go off at once', async () => {
+test('a limit beyond what a timer holds does not go off at once', () => {
+  jest.useFakeTimers();
   let looks = 0;
   const usedMs = () => (looks += 1);
   const stop = watchTime({ limitMs: 3e9, patienceMs: 9e9, usedMs, onLimit: usedMs, onStarved: usedMs });
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  jest.advanceTimersByTime(1e9);
   stop();
+  jest.useRealTimers();
 
   expect(looks).toBe(0);
 });

@@ -13,6 +13,19 @@ const reply = (thinking: string, text: string): Message => ({
 const turn = (role: string, text: string) => `<|im_start|>${role}\n${text}<|im_end|>\n`;
 const thought = (thinking: string, text: string) => `<think>\n${thinking}\n</think>\n\n${text}`;
 
+const BOTH_ASKED = [
+  user('Both?'),
+  reply('Ask both.', 'Asking.'),
+  { role: 'tool', content: 'rain' },
+  { role: 'tool', content: '3' },
+  reply('Add them.', 'In 3 days.'),
+];
+const BOTH_WRITTEN =
+  turn('user', 'Both?') +
+  turn('assistant', thought('Ask both.', 'Asking.')) +
+  turn('tool', '3') +
+  turn('tool', 'rain');
+
 test.each<[string, readonly Message[], string, number]>([
   [
     'all is written',
@@ -34,34 +47,14 @@ test.each<[string, readonly Message[], string, number]>([
   ],
   [
     'answers are written in the order of the calls',
-    [
-      user('Both?'),
-      reply('Ask both.', 'Asking.'),
-      { role: 'tool', content: 'rain' },
-      { role: 'tool', content: '3' },
-      reply('Add them.', 'In 3 days.'),
-    ],
-    turn('user', 'Both?') +
-      turn('assistant', thought('Ask both.', 'Asking.')) +
-      turn('tool', '3') +
-      turn('tool', 'rain') +
-      turn('assistant', thought('Add them.', 'In 3 days.')),
+    BOTH_ASKED,
+    BOTH_WRITTEN + turn('assistant', thought('Add them.', 'In 3 days.')),
     0,
   ],
   [
     'behind answers in another order, reasoning is missed',
-    [
-      user('Both?'),
-      reply('Ask both.', 'Asking.'),
-      { role: 'tool', content: 'rain' },
-      { role: 'tool', content: '3' },
-      reply('Add them.', 'In 3 days.'),
-    ],
-    turn('user', 'Both?') +
-      turn('assistant', thought('Ask both.', 'Asking.')) +
-      turn('tool', '3') +
-      turn('tool', 'rain') +
-      turn('assistant', 'In 3 days.'),
+    BOTH_ASKED,
+    BOTH_WRITTEN + turn('assistant', 'In 3 days.'),
     1,
   ],
   [
