@@ -1,4 +1,5 @@
 import { DomainError } from '../core/errors';
+import { escapeControls } from '../core/escape-controls';
 import type { SkippedRow } from './dataset';
 import { rowWord } from './file-rows';
 
@@ -19,7 +20,10 @@ interface Telling {
   readonly name?: string;
 }
 
-/** Refuses a file for its bad rows, all of one file: the first of them by line, and how many there are. */
+/**
+ * Refuses a file for its bad rows, all of one file: the first of them by line, and how many there are. What a row holds stays on
+ * the line that tells of it.
+ */
 export function badRows(
   bad: readonly SkippedRow[],
   { rowCount, remedies, elsewhere = '', name = '' }: Telling,
@@ -27,10 +31,10 @@ export function badRows(
   const [{ file, line, reason } = { file: '', line: 0, reason: '' }] = bad;
   const [word, before] = [rowWord(file), name === '' ? '' : `${name}: `];
   if (bad.length === 1)
-    return new DomainError('bad-dataset', `${before}${file} ${word} ${line}: ${reason}${remedies.one}`);
+    return new DomainError('bad-dataset', `${before}${file} ${word} ${line}: ${escapeControls(reason)}${remedies.one}`);
   const more = bad.length - MOST_NAMED;
   const list = [
-    ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${row.reason}`),
+    ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${escapeControls(row.reason)}`),
     ...(more > 0 ? [`and ${more} more${elsewhere === '' ? linesOf(bad.slice(MOST_NAMED)) : elsewhere}`] : []),
   ];
   return new DomainError(

@@ -64,9 +64,14 @@ function bandText({ band: { type, level } }: CanaryRequest): string {
   return type === 'test' ? `${share} of firings of an unchanged model` : `noise floor at ${share}`;
 }
 
-export function printFirings(firings: readonly CanaryReport[], output: Output): void {
+/** The firings that have ended. Where there is none yet, whether one is under way. */
+export function printFirings(
+  firings: readonly CanaryReport[],
+  { isFiring }: { readonly isFiring: boolean },
+  output: Output,
+): void {
   if (firings.length === 0) {
-    output.line('It has not fired yet.');
+    output.line(isFiring ? noneEnded(output) : 'It has not fired yet.');
     return;
   }
   output.line();
@@ -85,6 +90,11 @@ export function printFirings(firings: readonly CanaryReport[], output: Output): 
   const [newest] = firings.slice(-1);
   if (newest?.alarm)
     output.line(output.colors.red(`The newest firing alarms: ${verdictsText(newest.scores)}.`));
+}
+
+/** A firing under way may still wait for a worker, or for its turn on one. */
+function noneEnded(output: Output): string {
+  return `No firing has ended yet, and one is under way. How far it is: ${output.hint('results list')}`;
 }
 
 /** Alarms that nobody heard of by the webhook, or has not yet. */

@@ -84,7 +84,8 @@ async function showSchedule(
   if (state === null)
     output.note('The schedule itself is not on a server that answers: these are its results.');
   else printPlan(state, pin, output);
-  printFirings(latest === null ? firings : [...firings.slice(0, -1), latest], output);
+  const shown = latest === null ? firings : [...firings.slice(0, -1), latest];
+  printFirings(shown, { isFiring: state?.isFiring === true }, output);
   printUntold(webhooks, output);
   return EXIT.done;
 }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { escapeControls } from '../../core/escape-controls';
 import { readEachRow } from '../../datasets/read-each-row';
 import type { RowPlace } from '../../datasets/row-place';
 import { placeOfRow, withPlace } from '../../datasets/row-place';
@@ -69,7 +70,7 @@ export function namingRow<Value>({ name, row, index, source }: NamedRow, read: (
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== 'bad-dataset') throw error;
     const place = placeOfRow(row)?.text ?? `${source} row ${index + 1}`;
-    const reason = error.message.replace(/^example: /, '');
+    const reason = escapeControls(error.message.replace(/^example: /, ''));
     throw new DomainError('bad-dataset', `${name}: ${place}: ${reason}`, { cause: error });
   }
 }

@@ -1,5 +1,6 @@
 import { TextDecoder } from 'node:util';
 import { DomainError } from '../../core/errors';
+import { escapeControls } from '../../core/escape-controls';
 import { parseJson } from '../../core/whole-floats';
 
 const NEWLINE = 0x0a;
@@ -75,7 +76,7 @@ function parse(text: string, { parseLine, refuse }: LineParsing): unknown {
   try {
     return parseLine(text);
   } catch (error) {
-    throw refuse(String(error).replace(/^SyntaxError: /, ''));
+    throw refuse(escapeControls(String(error).replace(/^SyntaxError: /, '')));
   }
 }
 

@@ -131,10 +131,21 @@ test.each([
   if (isSaid) expect(note).toMatch(/up to 5 minutes\. One that is due meanwhile is left out/);
 });
 
+test.each([
+  [false, /^It has not fired yet\.$/],
+  [true, /^No firing has ended yet, and one is under way\. How far it is: .*everstep results list$/],
+])('before any firing has ended, one under way is told of: %j', (isFiring, told) => {
+  const { output, stdout } = recordOutput();
+
+  printFirings([], { isFiring }, output);
+
+  expect(stdout().trim()).toMatch(told);
+});
+
 test('tables show what each firing came to, and names cannot steer the terminal', () => {
   const { output, stdout } = recordOutput();
 
-  printFirings([report('2026-01-01T00:00:00Z', { reason: 'a\u001b[31mb' })], output);
+  printFirings([report('2026-01-01T00:00:00Z', { reason: 'a\u001b[31mb' })], { isFiring: false }, output);
   printSchedules(
     [
       {

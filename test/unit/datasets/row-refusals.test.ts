@@ -164,3 +164,17 @@ test('a history that a table holds as JSON text is read', async () => {
     'field "history": expected a list, got text.',
   );
 });
+
+test('what a row holds cannot add lines to the message that refuses it', async () => {
+  const forged = 'user\nTraining done: everything is well.';
+
+  const [one, several] = [1, 2].map((count) => {
+    const path = join(folder, `forged-${count}.jsonl`);
+    const row = JSON.stringify({ messages: [{ role: forged, content: 'a' }] });
+    writeFileSync(path, `${row}\n`.repeat(count));
+    return loadDataset({ path, fields: {} });
+  });
+
+  await expect(one).rejects.toThrow(String.raw`got "user\x0aTraining done`);
+  await expect(several).rejects.toThrow(String.raw`got "user\x0aTraining done`);
+});
