@@ -70,7 +70,7 @@ export async function findGarbage(
 
 /**
  * Removes what nothing refers to. Folders are renamed first, so that a kill leaves only what the next call finds; whoever else
- * removes the same is no trouble. No link is followed.
+ * removes the same is no trouble, and what another one removed is not told as freed here. No link is followed.
  */
 export async function collectGarbage(
   sources: GarbageSources,
@@ -78,13 +78,15 @@ export async function collectGarbage(
 ): Promise<GarbageReport> {
   requireKnownOptions('storage.cleanUp', options, OPTIONS);
   const { found, kept } = await search(sources, options);
-  for (const { remove } of found) await remove();
-  return reportOf(sources, { found, kept, applied: true });
+  const removed: Candidate[] = [];
+  for (const candidate of found) if (await candidate.remove()) removed.push(candidate);
+  return reportOf(sources, { found: removed, kept, applied: true });
 }
 
 interface Candidate {
   readonly item: Garbage;
-  readonly remove: () => Promise<unknown>;
+  /** False where it is gone, or another one takes it away. */
+  readonly remove: () => Promise<boolean>;
 }
 
 interface Search {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { lstat, readdir, realpath, rename, rm } from 'node:fs/promises';
+import { lstat, readdir, realpath, rename, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from './system-errors';
@@ -55,21 +55,36 @@ export async function deleteFolder(root: string, kind: DeletedKind, name: string
   const parent = path.join(root, kind);
   if (!(await isOwnFolder(root, kind))) return false;
   const doomed = path.join(parent, `${DOOMED}${randomUUID()}`);
-  const isThere = await rename(path.join(parent, name), doomed).then(
-    () => true,
-    (error: unknown) => {
-      if (hasErrorCode(error, 'ENOENT')) return false;
-      throw error;
-    },
-  );
+  const isThere = await isOurs(rename(path.join(parent, name), doomed));
   for (const left of await readdir(parent))
     if (left.startsWith(DOOMED)) await remove(path.join(parent, left));
   return isThere;
 }
 
-/** Removes a file, or a folder that is doomed, beneath the root. Of a link in its place the link alone goes; nothing where it is gone. */
-export async function removeBeneath(root: string, entry: string): Promise<void> {
-  if (await isOwnFolder(root, path.relative(root, path.dirname(entry)))) await remove(entry);
+/**
+ * Removes a file, or a folder that is doomed, beneath the root. Of a link in its place the link alone goes. False where there is
+ * nothing, or where another one removes it: of several at once one is told that it did.
+ */
+export async function removeBeneath(root: string, entry: string): Promise<boolean> {
+  if (!(await isOwnFolder(root, path.relative(root, path.dirname(entry))))) return false;
+  const about = await lstat(entry).catch(absent);
+  if (about === null) return false;
+  if (!about.isDirectory()) return isOurs(unlink(entry));
+  const doomed = path.join(path.dirname(entry), `${DOOMED}${randomUUID()}`);
+  if (!(await isOurs(rename(entry, doomed)))) return false;
+  await remove(doomed);
+  return true;
+}
+
+/** Whether a name was still there to be taken away. */
+async function isOurs(taking: Promise<void>): Promise<boolean> {
+  try {
+    await taking;
+    return true;
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return false;
+    throw error;
+  }
 }
 
 /** Another one may be removing the same. */

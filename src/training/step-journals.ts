@@ -23,6 +23,8 @@ export interface StepJournalOptions {
   readonly plan: TrainingPlan;
   readonly model: ModelIncarnation;
   readonly now: () => Date;
+  /** Milliseconds of a clock that nobody sets: a step's duration holds also where the machine's time is corrected. */
+  readonly monotonic?: () => number;
   /** How long the rollouts of steps took. */
   readonly sampled?: readonly SampledStep[];
 }
@@ -164,23 +166,24 @@ function superseded(run: string): DomainError {
 
 /** Writes a segment's steps into journals that this segment holds. */
 export function createStepJournals(borrowed: BorrowedJournals, options: StepJournalOptions): StepJournals {
-  let lastAt = options.now().getTime();
+  const { monotonic = () => performance.now() } = options;
+  let lastMs = monotonic();
 
   return {
     record(planned, answers) {
       const { metrics, timing, checkpoints } = borrowed.current();
-      const at = options.now();
       const checkpoint = checkpointRow(options, planned, answers);
       if (checkpoint) checkpoints.append(checkpoint);
       if (planned.batch === null) return;
+      const ms = monotonic();
       timing.append({
         step: planned.step,
-        at: at.toISOString(),
-        'time/step': (at.getTime() - lastAt) / 1000,
+        at: options.now().toISOString(),
+        'time/step': (ms - lastMs) / 1000,
         ...samplingTime(options, planned.step),
         ...planned.batch.timing?.(),
       });
-      lastAt = at.getTime();
+      lastMs = ms;
       metrics.append(stepMetrics(options.plan, planned, answers));
     },
     recordSent({ step, batch, tokensAfter: tokens }) {

@@ -386,12 +386,19 @@ test('two at once are no trouble to each other, nor to deletions', async () => {
   for (let index = 0; index < 20; index++) write(join(store, 'runs', `.deleted-${index}`, 'deep', 'er', 'x'));
   storeBenchmark(join(store, 'evals', 'old'), 'gsm8k', { rows: rowsOf([1]) });
 
-  await Promise.all([
-    collectGarbage(sourcesOn()),
-    collectGarbage(sourcesOn()),
+  const [, ...reports] = await Promise.all([
     deleteResults(sourcesOn(), ['old']),
     collectGarbage(sourcesOn()),
+    collectGarbage(sourcesOn()),
+    collectGarbage(sourcesOn()),
   ]);
+
+  // What one has removed, no other tells as freed.
+  const told = reports.flatMap(({ items }) => items.map(({ path }) => path));
+  expect(told).toEqual([...new Set(told)]);
+  expect(told.length).toBeGreaterThan(0);
+  for (const { items, bytes } of reports)
+    expect(bytes).toBe(items.reduce((sum, item) => sum + item.bytes, 0));
 
   expect((await findGarbage(sourcesOn())).items).toEqual([]);
   expect(readdirSync(join(dataFolder, 'engine', 'checkpoints'))).toEqual([]);

@@ -147,7 +147,12 @@ class TestRun {
       runSegment(
         {
           ...{ client: numbering.watch(), batches, optimization: { learningRate: 0.1, schedule, adam } },
-          journals: createStepJournals(borrowed, { plan, model, now: () => new Date() }),
+          // The machine's own time is set back meanwhile.
+          journals: createStepJournals(borrowed, {
+            ...{ plan, model },
+            now: () => new Date(Date.UTC(2026, 0, 1) - time * 3600),
+            monotonic: () => time,
+          }),
           ...{ news: new StoreNews(), now: () => time },
         },
         input,
@@ -251,6 +256,17 @@ describe('a segment hands over', () => {
     expect(standing(result)).toEqual({ collected: 4, submitted: 7, inFlight: [5, 6, 7], tokens: 4 * TOKENS });
     expect(result).toMatchObject({ seconds: 5, sentThrough: 7, lost: null, waitingFor: null });
     expect((await run.metrics()).map(({ step }) => step)).toEqual(upTo(4));
+  });
+
+  test('with the seconds of its steps, by a clock that nobody sets', async () => {
+    const run = await started();
+
+    await run.segment({ maxSeconds: 5 });
+
+    const timing = await store.readTiming('story');
+    const [, ...later] = timing.map((row) => row['time/step']);
+    expect(later).toEqual([1, 1, 1]);
+    expect(timing[1]?.at).toBe('2025-12-31T22:00:00.000Z');
   });
 
   test('at the step that it is asked at, and sends no more', async () => {
