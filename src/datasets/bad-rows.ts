@@ -31,7 +31,10 @@ export function badRows(
   const [{ file, line, reason } = { file: '', line: 0, reason: '' }] = bad;
   const [word, before] = [rowWord(file), name === '' ? '' : `${name}: `];
   if (bad.length === 1)
-    return new DomainError('bad-dataset', `${before}${file} ${word} ${line}: ${escapeControls(reason)}${remedies.one}`);
+    return new DomainError(
+      'bad-dataset',
+      `${before}${file} ${word} ${line}: ${escapeControls(reason)}${remedies.one}`,
+    );
   const more = bad.length - MOST_NAMED;
   const list = [
     ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${escapeControls(row.reason)}`),

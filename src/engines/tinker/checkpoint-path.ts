@@ -12,7 +12,7 @@ export function parseCheckpointPath(path: string): CheckpointPath {
   const parts = path.startsWith('tinker://') ? path.slice('tinker://'.length).split('/') : [];
   const [runId = '', second = '', third] = parts;
   const isWhole =
-    (parts.length === 2 || parts.length === 3) && parts.every((part) => part !== '' && part !== '..');
+    (parts.length === 2 || parts.length === 3) && parts.every((part) => !['', '.', '..'].includes(part));
   if (!isWhole) {
     throw new DomainError(
       'bad-config',

@@ -123,3 +123,21 @@ test.each(['file:///etc/passwd', 'http://127.0.0.1/x', 'HTTPS://a.example/x', 'f
     expect(() => initial(address)).toThrow(/Give RUN@STEP, RUN@best or RUN of this store, or the address/);
   },
 );
+
+test.each([
+  'tinker://../..',
+  'tinker://a/../b',
+  'tinker://a',
+  'tinker:a',
+  'tinker://a/b/c/d',
+  'tinker://a//b',
+])('%s is no address of a checkpoint: the config says how one looks', (address) => {
+  expect(() => initial(address)).toThrow(/not the address of a checkpoint, .* tinker:\/\/RUN\/weights\/NAME/);
+});
+
+test.each(['tinker://a:train:0/weights/step-000120', 'tinker://a/final', 'tinker://..a/weights/.b'])(
+  '%s is one',
+  (address) => {
+    expect(initial(address).initialCheckpoint).toBe(address);
+  },
+);
