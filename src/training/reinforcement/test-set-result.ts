@@ -199,7 +199,15 @@ function turnsOf({ transitions }: Rollout, messages: readonly Message[]): Stored
       role: message.role === 'assistant' ? 'assistant' : isAsked ? 'user' : 'environment',
       content: spokenText(message),
       token_count: turn?.actionTokens.length ?? 0,
-      metadata: { ...turnMetadata(message), ...(turn && { stop_reason: turn.stopReason }) },
+      metadata: { ...turnMetadata(message), ...(turn && samplingOf(turn)) },
     };
   });
+}
+
+/** A turn that nothing was drawn for asked for nothing. */
+function samplingOf({ stopReason, observationTokens }: Transition): StoredTurn['metadata'] {
+  return {
+    stop_reason: stopReason,
+    ...(stopReason !== null && { prompt_tokens: observationTokens.length }),
+  };
 }

@@ -7,6 +7,7 @@ import type { Message } from '../../../../src/core/conversation';
 import { scoreInterval } from '../../../../src/core/gates/score-interval';
 import { wilsonInterval } from '../../../../src/core/statistics/wilson-interval';
 import { compareResults } from '../../../../src/evaluation/compare/compare-results';
+import { tokenUsage } from '../../../../src/evaluation/inspect/export/token-usage';
 import { loadResult, loadTrajectories } from '../../../../src/stores/eval-store';
 import { pluginEnvironments } from '../../../../src/training/environments/plugin-environments';
 import { defineTool } from '../../../../src/training/environments/tools/tool';
@@ -218,6 +219,11 @@ describe('what it leaves is a benchmark’s result', () => {
     });
     expect(answered).toMatchObject({ content: '2', metadata: { role: 'tool', name: 'add' } });
     expect(last?.metadata).toMatchObject({ tool_calls: [{ name: 'add' }] });
+    // Each turn is counted with the whole prompt that it read.
+    const [first = NaN, second = NaN] = [called, last].map((turn) => Number(turn?.metadata['prompt_tokens']));
+    expect(first).toBeGreaterThan(0);
+    expect(second).toBeGreaterThan(first + (called?.token_count ?? NaN));
+    expect(tokenUsage(trajectories[0]?.turns ?? []).input_tokens).toBe(first + second);
   });
 
   test('of other code of a plug-in it is of another grader', async () => {
