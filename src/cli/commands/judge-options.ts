@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { EvaluateOptions } from '../../client/everstep';
-import { namedJudge } from '../../config/judge-config';
+import { applyOverrides } from '../../config/config-overrides';
+import type { JudgeConfig } from '../../config/judge-config';
+import { namedJudge, parseJudges } from '../../config/judge-config';
 import { DomainError } from '../../core/errors';
 import type * as Catalogue from '../../evaluation/benchmarks';
 import { CATALOGUE_NAMES, JUDGED_NAMES } from '../../evaluation/benchmarks/catalogue-names';
@@ -46,6 +48,30 @@ export function judgesFrom(flags: JudgeFlags): WrittenJudge[] | null {
   if (checkpoint !== undefined) return [place];
   if (Object.keys(place).length === 0) return null;
   throw new DomainError('bad-config', '--judge-endpoint and --judge-engine need --judge MODEL.');
+}
+
+/** Of one judge, as `--set` names it. */
+const JUDGE_SETTING = /^judge\.\d+\.([^.=\s]+)/;
+
+/** Judges with what `--set judge.N.KEY=VALUE` chooses of them. What the options say cannot be said otherwise by it. */
+export function judgesWithSettings(judges: readonly WrittenJudge[], set: readonly string[]): JudgeConfig[] {
+  for (const override of set) {
+    const key = JUDGE_SETTING.exec(override.trim())?.[1];
+    if (key === undefined) {
+      throw new DomainError(
+        'bad-config',
+        `--set ${override}: only what a judge is asked with can be set here. Write, for the first judge, --set judge.0.temperature=0.5.`,
+      );
+    }
+    if (!judges.some((judge) => Object.hasOwn(judge, key))) continue;
+    throw new DomainError(
+      'bad-config',
+      `--set ${override}: ${key} is given by its option too. Leave one out.`,
+    );
+  }
+  const written: Record<string, unknown> = { judge: judges.map((judge) => ({ ...judge })) };
+  applyOverrides(written, set);
+  return parseJudges(written['judge']);
 }
 
 /** Refused before anything is started: sampling that would be paid for and not judged, and a judge that nothing would ask. */

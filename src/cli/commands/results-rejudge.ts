@@ -12,18 +12,20 @@ import { refuseUselessAddresses } from './eval-endpoint';
 import { followEval } from './eval-follow';
 import { followCells } from './results-rejudge-cells';
 import type { JudgeFlags } from './judge-options';
-import { judgesFrom } from './judge-options';
+import { judgesFrom, judgesWithSettings } from './judge-options';
 
 export interface RejudgeFlags extends PlaceFlags, JudgeFlags {
   readonly benchmark?: readonly string[];
   readonly run?: string;
   readonly output?: string;
+  readonly set?: readonly string[];
 }
 
 /** Judges the stored answers of an eval run, or of a training run at a step, by other judges, beside them; the model is not asked. */
 export async function rejudgeResults(results: string, flags: RejudgeFlags, output: Output): Promise<number> {
-  const judge = judgesFrom(flags);
-  if (!judge) throw new DomainError('bad-config', 'Name who judges: --judge MODEL --judge-endpoint URL.');
+  const judges = judgesFrom(flags);
+  if (!judges) throw new DomainError('bad-config', 'Name who judges: --judge MODEL --judge-endpoint URL.');
+  const judge = judgesWithSettings(judges, flags.set ?? []);
   const options = await locate(results, flags, judge);
   await refuseUselessJudges(options, flags, output);
   const interrupts = catchInterrupts(output);

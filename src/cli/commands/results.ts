@@ -79,6 +79,11 @@ function rejudgeCommand(): Command {
     .option('--run <name>', 'name of the new eval run (that of the other, and of the judge)')
     .option('--output <folder>', 'folder of the new results (beside the others)');
   addJudgeOptions(command);
+  command.option(
+    '--set <key=value>',
+    'how a judge is asked, e.g. judge.0.votes=3 (0 is the first); may be repeated',
+    (value: string, previous: readonly string[] = []) => [...previous, value],
+  );
   return command.action(async (results: string, flags: ResultsFlags & RejudgeFlags) => {
     process.exitCode = await rejudgeResults(results, flags, openOutput(flags));
   });

@@ -1,7 +1,12 @@
 import { Command } from 'commander';
 import { parseJudges } from '../../../src/config/judge-config';
 import type { JudgeFlags } from '../../../src/cli/commands/judge-options';
-import { addJudgeOptions, judgesFrom, refuseUnjudged } from '../../../src/cli/commands/judge-options';
+import {
+  addJudgeOptions,
+  judgesFrom,
+  judgesWithSettings,
+  refuseUnjudged,
+} from '../../../src/cli/commands/judge-options';
 
 function parse(...words: string[]) {
   const command = new Command('eval').exitOverride();
@@ -59,4 +64,27 @@ test('a judge that nothing would ask is refused, and one that a plug-in file may
     refuseUnjudged(['mine'], { judge: 'gpt', plugins: 'everstep.config.ts' });
     refuseUnjudged([], { judge: 'gpt' });
   }).not.toThrow();
+});
+
+test('answers are judged again with settings of a judge, as evaluations set them', () => {
+  const judges = judgesWithSettings(
+    [{ model: 'a' }, { model: 'b', endpoint: 'http://h/v1' }],
+    ['judge.0.votes=3', 'judge.1.temperature=0.5', 'judge.1.cache=false'],
+  );
+
+  expect(judges).toMatchObject([
+    { model: 'a', votes: 3, temperature: 0, cache: true },
+    { model: 'b', votes: 1, temperature: 0.5, cache: false, endpoint: 'http://h/v1' },
+  ]);
+});
+
+test.each([
+  ['temperature=1', '--set temperature=1: only what a judge is asked with can be set here.'],
+  ['judge.votes=3', 'only what a judge is asked with can be set here.'],
+  ['judge.0.model=b', '--set judge.0.model=b: model is given by its option too.'],
+  ['judge.0.vots=3', 'judge.0: Unrecognized key: "vots"'],
+  ['judge.0.votes=0', 'judge.0.votes'],
+  ['judge.5.votes=2', '--set judge.5.votes=2'],
+])('of a judge --set %s is refused', (override, told) => {
+  expect(() => judgesWithSettings([{ model: 'a' }], [override])).toThrow(told);
 });
