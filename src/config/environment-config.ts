@@ -215,7 +215,9 @@ const Mixture = z.strictObject({
           .string()
           .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/)
           .optional()
-          .describe('Tag by which metrics are split; default: the type of the environment'),
+          .describe(
+            'Tag by which metrics are split; default: the type of the environment, of a plug-in or in Python its name',
+          ),
       }),
     )
     .min(1)

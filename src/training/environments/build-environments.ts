@@ -116,10 +116,16 @@ async function mixtureOf(
   sources: EnvironmentSources,
 ): Promise<EnvironmentDataset> {
   const built: MixturePart[] = [];
-  for (const { environment, weight, name = environment.type } of parts) {
+  for (const { environment, weight, name = nameOf(environment) } of parts) {
     built.push({ name, weight, dataset: await buildEnvironments(environment, sources) });
   }
   return mixedEnvironments(built);
+}
+
+/** Environments of somebody's own are called as there. */
+function nameOf(environment: EnvironmentConfig): string {
+  const isOwn = environment.type === 'plugin' || environment.type === 'python';
+  return isOwn ? environment.environment : environment.type;
 }
 
 /** `examples/verifiers` registers one environment, which loads any of the package by id and arguments. */

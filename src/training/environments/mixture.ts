@@ -50,14 +50,19 @@ type TaggedPart = Pick<MixturePart, 'name' | 'dataset'> & { readonly spareTag: s
 function groupOf(part: TaggedPart | undefined, index: number) {
   if (!part) throw new RangeError(`The mixture has no problem at ${index}.`);
   const group = part.dataset.groupAt(index);
-  const tags = group.tags.filter((tag) => tag !== part.spareTag);
+  const [first] = group.tags;
+  const tags = group.tags.length === 1 && first === part.spareTag ? [] : group.tags;
   return { ...group, tags: [...new Set([part.name, ...tags])] };
 }
 
-/** What a part calls itself, where its name in the mixture says the same of the same groups; kept where parts share it. */
+/**
+ * What a part calls itself, where its name in the mixture says the same of the same groups. Kept where parts share either of them, and
+ * beside other tags of a group, which somebody chose.
+ */
 function spareTagOf({ name, dataset }: MixturePart, parts: readonly MixturePart[]): string | null {
-  const isShared = parts.filter((part) => [part.name, part.dataset.name].includes(dataset.name)).length > 1;
-  return name === dataset.name || isShared ? null : dataset.name;
+  const isShared = (tag: string) =>
+    parts.filter((part) => [part.name, part.dataset.name].includes(tag)).length > 1;
+  return isShared(name) || isShared(dataset.name) ? null : dataset.name;
 }
 
 function mixedOrder(parts: readonly MixturePart[], starts: readonly number[], seed: number): GroupOrder {

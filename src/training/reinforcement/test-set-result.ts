@@ -24,6 +24,8 @@ export interface PlayedTestSet {
   /** Of the evaluator. */
   readonly name: string;
   readonly groups: readonly SampledGroup[];
+  /** Of several environments: the first tag of a group names its part. */
+  readonly isMixture: boolean;
   /** Rollouts asked of each problem. */
   readonly groupSize: number;
   readonly identity: TestSetIdentity;
@@ -58,7 +60,7 @@ export async function writeTestSetResult(
 ): Promise<void> {
   const { name, groups } = played;
   if (groups.every(({ rollouts }) => rollouts.length === 0)) return;
-  const graded = { ...played, isGraded: measuresCorrect(groups) };
+  const graded = { ...played, isGraded: measuresCorrect(groups, played.isMixture) };
   const byProblem: ScoredRollout[][] = [];
   let idx = 0;
   const writeTo = async (file: LineFile) => {
@@ -82,11 +84,20 @@ const CUT_SHORT: ReadonlySet<string> = new Set<RolloutStopReason>([
 ]);
 
 /**
- * Whether a test set is scored by its right answers. Not where a rollout that came to its own end says nothing of it; where every one
- * was cut short or failed, nothing was right. So the same configuration has the same scores at every step.
+ * Whether a test set is scored by its right answers. Not where its environment says of none whether it is right; of a mixture each part
+ * has to, as those of a part that never does would count as wrong. Where every rollout was cut short or failed, nothing was right.
+ * So the same configuration has the same scores at every step.
  */
-export function measuresCorrect(groups: readonly RolloutGroup[]): boolean {
-  const rollouts = groups.flatMap((group) => group.rollouts);
+export function measuresCorrect(groups: readonly RolloutGroup[], isMixture: boolean): boolean {
+  const byPart = new Map<string, Rollout[]>();
+  for (const { tags, rollouts } of groups) {
+    const part = isMixture ? (tags[0] ?? '') : '';
+    byPart.set(part, [...(byPart.get(part) ?? []), ...rollouts]);
+  }
+  return [...byPart.values()].every(saysCorrect);
+}
+
+function saysCorrect(rollouts: readonly Rollout[]): boolean {
   return (
     rollouts.some((rollout) => correctOf(rollout) !== undefined) ||
     rollouts.every(({ stopReason }) => stopReason !== null && CUT_SHORT.has(stopReason))

@@ -4,8 +4,8 @@ import type { TellWaiting } from '../../core/concurrency/waiting-reasons';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import { DomainError } from '../../core/errors';
 import { totalReward } from '../../core/reinforcement/rollout';
-import type { RolloutGroup } from '../../core/reinforcement/rollout';
-import { rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
+import type { Rollout, RolloutGroup } from '../../core/reinforcement/rollout';
+import { isEventKey, rolloutMetrics } from '../../core/reinforcement/rollout-metrics';
 import type { CellScore } from '../../core/run';
 import type { Sampler } from '../../core/sampling';
 import { clusteredStandardError } from '../../core/statistics/clustered-standard-error';
@@ -104,7 +104,8 @@ export async function evaluateTestSet(
   });
   const { groupSize } = evaluator;
   const graded = gradedBy({ dataset: test, environment: config.environment, code: environmentCode });
-  const scores = scoresOf(evaluator.name, inOrder, { ...totals, groupSize }).map((score) => ({
+  const { isMixture } = played;
+  const scores = scoresOf(evaluator.name, inOrder, { ...totals, groupSize, isMixture }).map((score) => ({
     ...score,
     ...graded,
   }));
@@ -152,7 +153,7 @@ function asResult(
     model: model.name,
     checkpoint: model.path,
   };
-  return { name, groupSize, identity };
+  return { name, groupSize, identity, isMixture: environment.type === 'mixture' };
 }
 
 function siteRules(config: ReinforcementConfig, { temperature, maxTokens }: TestSetConfig) {
@@ -166,10 +167,12 @@ function siteRules(config: ReinforcementConfig, { temperature, maxTokens }: Test
   };
 }
 
+interface Asked extends CorrectTotals, Pick<PlayedTestSet, 'groupSize' | 'isMixture'> {}
+
 function scoresOf(
   name: string,
   groups: readonly RolloutGroup[],
-  { total_samples: n, accuracy, groupSize }: CorrectTotals & { readonly groupSize: number },
+  { total_samples: n, accuracy, groupSize, isMixture }: Asked,
 ): CellScore[] {
   const correct = groups.map(({ rollouts }) => rollouts.flatMap((rollout) => correctOf(rollout) ?? []));
   const spreads = new Map([
@@ -177,18 +180,19 @@ function scoresOf(
     ['env/all/correct', spreadOfMean(correct)],
   ]);
   const metrics = Object.entries(rolloutMetrics(groups)).filter(([key]) => isShown(key));
-  const clustered =
-    groupSize > 1 ? { clusters: groups.filter(({ rollouts }) => rollouts.length > 0).length } : {};
-  const scores = metrics.map(([key, value]): CellScore => ({
-    metric: key,
-    key: `test/${key}`,
-    value,
-    stderr: spreads.get(key) ?? null,
-    n: rolloutCountOf(key, groups),
-    ...(spreads.has(key) && clustered),
-    higherIsBetter: spreads.has(key) ? true : null,
-  }));
-  if (!measuresCorrect(groups)) return scores;
+  const scores = metrics.map(([key, value]): CellScore => {
+    const { rolloutCount, problemCount } = measuredBy(key, groups);
+    return {
+      metric: key,
+      key: `test/${key}`,
+      value,
+      stderr: spreads.get(key) ?? null,
+      n: rolloutCount,
+      ...(spreads.has(key) && groupSize > 1 && { clusters: problemCount }),
+      higherIsBetter: spreads.has(key) ? true : null,
+    };
+  });
+  if (!measuresCorrect(groups, isMixture)) return scores;
   // A rollout that failed counts as wrong.
   const padded = correct.map((values) => [...values, ...Array<number>(groupSize - values.length).fill(0)]);
   const stderr =
@@ -210,11 +214,22 @@ function isShown(key: string): boolean {
 
 const TAG_REWARD = /^env\/(.+)\/reward\/total$/;
 
-/** A row of a tag counts the rollouts of the groups with it. */
-function rolloutCountOf(key: string, groups: readonly RolloutGroup[]): number {
+/** What a row is the mean of: in a row of a tag its rollouts, and of a metric that only some environments give those that have it. */
+function measuredBy(key: string, groups: readonly RolloutGroup[]) {
   const tag = key.startsWith('env/all/') ? undefined : TAG_REWARD.exec(key)?.[1];
-  const counted = tag === undefined ? groups : groups.filter(({ tags }) => tags.includes(tag));
-  return counted.reduce((count, { rollouts }) => count + rollouts.length, 0);
+  const metric = key.slice('env/all/'.length);
+  const isOfAll =
+    isEventKey(metric) || !groups.some(({ rollouts }) => rollouts.some((one) => has(one, metric)));
+  const isCounted = (rollout: Rollout) => tag !== undefined || isOfAll || has(rollout, metric);
+  const counts = groups
+    .filter(({ tags }) => tag === undefined || tags.includes(tag))
+    .map(({ rollouts }) => rollouts.filter(isCounted).length)
+    .filter((count) => count > 0);
+  return { rolloutCount: counts.reduce((sum, count) => sum + count, 0), problemCount: counts.length };
+}
+
+function has({ metrics, transitions }: Rollout, metric: string): boolean {
+  return [metrics, ...transitions.map((turn) => turn.metrics)].some((noted) => Object.hasOwn(noted, metric));
 }
 
 /**

@@ -101,7 +101,43 @@ test('tells of a part once, under its name, and together of parts that are of on
     ],
   ]);
   expect(tagsOf(['easy', 'sums'], ['hard', 'sums'])[0]?.[0]).toEqual(['easy', 'sums']);
+  // One name for two parts tells them apart no more.
+  expect(tagsOf(['own', 'sums'], ['own', 'other'])[0]?.[0]).toEqual(['own', 'sums']);
   expect(tagsOf(['easy', 'sums'], ['sums', 'sums'])[0]?.[0]).toEqual(['easy', 'sums']);
+});
+
+test('parts of a plug-in file are called as the environments there, and tags that somebody chose stay', async () => {
+  const environmentOf = (tags?: readonly string[]) => ({
+    problems: ['a', 'b'],
+    ...(tags && { tags: () => tags }),
+    make: () => ({
+      initialObservation: () => ({ messages: [] }),
+      step: () => ({ reward: 0, isDone: true, nextMessages: [] }),
+    }),
+  });
+  const environments = new Map([
+    ['lookup', environmentOf()],
+    ['echo', environmentOf(['echo', 'short'])],
+  ]);
+  const config = (first: object) =>
+    EnvironmentConfig.parse({
+      type: 'mixture',
+      parts: [
+        { environment: { type: 'plugin', environment: 'lookup' }, ...first },
+        { environment: { type: 'plugin', environment: 'echo' }, name: 'second' },
+      ],
+    });
+  const tagsWith = async (first: object) => {
+    const dataset = await buildEnvironments(config(first), {
+      readBenchmarkRows: () => Promise.reject(new Error('reads nothing')),
+      plugins: { file: 'everstep.config.ts', benchmarks: new Map(), environments },
+      seed: 0,
+    });
+    return [0, dataset.length - 1].map((index) => dataset.groupAt(index).tags);
+  };
+
+  expect(await tagsWith({})).toEqual([['lookup'], ['second', 'echo', 'short']]);
+  expect(await tagsWith({ name: 'first' })).toEqual([['first'], ['second', 'echo', 'short']]);
 });
 
 test('is built from a config, by the names of its environments', async () => {

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { EnvironmentConfig } from '../../../../src/config/environment-config';
 import { ReinforcementConfig } from '../../../../src/config/reinforcement-config';
 import type { Message } from '../../../../src/core/conversation';
 import { scoreInterval } from '../../../../src/core/gates/score-interval';
@@ -9,6 +10,7 @@ import { wilsonInterval } from '../../../../src/core/statistics/wilson-interval'
 import { compareResults } from '../../../../src/evaluation/compare/compare-results';
 import { tokenUsage } from '../../../../src/evaluation/inspect/export/token-usage';
 import { loadResult, loadTrajectories } from '../../../../src/stores/eval-store';
+import { buildEnvironments } from '../../../../src/training/environments/build-environments';
 import { pluginEnvironments } from '../../../../src/training/environments/plugin-environments';
 import { defineTool } from '../../../../src/training/environments/tools/tool';
 import { createToolEnvironment } from '../../../../src/training/environments/tools/tool-environment';
@@ -123,6 +125,48 @@ test('where every rollout is right the interval is that of the problems, not of 
     expect(low).toBeCloseTo(wilsonInterval(3, 3)?.[0] ?? NaN, 6);
     expect(high).toBe(1);
   }
+});
+
+test('of a mixture a metric counts the rollouts that have it, and nothing is scored as wrong that no environment calls so', async () => {
+  const own = (isGraded: boolean, testProblems: readonly string[]) => ({
+    problems: ['a'],
+    testProblems,
+    make: () => ({
+      initialObservation: () => ({ messages: [{ role: 'user', content: 'ask' }] }),
+      step: () => ({
+        ...{ reward: 1, isDone: true, nextMessages: [] },
+        ...(isGraded && { metrics: { correct: 1 } }),
+      }),
+    }),
+  });
+  const environments = new Map([
+    ['graded', own(true, ['a', 'b', 'c'])],
+    ['rewarded', own(false, ['d', 'e', 'f', 'g', 'h'])],
+  ]);
+  const environment = EnvironmentConfig.parse({
+    type: 'mixture',
+    parts: ['graded', 'rewarded'].map((name) => ({
+      environment: { type: 'plugin', environment: name, testSize: 0 },
+    })),
+  });
+  const dataset = await buildEnvironments(environment, {
+    readBenchmarkRows: () => Promise.reject(new Error('reads nothing')),
+    plugins: { file: 'everstep.config.ts', benchmarks: new Map(), environments },
+    seed: 0,
+  });
+
+  const scores = await evaluateTestSet(
+    { config: { ...CONFIG, environment }, dataset, environmentCode: null },
+    { type: 'rlTestSet', name: 'held_out', groupSize: 2, concurrency: 4 },
+    { ...siteWith(scriptedPolicy(() => 'x<|end|>')), ...WORK, folder: join(folder, 'held_out') },
+  );
+
+  const row = (metric: string) => scores.find((score) => score.metric === metric);
+  expect(row('env/all/correct')).toMatchObject({ value: 1, n: 6, clusters: 3 });
+  expect(row('env/all/reward/total')).toMatchObject({ value: 1, n: 16, clusters: 8 });
+  expect(row('env/rewarded/reward/total')).toMatchObject({ value: 1, n: 10 });
+  expect(row('accuracy')).toBeUndefined();
+  expect(await loadResult(folder, 'held_out')).toMatchObject({ score: 1, num_examples: 16, num_correct: 16 });
 });
 
 describe('what it leaves is a benchmark’s result', () => {
