@@ -6,6 +6,7 @@ import type { EarlierEnd } from '../core/timeline';
 import type { RunRecord } from '../training/run-folder';
 import { pause, RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
+import type { RunRecords } from './run-records';
 import { FRESH_MS, isClosed } from './run-report';
 import type { StartedRun, StartOptions } from './start-run';
 import { alreadyEnded, tryStart } from './start-run';
@@ -20,8 +21,11 @@ const POLL_MS = 200;
 export interface RecoverableRun {
   readonly run: string;
   readonly status: RunState['status'];
+  /** The last one that is known to be done. */
   readonly step: number;
   readonly totalSteps: number;
+  /** Step of its newest training state, from which it goes on; null where it begins anew. */
+  readonly checkpointStep: number | null;
   /**
    * `lost`: the server knows nothing of it; it is gone on with. `open`: it is under way there. `ended`: somebody ended its
    * workflow, so that going on is for a person to say.
@@ -109,18 +113,28 @@ async function untilTakenOver(
 }
 
 /** Every run of the store that has not ended, as the server knows it; oldest first. */
-export async function findRecoverable({ link, records }: RunSources): Promise<readonly RecoverableRun[]> {
+export async function findRecoverable(sources: RunSources): Promise<readonly RecoverableRun[]> {
+  const { link, records } = sources;
   const client = await link.require();
   const found: RecoverableRun[] = [];
-  for (const { run, status, step, totalSteps } of (await records.listRuns()).filter(
-    (state) => !isClosed(state),
-  )) {
+  for (const state of await records.listRuns()) {
+    const { run } = state;
+    if (isClosed(state)) continue;
     const facts = await describeRun(client, run);
     if (facts === null) throw unsaid(run);
     const workflow = facts === 'missing' ? 'lost' : facts.isOpen ? 'open' : 'ended';
-    found.push({ run, status, step, totalSteps, workflow });
+    // The state is written now and then, the rows of steps with every step.
+    const report = await new RunHandle(run, sources).find();
+    const { status, totalSteps } = state;
+    const step = Math.max(state.step, report?.step ?? 0);
+    found.push({ run, status, step, totalSteps, checkpointStep: await newestState(run, records), workflow });
   }
   return found;
+}
+
+async function newestState(run: string, records: RunRecords): Promise<number | null> {
+  const rows = await records.readCheckpoints(run);
+  return rows.findLast((row) => row.state_path !== null)?.step ?? null;
 }
 
 async function withoutFolder(run: string, isUnknown: boolean, { records }: RunSources): Promise<DomainError> {

@@ -79,10 +79,16 @@ function print(
     output.note('Nothing was started. Leave out --dry-run to go on with them.');
 }
 
-function whatBecomes({ run, workflow, error }: Recovered, output: Output, isDry: boolean): string {
+function whatBecomes(
+  { run, workflow, checkpointStep, error }: Recovered,
+  output: Output,
+  isDry: boolean,
+): string {
   if (error !== undefined) return `could not be gone on with: ${error}`;
   if (workflow === 'open') return 'is under way on this server; left alone';
   if (workflow === 'ended')
     return `its workflow was ended on this server; left alone. Go on with: ${output.hint(`train --run ${run} --continue`)}`;
-  return isDry ? 'would go on from its last checkpoint' : 'goes on from its last checkpoint';
+  const start =
+    checkpointStep === null ? 'its beginning' : `its last checkpoint, of step ${String(checkpointStep)}`;
+  return `${isDry ? 'would go on' : 'goes on'} from ${start}`;
 }
