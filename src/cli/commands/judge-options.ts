@@ -36,7 +36,8 @@ export function addJudgeOptions(command: Command): void {
     .option('--judge-checkpoint <checkpoint>', 'RUN[@STEP], RUN@best, or tinker://… with --judge, as judge');
 }
 
-function collect(value: string, previous: readonly string[] | undefined): string[] {
+/** For options that may be repeated. */
+export function collect(value: string, previous: readonly string[] | undefined): string[] {
   return [...(previous ?? []), value];
 }
 

@@ -8,7 +8,7 @@ import type { CancelFlags } from './results-cancel';
 import { cancelResults } from './results-cancel';
 import type { DeleteFlags } from './runs-delete';
 import { deleteResults } from './results-delete';
-import { addJudgeOptions } from './judge-options';
+import { addJudgeOptions, collect } from './judge-options';
 import type { RegradeFlags } from './results-regrade';
 import { regradeResults } from './results-regrade';
 import { listResults } from './results-list';
@@ -82,7 +82,7 @@ function rejudgeCommand(): Command {
   command.option(
     '--set <key=value>',
     'how a judge is asked, e.g. judge.0.votes=3 (0 is the first); may be repeated',
-    (value: string, previous: readonly string[] = []) => [...previous, value],
+    collect,
   );
   return command.action(async (results: string, flags: ResultsFlags & RejudgeFlags) => {
     process.exitCode = await rejudgeResults(results, flags, openOutput(flags));
