@@ -48,6 +48,8 @@ export interface Output {
   hint(words: string): string;
   /** What a layer below says, with the commands in it as they can be typed here. Not for what a model wrote. */
   advice(text: string): string;
+  /** The same for a list of such texts, e.g. of a document. */
+  adviceOf(texts: readonly string[]): string[];
   /** Redraws the lines at the bottom of the terminal, none of which may wrap; `null` takes them away. Nothing elsewhere. */
   status(text: string | null): void;
 }
@@ -105,6 +107,7 @@ export function createOutput(options: OutputOptions): Output {
     },
     hint: (words) => commandHint(words, places),
     advice: (text) => withPlaces(text, places),
+    adviceOf: (texts) => texts.map((text) => withPlaces(text, places)),
     status(text) {
       if (!isTerminal) return;
       clear();

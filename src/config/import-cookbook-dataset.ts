@@ -42,7 +42,6 @@ export function importDataset(builder: unknown, options: DatasetImportOptions): 
       batchSize: common['batch_size'],
       ...(common['max_length'] != null && { maxLength: common['max_length'] }),
       ...(common['train_on_what'] != null && { trainOnWhat: camelCase(common['train_on_what']) }),
-      ...(written['shuffle_seed'] !== undefined && { seed: written['shuffle_seed'] }),
     },
     notCarried: [...tokenizerOf(common, options.model), ...orderOf(written), ...unknownKeys(written, common)],
   };
@@ -108,13 +107,14 @@ function tokenizerOf(common: Mapping, model: unknown): NotCarried[] {
   return [{ key, reason: "a run uses its own model's tokenizer" }];
 }
 
+/** The same number here would give no row the same place, and other initial weights. */
+const OTHER_ORDER =
+  'rows are shuffled and split by another generator, in another order; `seed`, which can be set, also initialises the adapter, which the cookbook leaves to the service';
+
 function orderOf(written: Mapping): NotCarried[] {
   const notCarried: NotCarried[] = [];
-  if (written['shuffle_seed'] !== undefined) {
-    const reason =
-      'it became the seed, but rows are shuffled and split by another generator, in another order';
-    notCarried.push({ key: 'dataset_builder.shuffle_seed', reason });
-  }
+  if (written['shuffle_seed'] !== undefined)
+    notCarried.push({ key: 'dataset_builder.shuffle_seed', reason: OTHER_ORDER });
   const sources = written['sources'];
   const field = Array.isArray(sources) && isPlainObject(sources[0]) ? sources[0]['message_field'] : undefined;
   if (field !== undefined && field !== 'messages') {

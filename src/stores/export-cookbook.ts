@@ -1,11 +1,14 @@
 import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { DomainError } from '../core/errors';
+import type { ScoreRow } from '../core/run';
 import { listBenchmarks } from './eval-places';
 import type { EvalRunMetadata } from './eval-run-store';
 import type { StoredResult, StoredTrajectory } from './eval-store';
 import { benchmarkFolder, loadResult, streamTrajectories, writeSummary } from './eval-store';
 import { hasErrorCode } from './system-errors';
+import { isScoreRow } from './run-rows';
+import { readStepRows } from './step-rows';
 import { readJson, temporaryName, writeJson, writeWholeFile } from './whole-file';
 
 /*
@@ -67,7 +70,7 @@ async function writeAll(folder: string, building: string): Promise<WrittenRun[]>
     );
   }
   const written: WrittenRun[] = [];
-  for (const run of runs) written.push(await writeRun(run, join(building, 'runs', basename(run))));
+  for (const run of runs) written.push(await writeRun(run, join(building, 'runs', runIdOf(run))));
   await writeWholeFile(
     join(building, 'runs.jsonl'),
     written.map(({ metadata }) => indexLine(metadata)).join(''),
@@ -100,11 +103,8 @@ async function writeRun(folder: string, target: string): Promise<WrittenRun> {
     results.push(result);
   }
   await writeSummary(target, results);
-  const metadata = metadataOf(
-    folder,
-    await readJson<Partial<EvalRunMetadata>>(join(folder, 'metadata.json')),
-    results,
-  );
+  const known = await readJson<Partial<EvalRunMetadata>>(join(folder, 'metadata.json'));
+  const metadata = metadataOf(folder, known ?? (await describeStep(folder, finished)), results);
   await writeJson(join(target, 'metadata.json'), metadata);
   return { metadata, benchmarkCount: results.length, malformedCount };
 }
@@ -147,7 +147,40 @@ function theirTrajectory(trajectory: StoredTrajectory) {
   return { idx, benchmark, example_id, turns, reward, metrics, logs, error, time_seconds };
 }
 
-/** Results of a training run's step have no metadata of their own. */
+/** A step of a training run, as its folder `runs/<run>/evals/<step>` says. */
+function stepOf(folder: string): { readonly runFolder: string; readonly step: number } | null {
+  const evals = dirname(resolve(folder));
+  const runFolder = dirname(evals);
+  const isStep = /^\d{1,12}$/.test(basename(folder)) && basename(evals) === 'evals';
+  if (!isStep || basename(dirname(runFolder)) !== 'runs') return null;
+  return { runFolder, step: Number(basename(folder)) };
+}
+
+/** The number of a step alone would not say of which run. */
+function runIdOf(folder: string): string {
+  const place = stepOf(folder);
+  return place ? `${basename(place.runFolder)}@${place.step}` : basename(resolve(folder));
+}
+
+/** Results of a training run's step have no metadata of their own: what is known of them stands in the run's rows. */
+async function describeStep(
+  folder: string,
+  benchmarks: readonly string[],
+): Promise<Partial<EvalRunMetadata> | null> {
+  const place = stepOf(folder);
+  if (!place) return null;
+  const rows = await readStepRows<ScoreRow>(join(place.runFolder, 'scores.jsonl'), { steps: [place.step] });
+  const scored = rows.filter((row) => isScoreRow(row) && benchmarks.includes(row.evaluator));
+  return {
+    checkpoint_name: runIdOf(folder),
+    timestamp:
+      scored
+        .map(({ at }) => at)
+        .sort()
+        .at(-1) ?? '',
+  };
+}
+
 function metadataOf(
   folder: string,
   known: Partial<EvalRunMetadata> | null,
@@ -164,7 +197,7 @@ function metadataOf(
     model_name: identity?.model ?? '',
     checkpoint_name: identity?.checkpoint ?? null,
     ...known,
-    run_id: basename(folder),
+    run_id: runIdOf(folder),
     benchmarks: results.map(({ name }) => name),
     config: { ...known?.config, everstep: Object.fromEntries(ours) },
     scores: Object.fromEntries(results.map(({ name, score }) => [name, score])),

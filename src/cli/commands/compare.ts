@@ -50,7 +50,8 @@ async function run(results: readonly string[], flags: CompareFlags): Promise<voi
     output.note('The same results are named more than once: what is compared with itself never differs.');
   const report = await compareMany(results, benchmark ? { ...options, benchmarks: benchmark } : options);
   const flippedCount = flags.flipped === true ? FLIPPED_SHOWN : (flags.flipped ?? 0);
-  output.document(comparisonDocument(report, { withFlipped: flags.flipped !== undefined }));
+  const document = comparisonDocument(report, { withFlipped: flags.flipped !== undefined });
+  output.document({ ...document, warnings: output.adviceOf(report.warnings) });
   if (flags.markdown === true) printMarkdown(output, report);
   else printComparisons(output, report, { flippedCount });
 }

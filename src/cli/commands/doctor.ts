@@ -34,11 +34,16 @@ async function run(flags: DoctorFlags): Promise<void> {
   const isFine = findings.every((finding) => finding.status !== 'missing');
   const text =
     flags.json === true
-      ? JSON.stringify({ ok: isFine, checks: findings }, null, 2)
+      ? JSON.stringify({ ok: isFine, checks: findings.map(asTyped) }, null, 2)
       : formatFindings(findings, process.stdout.isTTY ? process.stdout.columns : Infinity);
   process.stdout.once('error', endForReader);
   process.stdout.write(`${text}\n`);
   process.exitCode = isFine ? EXIT.done : EXIT.failed;
+}
+
+/** Its remedy names commands as they can be typed here. */
+function asTyped(finding: Finding): Finding {
+  return finding.remedy === undefined ? finding : { ...finding, remedy: asCalled(finding.remedy) };
 }
 
 function chooseFindings(

@@ -42,7 +42,12 @@ async function run(flags: RecoverFlags): Promise<number> {
     const runs = await session.everstep.recoverable();
     const recovered: Recovered[] = [];
     for (const each of runs) recovered.push(await recover(each, session, flags));
-    if (flags.json) output.document(recovered);
+    if (flags.json)
+      output.document(
+        recovered.map((each) =>
+          each.error === undefined ? each : { ...each, error: output.advice(each.error) },
+        ),
+      );
     else print(recovered, { output, isDry: flags.dryRun === true });
     return recovered.some(({ error }) => error !== undefined) ? EXIT.failed : EXIT.done;
   } finally {

@@ -19,7 +19,8 @@ export async function deleteResults(
     const isMeant = flags.yes === true && flags.dryRun !== true;
     const results = isMeant ? await evaluations.delete(runs) : await evaluations.planDeletion(runs);
     const bytes = results.reduce((sum, each) => sum + each.bytes, 0);
-    output.document({ results, bytes, deleted: isMeant });
+    const told = results.map((each) => ({ ...each, heldBy: output.adviceOf(each.heldBy) }));
+    output.document({ results: told, bytes, deleted: isMeant });
     print(output, results, isMeant);
     return EXIT.done;
   } finally {

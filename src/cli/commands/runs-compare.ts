@@ -24,7 +24,7 @@ export async function compareTwoRuns(
     ...(metric !== undefined && { metrics: metric }),
     ...(points !== undefined && { points }),
   });
-  output.document(documentOf(comparison));
+  output.document({ ...documentOf(comparison), remarks: output.adviceOf(comparison.remarks) });
   print(output, comparison);
   return EXIT.done;
 }

@@ -18,7 +18,8 @@ export async function deleteOneRun(
 ): Promise<number> {
   const isMeant = yes && !dryRun;
   const plan = isMeant ? await everstep.runs.delete(run) : await everstep.runs.planDeletion(run);
-  output.document({ ...plan, deleted: isMeant });
+  const [heldBy, remarks] = [output.adviceOf(plan.heldBy), output.adviceOf(plan.remarks)];
+  output.document({ ...plan, heldBy, remarks, deleted: isMeant });
   print(output, plan, isMeant);
   return EXIT.done;
 }

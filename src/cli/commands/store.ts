@@ -39,7 +39,8 @@ export async function collectGarbage(flags: CollectFlags, output: Output): Promi
     const { storage } = session.everstep;
     const options = { olderThanSeconds: flags.olderThan };
     const report = flags.apply === true ? await storage.cleanUp(options) : await storage.planCleanUp(options);
-    output.document(report);
+    const kept = report.kept.map((each) => ({ ...each, reason: output.advice(each.reason) }));
+    output.document({ ...report, kept });
     print(output, report);
   } finally {
     await session.close();

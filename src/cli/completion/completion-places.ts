@@ -34,8 +34,11 @@ export function completionPlaces(command: Command, path = ''): CompletionPlace[]
   ];
 }
 
+/** Where a sentence or its first part ends; `e.g. 7d` is no end. */
+const END = /[;\n]|(?<!\b(?:e\.g|i\.e|etc|vs|cf))\. /;
+
 /** A list of completions has room for a line each. */
 function firstSentence(text: string): string {
-  const [first = ''] = text.split(/[;\n]|\. /);
+  const [first = ''] = text.split(END);
   return first.trim();
 }

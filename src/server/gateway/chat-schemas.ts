@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import { ignoredFields, neutralFields, samplingFields } from './sampling-schemas';
+import { ignoredFields, neutralFields, samplingFields, unmet } from './sampling-schemas';
 
 /** The part of OpenAI's chat completions that a training service can answer. */
 
 const MOST_MESSAGES = 4096;
+
+const ONLY_FUNCTIONS = 'Of tools only those of type "function" are taken';
 
 const TextPart = z.strictObject({
   type: z.literal('text', { error: 'Of parts of a content only those of type "text" are taken' }),
@@ -14,7 +16,7 @@ const Text = z.union([z.string(), z.array(TextPart)]);
 const ToolCall = z
   .strictObject({
     id: z.string().optional(),
-    type: z.literal('function').default('function'),
+    type: z.literal('function', { error: ONLY_FUNCTIONS }).default('function'),
     function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
     index: z.int().nullish().describe('Of calls that were streamed'),
   })
@@ -32,10 +34,26 @@ const UserMessage = z.strictObject({
 });
 /** What clients write out of an answer and say nothing with. */
 const emptyFields = {
-  refusal: z.null().optional(),
-  audio: z.null().optional(),
-  function_call: z.null().optional(),
-  annotations: z.array(z.never()).max(0).nullish(),
+  refusal: unmet('No prompt format writes a refusal; its text may stand in content'),
+  audio: unmet('Messages are text alone'),
+  function_call: unmet('Calls are taken as tool_calls'),
+  annotations: z
+    .array(z.unknown())
+    .max(0, { error: 'No prompt format writes annotations: leave it out, or give []' })
+    .nullish(),
+};
+
+const FORCED = 'A call cannot be forced, the weights alone decide: leave it out, or give "auto" or "none"';
+const FORMAT = 'Answers cannot be forced into a format: leave it out, or give "text"';
+const MODALITIES = 'Answers are text alone: leave it out, or give ["text"]';
+const FUNCTIONS = 'Functions are declared as tools: give them in tools, with type "function"';
+
+/** Of OpenAI's chat, what no training service does. */
+const unmetFields = {
+  audio: unmet('Answers are text alone'),
+  web_search_options: unmet('Nothing is searched for an answer'),
+  reasoning_effort: unmet('How long the model thinks cannot be set; max_tokens limits the whole answer'),
+  verbosity: unmet('How much the model writes cannot be set; max_tokens limits the whole answer'),
 };
 
 const AssistantMessage = z.strictObject({
@@ -63,7 +81,7 @@ export type ChatMessage = z.infer<typeof ChatMessage>;
 
 const Tool = z
   .strictObject({
-    type: z.literal('function'),
+    type: z.literal('function', { error: ONLY_FUNCTIONS }),
     function: z.strictObject({
       name: z.string().min(1).max(200),
       description: z.string().nullish(),
@@ -85,19 +103,19 @@ export const ChatBody = z
     top_logprobs: z.int().min(0).max(20).nullish(),
     tools: z.array(Tool).max(256).nullish(),
     tool_choice: z
-      .enum(['auto', 'none'])
+      .enum(['auto', 'none'], { error: FORCED })
       .nullish()
       .describe('A call cannot be forced: the weights alone decide'),
     parallel_tool_calls: z.boolean().nullish().describe('false: an answer has its first call alone'),
-    response_format: z
-      .object({
-        type: z.literal('text', {
-          error: 'Answers cannot be forced into a format: leave it out, or give "text"',
-        }),
-      })
+    response_format: z.object({ type: z.literal('text', { error: FORMAT }) }, { error: FORMAT }).nullish(),
+    functions: z.array(z.unknown(), { error: FUNCTIONS }).max(0, { error: FUNCTIONS }).nullish(),
+    function_call: z.enum(['auto', 'none'], { error: FORCED }).nullish(),
+    modalities: z
+      .array(z.literal('text', { error: MODALITIES }), { error: MODALITIES })
+      .max(1, { error: MODALITIES })
       .nullish(),
-    functions: z.array(z.never()).max(0).nullish(),
-    modalities: z.tuple([z.literal('text')]).nullish(),
+    prediction: z.looseObject({}).nullish().describe('Makes other services faster; changes no answer'),
+    ...unmetFields,
   })
   .meta({ id: 'ChatCompletionRequest' });
 export type ChatBody = z.infer<typeof ChatBody>;

@@ -28,13 +28,19 @@ export const samplingFields = {
     .nullish(),
 };
 
+/** A field of OpenAI's that would change an answer and cannot be met; null says nothing, and is taken. */
+export function unmet(reason: string) {
+  return z.null({ error: `${reason}: leave it out, or give null` }).optional();
+}
+
+const BIAS = 'Tokens cannot be made more or less likely: leave it out, or give {}';
 const PENALTY = 'Penalties are not supported: leave it out, or give 0';
 
 /** What a training service cannot do; the value that does nothing is taken, because clients write it out. */
 export const neutralFields = {
   presence_penalty: z.literal(0, { error: PENALTY }).nullish(),
   frequency_penalty: z.literal(0, { error: PENALTY }).nullish(),
-  logit_bias: z.record(z.string(), z.never()).nullish(),
+  logit_bias: z.record(z.string(), z.literal(0, { error: BIAS }), { error: BIAS }).nullish(),
 };
 
 /** Says something to other services and changes no answer. */
@@ -45,4 +51,5 @@ export const ignoredFields = {
   service_tier: z.string().nullish(),
   safety_identifier: z.string().nullish(),
   prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.string().nullish(),
 };

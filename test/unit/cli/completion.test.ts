@@ -20,6 +20,20 @@ test('every command is a place, with the words and options of its help', () => {
   expect(JSON.stringify(PLACES)).not.toContain('--headless');
 });
 
+test('no summary is cut within an abbreviation or a pair of brackets', () => {
+  const summaries = PLACES.flatMap(({ commands, options }) => [...commands, ...options]).map(
+    ({ summary }) => summary,
+  );
+
+  expect(summaries).toContain('only what is older, too, e.g. 12h or 30d');
+  const isCut = (summary: string) =>
+    /\b(e\.g|i\.e)$/.test(summary) ||
+    summary.split('(').length !== summary.split(')').length ||
+    summary.split('"').length % 2 === 0 ||
+    summary.split('`').length % 2 === 0;
+  expect(summaries.filter(isCut)).toEqual([]);
+});
+
 describe('in bash', () => {
   let folder: string;
 

@@ -243,6 +243,22 @@ test('an eval run that is a link to itself is deleted where a server says that n
   expect(readdirSync(join(root, 'evals'))).toEqual(['new', 'old']);
 });
 
+test('the command’s document names commands as its text does: as they can be typed here', async () => {
+  write(join(folderOf('new'), 'metadata.json'), { run_id: 'new', config: { answersFrom: folderOf('old') } });
+  let stdout = '';
+  jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    stdout += String(text);
+    return true;
+  });
+  const places = ['--store', root, '--data-dir', join(root, 'data')];
+
+  await createResults().parseAsync(['delete', 'old', '--json', ...places], { from: 'user' });
+
+  expect(JSON.parse(stdout)).toMatchObject({
+    results: [{ heldBy: [expect.stringContaining('`npx everstep results delete new`')] }],
+  });
+});
+
 test('the command deletes with --yes alone, says how much it frees, and has the library’s document', async () => {
   let stdout = '';
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => {

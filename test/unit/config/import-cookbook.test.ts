@@ -89,7 +89,6 @@ describe('a config the cookbook wrote', () => {
       learningRate: 0.003,
       lrSchedule: 'linear',
       adam: { beta1: 0.9, beta2: 0.95, eps: 1e-8 },
-      seed: 0,
       loraRank: 4,
       maxLength: 128,
       saveEvery: 3,
@@ -184,9 +183,19 @@ describe('a config the cookbook wrote', () => {
 
 describe('data', () => {
   test('keeps absolute and home paths, and holds rows out', () => {
-    const { config } = importingData({ file_path: '/data/train.jsonl', test_size: 16, shuffle_seed: 3 });
+    const { config } = importingData({ file_path: '/data/train.jsonl', test_size: 16 });
 
-    expect(config).toMatchObject({ dataset: { path: '/data/train.jsonl', testSize: 16 }, seed: 3 });
+    expect(config).toMatchObject({ dataset: { path: '/data/train.jsonl', testSize: 16 } });
+  });
+
+  test('leaves the initial weights as they are: the seed of the order is no seed of the adapter', () => {
+    const imported = importingData({ file_path: '/data/train.jsonl', shuffle_seed: 3 });
+
+    expect(imported.config).not.toHaveProperty('seed');
+    expect(parseTrainingConfig(imported.config)).toMatchObject({ seed: 0 });
+    expect(reasonFor(imported, 'dataset_builder.shuffle_seed')).toMatch(
+      /another order.*initialises the adapter/,
+    );
   });
 
   test('takes a single dataset of the hub', () => {

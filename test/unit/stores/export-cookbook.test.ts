@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { StoredResult, StoredTrajectory } from '../../../src/stores/eval-store';
@@ -61,6 +61,31 @@ test('writes a store of eval runs with an index', async () => {
     .split('\n');
   expect(index.map((line) => (JSON.parse(line) as { run_id: string }).run_id)).toEqual(['a', 'b']);
   expect(read('out', 'runs', 'b', 'summary.json')).toMatchObject({ sums: { score: 1 } });
+});
+
+test('names a step of a training run by the run, with the time of its score', async () => {
+  const run = join(folder, 'runs', 'mine');
+  for (const step of ['1', '2']) await writeBenchmark(join(run, 'evals', step, 'sums'), result, [trajectory]);
+  const row = { schedule: 'evaluators', evaluator: 'sums', metric: 'score', key: 'sums/score', value: 1 };
+  const rest = { stderr: 0, n: 1, higherIsBetter: true };
+  const rows = [
+    { step: 1, ...row, ...rest, at: '2026-11-01T10:00:00.000Z' },
+    { step: 2, ...row, ...rest, at: '2026-11-01T11:00:00.000Z' },
+    { step: 2, ...row, ...rest, evaluator: 'loss', at: '2026-11-01T12:00:00.000Z' },
+  ];
+  writeFileSync(join(run, 'scores.jsonl'), rows.map((each) => `${JSON.stringify(each)}\n`).join(''));
+
+  expect(await exportForCookbook(join(run, 'evals', '2'), join(folder, 'out'))).toMatchObject({
+    runs: ['mine@2'],
+  });
+  expect(read('out', 'metadata.json')).toMatchObject({
+    ...{ run_id: 'mine@2', checkpoint_name: 'mine@2', timestamp: '2026-11-01T11:00:00.000Z' },
+  });
+
+  expect(await exportForCookbook(run, join(folder, 'all'))).toMatchObject({ runs: ['mine@1', 'mine@2'] });
+  expect(read('all', 'runs', 'mine@1', 'metadata.json')).toMatchObject({
+    timestamp: '2026-11-01T10:00:00.000Z',
+  });
 });
 
 test('refuses an output that is there, and a folder without results', async () => {

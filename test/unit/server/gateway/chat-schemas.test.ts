@@ -30,3 +30,50 @@ test('takes an answer back as clients write it out', () => {
 
   expect(read(question, answer)).toHaveLength(2);
 });
+
+const readBody = (fields: object) =>
+  parsePart(ChatBody, { model: 'm', messages: [question], ...fields }, { part: 'body' });
+
+test.each([
+  ['logit_bias', { '50256': -100 }, 'leave it out, or give {}'],
+  ['logit_bias', [], 'leave it out, or give {}'],
+  ['presence_penalty', 1, 'leave it out, or give 0'],
+  ['response_format', { type: 'json_object' }, 'leave it out, or give "text"'],
+  ['response_format', 'json', 'leave it out, or give "text"'],
+  ['tool_choice', 'required', 'A call cannot be forced'],
+  ['tool_choice', { type: 'function', function: { name: 'f' } }, 'A call cannot be forced'],
+  ['function_call', { name: 'f' }, 'A call cannot be forced'],
+  ['functions', [{ name: 'f' }], 'give them in tools'],
+  ['tools', [{ type: 'custom', custom: { name: 'f' } }], 'only those of type "function"'],
+  ['modalities', ['text', 'audio'], 'give ["text"]'],
+  ['modalities', ['audio'], 'give ["text"]'],
+  ['audio', { voice: 'alloy', format: 'wav' }, 'Answers are text alone'],
+  ['web_search_options', {}, 'Nothing is searched'],
+  ['reasoning_effort', 'low', 'max_tokens limits'],
+  ['verbosity', 'low', 'max_tokens limits'],
+])('refuses what cannot be met, naming %s and why: %j', (key, value, reason) => {
+  const reading = () => readBody({ [key]: value });
+  expect(reading).toThrow(reason);
+  expect(reading).toThrow(new RegExp(String.raw`^${key}[\w.]* \(body\): `));
+  expect(reading).not.toThrow(/Invalid|Too big|Unrecognized/);
+});
+
+test.each([
+  { logit_bias: {} },
+  { logit_bias: { '5': 0 } },
+  { user: 'u', metadata: { a: 'b' }, store: false, service_tier: 'auto', prompt_cache_retention: '24h' },
+  { prediction: { type: 'content', content: 'Ada' } },
+  { functions: [], function_call: 'none', modalities: ['text'], tool_choice: 'auto' },
+  { audio: null, web_search_options: null, reasoning_effort: null, verbosity: null, prediction: null },
+])('takes what changes no answer: %j', (fields) => {
+  expect(readBody(fields)).toMatchObject({ model: 'm' });
+});
+
+test.each([
+  [{ refusal: 'no' }, 'may stand in content'],
+  [{ audio: { id: 'a' } }, 'Messages are text alone'],
+  [{ function_call: { name: 'f' } }, 'Calls are taken as tool_calls'],
+  [{ annotations: [{}] }, 'No prompt format writes annotations'],
+])('says of a message why %j is refused', (fields, reason) => {
+  expect(() => read(question, { role: 'assistant', content: 'Ada', ...fields })).toThrow(reason);
+});
