@@ -34,7 +34,8 @@ export async function advanceRun(
   const { run } = input.plan;
   try {
     await requireRun(store, run);
-    await recordEvents(store, { run, events: eventsOf(input, options), epoch: options.epoch });
+    const events = await eventsOf(store, input, options);
+    await recordEvents(store, { run, events, epoch: options.epoch });
     const result = await runs.use(run, (active) => advance({ active, store, news }, input, options));
     if (result.lost !== null) await runs.forget(run);
     return result;
@@ -52,10 +53,15 @@ export async function advanceRun(
   }
 }
 
-/** What the workflow remembered, and that the attempt before had no end. */
-function eventsOf({ events = [], position }: SegmentInput, { attempt }: AdvanceOptions): RunEvent[] {
+/** What the workflow remembered, and that the attempt before had no end: how far that came its rows say. */
+async function eventsOf(
+  store: RunStore,
+  { events = [], position, plan: { run } }: SegmentInput,
+  { attempt }: AdvanceOptions,
+): Promise<RunEvent[]> {
   if (attempt === 1) return [...events];
-  const step = Math.max(0, position.collectedThrough);
+  const [newest] = await store.readMetrics(run, { last: 1 });
+  const step = Math.max(0, position.collectedThrough, newest?.step ?? 0);
   const text = workerLost(`training goes on after step ${step}`, attempt);
   return [...events, { at: new Date().toISOString(), kind: 'worker lost', step, text }];
 }

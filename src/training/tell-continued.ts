@@ -47,6 +47,6 @@ function continuedText(step: number, lastStep: number): string {
   const from = step < 0 ? 'from its beginning' : `from the checkpoint of step ${step}`;
   const first = Math.max(0, step) + 1;
   if (lastStep < first) return from;
-  const again = lastStep === first ? `step ${first} is` : `steps ${first} to ${lastStep} are`;
-  return `${from}: ${again} trained again`;
+  const again = lastStep === first ? `step ${first}` : `steps ${first} to ${lastStep}`;
+  return `${from}: ${again}, and what was sent behind, trained again`;
 }

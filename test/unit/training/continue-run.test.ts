@@ -152,9 +152,9 @@ describe('the timeline of a run that is gone on with', () => {
 
     expect(await readEvents()).toEqual([
       '2026-01-01T00:10:00.000Z ended 8 cancelled',
-      `${ASKED_AT} continued 8 from the checkpoint of step 8: steps 9 to 10 are trained again`,
+      `${ASKED_AT} continued 8 from the checkpoint of step 8: steps 9 to 10, and what was sent behind, trained again`,
       `${closedAt} ended 10 failed: no`,
-      '2026-01-04T00:00:00.000Z continued 8 from the checkpoint of step 8: steps 9 to 10 are trained again',
+      '2026-01-04T00:00:00.000Z continued 8 from the checkpoint of step 8: steps 9 to 10, and what was sent behind, trained again',
     ]);
   });
 
