@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { WorkflowNotFoundError } from '@temporalio/client';
+import { WorkflowNotFoundError, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { ControlReceipt, ControlRequest } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
@@ -103,6 +103,9 @@ export abstract class RunChanges {
   /** Refuses a run that nobody knows. */
   protected abstract requireKnown(): Promise<void>;
 
+  /** What a run waits for whose workflow answers; null where it waits for nothing, or does not answer. */
+  protected abstract whatHolds(): Promise<string | null>;
+
   /** Ends the run at once. What it reached is saved where that is quick; its checkpoints and scores stay. */
   async cancel(options: ControlOptions = {}): Promise<void> {
     const client = await this.link.require();
@@ -142,8 +145,21 @@ export abstract class RunChanges {
       return await requestChange(client, { run: this.name, update, request });
     } catch (error) {
       if (isOfNoWorkflow(error)) await this.requireKnown();
-      throw error;
+      throw (await this.heldUp(error)) ?? error;
     }
+  }
+
+  /** Of a change that was not answered in time though its worker is there: it is made, and cannot be written down yet. */
+  private async heldUp(error: unknown): Promise<DomainError | null> {
+    const isLate =
+      error instanceof DomainError && error.cause instanceof WorkflowUpdateRPCTimeoutOrCancelledError;
+    const what = isLate ? await this.whatHolds().catch(() => null) : null;
+    if (what === null) return null;
+    return new DomainError(
+      'timed-out',
+      `Run "${this.name}" waits for ${what}. The change is taken, and comes into effect at the latest when that is over. Look at it with \`npx everstep runs show ${this.name}\`.`,
+      { cause: error },
+    );
   }
 }
 

@@ -76,6 +76,13 @@ export class RunHandle extends RunChanges {
     if (!(await this.sources.records.exists(this.name))) await this.status();
   }
 
+  protected async whatHolds(): Promise<string | null> {
+    const report = await this.find();
+    if (report?.source !== 'workflow') return null;
+    const { waitingFor, waits = [] } = report;
+    return waitingFor?.what ?? (waits.length > 0 ? waits.join('; ') : null);
+  }
+
   /** Nothing of a run that nobody knows is no answer. */
   private async ofKnown<Rows extends readonly unknown[]>(rows: Rows): Promise<Rows> {
     if (rows.length === 0) await this.requireKnown();

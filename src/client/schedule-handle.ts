@@ -34,6 +34,9 @@ export interface ScheduleCheck {
   readonly reason: string | null;
 }
 
+/** A server that answers late must not hold up what the store says. */
+const LOOK_LIMIT_MS = 3000;
+
 const Input = z.object({
   request: z.custom<CanaryRequest>((value) => typeof value === 'object' && value !== null),
 });
@@ -147,6 +150,21 @@ export class CanarySchedule {
     } catch (error) {
       if (error instanceof DomainError) return null;
       throw error;
+    }
+  }
+
+  /** That a server answers and has no such schedule: it was deleted, or never made there. */
+  async isMissing(): Promise<boolean> {
+    const client = await this.link.find();
+    if (client === null) return false;
+    try {
+      const { schedule } = client;
+      await client.withDeadline(Date.now() + LOOK_LIMIT_MS, () =>
+        schedule.getHandle(`canary/${this.name}`).describe(),
+      );
+      return false;
+    } catch (error) {
+      return error instanceof ScheduleNotFoundError;
     }
   }
 

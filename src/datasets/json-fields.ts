@@ -1,3 +1,4 @@
+import { DEEPEST_JSON, isDeeperThan, TOO_DEEP } from '../core/json-depth';
 import { repeatedKey } from '../core/json-flaws';
 import { parseJsonWithSource } from '../core/json-source';
 import type { Fields } from './kind-of';
@@ -41,11 +42,17 @@ export function parsedJson(text: string, field: string): unknown {
 
 /** Refuses what the text of a call or a declaration cannot say. */
 export function requireJson(value: unknown, field: string): void {
+  requireShallow(value, field);
   const found = notJsonIn(value);
   if (!found) return;
   throw new RowProblem(
     `field "${field}${found.path}": ${found.what} is nothing that JSON can say. Write it as the text or the number that the model is to see.`,
   );
+}
+
+/** Refuses what is nested too deep for those who write it into a prompt. */
+export function requireShallow(value: unknown, field: string): void {
+  if (isDeeperThan(value, DEEPEST_JSON)) throw new RowProblem(`field "${field}": ${TOO_DEEP}`);
 }
 
 export function isFields(value: unknown): value is Fields {

@@ -2,7 +2,15 @@ import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { jsonText } from '../core/json-source';
 import { nearestKey } from '../core/nearest-key';
 import { firstRepeated } from './first-repeated';
-import { isFields, listIn, parsedJson, parsedOrNull, requireJson, requireSingleKeys } from './json-fields';
+import {
+  isFields,
+  listIn,
+  parsedJson,
+  parsedOrNull,
+  requireJson,
+  requireShallow,
+  requireSingleKeys,
+} from './json-fields';
 import { NO_KEYS, requireKnownKeys } from './known-keys';
 import { LOSS_KEYS, readReasoning, readTrainable, REASONING_KEYS } from './message-marks';
 import type { Fields } from './kind-of';
@@ -241,6 +249,7 @@ function readArguments(value: unknown, field: string): string {
   if (!isFields(said)) {
     throw new RowProblem(`field "${field}": expected JSON text of an object, got that of ${kindOf(said)}.`);
   }
+  requireShallow(said, field);
   requireSingleKeys(value, said, field);
   return value;
 }

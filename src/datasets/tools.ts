@@ -41,7 +41,7 @@ function withoutKind({ type, ...tool }: Fields): Fields {
 }
 
 function declarationIn(tool: Fields, field: string): ToolDeclaration {
-  requireJson(tool, field);
+  for (const [key, value] of Object.entries(tool)) requireJson(value, `${field}.${key}`);
   const parameters = readParameters(tool, field);
   const others = Object.entries(tool).filter(
     ([key, value]) => isGiven(value) && (!PARAMETER_KEYS.includes(key) || key === 'parameters'),

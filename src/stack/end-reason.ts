@@ -1,18 +1,35 @@
 import { escapeControls } from '../core/escape-controls';
 
 const LONGEST = 300;
+/** What was written longer before the end than this has passed, and is not what it ended by. */
+const LAST_WORDS_MS = 1000;
 
 /**
  * Why a service ended, by what it wrote to its log until then: the last line that tells an error, as its own words, short and
- * safe to print. Null where no line does.
+ * safe to print. Null where no line does: one written more than a second before the end counts only where it is fatal.
  */
-export function reasonOfEnd(log: string): string | null {
+export function reasonOfEnd(log: string, endedAtMs: number): string | null {
   const lines = log.split('\n');
+  let isOld = false;
   for (let index = lines.length - 1; index >= 0; index--) {
-    const words = errorIn(lines[index] ?? '');
+    const line = lines[index] ?? '';
+    // A line that says no time was written before those below it.
+    isOld ||= endedAtMs - timeOf(line) > LAST_WORDS_MS;
+    const words = isOld && !isFatal(line) ? null : errorIn(line);
     if (words !== null) return shorten(escapeControls(words.trim()));
   }
   return null;
+}
+
+/** When a line was written; not a number where it does not say. */
+function timeOf(line: string): number {
+  const found = /^time=(\S+)/.exec(line) ?? /"time":"([^"]*)"/.exec(line);
+  return Date.parse(found?.[1] ?? '');
+}
+
+/** What a program, or Node itself, says only where it ends by it. */
+function isFatal(line: string): boolean {
+  return /^everstep: |^FATAL ERROR: |^\{"level":60\b|\blevel=FATAL\b/.test(line);
 }
 
 /** In the forms that the parts write: the Temporal server's, the commands', Node's own and our logs'. */

@@ -204,7 +204,7 @@ class Supervisor implements SupervisedService {
 
   /** With the reason by its log, and by the disk, where a full one may have kept it out of the log. */
   private describeEnd(how: string): string {
-    const reason = reasonOfEnd(readTail(logFile(this.options), this.lifeStart)) ?? '';
+    const reason = reasonOfEnd(readTail(logFile(this.options), this.lifeStart), Date.now()) ?? '';
     const full = describeFullDisk(path.dirname(this.options.logFolder), `${how} ${reason}`);
     const said = reason === '' || how.includes(reason) ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
     if (full === null) return `${this.name} ended (${how})${said}; starting it again.`;

@@ -1,3 +1,4 @@
+import type { KeptCheckpoints } from '../core/kept-checkpoints';
 import type { CheckpointRow } from '../core/run';
 import type { RunStore } from '../stores/run-store';
 import { requireRun } from './run-folder';
@@ -7,13 +8,9 @@ export interface FindCheckpointInput {
   readonly step: number;
 }
 
-export interface FoundCheckpoint {
+export interface FoundCheckpoint extends KeptCheckpoints {
   /** Null where no checkpoint of the step can be sampled from. */
   readonly checkpoint: CheckpointRow | null;
-  /** Steps of which there is one, the newest last. */
-  readonly keptSteps: readonly number[];
-  /** Earlier steps that are kept, too, and not listed. */
-  readonly otherCount?: number;
 }
 
 const LISTED = 12;
@@ -26,10 +23,16 @@ export async function findCheckpoint(
   await requireRun(store, run);
   const rows = await store.readCheckpoints(run);
   const kept = rows.filter(({ sampler_path, rolling }) => sampler_path !== null && rolling !== true);
-  const steps = [...new Set(kept.map((row) => row.step))].sort((left, right) => left - right);
+  const steps = stepsOf(kept);
+  const stateSteps = stepsOf(rows).filter((each) => !steps.includes(each));
   return {
     checkpoint: kept.findLast((row) => row.step === step) ?? null,
     keptSteps: steps.slice(-LISTED),
     otherCount: Math.max(0, steps.length - LISTED),
+    stateSteps: stateSteps.slice(-LISTED),
   };
+}
+
+function stepsOf(rows: readonly CheckpointRow[]): number[] {
+  return [...new Set(rows.map((row) => row.step))].sort((left, right) => left - right);
 }

@@ -1,6 +1,6 @@
 import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
-import { messageOf } from '../evaluation/error-message';
+import { askableError, messageOf } from '../evaluation/error-message';
 import { hasErrorCode } from '../stores/system-errors';
 
 /** `subject` is what failed, as a person calls it: `loss "mine"`. */
@@ -39,7 +39,8 @@ export async function awaitPlugin<Result>(part: PluginPart, call: () => Result):
 }
 
 /** The failure of a plug-in's part, as the run ends by it. */
-export function pluginFailure({ subject, file }: PluginPart, error: unknown): unknown {
+export function pluginFailure({ subject, file }: PluginPart, thrown: unknown): unknown {
+  const error = askableError(thrown);
   if (error instanceof DomainError) return error;
   const cause: unknown =
     typeof error === 'object' && error !== null ? Reflect.get(error, 'cause') : undefined;

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { ActivityExecuteInput, ActivityInboundCallsInterceptor, Next } from '@temporalio/worker';
 import { isDefect, isUnforeseen, Streaks } from '../core/defects';
 import { DomainError } from '../core/errors';
-import { messageOf } from '../evaluation/error-message';
+import { askableError, messageOf } from '../evaluation/error-message';
 
 /**
  * A defect of ours or of a plug-in is tried again in case it passes, then reported for good. What the operating
@@ -29,7 +29,8 @@ export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor
       const result = await next(input);
       this.streaks.end(this.name);
       return result;
-    } catch (error) {
+    } catch (thrown) {
+      const error = askableError(thrown);
       if (!(error instanceof DomainError)) throw this.unexpected(error);
       this.streaks.end(this.name);
       this.context.log.debug('an activity failed', { code: error.code, stack: error.stack });

@@ -14,6 +14,7 @@ import { openOutput } from '../output';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
+import { withReassurance } from '../slow-change';
 import { watchRun } from '../watch';
 import type { Setting } from './runs-settings';
 
@@ -100,32 +101,32 @@ function requireServer(report: RunReport, { hasServer }: Session, output: Output
 }
 
 export function pauseRun({ reason, atStep, for: seconds, then }: PauseFlags): Change {
-  return async (handle) => {
-    const receipt = await handle.pause({
-      ...optional({ reason, atStep, seconds, then }),
-    });
+  return async (handle, output) => {
+    const asked = handle.pause({ ...optional({ reason, atStep, seconds, then }) });
+    const receipt = await withReassurance(asked, handle, output);
     const end = seconds === undefined ? 'until it is resumed' : `for ${seconds} s, then ${then ?? 'resume'}`;
     return said(receipt, `Run ${shown(handle)} pauses after step ${receipt.step}, ${end}.`);
   };
 }
 
 export function resumeRun({ reason }: ChangeFlags): Change {
-  return async (handle) => {
-    const receipt = await handle.resume(optional({ reason }));
+  return async (handle, output) => {
+    const receipt = await withReassurance(handle.resume(optional({ reason })), handle, output);
     return said(receipt, `Run ${shown(handle)} goes on with step ${receipt.step}.`);
   };
 }
 
 /** One change: where a part of it is refused, nothing is changed. */
 export function setOnRun(settings: readonly Setting[], { reason, atStep }: ChangeFlags): Change {
-  return async (handle) => {
+  return async (handle, output) => {
     const stepped = optional({ reason, atStep });
     const [only, ...others] = together(settings);
     // Workers of an earlier version know single changes alone.
-    const receipts =
+    const asked =
       only && others.length === 0
-        ? [await setOne(handle, only, stepped)]
-        : await handle.set({ ...stepped, ...asOptions(together(settings)) });
+        ? setOne(handle, only, stepped).then((receipt) => [receipt])
+        : handle.set({ ...stepped, ...asOptions(together(settings)) });
+    const receipts = await withReassurance(asked, handle, output);
     const lines = receipts.map(
       (receipt) =>
         `Run ${shown(handle)}: ${escapeControls(changeText(receipt))} from step ${receipt.step} on.`,
@@ -228,8 +229,8 @@ async function setOne(
 }
 
 export function promoteCheckpoint(step: number, { reason }: ChangeFlags): Change {
-  return async (handle) => {
-    const receipt = await handle.promote(step, optional({ reason }));
+  return async (handle, output) => {
+    const receipt = await withReassurance(handle.promote(step, optional({ reason })), handle, output);
     return said(
       receipt,
       `The checkpoint of step ${step} is the best of run ${shown(handle)}, and is kept for good.`,
@@ -241,10 +242,11 @@ export function promoteCheckpoint(step: number, { reason }: ChangeFlags): Change
 export function evaluateRun(checkpoint: number | null, flags: EvaluateFlags): Change {
   return async (handle, output) => {
     const { reason, evaluator: evaluators, wait } = flags;
-    const receipt = await handle.runEvaluation({
+    const asked = handle.runEvaluation({
       ...optional({ reason, evaluators }),
       ...(checkpoint !== null && { checkpoint }),
     });
+    const receipt = await withReassurance(asked, handle, output);
     const names = Array.isArray(receipt.to) ? receipt.to.join(', ') : 'evaluators';
     output.note(`Run ${shown(handle)}: ${names} on step ${receipt.step}.`);
     const scores = wait ? await untilScored(handle, receipt, output) : null;

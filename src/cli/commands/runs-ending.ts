@@ -11,6 +11,7 @@ import type { Interrupts } from '../interrupts';
 import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
+import { withReassurance } from '../slow-change';
 import type { Ask } from './runs-confirm';
 import { askerOf } from './runs-confirm';
 import { statusDocument } from './runs-documents';
@@ -162,10 +163,11 @@ export async function stopAndWait(
 ): Promise<number> {
   await requireOpen(handle, STOP);
   const { reason, atStep } = flags;
-  const receipt = await handle.stop({
+  const asked = handle.stop({
     ...(reason !== undefined && { reason }),
     ...(atStep !== undefined && { atStep }),
   });
+  const receipt = await withReassurance(asked, handle, output);
   output.note(`Run ${handle.name} stops after step ${receipt.step}.`);
   if (flags.detach || atStep !== undefined) {
     output.document({ run: handle.name, ...receipt });

@@ -81,13 +81,22 @@ async function showSchedule(
   const latest = await schedule.latest();
   const state = hasServer || all.length === 0 ? await stateOf(() => schedule.state(), all.length > 0) : null;
   output.document({ schedule: state, pin, firings, webhooks });
-  if (state === null)
-    output.note('The schedule itself is not on a server that answers: these are its results.');
+  if (state === null) output.note(await whyStateless(schedule));
   else printPlan(state, pin, output);
   const shown = latest === null ? firings : [...firings.slice(0, -1), latest];
   printFirings(shown, { isFiring: state?.isFiring === true }, output);
   printUntold(webhooks, output);
   return EXIT.done;
+}
+
+async function whyStateless(schedule: CanarySchedule): Promise<string> {
+  return (await schedule.isMissing())
+    ? `${goneText(schedule)} These are its results.`
+    : 'The schedule itself is not on a server that answers: these are its results.';
+}
+
+function goneText({ name }: CanarySchedule): string {
+  return `The server has no schedule "${name}" (any more): it was deleted, or is on another server.`;
 }
 
 async function stateOf<State>(ask: () => Promise<State>, hasResults: boolean): Promise<State | null> {
@@ -106,13 +115,16 @@ function checkCommand(): Command {
     .argument('<name>')
     .option('--max-age <time>', 'exit 1 also when the newest firing is older, or there is none yet, e.g. 12h')
     .action((name: string, flags: ScheduleFlags & { readonly maxAge?: string }) =>
-      perform(flags, async ({ everstep }, output) => {
+      perform(flags, async ({ everstep, hasServer }, output) => {
         const maxAgeSeconds = maxAgeOf(flags.maxAge);
         const schedule = everstep.schedules.get(name);
         const check = await schedule.check({ ...(maxAgeSeconds !== null && { maxAgeSeconds }) });
         if (check.latest === null) await schedule.state();
         output.document(check);
         output.line(checkText(check));
+        if (hasServer && check.latest !== null && (await schedule.isMissing())) {
+          output.note(`${goneText(schedule)} It fires no more; this is what it came to last.`);
+        }
         return check.isAlarming ? EXIT.failed : EXIT.done;
       }),
     );

@@ -3,6 +3,7 @@ import { escapeControls } from '../../core/escape-controls';
 import { readEachRow } from '../../datasets/read-each-row';
 import type { RowPlace } from '../../datasets/row-place';
 import { placeOfRow, withPlace } from '../../datasets/row-place';
+import { askableError, messageOf } from '../error-message';
 import type { Example } from '../example';
 import type { Row } from '../graders/row-grader';
 import type { Benchmark } from './benchmark';
@@ -51,7 +52,8 @@ export function examplesOfRows(
 function declaredExample(benchmark: Pick<Benchmark, 'toExample'>, row: Row, index: number): Example | null {
   try {
     return benchmark.toExample(row, index);
-  } catch (error) {
+  } catch (thrown) {
+    const error = askableError(thrown);
     // What a declaration stumbles over is the row it was given.
     throw error instanceof DomainError ? error : new DomainError('bad-dataset', messageOf(error));
   }
@@ -73,9 +75,4 @@ export function namingRow<Value>({ name, row, index, source }: NamedRow, read: (
     const reason = escapeControls(error.message.replace(/^example: /, ''));
     throw new DomainError('bad-dataset', `${name}: ${place}: ${reason}`, { cause: error });
   }
-}
-
-function messageOf(error: unknown): string {
-  const isError = typeof error === 'object' && error !== null && 'message' in error;
-  return isError ? String(error.message) : String(error);
 }

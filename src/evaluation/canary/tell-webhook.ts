@@ -3,6 +3,7 @@ import type { CanaryReport, CanaryWebhook } from '../../core/canary';
 import { alarmLines } from '../../core/canary';
 import { isRefusedWebhookHeader, isWebhookVariable, refuseWebhookAddress } from '../../core/canary-webhook';
 import { DomainError } from '../../core/errors';
+import { escapeControls } from '../../core/escape-controls';
 
 export interface WebhookMessage {
   readonly webhook: CanaryWebhook;
@@ -37,8 +38,19 @@ export async function tellWebhook(
 }
 
 function messageOf(report: CanaryReport) {
-  const text = [`Canary ${report.schedule} alarms (${report.at}).`, ...alarmLines(report)].join('\n');
+  const lines = [`Canary ${report.schedule} alarms (${report.at}).`, ...alarmLines(report)];
+  const text = lines.map(plainInChat).join('\n');
   return { text, type: 'everstep.canary.alarm', ...report };
+}
+
+const SIGNS: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
+
+/**
+ * What an endpoint answered, or a model is called, stands in an alarm: in Slack's markup `<!channel>` would call everybody and
+ * `<address|words>` be a link with words of its own. Slack has these three signs, and no others, escaped so.
+ */
+function plainInChat(line: string): string {
+  return escapeControls(line).replaceAll(/[&<>]/g, (sign) => SIGNS[sign] ?? sign);
 }
 
 async function post(

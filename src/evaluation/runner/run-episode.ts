@@ -7,7 +7,7 @@ import { DomainError } from '../../core/errors';
 import { isToolCount } from '../../core/reinforcement/rollout-metrics';
 import { GivenUpError } from '../../engines/openai/given-up';
 import { declaredTools } from '../declared-tools';
-import { messageOf } from '../error-message';
+import { askableError, messageOf } from '../error-message';
 import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
 import { JudgeFailedError } from '../judges/judge-failure';
 import { spokenMessages } from '../spoken-messages';
@@ -50,8 +50,11 @@ const MOST_TURNS = 200;
 
 /** The environment failed, not the model. Trying again repeats the episode from its completions, which are kept. */
 class StepFailure extends Error {
-  constructor(override readonly cause: unknown) {
-    super(messageOf(cause));
+  override readonly cause: unknown;
+
+  constructor(thrown: unknown) {
+    super(messageOf(thrown));
+    this.cause = askableError(thrown);
   }
 }
 
@@ -188,8 +191,9 @@ async function takeStep(
     // One that waits for whoever judges ends with the shard.
     if (!agent && grader.boundsItself) return await untilAborted(step, signal);
     return await budget.bound(step, () => callOff?.abort());
-  } catch (error) {
+  } catch (thrown) {
     site.signal.throwIfAborted();
+    const error = askableError(thrown);
     if (isOfWholeCell(error)) throw error;
     throw new StepFailure(error);
   }

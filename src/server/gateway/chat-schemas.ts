@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DEEPEST_JSON, isDeeperThan, isDeepText, TOO_DEEP } from '../../core/json-depth';
 import { ignoredFields, neutralFields, samplingFields, unmet } from './sampling-schemas';
 
 /** The part of OpenAI's chat completions that a training service can answer. */
@@ -13,11 +14,18 @@ const TextPart = z.strictObject({
 });
 const Text = z.union([z.string(), z.array(TextPart)]);
 
+/** Of a refusal, which ends it as a sentence. */
+const DEEP = TOO_DEEP.replace(/\.$/, '');
+const Arguments = z.string().refine((text) => !isDeepText(text), { error: DEEP });
+const Schema = z
+  .record(z.string(), z.unknown())
+  .refine((schema) => !isDeeperThan(schema, DEEPEST_JSON), { error: DEEP });
+
 const ToolCall = z
   .strictObject({
     id: z.string().optional(),
     type: z.literal('function', { error: ONLY_FUNCTIONS }).default('function'),
-    function: z.strictObject({ name: z.string().min(1), arguments: z.string() }),
+    function: z.strictObject({ name: z.string().min(1), arguments: Arguments }),
     index: z.int().nullish().describe('Of calls that were streamed'),
   })
   .meta({ id: 'ToolCall' });
@@ -85,7 +93,7 @@ const Tool = z
     function: z.strictObject({
       name: z.string().min(1).max(200),
       description: z.string().nullish(),
-      parameters: z.record(z.string(), z.unknown()).nullish(),
+      parameters: Schema.nullish(),
       // Taken from clients that always ask for it; no grammar holds the model to the schema, as without it.
       strict: z.boolean().nullish(),
     }),

@@ -1,5 +1,6 @@
 import { untilAborted } from '../../core/concurrency/until-aborted';
 import { LONGEST_TIMER_MS } from '../../core/longest-timer';
+import { askableError } from '../../evaluation/error-message';
 import { linkedAbort } from '../../evaluation/linked-abort';
 
 export interface WorkBound {
@@ -12,7 +13,7 @@ export interface WorkBound {
 
 /**
  * Waits for work until it is done, late, or called off, whether the work listens to its signal or not. What it comes to
- * afterwards is nobody's concern.
+ * afterwards is nobody's concern. What it throws can be asked what it is.
  */
 export async function boundedWork<Value>(
   work: (signal: AbortSignal) => Value | Promise<Value>,
@@ -31,6 +32,8 @@ export async function boundedWork<Value>(
         );
   try {
     return await untilAborted(Promise.resolve(work(callOff.signal)), callOff.signal);
+  } catch (error) {
+    throw askableError(error);
   } finally {
     clearTimeout(timer);
     callOff.release();

@@ -8,6 +8,7 @@ import type {
   TrainingStep,
   TurnStart,
 } from '../environments/environment-dataset';
+import { askableError } from '../../evaluation/error-message';
 import { EnvironmentAway } from '../environments/python/python-calls';
 import { boundedWork } from './bounded-work';
 import {
@@ -86,7 +87,8 @@ export class EnvironmentCalls {
     if (environment.nameStop === undefined) return stopReason;
     try {
       return checkedStopReason(environment.nameStop(stopReason));
-    } catch (error) {
+    } catch (thrown) {
+      const error = askableError(thrown);
       throw error instanceof RolloutFailure ? error : new RolloutFailure('environment_error', error);
     }
   }

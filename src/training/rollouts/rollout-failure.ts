@@ -1,6 +1,6 @@
 import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
-import { messageOf } from '../../evaluation/error-message';
+import { askableError, messageOf } from '../../evaluation/error-message';
 import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
 import { thrownAt } from './thrown-at';
 
@@ -19,12 +19,16 @@ export type RolloutFailureType =
 
 /** A rollout that came to nothing. It says nothing of the others of its group. */
 export class RolloutFailure extends Error {
+  /** Can be asked what it is, whatever was thrown. */
+  override readonly cause: unknown;
+
   constructor(
     readonly type: RolloutFailureType,
-    override readonly cause: unknown,
+    thrown: unknown,
   ) {
-    super(messageOf(cause));
+    super(messageOf(thrown));
     this.name = 'RolloutFailure';
+    this.cause = askableError(thrown);
   }
 
   /** The same completions would fail again; what failed in passing is repeated with the same ones. */

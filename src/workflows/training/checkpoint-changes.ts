@@ -2,6 +2,7 @@ import { condition } from '@temporalio/workflow';
 import { refused } from '../../core/controls';
 import type { EvaluationRequest } from '../../core/controls/evaluation-request';
 import type { PromotionRequest } from '../../core/controls/promotion';
+import { keptText } from '../../core/kept-checkpoints';
 import type { CheckpointRow } from '../../core/run';
 import { bookkeeping } from '../activities';
 import type { Resolve, ResolvedChange } from './changes';
@@ -61,10 +62,8 @@ export async function promoteStep(
 }
 
 async function requireCheckpoint(run: string, step: number): Promise<CheckpointRow> {
-  const { checkpoint, keptSteps, otherCount = 0 } = await bookkeeping.findCheckpoint({ run, step });
-  if (checkpoint) return checkpoint;
-  const others = otherCount === 0 ? '' : ` and ${otherCount} others before them`;
-  const known = keptSteps.length === 0 ? 'none yet' : `${keptSteps.join(', ')}${others}`;
+  const found = await bookkeeping.findCheckpoint({ run, step });
+  if (found.checkpoint) return found.checkpoint;
   const base = step === 0 ? ' Step 0 is what the run began with, and is only compared with.' : '';
-  throw refused(`The run keeps no checkpoint of step ${step}. It keeps: ${known}.${base}`);
+  throw refused(`The run keeps no checkpoint of step ${step}. It keeps: ${keptText(found)}.${base}`);
 }

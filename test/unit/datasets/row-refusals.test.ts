@@ -178,3 +178,24 @@ test('what a row holds cannot add lines to the message that refuses it', async (
   await expect(one).rejects.toThrow(String.raw`got "user\x0aTraining done`);
   await expect(several).rejects.toThrow(String.raw`got "user\x0aTraining done`);
 });
+
+const nested = (depth: number) => `${'{"a":'.repeat(depth)}2.0${'}'.repeat(depth)}`;
+const asked = [{ role: 'user', content: 'q' }];
+const calling = (written: unknown) => ({
+  messages: [
+    ...asked,
+    { role: 'assistant', content: '', tool_calls: [{ function: { name: 'f', arguments: written } }] },
+  ],
+});
+
+test.each([
+  [
+    'tools[0].parameters',
+    { messages: asked, tools: [{ name: 'f', parameters: JSON.parse(nested(1000)) as unknown }] },
+  ],
+  ['tools[0].parameters', { messages: asked, tools: `[{"name":"f","parameters":${nested(1000)}}]` }],
+  ['messages[1].tool_calls[0].function.arguments', calling(nested(1000))],
+  ['messages[1].tool_calls[0].function.arguments', calling(JSON.parse(nested(1000)))],
+])('what is nested too deep to be written into a prompt is refused by name: %s', async (field, row) => {
+  await expect(load(row)).rejects.toThrow(`field "${field}": lists and objects lie more than 100 deep`);
+});

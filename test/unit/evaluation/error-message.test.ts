@@ -1,4 +1,4 @@
-import { messageOf } from '../../../src/evaluation/error-message';
+import { askableError, messageOf } from '../../../src/evaluation/error-message';
 
 function thrower(): never {
   throw new Error('asked');
@@ -19,4 +19,18 @@ test.each([
   ['a message without end', new Error('x'.repeat(20_000)), `${'x'.repeat(10_000)}…`],
 ])('%s is told', (_what, error, message) => {
   expect(messageOf(error)).toBe(message);
+});
+
+test.each([
+  ['an error', new Error('boom')],
+  ['a text', 'boom'],
+  ['an object that says nothing', {}],
+])('%s is asked as it is', (_what, error) => {
+  expect(askableError(error)).toBe(error);
+});
+
+test('what throws whatever it is asked becomes an error that says so', () => {
+  const traps = { get: thrower, has: thrower, ownKeys: thrower, getPrototypeOf: thrower };
+
+  expect(askableError(new Proxy({}, traps))).toEqual(new Error('an error that cannot be shown'));
 });

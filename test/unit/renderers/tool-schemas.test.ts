@@ -146,3 +146,9 @@ test("nemotron3 declares every member as the model's own template does", () => {
     ].join('\n'),
   );
 });
+
+test.each(WITH_TOOLS)('%s declares tools as deep as they are taken', (name) => {
+  const schema = `${'{"type":"object","properties":{"a":'.repeat(48)}{"type":"string"}${'}}'.repeat(48)}`;
+
+  expect(promptOf(name, tool(schema))).toContain('lookup');
+});

@@ -2,6 +2,8 @@ import { reasonOfEnd } from '../../../src/stack/end-reason';
 import { describeFullDisk } from '../../../src/stack/full-disk';
 import { tellSeldom } from '../../../src/stack/seldom';
 
+const END = Date.parse('2026-11-27T15:13:28.900');
+
 describe('why a service ended, by its log', () => {
   test('is what the Temporal server complained of last', () => {
     const log = [
@@ -10,7 +12,7 @@ describe('why a service ended, by its log', () => {
       '{"level":30,"service":"temporal","msg":"stopping"}',
     ].join('\n');
 
-    expect(reasonOfEnd(log)).toBe('UpdateShard operation failed. Error: database or disk is full (13)');
+    expect(reasonOfEnd(log, END)).toBe('UpdateShard operation failed. Error: database or disk is full (13)');
   });
 
   test.each([
@@ -26,12 +28,34 @@ describe('why a service ended, by its log', () => {
     ],
     ['everstep: \u001b[31mred\u001b[0m', '\\x1b[31mred\\x1b[0m'],
   ])('is the error line that %j ends with', (log, reason) => {
-    expect(reasonOfEnd(log)).toBe(reason);
+    expect(reasonOfEnd(log, END)).toBe(reason);
+  });
+
+  test.each([
+    ['nothing: an error of another run, long before', 50, 20_000, null],
+    ['one that was written just before', 50, 900, 'a promise nobody waits for was rejected'],
+    ['a fatal one, whenever it was written', 60, 20_000, 'a promise nobody waits for was rejected'],
+  ])('is %s', (_what, level, agoMs, reason) => {
+    const line = {
+      level,
+      time: new Date(END - agoMs).toISOString(),
+      msg: 'a promise nobody waits for was rejected',
+    };
+    const later = { level: 30, time: new Date(END - 10).toISOString(), msg: 'stopping' };
+
+    expect(reasonOfEnd(`${JSON.stringify(line)}\n${JSON.stringify(later)}\n`, END)).toBe(reason);
+  });
+
+  test('is no error without a time that stands above an old line', () => {
+    const old = { level: 30, time: new Date(END - 20_000).toISOString(), msg: 'ready' };
+
+    expect(reasonOfEnd(`TypeError: of another run\n${JSON.stringify(old)}\n`, END)).toBeNull();
+    expect(reasonOfEnd(`${JSON.stringify(old)}\nTypeError: mine\n    at x\n`, END)).toBe('mine');
   });
 
   test('is short, and null where no line tells an error', () => {
-    expect(reasonOfEnd(`everstep: ${'long '.repeat(400)}`)?.length).toBe(300);
-    expect(reasonOfEnd('worker ready 12\n{"level":30,"msg":"stopping"}\n{"level":\n')).toBeNull();
+    expect(reasonOfEnd(`everstep: ${'long '.repeat(400)}`, END)?.length).toBe(300);
+    expect(reasonOfEnd('worker ready 12\n{"level":30,"msg":"stopping"}\n{"level":\n', END)).toBeNull();
   });
 });
 

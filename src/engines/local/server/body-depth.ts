@@ -1,3 +1,4 @@
+import { isDeeperThan } from '../../../core/json-depth';
 import { ProtocolError } from './protocol-error';
 
 const DEEPEST = 64;
@@ -10,11 +11,4 @@ export function checkDepth(body: unknown): void {
       `Invalid request: lists and objects lie more than ${DEEPEST} deep in one another. Flatten the body.`,
     );
   }
-}
-
-function isDeeperThan(value: unknown, depth: number): boolean {
-  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
-  if (depth === 0) return true;
-  const entries: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return entries.some((entry) => isDeeperThan(entry, depth - 1));
 }

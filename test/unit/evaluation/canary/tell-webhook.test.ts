@@ -55,9 +55,10 @@ const tell = (
   url: string,
   headers: Readonly<Record<string, string>> = {},
   type: 'address' | 'variable' = 'address',
+  report = REPORT,
 ) =>
   tellWebhook(
-    { webhook: { url: { type, value: url }, headers }, report: REPORT },
+    { webhook: { url: { type, value: url }, headers }, report },
     (name) => ({ ...VALUES, EVERSTEP_WEBHOOK_URL: address('/secret-path') })[name],
     new AbortController().signal,
   );
@@ -72,6 +73,19 @@ test('posts the report with a line for people, and headers from the environment'
     type: 'everstep.canary.alarm',
     text: 'Canary nightly alarms (2026-01-01T00:00:00Z).\nsums: moved by -0.5',
   });
+});
+
+test('what an endpoint says calls nobody in a chat, and is in the fields as it was', async () => {
+  const reason =
+    'the endpoint answered 402: <!channel> <http://evil.example|click & see> \u001b[31mred\nsecond';
+  const scores = REPORT.scores.map((score) => ({ ...score, benchmark: '<!channel>m', reason }));
+  await tell(address(), {}, 'address', { ...REPORT, scores });
+
+  const { text, ...fields } = JSON.parse(received[0]?.body ?? '') as { text: string };
+  expect(text.split('\n').slice(1)).toEqual([
+    String.raw`&lt;!channel&gt;m: the endpoint answered 402: &lt;!channel&gt; &lt;http://evil.example|click &amp; see&gt; \x1b[31mred\x0asecond`,
+  ]);
+  expect(fields).toMatchObject({ scores });
 });
 
 test('an address in the environment is used and never told', async () => {

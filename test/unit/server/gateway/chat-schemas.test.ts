@@ -77,3 +77,26 @@ test.each([
 ])('says of a message why %j is refused', (fields, reason) => {
   expect(() => read(question, { role: 'assistant', content: 'Ada', ...fields })).toThrow(reason);
 });
+
+const nested = (depth: number) =>
+  `${'{"type":"object","properties":{"a":'.repeat(depth)}{}${'}}'.repeat(depth)}`;
+const withTool = (depth: number) => ({
+  ...{ model: 'm', messages: [question] },
+  tools: [{ type: 'function', function: { name: 'f', parameters: JSON.parse(nested(depth)) as unknown } }],
+});
+
+test('a schema or a call nested too deep for whoever writes it is refused where it stands', () => {
+  const call = { function: { name: 'f', arguments: nested(1000) } };
+
+  expect(() => parsePart(ChatBody, withTool(1000), { part: 'body' })).toThrow(
+    expect.objectContaining({
+      status: 400,
+      param: 'tools.0.function.parameters',
+      message: expect.stringContaining('lists and objects lie more than 100 deep') as string,
+    }) as Error,
+  );
+  expect(() => read(question, { role: 'assistant', tool_calls: [call] })).toThrow(
+    expect.objectContaining({ status: 400, param: 'messages.1.tool_calls.0.function.arguments' }) as Error,
+  );
+  expect(parsePart(ChatBody, withTool(40), { part: 'body' }).tools).toHaveLength(1);
+});

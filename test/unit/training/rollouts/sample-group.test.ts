@@ -415,3 +415,22 @@ describe('a group with which one process after the other died', () => {
     expect(sampled).toMatchObject({ isSkipped: true, errorTypes: ['group_rewards_error'] });
   });
 });
+
+test('what an environment throws that cannot even be asked names the rollout and the remedy', async () => {
+  const trap = (): never => {
+    throw new Error('3');
+  };
+  const traps = { get: trap, has: trap, ownKeys: trap, getPrototypeOf: trap };
+  const step = () => {
+    throw new Proxy(new Error('hidden'), traps);
+  };
+
+  await expect(
+    sample(
+      siteWith(talker),
+      groupOf(() => ({ step })),
+    ),
+  ).rejects.toThrow(
+    /^Rollout \d of group told failed \(environment_error\): an error that cannot be shown\. Repair it/,
+  );
+});

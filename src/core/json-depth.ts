@@ -1,0 +1,24 @@
+/**
+ * How deep lists and objects may lie in one another: digests, JSON text and prompt formats are made by recursion, and schemas and
+ * calls that people write are far below it.
+ */
+export const DEEPEST_JSON = 100;
+
+export const TOO_DEEP = `lists and objects lie more than ${DEEPEST_JSON} deep in one another. Flatten it.`;
+
+/** Walks no deeper than it is asked to, so that any value can be asked about, one that holds itself too. */
+export function isDeeperThan(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
+  if (depth === 0) return true;
+  const entries: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+  return entries.some((entry) => isDeeperThan(entry, depth - 1));
+}
+
+/** The same of JSON text; false for what is none. */
+export function isDeepText(text: string): boolean {
+  try {
+    return isDeeperThan(JSON.parse(text), DEEPEST_JSON);
+  } catch {
+    return false;
+  }
+}
