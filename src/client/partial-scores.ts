@@ -60,14 +60,10 @@ export async function withPartialScore(cell: EvaluationCell, runFolder: string):
  * score, as in the result; and as there, the score is the mean over examples of the means of their samples.
  */
 function scoreOf(rows: readonly JournalledRow[]): PartialScore {
-  const judged = new Map<string, JudgedRow>();
-  for (const { key, example_id: example = key, value, error, metrics } of rows) {
-    if (error === undefined && typeof value === 'number')
-      judged.set(key, { example, value: isUnparsed({ metrics: metrics ?? {} }) ? null : value });
-  }
-  const done = judged.size;
+  const judged = judgedRows(rows);
+  const done = judged.length;
   const byExample = new Map<string, number[]>();
-  for (const { example, value } of judged.values())
+  for (const { example, value } of judged)
     if (value !== null) byExample.set(example, [...(byExample.get(example) ?? []), value]);
   if (byExample.size === 0) return { ...NOTHING, done };
   const samples = [...byExample.values()];
@@ -77,6 +73,16 @@ function scoreOf(rows: readonly JournalledRow[]): PartialScore {
     isAskedOnce: samples.every(({ length }) => length === 1),
   });
   return { isPartial: true, done, value: score, stderr, interval: ci };
+}
+
+/** Of each sample what was said last. */
+function judgedRows(rows: readonly JournalledRow[]): JudgedRow[] {
+  const judged = new Map<string, JudgedRow>();
+  for (const { key, example_id: example = key, value, error, metrics = {} } of rows) {
+    if (error !== undefined || typeof value !== 'number') continue;
+    judged.set(key, { example, value: isUnparsed({ metrics }) ? null : value });
+  }
+  return [...judged.values()];
 }
 
 interface JudgedRow {
