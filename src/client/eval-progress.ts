@@ -1,11 +1,14 @@
 import type { BenchmarkPlace, ExampleCounts, ShardCounts } from '../core/benchmark-run';
-import { addCounts, NO_COUNTS } from '../core/benchmark-run';
+import { addCounts, NO_COUNTS, scoreSoFar } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import { meanInterval } from '../core/statistics/mean-interval';
 import type { Interval } from '../core/statistics/wilson-interval';
 import { wilsonInterval } from '../core/statistics/wilson-interval';
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
 import { findPlan, readProgress } from '../evaluation/runner/benchmark-plan';
+
+/** What rounding leaves of sums of squares that are equal, as a part of them. */
+const SPECK = 1e-12;
 
 /** How far a benchmark is. Scores are of what is done so far. */
 export interface BenchmarkProgress extends ShardCounts {
@@ -36,23 +39,17 @@ async function countProgress(place: BenchmarkPlace): Promise<BenchmarkProgress |
   if (!plan || !saysHowMuch(plan)) return null;
   const shards = await Promise.all(plan.shards.map((_, shard) => readProgress(place, shard)));
   const counts = shards.reduce<ShardCounts>((sum, shard) => (shard ? addCounts(sum, shard) : sum), NO_COUNTS);
-  const { rewardSum } = counts;
-  const scored = scoredOf(counts);
+  const score = scoreSoFar(counts);
   // What Inspect makes of its samples it says at their end.
-  const isScored = scored > 0 && !(isOfInspect(plan) && shards.some((shard) => !shard?.isComplete));
+  const isScored = score !== null && !(isOfInspect(plan) && shards.some((shard) => !shard?.isComplete));
   return {
     ...counts,
     total: totalOf(plan, counts),
     name: place.benchmark,
-    score: isScored ? rewardSum / scored : null,
+    score: isScored ? score : null,
     interval: isScored ? intervalOf(counts, plan.numSamples) : null,
     maxExamples: maxExamplesOf(plan),
   };
-}
-
-/** Verdicts that cannot be read are in no score, as in the result. */
-function scoredOf({ done, unreadCount = 0 }: ShardCounts): number {
-  return done - unreadCount;
 }
 
 /** What somebody has cut down may not. */
@@ -76,8 +73,9 @@ function maxExamplesOf({ request }: Partial<BenchmarkPlan>): number | null {
 
 /** Wilson's for right or wrong asked once, else that of the mean of the examples. */
 function intervalOf(counts: ShardCounts, numSamples: number): Interval | null {
-  const { rewardSum, rewardSquares } = counts;
-  const scored = scoredOf(counts);
+  const { done, unreadCount = 0, rewardSum, rewardSquares } = counts;
+  // Verdicts that cannot be read are in no score, as in the result.
+  const scored = done - unreadCount;
   const isBinary = rewardSum === rewardSquares && Number.isInteger(rewardSum);
   if (numSamples > 1) return counts.examples ? spreadOf(counts.examples, isBinary) : null;
   if (isBinary) return wilsonInterval(rewardSum, scored);
@@ -87,6 +85,7 @@ function intervalOf(counts: ShardCounts, numSamples: number): Interval | null {
 function spreadOf({ count, sum, squares }: ExampleCounts, isBinary: boolean): Interval | null {
   if (count < 2) return null;
   const mean = sum / count;
-  const standardError = Math.sqrt(Math.max(0, squares - count * mean * mean) / (count - 1) / count);
+  const spread = squares - count * mean * mean;
+  const standardError = spread < SPECK * squares ? 0 : Math.sqrt(spread / (count - 1) / count);
   return meanInterval({ mean, standardError, clusterCount: count, isBinary });
 }

@@ -3,17 +3,16 @@ import { largestOf } from '../core/extremes';
 import type { EvaluationCell } from '../core/run';
 import { meanOf } from '../core/statistics/mean';
 import type { Interval } from '../core/statistics/wilson-interval';
-import { withinValues } from '../core/statistics/mean-interval';
-import { wilsonInterval, Z_95 } from '../core/statistics/wilson-interval';
-import { UNPARSED } from '../evaluation/judges/parsed-total';
+import { isUnparsed } from '../evaluation/judges/parsed-total';
+import { spreadOf } from '../evaluation/runner/score-spread';
 import { readJsonLines } from '../stores/json-lines';
 
 /** What an evaluation under way has so far. It is of the examples that are done, which may be the easy ones. */
 interface PartialScore {
   readonly isPartial: true;
-  /** Examples journalled. */
+  /** Samples journalled. */
   readonly done: number;
-  /** Mean over those; null where the evaluator gives none before its end. */
+  /** Mean over their examples of the means of those; null where the evaluator gives none before its end. */
   readonly value: number | null;
   readonly stderr: number | null;
   /** 95 %. */
@@ -27,6 +26,7 @@ export interface ReportedCell extends EvaluationCell {
 
 interface JournalledRow {
   readonly key: string;
+  readonly example_id?: string;
   readonly value?: number;
   readonly error?: string;
   readonly metrics?: Readonly<Record<string, number>>;
@@ -57,31 +57,36 @@ export async function withPartialScore(cell: EvaluationCell, runFolder: string):
 
 /**
  * A sample that failed in an attempt is asked again: it counts once it is judged. One whose verdict cannot be read is done and in no
- * score, as in the result.
+ * score, as in the result; and as there, the score is the mean over examples of the means of their samples.
  */
 function scoreOf(rows: readonly JournalledRow[]): PartialScore {
-  const judged = new Map<string, number | null>();
-  for (const { key, value, error, metrics } of rows) {
-    if (error === undefined && typeof value === 'number')
-      judged.set(key, metrics?.[UNPARSED] === 1 ? null : value);
-  }
-  const values = [...judged.values()].filter((value) => value !== null);
-  const done = judged.size;
-  const mean = meanOf(values);
-  if (!mean) return { ...NOTHING, done };
-  const stderr = mean.standardError;
-  return {
-    isPartial: true,
-    done,
-    value: mean.mean,
-    stderr,
-    interval: intervalOf(values, stderr),
-  };
+  const judged = judgedRows(rows);
+  const done = judged.length;
+  const byExample = new Map<string, number[]>();
+  for (const { example, value } of judged)
+    if (value !== null) byExample.set(example, [...(byExample.get(example) ?? []), value]);
+  if (byExample.size === 0) return { ...NOTHING, done };
+  const samples = [...byExample.values()];
+  const examples = samples.map((own) => ({ value: meanOf(own)?.mean ?? 0, cluster: null }));
+  const { score, stderr, ci } = spreadOf(examples, {
+    isBinary: samples.flat().every((value) => value === 0 || value === 1),
+    isAskedOnce: samples.every(({ length }) => length === 1),
+  });
+  return { isPartial: true, done, value: score, stderr, interval: ci };
 }
 
-function intervalOf(values: readonly number[], stderr: number | null): Interval | null {
-  const sum = values.reduce((total, value) => total + value, 0);
-  if (values.every((value) => value === 0 || value === 1)) return wilsonInterval(sum, values.length);
-  const mean = sum / values.length;
-  return stderr === null ? null : withinValues([mean - Z_95 * stderr, mean + Z_95 * stderr], values);
+/** Of each sample what was said last. */
+function judgedRows(rows: readonly JournalledRow[]): JudgedRow[] {
+  const judged = new Map<string, JudgedRow>();
+  for (const { key, example_id: example = key, value, error, metrics = {} } of rows) {
+    if (error !== undefined || typeof value !== 'number') continue;
+    judged.set(key, { example, value: isUnparsed({ metrics }) ? null : value });
+  }
+  return [...judged.values()];
+}
+
+interface JudgedRow {
+  readonly example: string;
+  /** null for a verdict that cannot be read. */
+  readonly value: number | null;
 }

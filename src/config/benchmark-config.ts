@@ -40,10 +40,25 @@ const AskingBudgetConfig = z
   .refine(({ dollars, dollarsPerMillionTokens: price }) => dollars === undefined || price !== undefined, {
     path: ['dollars'],
     message: 'a limit in dollars needs a price: give dollarsPerMillionTokens, too',
+    when: isWellFormed,
   })
-  .refine((budget) => Object.entries(budget).some(([key, value]) => key !== PRICE && value !== undefined), {
+  .refine((budget) => budget[PRICE] === undefined || hasLimit(budget), {
     message: 'a price alone limits nothing: give tokens, requests or dollars',
+    when: isWellFormed,
+  })
+  .refine((budget) => budget[PRICE] !== undefined || hasLimit(budget), {
+    message: 'nothing is limited: give tokens, requests or dollars',
+    when: isWellFormed,
   });
+
+/** What a key that is misspelt would have said is not missing. */
+function isWellFormed({ issues }: { readonly issues: readonly unknown[] }): boolean {
+  return issues.length === 0;
+}
+
+function hasLimit(budget: Readonly<Record<string, number | undefined>>): boolean {
+  return Object.entries(budget).some(([key, value]) => key !== PRICE && value !== undefined);
+}
 
 /** What a benchmark run is asked for, by the field's names in camelCase. What is left out is the model's or the benchmark's default. */
 export const BenchmarkConfig = z

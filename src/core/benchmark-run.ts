@@ -167,7 +167,7 @@ export interface ShardCounts {
   readonly unreadCount?: number;
   readonly rewardSum: number;
   readonly rewardSquares: number;
-  /** Where each example is asked several times: those of which all samples are done. */
+  /** Where each example is asked several times: those of which a sample has a score. */
   readonly examples?: ExampleCounts;
 }
 
@@ -176,7 +176,7 @@ export interface WaitingShard {
   readonly waiting: string | null;
 }
 
-/** Samples of one example hang together, so that errors are those of the examples' means. */
+/** Samples of one example hang together: score and error are those of the examples' means, of what is done of each. */
 export interface ExampleCounts {
   readonly count: number;
   /** Of the examples' means. */
@@ -244,6 +244,12 @@ export function addCounts(left: ShardCounts, right: ShardCounts): ShardCounts {
 /** Absent where there are none. */
 export function unreadOf(unreadCount: number): Pick<ShardCounts, 'unreadCount'> {
   return unreadCount > 0 ? { unreadCount } : {};
+}
+
+/** The score of what is done, made like that of the result; null where nothing has one. */
+export function scoreSoFar({ examples, done, unreadCount = 0, rewardSum }: ShardCounts): number | null {
+  const { count, sum } = examples ?? { count: done - unreadCount, sum: rewardSum };
+  return count > 0 ? sum / count : null;
 }
 
 function withExamples(left?: ExampleCounts, right?: ExampleCounts): Pick<ShardCounts, 'examples'> {

@@ -193,24 +193,25 @@ function printReport(
 }
 
 /** What a number alone does not say. */
-function remarksOn({
-  name,
-  numErrors,
-  numExamples,
-  numUnparsed = 0,
-  unjudged,
-  overBudget,
-}: BenchmarkSummary): string[] {
+function remarksOn(summary: BenchmarkSummary): string[] {
+  const { name, numErrors, numUnparsed = 0, unjudged, overBudget } = summary;
   return [
     ...(numErrors > 0
       ? [`${name}: ${numErrors} errors. Give the same command again to try them again.`]
       : []),
-    ...(numUnparsed > 0
-      ? [`${name}: ${unreadText(numUnparsed)}; the score is of the other ${numExamples - numUnparsed}.`]
-      : []),
+    ...(numUnparsed > 0 ? [`${name}: ${unreadText(numUnparsed)}; ${othersText(summary)}.`] : []),
     ...(unjudged === undefined ? [] : [`${name}: ${unjudged}.`]),
     ...(overBudget === undefined ? [] : [`${name} is done, but ${asSentence(overBudget)}`]),
   ];
+}
+
+/** Samples of a question weigh as much together as those of any other, however many could be read. */
+function othersText({ numExamples, numUnparsed = 0, passAtK }: BenchmarkSummary): string {
+  const others = `the other ${numExamples - numUnparsed}`;
+  const hasSamples = Object.keys(passAtK).some((k) => k !== '1');
+  return hasSamples
+    ? `the score is of ${others} samples: the mean over questions of the mean of theirs`
+    : `the score is of ${others}`;
 }
 
 function failureText(
@@ -251,8 +252,8 @@ function rowOf(summary: BenchmarkSummary): string[] {
 }
 
 /** Scores between 0 and 1 make nothing right or wrong: what is above 0 is then counted in the file and not shown. */
-function correctText({ score, numCorrect, numExamples, numUnparsed = 0 }: BenchmarkSummary): string {
-  return Math.abs(score * (numExamples - numUnparsed) - numCorrect) < 1e-6 * Math.max(1, numExamples)
-    ? String(numCorrect)
-    : '–';
+function correctText({ score, numCorrect, numExamples, numUnparsed = 0, passAtK }: BenchmarkSummary): string {
+  // Of several samples the share of right answers is a mean over questions, as the score is.
+  const share = passAtK['1'] ?? numCorrect / (numExamples - numUnparsed);
+  return Math.abs(score - share) < 1e-6 ? String(numCorrect) : '–';
 }

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { EvaluatorConfig } from '../../config/evaluation-config';
 import { WaitingReasons } from '../../core/concurrency/waiting-reasons';
 import type { JudgeSource } from '../../core/benchmark-run';
+import { scoreSoFar } from '../../core/benchmark-run';
 import type { CellScore } from '../../core/run';
 import { promptFormatOf } from '../../renderers/template-arguments';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
@@ -18,7 +19,7 @@ import { carryAnswers } from '../judges/carry-answers';
 import { requireJudges } from '../judges/find-judge';
 import { judgesOfIdentity, withJudges } from '../judges/judged-grader';
 import { openGraders } from '../judges/open-graders';
-import { numRead } from '../judges/parsed-total';
+import { isUnparsed, numRead } from '../judges/parsed-total';
 import { unjudgedRemark } from '../judges/unjudged-remark';
 import { dataHashOf, SEED_RULE } from '../runner/identity';
 import { Permits } from '../runner/permits';
@@ -122,8 +123,7 @@ export async function scoreCell(
       key: `test/${work.name}/${metric}`,
       value: result.score,
       stderr: result.stderr,
-      // Those without a readable verdict are in no score.
-      n: Math.ceil(numRead(result) / subject.numSamples),
+      n: examplesIn(result, work.folder, subject.numSamples),
       higherIsBetter: true,
       ...(result.ci && { ci: result.ci }),
       data: identity.dataHash,
@@ -131,6 +131,15 @@ export async function scoreCell(
       ...(remarks.length > 0 && { remark: remarks.join('; ') }),
     },
   ];
+}
+
+/** How many examples a score is of: those without a readable verdict are in none. */
+function examplesIn(result: StoredResult, folder: string, numSamples: number): number {
+  if (numSamples === 1 || numRead(result) === result.num_examples) return numRead(result) / numSamples;
+  const read = new Set<string>();
+  for (const trajectory of streamTrajectories(folder))
+    if (!isUnparsed(trajectory)) read.add(trajectory.example_id);
+  return read.size;
 }
 
 /** A score that counts failures as 0 says so. */
@@ -168,8 +177,9 @@ async function gradeExamples(
       ...{ examples, folder, epoch, completer, concurrency, timeoutMs, signal },
       permits: new Permits(concurrency),
       ...{ rank: 0, waits },
-      onProgress({ done, total, rewardSum }) {
-        onProgress({ done, total, score: rewardSum / done });
+      onProgress(counts) {
+        const score = scoreSoFar(counts);
+        onProgress({ done: counts.done, total: counts.total, ...(score !== null && { score }) });
       },
     });
   } finally {

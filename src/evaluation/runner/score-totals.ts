@@ -5,6 +5,8 @@ import { passAtK } from '../../core/statistics/pass-at-k';
 import { passHatK } from '../../core/statistics/pass-hat-k';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
 import type { Grader, TotalledUnit } from '../graders/grader';
+import { isUnparsed } from '../judges/parsed-total';
+import type { JudgedSamples } from './pass-rates';
 import { passRates } from './pass-rates';
 import { spreadOf } from './score-spread';
 import type { JournalledUnit } from './trajectory-of';
@@ -16,21 +18,38 @@ export interface ResultFacts {
   readonly grader: Pick<Grader, 'summarize' | 'total'>;
 }
 
+/** Of the samples of one example, as far as they were added. */
+interface ExampleSums {
+  readonly sampleCount: number;
+  readonly reward: number;
+  /** A verdict that cannot be read is neither right nor wrong. */
+  readonly judged: JudgedSamples;
+  readonly completed: { readonly count: number; readonly reward: number };
+}
+
+const NO_SUMS: ExampleSums = {
+  sampleCount: 0,
+  reward: 0,
+  judged: { count: 0, correct: 0 },
+  completed: { count: 0, reward: 0 },
+};
+
 /**
- * Sums up a benchmark, one unit at a time: samples of an example one after another. Errors and truncations count 0 in
- * `score`; `score_completed` leaves them out.
+ * Sums up a benchmark, one unit at a time: samples of an example one after another. Scores are means over examples of the means of
+ * their samples. Errors and truncations count 0 in `score`; `score_completed` leaves them out.
  */
 export class ScoreTotals {
   /** Mean reward of each example: its samples are not independent of one another. */
   private readonly examples: MaybeClustered[] = [];
   /** Each name once: rows bring one of their own each. */
   private readonly clusters = new Map<string, string>();
-  private readonly correct: number[] = [];
+  private readonly judged: JudgedSamples[] = [];
+  /** Mean reward of each example that has completed samples, of those. */
   private readonly completed: number[] = [];
   private readonly metrics = new Map<string, { sum: number; count: number }>();
-  private readonly counts = { units: 0, correct: 0, errors: 0, truncated: 0 };
+  private readonly counts = { units: 0, correct: 0, completed: 0, errors: 0, truncated: 0 };
   private readonly tokens = { sampled: 0, prompts: 0 };
-  private current = { reward: 0, correct: 0, samples: 0 };
+  private current = NO_SUMS;
   /** Units one by one, for graders that sum up by themselves. */
   private readonly kept: TotalledUnit[] = [];
   private isBinary = true;
@@ -51,7 +70,7 @@ export class ScoreTotals {
     this.firstError ??= error;
     this.isBinary &&= reward === 0 || reward === 1;
     const isComplete = error === null && !isTruncated;
-    if (isComplete) this.completed.push(reward);
+    this.counts.completed += Number(isComplete);
     if (this.keepsUnits) {
       const { id, cluster } = unit.unit.example;
       this.kept.push({
@@ -62,7 +81,7 @@ export class ScoreTotals {
         isComplete,
       });
     }
-    this.addToExample(reward, unit.unit.example.cluster);
+    this.addToExample(unit, isComplete);
     this.addNumbers(unit);
   }
 
@@ -81,13 +100,13 @@ export class ScoreTotals {
       ...spreadOf(this.examples, { isBinary: this.isBinary, isAskedOnce: this.numSamples === 1 }),
       score_completed: meanOf(this.completed)?.mean ?? null,
       num_examples: this.counts.units,
-      num_completed: this.completed.length,
+      num_completed: this.counts.completed,
       num_correct: this.counts.correct,
       num_errors: this.counts.errors,
       num_truncated: this.counts.truncated,
       metrics: { ...this.meansOfMetrics(grader), ...this.allCorrectRates(), ...this.tokenCounts() },
       time_seconds: seconds,
-      pass_at_k: passRates(this.correct, this.numSamples, passAtK),
+      pass_at_k: passRates(this.judged, this.numSamples, passAtK),
       identity,
     };
     const total = grader.total?.(this.kept);
@@ -109,15 +128,31 @@ export class ScoreTotals {
     this.metrics.set(name, metric);
   }
 
-  private addToExample(reward: number, cluster: string | undefined): void {
-    const { current } = this;
-    current.reward += reward;
-    current.correct += Number(reward > 0);
-    current.samples += 1;
-    if (current.samples < this.numSamples) return;
-    this.examples.push({ value: current.reward / current.samples, cluster: this.clusterName(cluster) });
-    this.correct.push(current.correct);
-    this.current = { reward: 0, correct: 0, samples: 0 };
+  private addToExample({ unit, grade }: JournalledUnit, isComplete: boolean): void {
+    const { current, numSamples } = this;
+    const reward = grade.value;
+    const judged = this.keepsUnits && isUnparsed(grade) ? 0 : 1;
+    const sums: ExampleSums = {
+      sampleCount: current.sampleCount + 1,
+      reward: current.reward + reward,
+      judged: {
+        count: current.judged.count + judged,
+        correct: current.judged.correct + judged * Number(reward > 0),
+      },
+      completed: {
+        count: current.completed.count + Number(isComplete),
+        reward: current.completed.reward + (isComplete ? reward : 0),
+      },
+    };
+    const isWhole = sums.sampleCount === numSamples;
+    this.current = isWhole ? NO_SUMS : sums;
+    if (isWhole) this.addExample(sums, unit.example.cluster);
+  }
+
+  private addExample({ reward, sampleCount, judged, completed }: ExampleSums, cluster?: string): void {
+    this.examples.push({ value: reward / sampleCount, cluster: this.clusterName(cluster) });
+    this.judged.push(judged);
+    if (completed.count > 0) this.completed.push(completed.reward / completed.count);
   }
 
   private clusterName(cluster: string | undefined): string | null {
@@ -143,7 +178,7 @@ export class ScoreTotals {
   private allCorrectRates(): Record<string, number> {
     if (this.numSamples === 1) return {};
     return Object.fromEntries(
-      Object.entries(passRates(this.correct, this.numSamples, passHatK)).map(([k, rate]) => [
+      Object.entries(passRates(this.judged, this.numSamples, passHatK)).map(([k, rate]) => [
         `pass_hat_k/${k}`,
         rate,
       ]),

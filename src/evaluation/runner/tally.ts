@@ -49,23 +49,20 @@ export class Tally {
     this.task.onProgress(this.counts);
   }
 
-  /** What a score of several samples has its error from; `value` is null for a verdict that cannot be read. */
+  /** What a score of several samples is made of; `value` is null for a verdict that cannot be read. */
   private examplesWith(id: string, value: number | null): Pick<ShardCounts, 'examples'> {
     const { numSamples } = this.task.subject;
     if (numSamples === 1) return {};
-    const examples = this.counts.examples ?? { count: 0, sum: 0, squares: 0 };
     const before = this.begun.get(id) ?? { done: 0, read: 0, sum: 0 };
     const example = {
       done: before.done + 1,
       read: before.read + Number(value !== null),
       sum: before.sum + (value ?? 0),
     };
-    if (example.done < numSamples) {
-      this.begun.set(id, example);
-      return { examples };
-    }
-    this.begun.delete(id);
-    return { examples: withExample(examples, example) };
+    if (example.done < numSamples) this.begun.set(id, example);
+    else this.begun.delete(id);
+    const examples = this.counts.examples ?? { count: 0, sum: 0, squares: 0 };
+    return { examples: value === null ? examples : withExample(examples, before, example) };
   }
 }
 
@@ -76,8 +73,16 @@ interface BegunExample {
   readonly sum: number;
 }
 
-function withExample(counts: ExampleCounts, { read, sum }: BegunExample): ExampleCounts {
-  if (read === 0) return counts;
-  const mean = sum / read;
-  return { count: counts.count + 1, sum: counts.sum + mean, squares: counts.squares + mean * mean };
+/** With the mean of what an example has now in place of that of what it had. */
+function withExample(counts: ExampleCounts, before: BegunExample, now: BegunExample): ExampleCounts {
+  const [old, mean] = [meanOfRead(before), meanOfRead(now)];
+  return {
+    count: counts.count + Number(before.read === 0),
+    sum: counts.sum - old + mean,
+    squares: counts.squares - old * old + mean * mean,
+  };
+}
+
+function meanOfRead({ read, sum }: BegunExample): number {
+  return read === 0 ? 0 : sum / read;
 }

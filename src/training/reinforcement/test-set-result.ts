@@ -114,25 +114,38 @@ function resultOf(
   byProblem: readonly (readonly ScoredRollout[])[],
 ): StoredResult {
   const rollouts = byProblem.flat();
-  const completed = rollouts.filter((rollout) => rollout.error === null && !isTruncated(rollout));
+  const completed = byProblem.map((own) => own.filter(isCompleted));
   const scores = byProblem.map((own) => own.map(({ reward }) => reward));
   const isBinary = scores.flat().every((score) => score === 0 || score === 1);
   const examples = scores.map((own) => ({ value: meanOf(own)?.mean ?? 0, cluster: null }));
-  const rightCounts = scores.map((own) => own.filter((score) => score > 0).length);
+  const judged = scores.map((own) => ({
+    count: own.length,
+    correct: own.filter((score) => score > 0).length,
+  }));
   return {
     name,
     ...spreadOf(examples, { isBinary, isAskedOnce: groupSize === 1 }),
-    score_completed: meanOf(completed.map(({ reward }) => reward))?.mean ?? null,
+    score_completed: meanOfMeans(completed),
     num_examples: rollouts.length,
-    num_completed: completed.length,
+    num_completed: completed.flat().length,
     num_correct: rollouts.filter(({ reward }) => reward > 0).length,
     num_errors: rollouts.filter(({ error }) => error !== null).length,
     num_truncated: rollouts.filter(isTruncated).length,
     metrics: rolloutMetrics(groups),
     time_seconds: seconds,
-    pass_at_k: isBinary ? passRates(rightCounts, groupSize, passAtK) : {},
+    pass_at_k: isBinary ? passRates(judged, groupSize, passAtK) : {},
     identity: identityOf(groups, identity, isGraded),
   };
+}
+
+function isCompleted(rollout: ScoredRollout): boolean {
+  return rollout.error === null && !isTruncated(rollout);
+}
+
+/** Over the problems that have a rollout here; null where none has. */
+function meanOfMeans(byProblem: readonly (readonly ScoredRollout[])[]): number | null {
+  const means = byProblem.flatMap((own) => meanOf(own.map(({ reward }) => reward))?.mean ?? []);
+  return meanOf(means)?.mean ?? null;
 }
 
 function identityOf(

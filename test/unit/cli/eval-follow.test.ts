@@ -139,6 +139,20 @@ test('tells verdicts that could not be read beside the score of the others', asy
   expect(stdout()).toMatch(/gsm8k +0\.6667 +0\.5 +4 +2 /);
 });
 
+test('says of several samples that the score is a mean over questions, and counts what is right', async () => {
+  const { output, stdout, stderr } = recordOutput();
+  // Of 2 questions, asked twice, one has both samples judged right, the other one of one wrong.
+  const judged = { ...SUMMARY, score: 0.5, numCorrect: 2, numUnparsed: 1, passAtK: { 1: 0.5, 2: 1 } };
+  const handle = handleOf({ result: () => Promise.resolve({ ...REPORT, benchmarks: [judged] }) });
+
+  await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
+
+  expect(stderr()).toContain(
+    'gsm8k: 1 verdict could not be read; the score is of the other 3 samples: the mean over questions of the mean of theirs.\n',
+  );
+  expect(stdout()).toMatch(/gsm8k +0\.5, pass@2 1 .* 4 +2 /);
+});
+
 test('tells of answers that were cut off and shown to no judge', async () => {
   const { output, stderr } = recordOutput();
   const unjudged = '4 of 4 answers were cut off at maxTokens 16 and count 0: no judge was asked';

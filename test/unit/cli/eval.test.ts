@@ -50,6 +50,7 @@ test.each([
     'budget.tokens is given twice, as 5 by',
   ],
   [['gsm8k', ...AT, '--budget', 'dollarsPerMillionTokens=5'], 'budget: a price alone limits nothing'],
+  [['gsm8k', ...AT, '--set', 'budget={}'], 'budget: nothing is limited: give tokens, requests or dollars'],
   [['gsm8k', ...AT, '--renderer', 'chatml'], 'renderer: an endpoint renders conversations itself.'],
   [
     ['gsm8k', ...AT, '--context-window', '5', '--max-tokens', '5'],
@@ -67,6 +68,17 @@ test.each([
 ])('refuses %j before anything is started', async (words, message) => {
   await expect(run(...words)).rejects.toThrow(message);
 });
+
+test.each(['token=5', 'dollar=5,dollarsPerMillionTokens=1', 'dollars=5,dollarPerMillionTokens=1'])(
+  'of a misspelt budget (%s) says the misspelt key alone',
+  async (budget) => {
+    const parts = budget.split(',').flatMap((part) => ['--budget', part]);
+
+    await expect(run('gsm8k', ...AT, ...parts)).rejects.toThrow(
+      /^(?!.*(limits nothing|is limited|needs a price))[^]*Unknown key "budget\.\w+"\. Did you mean/s,
+    );
+  },
+);
 
 test.each([
   [['--output', join(folder, 'a-file')], `--output: ${join(folder, 'a-file')} is a file. Name a folder`],

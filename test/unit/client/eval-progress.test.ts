@@ -47,6 +47,30 @@ test('has its error from the means of the examples where each is asked several t
   expect(interval?.[1]).toBeCloseTo(Math.min(1, 0.5 + Z_95 * error), 12);
 });
 
+test('has a score and an interval of the same means, however many samples of each are done', async () => {
+  // Means 1/3, 1 and 1 of three, two and one samples.
+  const examples = { count: 3, sum: 7 / 3, squares: 19 / 9 };
+  await intervalOf(3, { done: 6, rewardSum: 4, rewardSquares: 4, examples });
+
+  const progress = await readBenchmarkProgress({ run: 'x', folder, benchmark: 'gsm8k' });
+
+  expect(progress?.score).toBeCloseTo(7 / 9, 12);
+  const error = meanOf([1 / 3, 1, 1])?.standardError ?? NaN;
+  expect(progress?.interval?.[0]).toBeCloseTo(7 / 9 - Z_95 * error, 12);
+});
+
+test('is that of the result where all examples have the same mean, whatever rounding leaves of it', async () => {
+  const third = 1 / 3;
+  let examples = { count: 0, sum: 0, squares: 0 };
+  for (let count = 1; count <= 10; count++) {
+    examples = { count, sum: examples.sum + third, squares: examples.squares + third * third };
+  }
+
+  const interval = await intervalOf(3, { done: 30, rewardSum: 10, rewardSquares: 10, examples });
+
+  expect(interval?.[0]).toBeCloseTo(wilsonInterval(10 / 3, 10)?.[0] ?? NaN, 9);
+});
+
 test('says nothing of several samples where a worker of another version counted no examples', async () => {
   expect(await intervalOf(2, { done: 4, rewardSum: 2, rewardSquares: 2 })).toBeNull();
 });

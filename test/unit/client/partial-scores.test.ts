@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { printPartialScores } from '../../../src/cli/score-tables';
 import { withPartialScore } from '../../../src/client/partial-scores';
 import type { EvaluationCell } from '../../../src/core/run';
+import { meanOf } from '../../../src/core/statistics/mean';
+import { Z_95 } from '../../../src/core/statistics/wilson-interval';
 
 const folder = mkdtempSync(join(tmpdir(), 'everstep-partial-'));
 
@@ -69,4 +71,23 @@ test.each(['done', 'failed'] as const)('a cell that is %s has no partial score',
   const cell = await withPartialScore(cellWith(`cell-${status}`, status, JUDGED), folder);
 
   expect(cell.partial).toBeUndefined();
+});
+
+test('several samples of an example count as their mean, in the score as in its interval', async () => {
+  const row = (example: string, sample: number, value: number) => ({
+    ...{ key: `${example}.${sample}`, example_id: example, sample_index: sample, value },
+    ...(value < 0 && { value: 0, metrics: { unparsed: 1 } }),
+  });
+  // Of a, three of three; of b, two of three, one unreadable; of c, one of three so far.
+  const samples = [
+    ...[row('a', 0, 1), row('a', 1, 1), row('a', 2, 0)],
+    ...[row('b', 0, 0), row('b', 1, 1), row('b', 2, -1), row('c', 0, 0)],
+  ];
+  const cell = await withPartialScore(cellWith('drawn', 'running', samples), folder);
+  const mean = (2 / 3 + 1 / 2) / 3;
+  const error = meanOf([2 / 3, 1 / 2, 0])?.standardError ?? NaN;
+
+  expect(cell.partial).toMatchObject({ done: 7, value: mean, stderr: error });
+  expect(cell.partial?.interval?.[0]).toBe(0);
+  expect(cell.partial?.interval?.[1]).toBeCloseTo(mean + Z_95 * error, 12);
 });

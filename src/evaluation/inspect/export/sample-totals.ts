@@ -1,3 +1,4 @@
+import { meanOf } from '../../../core/statistics/mean';
 import type { StoredResult, StoredTrajectory } from '../../../stores/eval-store';
 import { isUnparsed } from '../../judges/parsed-total';
 import type { LogTotals } from './header-document';
@@ -13,9 +14,8 @@ export class SampleTotals {
   private readonly used = new Set<string>();
   private sampleCount = 0;
   private scoredCount = 0;
-  /** An error counts 0, a verdict that cannot be read nothing. */
-  private countedCount = 0;
-  private rewardSum = 0;
+  /** Of each sample's id. An error counts 0, a verdict that cannot be read nothing. */
+  private readonly rewards = new Map<string, { sum: number; count: number }>();
   private epochs = 1;
   private isBinary = true;
   private inputTokens = 0;
@@ -28,8 +28,7 @@ export class SampleTotals {
     this.ids.add(id);
     this.sampleCount += 1;
     this.scoredCount += Number(isScored(trajectory));
-    this.countedCount += Number(!isUnparsed(trajectory));
-    this.rewardSum += trajectory.reward;
+    if (!isUnparsed(trajectory)) this.addReward(id, trajectory.reward);
     this.isBinary &&= trajectory.reward === 0 || trajectory.reward === 1;
     this.epochs = Math.max(this.epochs, epochOf(trajectory));
     const usage = tokenUsage(trajectory.turns);
@@ -51,8 +50,14 @@ export class SampleTotals {
     };
   }
 
+  private addReward(id: string, reward: number): void {
+    const { sum, count } = this.rewards.get(id) ?? { sum: 0, count: 0 };
+    this.rewards.set(id, { sum: sum + reward, count: count + 1 });
+  }
+
   private metric(): LogTotals['metric'] {
-    const mean = this.rewardSum / this.countedCount;
+    const means = [...this.rewards.values()].map(({ sum, count }) => sum / count);
+    const mean = meanOf(means)?.mean ?? NaN;
     if (Math.abs(mean - this.result.score) > ROUNDING) return 'score';
     return this.isBinary ? 'accuracy' : 'mean';
   }

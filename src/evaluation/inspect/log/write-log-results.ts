@@ -1,7 +1,5 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { passCounts } from '../../../core/benchmark-run';
-import { meanOf } from '../../../core/statistics/mean';
 import { meanInterval, withinUnit } from '../../../core/statistics/mean-interval';
 import { passAtK } from '../../../core/statistics/pass-at-k';
 import { passHatK } from '../../../core/statistics/pass-hat-k';
@@ -10,6 +8,8 @@ import type { ResultIdentity, StoredResult, StoredTrajectory } from '../../../st
 import { makeFolderOf } from '../../../stores/make-folder';
 import { asStoreError } from '../../../stores/system-errors';
 import { temporaryName, writeJson } from '../../../stores/whole-file';
+import type { JudgedSamples } from '../../runner/pass-rates';
+import { passRates } from '../../runner/pass-rates';
 import { labelledScores, mainMetricOf, mainScoreOf } from './log-metrics';
 import type { LogHeader } from './log-schema';
 import { trajectoryOfSample, truncationOf } from './log-trajectory';
@@ -39,11 +39,6 @@ export async function writeLogResults(log: InspectLog, task: LogResultTask): Pro
   return result;
 }
 
-interface ExampleDraws {
-  readonly count: number;
-  readonly correct: number;
-}
-
 class Counts {
   examples = 0;
   correct = 0;
@@ -54,7 +49,7 @@ class Counts {
   isWithinUnit = true;
   private isBinary = true;
   /** By example, where each was drawn several times. */
-  private readonly draws = new Map<string, ExampleDraws>();
+  private readonly draws = new Map<string, JudgedSamples>();
 
   /** Of samples that are right or wrong, each drawn as often as any other; else null. */
   get proportion(): number | null {
@@ -67,14 +62,8 @@ class Counts {
   }
 
   /** Unbiased, over the examples of which so many draws were scored; empty where scores are not right or wrong. */
-  passRates(rateOf: typeof passAtK, epochs: number): (readonly [k: string, rate: number])[] {
-    if (epochs <= 1 || !this.isBinary) return [];
-    const examples = [...this.draws.values()];
-    return passCounts(epochs).flatMap((k) => {
-      const values = examples.map(({ count, correct }) => rateOf(count, correct, k));
-      const mean = meanOf(values.filter((value) => value !== null));
-      return mean ? [[String(k), mean.mean] as const] : [];
-    });
+  passRates(rateOf: typeof passAtK, epochs: number): Readonly<Record<string, number>> {
+    return epochs > 1 && this.isBinary ? passRates([...this.draws.values()], epochs, rateOf) : {};
   }
 
   add(trajectory: StoredTrajectory): void {
@@ -141,9 +130,9 @@ function resultOf(header: LogHeader, counts: Counts, { name, identity }: LogResu
   const { value: score = null, stderr = null } = mainMetricOf(results) ?? {};
   const unscored = mainScoreOf(results)?.unscored_samples ?? 0;
   const epochs = header.eval.config.epochs ?? 1;
-  const allCorrect = counts
-    .passRates(passHatK, epochs)
-    .map(([k, rate]) => [`pass_hat_k/${k}`, rate] as const);
+  const allCorrect = Object.entries(counts.passRates(passHatK, epochs)).map(
+    ([k, rate]) => [`pass_hat_k/${k}`, rate] as const,
+  );
   return {
     name,
     score: score ?? 0,
@@ -161,7 +150,7 @@ function resultOf(header: LogHeader, counts: Counts, { name, identity }: LogResu
       ...(unscored > 0 && { unscored }),
     },
     time_seconds: secondsOf(header),
-    pass_at_k: Object.fromEntries(counts.passRates(passAtK, epochs)),
+    pass_at_k: counts.passRates(passAtK, epochs),
     identity,
   };
 }

@@ -297,6 +297,26 @@ test('a verdict that could not be read is unscored, and in no mean', async () =>
   expect((await samplesOf(file))[3]).toMatchObject({ scores: {} });
 });
 
+test('of several samples the metric is a mean over questions, however many verdicts could be read', async () => {
+  const draw = (idx: number, sample: number, reward: number | null) =>
+    trajectory(idx, {
+      ...{ example_id: idx < 2 ? 'a' : 'b', sample_index: sample, reward: reward ?? 0 },
+      metrics: { correct: reward ?? 0, unparsed: Number(reward === null) },
+    });
+  // Of a 1 and 1, of b 0 alone: 0.5, where the mean over samples is 2/3.
+  const rows = [draw(0, 0, 1), draw(1, 1, 1), draw(2, 0, 0), draw(3, 1, null)];
+  await writeBenchmark(path.join(folder, 'from', RESULT.name), { ...RESULT, score: 0.5 }, rows);
+
+  const { logs } = await exported();
+  const log = await openInspectLog(logs[0]?.path ?? '');
+  log.close();
+
+  expect(log.header.results?.scores[0]).toMatchObject({
+    ...{ reducer: 'mean', scored_samples: 3, unscored_samples: 1 },
+    metrics: { accuracy: { value: 0.5 } },
+  });
+});
+
 test('an example that failed ends with its error', async () => {
   const { logs } = await exported();
   const members = await ZipMembers.open(logs[0]?.path ?? '', { members: 100, memberBytes: 1_000_000 });
