@@ -80,8 +80,9 @@ async function examine(sources: DeletionSources, asked: readonly string[]): Prom
   const { store, link } = sources;
   const runs = [...new Set(asked)].map((run) => validateName('Eval run', run));
   await refuseUnknown(store, runs);
-  const referrers = await findReferrers(sources);
   const client = await link.find();
+  const isBackfillOpen = async (name: string) => client && isRunning(client, `backfill/${name}`);
+  const referrers = await findReferrers({ ...sources, isBackfillOpen });
   const open = client && (await openBenchmarks(client));
   const examined = runs.map(async (run) => {
     const folder = path.join(store, 'evals', run);

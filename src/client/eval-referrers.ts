@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { z } from 'zod';
 import { isValidName } from '../core/names';
 import { shellWord } from '../core/shell-word';
 import { createCanaryStore } from '../stores/canary-store';
@@ -23,10 +24,12 @@ interface ReferrerSources {
   readonly records: RunRecords;
   /** Of the schedules there are; null where no server says: then all that left something count. */
   readonly scheduleNames: () => Promise<readonly string[] | null>;
+  /** Null where no server says. */
+  readonly isBackfillOpen: (name: string) => Promise<boolean | null>;
 }
 
 /**
- * Everything of a store that can refer to results: other eval runs, training runs, backfills and schedules. What nobody can read,
+ * Everything of a store that can refer to results: other eval runs, training runs, backfills that have not ended and schedules. What nobody can read,
  * as a link to itself or a pipe in a file's place, refers to nothing.
  */
 export async function findReferrers(sources: ReferrerSources): Promise<Referrer[]> {
@@ -92,16 +95,37 @@ async function trainingRuns({ store, records }: ReferrerSources): Promise<Referr
   return Promise.all(found);
 }
 
-async function backfills({ store }: ReferrerSources): Promise<Referrer[]> {
+/** One that has ended looks for its cells anew when it is asked for again: what it noted then refers to nothing. */
+async function backfills({ store, isBackfillOpen }: ReferrerSources): Promise<Referrer[]> {
   const folder = path.join(store, 'backfills');
-  const names = (await namesIn(folder)).filter((name) => name.endsWith('.json') && !name.startsWith('.'));
-  const found = names.map(async (name) => ({
-    what: `backfill ${name.slice(0, -'.json'.length)}`,
-    remedy: `delete ${path.join(folder, name)} first`,
-    evalRun: null,
-    value: (await readJsonIfThere(path.join(folder, name))) ?? {},
-  }));
-  return Promise.all(found);
+  const files = (await namesIn(folder)).filter((file) => file.endsWith('.json') && !file.startsWith('.'));
+  const found = files.map(async (file): Promise<Referrer[]> => {
+    const name = file.slice(0, -'.json'.length);
+    const value = (await readJsonIfThere<object>(path.join(folder, file))) ?? {};
+    const isOpen = isValidName(name) ? await isBackfillOpen(name) : false;
+    if (!(isOpen ?? mayGoOn(value))) return [];
+    const remedy =
+      isOpen === null
+        ? 'no server says whether it goes on: start `everstep dev`'
+        : 'it is under way: wait for its end';
+    return [{ what: `backfill ${name}`, remedy, evalRun: null, value }];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+const UNFINISHED = z.object({
+  cells: z.array(
+    z
+      .object({ status: z.enum(['unknown', 'missing', 'running']) })
+      .nullable()
+      .catch(null),
+  ),
+});
+
+/** By what it noted last. */
+function mayGoOn(record: object): boolean {
+  const parsed = UNFINISHED.safeParse(record);
+  return parsed.success && parsed.data.cells.some((cell) => cell !== null);
 }
 
 /** Scores are held against the pin, and the newest firing is what is shown; of earlier ones their rows are enough. */

@@ -39,6 +39,13 @@ function store(run: string): void {
   write(join(folderOf(run), 'metadata.json'), { run_id: run, benchmarks: ['gsm8k'], config: {} });
 }
 
+/** One of which the first cell lies in `old`. */
+function writeBackfill(...statuses: readonly string[]): void {
+  write(join(root, 'backfills', 'all.json'), {
+    cells: statuses.map((status, index) => ({ status, place: index === 0 ? 'evals/old/gsm8k' : null })),
+  });
+}
+
 function write(file: string, value: unknown): void {
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify(value));
@@ -110,14 +117,20 @@ test.each<[string, () => Parameters<typeof planResultsDeletion>[0], RegExp]>([
     /eval run new refers to it \(1\.request\.samplesFrom\)/,
   ],
   [
-    'whose scores a backfill shows',
+    'of which a backfill under way has scores',
     () => {
-      write(join(root, 'backfills', 'all.json'), {
-        cells: [{ status: 'present', place: 'evals/old/gsm8k' }],
-      });
+      writeBackfill('present');
+      return sourcesOn(new FakeServer({ 'backfill/all': { status: 'RUNNING' } }).link);
+    },
+    /backfill all refers to it \(cells\.0\.place\): it is under way: wait for its end/,
+  ],
+  [
+    'of which a backfill has scores that may go on',
+    () => {
+      writeBackfill('present', 'running');
       return sourcesOn();
     },
-    /backfill all refers to it \(cells\.0\.place\): delete .*all\.json first/,
+    /backfill all refers to it \(cells\.0\.place\): no server says whether it goes on/,
   ],
   [
     'that a schedule holds others against',
@@ -215,6 +228,16 @@ test('no link is followed', async () => {
   await expect(deleteResults(sourcesOn(), ['new'])).rejects.toThrow('nothing is deleted through it');
   expect(existsSync(join(outside, 'new', 'gsm8k', 'result.json'))).toBe(true);
   rmSync(outside, { recursive: true });
+});
+
+test('a backfill that has ended holds nothing: the same command looks for its cells anew', async () => {
+  writeBackfill('present', 'failed');
+  expect(await planResultsDeletion(sourcesOn(), ['old'])).toMatchObject([{ heldBy: [] }]);
+
+  // Cut off when its server was lost.
+  writeBackfill('present', 'running');
+  const server = new FakeServer({ 'backfill/all': { status: 'FAILED' } });
+  expect(await deleteResults(sourcesOn(server.link), ['old'])).toMatchObject([{ run: 'old', heldBy: [] }]);
 });
 
 test('what nobody can read in a store keeps nothing else from being deleted', async () => {
