@@ -41,10 +41,10 @@ const STANDINGS: Readonly<Partial<Record<ReportedCell['status'], string>>> = {
 function partialText(partial: ReportedCell['partial']): string {
   if (!partial) return '';
   const { value, interval, done } = partial;
-  const examples = `partial: ${done} examples so far`;
-  if (value === null) return `, ${examples}`;
+  const answers = `partial: ${done} answers so far`;
+  if (value === null) return `, ${answers}`;
   const spread = interval === null ? '' : ` (${interval.map(formatNumber).join('…')})`;
-  return ` ${formatNumber(value)}${spread}, ${examples}`;
+  return ` ${formatNumber(value)}${spread}, ${answers}`;
 }
 
 /** Of what is due while the workflow does not answer. */

@@ -12,7 +12,7 @@ import { compareScores } from '../compare/compare-scores';
 import type { ExampleScores } from '../compare/example-scores';
 import { readExampleScores } from '../compare/example-scores';
 import { hasIdentity, identityDifferences } from '../compare/identity-differences';
-import { numRead } from '../judges/parsed-total';
+import { isUnparsed, numRead } from '../judges/parsed-total';
 
 export interface ScoreToJudge {
   /** Name of the schedule, for what is suggested. */
@@ -91,10 +91,11 @@ async function examplesOf(dir: string, benchmark: string): Promise<ExampleScores
   }
 }
 
-/** From the samples of each example of the pinned firing; null where each was sampled once. */
+/** From the samples of each example of the pinned firing, but for verdicts that could not be read; null where each was sampled once. */
 function floorOf(dir: string, benchmark: string, level: number): number | null {
   const samples = new Map<string, number[]>();
-  for (const { example_id, reward } of streamTrajectories(benchmarkFolder(dir, benchmark))) {
+  for (const { example_id, reward, metrics } of streamTrajectories(benchmarkFolder(dir, benchmark))) {
+    if (isUnparsed({ metrics })) continue;
     samples.set(example_id, [...(samples.get(example_id) ?? []), reward]);
   }
   const counts = [...samples.values()].map(({ length }) => length);

@@ -228,7 +228,7 @@ test('runs evaluations marks what is under way as partial', async () => {
 
   expect(stdout()).toMatch(/20 +sums +evaluators +running +partial, 4 done: 0\.75 \[0\.3/);
   expect(away.stdout()).toMatch(/20 +sums +due +partial, 4 done: 0\.75 \[0\.3.*, nothing heard since 2/);
-  expect(scores.stdout()).toMatch(/due: step 20, sums 0\.75 .*4 examples so far, nothing heard since 2/);
+  expect(scores.stdout()).toMatch(/due: step 20, sums 0\.75 .*4 answers so far, nothing heard since 2/);
 });
 
 test('a run whose workflow nobody hears is not said to be closed just now', async () => {

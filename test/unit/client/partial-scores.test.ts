@@ -39,7 +39,7 @@ test('an evaluation under way is told with what it has so far, marked partial', 
   printPartialScores({ line: (line: string) => lines.push(line) } as never, [cell]);
 
   expect(cell.partial).toMatchObject({ isPartial: true, done: 4, value: 0.75 });
-  expect(lines.join()).toMatch(/step 8, sums 0\.75.*partial: 4 examples so far/);
+  expect(lines.join()).toMatch(/step 8, sums 0\.75.*partial: 4 answers so far/);
 });
 
 test('one without a score so far is told as well, and one that is over is not', async () => {

@@ -46,6 +46,8 @@ interface Written {
   readonly clusterSize?: number;
   /** Of the examples, those whose verdicts cannot be read. */
   readonly unread?: number;
+  /** Of each of the first so many examples, one more sample whose verdict cannot be read. */
+  readonly unreadSamples?: number;
 }
 
 /** A firing's results; each inner list holds the samples of an example. */
@@ -61,6 +63,9 @@ function write(folder: string, { rewards, errors = 0, identity = {}, ...shape }:
   const samples = rewards.flatMap((each, index) =>
     each.map((reward, sample) => ({ idx: index, example_id: `e${index}`, sample_index: sample, reward })),
   );
+  const unread = rewards.slice(0, shape.unreadSamples ?? 0).map((_, index) => ({
+    ...{ idx: index, example_id: `e${index}`, sample_index: 9, reward: 0, metrics: { unparsed: 1 } },
+  }));
   const score = samples.reduce((sum, { reward }) => sum + reward, 0) / samples.length;
   const result = {
     ...{ name: 'sums', score, stderr: Math.sqrt((score * (1 - score)) / rewards.length), ci: [0, 1] },
@@ -76,12 +81,12 @@ function write(folder: string, { rewards, errors = 0, identity = {}, ...shape }:
   writeFileSync(path.join(folder, 'result.json'), JSON.stringify(result));
   if (shape.withoutExamples) return;
   const { clusterSize } = shape;
-  const lines = samples.map((sample) =>
+  const lines = [...samples, ...unread].map((sample) =>
     JSON.stringify({
-      ...sample,
       benchmark: 'sums',
       turns: [],
       metrics: {},
+      ...sample,
       logs: clusterSize === undefined ? {} : { cluster: `text ${Math.floor(sample.idx / clusterSize)}` },
       error: null,
       time_seconds: 0,
@@ -203,4 +208,17 @@ test('the noise floor is what the samples of the pinned firing differ by', async
 
   expect(within.scores[0]).toMatchObject({ method: 'noise-floor', verdict: 'steady' });
   expect(beyond.scores[0]).toMatchObject({ method: 'noise-floor', verdict: 'worse' });
+});
+
+test('verdicts that cannot be read are no noise', async () => {
+  const request = requestOf({ band: { type: 'noise-floor', level: 0.95 } });
+  const steady = (rightCount: number): Written => ({
+    rewards: Array.from({ length: 100 }, (_, index) => (index < rightCount ? [1, 1] : [0, 0])),
+  });
+  // Two samples of each agree; as zeros the others would make a floor of 0.1.
+  await fire(0, { ...steady(90), unreadSamples: 90 }, request);
+
+  const report = await fire(1, steady(88), request);
+
+  expect(report.scores[0]).toMatchObject({ method: 'noise-floor', verdict: 'worse' });
 });
