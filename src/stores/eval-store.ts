@@ -32,11 +32,13 @@ export interface SummaryEntry {
 
 export interface TrajectoryFilter {
   readonly correctOnly?: boolean;
-  /** Scored and wrong; errors are neither. */
+  /** Answered whole and wrong; errors, cut answers and those without a readable verdict are neither right nor wrong. */
   readonly incorrectOnly?: boolean;
   readonly errorsOnly?: boolean;
   /** Cut at the token limit, or never asked because the prompt was too long. */
   readonly truncatedOnly?: boolean;
+  /** No judge's verdict on it could be read, so that it has no score. */
+  readonly unparsedOnly?: boolean;
 }
 
 export interface StreamOptions extends TrajectoryFilter {
@@ -177,8 +179,18 @@ function matches(trajectory: StoredTrajectory, filter: TrajectoryFilter): boolea
   const { reward, error } = trajectory;
   if (filter.errorsOnly && error === null) return false;
   if (filter.truncatedOnly && !isTruncated(trajectory)) return false;
+  if (filter.unparsedOnly && !isUnread(trajectory)) return false;
   if (filter.correctOnly && reward <= 0) return false;
-  return !(filter.incorrectOnly && (reward > 0 || error !== null));
+  return !filter.incorrectOnly || isWrong(trajectory);
+}
+
+function isWrong(trajectory: StoredTrajectory): boolean {
+  const { reward, error } = trajectory;
+  return reward <= 0 && error === null && !isTruncated(trajectory) && !isUnread(trajectory);
+}
+
+function isUnread({ metrics }: StoredTrajectory): boolean {
+  return metrics['unparsed'] === 1;
 }
 
 function summaryOf({ score, num_examples, num_correct, num_errors, pass_at_k }: StoredResult): SummaryEntry {

@@ -168,9 +168,11 @@ function printNext({ run, dir, benchmarks }: EvalReport, { session, output }: Fo
   );
 }
 
-function flagFor({ numExamples, numCorrect, numErrors, numTruncated }: BenchmarkSummary): string {
-  if (numCorrect + numErrors + numTruncated < numExamples) return ' --incorrect';
+function flagFor(summary: BenchmarkSummary): string {
+  const { numExamples, numCorrect, numErrors, numTruncated, numUnparsed = 0 } = summary;
+  if (numCorrect + numErrors + numTruncated + numUnparsed < numExamples) return ' --incorrect';
   if (numErrors > 0) return ' --errors';
+  if (numUnparsed > 0) return ' --unparsed';
   return numTruncated > 0 ? ' --truncated' : '';
 }
 

@@ -15,6 +15,7 @@ export interface TrajectoryFlags {
   readonly incorrect?: boolean;
   readonly errors?: boolean;
   readonly truncated?: boolean;
+  readonly unparsed?: boolean;
   readonly flipped?: string;
   readonly id?: string;
   readonly limit?: number;
@@ -57,7 +58,9 @@ export async function showTrajectories(output: Output, request: TrajectoryReques
 function noneText({ folder, benchmark }: Chosen, flags: TrajectoryFlags): string {
   let count = 0;
   for (const _ of streamTrajectories(benchmarkFolder(folder, benchmark))) count++;
-  const kinds = (['correct', 'incorrect', 'errors', 'truncated'] as const).filter((kind) => flags[kind]);
+  const kinds = (['correct', 'incorrect', 'errors', 'truncated', 'unparsed'] as const).filter(
+    (kind) => flags[kind],
+  );
   const asked = [
     ...kinds.map((kind) => `--${kind}`),
     ...(['flipped', 'id'] as const).flatMap((kind) =>
@@ -119,6 +122,7 @@ function* selectTrajectories(
     incorrectOnly: flags.incorrect ?? false,
     errorsOnly: flags.errors ?? false,
     truncatedOnly: flags.truncated ?? false,
+    unparsedOnly: flags.unparsed ?? false,
   };
   for (const trajectory of streamTrajectories(benchmarkFolder(folder, benchmark), filter)) {
     if (accepts(trajectory)) yield trajectory;

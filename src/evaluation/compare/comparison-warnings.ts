@@ -71,11 +71,11 @@ function sharingWarnings({ benchmark, a, b, sharedCount }: ComparedSides): strin
 }
 
 function sideWarnings(benchmark: string, side: Side): string[] {
-  const { label, incomplete, malformedCount, isCompletedOnly } = side;
+  const { label, incomplete, unscored, malformedCount, isCompletedOnly } = side;
   const treatment = isCompletedOnly
     ? 'left out unless another sample of them completed'
-    : 'they count 0; --completed-only leaves them out on both sides';
-  const { failed, cut, unscored } = incomplete;
+    : 'such samples count 0; --completed-only leaves them out on both sides';
+  const { failed, cut } = incomplete;
   const lacking = [
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(cut > 0 ? [`${cut} cut at the token limit`] : []),
@@ -84,13 +84,23 @@ function sideWarnings(benchmark: string, side: Side): string[] {
     ...(lacking === ''
       ? []
       : [`${benchmark}: examples of ${label} without a whole answer: ${lacking} (${treatment}).`]),
-    ...(unscored > 0
-      ? [
-          `${benchmark}: examples of ${label} without a readable verdict: ${unscored} (such samples are left out).`,
-        ]
-      : []),
+    ...unscoredTexts(label, unscored).map((text) => `${benchmark}: ${text}`),
     ...(malformedCount > 0
       ? [`${benchmark}: unreadable lines in trajectories.jsonl of ${label}: ${malformedCount} (passed over).`]
+      : []),
+  ];
+}
+
+function unscoredTexts(label: string, { count, wholeCount }: Side['unscored']): string[] {
+  const others = count - wholeCount;
+  return [
+    ...(wholeCount > 0
+      ? [`examples of ${label} without a readable verdict: ${wholeCount} (they are left out).`]
+      : []),
+    ...(others > 0
+      ? [
+          `examples of ${label} with samples that have no readable verdict: ${others} (their other samples are what they score).`,
+        ]
       : []),
   ];
 }

@@ -9,8 +9,10 @@ export interface ExampleScores {
   readonly scores: ReadonlyMap<string, number>;
   /** What examples hang on together, by example; empty where nothing says so. */
   readonly clusters: ReadonlyMap<string, string>;
-  /** Examples with a sample that has no whole answer or no verdict, each counted once, by the first of these that it has. */
-  readonly incomplete: Readonly<Record<Lack, number>>;
+  /** Examples with a sample that has no whole answer, each counted once, by the first of these that it has. */
+  readonly incomplete: Readonly<Record<'failed' | 'cut', number>>;
+  /** Examples with a sample whose verdict could not be read, and those of them that have no score for it. */
+  readonly unscored: { readonly count: number; readonly wholeCount: number };
   /** Whether such samples are left out; else they count as scored. */
   readonly isCompletedOnly: boolean;
   readonly malformedCount: number;
@@ -21,8 +23,7 @@ export interface ScoreOptions {
 }
 
 /** What a sample can lack: it failed; it was cut at its token limit; no judge's verdict on it could be read, so that it has no score. */
-const LACKS = ['failed', 'cut', 'unscored'] as const;
-type Lack = (typeof LACKS)[number];
+type Lack = 'failed' | 'cut' | 'unscored';
 
 interface Tally {
   total: number;
@@ -58,7 +59,7 @@ export async function readExampleScores(
     clusters: new Map(
       counted.flatMap(([id, { cluster }]) => (cluster === undefined ? [] : [[id, cluster] as const])),
     ),
-    incomplete: countLacks([...tallies.values()]),
+    ...countLacks([...tallies.values()]),
     malformedCount,
     isCompletedOnly: completedOnly,
   };
@@ -82,10 +83,14 @@ function lackOf(trajectory: StoredTrajectory): Lack | null {
   return isTruncated(trajectory) ? 'cut' : null;
 }
 
-function countLacks(tallies: readonly Tally[]): Readonly<Record<Lack, number>> {
-  const firsts = tallies.map(({ lacks }) => LACKS.find((lack) => lacks.has(lack)));
-  const count = (lack: Lack) => firsts.filter((first) => first === lack).length;
-  return { failed: count('failed'), cut: count('cut'), unscored: count('unscored') };
+function countLacks(tallies: readonly Tally[]): Pick<ExampleScores, 'incomplete' | 'unscored'> {
+  const failed = tallies.filter(({ lacks }) => lacks.has('failed'));
+  const cut = tallies.filter(({ lacks }) => lacks.has('cut') && !lacks.has('failed'));
+  const unscored = tallies.filter(({ lacks }) => lacks.has('unscored'));
+  return {
+    incomplete: { failed: failed.length, cut: cut.length },
+    unscored: { count: unscored.length, wholeCount: unscored.filter(({ count }) => count === 0).length },
+  };
 }
 
 /** Fewer rows than the result was made of would compare another score than the one that was reported. */

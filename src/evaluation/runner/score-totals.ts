@@ -106,7 +106,8 @@ export class ScoreTotals {
       num_truncated: this.counts.truncated,
       metrics: { ...this.meansOfMetrics(grader), ...this.allCorrectRates(), ...this.tokenCounts() },
       time_seconds: seconds,
-      pass_at_k: passRates(this.judged, this.numSamples, passAtK),
+      // A part of a point, or a rating, is neither passed nor failed.
+      pass_at_k: this.isBinary ? passRates(this.judged, this.numSamples, passAtK) : {},
       identity,
     };
     const total = grader.total?.(this.kept);
@@ -176,7 +177,7 @@ export class ScoreTotals {
   }
 
   private allCorrectRates(): Record<string, number> {
-    if (this.numSamples === 1) return {};
+    if (this.numSamples === 1 || !this.isBinary) return {};
     return Object.fromEntries(
       Object.entries(passRates(this.judged, this.numSamples, passHatK)).map(([k, rate]) => [
         `pass_hat_k/${k}`,

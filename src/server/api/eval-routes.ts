@@ -23,7 +23,7 @@ const BenchmarkPath = EvalPath.extend({
 const PageQuery = z.strictObject({
   offset: z.coerce.number().int().min(0).default(0),
   limit: z.coerce.number().int().min(1).max(500).default(50),
-  only: z.enum(['correct', 'incorrect', 'errors', 'truncated']).optional(),
+  only: z.enum(['correct', 'incorrect', 'errors', 'truncated', 'unparsed']).optional(),
   example: z.string().max(500).optional().describe('Id of an example'),
 });
 

@@ -146,6 +146,7 @@ test.each([
   [['--incorrect'], ['e2']],
   [['--correct'], ['e0', 'e1']],
   [['--truncated'], []],
+  [['--unparsed'], []],
   [
     ['--flipped', 'old'],
     ['e1', 'e3'],

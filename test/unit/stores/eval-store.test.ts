@@ -64,17 +64,21 @@ test('reads back results and trajectories, and passes over torn lines', async ()
     trajectory(0, 1),
     trajectory(1, 0),
     trajectory(2, 0, 'timeout (300s)'),
+    { ...trajectory(3, 0), metrics: { max_tokens_reached: 1 } },
+    { ...trajectory(4, 0), metrics: { unparsed: 1 } },
   ]);
-  appendFileSync(join(folder, 'arithmetic', 'trajectories.jsonl'), '{"idx": 3, "rew');
+  appendFileSync(join(folder, 'arithmetic', 'trajectories.jsonl'), '{"idx": 5, "rew');
 
   const indices = async (filter: Parameters<typeof loadTrajectories>[2]) =>
     (await loadTrajectories(folder, 'arithmetic', filter)).map(({ idx }) => idx);
 
   expect(await loadResult(folder, 'arithmetic')).toEqual(RESULT);
-  expect(await indices({})).toEqual([0, 1, 2]);
+  expect(await indices({})).toEqual([0, 1, 2, 3, 4]);
   expect(await indices({ correctOnly: true })).toEqual([0]);
   expect(await indices({ incorrectOnly: true })).toEqual([1]);
   expect(await indices({ errorsOnly: true })).toEqual([2]);
+  expect(await indices({ truncatedOnly: true })).toEqual([3]);
+  expect(await indices({ unparsedOnly: true })).toEqual([4]);
 });
 
 test('in what another tool wrote null is as good as nothing', async () => {

@@ -294,8 +294,8 @@ test('counts errors 0 and says so, or leaves them out on both sides', async () =
 
   expect(counted.comparisons[0]).toMatchObject({ n: 3, wins: 2, losses: 1 });
   expect(counted.warnings).toEqual([
-    `gsm8k: examples of ${a} without a whole answer: 1 failed (they count 0; --completed-only leaves them out on both sides).`,
-    `gsm8k: examples of ${b} without a whole answer: 1 cut at the token limit (they count 0; --completed-only leaves them out on both sides).`,
+    `gsm8k: examples of ${a} without a whole answer: 1 failed (such samples count 0; --completed-only leaves them out on both sides).`,
+    `gsm8k: examples of ${b} without a whole answer: 1 cut at the token limit (such samples count 0; --completed-only leaves them out on both sides).`,
   ]);
   expect(completed.comparisons[0]).toMatchObject({ n: 1, wins: 1, losses: 0, scoreA: 1, scoreB: 0 });
   expect(completed.warnings[0]).toContain('1 examples completed on both sides; 1 of');
@@ -311,15 +311,18 @@ test('counts an example once for what its samples lack, and samples without a ve
     ...lacking.map((row) => ({ example_id: 'e0', ...row })),
     ...lacking.map((row, index) => ({ example_id: `e${index + 1}`, ...row })),
     { example_id: 'e3', reward: 1 },
+    { example_id: 'e4', reward: 0, metrics: { unparsed: 1 } },
   ];
-  store({ rows: rowsOf([1, 1, 1, 1]) }, { rows });
+  store({ rows: rowsOf([1, 1, 1, 1, 1]) }, { rows });
 
   const { comparisons, warnings } = await compareResults(a, b);
 
   expect(comparisons[0]).toMatchObject({ n: 4, scoreA: 1, scoreB: 0.25 });
   expect(warnings).toEqual([
-    `gsm8k: examples of ${b} without a whole answer: 2 failed, 1 cut at the token limit (they count 0; --completed-only leaves them out on both sides).`,
-    `gsm8k: examples of ${b} without a readable verdict: 1 (such samples are left out).`,
+    `gsm8k: ${b} has 4 of ${a}'s 5 examples; compared on those.`,
+    `gsm8k: examples of ${b} without a whole answer: 2 failed, 1 cut at the token limit (such samples count 0; --completed-only leaves them out on both sides).`,
+    `gsm8k: examples of ${b} without a readable verdict: 1 (they are left out).`,
+    `gsm8k: examples of ${b} with samples that have no readable verdict: 2 (their other samples are what they score).`,
   ]);
 });
 

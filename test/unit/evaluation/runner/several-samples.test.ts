@@ -96,3 +96,29 @@ test('the score of what was completed is a mean over examples, too', async () =>
     ...{ score: 0.25, score_completed: 0.5, num_truncated: 1, num_completed: 3 },
   });
 });
+
+test('parts of a point are neither passed nor failed: there is no pass@k of them', async () => {
+  const rated = async (parts: readonly number[]) => {
+    const { completer } = modelThatSays((question) => targetOf(question));
+    let index = 0;
+    const subject = subjectOf({
+      numSamples: 2,
+      grader: {
+        ...{ name: 'rated', version: 'rated@1' },
+        grade: () => ({ value: parts[index++] ?? 0, answer: null }),
+      },
+    });
+    const folder = newFolder();
+    const examples = examplesOf(2);
+    await runShard(taskOf(completer, folder, { subject, examples, concurrency: 1 }));
+    return resultIn(folder, subject, examples);
+  };
+
+  const ratings = await rated([1, 0.5, 0.5, 0]);
+  const verdicts = await rated([1, 0, 0, 0]);
+
+  expect(ratings).toMatchObject({ score: 0.5, num_correct: 3, pass_at_k: {} });
+  expect(Object.keys(ratings.metrics).filter((name) => name.startsWith('pass_hat_k'))).toEqual([]);
+  expect(verdicts).toMatchObject({ score: 0.25, pass_at_k: { '1': 0.25, '2': 0.5 } });
+  expect(verdicts.metrics).toMatchObject({ 'pass_hat_k/2': 0 });
+});
