@@ -1,5 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Everstep } from '../../src/client/everstep';
+import { loadResult, loadTrajectories } from '../../src/stores/eval-store';
+import { JudgeEndpoint } from './harness/judge-endpoint';
 import { reportOf, TestRuns } from './harness/runs';
 import { TestStack } from './harness/stack';
 import { KeptWorker, WorkerProcess } from './harness/worker-process';
@@ -60,4 +63,50 @@ test('the timeline of a run tells once that a worker was lost with an evaluation
       /^a worker was gone or failed: evaluator deadly goes on with step \d on another worker, or on the same one begun again \(attempt 2\)$/,
     ),
   ]);
+});
+
+/** A grader that takes its worker's process down with one answer, each time, and one that does not. */
+const GRADERS = `
+const benchmark = (grader) => ({
+  data: { rows: () => ['a', 'b', 'c', 'd', 'e', 'f'].map((word) => ({ word })) },
+  toExample: ({ word }) => ({ prompt: word, target: word }),
+  grader,
+  generation: { maxTokens: 8 },
+});
+module.exports = { benchmarks: {
+  killing: benchmark((reply, { target }) => {
+    if (target === 'c') process.exit(0);
+    return reply === target;
+  }),
+  harmless: benchmark((reply, { target }) => reply === target),
+} };
+`;
+
+test('a grader that ends its process costs the example that it does so with, and no answer is asked for again and again', async () => {
+  const plugins = join(stack.folder, 'graders.config.js');
+  writeFileSync(plugins, GRADERS);
+  const endpoint = await JudgeEndpoint.start((_model, prompt) => prompt);
+  const everstep = await Everstep.connect({
+    ...{ address: stack.address, namespace: stack.namespace, dataFolder: stack.folder },
+    store: join(stack.folder, 'store'),
+  });
+  try {
+    const evaluation = await everstep.evaluate(['killing', 'harmless'], {
+      ...{ run: 'graded', model: 'echo', endpoint: endpoint.url, plugins },
+    });
+    const report = await evaluation.result();
+
+    expect(report?.failures).toEqual([]);
+    expect(await loadResult(evaluation.folder, 'harmless')).toMatchObject({ score: 1, num_errors: 0 });
+    expect(await loadResult(evaluation.folder, 'killing')).toMatchObject({ num_correct: 5, num_errors: 1 });
+    const [failed] = await loadTrajectories(evaluation.folder, 'killing', { errorsOnly: true });
+    expect(failed?.error).toMatch(
+      /^grader: the worker's process died 3 times while this alone was judged\. Look for process\.exit/,
+    );
+    // Twice before care is taken: then every answer is kept before it is judged.
+    expect(endpoint.countOf('echo')).toBeLessThanOrEqual(3 * 12);
+  } finally {
+    await everstep.close();
+    await endpoint.close();
+  }
 });

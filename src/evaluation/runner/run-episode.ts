@@ -12,6 +12,7 @@ import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluat
 import { JudgeFailedError } from '../judges/judge-failure';
 import { spokenMessages } from '../spoken-messages';
 import { messageText } from './message-text';
+import { isDeadly } from './deadly-steps';
 import { createProblemEnvironment } from './problem-environment';
 import type { EpisodeSite, Turn } from './sample-turn';
 import { sampleTurn } from './sample-turn';
@@ -175,7 +176,25 @@ function isCutOff({ site }: Episode, { stop_reason }: SampleRow): boolean {
   return stop_reason === 'length' && !site.task.subject.environment;
 }
 
+/** Where a worker died with these examples in hand, one by one: a grader of ours that asks others bounds itself. */
 async function takeStep(
+  episode: Episode,
+  environment: MessageEnvironment,
+  row: SampleRow,
+): Promise<EnvironmentStep> {
+  const { site, unit } = episode;
+  const { environment: agent, grader } = site.task.subject;
+  const step = () => stepOnce(episode, environment, row);
+  if (!site.takeCare || (!agent && grader.boundsItself)) return step();
+  try {
+    return await site.takeCare(unit.keys.grade, step);
+  } catch (error) {
+    site.signal.throwIfAborted();
+    throw isDeadly(error) ? new StepFailure(error) : error;
+  }
+}
+
+async function stepOnce(
   { site, budget }: Episode,
   environment: MessageEnvironment,
   { message, stop_reason: stopReason, is_malformed }: SampleRow,
@@ -232,7 +251,7 @@ function noteMetrics(noted: Record<string, number>, metrics: Readonly<Record<str
 
 /** The request itself is wrong, or it was tried for long already. */
 function isFinal(error: unknown): boolean {
-  if (isFault(error)) return true;
+  if (isFault(error) || isDeadly(error)) return true;
   if (error instanceof GivenUpError || error instanceof JudgeFailedError) return true;
   return error instanceof DomainError && error.code === 'timed-out';
 }

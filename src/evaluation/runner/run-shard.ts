@@ -6,6 +6,7 @@ import type { Journal } from '../../stores/fenced-journal';
 import { openJournal } from '../../stores/fenced-journal';
 import { JournalFence } from '../../stores/journal-fence';
 import { Turns } from '../turns';
+import { DeadlySteps } from './deadly-steps';
 import { Intake } from './intake';
 import { RowWriter } from './row-writer';
 import { runEpisode } from './run-episode';
@@ -52,7 +53,12 @@ export async function runShard(task: ShardTask): Promise<ShardCounts> {
   task.signal.throwIfAborted();
   const journals = await openJournals(task);
   try {
-    return await runUnits(task, journals, stop);
+    const steps = await DeadlySteps.open(task.folder);
+    try {
+      return await runUnits(task, { ...journals, steps }, stop);
+    } finally {
+      await steps.end();
+    }
   } finally {
     task.signal.removeEventListener('abort', onAbort);
     await closeBoth(journals);
@@ -66,7 +72,7 @@ export function verifyShard(folder: string, epoch: number): void {
 
 async function runUnits(
   task: ShardTask,
-  journals: ShardJournals,
+  journals: ShardJournals & { readonly steps: DeadlySteps },
   stop: AbortController,
 ): Promise<ShardCounts> {
   const { signal } = stop;
@@ -83,7 +89,11 @@ async function runUnits(
     onWaiting: task.waits?.part(),
   });
   const intake = new Intake(Math.max(LEAST_READY, Math.ceil(task.concurrency / PLACES_A_READY)));
-  const site = siteOf(task, { samples, known: journals.known, signal, intake });
+  const { steps, known } = journals;
+  const kept = async () => {
+    await Promise.all([samples.flush(), grades.flush()]);
+  };
+  const site = siteOf(task, { ...{ samples, known, signal, intake, steps }, kept });
   const tally = new Tally(task);
   try {
     await untilDone(startLoops(task, { stop, intake, run: runUnit }), signal);
@@ -115,9 +125,14 @@ async function runUnits(
 
 function siteOf(
   task: ShardTask,
-  parts: Pick<EpisodeSite, 'known' | 'signal' | 'intake'> & { readonly samples: RowWriter<SampleRow> },
+  parts: Pick<EpisodeSite, 'known' | 'signal' | 'intake'> & {
+    readonly samples: RowWriter<SampleRow>;
+    readonly steps: DeadlySteps;
+    /** Settles when all there is so far is journalled. */
+    readonly kept: () => Promise<void>;
+  },
 ): EpisodeSite {
-  const { samples, known, signal, intake } = parts;
+  const { samples, known, signal, intake, steps, kept } = parts;
   const turns = new Turns();
   let turnBeganAt = performance.now();
   return {
@@ -132,6 +147,7 @@ function siteOf(
       samples.verify();
       return samples.whenRoom();
     },
+    takeCare: steps.isCareful ? (key, step) => steps.take(key, kept, step) : null,
     takeTurn() {
       if (performance.now() - turnBeganAt < TURN_MS) return null;
       return turns.next().then(() => {

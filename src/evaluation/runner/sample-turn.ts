@@ -22,6 +22,8 @@ export interface EpisodeSite {
   readonly mayAsk: () => Promise<void> | null;
   /** Lets others have the thread before an answer is judged. */
   readonly takeTurn: () => Promise<void> | null;
+  /** Takes steps of foreign code one by one; null while no worker died with this shard in hand. */
+  readonly takeCare: (<Result>(key: string, step: () => Promise<Result>) => Promise<Result>) | null;
 }
 
 /** A place in a conversation where the model is to speak. */

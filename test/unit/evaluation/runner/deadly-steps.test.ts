@@ -1,0 +1,89 @@
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DeadlySteps, isDeadly } from '../../../../src/evaluation/runner/deadly-steps';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'everstep-deadly-steps-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const kept = () => Promise.resolve();
+const never = () => new Promise<never>(() => undefined);
+
+/** An attempt whose process dies while the step of this key is taken. */
+async function dieWith(key: string): Promise<void> {
+  const steps = await DeadlySteps.open(folder);
+  const begun = new Promise<void>((resolve) => {
+    void steps.take(key, kept, () => {
+      resolve();
+      return never();
+    });
+  });
+  await begun;
+}
+
+test('care is taken after two deaths, and a step that the process died with three times is given up alone', async () => {
+  await DeadlySteps.open(folder);
+  expect((await DeadlySteps.open(folder)).isCareful).toBe(false);
+  for (let death = 0; death < 3; death++) await dieWith('c');
+
+  const steps = await DeadlySteps.open(folder);
+
+  expect(steps.isCareful).toBe(true);
+  await expect(steps.take('c', kept, () => Promise.resolve(1))).rejects.toThrow(
+    "the worker's process died 3 times while this alone was judged",
+  );
+  const error: unknown = await steps
+    .take('c', kept, () => Promise.resolve(1))
+    .catch((thrown: unknown) => thrown);
+  expect(isDeadly(error)).toBe(true);
+  expect(await steps.take('d', kept, () => Promise.resolve(2))).toBe(2);
+});
+
+test('a step that has ended is not what a later death is counted for, and an attempt that ends leaves nothing', async () => {
+  for (let death = 0; death < 5; death++) {
+    const steps = await DeadlySteps.open(folder);
+    await steps.take('a', kept, () => Promise.resolve(1));
+  }
+
+  const steps = await DeadlySteps.open(folder);
+  expect(await steps.take('a', kept, () => Promise.resolve(1))).toBe(1);
+  await steps.end();
+
+  expect(existsSync(join(folder, 'attempt.json'))).toBe(false);
+  expect((await DeadlySteps.open(folder)).isCareful).toBe(false);
+});
+
+test('steps are taken one by one, each after what it rests on is kept, and one that throws holds up no other', async () => {
+  const steps = await DeadlySteps.open(folder);
+  const told: string[] = [];
+  const step = (name: string) =>
+    steps.take(
+      name,
+      () => {
+        told.push(`kept ${name}`);
+        return Promise.resolve();
+      },
+      async () => {
+        told.push(`begun ${name}`);
+        await new Promise(setImmediate);
+        told.push(`done ${name}`);
+        if (name === 'a') throw new Error('mine');
+      },
+    );
+
+  const [first] = await Promise.allSettled([step('a'), step('b')]);
+
+  expect(first).toMatchObject({ status: 'rejected', reason: new Error('mine') });
+  expect(told).toEqual(['kept a', 'begun a', 'done a', 'kept b', 'begun b', 'done b']);
+});
+
+test('a mark that somebody has changed is as good as none', async () => {
+  writeFileSync(join(folder, 'attempt.json'), '{"deaths": "many"}');
+
+  expect((await DeadlySteps.open(folder)).isCareful).toBe(false);
+});
