@@ -63,7 +63,9 @@ export async function compareMany(
   }
   const candidates: Candidate[] = [];
   for (const name of names)
-    candidates.push(await candidateAt(await locateResults(name, options.store ?? null)));
+    candidates.push(
+      await candidateAt(await locateResults(name, options.store ?? null), options.whyUnfinished),
+    );
   const read: Readers = {
     scores: remembering((folder, benchmark) =>
       readExampleScores(folder, benchmark, { completedOnly: options.completedOnly ?? false }),
@@ -73,7 +75,7 @@ export async function compareMany(
   const results: PairResult[] = [];
   const warnings: string[] = candidates.flatMap(({ place }) => passedOverWarning(place));
   for (const [first, second] of pairsOf(candidates, allPairs)) {
-    const shared = sharedBenchmarks(first, second, options.benchmarks);
+    const shared = await sharedBenchmarks(first, second, options.benchmarks);
     warnings.push(...shared.warnings);
     for (const benchmark of shared.benchmarks) {
       results.push(await compareBenchmark([first, second], benchmark, read));
