@@ -3,6 +3,8 @@ import { DomainError } from '../../core/errors';
 import { benjaminiHochberg, holm } from '../../core/statistics/multiple-comparisons';
 import type { EvalPlace } from '../../stores/eval-places';
 import { locateResults } from '../../stores/eval-places';
+import type { Candidate } from './candidate';
+import { candidateAt } from './candidate';
 import { refuseDisjoint, warningsOf } from './comparison-warnings';
 import type { RawComparison } from './compare-scores';
 import { compareScores } from './compare-scores';
@@ -11,8 +13,8 @@ import type { LikelihoodScores } from './compare-likelihoods';
 import { compareLikelihoods, readLikelihoods } from './compare-likelihoods';
 import type { ExampleScores } from './example-scores';
 import { readExampleScores } from './example-scores';
-import type { Candidate, SharedBenchmark } from './shared-benchmarks';
-import { candidateAt, sharedBenchmarks } from './shared-benchmarks';
+import type { SharedBenchmark } from './shared-benchmarks';
+import { sharedBenchmarks } from './shared-benchmarks';
 import { verdictOf } from './verdict';
 
 const ADJUST: Readonly<Record<Correction, (pValues: readonly number[]) => number[]>> = {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { shellWord } from '../../core/shell-word';
 import { readJsonIfThere } from '../../stores/whole-file';
 import { CATALOGUE_NAMES } from '../benchmarks/catalogue-names';
-import type { Candidate } from './shared-benchmarks';
+import type { Candidate } from './candidate';
 
 const Model = z.union([
   z.object({ type: z.literal('endpoint'), url: z.string(), api: z.string(), model: z.string() }),

@@ -1,15 +1,6 @@
 import { DomainError } from '../../core/errors';
-import type { BenchmarkFolders, EvalPlace } from '../../stores/eval-places';
-import { listBenchmarks } from '../../stores/eval-places';
-import type { WhyUnfinished } from './comparison';
+import type { Candidate } from './candidate';
 import { remedyFor } from './evaluate-remedy';
-
-/** One side of a comparison: where it lies and what is there. */
-export interface Candidate extends BenchmarkFolders {
-  readonly place: EvalPlace;
-  /** Sentences by the benchmark without a result that they speak of, e.g. why it failed. */
-  readonly reasons: ReadonlyMap<string, string>;
-}
 
 /** A benchmark's folder name on either side; they differ only where two folders were named one by one. */
 export interface SharedBenchmark {
@@ -22,24 +13,6 @@ export interface SharedBenchmark {
 export interface SharedBenchmarks {
   readonly benchmarks: readonly SharedBenchmark[];
   readonly warnings: readonly string[];
-}
-
-export async function candidateAt(
-  place: EvalPlace,
-  whyUnfinished: WhyUnfinished | undefined,
-): Promise<Candidate> {
-  const { finished, likelihoods, cells, ...rest } = await listBenchmarks(place.folder);
-  const isMeant = (name: string) => place.benchmark === null || name === place.benchmark;
-  const unfinished = rest.unfinished.filter(isMeant);
-  const isAsked = whyUnfinished !== undefined && unfinished.length > 0;
-  return {
-    place,
-    finished: finished.filter(isMeant),
-    unfinished,
-    reasons: isAsked ? await whyUnfinished(place.folder, unfinished) : new Map(),
-    likelihoods: likelihoods.filter(isMeant),
-    cells: cells.filter(isMeant),
-  };
 }
 
 /** Benchmarks and losses finished on both sides; those that were asked for by name must be among them. */
