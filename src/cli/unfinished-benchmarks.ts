@@ -52,10 +52,26 @@ export async function explainUnfinished(
 export function unfinishedText({ unfinished, waiting, failed }: Unfinished): string {
   const others = unfinished.filter((name) => !failed.some(({ benchmark }) => benchmark === name));
   return [
-    ...failed.map(({ benchmark, reason }) => `${benchmark} failed: ${asSentence(reason)}`),
+    ...failed.map(failedText),
     ...(others.length > 0 ? [`Not finished: ${others.join(', ')}.`] : []),
-    ...waiting.map(({ benchmark, reason }) => `${benchmark} waits: ${asSentence(reason ?? '')}`),
+    ...waiting.map(waitingText),
   ].join(' ');
+}
+
+/** A sentence for each benchmark of which it is known why it has no result. */
+export function reasonsOf({ waiting, failed }: Unfinished): ReadonlyMap<string, string> {
+  return new Map([
+    ...failed.map((each) => [each.benchmark, failedText(each)] as const),
+    ...waiting.map((each) => [each.benchmark, waitingText(each)] as const),
+  ]);
+}
+
+function failedText({ benchmark, reason }: FailedBenchmark): string {
+  return `${benchmark} failed: ${asSentence(reason)}`;
+}
+
+function waitingText({ benchmark, reason }: WaitingBenchmark): string {
+  return `${benchmark} waits: ${asSentence(reason ?? '')}`;
 }
 
 /** Trajectories without a result are left where every example failed. */

@@ -29,6 +29,7 @@ interface JournalledRow {
   readonly example_id?: string;
   readonly value?: number;
   readonly error?: string;
+  readonly truncation?: string;
   readonly metrics?: Readonly<Record<string, number>>;
 }
 
@@ -65,7 +66,7 @@ function scoreOf(rows: readonly JournalledRow[]): PartialScore {
   const byExample = new Map<string, number[]>();
   for (const { example, value } of judged)
     if (value !== null) byExample.set(example, [...(byExample.get(example) ?? []), value]);
-  if (byExample.size === 0) return { ...NOTHING, done };
+  if (byExample.size === 0 || isNoneRead(judged)) return { ...NOTHING, done };
   const samples = [...byExample.values()];
   const examples = samples.map((own) => ({ value: meanOf(own)?.mean ?? 0, cluster: null }));
   const { score, stderr, ci } = spreadOf(examples, {
@@ -75,12 +76,19 @@ function scoreOf(rows: readonly JournalledRow[]): PartialScore {
   return { isPartial: true, done, value: score, stderr, interval: ci };
 }
 
+/** What was cut off was shown to no judge, so that a score of it alone would hide that no verdict could be read. */
+function isNoneRead(judged: readonly JudgedRow[]): boolean {
+  const isRead = judged.some(({ value, isCut }) => value !== null && !isCut);
+  return !isRead && judged.some(({ value }) => value === null);
+}
+
 /** Of each sample what was said last. */
 function judgedRows(rows: readonly JournalledRow[]): JudgedRow[] {
   const judged = new Map<string, JudgedRow>();
-  for (const { key, example_id: example = key, value, error, metrics = {} } of rows) {
+  for (const { key, example_id: example = key, value, error, truncation, metrics = {} } of rows) {
     if (error !== undefined || typeof value !== 'number') continue;
-    judged.set(key, { example, value: isUnparsed({ metrics }) ? null : value });
+    const isCut = truncation !== undefined;
+    judged.set(key, { example, value: isUnparsed({ metrics }) ? null : value, isCut });
   }
   return [...judged.values()];
 }
@@ -89,4 +97,5 @@ interface JudgedRow {
   readonly example: string;
   /** null for a verdict that cannot be read. */
   readonly value: number | null;
+  readonly isCut: boolean;
 }

@@ -246,8 +246,10 @@ export function unreadOf(unreadCount: number): Pick<ShardCounts, 'unreadCount'> 
   return unreadCount > 0 ? { unreadCount } : {};
 }
 
-/** The score of what is done, made like that of the result; null where nothing has one. */
-export function scoreSoFar({ examples, done, unreadCount = 0, rewardSum }: ShardCounts): number | null {
+/** The score of what is done, made like that of the result; null where nothing has one, and where all that judges said cannot be read: 0 of the answers that failed or were cut off would be a lie. */
+export function scoreSoFar(counts: ShardCounts): number | null {
+  const { examples, done, unreadCount = 0, completedCount, rewardSum } = counts;
+  if (unreadCount > 0 && completedCount <= unreadCount) return null;
   const { count, sum } = examples ?? { count: done - unreadCount, sum: rewardSum };
   return count > 0 ? sum / count : null;
 }

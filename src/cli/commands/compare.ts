@@ -6,6 +6,7 @@ import { compareMany } from '../../evaluation/compare/compare-results';
 import { openOutput } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
+import { explainUnfinished, reasonsOf } from '../unfinished-benchmarks';
 import { comparisonDocument, printComparisons, printMarkdown } from './compare-report';
 
 interface CompareFlags extends PlaceFlags {
@@ -45,7 +46,11 @@ async function run(results: readonly string[], flags: CompareFlags): Promise<voi
   const output = openOutput(flags);
   const { store } = readEnvironment(flags);
   const { benchmark, correction, allPairs = false, completedOnly = false } = flags;
-  const options = { store, correction, allPairs, completedOnly };
+  const options = {
+    ...{ store, correction, allPairs, completedOnly },
+    whyUnfinished: async (folder: string, names: readonly string[]) =>
+      reasonsOf(await explainUnfinished(folder, names, flags)),
+  };
   if (new Set(results).size < results.length)
     output.note('The same results are named more than once: what is compared with itself never differs.');
   const report = await compareMany(results, benchmark ? { ...options, benchmarks: benchmark } : options);

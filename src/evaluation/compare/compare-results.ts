@@ -3,6 +3,8 @@ import { DomainError } from '../../core/errors';
 import { benjaminiHochberg, holm } from '../../core/statistics/multiple-comparisons';
 import type { EvalPlace } from '../../stores/eval-places';
 import { locateResults } from '../../stores/eval-places';
+import type { Candidate } from './candidate';
+import { candidateAt } from './candidate';
 import { refuseDisjoint, warningsOf } from './comparison-warnings';
 import type { RawComparison } from './compare-scores';
 import { compareScores } from './compare-scores';
@@ -11,8 +13,8 @@ import type { LikelihoodScores } from './compare-likelihoods';
 import { compareLikelihoods, readLikelihoods } from './compare-likelihoods';
 import type { ExampleScores } from './example-scores';
 import { readExampleScores } from './example-scores';
-import type { Candidate, SharedBenchmark } from './shared-benchmarks';
-import { candidateAt, sharedBenchmarks } from './shared-benchmarks';
+import type { SharedBenchmark } from './shared-benchmarks';
+import { sharedBenchmarks } from './shared-benchmarks';
 import { verdictOf } from './verdict';
 
 const ADJUST: Readonly<Record<Correction, (pValues: readonly number[]) => number[]>> = {
@@ -63,7 +65,9 @@ export async function compareMany(
   }
   const candidates: Candidate[] = [];
   for (const name of names)
-    candidates.push(await candidateAt(await locateResults(name, options.store ?? null)));
+    candidates.push(
+      await candidateAt(await locateResults(name, options.store ?? null), options.whyUnfinished),
+    );
   const read: Readers = {
     scores: remembering((folder, benchmark) =>
       readExampleScores(folder, benchmark, { completedOnly: options.completedOnly ?? false }),
@@ -73,7 +77,7 @@ export async function compareMany(
   const results: PairResult[] = [];
   const warnings: string[] = candidates.flatMap(({ place }) => passedOverWarning(place));
   for (const [first, second] of pairsOf(candidates, allPairs)) {
-    const shared = sharedBenchmarks(first, second, options.benchmarks);
+    const shared = await sharedBenchmarks(first, second, options.benchmarks);
     warnings.push(...shared.warnings);
     for (const benchmark of shared.benchmarks) {
       results.push(await compareBenchmark([first, second], benchmark, read));

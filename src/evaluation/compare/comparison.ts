@@ -72,6 +72,12 @@ export interface ComparisonReport {
 export const CORRECTIONS = ['holm', 'bh', 'none'] as const;
 export type Correction = (typeof CORRECTIONS)[number];
 
+/** Says of benchmarks of a folder that have no result why, each in a sentence; of those that it knows nothing of, nothing. */
+export type WhyUnfinished = (
+  folder: string,
+  benchmarks: readonly string[],
+) => Promise<ReadonlyMap<string, string>>;
+
 export interface CompareOptions {
   /** Names are looked up in this store; without one, results are folders. */
   readonly store?: string;
@@ -81,4 +87,6 @@ export interface CompareOptions {
   readonly correction?: Correction;
   /** Leave examples out that failed or were cut on either side, instead of counting them 0. */
   readonly completedOnly?: boolean;
+  /** Asked where a side has benchmarks without a result: the server knows more of them than the files say. */
+  readonly whyUnfinished?: WhyUnfinished;
 }

@@ -1,11 +1,6 @@
 import { DomainError } from '../../core/errors';
-import type { BenchmarkFolders, EvalPlace } from '../../stores/eval-places';
-import { listBenchmarks } from '../../stores/eval-places';
-
-/** One side of a comparison: where it lies and what is there. */
-export interface Candidate extends BenchmarkFolders {
-  readonly place: EvalPlace;
-}
+import type { Candidate } from './candidate';
+import { remedyFor } from './evaluate-remedy';
 
 /** A benchmark's folder name on either side; they differ only where two folders were named one by one. */
 export interface SharedBenchmark {
@@ -20,24 +15,12 @@ export interface SharedBenchmarks {
   readonly warnings: readonly string[];
 }
 
-export async function candidateAt(place: EvalPlace): Promise<Candidate> {
-  const { finished, unfinished, likelihoods, cells } = await listBenchmarks(place.folder);
-  const isMeant = (name: string) => place.benchmark === null || name === place.benchmark;
-  return {
-    place,
-    finished: finished.filter(isMeant),
-    unfinished: unfinished.filter(isMeant),
-    likelihoods: likelihoods.filter(isMeant),
-    cells: cells.filter(isMeant),
-  };
-}
-
 /** Benchmarks and losses finished on both sides; those that were asked for by name must be among them. */
-export function sharedBenchmarks(
+export async function sharedBenchmarks(
   a: Candidate,
   b: Candidate,
   wanted: readonly string[] | undefined,
-): SharedBenchmarks {
+): Promise<SharedBenchmarks> {
   const benchmarks = matchNames(a, b).filter(({ inA }) => wanted === undefined || isWanted(inA, wanted));
   const missing = (wanted ?? []).filter((name) => !benchmarks.some(({ inA }) => isWanted(inA, [name])));
   if (benchmarks.length > 0 && missing.length === 0) {
@@ -45,19 +28,18 @@ export function sharedBenchmarks(
   }
   const what =
     missing.length > 0 ? `${missing.join(', ')} on both sides` : 'no finished benchmark or loss in common';
-  throw new DomainError(
-    'bad-config',
-    `${a.place.label} and ${b.place.label} have ${missing.length > 0 ? 'not ' : ''}${what}. ${contentsOf(a)}; ${contentsOf(b)}. ${remedyFor(a, b, missing)}`,
-  );
+  const parts = [
+    `${a.place.label} and ${b.place.label} have ${missing.length > 0 ? 'not ' : ''}${what}.`,
+    `${contentsOf(a)}; ${contentsOf(b)}.`,
+    ...[a, b].flatMap(reasonsIn),
+    await remedyFor(a, b, missing),
+  ];
+  throw new DomainError('bad-config', parts.join(' '));
 }
 
-/** What to add so that something can be paired. */
-function remedyFor(a: Candidate, b: Candidate, missing: readonly string[]): string {
-  const name = missing[0] ?? [...a.finished, ...b.finished][0] ?? 'BENCHMARK';
-  return (
-    `Evaluate the same on both, e.g. \`everstep eval ${name} --checkpoint RUN@STEP\` for each, or give both runs the same evaluators. ` +
-    'What has only values, as evaluators of plug-ins, is compared with: everstep runs compare A B'
-  );
+/** Whose they are, where a name may be of both sides. */
+function reasonsIn({ place, reasons }: Candidate): string[] {
+  return [...reasons.values()].map((reason) => `${place.label}: ${reason}`);
 }
 
 function matchNames(a: Candidate, b: Candidate): SharedBenchmark[] {
@@ -91,9 +73,11 @@ function onlyIn(one: Candidate, other: Candidate): string[] {
     : [`${one.place.label} has ${names.join(', ')}, which ${other.place.label} has not: not compared.`];
 }
 
-function unfinishedIn({ place, unfinished }: Candidate): string[] {
+function unfinishedIn(side: Candidate): string[] {
+  const { place, unfinished } = side;
   if (unfinished.length === 0) return [];
-  return [`${place.label} has not finished ${unfinished.join(', ')} (no result.json): not compared.`];
+  const text = `${place.label} has not finished ${unfinished.join(', ')} (no result.json): not compared.`;
+  return [[text, ...side.reasons.values()].join(' ')];
 }
 
 function contentsOf({ place, finished, unfinished, likelihoods }: Candidate): string {

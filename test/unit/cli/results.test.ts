@@ -211,6 +211,20 @@ test('tells eval runs apart by benchmarks, status and how far they are', async (
   expect(text).toMatch(/begun +gsm8k \(first 50\) +sft@5 +unfinished +40\/100 +0\.25 so far/);
 });
 
+test('shows no score so far of cut answers alone where no verdict could be read', async () => {
+  const begun = join(store, 'evals', 'begun', 'facts', 'journal');
+  mkdirSync(join(begun, 'shard-0'), { recursive: true });
+  await new EvalStore(store).createRun({ modelName: 'm', runId: 'begun' });
+  writeFileSync(join(begun, 'plan.json'), JSON.stringify({ shards: [{}], exampleCount: 120, numSamples: 1 }));
+  const counts = { total: 120, done: 120, completedCount: 90, truncatedCount: 30, unreadCount: 90 };
+  writeFileSync(
+    join(begun, 'shard-0', 'progress.json'),
+    JSON.stringify({ ...counts, rewardSum: 0, rewardSquares: 0 }),
+  );
+
+  expect(await results('list')).toMatch(/begun +facts +m +unfinished +120\/120 +– /);
+});
+
 test('says which benchmark of an eval run has no result, and what to do', async () => {
   const failed = join(store, 'evals', 'old', 'ifeval', 'journal');
   mkdirSync(failed, { recursive: true });
@@ -380,6 +394,19 @@ test('what failed is said to have failed, with its reason', async () => {
   expect(await results('show', 'new')).toContain(
     'ifeval failed: all 2 examples failed, the first with: the grader is broken.',
   );
+});
+
+test('a comparison says why a side has no result to compare', async () => {
+  failAll('broken', 'ifeval');
+  failAll('old', 'ifeval');
+  const reason = 'ifeval failed: all 2 examples failed, the first with: the grader is broken.';
+
+  await expect(compare('new', 'broken')).rejects.toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining(`ifeval (not finished). broken: ${reason}`) as string,
+  });
+  const { warnings } = JSON.parse(await compare('old', 'new', '--json')) as { warnings: string[] };
+  expect(warnings).toContain(`old has not finished ifeval (no result.json): not compared. ${reason}`);
 });
 
 test('an export to Inspect says what failed, and refuses where nothing else is there', async () => {

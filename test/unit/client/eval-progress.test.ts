@@ -82,7 +82,7 @@ test('is that of the result where none is right in several samples', async () =>
 });
 
 test('is of what could be read, as that of the result is', async () => {
-  const counts = { done: 10, unreadCount: 1, rewardSum: 1, rewardSquares: 1 };
+  const counts = { done: 10, completedCount: 10, unreadCount: 1, rewardSum: 1, rewardSquares: 1 };
 
   expect(await intervalOf(1, counts)).toEqual(wilsonInterval(1, 9));
   expect(await readBenchmarkProgress({ run: 'x', folder, benchmark: 'gsm8k' })).toMatchObject({
@@ -90,6 +90,19 @@ test('is of what could be read, as that of the result is', async () => {
     unreadCount: 1,
   });
 });
+
+test.each([{ numSamples: 1 }, { numSamples: 2, examples: { count: 2, sum: 0, squares: 0 } }])(
+  'has no score of cut answers alone where no verdict could be read: %p',
+  async ({ numSamples, ...rest }) => {
+    const counts = { done: 10, completedCount: 6, truncatedCount: 4, unreadCount: 6, ...rest };
+
+    expect(await intervalOf(numSamples, counts)).toBeNull();
+    expect(await readBenchmarkProgress({ run: 'x', folder, benchmark: 'gsm8k' })).toMatchObject({
+      done: 10,
+      score: null,
+    });
+  },
+);
 
 async function progressOfInspect(counts: Partial<ShardCounts>, isComplete: boolean) {
   const journal = join(folder, 'inspect_sums', 'journal');

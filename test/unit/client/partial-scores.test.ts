@@ -67,6 +67,16 @@ test('verdicts that cannot be read are done and in no score, as in the result', 
   expect(none.partial).toMatchObject({ done: 1, value: null, interval: null });
 });
 
+test('answers that were cut off are no score where no verdict could be read', async () => {
+  const unread = { key: 'f', value: 0, answer: null, metrics: { unparsed: 1 } };
+  const cut = { key: 'g', value: 0, truncation: 'maxTokens' };
+  const none = await withPartialScore(cellWith('cut', 'running', [unread, cut]), folder);
+  const onlyCut = await withPartialScore(cellWith('only-cut', 'running', [cut]), folder);
+
+  expect(none.partial).toMatchObject({ done: 2, value: null, interval: null });
+  expect(onlyCut.partial).toMatchObject({ done: 1, value: 0 });
+});
+
 test.each(['done', 'failed'] as const)('a cell that is %s has no partial score', async (status) => {
   const cell = await withPartialScore(cellWith(`cell-${status}`, status, JUDGED), folder);
 

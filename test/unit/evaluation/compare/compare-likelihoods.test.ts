@@ -129,7 +129,7 @@ test('refuses losses without a shared example, and says what to add where nothin
     /test\/nll: one and two share no example \(3 and 9 measured\)/,
   );
   await expect(compareMany(['one', 'two'], { store, benchmarks: ['gsm8k'] })).rejects.toThrow(
-    /have not gsm8k on both sides\. .*one.*has test \(loss\).*everstep eval gsm8k --checkpoint RUN@STEP.*everstep runs compare A B/,
+    /have not gsm8k on both sides\. .*one.*has test \(loss\).*everstep eval gsm8k --checkpoint one@0.*everstep runs compare one two/,
   );
 });
 
