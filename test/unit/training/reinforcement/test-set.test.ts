@@ -292,7 +292,9 @@ describe('what it leaves is a benchmark’s result', () => {
     expect(comparisons).toMatchObject([
       { benchmark: 'held_out', n: 4, scoreA: 0.5, scoreB: 0.25, wins: 2, losses: 1, ties: 1 },
     ]);
-    expect(warnings).toEqual([expect.stringContaining('without a whole answer: 1 failed (such samples count 0')]);
+    expect(warnings).toEqual([
+      expect.stringContaining('without a whole answer: 1 failed (such samples count 0'),
+    ]);
   });
 
   test('where every reply was cut short: nothing was right, so that the first step can be compared with later ones', async () => {
