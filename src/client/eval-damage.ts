@@ -2,6 +2,9 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DomainError } from '../core/errors';
 import { parseJsonObject } from '../stores/json-lines';
+import { readCellScores } from '../evaluation/stored-cell';
+import type { BenchmarkFolders } from '../stores/eval-places';
+import type { StoredResult } from '../stores/eval-store';
 import { benchmarkFolder } from '../stores/eval-store';
 import { openToRead } from '../stores/reading';
 
@@ -9,6 +12,26 @@ import { openToRead } from '../stores/reading';
 const WHOLE_BYTES = 8 * 1024 * 1024;
 const TAIL_BYTES = 64 * 1024;
 const LINE_BREAK = 10;
+
+/**
+ * Benchmarks and evaluators of a folder whose results cannot be read, or whose trajectories are torn, by name. `results` has what of
+ * `finished` could be read.
+ */
+export async function listDamaged(
+  folder: string,
+  { finished, cells }: Pick<BenchmarkFolders, 'finished' | 'cells'>,
+  results: ReadonlyMap<string, StoredResult>,
+): Promise<string[]> {
+  const damaged: string[] = [];
+  for (const name of finished) {
+    const result = results.get(name);
+    if (!result || (await areTrajectoriesTorn(folder, name, result.num_examples))) damaged.push(name);
+  }
+  for (const name of cells) {
+    if ((await readCellScores(join(folder, name))) === null) damaged.push(name);
+  }
+  return damaged.sort();
+}
 
 /**
  * Whether the trajectories of a finished benchmark end in the middle of a line, or are fewer than its examples. Where

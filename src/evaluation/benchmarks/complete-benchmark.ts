@@ -11,7 +11,9 @@ import { isBenchmarkInput, isEnvironment, isExampleInput, problemOf } from './be
 import { judgedGrader } from '../judges/judged-grader';
 import { methodOf, modelGradedMetric, WrittenMethodShape } from '../judges/methods/written-method';
 import { declarePythonGrader } from '../python/python-grader';
+import { faultOfJson } from '../json-fault';
 import { graderFromFunction } from './grader-function';
+import { ownRows } from './own-rows';
 
 interface InputOrigin {
   readonly name: string;
@@ -32,7 +34,7 @@ export function completeBenchmark(input: unknown, origin: InputOrigin): Benchmar
   return {
     name,
     ...describe(name, input),
-    data: 'path' in data ? { path: besides(origin.file, data.path) } : data,
+    data: dataOf(data, origin),
     toExample: (row, index) => completeExample(input.toExample(row, index), origin),
     generation: { ...GENERATION, ...input.generation },
     grader: graderOf(input, origin),
@@ -62,6 +64,12 @@ function judgedMetric({ judge }: BenchmarkInput): string | undefined {
   return judge && modelGradedMetric(WrittenMethodShape.parse(judge).method);
 }
 
+function dataOf(data: BenchmarkInput['data'], { name, file }: InputOrigin): Benchmark['data'] {
+  if ('path' in data) return { path: besides(file, data.path) };
+  if (!('rows' in data)) return data;
+  return { rows: () => ownRows(`${placeOf(file)}: benchmark "${name}"`, () => data.rows()) };
+}
+
 function besides(file: string | null, path: string): string {
   return file === null ? resolve(path) : resolve(dirname(file), path);
 }
@@ -72,6 +80,9 @@ function completeExample(given: unknown, origin: InputOrigin): Example | null {
     throw refusal(origin, 'toExample: must return { prompt, target } or { messages, target }, or null');
   }
   const { row, cluster, target = null } = given;
+  const fault =
+    faultOfJson('messages', given.messages) ?? faultOfJson('row', row) ?? faultOfJson('cluster', cluster);
+  if (fault !== null) throw refusal(origin, `toExample: ${fault}`);
   return {
     ...conversationOf(given, origin.name),
     target,
@@ -133,9 +144,12 @@ function environmentOf(given: unknown, origin: InputOrigin): MessageEnvironment 
 }
 
 function refusal({ name, file }: InputOrigin, what: string): DomainError {
-  const where = file === null ? 'registerBenchmark' : `plugins: ${file}`;
   return new DomainError(
     'bad-plugin',
-    `${where}: benchmark "${name}" ${what}. See examples/custom-benchmark for one that works.`,
+    `${placeOf(file)}: benchmark "${name}" ${what}. See examples/custom-benchmark for one that works.`,
   );
+}
+
+function placeOf(file: string | null): string {
+  return file === null ? 'registerBenchmark' : `plugins: ${file}`;
 }

@@ -1,16 +1,29 @@
+import { inspect } from 'node:util';
 import { DomainError } from '../../core/errors';
 import type { CellScore } from '../../core/run';
 
+const MOST_SHOWN = 80;
+
 /** Scores of an evaluator of a person's own. A metric that is a whole key keeps it; its direction is not known. */
-export function metricScores(name: string, metrics: Readonly<Record<string, unknown>>): CellScore[] {
-  return Object.entries(metrics).map(([metric, value]) => {
+export function metricScores(name: string, metrics: unknown): CellScore[] {
+  if (typeof metrics !== 'object' || metrics === null) {
+    throw new DomainError(
+      'bad-plugin',
+      `Evaluator "${name}" returned ${shown(metrics)}. Return an object of numbers by name.`,
+    );
+  }
+  return Object.entries(metrics).map(([metric, value]: [string, unknown]) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw new DomainError(
         'bad-plugin',
-        `Evaluator "${name}" returned ${String(value)} for "${metric}". Return numbers.`,
+        `Evaluator "${name}" returned ${shown(value)} for "${metric}". Return numbers.`,
       );
     }
     const key = metric.includes('/') ? metric : `test/${name}/${metric}`;
     return { metric, key, value, stderr: null, n: 1, higherIsBetter: null };
   });
+}
+
+function shown(value: unknown): string {
+  return inspect(value, { depth: 0, breakLength: Infinity, customInspect: false }).slice(0, MOST_SHOWN);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { DomainError } from '../../core/errors';
 import type { KindBuilder } from '.';
+import { ownRows } from '../benchmarks/own-rows';
 import type { Kind } from './kind';
 
 const KindShape = z.looseObject({
@@ -32,11 +33,16 @@ export function kindsOf(
 
 /** The name it is registered under is the one its results have. */
 function complete(name: string, given: unknown, { file, hash }: KindOrigin): Kind {
-  if (isKind(given)) return { ...given, name, codeHash: hash };
+  if (isKind(given))
+    return { ...given, name, data: dataOf(given.data, `plugins: ${file}: task "${name}"`), codeHash: hash };
   throw new DomainError(
     'bad-plugin',
     `plugins: ${file} has a task "${name}" that is none. Make it with generation, teacherForced, perplexity or choiceByPerplexity.`,
   );
+}
+
+function dataOf(data: Kind['data'], where: string): Kind['data'] {
+  return 'rows' in data ? { ...data, rows: () => ownRows(where, () => data.rows()) } : data;
 }
 
 function isKind(given: unknown): given is Kind {

@@ -14,6 +14,7 @@ import { spokenMessages } from '../spoken-messages';
 import { messageText } from './message-text';
 import { isDeadly } from './deadly-steps';
 import { createProblemEnvironment } from './problem-environment';
+import { faultOfObservation, faultOfStep } from './step-fault';
 import type { EpisodeSite, Turn } from './sample-turn';
 import { sampleTurn } from './sample-turn';
 import type { GradeRow, SampleRow, Truncation } from './shard-rows';
@@ -104,7 +105,7 @@ async function play(episode: Episode, course: Course): Promise<Ending> {
       const { row } = sampled;
       course.samples.push(row.key);
       if (isCutOff(episode, row)) return { truncation: 'max_tokens_reached' };
-      const step = readStep(await takeStep(episode, environment, row));
+      const step = readStep(episode, await takeStep(episode, environment, row));
       noteStep(course, step);
       if (!step.isDone || step.nextMessages.length > 0) course.said.push(step.nextMessages);
       if (step.isDone) return {};
@@ -149,10 +150,12 @@ async function firstTurn(
 async function observe(environment: MessageEnvironment) {
   try {
     const { messages, tools } = await environment.initialObservation();
-    return {
+    const observation = {
       messages: spokenMessages(messages, 'messages'),
       ...(tools && { tools: declaredTools(tools) }),
     };
+    refuse(faultOfObservation(observation));
+    return observation;
   } catch (error) {
     throw new StepFailure(error);
   }
@@ -219,7 +222,9 @@ async function stepOnce(
 }
 
 /** After the end no model reads anything; what tools answered last is kept, since it may be what is graded. */
-function readStep(step: EnvironmentStep): EnvironmentStep {
+function readStep({ site }: Episode, step: EnvironmentStep): EnvironmentStep {
+  const { environment, grader } = site.task.subject;
+  refuse(faultOfStep(step, environment ? null : grader.name));
   try {
     const nextMessages = spokenMessages(step.nextMessages, 'nextMessages');
     if (step.isDone) return { ...step, nextMessages: nextMessages.filter(isToolAnswer) };
@@ -228,6 +233,10 @@ function readStep(step: EnvironmentStep): EnvironmentStep {
     if (step.isDone) return { ...step, nextMessages: [] };
     throw new StepFailure(error);
   }
+}
+
+function refuse(fault: string | null): void {
+  if (fault !== null) throw new StepFailure(new Error(fault));
 }
 
 function isToolAnswer(message: Message): boolean {

@@ -1,11 +1,12 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { listDamaged } from '../../client/eval-damage';
 import { listEvals } from '../../client/eval-list';
 import { DomainError } from '../../core/errors';
 import { isValidName } from '../../core/names';
 import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import { EvalStore } from '../../stores/eval-run-store';
-import type { StoredTrajectory, TrajectoryFilter } from '../../stores/eval-store';
+import type { StoredResult, StoredTrajectory, TrajectoryFilter } from '../../stores/eval-store';
 import { benchmarkFolder, loadResult, streamTrajectories } from '../../stores/eval-store';
 import type { Routes } from '../http/route';
 import * as answers from './answer-schemas';
@@ -69,6 +70,11 @@ export function addEvalRoutes(routes: Routes, access: RunAccess): void {
             evaluation: z.string(),
             benchmarks: z.array(answers.StoredResult),
             unfinished: z.array(z.string()),
+            damaged: z
+              .array(z.string())
+              .describe(
+                'Benchmarks and evaluators whose result cannot be read, which are left out of `benchmarks`, or whose trajectories are torn',
+              ),
             losses: z
               .array(z.string())
               .describe(
@@ -78,15 +84,21 @@ export function addEvalRoutes(routes: Routes, access: RunAccess): void {
         },
       },
     },
-    async ({ parameters: { evaluation } }) => {
-      const folder = await folderOf(root, evaluation);
-      const { finished, unfinished, likelihoods } = await listBenchmarks(folder);
-      const results = await Promise.all(finished.map((name) => loadResult(folder, name)));
-      const benchmarks = results.filter((result) => result !== null);
-      return { evaluation, benchmarks, unfinished, losses: [...likelihoods] };
-    },
+    ({ parameters: { evaluation } }) => readEval(root, evaluation),
   );
   addTrajectoriesRoute(routes, root);
+}
+
+async function readEval(root: string, evaluation: string) {
+  const folder = await folderOf(root, evaluation);
+  const { finished, unfinished, likelihoods, cells } = await listBenchmarks(folder);
+  const results = new Map<string, StoredResult>();
+  for (const name of finished) {
+    const result = await loadResult(folder, name);
+    if (result) results.set(name, result);
+  }
+  const damaged = await listDamaged(folder, { finished, cells }, results);
+  return { evaluation, benchmarks: [...results.values()], unfinished, damaged, losses: [...likelihoods] };
 }
 
 function addTrajectoriesRoute(routes: Routes, root: string): void {

@@ -5,8 +5,9 @@ import type { Completer } from '../../../../src/core/completion';
 import type { Message } from '../../../../src/core/conversation';
 import type { MessageEnvironment } from '../../../../src/core/environment';
 import { findBenchmark, registerBenchmark } from '../../../../src/evaluation/benchmarks';
-import { loadExamples } from '../../../../src/evaluation/benchmarks/load-examples';
+import { loadExamples, streamExamples } from '../../../../src/evaluation/benchmarks/load-examples';
 import { findKind } from '../../../../src/evaluation/kinds';
+import { loadKindRows } from '../../../../src/evaluation/kinds/load-kind-rows';
 import { kindIdentity } from '../../../../src/evaluation/kinds/score-kind';
 import { loadPlugins } from '../../../../src/evaluation/plugins';
 
@@ -188,6 +189,52 @@ test('a task measured by generation or likelihood has the version of the file', 
 
   expect(before).toMatch(/^generation@1 echo@[0-9a-f]{16}$/);
   expect(await versionOf('false')).not.toBe(before);
+});
+
+test.each([
+  ['throws nothing', '() => { throw undefined; }', 'data.rows threw: undefined'],
+  ['throws an error', "() => { throw new Error('no disk'); }", 'data.rows threw: no disk'],
+  ['throws while it is read', "function* () { yield {}; throw 'late'; }", 'data.rows threw: late'],
+  ['gives nothing', '() => undefined', 'data.rows must return an array of rows, not undefined.'],
+  ['is async', 'async () => []', 'data.rows must return an array of rows, not Promise'],
+])('a function of rows that %s is named with its file', async (_, rows, said) => {
+  const own = `{ ...${ONE}, data: { rows: ${rows} } }`;
+  const task = `generation({ name: 'echo', data: { rows: ${rows} }, maxNewTokens: 4, get: () => ({ prompt: 'a', gold: 'a' }), check: () => true })`;
+  const file = pluginFile(
+    `import { generation } from 'everstep';
+     export const benchmarks = { one: ${own} };\nexport const kinds = { echo: ${task} };`,
+  );
+  const plugins = await loadPlugins(file);
+
+  const failures = [
+    await failureOf(loadExamples(findBenchmark('one', plugins), nothingToRead)),
+    await failureOf(streamExamples(findBenchmark('one', plugins), nothingToRead)),
+    await failureOf(loadKindRows(findKind('echo', plugins), nothingToRead)),
+  ];
+
+  const refused = (what: string) => ({
+    ...{ code: 'bad-plugin', retryable: false },
+    message: expect.stringContaining(`plugins: ${file}: ${what}: ${said}`) as string,
+  });
+  expect(failures).toMatchObject([
+    refused('benchmark "one"'),
+    refused('benchmark "one"'),
+    refused('task "echo"'),
+  ]);
+});
+
+test('an example that cannot be stored is refused with benchmark and file', async () => {
+  const own = `{ ...${ONE}, toExample: () => ({ prompt: 'a', row: { n: 10n } }) }`;
+  const file = pluginFile(`export const benchmarks = { one: ${own} };`);
+
+  const refused = await failureOf(loadExamples(findBenchmark('one', await loadPlugins(file)), nothingToRead));
+
+  expect(refused).toMatchObject({
+    code: 'bad-plugin',
+    message: expect.stringContaining(
+      `plugins: ${file}: benchmark "one" toExample: row cannot be stored as JSON: Do not know how to serialize a BigInt`,
+    ) as string,
+  });
 });
 
 test.each([

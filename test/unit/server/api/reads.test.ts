@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
 import { ErrorBody } from '../../../../src/server/http/error-body';
@@ -170,12 +170,31 @@ test.each(Object.entries(MADE))(
     make(path.join(server.store.root, 'evals', `of-${what}`, 'metadata.json'));
     const { evals } = await get<{ evals: { run: string; status: string }[] }>('/api/v1/evals');
     expect(evals.map(({ run: each }) => each)).toContain(`of-${what}`);
-    expect(await get<object>(`/api/v1/evals/of-${what}`)).toMatchObject({ benchmarks: [] });
+    expect(await get<object>(`/api/v1/evals/of-${what}`)).toMatchObject({
+      ...{ benchmarks: [], damaged: ['arithmetic'] },
+    });
     expect(await refusal(`/api/v1/evals/of-${what}/arithmetic/trajectories`)).toMatchObject({ status: 409 });
     rmSync(path.dirname(results), { recursive: true });
     rmSync(folder, { recursive: true });
   },
 );
+
+test.each([
+  ['cut', 'result.json', '{"benchmark":"arithmetic","sc'],
+  ['of random bytes', 'result.json', '\u0000\u0001\ufffd'],
+  ['whose trajectories are torn', 'trajectories.jsonl', '{"example_id":"a'],
+])('a result %s is named as damaged', async (_, name, text) => {
+  const evals = path.join(server.store.root, 'evals');
+  const folder = path.join(evals, 'broken', 'arithmetic');
+  cpSync(path.join(evals, 'scored'), path.join(evals, 'broken'), { recursive: true });
+  writeFileSync(path.join(folder, name), text);
+
+  const { damaged } = await get<{ damaged: string[] }>('/api/v1/evals/broken');
+  const whole = await get<{ damaged: string[] }>('/api/v1/evals/scored');
+
+  expect([damaged, whole.damaged]).toEqual([['arithmetic'], []]);
+  rmSync(path.join(evals, 'broken'), { recursive: true });
+});
 
 test('lists runs with what filters leave', async () => {
   const all = await get<{ runs: { run: string }[]; temporal: object }>('/api/v1/runs');
@@ -253,7 +272,9 @@ test('RUN@STEP is also what one eval run gave of that checkpoint, and a step of 
   writeFileSync(path.join(loss, 'cell.json'), '{}');
   writeFileSync(path.join(loss, 'journal', 'likelihoods.jsonl'), '');
 
-  expect(await get('/api/v1/evals/done@20')).toMatchObject({ benchmarks: [{ num_examples: 5 }], losses: [] });
+  expect(await get('/api/v1/evals/done@20')).toMatchObject({
+    ...{ benchmarks: [{ num_examples: 5 }], damaged: [], losses: [] },
+  });
   expect(await get('/api/v1/evals/done@30')).toMatchObject({ benchmarks: [], losses: ['test'] });
   rmSync(evalOf20, { recursive: true });
 });
