@@ -34,7 +34,7 @@ function faultIn({ reward, metrics, answer, nextMessages, logs }: EnvironmentSte
 function faultOfMetrics(metrics: unknown): string | null {
   if (metrics === undefined || metrics === null) return null;
   if (!isRecord(metrics)) return `metrics must be an object of numbers, not ${shown(metrics)}`;
-  const wrong = Object.entries(metrics).find(([, value]) => !Number.isFinite(value));
+  const wrong = Object.entries(metrics).find(([, value]) => value !== undefined && !Number.isFinite(value));
   if (wrong === undefined) return null;
   const [name, value] = wrong;
   return `metric "${cut(name)}" must be a finite number, not ${shown(value)}`;
