@@ -55,9 +55,9 @@ export class DeadlySteps {
     return taken;
   }
 
-  /** The attempt has come to an end of its own. */
+  /** The attempt has come to an end of its own. What cannot be removed counts as one more death, and no more than that. */
   async end(): Promise<void> {
-    await rm(this.path, { force: true });
+    await rm(this.path, { force: true }).catch(() => undefined);
   }
 
   private async takeAlone<Result>(
