@@ -208,12 +208,8 @@ function remarksOn(summary: BenchmarkSummary): string[] {
 }
 
 /** Samples of a question weigh as much together as those of any other, however many could be read. */
-function othersText({ numExamples, numUnparsed = 0, passAtK }: BenchmarkSummary): string {
-  const others = `the other ${numExamples - numUnparsed}`;
-  const hasSamples = Object.keys(passAtK).some((k) => k !== '1');
-  return hasSamples
-    ? `the score is of ${others} samples: the mean over questions of the mean of theirs`
-    : `the score is of ${others}`;
+function othersText({ numExamples, numUnparsed = 0 }: BenchmarkSummary): string {
+  return `the score is of the other ${numExamples - numUnparsed} samples: the mean over questions of the mean of theirs`;
 }
 
 function failureText(

@@ -135,7 +135,9 @@ test('tells verdicts that could not be read beside the score of the others', asy
 
   await followEval(handle, { session: SESSION, output, signal: new AbortController().signal });
 
-  expect(stderr()).toContain('gsm8k: 1 verdict could not be read; the score is of the other 3.\n');
+  expect(stderr()).toContain(
+    'gsm8k: 1 verdict could not be read; the score is of the other 3 samples: the mean over questions of the mean of theirs.\n',
+  );
   expect(stdout()).toMatch(/gsm8k +0\.6667 +0\.5 +4 +2 /);
 });
 

@@ -17,9 +17,13 @@ const handleOf = (report: object | null) =>
 
 async function told(report: object | null, afterMs: number): Promise<string> {
   const { output, stderr } = recordOutput();
-  const answer = new Promise<number>((resolve) => setTimeout(resolve, afterMs, 7));
+  let answerWith: (receipt: number) => void = () => undefined;
+  const answer = new Promise<number>((resolve) => {
+    answerWith = resolve;
+  });
   const waited = withReassurance(answer, handleOf(report), output);
   await jest.advanceTimersByTimeAsync(afterMs);
+  answerWith(7);
   expect(await waited).toBe(7);
   await jest.advanceTimersByTimeAsync(120_000);
   return stderr();
