@@ -1,17 +1,18 @@
 import path from 'node:path';
 import type { BenchmarkRequest, EvaluatorRequest } from '../core/benchmark-run';
 import { readStoredCell } from '../evaluation/stored-cell';
+import { evaluatedStepIn } from '../stores/evaluated-step';
 import { readJsonLines } from '../stores/json-lines';
 import { readBenchmarkProgress } from './eval-progress';
 import type { RejudgeOptions } from './rejudge';
 import { rejudgeRequests } from './rejudge';
 import type { RejudgeSources } from './rejudge-cells';
-import { evaluatedStepOf, rejudgeEvaluatorRequests } from './rejudge-cells';
+import { rejudgeEvaluatorRequests } from './rejudge-cells';
 
 /** Whether the new judges have judged something of an eval run, or of a training run at a step. */
 export async function isRejudgingBegun(options: RejudgeOptions, sources: RejudgeSources): Promise<boolean> {
   const { records, store, dataFolder } = sources;
-  if (evaluatedStepOf(options.folder, store)) {
+  if (evaluatedStepIn(store, options.folder)) {
     const { requests } = await rejudgeEvaluatorRequests(options, sources);
     return isSome(requests, isCellBegun);
   }

@@ -4,19 +4,15 @@ import type { EvaluatorConfig } from '../config/evaluation-config';
 import { parseJudges } from '../config/judge-config';
 import type { EvaluatorRequest } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
-import { isValidName, validateName } from '../core/names';
+import { validateName } from '../core/names';
 import { readStoredCell } from '../evaluation/stored-cell';
+import type { EvaluatedStep } from '../stores/evaluated-step';
+import { evaluatedStepIn } from '../stores/evaluated-step';
 import type { RunRecord } from '../training/run-folder';
 import { findJudges } from './judge-sources';
 import type { RejudgeOptions } from './rejudge';
 import { nameFor } from './rejudge';
 import type { RunRecords } from './run-records';
-
-/** What a training run was evaluated to at one step: `<store>/runs/<run>/evals/<step>`. */
-export interface EvaluatedStep {
-  readonly run: string;
-  readonly step: number;
-}
 
 export interface RejudgedEvaluators {
   /** Base model of the run. */
@@ -30,21 +26,13 @@ export interface RejudgeSources {
   readonly dataFolder: string;
 }
 
-/** null for every other folder. */
-export function evaluatedStepOf(folder: string, store: string): EvaluatedStep | null {
-  const relative = path.relative(path.join(store, 'runs'), path.resolve(folder));
-  const [run = '', evals, step = '', ...rest] = relative.split(path.sep);
-  const isStep = evals === 'evals' && /^\d{1,12}$/.test(step) && rest.length === 0 && isValidName(run);
-  return isStep ? { run, step: Number(step) } : null;
-}
-
 /** Evaluations of a training run that models judged, as they were but for their judges and where they go. */
 export async function rejudgeEvaluatorRequests(
   options: RejudgeOptions,
   { records, store, dataFolder }: RejudgeSources,
 ): Promise<RejudgedEvaluators> {
   const folder = path.resolve(options.folder);
-  const place = evaluatedStepOf(folder, store);
+  const place = evaluatedStepIn(store, folder);
   if (!place) {
     throw new DomainError(
       'bad-config',

@@ -6,6 +6,7 @@ import { listBenchmarks } from './eval-places';
 import type { EvalRunMetadata } from './eval-run-store';
 import type { StoredResult, StoredTrajectory } from './eval-store';
 import { benchmarkFolder, loadResult, streamTrajectories, writeSummary } from './eval-store';
+import { evaluatedStepOf } from './evaluated-step';
 import { hasErrorCode } from './system-errors';
 import { isScoreRow } from './run-rows';
 import { readStepRows } from './step-rows';
@@ -147,19 +148,10 @@ function theirTrajectory(trajectory: StoredTrajectory) {
   return { idx, benchmark, example_id, turns, reward, metrics, logs, error, time_seconds };
 }
 
-/** A step of a training run, as its folder `runs/<run>/evals/<step>` says. */
-function stepOf(folder: string): { readonly runFolder: string; readonly step: number } | null {
-  const evals = dirname(resolve(folder));
-  const runFolder = dirname(evals);
-  const isStep = /^\d{1,12}$/.test(basename(folder)) && basename(evals) === 'evals';
-  if (!isStep || basename(dirname(runFolder)) !== 'runs') return null;
-  return { runFolder, step: Number(basename(folder)) };
-}
-
 /** The number of a step alone would not say of which run. */
 function runIdOf(folder: string): string {
-  const place = stepOf(folder);
-  return place ? `${basename(place.runFolder)}@${place.step}` : basename(resolve(folder));
+  const place = evaluatedStepOf(folder);
+  return place ? `${place.run}@${place.step}` : basename(resolve(folder));
 }
 
 /** Results of a training run's step have no metadata of their own: what is known of them stands in the run's rows. */
@@ -167,7 +159,7 @@ async function describeStep(
   folder: string,
   benchmarks: readonly string[],
 ): Promise<Partial<EvalRunMetadata> | null> {
-  const place = stepOf(folder);
+  const place = evaluatedStepOf(folder);
   if (!place) return null;
   const rows = await readStepRows<ScoreRow>(join(place.runFolder, 'scores.jsonl'), { steps: [place.step] });
   const scored = rows.filter((row) => isScoreRow(row) && benchmarks.includes(row.evaluator));

@@ -101,10 +101,50 @@ test('a grader that ends its process costs the example that it does so with, and
     expect(await loadResult(evaluation.folder, 'killing')).toMatchObject({ num_correct: 5, num_errors: 1 });
     const [failed] = await loadTrajectories(evaluation.folder, 'killing', { errorsOnly: true });
     expect(failed?.error).toMatch(
-      /^grader: the worker's process died 3 times while this alone was judged\. Look for process\.exit/,
+      /^grader: the worker's process died 3 times while this alone was judged or played\. Look for process\.exit/,
     );
     // Twice before care is taken: then every answer is kept before it is judged.
     expect(endpoint.countOf('echo')).toBeLessThanOrEqual(3 * 12);
+  } finally {
+    await everstep.close();
+    await endpoint.close();
+  }
+});
+
+/** An environment that takes its worker's process down before a word is said. */
+const ENVIRONMENT = `
+module.exports = { benchmarks: { beginning: {
+  data: { rows: () => ['a', 'b', 'c', 'd'].map((word) => ({ word })) },
+  toExample: ({ word }) => ({ prompt: word, target: word }),
+  environment: ({ target }) => ({
+    async initialObservation() {
+      if (target === 'c') process.exit(0);
+      return { messages: [{ role: 'user', content: target }] };
+    },
+    async step() { return { reward: 1, isDone: true, nextMessages: [] }; },
+  }),
+  generation: { maxTokens: 8 },
+} } };
+`;
+
+test('an environment that ends its process where it begins costs its example', async () => {
+  const plugins = join(stack.folder, 'environment.config.js');
+  writeFileSync(plugins, ENVIRONMENT);
+  const endpoint = await JudgeEndpoint.start((_model, prompt) => prompt);
+  const everstep = await Everstep.connect({
+    ...{ address: stack.address, namespace: stack.namespace, dataFolder: stack.folder },
+    store: join(stack.folder, 'store'),
+  });
+  try {
+    const evaluation = await everstep.evaluate(['beginning'], {
+      ...{ run: 'played', model: 'echo', endpoint: endpoint.url, plugins },
+    });
+    const report = await evaluation.result();
+
+    expect(report?.failures).toEqual([]);
+    expect(await loadResult(evaluation.folder, 'beginning')).toMatchObject({ num_correct: 3, num_errors: 1 });
+    const [failed] = await loadTrajectories(evaluation.folder, 'beginning', { errorsOnly: true });
+    expect(failed?.error).toMatch(/^environment: the worker's process died 3 times while this alone was/);
   } finally {
     await everstep.close();
     await endpoint.close();

@@ -11,7 +11,7 @@ import type { Output } from '../output';
 import { openOutput } from '../output';
 import { parseCount } from '../service-options';
 import { print } from '../whole-output';
-import { collect } from './eval-options';
+import { repeated } from '../repeated-option';
 
 interface ShowFlags {
   readonly limit?: number;
@@ -29,7 +29,7 @@ export function createCommand(): Command {
     )
     .argument('<config>', 'YAML, JSON or TypeScript file, as `train` takes it')
     .option('--limit <n>', 'show the first n rows; the summary is of all', parseCount)
-    .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
+    .option('--set <key=value>', 'change a key of the config; may be repeated', repeated)
     .option('--json', 'a JSON line a row on standard output, the summary on standard error')
     .action(run);
   return new Command('data')

@@ -4,6 +4,7 @@ import { DomainError } from '../../core/errors';
 import type { StrictFlags } from '../../stack/engine-service';
 import { runEngineService } from '../../stack/engine-service';
 import { endService, waitForStop } from '../../stack/service-lifetime';
+import { repeated } from '../repeated-option';
 import type { ServiceFlags } from '../service-options';
 import { addPlaces, addServiceOptions, parseCount, parsePort, printReady } from '../service-options';
 
@@ -28,19 +29,19 @@ export function createCommand(): Command {
     .option(
       '--allow-host <name>',
       'a name with a dot that clients call it by, besides its address; may be repeated',
-      collect,
+      repeated,
     )
     .option('--threads <n>', 'threads (one a core); results do not depend on it', parseCount)
     .option(
       '--model <name=folder>',
       'a further base model (Llama architecture) under a name of your choice; may be repeated',
-      collect,
+      repeated,
     )
     .option('--strict', 'behave like the official service as far as known; for testing clients')
     .option(
       '--strike <what>',
       'with --strict, a trouble clients meet: TROUBLE:ROUTE@N, e.g. payment:forward_backward@3; may be repeated',
-      collect,
+      repeated,
     )
     .option(
       '--strike-seed <seed/rate>',
@@ -68,8 +69,4 @@ function strictFlags({ strict, strike = [], strikeSeed }: EngineFlags): StrictFl
   if (strict === true) return { strikes: strike, seeded: strikeSeed ?? null };
   if (strike.length === 0 && strikeSeed === undefined) return null;
   throw new DomainError('bad-config', '--strike and --strike-seed need --strict. Add it.');
-}
-
-function collect(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
 }

@@ -6,6 +6,7 @@ import { absoluteInspectName } from '../../evaluation/inspect/task-name';
 import { applyOverrides } from '../../config/config-overrides';
 import { DomainError } from '../../core/errors';
 import { CATALOGUE_NAMES } from '../../evaluation/benchmarks/catalogue-names';
+import { repeated } from '../repeated-option';
 import type { PlaceFlags } from '../service-options';
 import type * as EvalNames from './eval-names';
 import { parseCount } from '../service-options';
@@ -80,7 +81,7 @@ export function addAskingOptions(command: Command): void {
     )
     .option('--system-prompt <text>', "in place of the benchmark's")
     .option('--plugins <file>', 'plug-in file with benchmarks')
-    .option('--set <key=value>', 'any option by its name in the library; may be repeated', collect);
+    .option('--set <key=value>', 'any option by its name in the library; may be repeated', repeated);
   addJudgeOptions(command);
   addSpellings(command);
 }
@@ -204,8 +205,4 @@ function parseLimits(
     limits.set(name, Number(value));
   }
   return Object.fromEntries(limits);
-}
-
-export function collect(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
 }

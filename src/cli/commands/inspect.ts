@@ -10,7 +10,7 @@ import { catchInterrupts } from '../interrupts';
 import { formatNumber } from '../number-format';
 import { openOutput } from '../output';
 import { writingTo } from '../output-error';
-import { collect } from './eval-options';
+import { repeated } from '../repeated-option';
 
 interface SetupFlags {
   readonly python?: string;
@@ -35,11 +35,11 @@ function setupCommand(): Command {
   return new Command('setup')
     .description('Make the Python environment that tasks run in, once for this machine; what is there stays')
     .option('--python <path>', 'use this interpreter, which has inspect_ai and openai, and install nothing')
-    .option('--with <package>', 'install this too, e.g. inspect-evals; may be repeated', collect)
+    .option('--with <package>', 'install this too, e.g. inspect-evals; may be repeated', repeated)
     .option(
       '--pass <variable>',
       "let tasks have this variable of the worker's environment, e.g. HF_TOKEN; may be repeated; `none` takes back all",
-      collect,
+      repeated,
     )
     .option('--json', 'one JSON document on standard output')
     .action(async (flags: SetupFlags) => {

@@ -8,6 +8,7 @@ import type * as Catalogue from '../../evaluation/benchmarks';
 import { CATALOGUE_NAMES, JUDGED_NAMES } from '../../evaluation/benchmarks/catalogue-names';
 import { refuseWithoutJudge } from '../../evaluation/judges/judged-grader';
 import { judgesNothing } from '../../evaluation/judges/unasked-judges';
+import { repeated } from '../repeated-option';
 
 export interface JudgeFlags {
   readonly judge?: readonly string[];
@@ -29,16 +30,11 @@ export function addJudgeOptions(command: Command): void {
     .option(
       '--judge <model>',
       'model that judges, or MODEL@URL; repeated, several decide by majority',
-      collect,
+      repeated,
     )
     .option('--judge-endpoint <url>', 'OpenAI-compatible endpoint of the judge (that of the model)')
     .option('--judge-engine <url>', 'training service that has the judge')
     .option('--judge-checkpoint <checkpoint>', 'RUN[@STEP], RUN@best, or tinker://… with --judge, as judge');
-}
-
-/** For options that may be repeated. */
-export function collect(value: string, previous: readonly string[] | undefined): string[] {
-  return [...(previous ?? []), value];
 }
 
 /** null where no judge is named. */

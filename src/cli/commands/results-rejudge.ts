@@ -1,6 +1,6 @@
 import { judgesAtEndpoints } from '../../client/check-endpoint';
 import type { RejudgeOptions } from '../../client/rejudge';
-import { evaluatedStepOf } from '../../client/rejudge-cells';
+import { evaluatedStepIn } from '../../stores/evaluated-step';
 import { DomainError } from '../../core/errors';
 import { locateResults } from '../../stores/eval-places';
 import { openForReading, openForWork } from '../connect';
@@ -40,7 +40,7 @@ export async function rejudgeResults(results: string, flags: RejudgeFlags, outpu
     try {
       if (interrupts.signal.aborted) return EXIT.interrupted;
       const following = { session, output, signal: interrupts.signal };
-      if (evaluatedStepOf(options.folder, session.everstep.store))
+      if (evaluatedStepIn(session.everstep.store, options.folder))
         return await followCells(await session.everstep.rejudgeEvaluations(options), following);
       return await followEval(await session.everstep.rejudge(options), following);
     } finally {

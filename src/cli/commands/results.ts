@@ -2,13 +2,14 @@ import { Command } from 'commander';
 import { readEnvironment } from '../../config/environment';
 import { openOutput } from '../output';
 import type { Output } from '../output';
+import { repeated } from '../repeated-option';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces, parseCount } from '../service-options';
 import type { CancelFlags } from './results-cancel';
 import { cancelResults } from './results-cancel';
 import type { DeleteFlags } from './runs-delete';
 import { deleteResults } from './results-delete';
-import { addJudgeOptions, collect } from './judge-options';
+import { addJudgeOptions } from './judge-options';
 import type { RegradeFlags } from './results-regrade';
 import { regradeResults } from './results-regrade';
 import { listResults } from './results-list';
@@ -82,7 +83,7 @@ function rejudgeCommand(): Command {
   command.option(
     '--set <key=value>',
     'how a judge is asked, e.g. judge.0.votes=3 (0 is the first); may be repeated',
-    collect,
+    repeated,
   );
   return command.action(async (results: string, flags: ResultsFlags & RejudgeFlags) => {
     process.exitCode = await rejudgeResults(results, flags, openOutput(flags));

@@ -12,11 +12,12 @@ import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import type { Output } from '../output';
 import { openOutput } from '../output';
+import { repeated } from '../repeated-option';
 import { refuseUselessAddresses } from './eval-endpoint';
 import { refuseUselessFiles } from './eval-files';
 import type { EvalFlags } from './eval-options';
 import { refuseUnjudged } from './judge-options';
-import { addAskingOptions, canonicalName, collect, optionsFrom } from './eval-options';
+import { addAskingOptions, canonicalName, optionsFrom } from './eval-options';
 import { printPlan } from './schedule-report';
 
 interface CreateFlags extends EvalFlags {
@@ -49,7 +50,7 @@ export function createScheduleCommand(): Command {
     )
     .option('--engine <url>', 'training service, or "tinker"; without --checkpoint its base model is asked')
     .option('--renderer <name>', "how conversations become tokens (the run's, else the model's)")
-    .option('--pin <score>', 'what the score should be; BENCHMARK=SCORE where there are several', collect)
+    .option('--pin <score>', 'what the score should be; BENCHMARK=SCORE where there are several', repeated)
     .option('--pin-first', 'hold later firings against the first one that scores everything (default)')
     .option(
       '--band <level>',
@@ -60,7 +61,7 @@ export function createScheduleCommand(): Command {
     .option(
       '--webhook-header <name=variable>',
       'header whose value is in EVERSTEP_WEBHOOK_… of the workers',
-      collect,
+      repeated,
     );
   addAskingOptions(command);
   return command.action(async (name: string, flags: CreateFlags) => {

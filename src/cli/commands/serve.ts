@@ -6,6 +6,7 @@ import { endService, exitWithin, waitForStop } from '../../stack/service-lifetim
 import { resolveTemporal } from '../../stack/resolve-temporal';
 import { findStack } from '../../stack/stack-record';
 import { openForReading } from '../connect';
+import { repeated } from '../repeated-option';
 import type { ServiceFlags } from '../service-options';
 import { addPlaces, addServiceOptions, parsePort, printReady } from '../service-options';
 
@@ -29,7 +30,7 @@ export function createCommand(): Command {
     .option(
       '--allow-host <name>',
       'a name clients may call it by besides 127.0.0.1; may be repeated',
-      collect,
+      repeated,
     )
     .option('--engine <url>', 'training service the gateway samples from, whatever runs name')
     .option('--json', 'say that it is ready as one line of JSON')
@@ -75,8 +76,4 @@ function engineAddress(text: string): string {
   refuseKeyInAddress('--engine', text);
   if (/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) return text.replace(/\/+$/, '');
   throw new DomainError('bad-config', `--engine ${text}: give an address such as http://127.0.0.1:8000.`);
-}
-
-function collect(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
 }

@@ -9,6 +9,7 @@ import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import { openOutput } from '../output';
 import type { Output } from '../output';
+import { repeated } from '../repeated-option';
 import type { PlaceFlags } from '../service-options';
 import { addPlaces } from '../service-options';
 import { followRun, leaveDetached } from './train-follow';
@@ -33,7 +34,7 @@ export function createCommand(): Command {
       '--run <name>',
       'name of the run; one that is under way is attached to (kind, model and a number)',
     )
-    .option('--set <key=value>', 'change a key of the config; may be repeated', collect)
+    .option('--set <key=value>', 'change a key of the config; may be repeated', repeated)
     .option('--detach', 'start it and return once it is prepared; needs a running stack or server')
     .option(
       '--attach',
@@ -151,8 +152,4 @@ function announce({ handle, isAttached }: StartedRun, output: Output, flags: Tra
   const watch = output.hint(`runs watch ${handle.name}`);
   const how = flags.continue ? 'goes on from what its folder holds' : 'is accepted and being prepared';
   output.note(`Run ${handle.name} ${how}. Watch it from elsewhere with: ${watch}`);
-}
-
-function collect(value: string, previous: readonly string[] = []): string[] {
-  return [...previous, value];
 }

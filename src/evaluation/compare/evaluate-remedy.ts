@@ -1,6 +1,7 @@
-import { basename, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { shellWord } from '../../core/shell-word';
+import { evaluatedStepOf } from '../../stores/evaluated-step';
 import { readJsonIfThere } from '../../stores/whole-file';
 import { CATALOGUE_NAMES } from '../benchmarks/catalogue-names';
 import type { Candidate } from './candidate';
@@ -42,7 +43,7 @@ interface Lack {
 export async function remedyFor(a: Candidate, b: Candidate, missing: readonly string[]): Promise<string> {
   const lack = await firstLack(a, b, missing);
   const commands = lack ? await Promise.all(lack.lacking.map((side) => commandFor(side, lack))) : [];
-  const [runA, runB] = [stepOf(a), stepOf(b)];
+  const [runA, runB] = [evaluatedStepOf(a.place.folder), evaluatedStepOf(b.place.folder)];
   const areRuns = runA !== null && runB !== null;
   const values =
     areRuns && runA.run !== runB.run
@@ -123,7 +124,7 @@ async function commandFor(side: Candidate, { words }: Lack): Promise<string> {
 
 /** How `eval` is told what a side's results are of; null where nothing says it. */
 async function modelWords(side: Candidate): Promise<string | null> {
-  const step = stepOf(side);
+  const step = evaluatedStepOf(side.place.folder);
   if (step) return `--checkpoint ${shellWord(`${step.run}@${step.step}`)}`;
   const metadata = Metadata.safeParse(await readJsonIfThere(join(side.place.folder, 'metadata.json'))).data;
   if (!metadata) return null;
@@ -140,11 +141,4 @@ function sourceWords(model: z.infer<typeof Model>): string {
     words.push(...(model.path === null ? [] : ['--checkpoint', model.path]));
   }
   return words.map(shellWord).join(' ');
-}
-
-/** Of `<store>/runs/<run>/evals/<step>`; null for other folders. */
-function stepOf({ place: { folder } }: Candidate): { readonly run: string; readonly step: string } | null {
-  const [step, evals, runs] = [basename(folder), dirname(folder), dirname(dirname(dirname(folder)))];
-  if (!/^\d+$/.test(step) || basename(evals) !== 'evals' || basename(runs) !== 'runs') return null;
-  return { run: basename(dirname(evals)), step };
 }

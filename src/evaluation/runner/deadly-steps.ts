@@ -96,6 +96,6 @@ export function isDeadly(error: unknown): boolean {
 function tooDeadly(): DomainError {
   return new TooDeadly(
     'bad-plugin',
-    `the worker's process died ${MOST_DEATHS} times while this alone was judged. Look for process.exit, uncaught errors in timers, or too much memory in its code.`,
+    `the worker's process died ${MOST_DEATHS} times while this alone was judged or played. Look for process.exit, uncaught errors in timers, or too much memory in its code.`,
   );
 }

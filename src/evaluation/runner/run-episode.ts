@@ -1,32 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { anySignal } from '../../core/concurrency/any-signal';
-import { untilAborted } from '../../core/concurrency/until-aborted';
 import type { Message } from '../../core/conversation';
 import type { EnvironmentStep, MessageEnvironment } from '../../core/environment';
 import { DomainError } from '../../core/errors';
 import { isToolCount } from '../../core/reinforcement/rollout-metrics';
 import { GivenUpError } from '../../engines/openai/given-up';
-import { declaredTools } from '../declared-tools';
-import { askableError, messageOf } from '../error-message';
-import { EXAMPLE_ATTEMPTS, isFault, isOfWholeCell, waitBefore } from '../evaluators/example-failures';
+import { EXAMPLE_ATTEMPTS, isFault, waitBefore } from '../evaluators/example-failures';
 import { JudgeFailedError } from '../judges/judge-failure';
 import { spokenMessages } from '../spoken-messages';
 import { messageText } from './message-text';
 import { isDeadly } from './deadly-steps';
-import { createProblemEnvironment } from './problem-environment';
-import { faultOfObservation, faultOfStep } from './step-fault';
+import type { Episode } from './episode-calls';
+import { closeEnvironment, observe, openEnvironment, refuse, StepFailure, takeStep } from './episode-calls';
+import { faultOfStep } from './step-fault';
 import type { EpisodeSite, Turn } from './sample-turn';
 import { sampleTurn } from './sample-turn';
 import type { GradeRow, SampleRow, Truncation } from './shard-rows';
 import type { ExampleUnit } from './shard-task';
 import { textDigest } from './shard-task';
 import { TimeBudget } from './time-budget';
-
-interface Episode {
-  readonly site: EpisodeSite;
-  readonly unit: ExampleUnit;
-  readonly budget: TimeBudget;
-}
 
 /** What happened in an episode up to its end. */
 interface Course {
@@ -49,17 +40,6 @@ interface Ending {
 
 /** Ends an episode that its environment never ends. */
 const MOST_TURNS = 200;
-
-/** The environment failed, not the model. Trying again repeats the episode from its completions, which are kept. */
-class StepFailure extends Error {
-  override readonly cause: unknown;
-
-  constructor(thrown: unknown) {
-    super(messageOf(thrown));
-    this.cause = askableError(thrown);
-  }
-}
-
 /**
  * Plays one example once and says what came of it. Completions are journalled as they arrive; those that are there already
  * are not asked for again. Throws what says nothing of the example.
@@ -96,7 +76,7 @@ async function playUntilJudged(episode: Episode): Promise<GradeRow> {
 }
 
 async function play(episode: Episode, course: Course): Promise<Ending> {
-  const environment = openEnvironment(episode);
+  const environment = await openEnvironment(episode);
   try {
     let turn = await firstTurn(episode, environment, course);
     for (let count = 0; count < MOST_TURNS; count++) {
@@ -115,29 +95,15 @@ async function play(episode: Episode, course: Course): Promise<Ending> {
     course.stopReason = 'max_turns';
     return {};
   } finally {
-    // What it held is found by its reaper; the score stands.
-    await environment.close?.().catch(() => undefined);
+    await closeEnvironment(episode, environment);
   }
 }
 
-function openEnvironment({ site, unit }: Episode): MessageEnvironment {
-  const { environment, grader } = site.task.subject;
-  if (!environment) return createProblemEnvironment(unit.example, grader);
-  try {
-    return environment(unit.example);
-  } catch (error) {
-    throw new StepFailure(error);
-  }
-}
-
-async function firstTurn(
-  { site, unit }: Episode,
-  environment: MessageEnvironment,
-  course: Course,
-): Promise<Turn> {
+async function firstTurn(episode: Episode, environment: MessageEnvironment, course: Course): Promise<Turn> {
+  const { site, unit } = episode;
   const { subject } = site.task;
   const system = subject.systemPrompt === undefined ? [] : [systemMessage(subject.systemPrompt)];
-  const { messages, tools } = await observe(environment);
+  const { messages, tools } = await observe(episode, environment);
   if (subject.environment && JSON.stringify(messages) !== JSON.stringify(unit.example.messages)) {
     course.asked = messages;
   }
@@ -145,20 +111,6 @@ async function firstTurn(
   // Where the example decides the prompt its digest says all; an environment may say more.
   const key = subject.environment ? textDigest(`${sample}\n${JSON.stringify([messages, tools])}`) : sample;
   return { key, index: 0, messages: [...system, ...messages], ...(tools && { tools }) };
-}
-
-async function observe(environment: MessageEnvironment) {
-  try {
-    const { messages, tools } = await environment.initialObservation();
-    const observation = {
-      messages: spokenMessages(messages, 'messages'),
-      ...(tools && { tools: declaredTools(tools) }),
-    };
-    refuse(faultOfObservation(observation));
-    return observation;
-  } catch (error) {
-    throw new StepFailure(error);
-  }
 }
 
 function systemMessage(content: string): Message {
@@ -179,48 +131,6 @@ function isCutOff({ site }: Episode, { stop_reason }: SampleRow): boolean {
   return stop_reason === 'length' && !site.task.subject.environment;
 }
 
-/** Where a worker died with these examples in hand, one by one: a grader of ours that asks others bounds itself. */
-async function takeStep(
-  episode: Episode,
-  environment: MessageEnvironment,
-  row: SampleRow,
-): Promise<EnvironmentStep> {
-  const { site, unit } = episode;
-  const { environment: agent, grader } = site.task.subject;
-  const step = () => stepOnce(episode, environment, row);
-  if (!site.takeCare || (!agent && grader.boundsItself)) return step();
-  try {
-    return await site.takeCare(unit.keys.grade, step);
-  } catch (error) {
-    site.signal.throwIfAborted();
-    throw isDeadly(error) ? new StepFailure(error) : error;
-  }
-}
-
-async function stepOnce(
-  { site, budget }: Episode,
-  environment: MessageEnvironment,
-  { message, stop_reason: stopReason, is_malformed }: SampleRow,
-): Promise<EnvironmentStep> {
-  const isMalformed = is_malformed === true;
-  await site.takeTurn();
-  const callOff = site.task.subject.environment ? new AbortController() : null;
-  const signal = callOff ? anySignal([site.signal, callOff.signal]) : site.signal;
-  try {
-    const step = environment.step(structuredClone(message), { stopReason, isMalformed, signal });
-    if (!('then' in step)) return step;
-    const { environment: agent, grader } = site.task.subject;
-    // One that waits for whoever judges ends with the shard.
-    if (!agent && grader.boundsItself) return await untilAborted(step, signal);
-    return await budget.bound(step, () => callOff?.abort());
-  } catch (thrown) {
-    site.signal.throwIfAborted();
-    const error = askableError(thrown);
-    if (isOfWholeCell(error)) throw error;
-    throw new StepFailure(error);
-  }
-}
-
 /** After the end no model reads anything; what tools answered last is kept, since it may be what is graded. */
 function readStep({ site }: Episode, step: EnvironmentStep): EnvironmentStep {
   const { environment, grader } = site.task.subject;
@@ -233,10 +143,6 @@ function readStep({ site }: Episode, step: EnvironmentStep): EnvironmentStep {
     if (step.isDone) return { ...step, nextMessages: [] };
     throw new StepFailure(error);
   }
-}
-
-function refuse(fault: string | null): void {
-  if (fault !== null) throw new StepFailure(new Error(fault));
 }
 
 function isToolAnswer(message: Message): boolean {

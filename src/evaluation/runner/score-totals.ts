@@ -6,6 +6,7 @@ import { passHatK } from '../../core/statistics/pass-hat-k';
 import type { ResultIdentity, StoredResult } from '../../stores/eval-store';
 import type { Grader, TotalledUnit } from '../graders/grader';
 import { isUnparsed } from '../judges/parsed-total';
+import { summarized, totalled } from './grader-sums';
 import type { JudgedSamples } from './pass-rates';
 import { passRates } from './pass-rates';
 import { spreadOf } from './score-spread';
@@ -15,7 +16,7 @@ export interface ResultFacts {
   readonly name: string;
   readonly identity: ResultIdentity;
   readonly seconds: number;
-  readonly grader: Pick<Grader, 'summarize' | 'total'>;
+  readonly grader: Pick<Grader, 'name' | 'summarize' | 'total'>;
 }
 
 /** Of the samples of one example, as far as they were added. */
@@ -110,7 +111,7 @@ export class ScoreTotals {
       pass_at_k: this.isBinary ? passRates(this.judged, this.numSamples, passAtK) : {},
       identity,
     };
-    const total = grader.total?.(this.kept);
+    const total = totalled(grader, this.kept);
     return total ? { ...result, ...total, metrics: { ...result.metrics, ...total.metrics } } : result;
   }
 
@@ -169,7 +170,7 @@ export class ScoreTotals {
     const means = Object.fromEntries(
       [...this.metrics].map(([name, { sum, count }]) => [name, sum / countOf(name, count)]),
     );
-    return grader.summarize?.(means) ?? means;
+    return summarized(grader, means);
   }
 
   private tokenCounts(): Record<string, number> {
