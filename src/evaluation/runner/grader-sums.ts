@@ -25,14 +25,18 @@ export function summarized(
 ): Readonly<Record<string, number>> {
   if (!grader.summarize) return means;
   const given = told(grader, 'summarize', () => grader.summarize?.({ ...means }));
-  return checked(grader, 'summarize', Metrics, given);
+  const read = Metrics.safeParse(given);
+  if (!read.success) throw fault(grader, 'summarize', faultOf(read.error));
+  return read.data;
 }
 
 /** What the grader says in place of the result's own score; null where it leaves that to the result. Throws as `summarized` does. */
 export function totalled(grader: Summing, units: readonly TotalledUnit[]): GraderTotal | null {
   if (!grader.total) return null;
   const given = told(grader, 'total', () => grader.total?.(units));
-  return checked(grader, 'total', Total, given);
+  const read = Total.safeParse(given);
+  if (!read.success) throw fault(grader, 'total', faultOf(read.error));
+  return read.data;
 }
 
 /** Plain JavaScript may throw anything, and what says nothing of its cause would be tried for ever. */
@@ -44,12 +48,9 @@ function told(grader: Summing, method: string, work: () => unknown): unknown {
   }
 }
 
-function checked<Value>(grader: Summing, method: string, shape: z.ZodType<Value>, given: unknown): Value {
-  const read = shape.safeParse(given);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
+function faultOf({ issues: [issue] }: z.ZodError): string {
   const place = issue?.path.join('.') ?? '';
-  throw fault(grader, method, `gave a wrong ${place === '' ? 'result' : place}: ${issue?.message ?? ''}`);
+  return `gave a wrong ${place === '' ? 'result' : place}: ${issue?.message ?? ''}`;
 }
 
 function fault({ name }: Summing, method: string, what: string): DomainError {
