@@ -5,6 +5,7 @@ import { DomainError } from '../core/errors';
 import type { EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { TimelineEntry } from '../core/timeline';
 import { readPromotion } from '../stores/checkpoint-name';
+import { findRunDamage } from '../stores/run-damage';
 import type { StepSelection } from '../stores/step-rows';
 import type { RunRecord } from '../training/run-folder';
 import * as contracts from '../workflows/contracts';
@@ -194,6 +195,11 @@ export class RunHandle extends RunChanges {
     return this.ofKnown(
       await this.sources.records.readMetrics(this.name, checkSelection('metrics', selection)),
     );
+  }
+
+  /** What of its rows cannot be read and is left out wherever they are shown, in a sentence a file; empty where all is well. */
+  async damage(): Promise<readonly string[]> {
+    return findRunDamage(this.sources.records.runFolder(this.name));
   }
 
   /** Every checkpoint with the scores of its step. */

@@ -22,18 +22,20 @@ import { exitCodeOfRun, printEnd } from './train-follow';
 
 export async function showRun(handle: RunHandle, session: Session, output: Output): Promise<number> {
   const report = await handle.status();
-  const [record, checkpoints, folder, best] = await Promise.all([
+  const [record, checkpoints, folder, best, damaged] = await Promise.all([
     handle.config(),
     handle.checkpoints(),
     handle.folder(),
     handle.best(),
+    handle.damage(),
   ]);
-  output.document(runDocument({ report, record, checkpoints, folder, best }));
+  output.document(runDocument({ report, record, checkpoints, folder, best, damaged }));
   const pairs = [
     ...describe(report),
     pair('checkpoints', String(checkpoints.length)),
     ...(best ? [pair('best', `step ${best.step}, by ${best.by}`)] : []),
     pair('folder', folder ?? noFolder(report)),
+    ...damaged.map((text) => pair('damaged', text)),
   ];
   for (const [name, value] of pairs) printFact(output, name, output.advice(value));
   if (report.note !== null) output.note(report.note);

@@ -32,16 +32,18 @@ export interface RunDetails {
   readonly folder: string | null;
   /** The checkpoint somebody promoted. */
   readonly best: Promotion | null;
+  /** What of the run's rows cannot be read, in a sentence a file. */
+  readonly damaged: readonly string[];
 }
 
-export function runDocument({ report, record, checkpoints, folder, best }: RunDetails) {
+export function runDocument({ report, record, checkpoints, folder, best, damaged }: RunDetails) {
   const { config = null, ...rest } = record ?? {};
   return {
     ...factsOf(report),
     folder,
     checkpointCount: checkpoints.length,
     latestCheckpoint: checkpoints.at(-1) ?? null,
-    best,
+    ...{ best, damaged },
     config,
     ...pick(rest, ['renderer', 'data', 'provenance']),
   };

@@ -27,9 +27,11 @@ export async function showMetrics(handle: RunHandle, output: Output, flags: Metr
   const merged = isMerged ? withScores(stored, await scoresWithin(handle, stored, selection)) : [...stored];
   const names = chosenNames(merged, columns);
   const rows = names === null ? merged : merged.map((row) => onlyColumns(row, names));
-  output.document({ run: handle.name, metrics: rows });
+  const damaged = await handle.damage();
+  output.document({ run: handle.name, metrics: rows, ...(damaged.length > 0 && { damaged }) });
   if (csv) printCsv(rows, names ?? namesIn(rows), output);
   else printMetrics(rows, names, output);
+  for (const text of damaged) output.note(escapeControls(text));
   return EXIT.done;
 }
 

@@ -384,6 +384,40 @@ test('runs metrics --columns shows metrics by name or pattern, --csv with all di
   ).rejects.toThrow('no metric is named "nothing*". There are: train/nll, optim/lr.');
 });
 
+describe('rows that cannot be read', () => {
+  async function damage(): Promise<string> {
+    await store(COMPLETED, { metrics: METRICS, scores: [score()] });
+    const folder = createRunStore(root).runFolder('one');
+    // The last one may be about to be written.
+    await appendFile(path.join(folder, 'metrics.jsonl'), '{"step":3,"train/n\n{"step":"4"}\n{"step":5,"tr');
+    return `${path.join(folder, 'metrics.jsonl')} is damaged: 2 lines are left out (3, 4). Put the file back from a copy, if there is one.`;
+  }
+
+  test('are told by runs metrics, beside the rows', async () => {
+    const told = await damage();
+    const [text, json] = [recordOutput(), recordOutput({ json: true })];
+
+    await showMetrics(session.everstep.run('one'), text.output, { columns: 'train/nll', csv: true });
+    await showMetrics(session.everstep.run('one'), json.output, {});
+
+    expect(text.stdout()).toBe('step,train/nll\n1,2.5\n2,\n');
+    expect(text.stderr()).toContain(told);
+    expect(JSON.parse(json.stdout())).toEqual({ run: 'one', metrics: METRICS, damaged: [told] });
+  });
+
+  test('are told by runs show, as is what is no file in its place', async () => {
+    const told = await damage();
+    await mkdir(path.join(createRunStore(root).runFolder('one'), 'events.jsonl'));
+    const { output, stdout } = recordOutput({ json: true });
+
+    await showRun(session.everstep.run('one'), session, output);
+
+    expect(JSON.parse(stdout())).toMatchObject({
+      damaged: [told, expect.stringContaining('events.jsonl is a directory where a file belongs') as string],
+    });
+  });
+});
+
 test('runs metrics refuses a first step after the last one', async () => {
   await store(COMPLETED);
 
