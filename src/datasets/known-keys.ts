@@ -1,3 +1,4 @@
+import { DEEPEST_JSON, isDeeperThan } from '../core/json-depth';
 import { nearestKey } from '../core/nearest-key';
 import { NotJson } from './not-json';
 import { RowProblem } from './row-problem';
@@ -65,7 +66,10 @@ export function requireKnownKeys(
 ): void {
   const unknown = Object.keys(fields).find(
     (key) =>
-      !known.includes(key) && !ignored.has(key) && !SAYS_NOTHING.has(squeezed(key)) && !isEmpty(fields[key]),
+      !known.includes(key) &&
+      !ignored.has(key) &&
+      !SAYS_NOTHING.has(squeezed(key)) &&
+      holdsSomething(fields[key]),
   );
   if (unknown === undefined) return;
   const at = (key: string) => (field === '' ? key : `${field}.${key}`);
@@ -76,6 +80,11 @@ export function requireKnownKeys(
     `unknown field "${at(unknown.slice(0, MOST_SHOWN))}". ${instead} ` +
       `Remove it, or name it in dataset.ignoreKeys if it says nothing to the model.`,
   );
+}
+
+/** What is nested so deep that nobody would come to its end is no empty value either. */
+function holdsSomething(value: unknown): boolean {
+  return isDeeperThan(value, DEEPEST_JSON) || !isEmpty(value);
 }
 
 function isEmpty(value: unknown): boolean {

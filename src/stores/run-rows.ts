@@ -55,5 +55,5 @@ function areTexts(...values: readonly unknown[]): boolean {
 }
 
 function isNumberOrNone(value: unknown): boolean {
-  return typeof value === 'number' || value === null;
+  return Number.isFinite(value) || value === null;
 }

@@ -238,5 +238,6 @@ function stepOf(line: string): number | null {
   const [, digits] = LEADING_STEP.exec(line) ?? [];
   if (digits !== undefined) return Number(digits);
   const step = parseJsonObject<SteppedRow>(line)?.step;
-  return typeof step === 'number' ? step : null;
+  // One that no run reaches would end a range before the rows behind it.
+  return step !== undefined && Number.isSafeInteger(step) ? step : null;
 }

@@ -144,6 +144,15 @@ test('a label that is a word is a field that nobody reads', async () => {
   );
 });
 
+test('a field that nobody reads is refused however deep it is nested, and left out where bad rows are', async () => {
+  const path = join(folder, 'deep.jsonl');
+  const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
+  writeFileSync(path, `{"prompt":"q","completion":"good"}\n{"prompt":"q","completion":"bad","x":${deep}}\n`);
+
+  await expect(loadDataset({ path })).rejects.toThrow(/deep\.jsonl line 2: unknown field "x"/);
+  expect(await textsOf(loadDataset({ path, onBadRow: 'skip' }))).toEqual(['q', 'good']);
+});
+
 test('a history that a table holds as JSON text is read', async () => {
   const row = { instruction: 'q', output: 'good' };
 

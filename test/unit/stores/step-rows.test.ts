@@ -85,3 +85,11 @@ test('rows whose step does not stand first are found as well', async () => {
 
   expect(await stepsOf({ from: 2 })).toEqual([2]);
 });
+
+test('a damaged row whose step no run reaches hides no row behind it', async () => {
+  write([{ step: 1 }, { step: 2 }]);
+  writeFileSync(file, '{"train/nll":1,"step":1e300}\n{"step":3}\n{"step":9.5}\n{"step":4}\n', { flag: 'a' });
+
+  expect(await stepsOf({ from: 2, to: 4 })).toEqual([2, 3, 4]);
+  expect(await stepsOf({})).toEqual([1, 2, 3, 4]);
+});
