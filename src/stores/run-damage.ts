@@ -51,7 +51,6 @@ async function textOf(path: string): Promise<string | DomainError> {
   }
 }
 
-/** A row as the store's writers write it is an object; whether it has what readers go by, the file's own reader says. */
 // What a line is parsed to is what its judge takes.
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters
 function lineOf<Row extends object>(isRow: (row: Row) => boolean): Judge {

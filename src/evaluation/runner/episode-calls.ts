@@ -48,7 +48,7 @@ export async function observe(episode: Episode, environment: MessageEnvironment)
   const begin = async () => environment.initialObservation();
   const inTime = () => new TimeBudget(task.timeoutMs).bound(begin(), () => undefined);
   try {
-    return checkedObservation(await inCare(episode, task.subject.environment ? inTime : begin));
+    return checkedObservation(await (task.subject.environment ? inCare(episode, inTime) : begin()));
   } catch (error) {
     signal.throwIfAborted();
     return failStep(error);

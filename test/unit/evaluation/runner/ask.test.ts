@@ -4,19 +4,18 @@ import { parseEndpointUrl } from '../../../../src/engines/openai/endpoint-addres
 import { GivenUpError } from '../../../../src/engines/openai/given-up';
 import { runShard } from '../../../../src/evaluation/runner/run-shard';
 import type { GradeRow } from '../../../../src/evaluation/runner/shard-rows';
-import { writeResult } from '../../../../src/evaluation/runner/write-result';
 import { readJsonLines } from '../../../../src/stores/json-lines';
-import { examplesOf, EXACT, modelThatSays, newFolder, subjectOf, targetOf, taskOf } from './fake-model';
+import {
+  examplesOf,
+  EXACT,
+  modelThatSays,
+  newFolder,
+  resultIn,
+  subjectOf,
+  targetOf,
+  taskOf,
+} from './fake-model';
 
-const IDENTITY = {
-  benchmarkVersion: 1,
-  dataHash: 'd',
-  promptHash: 'p',
-  graderVersion: 'g',
-  sampling: {},
-  model: 'm',
-  checkpoint: 'c',
-};
 const TO = {
   address: parseEndpointUrl('http://host/v1'),
   path: '/chat/completions',
@@ -85,15 +84,7 @@ test.each([
     const begin = process.cpuUsage();
 
     const counts = await runShard(taskOf(completer, folder, { examples }));
-    await writeResult({
-      name: 'bench',
-      folder: join(folder, 'bench'),
-      subject,
-      shards: [{ folder, examples }],
-      identity: IDENTITY,
-      seconds: () => 1,
-      verify: () => undefined,
-    });
+    await resultIn(folder, subject, examples);
 
     expect(counts).toMatchObject({ done: 1 });
     // A second or less; what grows with the square of a text takes minutes.

@@ -12,6 +12,8 @@ import type { Grader } from '../../../../src/evaluation/graders/grader';
 import { messageText } from '../../../../src/evaluation/runner/message-text';
 import { Permits } from '../../../../src/evaluation/runner/permits';
 import type { ExampleSubject, ShardTask } from '../../../../src/evaluation/runner/shard-task';
+import { writeResult } from '../../../../src/evaluation/runner/write-result';
+import type { StoredResult } from '../../../../src/stores/eval-store';
 
 type Answer = string | Partial<Completion>;
 
@@ -89,6 +91,26 @@ export function taskOf(completer: Completer, folder: string, changes: Partial<Sh
     onProgress: () => undefined,
     ...changes,
   };
+}
+
+/** The result of a shard that has run, in the folder `bench` beside its journals. */
+export function resultIn(
+  folder: string,
+  subject: ExampleSubject,
+  examples: readonly Example[],
+): Promise<StoredResult> {
+  return writeResult({
+    name: 'bench',
+    folder: join(folder, 'bench'),
+    subject,
+    shards: [{ folder, examples }],
+    identity: {
+      ...{ benchmarkVersion: 1, dataHash: 'd', promptHash: 'p', graderVersion: 'g' },
+      ...{ sampling: {}, model: 'm', checkpoint: 'c' },
+    },
+    seconds: () => 1,
+    verify: () => undefined,
+  });
 }
 
 const folders: string[] = [];

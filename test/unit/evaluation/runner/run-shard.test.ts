@@ -9,35 +9,20 @@ import type { Example } from '../../../../src/evaluation/example';
 import { Permits } from '../../../../src/evaluation/runner/permits';
 import { runShard } from '../../../../src/evaluation/runner/run-shard';
 import type { GradeRow, SampleRow } from '../../../../src/evaluation/runner/shard-rows';
-import type { ExampleSubject } from '../../../../src/evaluation/runner/shard-task';
-import { writeResult } from '../../../../src/evaluation/runner/write-result';
 import { loadTrajectories } from '../../../../src/stores/eval-store';
 import { readJsonLines } from '../../../../src/stores/json-lines';
 import { defineTool } from '../../../../src/training/environments/tools/tool';
 import { createToolEnvironment } from '../../../../src/training/environments/tools/tool-environment';
-import { examplesOf, EXACT, modelThatSays, newFolder, subjectOf, targetOf, taskOf } from './fake-model';
-
-const IDENTITY = {
-  benchmarkVersion: 1,
-  dataHash: 'd',
-  promptHash: 'p',
-  graderVersion: 'g',
-  sampling: {},
-  model: 'm',
-  checkpoint: 'c',
-};
-
-function resultIn(folder: string, subject: ExampleSubject, examples: readonly Example[]) {
-  return writeResult({
-    name: 'bench',
-    folder: join(folder, 'bench'),
-    subject,
-    shards: [{ folder, examples }],
-    identity: IDENTITY,
-    seconds: () => 1,
-    verify: () => undefined,
-  });
-}
+import {
+  examplesOf,
+  EXACT,
+  modelThatSays,
+  newFolder,
+  resultIn,
+  subjectOf,
+  targetOf,
+  taskOf,
+} from './fake-model';
 
 const samplesIn = (folder: string) => readJsonLines<SampleRow>(join(folder, 'samples.jsonl'));
 const gradesIn = (folder: string) => readJsonLines<GradeRow>(join(folder, 'grades.jsonl'));

@@ -1,27 +1,8 @@
-import { join } from 'node:path';
 import type { ShardCounts } from '../../../../src/core/benchmark-run';
 import { scoreSoFar } from '../../../../src/core/benchmark-run';
-import type { Example } from '../../../../src/evaluation/example';
 import { totalOfParsed } from '../../../../src/evaluation/judges/parsed-total';
 import { runShard } from '../../../../src/evaluation/runner/run-shard';
-import type { ExampleSubject } from '../../../../src/evaluation/runner/shard-task';
-import { writeResult } from '../../../../src/evaluation/runner/write-result';
-import { examplesOf, modelThatSays, newFolder, subjectOf, targetOf, taskOf } from './fake-model';
-
-function resultIn(folder: string, subject: ExampleSubject, examples: readonly Example[]) {
-  return writeResult({
-    name: 'bench',
-    folder: join(folder, 'bench'),
-    subject,
-    shards: [{ folder, examples }],
-    identity: {
-      ...{ benchmarkVersion: 1, dataHash: 'd', promptHash: 'p', graderVersion: 'g' },
-      ...{ sampling: {}, model: 'm', checkpoint: 'c' },
-    },
-    seconds: () => 1,
-    verify: () => undefined,
-  });
-}
+import { examplesOf, modelThatSays, newFolder, resultIn, subjectOf, targetOf, taskOf } from './fake-model';
 
 describe('verdicts that cannot be read, of examples with three samples', () => {
   const VALUES = new Map<string, readonly (number | null)[]>([

@@ -7,35 +7,16 @@ import { findBenchmark } from '../../../../src/evaluation/benchmarks';
 import { graderFromFunction } from '../../../../src/evaluation/benchmarks/grader-function';
 import type { Grader } from '../../../../src/evaluation/graders/grader';
 import { runShard } from '../../../../src/evaluation/runner/run-shard';
-import { writeResult } from '../../../../src/evaluation/runner/write-result';
 import type { ExampleSubject, ShardTask } from '../../../../src/evaluation/runner/shard-task';
 import { loadTrajectories } from '../../../../src/stores/eval-store';
-import { examplesOf, modelThatSays, newFolder, subjectOf, targetOf, taskOf } from './fake-model';
-
-const IDENTITY = {
-  benchmarkVersion: 1,
-  dataHash: 'd',
-  promptHash: 'p',
-  graderVersion: 'g',
-  sampling: {},
-  model: 'm',
-  checkpoint: 'c',
-};
+import { examplesOf, modelThatSays, newFolder, resultIn, subjectOf, targetOf, taskOf } from './fake-model';
 
 const WRONG = examplesOf(6)[2]?.id;
 
 async function resultOf(changes: Partial<ExampleSubject>, options: Partial<ShardTask> = {}) {
   const [folder, examples, subject] = [newFolder(), examplesOf(6), subjectOf(changes)];
   await runShard(taskOf(modelThatSays(targetOf).completer, folder, { examples, subject, ...options }));
-  const stored = await writeResult({
-    name: 'bench',
-    folder: join(folder, 'bench'),
-    subject,
-    shards: [{ folder, examples }],
-    identity: IDENTITY,
-    seconds: () => 1,
-    verify: () => undefined,
-  });
+  const stored = await resultIn(folder, subject, examples);
   const trajectories = await loadTrajectories(folder, 'bench');
   return { stored, wrong: trajectories.filter(({ error }) => error !== null) };
 }
