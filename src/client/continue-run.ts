@@ -3,7 +3,10 @@ import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import type { RunState } from '../core/run';
 import type { EarlierEnd } from '../core/timeline';
+import { editedRecord, isEdited } from '../training/record-digest';
 import type { RunRecord } from '../training/run-folder';
+import { recordPath } from '../training/run-folder';
+import { editsOf } from './require-same-config';
 import { pause, RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import type { RunRecords } from './run-records';
@@ -53,7 +56,7 @@ export async function continueRun(
   if (!state) throw await withoutFolder(run, facts === 'missing', sources);
   const heardAt = facts === 'missing' ? await refuseFresh(handle) : null;
   if (state.status === 'completed' || state.status === 'stopped') throw alreadyEnded(state);
-  const { config, dataFolder } = await sources.records.readConfig<RunRecord>(run);
+  const { config, dataFolder } = await unedited(client, sources.records, run);
   const start = {
     ...{ client, sources, config },
     ...(await endOf(client, state, { facts, heardAt })),
@@ -63,6 +66,12 @@ export async function continueRun(
   const isStarted = await tryStart(start, run, 'ALLOW_DUPLICATE');
   await untilTakenOver(handle, sources, state);
   return { handle, isAttached: !isStarted };
+}
+
+async function unedited(client: Client, records: RunRecords, run: string): Promise<RunRecord> {
+  const record = await records.readConfig<RunRecord>(run);
+  if (!isEdited(record)) return record;
+  throw editedRecord(run, recordPath(records.runFolder(run)), await editsOf(client, run, record.config));
 }
 
 /** What ended the workflow of a run that could not write how it ended; nothing where it could. */

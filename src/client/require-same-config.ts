@@ -25,16 +25,27 @@ export async function requireSameConfig(
   if (there === null) return;
   const differences = configDifferences(there, asked);
   if (differences.length === 0) return;
-  // `learningRate 0.001 (asked: 0.002)`
-  const shown = differences
-    .slice(0, MOST_SHOWN)
-    .map(({ key, a, b }) => `${key} ${configValueText(a)} (asked: ${configValueText(b)})`);
-  const more = differences.length > shown.length ? `, and ${differences.length - shown.length} more` : '';
+  const shown = differencesShown(differences, 'asked').join(', ');
   throw new DomainError(
     'refused',
-    `Run "${run}" is under way with another config: ${shown.join(', ')}${more}. Follow it as it is with --attach, ` +
+    `Run "${run}" is under way with another config: ${shown}. Follow it as it is with --attach, ` +
       `${changeAdvice(run, differences)}or give the new run another --run NAME.`,
   );
+}
+
+/** What differs between the config of the store and that which the server was given; none where it has none of it any more. */
+export async function editsOf(client: Client, run: string, stored: object): Promise<readonly string[]> {
+  const started = await startedConfig(client, run).catch(() => null);
+  return started === null ? [] : differencesShown(configDifferences(started, stored), 'now');
+}
+
+/** `learningRate 0.001 (asked: 0.002)` */
+function differencesShown(differences: readonly ConfigDifference[], word: 'asked' | 'now'): string[] {
+  const shown = differences
+    .slice(0, MOST_SHOWN)
+    .map(({ key, a, b }) => `${key} ${configValueText(a)} (${word}: ${configValueText(b)})`);
+  const more = differences.length - shown.length;
+  return more > 0 ? [...shown, `and ${more} more`] : shown;
 }
 
 /** Empty where nothing that differs can be changed while the run goes on. */

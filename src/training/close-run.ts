@@ -11,7 +11,8 @@ import type { EngineConnection } from './engine-access';
 import { removePolicyNote } from './policy-note';
 import { recordEvents } from './record-events';
 import { nothingLearnt } from './reinforcement/nothing-learnt';
-import { readRunRecord, requireRun } from './run-folder';
+import type { RunRecord } from './run-folder';
+import { requireRun } from './run-folder';
 import { sweepCheckpoints } from './sweep-checkpoints';
 
 export interface CloseRunInput {
@@ -96,7 +97,7 @@ function isEnded({ status }: CloseRunInput): boolean {
 
 async function rewardRemarks(store: RunStore, { run, rollouts }: TrainingPlan): Promise<string[]> {
   if (!rollouts) return [];
-  const remark = nothingLearnt(await readRunRecord(store, run), await store.readMetrics(run));
+  const remark = nothingLearnt(await store.readConfig<RunRecord>(run), await store.readMetrics(run));
   return remark === null ? [] : [remark];
 }
 

@@ -22,7 +22,7 @@ import { removePolicyNote } from './policy-note';
 import { planOf } from './prepare-run';
 import { recordedSchedules } from './recorded-schedules';
 import type { RunRecord } from './run-folder';
-import { requireRun } from './run-folder';
+import { readRunRecord, requireRun } from './run-folder';
 import { tellContinued } from './tell-continued';
 
 interface ContinueDependencies {
@@ -73,6 +73,7 @@ export async function continueRun(
     const { status, step, totalSteps, finalWeightsDigest } = state;
     return { found: 'ended', report: { status, step, totalSteps, finalWeightsDigest } };
   }
+  if (state) await readRunRecord(store, run);
   await store.takeOver(run, owner);
   if (!state) return { found: 'nothing' };
   await removeUnheard(store, run);
@@ -97,7 +98,7 @@ async function removeUnheard(store: RunStore, run: string): Promise<void> {
 
 async function readJournals(store: RunStore, run: string, state: RunState): Promise<Journals> {
   const [record, checkpoints, scores, controls, last, begun] = await Promise.all([
-    store.readConfig<RunRecord>(run),
+    readRunRecord(store, run),
     store.readCheckpoints(run),
     store.readScores(run),
     store.readControls(run),

@@ -14,6 +14,7 @@ import { resolveInitialCheckpoint } from './initial-checkpoint';
 import { budgetOf, refuseUnpriced } from './run-budget';
 import { rendererFor, requireOffered } from './model-checks';
 import type { DataPlace, PreparedSource } from './prepare-supervised-data';
+import { withDigest } from './record-digest';
 import { guardPreparation } from './preparation-guard';
 import { prepareSupervisedData } from './prepare-supervised-data';
 import { prepareEnvironments } from './reinforcement/prepare-environments';
@@ -133,7 +134,7 @@ async function prepareClaimed(
   };
   signal.throwIfAborted();
   if (codeDiff != null) await store.writeCodeDiff(run, `${codeDiff}\n`);
-  await store.writeConfig(run, record);
+  await store.writeConfig(run, withDigest(record));
   await store.writeState(run, firstState(plan, input.workflowId, engine.url));
   return plan;
 }

@@ -4,6 +4,7 @@ import type { TrainingConfig } from '../config/training-config';
 import type { DataSummary } from '../core/data-summary';
 import type { OptimizationPlan } from '../core/training-plan';
 import type { PluginCode } from './reinforcement/plugin-code';
+import { editedRecord, isEdited } from './record-digest';
 import type { KlReference } from './resolve-kl-reference';
 import { runIsAway } from '../stores/make-folder';
 import type { RunStore } from '../stores/run-store';
@@ -47,12 +48,23 @@ export interface RunRecord {
   /** Weights that the KL penalty compares with; absent where there is none. */
   readonly klReference?: KlReference;
   readonly provenance: object;
+  /** Of everything else in it as it was written (`record-digest.ts`); absent in runs of releases before it. */
+  readonly digest?: string;
 }
 
-/** What `prepareRun` wrote. A worker that sees another store waits for one that sees the run, and says so. */
+/**
+ * What `prepareRun` wrote, refused where it was edited since. A worker that sees another store waits for one that sees the run, and
+ * says so.
+ */
 export async function readRunRecord(store: RunStore, run: string): Promise<RunRecord> {
   await requireRun(store, run);
-  return store.readConfig<RunRecord>(run);
+  const record = await store.readConfig<RunRecord>(run);
+  if (isEdited(record)) throw editedRecord(run, recordPath(store.runFolder(run)));
+  return record;
+}
+
+export function recordPath(runFolder: string): string {
+  return join(runFolder, 'config.json');
 }
 
 /** Refuses to work, for now, on a run whose folder this worker does not see: it would write where nobody reads. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { utimesSync } from 'node:fs';
+import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { WorkflowHandle } from '@temporalio/client';
@@ -140,6 +140,34 @@ test.each(['terminate', 'cancel'])('a run that somebody %ss is gone on with', as
     'ended completed',
   ]);
   await expect(held.everstep.continue(run)).rejects.toThrow(/has ended \(completed at step 24 of 24\)/);
+});
+
+test('a run whose config.json was edited is not gone on with until it is put back', async () => {
+  const run = 'edited';
+  const { handle, hold } = await held.start(run, config(), { done: DONE });
+  await temporal('workflow', 'terminate', '-w', `train/${run}`);
+  hold.letGo();
+  await until(async () => ((await handle.describe()).status.name === 'RUNNING' ? null : true));
+  const path = join(stack.store.runFolder(run), 'config.json');
+  const written = readFileSync(path, 'utf8');
+  const { learningRate } = config();
+  writeFileSync(
+    path,
+    written.replace(`"learningRate": ${learningRate}`, `"learningRate": ${10 * learningRate}`),
+  );
+
+  const refused = expect.stringContaining(
+    `config.json than is there now; it was edited: learningRate ${learningRate} (now: ${10 * learningRate}).`,
+  ) as string;
+  await expect(held.everstep.continue(run)).rejects.toMatchObject({
+    code: 'store-conflict',
+    message: refused,
+  });
+  writeFileSync(path, written);
+  await held.everstep.continue(run);
+
+  await ended(run);
+  await expectWhole(run);
 });
 
 test('runs that the server knows nothing of any more are gone on with, once nobody else writes their files', async () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseTrainingConfig } from '../../../src/config/parse-training-config';
 import type { RunState, ScoreRow } from '../../../src/core/run';
 import type { RunStore } from '../../../src/stores/run-store';
+import { withDigest } from '../../../src/training/record-digest';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { ContinueRunInput } from '../../../src/training/continue-run';
 import { continueRun } from '../../../src/training/continue-run';
@@ -120,6 +121,33 @@ describe('a run that is gone on with', () => {
 
     expect((await goOn()).due).toEqual([]);
     expect(await store.readScores(RUN)).toHaveLength(3);
+  });
+});
+
+describe('a config.json that was edited since the run was prepared', () => {
+  const edit = (record: object) =>
+    store.writeConfig(RUN, { ...record, config: { ...CONFIG, learningRate: 1 } });
+  const written = withDigest({ config: CONFIG, evaluators: {}, data: { trainCount: 100 } });
+
+  test('is not gone on with, and the run stays whose it was', async () => {
+    await edit(written);
+
+    await expect(goOn()).rejects.toMatchObject({
+      code: 'store-conflict',
+      message: expect.stringMatching(/"mine" was prepared by another .*config\.json .*Put it back/) as string,
+      retryable: false,
+    });
+    expect(await store.readOwner(RUN)).toMatchObject({ firstRunId: 'first' });
+  });
+
+  test.each([
+    ['as it was written', () => store.writeConfig(RUN, written)],
+    ['whose digest was taken out', () => edit({ ...written, digest: undefined })],
+  ])('is gone on with %s', async (_, write) => {
+    await journal('scores', [score(0), score(4), score(8)]);
+    await write();
+
+    expect((await goOn()).step).toBe(8);
   });
 });
 
