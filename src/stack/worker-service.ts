@@ -3,6 +3,7 @@ import type { Environment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
 import type { WorkerVersion } from '../config/worker-version';
 import { endWhenStuck } from '../workers/end-when-stuck';
+import { fixBuiltIns } from '../workers/fixed-built-ins';
 import { collectEarly } from '../workers/heap-growth';
 import { runWorkers } from '../workers/worker';
 import { installTemporalRuntime } from '../workers/logging';
@@ -35,6 +36,7 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   installTemporalRuntime(logger);
   collectEarly(options.roles);
   endWhenStuck();
+  fixBuiltIns();
   // A promise that code of a plug-in forgot must not end everybody's work; what throws outside of promises does.
   process.on('unhandledRejection', (reason) => {
     logger.error({ error: String(reason) }, 'a promise nobody waits for was rejected');

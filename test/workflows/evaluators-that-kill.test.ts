@@ -111,6 +111,56 @@ test('a grader that ends its process costs the example that it does so with, and
   }
 });
 
+/** Graders that replace what their worker and everybody else on it works with. */
+const REPLACING = `
+'use strict';
+const benchmark = (grader) => ({
+  data: { rows: () => ['a', 'b'].map((word) => ({ word })) },
+  toExample: ({ word }) => ({ prompt: word, target: word }),
+  grader: (reply, { target }) => { grader(); return reply === target; },
+  generation: { maxTokens: 8 },
+});
+module.exports = { benchmarks: {
+  inherited: benchmark(() => { Object.prototype.format = 'json'; }),
+  written: benchmark(() => { JSON.stringify = () => '1.5'; }),
+  timed: benchmark(() => { globalThis.setTimeout = () => 7; }),
+  dated: benchmark(() => { Date.now = () => NaN; }),
+  honest: benchmark(() => { JSON.extra = () => 1; Promise.withMore = () => 2; }),
+} };
+`;
+
+test('what all code of a worker shares cannot be replaced: who tries is told, and nobody else notices', async () => {
+  const plugins = join(stack.folder, 'replacing.config.js');
+  writeFileSync(plugins, REPLACING);
+  const endpoint = await JudgeEndpoint.start((_model, prompt) => prompt);
+  const everstep = await Everstep.connect({
+    ...{ address: stack.address, namespace: stack.namespace, dataFolder: stack.folder },
+    store: join(stack.folder, 'store'),
+  });
+  const benchmarks = ['inherited', 'written', 'timed', 'dated', 'honest'];
+  try {
+    const evaluation = await everstep.evaluate(benchmarks, {
+      ...{ run: 'replaced', model: 'echo', endpoint: endpoint.url, plugins },
+    });
+    const report = await evaluation.result();
+
+    const refused = (code: string) => `All 2 examples failed, the first with: grader: Cannot ${code}`;
+    expect(report?.failures.map(({ name, message }) => [name, message])).toEqual([
+      ['inherited', refused('add property format, object is not extensible')],
+      ['written', refused("assign to read only property 'stringify' of object '#<Object>'")],
+      ['timed', refused("assign to read only property 'setTimeout' of object '#<Object>'")],
+      [
+        'dated',
+        refused("assign to read only property 'now' of function 'function Date() { [native code] }'"),
+      ],
+    ]);
+    expect(await loadResult(evaluation.folder, 'honest')).toMatchObject({ score: 1, num_errors: 0 });
+  } finally {
+    await everstep.close();
+    await endpoint.close();
+  }
+});
+
 /** An environment that takes its worker's process down before a word is said. */
 const ENVIRONMENT = `
 module.exports = { benchmarks: { beginning: {
