@@ -12,7 +12,7 @@ import type { RunRecords } from './run-records';
 import type { Known } from './known-options';
 import { requireKnownOptions } from './known-options';
 
-export { meanReward } from '../evaluation/pages/shown-group';
+export { failuresOf, meanReward } from '../evaluation/pages/shown-group';
 export type { ShownGroup, ShownRollout } from '../evaluation/pages/shown-group';
 
 /** How many answers of an evaluation were right, by the field's names. */

@@ -10,6 +10,7 @@ import type { ActiveRuns } from './active-runs';
 import type { EngineConnection } from './engine-access';
 import { removePolicyNote } from './policy-note';
 import { recordEvents } from './record-events';
+import { failedRollouts } from './reinforcement/failed-rollouts';
 import { nothingLearnt } from './reinforcement/nothing-learnt';
 import type { RunRecord } from './run-folder';
 import { requireRun } from './run-folder';
@@ -97,8 +98,12 @@ function isEnded({ status }: CloseRunInput): boolean {
 
 async function rewardRemarks(store: RunStore, { run, rollouts }: TrainingPlan): Promise<string[]> {
   if (!rollouts) return [];
-  const remark = nothingLearnt(await store.readConfig<RunRecord>(run), await store.readMetrics(run));
-  return remark === null ? [] : [remark];
+  const metrics = await store.readMetrics(run);
+  const remarks = [
+    nothingLearnt(await store.readConfig<RunRecord>(run), metrics),
+    failedRollouts(run, metrics),
+  ];
+  return remarks.filter((remark) => remark !== null);
 }
 
 /** The newest of each evaluator that was not told while the run went on. */

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { failuresOf, RunRollouts } from '../../src/client/run-rollouts';
 import { Everstep } from '../../src/client/everstep';
 import { controlsQuery, pauseUpdate, resumeUpdate } from '../../src/workflows/contracts';
 import { ForgetfulEngine } from './harness/forgetful-engine';
@@ -132,6 +133,22 @@ test('starts failed rollouts again and counts them', async () => {
   const metrics = await stack.store.readMetrics('again');
   expect(metrics.map((row) => row['env/all/total_episodes'])).toEqual([16, 16]);
   expect(metrics.map((row) => row['rollout_errors/environment_error'])).toEqual([4, 4]);
+});
+
+test('says at its end what failed, and of each group with what', async () => {
+  await runs.train('told', config('shaky', 'retry'));
+
+  expect((await stack.store.readState('told'))?.remarks).toContain(
+    '8 attempts at rollouts failed (environment_error 8). `everstep runs rollouts told --step 2` says with what.',
+  );
+  const groups = await new RunRollouts('told', stack.store).read(2);
+  expect(groups.map(failuresOf)).toEqual(
+    groups.map(() => [
+      expect.stringMatching(
+        /^environment_error: the simulator is broken \(thrown at .*everstep\.config\.js:\d+:\d+\)$/,
+      ),
+    ]),
+  );
 });
 
 test('trains on the rest of a group where enough is left of it', async () => {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Command } from 'commander';
 import type { EvaluationTotals, ShownGroup, ShownRollout } from '../../client/run-rollouts';
-import { meanReward } from '../../client/run-rollouts';
+import { failuresOf, meanReward } from '../../client/run-rollouts';
 import type { Session } from '../connect';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
@@ -125,13 +125,13 @@ function printGroups(output: Output, shown: readonly ShownGroup[], total: number
 }
 
 function printGroup(output: Output, shown: ShownGroup): void {
-  const { group, id, tags, rollouts, errors } = shown;
+  const { group, id, tags, rollouts } = shown;
   output.line(
     escapeControls(
-      `Group ${group}  ${id}  ${tags.join(', ')}  mean reward ${formatNumber(meanReward(shown))}` +
-        (errors.length > 0 ? `  failed: ${errors.join(', ')}` : ''),
+      `Group ${group}  ${id}  ${tags.join(', ')}  mean reward ${formatNumber(meanReward(shown))}`,
     ),
   );
+  for (const failure of failuresOf(shown)) printText(output, failure, 'failed');
   for (const { role, text } of promptOf(rollouts)) printText(output, text, role);
   const answers = rollouts.map(answersOf);
   if (answers.every(isShort)) printAnswerTable(output, rollouts);

@@ -1,6 +1,6 @@
 import { escapeControls } from '../../core/escape-controls';
 import type { ShownGroup, ShownRollout } from './shown-group';
-import { meanReward } from './shown-group';
+import { failuresOf, meanReward } from './shown-group';
 
 export interface RolloutPage {
   readonly title: string;
@@ -33,12 +33,14 @@ export function rolloutPage({ title, groups, hiddenCount, command }: RolloutPage
 }
 
 function groupSection(group: ShownGroup): string {
-  const { id, tags, errors, rollouts } = group;
+  const { id, tags, rollouts } = group;
   const rows = rollouts.map(
     ({ reward, stopReason, turns, tokens }, member) =>
       `<tr>${[member, number(reward), stopReason ?? '', turns, tokens].map((cell) => `<td>${escaped(cell)}</td>`).join('')}</tr>`,
   );
-  const failed = errors.length > 0 ? `<p>Failed: ${escaped(errors.join(', '))}</p>` : '';
+  const failed = failuresOf(group)
+    .map((failure) => `<p>Failed: ${escaped(failure)}</p>`)
+    .join('');
   return (
     `<h2>Group ${escaped(group.group)}: ${escaped(id)}</h2><p>${escaped(tags.join(', '))} · mean reward ${number(meanReward(group))}</p>${failed}` +
     `<table><tr><th>rollout</th><th>reward</th><th>end</th><th>turns</th><th>tokens</th></tr>${rows.join('')}</table>` +

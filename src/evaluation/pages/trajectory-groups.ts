@@ -26,7 +26,7 @@ function groupOfTrajectories(
 ): ShownGroup {
   return {
     ...{ group, id, tags: [benchmark] },
-    errors: trajectories.flatMap(({ error }) => error ?? []),
+    ...{ errors: trajectories.flatMap(({ error }) => error ?? []), errorMessages: [] },
     rollouts: trajectories.map(rolloutOfTrajectory),
   };
 }

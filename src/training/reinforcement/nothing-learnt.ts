@@ -15,7 +15,7 @@ export function nothingLearnt({ config, run }: RunRecord, metrics: readonly Metr
   if (metrics.some((row) => row[MIXED] !== 0)) return null;
   const steps = `in all ${metrics.length} steps`;
   if (metrics.every((row) => row[ROLLOUTS] === 0)) {
-    return `Nothing could be learnt: ${steps} every rollout failed. \`everstep runs metrics ${run}\` counts why under rollout_errors/….`;
+    return `Nothing could be learnt: ${steps} every rollout failed.`;
   }
   return (
     `Nothing could be learnt: ${steps} the rollouts of each group earned the same (${MIXED} is 0). ` +

@@ -171,7 +171,7 @@ export function gradingDigest({ environment, code }: Pick<TestSetIdentity, 'envi
 
 /** A line for each rollout that was asked for, those that failed last. */
 function trajectoriesOf(
-  { id, tags, rollouts, conversations, errorTypes }: SampledGroup,
+  { id, tags, rollouts, conversations, ...failed }: SampledGroup,
   { groupSize, isGraded }: Pick<GradedTestSet, 'groupSize' | 'isGraded'>,
 ): RolloutTrajectory[] {
   const placeOf = (index: number) => ({ example_id: id, ...(groupSize > 1 && { sample_index: index }) });
@@ -184,16 +184,26 @@ function trajectoriesOf(
     error: null,
     time_seconds: 0,
   }));
-  const failed = Array.from(
+  const missing = Array.from(
     { length: Math.max(0, groupSize - rollouts.length) },
     (_, index): RolloutTrajectory => ({
       ...placeOf(rollouts.length + index),
       ...{ turns: [], reward: 0, metrics: {}, logs: { example_id: id, tags } },
-      error: errorTypes.at(-1 - index) ?? 'failed',
+      error: errorFromLast(failed, index),
       time_seconds: 0,
     }),
   );
-  return [...played, ...failed];
+  return [...played, ...missing];
+}
+
+/** `environment_error: no such file` */
+function errorFromLast(
+  { errorTypes, errorMessages = [] }: Pick<SampledGroup, 'errorTypes' | 'errorMessages'>,
+  index: number,
+): string {
+  const type = errorTypes.at(-1 - index) ?? 'failed';
+  const message = errorMessages.at(-1 - index);
+  return message === undefined ? type : `${type}: ${message}`;
 }
 
 /** What a turn noted last, and of what happens in turns how often it did. */

@@ -53,13 +53,17 @@ export function samplingFailure(error: unknown): unknown {
   return new RolloutFailure(isLate ? 'sampling_timeout' : 'sampling_error', error);
 }
 
+/** With the line of somebody's own code that threw it. */
+export function failureText({ message, cause }: RolloutFailure): string {
+  const place = thrownAt(cause);
+  return place === null ? message : `${message} (thrown at ${place})`;
+}
+
 /** A failure that ends the work on its step, where the run tolerates none. */
 export function failedStep(groupId: string, member: number, failure: RolloutFailure): DomainError {
-  const place = thrownAt(failure.cause);
-  const what = place === null ? failure.message : `${failure.message} (thrown at ${place})`;
   return new DomainError(
     'request-failed',
-    `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(what)} ` +
+    `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(failureText(failure))} ` +
       'Repair it, or tolerate failures with rolloutErrorTolerance: retry or min-viable.',
     { cause: failure, retryable: failure.mayPass },
   );

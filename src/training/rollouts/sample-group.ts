@@ -18,7 +18,7 @@ import type { PlayGuard } from './deadly-plays';
 import { diedWith, enterPlay } from './deadly-plays';
 import type { JudgedPlay } from './judged-play';
 import { playRollout } from './play-rollout';
-import { failedStep, RolloutFailure, samplingFailure } from './rollout-failure';
+import { failedStep, failureText, RolloutFailure, samplingFailure } from './rollout-failure';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import { ENVIRONMENT_TIMEOUT_SECONDS, graderTimeoutOf } from './rollout-site';
 import type { SampleSeeds } from './sample-seeds';
@@ -38,6 +38,8 @@ export interface GroupTask {
 export interface SampledGroup extends RolloutGroup, GroupOutcome {
   /** The conversation of each rollout. */
   readonly conversations: readonly (readonly Message[])[];
+  /** What was said of each of `errorTypes`; absent in files of releases before they were kept. */
+  readonly errorMessages?: readonly string[];
 }
 
 /** What a member of the group has come to. */
@@ -70,12 +72,21 @@ export function givenUp(
 ): SampledGroup {
   const failure = diedWith(deaths, 'this group', 'environment_error');
   if (strategy.type === 'fail-fast') throw failedStep(id, 0, failure);
-  return { id, tags, rollouts: [], conversations: [], errorTypes: [failure.type], isSkipped: true };
+  return { id, tags, rollouts: [], conversations: [], ...failuresAsKept([failure]), isSkipped: true };
+}
+
+function failuresAsKept(
+  failures: readonly RolloutFailure[],
+): Required<Pick<SampledGroup, 'errorTypes' | 'errorMessages'>> {
+  return {
+    errorTypes: failures.map(({ type }) => type),
+    errorMessages: failures.map(failureText),
+  };
 }
 
 class GroupPlay {
   private members: readonly Member[];
-  private readonly errorTypes: string[] = [];
+  private readonly failures: RolloutFailure[] = [];
   private retriesUsed = 0;
   /** The site as completions are drawn at it. */
   private readonly drawing: RolloutSite;
@@ -115,9 +126,7 @@ class GroupPlay {
     );
     const byIndex = new Map(played.map((member) => [member.index, member]));
     this.members = this.members.map((member) => byIndex.get(member.index) ?? member);
-    this.errorTypes.push(
-      ...played.flatMap(({ result }) => (result instanceof RolloutFailure ? [result.type] : [])),
-    );
+    this.failures.push(...played.flatMap(({ result }) => (result instanceof RolloutFailure ? [result] : [])));
   }
 
   private async playMember({ index, redraw }: Member, signal: AbortSignal): Promise<Member> {
@@ -167,7 +176,7 @@ class GroupPlay {
       const failure =
         error instanceof RolloutFailure ? error : new RolloutFailure('group_rewards_error', error);
       if (this.site.strategy.type === 'fail-fast') throw failedStep(this.task.group.id, 0, failure);
-      this.errorTypes.push(failure.type);
+      this.failures.push(failure);
       return this.groupOf([]);
     }
   }
@@ -216,7 +225,7 @@ class GroupPlay {
       tags,
       rollouts: played.map(({ rollout }) => rollout),
       conversations: played.map(({ messages }) => messages),
-      errorTypes: [...this.errorTypes],
+      ...failuresAsKept(this.failures),
       isSkipped: played.length === 0,
     };
   }

@@ -20,7 +20,9 @@ function pageOf(texts: readonly string[]): string {
   );
   return rolloutPage({
     title: `r & ${texts[0] ?? 's'}`,
-    groups: [shownGroup(0, { ...sampled, tags: [...texts], errorTypes: [...texts] })],
+    groups: [
+      shownGroup(0, { ...sampled, tags: [...texts], errorTypes: [...texts], errorMessages: [...texts] }),
+    ],
     hiddenCount: 3,
     command: 'everstep runs rollouts r --step 7 --groups 4',
   });
@@ -36,6 +38,26 @@ test('shows what a model wrote as text, whatever it wrote', () => {
   expect(page).toContain(
     '3 more groups: <code>everstep runs rollouts r --step 7 --groups 4 --html FILE</code>',
   );
+});
+
+test('says once with what rollouts failed, and how often', () => {
+  const failed = {
+    errorTypes: ['environment_error', 'grader_error', 'environment_error', 'sampling_error'],
+    errorMessages: ['<no> file', 'no verdict', '<no> file'],
+  };
+
+  const page = rolloutPage({
+    title: 'r',
+    groups: [shownGroup(0, { ...groupOf('one', []), ...failed })],
+    hiddenCount: 0,
+    command: '',
+  });
+
+  expect(page.match(/Failed: .*?(?=<\/p>)/g)).toEqual([
+    'Failed: environment_error (2 times): &lt;no&gt; file',
+    'Failed: grader_error: no verdict',
+    'Failed: sampling_error',
+  ]);
 });
 
 test('says of each rollout what it was judged by', () => {

@@ -51,6 +51,7 @@ const group: SampledGroup = {
     [],
   ],
   errorTypes: ['environment_error'],
+  errorMessages: ['no such file (thrown at /mine/environment.js:3:9)'],
   isSkipped: false,
 };
 

@@ -343,6 +343,7 @@ describe('a group with which one process after the other died', () => {
     expect(givenUp(site, deadly, 5)).toEqual({
       ...{ id: 'told', tags: ['told'], rollouts: [], conversations: [] },
       ...{ errorTypes: ['environment_error'], isSkipped: true },
+      errorMessages: [expect.stringContaining('died 5 times in a row while this group alone was played')],
     });
   });
 
