@@ -1,5 +1,6 @@
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import { DomainError } from '../core/errors';
+import { MOST_METRICS } from '../core/metric-names';
 import type { CellScore } from '../core/run';
 import type { HubRows } from './benchmarks/benchmark';
 import { cellMaking, refuseOtherCell } from './cell-making';
@@ -23,6 +24,8 @@ export type EvaluateCellInput = CellWork & {
   readonly isAskedByName?: boolean;
 };
 
+const MOST_SCORES = 2 * MOST_METRICS;
+
 /**
  * Runs one evaluator on one snapshot and stores its scores.
  *
@@ -42,11 +45,21 @@ export async function evaluateCell(
   const sampler = samplerInTurns(dependencies.sampler);
   const scores = await runEvaluator({ ...dependencies, ...data, sampler }, input);
   input.signal.throwIfAborted();
+  requireFew(scores, input.name);
   const cell = await storeCell(input.folder, {
     ...{ scores, at: new Date().toISOString(), model: input.model },
     madeFrom: await cellMaking({ ...dependencies, ...data }, input.evaluator),
   });
   return cell.scores;
+}
+
+/** Every score is a row of its run, and goes through its workflow. */
+function requireFew({ length }: readonly CellScore[], evaluator: string): void {
+  if (length <= MOST_SCORES) return;
+  throw new DomainError(
+    'bad-plugin',
+    `Evaluator "${evaluator}" has ${length} scores, more than ${MOST_SCORES}: what it measures names metrics or tags of its own for single examples. Put what is told of those into logs.`,
+  );
 }
 
 /** What was scored is what the cell is told by, also where a file changes meanwhile. */

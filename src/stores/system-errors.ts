@@ -48,6 +48,21 @@ export function asStoreErrorWithin(error: unknown, folder: string): unknown {
   return failed !== null && isWithin(failed, folder) ? refusalOf(error, failed) : error;
 }
 
+/**
+ * The error of work in a folder of the store that went away under it, as where a shared disk is mounted again: an `unreachable`, so
+ * that the work is tried again. Others stay as they are.
+ */
+export function asGoneFolder(error: unknown, folder: string): unknown {
+  const failed = pathOf(error);
+  const isOfFolder = failed !== null && (isWithin(failed, folder) || isWithin(folder, failed));
+  if (!isOfFolder || !hasErrorCode(error, 'ENOENT')) return error;
+  return new DomainError(
+    'unreachable',
+    `The store's ${failed} went away while it was worked with (ENOENT). Put its folder back if it was moved; what waits for it goes on by itself.`,
+    { retryable: true, cause: error },
+  );
+}
+
 function refusalOf(error: unknown, path: string): unknown {
   const code = Object.keys(REFUSALS).find((known) => hasErrorCode(error, known));
   const refusal = code === undefined ? undefined : REFUSALS[code];

@@ -18,7 +18,8 @@ import { reopenCell } from '../evaluation/stored-cell';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
-import { asStoreErrorWithin } from '../stores/system-errors';
+import { runIsAway } from '../stores/make-folder';
+import { asGoneFolder, asStoreErrorWithin } from '../stores/system-errors';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import type { LoadPlugins } from './plugin-file';
@@ -103,7 +104,7 @@ export async function evaluateSnapshot(
     if (input.rejudging) await summarizeEvalRun(path.dirname(folder));
     return { evaluator, scores, at: at(), ...takenUp };
   } catch (problem) {
-    const error = placedError(dependencies, input, problem);
+    const error = await placedError(dependencies, input, { problem, attempt: options.attempt ?? 1 });
     if (options.signal.aborted || isNotItsFault(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return { evaluator, scores: [], at: at(), error: message, ...takenUp };
@@ -115,14 +116,24 @@ function attemptOf({ attempt = 1 }: EvaluateSnapshotOptions): Pick<FinishedCell,
   return attempt > 1 ? { attempt } : {};
 }
 
-/** What a file of the store refused is the store's failure; what an evaluator's own file refused stays the evaluator's. */
-function placedError(
-  { store }: EvaluateSnapshotDependencies,
-  { folder }: EvaluateSnapshotInput,
-  problem: unknown,
-) {
-  const error = asStoreErrorWithin(problem, store.root);
-  return folder === undefined ? error : asStoreErrorWithin(error, path.dirname(folder));
+/** A folder that goes away for moments is back by then; what is missing later is missing for another reason. */
+const TRIES_OF_A_FOLDER = 5;
+
+/**
+ * What a file of the store refused, or a store that is away, is the store's failure; what an evaluator's own file refused stays the
+ * evaluator's.
+ */
+async function placedError(
+  dependencies: EvaluateSnapshotDependencies,
+  input: EvaluateSnapshotInput,
+  { problem, attempt }: { readonly problem: unknown; readonly attempt: number },
+): Promise<unknown> {
+  const { store } = dependencies;
+  const folder = folderOf(dependencies, input);
+  const refused = asStoreErrorWithin(asStoreErrorWithin(problem, store.root), path.dirname(folder));
+  const error = attempt < TRIES_OF_A_FOLDER ? asGoneFolder(refused, folder) : refused;
+  if (isNotItsFault(error) || (await store.exists(input.run))) return error;
+  return runIsAway(store.root, input.run);
 }
 
 const NOT_ITS_FAULT = ['unreachable', 'superseded', 'store-full', 'unauthorized', 'session-lost'];

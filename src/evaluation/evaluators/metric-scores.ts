@@ -1,17 +1,20 @@
 import { inspect } from 'node:util';
 import { DomainError } from '../../core/errors';
+import { problemOfNames } from '../../core/metric-names';
 import type { CellScore } from '../../core/run';
 
 const MOST_SHOWN = 80;
 
 /** Scores of an evaluator of a person's own. A metric that is a whole key keeps it; its direction is not known. */
 export function metricScores(name: string, metrics: unknown): CellScore[] {
-  if (typeof metrics !== 'object' || metrics === null) {
+  if (typeof metrics !== 'object' || metrics === null || Array.isArray(metrics)) {
     throw new DomainError(
       'bad-plugin',
       `Evaluator "${name}" returned ${shown(metrics)}. Return an object of numbers by name.`,
     );
   }
+  const problem = problemOfNames(Object.keys(metrics));
+  if (problem !== null) throw new DomainError('bad-plugin', `Evaluator "${name}": ${problem}.`);
   return Object.entries(metrics).map(([metric, value]: [string, unknown]) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) {
       throw new DomainError(

@@ -9,7 +9,7 @@ import type {
   EnvironmentGroup,
   TrainingEnvironment,
 } from './environment-dataset';
-import { problemOfTags } from './metric-names';
+import { problemOfTags } from '../../core/metric-names';
 import { listedDataset, splitDataset } from './listed-dataset';
 import { awaitPlugin, callPlugin } from '../plugin-call';
 

@@ -6,7 +6,7 @@ import { messageText } from './message-text';
 
 /** A group that was sampled, as people read it. */
 export function shownGroup(group: number, sampled: SampledGroup): ShownGroup {
-  const { id, tags, errorTypes, errorMessages = [], rollouts, conversations } = sampled;
+  const { id, tags, errorTypes, errorMessages, rollouts, conversations } = sampled;
   return {
     ...{ group, id, tags, errors: errorTypes, errorMessages },
     rollouts: rollouts.map((rollout, member) => ({

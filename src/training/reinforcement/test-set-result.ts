@@ -198,7 +198,7 @@ function trajectoriesOf(
 
 /** `environment_error: no such file` */
 function errorFromLast(
-  { errorTypes, errorMessages = [] }: Pick<SampledGroup, 'errorTypes' | 'errorMessages'>,
+  { errorTypes, errorMessages }: Pick<SampledGroup, 'errorTypes' | 'errorMessages'>,
   index: number,
 ): string {
   const type = errorTypes.at(-1 - index) ?? 'failed';

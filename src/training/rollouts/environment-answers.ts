@@ -4,7 +4,7 @@ import { declaredTools } from '../../evaluation/declared-tools';
 import { messageOf } from '../../evaluation/error-message';
 import { spokenMessages } from '../../evaluation/spoken-messages';
 import type { RolloutGrade, TrainingObservation, TrainingStep } from '../environments/environment-dataset';
-import { problemOfName } from '../environments/metric-names';
+import { problemOfName, problemOfNames } from '../../core/metric-names';
 import { RolloutFailure } from './rollout-failure';
 
 const aMessage = z.looseObject({
@@ -123,11 +123,9 @@ type Named = Pick<TrainingStep, 'metrics' | 'stopReason'>;
 
 /** Names become parts of metrics' keys. */
 function requireNames({ metrics = {}, stopReason }: Named, where: string): void {
-  const names = [...Object.keys(metrics), ...(stopReason === undefined ? [] : [stopReason])];
-  for (const name of names) {
-    const problem = problemOfName(name);
-    if (problem !== null) throw garbage(where, problem);
-  }
+  const problem =
+    problemOfNames(Object.keys(metrics)) ?? (stopReason === undefined ? null : problemOfName(stopReason));
+  if (problem !== null) throw garbage(where, problem);
 }
 
 function garbage(where: string, what: string): RolloutFailure {

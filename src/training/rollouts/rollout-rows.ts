@@ -58,7 +58,7 @@ const GroupRow = z.object({
   rollouts: z.int(),
   rewards: aNumberList,
   error_types: z.array(z.string()),
-  error_messages: z.array(z.string()).optional(),
+  error_messages: z.array(z.string()).default([]),
   skipped: z.boolean(),
 });
 
@@ -72,7 +72,7 @@ export interface GroupPlace {
 /** One row for the group and one for each rollout. Numbers are written so that reading gives the same ones. */
 export function groupText(place: GroupPlace, sampled: SampledGroup): string {
   const { id, tags, rollouts, conversations, errorTypes, errorMessages, isSkipped } = sampled;
-  const head: z.infer<typeof GroupRow> = {
+  const head: z.input<typeof GroupRow> = {
     version: ROLLOUT_FILE_VERSION,
     kind: 'group',
     ...place,
@@ -81,7 +81,7 @@ export function groupText(place: GroupPlace, sampled: SampledGroup): string {
     rollouts: rollouts.length,
     rewards: rollouts.map(totalReward),
     error_types: [...errorTypes],
-    ...(errorMessages && errorMessages.length > 0 && { error_messages: [...errorMessages] }),
+    ...(errorMessages.length > 0 && { error_messages: [...errorMessages] }),
     skipped: isSkipped,
   };
   const rows = rollouts.map((rollout, member) =>
@@ -108,7 +108,7 @@ export function groupFromText(text: string, { step, group }: GroupPlace): Sample
     })),
     conversations: rows.map(({ messages }) => messages),
     errorTypes: head.error_types,
-    ...(head.error_messages && { errorMessages: head.error_messages }),
+    errorMessages: head.error_messages,
     isSkipped: head.skipped,
   };
 }

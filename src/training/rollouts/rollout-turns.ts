@@ -2,6 +2,9 @@ import type { Transition } from '../../core/reinforcement/rollout';
 import type { TrainingStep } from '../environments/environment-dataset';
 import type { SampledAction } from './sample-action';
 
+/** Of one log of a turn. */
+const MOST_CHARACTERS = 1_000_000;
+
 /** What came of a turn, whoever decided it. */
 export interface TurnOutcome {
   readonly reward: number;
@@ -45,9 +48,14 @@ function plainLogs(logs: Readonly<Record<string, unknown>>): Transition['logs'] 
   );
 }
 
-/** Logs are for people: what has no JSON is left out. */
+/** Logs are for people: what has no JSON is left out, and what nobody reads to its end. */
 function textOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value;
+  const text = typeof value === 'string' ? value : jsonOf(value);
+  if (text === undefined || text.length <= MOST_CHARACTERS) return text;
+  return `${text.slice(0, MOST_CHARACTERS)}… and ${text.length - MOST_CHARACTERS} characters more, which are not kept`;
+}
+
+function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
   } catch {

@@ -38,8 +38,8 @@ export interface GroupTask {
 export interface SampledGroup extends RolloutGroup, GroupOutcome {
   /** The conversation of each rollout. */
   readonly conversations: readonly (readonly Message[])[];
-  /** What was said of each of `errorTypes`; absent in files of releases before they were kept. */
-  readonly errorMessages?: readonly string[];
+  /** What was said of each of `errorTypes`; none in files of releases before it was kept. */
+  readonly errorMessages: readonly string[];
 }
 
 /** What a member of the group has come to. */
@@ -77,7 +77,7 @@ export function givenUp(
 
 function failuresAsKept(
   failures: readonly RolloutFailure[],
-): Required<Pick<SampledGroup, 'errorTypes' | 'errorMessages'>> {
+): Pick<SampledGroup, 'errorTypes' | 'errorMessages'> {
   return {
     errorTypes: failures.map(({ type }) => type),
     errorMessages: failures.map(failureText),

@@ -463,10 +463,20 @@ describe('an evaluator', () => {
     ]);
   });
 
-  test('that returns no number is refused', async () => {
+  test.each([
+    ['no number', '({ x: NaN })', 'Evaluator "odd" returned NaN for "x". Return numbers.'],
+    ['a list', '[1, 2]', 'Evaluator "odd" returned [ 1, 2 ]. Return an object of numbers by name.'],
+    ['an empty name', '({ "": 1 })', 'Evaluator "odd": a name is empty.'],
+    ['a name of two lines', '({ "a\\nb": 1 })', 'Evaluator "odd": the name "a\\nb" has line breaks or'],
+    [
+      'a metric for each example',
+      'Object.fromEntries(Array.from({ length: 20000 }, (_, index) => ["k" + index, 1]))',
+      'Evaluator "odd": 20000 metrics are more than 1000; what is told of single examples belongs into logs.',
+    ],
+  ])('that returns %s is refused', async (_, returned, message) => {
     const plugins = await loadPlugins(
       pluginFile(
-        'export const evaluators = { odd: { name: "odd", kind: "sampling", evaluate: async () => ({ x: NaN }) } };',
+        `export const evaluators = { odd: { name: "odd", kind: "sampling", evaluate: async () => ${returned} } };`,
       ),
     );
 
@@ -475,6 +485,6 @@ describe('an evaluator', () => {
       evaluator: plugin({ evaluator: 'odd' }),
     });
 
-    await expect(evaluated).rejects.toThrow('Evaluator "odd" returned NaN for "x". Return numbers.');
+    await expect(evaluated).rejects.toThrow(message);
   });
 });

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createRunStore } from '../../../src/stores/run-store';
@@ -23,14 +23,17 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 /** Scores the snapshot where the work ends with this error. */
-function evaluateFailing(error: Error, attempt = 1) {
+function evaluateFailing(error: Error, attempt = 1, before = () => Promise.resolve()) {
   const unused = () => Promise.reject(new Error('not asked for'));
   const dependencies: EvaluateSnapshotDependencies = {
     store: createRunStore(root),
     engines: { connect: unused, urlOf: () => '' },
     readDataset: unused,
     readBenchmarkRows: () => unused,
-    tokenizerOf: () => Promise.reject(error),
+    tokenizerOf: async () => {
+      await before();
+      throw error;
+    },
     sampling: { connections: new KeptConnections(), open: unused },
     loadPlugins: unused,
     now: () => new Date(0),
@@ -61,6 +64,29 @@ test.each(['EACCES', 'EROFS', 'EIO', 'EMFILE', 'ENOSPC'])(
     });
   },
 );
+
+test.each([
+  ['the cell’s journal', ['evals', '4', 'score', 'journal']],
+  ['the folder of its step', ['evals', '4']],
+])('a store that goes away for a moment costs no evaluation: %s', async (_, inRun) => {
+  const path = join(root, 'runs', 'sums', ...inRun);
+
+  await expect(evaluateFailing(refused('ENOENT', path))).rejects.toMatchObject({
+    code: 'unreachable',
+    retryable: true,
+    message: expect.stringContaining(path) as unknown,
+  });
+  // Where it stays so, it is not the store that is away.
+  expect(await evaluateFailing(refused('ENOENT', path), 5)).toHaveProperty('error');
+});
+
+test('an evaluation whose run is away waits for it, whatever it failed with', async () => {
+  const evaluating = evaluateFailing(new Error('no such data'), 9, async () => {
+    await rename(join(root, 'runs'), join(root, 'elsewhere'));
+  });
+
+  await expect(evaluating).rejects.toMatchObject({ code: 'unreachable', retryable: true });
+});
 
 test('a file of its own that an evaluator may not read is its failure', async () => {
   const cell = await evaluateFailing(refused('EACCES', '/somewhere/else/answers.json'));

@@ -10,7 +10,7 @@ import type { PythonLink } from '../../../evaluation/python/python-link';
 import { requireLink } from '../../../evaluation/python/python-link';
 import type { EnvironmentBounds, EnvironmentDataset, EnvironmentGroup } from '../environment-dataset';
 import { listedDataset, splitDataset } from '../listed-dataset';
-import { problemOfTags } from '../metric-names';
+import { problemOfTags } from '../../../core/metric-names';
 import { PythonCalls } from './python-calls';
 import { PythonEnvironment } from './python-environment';
 

@@ -37,7 +37,7 @@ export function groupOf(id: string, rollouts: readonly [Rollout, string][]): Sam
       { role: 'user', content: 'What is it?' },
       { role: 'assistant', content: text },
     ]),
-    errorTypes: [],
+    ...{ errorTypes: [], errorMessages: [] },
     isSkipped: rollouts.length === 0,
   };
 }

@@ -111,6 +111,10 @@ test.each([
   [{ metrics: { 'half \ud800': 1 } }, /the name "half \\ud800" has line breaks or/],
   [{ metrics: { ['m'.repeat(201)]: 1 } }, /the name "m{40}"… is longer than 200 characters/],
   [{ metrics: JSON.parse('{"__proto__": 1}') as object }, /the name "__proto__" is taken by JavaScript/],
+  [
+    { metrics: Object.fromEntries(Array.from({ length: 1001 }, (_, index) => [`of example ${index}`, 1])) },
+    /^step of the environment: 1001 metrics are more than 1000; what is told of single examples belongs into logs$/,
+  ],
   [{ stopReason: 'tab\there' }, /the name "tab\\there" has line breaks/],
 ])('a name that cannot be part of a metric’s key is no answer: %j', (more, message) => {
   expect(() => checkedStep(stepWith(more))).toThrow(

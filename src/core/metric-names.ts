@@ -13,6 +13,16 @@ export function problemOfName(name: string): string | null {
   return name === '__proto__' ? `the name ${shown} is taken by JavaScript` : null;
 }
 
+/** Of one answer or one evaluation: what is told of single examples belongs into logs, of which there is no score. */
+export const MOST_METRICS = 1000;
+
+/** The same of all names of metrics that are given at once, and of how many there are. */
+export function problemOfNames(names: readonly string[]): string | null {
+  if (names.length > MOST_METRICS)
+    return `${names.length} metrics are more than ${MOST_METRICS}; what is told of single examples belongs into logs`;
+  return names.map(problemOfName).find((problem) => problem !== null) ?? null;
+}
+
 /** Types say that tags are a list of names; what a plug-in or a Python worker gives may be anything. */
 export function problemOfTags(tags: unknown): string | null {
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) return 'must be a list of names';
