@@ -32,7 +32,9 @@ import { currentWorkflow, epochOf, scheduledAt, withHeartbeat } from './activity
 import { tryInTime } from './try-in-time';
 import { isWorkflowRunning } from './workflow-presence';
 
-export interface RunDependencies extends PrepareDependencies {
+type PreparationDependencies = Omit<PrepareDependencies, 'now'>;
+
+export interface RunDependencies extends PreparationDependencies {
   readonly store: RunStore;
   readonly runs: ActiveRuns;
 }
@@ -41,7 +43,7 @@ const CLOSE_ATTEMPTS = 20;
 
 /** Bookkeeping of runs on the store, for any worker with the role `workflows`. */
 export function createRunActivities(dependencies: RunDependencies) {
-  const { store, runs, now } = dependencies;
+  const { store, runs } = dependencies;
   return {
     // Begun by releases before preparation had a queue of its own.
     ...createPreparationActivities(dependencies),
@@ -81,7 +83,7 @@ export function createRunActivities(dependencies: RunDependencies) {
       return withHeartbeat(({ attempt }) =>
         closeRun(
           {
-            ...{ store, runs, now, warn, isLastChance: attempt >= CLOSE_ATTEMPTS },
+            ...{ store, runs, now: serverTime, warn, isLastChance: attempt >= CLOSE_ATTEMPTS },
             epoch: epochOf(input.segment ?? 0, attempt),
           },
           input,
@@ -105,8 +107,13 @@ export function createRunActivities(dependencies: RunDependencies) {
   };
 }
 
+/** A run begins and ends by one clock, by which its workflow counts budgets of time: not by those of two workers. */
+function serverTime(): Date {
+  return new Date(scheduledAt());
+}
+
 /** What makes runs ready: rows are read and rendered, which computes for as long as there are rows. */
-export function createPreparationActivities(dependencies: PrepareDependencies) {
+export function createPreparationActivities(dependencies: PreparationDependencies) {
   return {
     /** Makes the run's folder; see `prepareRun`. A service or a hub that stays away refuses the run: nothing was begun yet. */
     async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
@@ -117,7 +124,11 @@ export function createPreparationActivities(dependencies: PrepareDependencies) {
           progress(waiting === null ? undefined : { waiting });
         };
         return tryInTime(() =>
-          prepareRun(dependencies, { ...input, ...owner }, { onProgress: progress, onWaiting, signal }),
+          prepareRun(
+            { ...dependencies, now: serverTime },
+            { ...input, ...owner },
+            { onProgress: progress, onWaiting, signal },
+          ),
         );
       });
     },

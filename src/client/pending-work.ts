@@ -46,6 +46,10 @@ function lostWorker({ lastFailure }: PendingActivity): string {
 }
 
 function anotherWorker(activity: PendingActivity): string {
+  const attempt = activity.attempt ?? 1;
+  // One worker may be lost by anything; those of attempt after attempt are lost by what they do.
+  if (attempt > 2)
+    return `${lostWorker(activity)} (attempt ${attempt} is next); what it runs may end or block its worker, whose log says why`;
   return `${lostWorker(activity)}; where no other takes it up, start one with \`npx everstep worker\``;
 }
 

@@ -21,6 +21,12 @@ export function reasonOfEnd(log: string, endedAtMs: number): string | null {
   return null;
 }
 
+/** Of a service that a signal ended: what it wrote only because it ended, as where it ended itself; null where somebody else did. */
+export function fatalWords(log: string): string | null {
+  const words = errorIn(log.split('\n').findLast(isFatal) ?? '');
+  return words === null ? null : shorten(escapeControls(words.trim()));
+}
+
 /** When a line was written; not a number where it does not say. */
 function timeOf(line: string): number {
   const found = /^time=(\S+)/.exec(line) ?? /"time":"([^"]*)"/.exec(line);

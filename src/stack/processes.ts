@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from '../stores/system-errors';
-import { reasonOfEnd } from './end-reason';
+import { fatalWords, reasonOfEnd } from './end-reason';
 import { describeFullDisk } from './full-disk';
 import { describeLog, fileSize, readTail } from './last-lines';
 import { identifyProcess, sendSignal } from './process-identity';
@@ -195,18 +195,23 @@ class Supervisor implements SupervisedService {
       return;
     }
     const pauseMs = this.shortLives === 0 ? 0 : Math.min(100 * 2 ** this.shortLives, BACKOFF_LIMIT_MS);
-    if (wasSignal) this.options.onProgress(`${this.name} ended (${how}); starting it again.`);
+    if (wasSignal) this.options.onProgress(this.describeSignal(how));
     else this.tellEnd(this.describeEnd(how));
     this.timer = setTimeout(() => {
       this.start();
     }, pauseMs);
   }
 
+  private describeSignal(how: string): string {
+    const words = fatalWords(readTail(logFile(this.options), this.lifeStart));
+    return `${this.name} ended (${how})${saidAtEnd(words ?? '')}; starting it again.`;
+  }
+
   /** With the reason by its log, and by the disk, where a full one may have kept it out of the log. */
   private describeEnd(how: string): string {
     const reason = reasonOfEnd(readTail(logFile(this.options), this.lifeStart), Date.now()) ?? '';
     const full = describeFullDisk(path.dirname(this.options.logFolder), `${how} ${reason}`);
-    const said = reason === '' || how.includes(reason) ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
+    const said = how.includes(reason) ? '' : saidAtEnd(reason);
     if (full === null) return `${this.name} ended (${how})${said}; starting it again.`;
     return `${this.name} ended (${how})${said}; ${full}. Free some space; it is started again by itself.`;
   }
@@ -218,6 +223,10 @@ class Supervisor implements SupervisedService {
       `The ${this.name} service does not start (${how}). ${describeLog(file, this.logStart)}`,
     );
   }
+}
+
+function saidAtEnd(words: string): string {
+  return words === '' ? '' : `: ${words.replace(/[.\s]+$/, '')}`;
 }
 
 function logFile({ logFolder, name }: Pick<ServiceOptions, 'logFolder' | 'name'>): string {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { DomainError } from '../core/errors';
+import { shellWord } from '../core/shell-word';
 
 /** Stores that this process has opened. */
 const stores = new Set<string>();
@@ -32,7 +33,7 @@ export function runIsAway(root: string, run: string): DomainError {
   return new DomainError(
     'unreachable',
     `This worker's store ${root} has no run "${run}". Start the worker with the --store the run was started with; ` +
-      'if its folder was deleted, put it back, or end the run with `everstep runs cancel RUN`.',
+      `if its folder was deleted, put it back, or end the run with \`everstep runs cancel ${shellWord(run)}\`.`,
     { retryable: true },
   );
 }

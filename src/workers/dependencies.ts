@@ -85,7 +85,6 @@ export function createDependencies(
       ...{ store, engines, runs, readDataset, tokenizerOf: tokenizer },
       checkEvaluators: checkEvaluators(loadPlugins, { python, inspect }),
       ...environments,
-      now,
     },
     training: { store, engines, runs, news, stopping },
     evaluation: {

@@ -65,6 +65,14 @@ test('an evaluation of a run whose worker was lost says so', () => {
   ]);
 });
 
+test('what one worker after another was lost with is taken for the reason', () => {
+  const lastFailure = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
+
+  expect(waitsOfRun([pending('sampleRollouts', SCHEDULED, { attempt: 4, lastFailure })], NOW)).toEqual([
+    'rollouts wait: another worker: the one that had the work is gone or hangs (attempt 4 is next); what it runs may end or block its worker, whose log says why',
+  ]);
+});
+
 test('work that was scheduled just now is not waited for', () => {
   expect(placeWait([pending('openModel')], NOW - 8000)).toBeNull();
   expect(waitsOfRun([pending('evaluateCell')], NOW - 8000)).toEqual([]);

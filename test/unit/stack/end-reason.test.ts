@@ -1,4 +1,4 @@
-import { reasonOfEnd } from '../../../src/stack/end-reason';
+import { fatalWords, reasonOfEnd } from '../../../src/stack/end-reason';
 import { describeFullDisk } from '../../../src/stack/full-disk';
 import { tellSeldom } from '../../../src/stack/seldom';
 
@@ -88,4 +88,27 @@ test('a line that only its numbers change is said at growing intervals, another 
     'damaged',
     'full, 0 free',
   ]);
+});
+
+describe('what a service wrote that a signal ended', () => {
+  test.each([
+    [
+      'everstep: this worker did nothing for 60 s: a plug-in blocks it.\n',
+      'this worker did nothing for 60 s: a plug-in blocks it.',
+    ],
+    [
+      'ready\n<--- Last few GCs --->\nFATAL ERROR: Reached heap limit Allocation failed\n----- Native stack trace -----\n',
+      'Reached heap limit Allocation failed',
+    ],
+    ['{"level":60,"msg":"out of memory"}\n{"level":30,"msg":"stopping"}', 'out of memory'],
+  ])('is told where it ended by it: %j', (log, words) => {
+    expect(fatalWords(log)).toBe(words);
+  });
+
+  test.each(['', '{"level":50,"msg":"segment failed"}\n', 'TypeError: x is not a function\n'])(
+    'is not told where somebody else may have ended it: %j',
+    (log) => {
+      expect(fatalWords(log)).toBeNull();
+    },
+  );
 });

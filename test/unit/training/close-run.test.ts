@@ -46,7 +46,7 @@ test.each([
     await expect(close(status, isLastChance)).rejects.toMatchObject({
       ...{ code: 'unreachable', retryable: true },
       message: expect.stringMatching(
-        /has no run "gone".*put it back, or end the run with `everstep runs cancel RUN`/,
+        /has no run "gone".*put it back, or end the run with `everstep runs cancel gone`/,
       ) as string,
     });
   },
