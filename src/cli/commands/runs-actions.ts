@@ -61,6 +61,7 @@ function stackBeside({ environment: { dataFolder, store } }: Session): string | 
 }
 
 function noFolder(report: RunReport): string {
+  if (report.step > 0) return 'none: it was moved or deleted. Put it back';
   return isClosed(report) ? 'none: it ended before it was prepared' : 'none yet: it is being prepared';
 }
 
@@ -142,15 +143,24 @@ function pair(name: string, value: string): [string, string] {
 
 export async function showScores(handle: RunHandle, output: Output): Promise<number> {
   const report = await handle.status();
-  const [scores, cells] = await Promise.all([handle.scores(), handle.evaluations()]);
+  const [scores, cells, damaged] = await Promise.all([
+    handle.scores(),
+    handle.evaluations(),
+    handle.damage(),
+  ]);
   const partial = cells.flatMap(({ step, evaluator, schedules, partial: soFar }) =>
     soFar ? [{ step, evaluator, schedules, ...soFar }] : [],
   );
-  output.document({ ...scoresDocument(report, scores), partial, unfinished: unfinishedCells(cells) });
+  output.document({
+    ...scoresDocument(report, scores),
+    ...{ partial, unfinished: unfinishedCells(cells) },
+    ...(damaged.length > 0 && { damaged }),
+  });
   output.line(`${handle.name}: ${report.status}, step ${report.step} of ${report.totalSteps}`);
   if (scores.length === 0) output.line('No scores yet.');
   else printScores(output, scores);
   printPartialScores(output, cells);
+  for (const text of damaged) output.note(escapeControls(text));
   return EXIT.done;
 }
 

@@ -1,6 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { DomainError } from '../../core/errors';
 import type { MessageEnvironment } from '../../core/environment';
+import { ownCopy } from '../../core/own-copy';
 import type { Example } from '../example';
 import { makeExampleId } from '../example';
 import type { Grader } from '../graders/grader';
@@ -39,7 +40,7 @@ export function completeBenchmark(input: unknown, origin: InputOrigin): Benchmar
     generation: { ...GENERATION, ...input.generation },
     grader: graderOf(input, origin),
     ...(input.environment && {
-      environment: (example: Example) => environmentOf(input.environment?.(example), origin),
+      environment: (example: Example) => environmentOf(input.environment?.(ownCopy(example)), origin),
     }),
   };
 }
@@ -103,7 +104,11 @@ function graderOf(input: BenchmarkInput, origin: InputOrigin): Grader {
   const { name, hash } = origin;
   const stamp = stampFor(input, origin);
   if (judge) return judgedBy(judge, { name, stamp });
-  if (typeof grader === 'function') return graderFromFunction({ name, version: stamp, judge: grader });
+  if (typeof grader === 'function')
+    return graderFromFunction({
+      ...{ name, version: stamp },
+      judge: (completion, example) => grader(completion, ownCopy(example)),
+    });
   if (grader && 'python' in grader && !('grade' in grader)) return declarePythonGrader(grader, stamp);
   if (!grader) return { name, version: stamp, grade: () => judgedElsewhere(name) };
   // Whoever wrote the version did not write what is around it in the file.
@@ -128,7 +133,7 @@ function stamped(grader: Grader, stamp: string): Grader {
   return {
     ...grader,
     ...{ name: grader.name, version: `${grader.version} ${stamp}` },
-    grade: (completion, example) => grader.grade(completion, example),
+    grade: (completion, example) => grader.grade(completion, ownCopy(example)),
     ...(grader.summarize && { summarize: grader.summarize.bind(grader) }),
     ...(grader.total && { total: grader.total.bind(grader) }),
   };

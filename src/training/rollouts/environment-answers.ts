@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../../core/conversation';
+import { ownCopy } from '../../core/own-copy';
 import { declaredTools } from '../../evaluation/declared-tools';
 import { messageOf } from '../../evaluation/error-message';
 import { spokenMessages } from '../../evaluation/spoken-messages';
@@ -98,7 +99,10 @@ export function checkedStopReason(given: string): string {
   return stopReason;
 }
 
-/** Types say what plug-ins return, and plug-ins may return anything. zod's numbers are finite. */
+/**
+ * Types say what plug-ins return, and plug-ins may return anything. zod's numbers are finite. Nothing that the environment does to its
+ * answer later changes the rollout.
+ */
 function checked<Answer>(shape: z.ZodType, given: Answer, where: string): Answer {
   const copy = ownCopy(given);
   // Of a class of theirs a copy may lack what the answer has.
@@ -108,15 +112,6 @@ function checked<Answer>(shape: z.ZodType, given: Answer, where: string): Answer
   // What was read, and not the answer, which may say something else when it is asked again.
   // oxlint-disable-next-line typescript/consistent-type-assertions -- the shape is the answer's
   return ownCopy(value) as Answer;
-}
-
-/** Nothing that the environment does to its answer later changes the rollout. What cannot be copied is taken as it is. */
-function ownCopy<Answer>(given: Answer): Answer {
-  try {
-    return structuredClone(given);
-  } catch {
-    return given;
-  }
 }
 
 type Named = Pick<TrainingStep, 'metrics' | 'stopReason'>;

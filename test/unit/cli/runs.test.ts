@@ -405,6 +405,17 @@ describe('rows that cannot be read', () => {
     expect(JSON.parse(json.stdout())).toEqual({ run: 'one', metrics: METRICS, damaged: [told] });
   });
 
+  test('are told by runs scores', async () => {
+    const told = await damage();
+    const [text, json] = [recordOutput(), recordOutput({ json: true })];
+
+    await showScores(session.everstep.run('one'), text.output);
+    await showScores(session.everstep.run('one'), json.output);
+
+    expect(text.stderr()).toContain(told);
+    expect(JSON.parse(json.stdout())).toMatchObject({ run: 'one', damaged: [told] });
+  });
+
   test('are told by runs show, as is what is no file in its place', async () => {
     const told = await damage();
     await mkdir(path.join(createRunStore(root).runFolder('one'), 'events.jsonl'));

@@ -328,6 +328,27 @@ describe('registerBenchmark', () => {
     expect(findBenchmark('mine').version).toBe(2);
   });
 
+  test('a grader that changes the example it is given changes no other sample of it', async () => {
+    const seen: string[] = [];
+    const change = (example: { id: string; row?: { parts?: unknown } }) => {
+      seen.push(JSON.stringify([example.id, example.row?.parts]));
+      example.id = 'other';
+      if (Array.isArray(example.row?.parts)) example.row.parts.pop();
+      return true;
+    };
+    registerBenchmark({
+      ...{ name: 'changing', data: { rows: () => [] }, toExample: () => null },
+      grader: (_, example) => change(example),
+    });
+    const example = { id: 'a', messages: [], target: null, row: { parts: [1, 2] } };
+    const { grader } = findBenchmark('changing');
+
+    for (const reply of ['x', 'y']) await grader.grade(reply, example);
+
+    expect(seen).toEqual(['["a",[1,2]]', '["a",[1,2]]']);
+    expect(example).toMatchObject({ id: 'a', row: { parts: [1, 2] } });
+  });
+
   test('refuses a name of the catalogue', () => {
     const input = { name: 'gsm8k', data: { rows: () => [] }, toExample: () => null, grader: () => 1 };
 
