@@ -59,11 +59,20 @@ function pick(from: Readonly<Record<string, unknown>>, keys: readonly string[]):
   return Object.fromEntries(keys.flatMap((key) => (key in from ? [[key, from[key]]] : [])));
 }
 
-/** Puts the scores of a step into its row under the field's names; step 0 gets a row of its own. */
+/**
+ * Puts the scores of a step into its row under the field's names; step 0 gets a row of its own. An evaluator may name a metric as it
+ * likes: one whose name is taken by the training or by another evaluator has its evaluator's behind it.
+ */
 export function withScores(metrics: readonly MetricsRow[], scores: readonly ScoreRow[]): MetricsRow[] {
   const rows = new Map(metrics.map((row) => [row.step, row]));
-  for (const { step, key, value, error } of scores) {
-    if (error === undefined) rows.set(step, { ...rows.get(step), step, [key]: value });
+  const evaluators = new Map<string, string>();
+  for (const { step, key, value, error, evaluator } of scores) {
+    if (error !== undefined) continue;
+    const row = rows.get(step) ?? { step };
+    const place = `${step}/${key}`;
+    const isFree = !(key in row) || evaluators.get(place) === evaluator;
+    if (isFree) evaluators.set(place, evaluator);
+    rows.set(step, { ...row, [isFree ? key : `${key} (${evaluator})`]: value });
   }
   return [...rows.values()].sort((left, right) => left.step - right.step);
 }

@@ -372,6 +372,24 @@ test('runs metrics --with-scores puts the scores of a step into its row', async 
   });
 });
 
+test('runs metrics --with-scores lets no evaluator take the name of another one or of the training', async () => {
+  const own = (key: string) => score({ step: 1, evaluator: 'mine', metric: key, key, value: 99 });
+  const scores = [score({ step: 1 }), own('test/arithmetic/accuracy'), own('train/nll'), own('own/metric')];
+  await store(COMPLETED, { metrics: METRICS, scores });
+  const { output, stdout } = recordOutput({ json: true });
+
+  await showMetrics(session.everstep.run('one'), output, { withScores: true, to: 1 });
+
+  const { metrics } = JSON.parse(stdout()) as { metrics: object[] };
+  expect(metrics).toEqual([
+    {
+      ...METRICS[0],
+      ...{ 'test/arithmetic/accuracy': 0.5, 'own/metric': 99 },
+      ...{ 'test/arithmetic/accuracy (mine)': 99, 'train/nll (mine)': 99 },
+    },
+  ]);
+});
+
 test('runs metrics --columns shows metrics by name or pattern, --csv with all digits', async () => {
   await store(COMPLETED, { metrics: METRICS });
   const { output, stdout } = recordOutput();
