@@ -50,12 +50,13 @@ export function asStoreErrorWithin(error: unknown, folder: string): unknown {
 
 /**
  * The error of work in a folder of the store that went away under it, as where a shared disk is mounted again: an `unreachable`, so
- * that the work is tried again. Others stay as they are.
+ * that the work is tried again. Others stay as they are. What explains such an error in its own words counts as it.
  */
 export function asGoneFolder(error: unknown, folder: string): unknown {
-  const failed = pathOf(error);
+  const cause = error instanceof DomainError ? error.cause : error;
+  const failed = pathOf(cause);
   const isOfFolder = failed !== null && (isWithin(failed, folder) || isWithin(folder, failed));
-  if (!isOfFolder || !hasErrorCode(error, 'ENOENT')) return error;
+  if (!isOfFolder || !hasErrorCode(cause, 'ENOENT')) return error;
   return new DomainError(
     'unreachable',
     `The store's ${failed} went away while it was worked with (ENOENT). Put its folder back if it was moved; what waits for it goes on by itself.`,

@@ -131,7 +131,8 @@ async function placedError(
   const { store } = dependencies;
   const folder = folderOf(dependencies, input);
   const refused = asStoreErrorWithin(asStoreErrorWithin(problem, store.root), path.dirname(folder));
-  const error = attempt < TRIES_OF_A_FOLDER ? asGoneFolder(refused, folder) : refused;
+  const inRun = asGoneFolder(asGoneFolder(refused, folder), store.runFolder(input.run));
+  const error = attempt < TRIES_OF_A_FOLDER ? inRun : refused;
   if (isNotItsFault(error) || (await store.exists(input.run))) return error;
   return runIsAway(store.root, input.run);
 }

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { findLocalFiles } from '../../../src/datasets/local-files';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { EvaluateSnapshotDependencies } from '../../../src/training/evaluate-snapshot';
 import { evaluateSnapshot } from '../../../src/training/evaluate-snapshot';
@@ -78,6 +79,18 @@ test.each([
   });
   // Where it stays so, it is not the store that is away.
   expect(await evaluateFailing(refused('ENOENT', path), 5)).toHaveProperty('error');
+});
+
+test('data of the run that is away for a moment costs no evaluation, however that is told', async () => {
+  const path = join(root, 'runs', 'sums', 'data', 'test.jsonl');
+  const told = await findLocalFiles(path).catch((error: unknown) => error);
+
+  expect(told).toMatchObject({ code: 'bad-dataset', message: expect.stringContaining(path) as unknown });
+  await expect(evaluateFailing(told as Error)).rejects.toMatchObject({
+    code: 'unreachable',
+    retryable: true,
+  });
+  expect(await evaluateFailing(told as Error, 5)).toHaveProperty('error', (told as Error).message);
 });
 
 test('an evaluation whose run is away waits for it, whatever it failed with', async () => {
