@@ -97,7 +97,7 @@ export async function evaluateSnapshot(
       return { evaluator, scores: [], at: at(), isForGrading: true };
     const folder = folderOf(dependencies, input);
     if (input.rejudging) await reopenCell(folder);
-    const scores = await guardAttempt(folder, (isTakenUp) => {
+    const scores = await guardAttempt({ folder, signal: options.signal }, (isTakenUp) => {
       if (isTakenUp) takenUp = attemptOf(options);
       return scoreCell(dependencies, input, options);
     });
