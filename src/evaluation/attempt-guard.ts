@@ -54,10 +54,10 @@ export async function guardAttempt<Result>(
   }
 }
 
-/** What is known of the deaths before an attempt; nothing where there was none, or where the last one got on. */
-function countedUp(found: AttemptMark | null, bytes: number): Omit<AttemptMark, 'isAlone'> {
+/** What is known of the deaths before an attempt; nothing where there was none, or where the last one got on. A mark of an older release lacks fields. */
+function countedUp(found: Partial<AttemptMark> | null, bytes: number): Omit<AttemptMark, 'isAlone'> {
   if (found?.bytes !== bytes) return { deaths: 0, deathsAlone: 0, bytes };
-  const { deaths, deathsAlone, isAlone } = found;
+  const { deaths = 0, deathsAlone = 0, isAlone = false } = found;
   return { deaths: deaths + 1, deathsAlone: deathsAlone + Number(isAlone), bytes };
 }
 
