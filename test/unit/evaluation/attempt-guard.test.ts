@@ -29,7 +29,7 @@ const { signal } = new AbortController();
 async function inProcess<Result>(work: (guard: typeof guardAttempt) => Promise<Result>): Promise<Result> {
   let guard = guardAttempt;
   jest.isolateModules(() => {
-    // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
+    // oxlint-disable-next-line typescript/no-require-imports -- what `import` would have typed
     const own = require('../../../src/evaluation/attempt-guard') as { guardAttempt: typeof guardAttempt };
     guard = own.guardAttempt;
   });
