@@ -18,6 +18,8 @@ export type ErrorCode =
   | 'bad-plugin'
   | 'refused'
   | 'store-conflict'
+  /** The config.json of a run is not the one that the run was prepared by. */
+  | 'record-changed'
   /** The store cannot be written, or read, for now: its disk is full, away, or closed to this process. */
   | 'store-full'
   | 'superseded'

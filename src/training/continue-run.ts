@@ -73,11 +73,11 @@ export async function continueRun(
     const { status, step, totalSteps, finalWeightsDigest } = state;
     return { found: 'ended', report: { status, step, totalSteps, finalWeightsDigest } };
   }
-  if (state) await readRunRecord(store, run);
+  const record = state && (await readRunRecord(store, run));
   await store.takeOver(run, owner);
-  if (!state) return { found: 'nothing' };
+  if (!record) return { found: 'nothing' };
   await removeUnheard(store, run);
-  const journals = await readJournals(store, run, state);
+  const journals = await readJournals(store, record, state);
   const isFree = await isServiceFree(engines, journals.record);
   const continued = await rebuild(store, journals, isFree);
   const { lastStep } = journals;
@@ -96,9 +96,9 @@ async function removeUnheard(store: RunStore, run: string): Promise<void> {
   await journal.close();
 }
 
-async function readJournals(store: RunStore, run: string, state: RunState): Promise<Journals> {
-  const [record, checkpoints, scores, controls, last, begun] = await Promise.all([
-    readRunRecord(store, run),
+async function readJournals(store: RunStore, record: RunRecord, state: RunState): Promise<Journals> {
+  const { run } = state;
+  const [checkpoints, scores, controls, last, begun] = await Promise.all([
     store.readCheckpoints(run),
     store.readScores(run),
     store.readControls(run),

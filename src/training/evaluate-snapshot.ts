@@ -132,9 +132,16 @@ async function placedError(
   const folder = folderOf(dependencies, input);
   const refused = asStoreErrorWithin(asStoreErrorWithin(problem, store.root), path.dirname(folder));
   const inRun = asGoneFolder(asGoneFolder(refused, folder), store.runFolder(input.run));
-  const error = attempt < TRIES_OF_A_FOLDER ? inRun : refused;
+  const error = asDueAllTheSame(attempt < TRIES_OF_A_FOLDER ? inRun : refused, input);
   if (isNotItsFault(error) || (await store.exists(input.run))) return error;
   return runIsAway(store.root, input.run);
+}
+
+/** What its run has due waits until `config.json` is put back, as the run itself has to; who asks by name is told at once. */
+function asDueAllTheSame(error: unknown, { folder }: EvaluateSnapshotInput): unknown {
+  const isChanged = error instanceof DomainError && error.code === 'record-changed';
+  if (!isChanged || folder !== undefined) return error;
+  return new DomainError(error.code, error.message, { retryable: true, cause: error });
 }
 
 const NOT_ITS_FAULT = ['unreachable', 'superseded', 'store-full', 'unauthorized', 'session-lost'];

@@ -20,7 +20,7 @@ export function isEdited(record: Digested): boolean {
 export function editedRecord(run: string, path: string, changes: readonly string[] = []): DomainError {
   const what = changes.length === 0 ? '' : `: ${changes.join(', ')}`;
   return new DomainError(
-    'store-conflict',
+    'record-changed',
     `Run "${run}" was prepared by another ${path} than is there now; it was edited${what}. ` +
       `Put it back as it was, and go on with: everstep train --run ${shellWord(run)} --continue. ` +
       'Other values are for a run of their own that starts at its last checkpoint (initialCheckpoint); where they are meant for this one all the same, take "digest" out of the file.',

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
 import type { DataSummary } from '../core/data-summary';
+import { DomainError } from '../core/errors';
 import type { OptimizationPlan } from '../core/training-plan';
 import type { PluginCode } from './reinforcement/plugin-code';
 import { editedRecord, isEdited } from './record-digest';
@@ -58,9 +59,18 @@ export interface RunRecord {
  */
 export async function readRunRecord(store: RunStore, run: string): Promise<RunRecord> {
   await requireRun(store, run);
-  const record = await store.readConfig<RunRecord>(run);
+  const record = await store.readConfig<RunRecord>(run).catch(async (error: unknown) => {
+    await requireRun(store, run);
+    throw asChanged(error);
+  });
   if (isEdited(record)) throw editedRecord(run, recordPath(store.runFolder(run)));
   return record;
+}
+
+/** The run is there: what stands in the place of its record, or does not, came after it. */
+function asChanged(error: unknown): unknown {
+  if (!(error instanceof DomainError)) return error;
+  return new DomainError('record-changed', error.message, { cause: error });
 }
 
 export function recordPath(runFolder: string): string {

@@ -7,6 +7,7 @@ import { TestStack } from './harness/stack';
 import { WorkerProcess } from './harness/worker-process';
 
 const GROUPS = 4;
+const GROUP_SIZE = 4;
 const STEPS = 6;
 
 let stack: TestStack;
@@ -19,14 +20,20 @@ beforeAll(async () => {
 
 afterAll(() => stack.stop());
 
-/** A plug-in file whose environment gives every reply this reward. */
-function write(file: string, reward: number): void {
+/** A plug-in file whose environment gives every reply this reward, and begins so many rollouts that are trained on. */
+function write(file: string, reward: number, most = Infinity): void {
   writeFileSync(
     file,
-    `module.exports = { environments: { numbers: {
+    `let begun = 0;
+    const isTrainedOn = (problem) => problem < 8;
+    module.exports = { environments: { numbers: {
       problems: Array.from({ length: 8 }, (_, index) => index),
+      testProblems: [8, 9],
       make: (problem) => ({
-        initialObservation: () => ({ messages: [{ role: 'user', content: problem + '+1=' }] }),
+        async initialObservation() {
+          if (isTrainedOn(problem) && ++begun > ${most}) await new Promise(() => undefined);
+          return { messages: [{ role: 'user', content: problem + '+1=' }] };
+        },
         step: () => ({ reward: ${reward}, isDone: true, nextMessages: [] }),
         gradeEarlyEnd: () => ({ reward: ${reward} }),
       }),
@@ -36,10 +43,11 @@ function write(file: string, reward: number): void {
 
 test('rewards of a plug-in file that changed while a run goes on are told, and are of another grader', async () => {
   const plugins = join(stack.folder, 'everstep.config.js');
-  write(plugins, 0.25);
+  // Three steps of six: some are left for the file as it is then.
+  write(plugins, 0.25, 3 * GROUPS * GROUP_SIZE);
   const config = runs.config({
-    ...{ steps: STEPS, groupsPerBatch: GROUPS, evalEvery: 2, plugins },
-    environment: { type: 'plugin', environment: 'numbers', testSize: 2 },
+    ...{ steps: STEPS, groupsPerBatch: GROUPS, groupSize: GROUP_SIZE, evalEvery: 2, plugins },
+    environment: { type: 'plugin', environment: 'numbers' },
   });
   const first = WorkerProcess.start(stack);
   const run = await runs.start('changed', config);

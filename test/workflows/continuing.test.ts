@@ -160,7 +160,7 @@ test('a run whose config.json was edited is not gone on with until it is put bac
     `config.json than is there now; it was edited: learningRate ${learningRate} (now: ${10 * learningRate}).`,
   ) as string;
   await expect(held.everstep.continue(run)).rejects.toMatchObject({
-    code: 'store-conflict',
+    code: 'record-changed',
     message: refused,
   });
   writeFileSync(path, written);

@@ -65,6 +65,65 @@ test('the timeline of a run tells once that a worker was lost with an evaluation
   ]);
 });
 
+/**
+ * An evaluator that always ends its worker's process, and an honest one that is at work in that process each time, as
+ * long as it can be: it ends where the other one is not there.
+ */
+const NEIGHBOURS = `
+const fs = require('node:fs');
+const path = require('node:path');
+const at = (name) => path.join(__dirname, name + '-' + process.pid);
+const isAtWork = (name) => fs.existsSync(at(name));
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const come = (name) => fs.writeFileSync(at(name), '');
+const count = (name) => {
+  const file = path.join(__dirname, name + '.tries');
+  fs.appendFileSync(file, '.');
+  return fs.statSync(file).size;
+};
+module.exports = { evaluators: {
+  deadly: () => ({ name: 'deadly', kind: 'sampling', async evaluate() {
+    // From the third time on they have turns, and no neighbour comes.
+    if (count('deadly') <= 2) while (!isAtWork('honest')) await pause(10);
+    come('deadly');
+    await pause(200);
+    process.exit(1);
+  } }),
+  honest: () => ({ name: 'honest', kind: 'sampling', async evaluate() {
+    come('honest');
+    if (count('honest') <= 2) while (true) await pause(10);
+    await pause(1000);
+    while (isAtWork('deadly')) await pause(10);
+    return { quality: 1 };
+  } }),
+} };
+`;
+
+test('an evaluator that ends its process again and again is given up, and no other that was there with it', async () => {
+  const runs = new TestRuns(stack);
+  const plugins = join(stack.folder, 'neighbours.config.js');
+  writeFileSync(plugins, NEIGHBOURS);
+  const evaluators = ['deadly', 'honest'].map((name) => ({
+    type: 'plugin',
+    name,
+    evaluator: name,
+    options: {},
+  }));
+  const config = runs.config({
+    ...{ plugins, steps: 2, batchSize: 4, saveEvery: 0, evaluators: [] },
+    schedules: [{ name: 'once', every: { steps: 2 }, atStart: false, evaluators }],
+  });
+
+  const report = await reportOf(await runs.start('neighbours', config));
+
+  expect(report).toMatchObject({ status: 'completed', step: 2 });
+  const scores = await stack.store.readScores('neighbours');
+  const told = scores.map(({ key, value, error }) => [key, value, error?.slice(0, 26)]);
+  expect(told).toHaveLength(2);
+  expect(told).toContainEqual(['test/honest/quality', 1, undefined]);
+  expect(told).toContainEqual(['deadly/error', null, "The worker's process died "]);
+});
+
 /** A grader that takes its worker's process down with one answer, each time, and one that does not. */
 const GRADERS = `
 const benchmark = (grader) => ({

@@ -52,6 +52,8 @@ interface Attempts {
   sentMs: number;
   /** When the endpoint first turned it away. */
   refusedSince: number | null;
+  /** What it waits for stands somewhere. */
+  isTold: boolean;
 }
 
 const A_DAY_MS = 86_400_000;
@@ -71,14 +73,17 @@ const LONG_WAIT_MS = 30_000;
 export async function sendRequest(lane: EndpointLane, order: EndpointRequest): Promise<EndpointReply> {
   const attempts: Attempts = {
     ...{ failureCount: 0, failingSince: 0, lastFailedAt: 0, failuresBesideAnswers: 0 },
-    ...{ sentMs: 0, refusedSince: null },
+    ...{ sentMs: 0, refusedSince: null, isTold: false },
   };
   for (let wasSent = false; ; wasSent = true) {
     if (lane.sharing) await lane.sharing.join();
     const sent = await acquire(lane, order, wasSent);
     try {
       const verdict = await attempt(lane, order, { attempts, sent });
-      if (!('verdict' in verdict)) return verdict;
+      if (!('verdict' in verdict)) {
+        if (attempts.isTold) order.onWaiting?.(null);
+        return verdict;
+      }
       tellWaiting(lane, order, { attempts, verdict });
       if (verdict.verdict === 'outage') await bearOutage(lane, order, { attempts, outage: verdict });
     } finally {
@@ -182,13 +187,15 @@ function tellWaiting(
   const now = performance.now();
   attempts.refusedSince ??= now;
   const { refusedSince } = attempts;
-  if (now - refusedSince < TOLD_AFTER_MS && (verdict.waitMs ?? 0) < LONG_WAIT_MS) return;
+  const isLong = (verdict.waitMs ?? 0) >= LONG_WAIT_MS;
+  if (now - refusedSince < TOLD_AFTER_MS && !isLong) return;
   const what =
     verdict.verdict === 'outage'
       ? `gives nothing but failures (${verdict.reason})`
       : `has no capacity for "${to.model}"${askedWait(verdict.waitMs)}`;
-  // Where others are answered, the work as a whole goes on.
-  const isAlone = outage.hasAnsweredSince(refusedSince);
+  // Where others are answered, the work as a whole goes on; but a long wait may be all that is left of it.
+  const isAlone = outage.hasAnsweredSince(refusedSince) && !isLong;
+  attempts.isTold = !isAlone;
   onWaiting?.(isAlone ? null : `the endpoint at ${to.address.shown} ${what}`);
 }
 

@@ -53,6 +53,7 @@ const RULES: Readonly<Partial<Record<ErrorCode, Rule>>> = {
   'temporal-unavailable': { status: 503, retryAfterSeconds: 5 },
   'store-full': { status: 507 },
   'store-conflict': { status: 409 },
+  'record-changed': { status: 409 },
   unauthorized: BROKEN,
   'engine-refused': BROKEN,
   'session-lost': BROKEN,

@@ -133,7 +133,7 @@ describe('a config.json that was edited since the run was prepared', () => {
     await edit(written);
 
     await expect(goOn()).rejects.toMatchObject({
-      code: 'store-conflict',
+      code: 'record-changed',
       message: expect.stringMatching(/"mine" was prepared by another .*config\.json .*Put it back/) as string,
       retryable: false,
     });

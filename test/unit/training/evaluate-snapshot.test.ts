@@ -5,6 +5,7 @@ import { findLocalFiles } from '../../../src/datasets/local-files';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { EvaluateSnapshotDependencies } from '../../../src/training/evaluate-snapshot';
 import { evaluateSnapshot } from '../../../src/training/evaluate-snapshot';
+import { withDigest } from '../../../src/training/record-digest';
 import { KeptConnections } from '../../../src/training/reinforcement/kept-connections';
 
 const INPUT = { run: 'sums', step: 4, lineage: 0, samplerPath: 'tinker://s/4', evaluator: 'score' };
@@ -24,7 +25,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true }));
 
 /** Scores the snapshot where the work ends with this error. */
-function evaluateFailing(error: Error, attempt = 1, before = () => Promise.resolve()) {
+function evaluateFailing(error: Error, attempt = 1, before = () => Promise.resolve(), input = INPUT) {
   const unused = () => Promise.reject(new Error('not asked for'));
   const dependencies: EvaluateSnapshotDependencies = {
     store: createRunStore(root),
@@ -39,7 +40,7 @@ function evaluateFailing(error: Error, attempt = 1, before = () => Promise.resol
     loadPlugins: unused,
     now: () => new Date(0),
   };
-  return evaluateSnapshot(dependencies, INPUT, {
+  return evaluateSnapshot(dependencies, input, {
     signal: new AbortController().signal,
     ...{ epoch: 1, attempt },
     onProgress: () => undefined,
@@ -125,4 +126,36 @@ test('a cell whose last worker was lost tells which attempt took it up, and no o
   expect(await evaluateFailing(broken, 3)).not.toHaveProperty('attempt');
   await leave();
   expect(await evaluateFailing(broken, 1)).not.toHaveProperty('attempt');
+});
+
+describe('a config.json that is not the one its run was prepared by', () => {
+  const path = () => join(root, 'runs', 'sums', 'config.json');
+  const record = { config: { kind: 'sft', model: 'everstep/tiny', learningRate: 1 }, evaluators: {} };
+  const changes: [string, () => Promise<void>][] = [
+    ['edited', () => writeFile(path(), JSON.stringify({ ...withDigest(record), evaluators: { score: {} } }))],
+    ['cut off', () => writeFile(path(), '{"config": {')],
+    ['away', () => rm(path())],
+    ['a folder', () => rm(path()).then(() => mkdir(path()))],
+  ];
+  const unasked = new Error('not asked for');
+
+  test.each(changes)('has what is due wait until it is put back: %s', async (_, change) => {
+    await change();
+
+    await expect(evaluateFailing(unasked, 9)).rejects.toMatchObject({
+      code: 'record-changed',
+      message: expect.stringMatching(/config\.json/) as unknown,
+      retryable: true,
+    });
+  });
+
+  test.each(changes)('is told to who asks for an evaluation by name: %s', async (_, change) => {
+    await change();
+    const asked = { ...INPUT, folder: join(root, 'evals', 'asked', 'score') };
+
+    expect(await evaluateFailing(unasked, 9, undefined, asked)).toMatchObject({
+      scores: [],
+      error: expect.stringMatching(/config\.json/) as unknown,
+    });
+  });
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Completer, CompletionRequest } from '../../../../src/core/completion';
 import type { EndpointOptions } from '../../../../src/engines/openai/open-endpoint';
 import { openEndpoint } from '../../../../src/engines/openai/open-endpoint';
@@ -53,6 +54,18 @@ test('tells what it waits for while nobody is answered', async () => {
   expect(told[0]).toMatch(/^the endpoint at http:\S+ gives nothing but failures \(500: CUDA said no\)$/);
 });
 
+test('what it waited for is over once it is answered', async () => {
+  const told: (string | null)[] = [];
+  const script: Script = () =>
+    told.length === 0 ? { status: 500, body: { error: { message: 'CUDA said no' } } } : chatAnswer('4');
+
+  await withEndpoint({ script }, (completer) =>
+    completer.complete(asking('2+2?'), { onWaiting: (reason) => told.push(reason) }),
+  );
+
+  expect(told).toEqual([expect.stringContaining('CUDA said no'), null]);
+});
+
 test('a long wait that a server asks for is told at once', async () => {
   const isDone = new AbortController();
   const told: (string | null)[] = [];
@@ -69,6 +82,32 @@ test('a long wait that a server asks for is told at once', async () => {
   expect(told[0]).toMatch(
     /^the endpoint at http:\S+ has no capacity for "m", and is asked again in 600 s, as it says$/,
   );
+});
+
+test('a long wait is told also where others were answered meanwhile', async () => {
+  const isDone = new AbortController();
+  const told: (string | null)[] = [];
+  const onWaiting = (reason: string | null) => {
+    told.push(reason);
+    if (reason !== null) isDone.abort();
+  };
+  let refusals = 0;
+  const script: Script = ({ body }) => {
+    if (JSON.stringify(body).includes('another')) return chatAnswer('4');
+    const headers = { 'retry-after': (refusals += 1) === 1 ? '0' : '60' };
+    return { status: 429, headers, body: {} };
+  };
+
+  await withEndpoint({ script }, async (completer) => {
+    const waiting = completer
+      .complete(asking('2+2?'), { onWaiting, signal: isDone.signal })
+      .catch(() => undefined);
+    while (refusals === 0) await setImmediate();
+    await completer.complete(asking('another'));
+    await waiting;
+  });
+
+  expect(told.at(-1)).toMatch(/and is asked again in 60 s, as it says$/);
 });
 
 test('a key that the endpoint repeats is not in what it answered', async () => {
