@@ -290,9 +290,52 @@ test('a schedule that is due too soon waits, is left out, or ends the older one,
   const timeline = (await everstep.run('busy').timeline()).filter(({ kind }) => kind === 'evaluation');
   const texts = timeline.map(({ text }) => text).join('\n');
   expect(texts).toMatch(/^step 2: slow-skip skipped/m);
-  expect(texts).toMatch(/^step 2: slow-cancel-older cancelled: .* step 4/m);
+  expect(texts).toMatch(/^step 2: slow-cancel-older told to end: .* step 4/m);
   const modelId = (await stack.modelOf('busy')) ?? '';
   expect((await stack.samplerPaths(modelId)).filter((path) => /00000[246]$/.test(path))).toEqual([]);
+});
+
+test('what a schedule waits for in an evaluation of another is not ended with that', async () => {
+  const evaluator = (name: string) => ({
+    ...{ type: 'plugin', name, evaluator: 'gated' },
+    options: { gate: name },
+  });
+  const of = (overlap: string, every: number, evaluators: readonly object[]) => ({
+    ...{ name: overlap, every: { steps: every }, overlap, evaluators },
+  });
+  const schedules = [
+    of('queue', 1, [evaluator('shared'), evaluator('own')]),
+    of('cancel-older', 2, [evaluator('shared'), evaluator('newest')]),
+  ];
+  const handle = await runs.start(
+    'sharing',
+    runs.config({ steps: 6, batchSize: 4, plugins: plugins.file, schedules }),
+    { maxHistoryEvents: 50 },
+  );
+  const cellsOf = async (evaluator: string) =>
+    (await everstep.run('sharing').evaluations())
+      .filter((cell) => cell.evaluator === evaluator)
+      .map(({ step, status }) => `${step} ${status}`);
+  await untilStatus(handle, ({ step, pendingEvaluations }) => step === 6 && pendingEvaluations > 0);
+  for (const gate of ['shared', 'own']) plugins.open(gate);
+  await until(async () =>
+    (await cellsOf('newest')).filter((cell) => cell.endsWith('cancelled')).length === 2 ? true : null,
+  );
+  plugins.open('newest');
+  await reportOf(handle);
+
+  const all = [0, 1, 2, 3, 4, 5, 6].map((step) => `${step} done`);
+  expect(await cellsOf('shared')).toEqual(all);
+  expect(await cellsOf('own')).toEqual(all);
+  expect(await cellsOf('newest')).toEqual(['0 done', '2 cancelled', '4 cancelled', '6 done']);
+  const rows = await stack.store.readScores('sharing');
+  const measured = rows.filter(({ schedule, evaluator: name }) => schedule === 'queue' && name !== 'newest');
+  expect(measured.map(({ step, evaluator: name, error }) => [step, name, error]).sort()).toEqual(
+    [0, 1, 2, 3, 4, 5, 6].flatMap((step) => [
+      [step, 'own', undefined],
+      [step, 'shared', undefined],
+    ]),
+  );
 });
 
 test('training waits for the evaluators of blocking schedules alone, and their gates decide meanwhile', async () => {

@@ -104,7 +104,10 @@ export function termsOf(
   schedules: readonly EvaluationSchedule[],
 ): EvaluationTerms {
   const waiting = schedules.filter(({ name }) => waitedForBy?.includes(name) ?? true);
-  const parts = waiting.map(({ name, evaluators: own }) => ({ schedule: name, evaluators: own }));
+  const parts = waiting.map(({ name, evaluators: own }) => ({
+    schedule: name,
+    evaluators: own.filter((each) => evaluators.includes(each)),
+  }));
   const budgets = evaluators.flatMap((name): [string, EvaluationBudget][] => {
     const budget = laxest(waiting.filter((schedule) => schedule.evaluators.includes(name)));
     return budget ? [[name, budget]] : [];

@@ -1,4 +1,4 @@
-import { getExternalWorkflowHandle, log } from '@temporalio/workflow';
+import { getExternalWorkflowHandle, log, patched } from '@temporalio/workflow';
 import type { EvaluationCell } from '../../core/run';
 import type { EvaluationSchedule } from '../../core/schedules/evaluation-schedule';
 import { isSameEvaluation } from '../../core/same-evaluation';
@@ -64,7 +64,8 @@ function partsOf(run: string, snapshot: Snapshot, { runs, waits, skipped }: Admi
   const now = scheduledEvaluation(run, snapshot, runs);
   if (now) {
     const isWhole = waits.length === 0 && skipped.length === 0;
-    parts.push(isWhole ? now : { ...now, waitedForBy: runs.map(({ name }) => name) });
+    const waitedForBy = [...runs, ...sharing(waits, now)].map(({ name }) => name);
+    parts.push(isWhole ? now : { ...now, waitedForBy });
   }
   for (const schedule of waits) {
     const evaluators = schedule.evaluators.filter((name) => !taken().includes(name));
@@ -80,6 +81,16 @@ function partsOf(run: string, snapshot: Snapshot, { runs, waits, skipped }: Admi
   const [first] = parts;
   if (now && first) return [{ ...first, skipped: left }, ...parts.slice(1)];
   return [...parts, ...skippedPart(run, snapshot, { skipped, left })];
+}
+
+/** Schedules that wait for their turn, some of whose evaluators are measured now for others: these go on for them. */
+function sharing(
+  waits: readonly EvaluationSchedule[],
+  { evaluators }: PendingEvaluation,
+): readonly EvaluationSchedule[] {
+  const found = waits.filter((schedule) => schedule.evaluators.some((name) => evaluators.includes(name)));
+  // In histories that were recorded before, they waited for nothing that others ran.
+  return found.length > 0 && patched('queued-schedules-keep-shared-evaluators') ? found : [];
 }
 
 /** Nothing of it is measured. */
@@ -138,7 +149,8 @@ export async function makeRoom(
     freeSchedule(state, older.step, schedule);
     if (evaluators.length === 0) continue;
     const reason = `cancelled: the evaluation of step ${newer} took its place (overlap)`;
-    rememberEvent(state, 'evaluation', `step ${older.step}: ${evaluators.join(', ')} ${reason}`);
+    const told = `told to end: the evaluation of step ${newer} takes its place (overlap)`;
+    rememberEvent(state, 'evaluation', `step ${older.step}: ${evaluators.join(', ')} ${told}`);
     try {
       await getExternalWorkflowHandle(older.workflowId).signal(cancelEvaluatorsSignal, {
         evaluators,
