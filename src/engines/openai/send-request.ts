@@ -80,10 +80,7 @@ export async function sendRequest(lane: EndpointLane, order: EndpointRequest): P
     const sent = await acquire(lane, order, wasSent);
     try {
       const verdict = await attempt(lane, order, { attempts, sent });
-      if (!('verdict' in verdict)) {
-        if (attempts.isTold) order.onWaiting?.(null);
-        return verdict;
-      }
+      if (!('verdict' in verdict)) return settled(verdict, order, attempts);
       tellWaiting(lane, order, { attempts, verdict });
       if (verdict.verdict === 'outage') await bearOutage(lane, order, { attempts, outage: verdict });
     } finally {
@@ -197,6 +194,12 @@ function tellWaiting(
   const isAlone = outage.hasAnsweredSince(refusedSince) && !isLong;
   attempts.isTold = !isAlone;
   onWaiting?.(isAlone ? null : `the endpoint at ${to.address.shown} ${what}`);
+}
+
+/** What it waited for stands nowhere any longer. */
+function settled(reply: EndpointReply, { onWaiting }: EndpointRequest, { isTold }: Attempts): EndpointReply {
+  if (isTold) onWaiting?.(null);
+  return reply;
 }
 
 /** Of waits that are long enough to be wondered at. */
