@@ -22,7 +22,7 @@ import type {
 import { boundedWork } from './bounded-work';
 import { EnvironmentCalls } from './environment-calls';
 import type { SampledTurn } from './prompt-tokens';
-import { isBeyondContext, nextPromptTokens } from './prompt-tokens';
+import { isBeyondContext, keptMessages, nextPromptTokens } from './prompt-tokens';
 import type { ReplyProblem } from './reply-problem';
 import { hasCalls, problemOf } from './reply-problem';
 import { RolloutFailure } from './rollout-failure';
@@ -100,7 +100,7 @@ class RolloutPlay {
     const stopReason = this.environment.nameStop(reason);
     const grade = isEarly ? await this.gradeEarlyEnd(stopReason) : null;
     const ended = endRollout(this.transitions, stopReason, this.task.policyVersion);
-    return { rollout: this.withGrade(ended, grade), messages: [...this.messages] };
+    return { rollout: this.withGrade(ended, grade), messages: [...keptMessages(this.messages, this.site.contextLength)] };
   }
 
   close(): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Message } from '../../core/conversation';
+import type { ContentPart, Message } from '../../core/conversation';
 import type { Renderer } from '../../renderers/renderer';
 
 /** A turn that was sampled: what the model read and wrote, and the conversation with its message at the end. */
@@ -14,13 +14,45 @@ const MOST_CHARACTERS_A_TOKEN = 32;
 
 /** Whether a conversation is so long that it need not be turned into tokens, which takes seconds a million characters. */
 export function isBeyondContext(messages: readonly Message[], contextLength: number): boolean {
-  const characters = messages.reduce((sum, { content }) => sum + lengthOf(content), 0);
+  const characters = messages.reduce((sum, message) => sum + lengthOf(message), 0);
   return characters > MOST_CHARACTERS_A_TOKEN * contextLength;
 }
 
-function lengthOf(content: Message['content']): number {
-  if (typeof content === 'string') return content.length;
-  return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text : part.thinking).length, 0);
+function lengthOf({ content, toolCalls = [] }: Message): number {
+  const texts = typeof content === 'string' ? [content] : content.map(textOf);
+  return [...texts, ...toolCalls.map((call) => call.arguments)].reduce((sum, text) => sum + text.length, 0);
+}
+
+function textOf(part: ContentPart): string {
+  return part.type === 'text' ? part.text : part.thinking;
+}
+
+/**
+ * A conversation as it is kept: where no context could hold it the rest is left out, with a word of how much it was. No model
+ * read it, and a row of it would keep its worker from everything else while it is written.
+ */
+export function keptMessages(messages: readonly Message[], contextLength: number): readonly Message[] {
+  let room = MOST_CHARACTERS_A_TOKEN * contextLength;
+  const last = messages.findIndex((message) => (room -= lengthOf(message)) < 0);
+  const cut = messages[last];
+  if (!cut) return messages;
+  const left = messages.length - last - 1;
+  return [...messages.slice(0, last), cutOff(cut, room + lengthOf(cut), left)];
+}
+
+function cutOff({ toolCalls, ...message }: Message, room: number, messagesLeft: number): Message {
+  const text = typeof message.content === 'string' ? message.content : message.content.map(textOf).join('');
+  const others = messagesLeft > 0 ? ` There were ${messagesLeft} messages more.` : '';
+  const content = `${shortened(text, room)}${others}`;
+  if (!toolCalls) return { ...message, content };
+  const roomEach = Math.max(0, Math.floor((room - text.length) / toolCalls.length));
+  const calls = toolCalls.map((call) => ({ ...call, arguments: shortened(call.arguments, roomEach) }));
+  return { ...message, content, toolCalls: calls };
+}
+
+function shortened(text: string, room: number): string {
+  if (text.length <= room) return text;
+  return `${text.slice(0, room)}… and ${text.length - room} characters more, which are not kept.`;
 }
 
 /**

@@ -217,6 +217,24 @@ describe('limits', () => {
     expect(longest).toBeLessThan(1000);
   });
 
+  test.each([
+    ['at once', [{ role: 'user', content: 'x'.repeat(5_000_000) }]],
+    [
+      'in a call',
+      [{ role: 'assistant', content: '', toolCalls: [{ name: 'f', arguments: 'x'.repeat(5_000_000) }] }],
+    ],
+    ['in many messages', Array.from({ length: 50_000 }, () => ({ role: 'user', content: 'x'.repeat(100) }))],
+  ])('of what no context holds the beginning is kept, and how much it was: %s', async (_, messages) => {
+    const environment = asking({ initialObservation: () => ({ messages }) });
+
+    const { rollout, messages: kept } = await play(talking(), environment);
+
+    expect(rollout.stopReason).toBe('context_overflow');
+    const text = JSON.stringify(kept);
+    expect(text.length).toBeLessThan(1_000_000);
+    expect(text).toMatch(/xxx… and \d+ characters more, which are not kept\./);
+  });
+
   test('an environment may give more messages than a call takes arguments', async () => {
     const messages = Array.from({ length: 200_000 }, () => ({ role: 'user', content: 'many words to read' }));
 
