@@ -323,7 +323,6 @@ describe('failures', () => {
       'maxTokens',
     ],
     [500, { error: { message: 'context size exceeded' } }, 'context-overflow', 'maxTokens'],
-    [200, 'hello', 'request-failed', 'no JSON object'],
     [200, { choices: [] }, 'request-failed', 'without a choice'],
     [308, '', 'request-failed', 'answers 308'],
   ])('%i %j is `%s` and is not tried again', async (status, body, code, words) => {

@@ -13,7 +13,7 @@ export class GivenUpError extends DomainError {
   ) {
     super(
       'request-failed',
-      `${address.shown}${path} failed this request for ${Math.round(failingMs / 1000)} s while it answered others (${reason}).`,
+      `${address.shown}${path} failed this request for ${Math.round(failingMs / 1000)} s, although it is up (${reason}).`,
       { category: 'server', cause },
     );
   }

@@ -144,7 +144,12 @@ function judge(
   if (outcome.kind === 'failure') {
     return { verdict: 'outage', reason: outcome.reason, waitMs: delayMs, cause: outcome.cause };
   }
-  const answer = isGood(outcome) ? answerIn(outcome, to) : null;
+  const answer = isGood(outcome) ? objectIn(withoutKey(outcome.text, to)) : null;
+  if (isGood(outcome) && !answer) {
+    // As a page of a gateway whose server is away.
+    const reason = `an answer that is no JSON object: ${excerpt(outcome, to)}`;
+    return { verdict: 'outage', reason, waitMs: delayMs, cause: undefined };
+  }
   const refusal = answer ? refusalIn(answer, outcome.text) : refusalOf(outcome);
   return answer && !refusal
     ? { answer, seconds }
@@ -153,12 +158,6 @@ function judge(
 
 function isGood({ status }: Pick<HttpAnswer, 'status'>): boolean {
   return status >= 200 && status <= 299;
-}
-
-function answerIn(outcome: HttpAnswer, to: Destination): JsonObject {
-  const answer = objectIn(withoutKey(outcome.text, to));
-  if (answer) return answer;
-  throw serverError(`answers with something that is no JSON object: ${excerpt(outcome, to)}`, to);
 }
 
 function judgeRefusal(

@@ -51,6 +51,12 @@ const repeatedly =
     });
   };
 
+/** As long as nobody is given more, the endpoint is away. */
+const NO_OBJECT = {
+  code: 'unreachable',
+  message: expect.stringContaining('an answer that is no JSON object') as string,
+};
+
 test.each<[string, Behaviour, { readonly code: string; readonly message?: string }]>([
   ['an answer that never ends', repeatedly(' '.repeat(1 << 18), 1), { code: 'request-failed' }],
   ['events without end', repeatedly('data: {"choices":[]}\n\n'.repeat(9000), 1), { code: 'request-failed' }],
@@ -68,9 +74,10 @@ test.each<[string, Behaviour, { readonly code: string; readonly message?: string
       response.writeHead(200, { 'content-length': 999 });
       response.write('{"choices":', () => response.destroy());
     },
-    { code: 'request-failed', message: expect.stringContaining('while it answered others') as string },
+    { code: 'request-failed', message: expect.stringContaining('although it is up') as string },
   ],
-  ['a list in place of an object', sends([]), { code: 'request-failed' }],
+  ['a list in place of an object', sends([]), NO_OBJECT],
+  ['a page of a gateway', sends('<html>Be right back</html>'), NO_OBJECT],
   ['choices that are none', sends({ choices: 'x' }), { code: 'request-failed' }],
   ['a message that is a number', sends(choice(7)), { code: 'request-failed' }],
   [
@@ -78,7 +85,7 @@ test.each<[string, Behaviour, { readonly code: string; readonly message?: string
     sends(choice({ role: 'user', content: '2+2?' })),
     { code: 'request-failed', message: expect.stringContaining('role is "user"') as string },
   ],
-  ['nesting', sends(`${'['.repeat(200_000)}${']'.repeat(200_000)}`), { code: 'request-failed' }],
+  ['nesting', sends(`${'['.repeat(200_000)}${']'.repeat(200_000)}`), NO_OBJECT],
   [
     'a redirect',
     sends('', 302, { location: 'http://127.0.0.1:1/other' }),

@@ -200,7 +200,12 @@ test('sends nothing more once its process is to end; what is under way ends', as
 describe('one request that always fails', () => {
   const failures: readonly [string, ServerAnswer, RegExp][] = [
     ['gets a 500', { status: 500, body: { error: { message: 'CUDA said no' } } }, /500: CUDA said no/],
-    ['is cut off', { isBroken: true }, /while it answered others \(.+\)/],
+    [
+      'gets a page',
+      { status: 200, body: '<html>GRADE: C</html>' },
+      /\(an answer that is no JSON object: <html>/,
+    ],
+    ['is cut off', { isBroken: true }, /although it is up \(.+\)/],
   ];
 
   test.each(failures)('%s: is an error of its own where others are answered', async (_, failure, words) => {
@@ -230,7 +235,7 @@ describe('one request that always fails', () => {
     );
 
     expect(outcome).toMatchObject({ code: 'request-failed', category: 'server', retryable: false });
-    expect((outcome as Error).message).toMatch(/failed this request for \d+ s while it answered others/);
+    expect((outcome as Error).message).toMatch(/failed this request for \d+ s, although it is up/);
   });
 
   test('does not hold up the others where all places are taken by such', async () => {
