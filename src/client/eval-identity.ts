@@ -6,8 +6,10 @@ import { createBenchmarkRowReader } from '../evaluation/benchmarks/benchmark-row
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
 import type { IdentifyDependencies } from '../evaluation/runner/identify-benchmark';
 import { identifyStored } from '../evaluation/runner/identify-stored';
+import type { OptionDifference } from '../evaluation/runner/option-differences';
+import { makingDifferences } from '../evaluation/runner/option-differences';
 import { isSameIdentity } from '../evaluation/runner/refuse-other-identity';
-import type { StoredResult } from '../stores/eval-store';
+import type { ResultIdentity, StoredResult } from '../stores/eval-store';
 import { engineFormat } from '../training/model-checks';
 import { createPluginLoader } from '../training/plugin-file';
 
@@ -20,13 +22,34 @@ export async function isMadeAsAsked(
   request: BenchmarkRequest,
   { plan, result }: { readonly plan: BenchmarkPlan; readonly result: StoredResult },
 ): Promise<boolean> {
+  const present = await presentIdentity(request, plan);
+  return present !== null && isSameIdentity(result.identity, present);
+}
+
+/**
+ * In what a benchmark that is under way differs from one that would begin now: the data or the plug-in file may have changed. Empty
+ * too where that cannot be known here.
+ */
+export async function presentDifferences(
+  request: BenchmarkRequest,
+  plan: BenchmarkPlan,
+): Promise<readonly OptionDifference[]> {
+  const identity = await presentIdentity(request, plan);
+  if (identity === null || isSameIdentity(plan.identity, identity)) return [];
+  return makingDifferences(plan, { identity, request });
+}
+
+/** null where it cannot be known here. */
+async function presentIdentity(
+  request: BenchmarkRequest,
+  plan: BenchmarkPlan,
+): Promise<ResultIdentity | null> {
   const environment = readEnvironment();
   try {
     const dataFolder = request.dataFolder ?? environment.benchmarkDataFolder ?? undefined;
-    const present = await identifyStored(identifyDependencies(environment), request, { plan, dataFolder });
-    return present !== null && isSameIdentity(result.identity, present);
+    return await identifyStored(identifyDependencies(environment), request, { plan, dataFolder });
   } catch {
-    return false;
+    return null;
   }
 }
 

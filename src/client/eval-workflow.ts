@@ -14,7 +14,10 @@ import { TASK_QUEUES, WORKFLOW_TASK_TIMEOUT } from '../core/task-queues';
 import type { RunBenchmarkInput } from '../workflows/benchmark-contracts';
 import { searchAttributesOfEval } from '../workflows/eval-attributes';
 import { linkedAbort } from '../evaluation/linked-abort';
+import { findPlan } from '../evaluation/runner/benchmark-plan';
+import type { OptionDifference } from '../evaluation/runner/option-differences';
 import { differencesText } from '../evaluation/runner/option-differences';
+import type * as EvalIdentity from './eval-identity';
 import { differencesOf } from './eval-requests';
 import { placeWaitOfAll, waitOf } from './pending-work';
 import { pause } from './run-handle';
@@ -85,12 +88,23 @@ export async function startBenchmark(
 async function refuseOtherRequest(client: Client, request: BenchmarkRequest): Promise<void> {
   const { memo } = await client.workflow.getHandle(benchmarkWorkflowId(request)).describe();
   const underWay = Memo.safeParse(memo).data?.request;
-  const differences = underWay ? differencesOf(underWay, request) : [];
+  const asked = underWay ? differencesOf(underWay, request) : [];
+  const differences = asked.length > 0 ? asked : await changesSince(request);
   if (differences.length === 0) return;
   throw new DomainError(
     'refused',
     `${request.benchmark} of eval run "${request.run}" is under way with ${differencesText(differences)}. Use another --run NAME, or wait for its end.`,
   );
+}
+
+/** What it was begun with and is not there any more. */
+async function changesSince(request: BenchmarkRequest): Promise<readonly OptionDifference[]> {
+  const plan = await findPlan(request);
+  if (!plan || request.isRegrading) return [];
+  // Graders and renderers come along, and most commands attach to nothing.
+  // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
+  const { presentDifferences } = require('./eval-identity') as typeof EvalIdentity;
+  return presentDifferences(request, plan);
 }
 
 /** Waits for the end, also while the server is away. null when `signal` fires first. */

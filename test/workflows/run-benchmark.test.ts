@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { BenchEndpoint } from '../../bench/endpoint';
@@ -224,6 +224,28 @@ describe('with workers', () => {
     expect(slow.stats.requestCount).toBe(32);
     expect(failure).toMatchObject({ code: 'refused' });
     expect(failure?.message).toContain('begun with --temperature 0.6, and 0.1 is asked for');
+  });
+
+  test('is not attached to once its data has changed', async () => {
+    const slow = await startBenchEndpoint({ delayMs: 400, answer: '#### 7' });
+    const dataFolder = dataOf(31);
+    const options = { run: 'moved', endpoint: slow.url, model: 'canned', dataFolder, concurrency: 4 };
+    const first = await everstep.evaluate('gsm8k', options);
+    await until(() => (slow.stats.requestCount > 0 ? true : null));
+    const file = join(dataFolder, 'gsm8k', 'data.jsonl');
+    const written = readFileSync(file, 'utf8');
+    writeFileSync(file, written.replaceAll('Number', 'Figure'));
+
+    const other = everstep.evaluate('gsm8k', options);
+
+    await expect(other).rejects.toThrow(
+      /is under way with the dataset hash \w+ .*, and \w+ is asked for\. Use another --run NAME, or wait/,
+    );
+    writeFileSync(file, written);
+    const again = await everstep.evaluate('gsm8k', options);
+    expect((await again.result())?.benchmarks).toEqual((await first.result())?.benchmarks);
+    expect(slow.stats.requestCount).toBe(31);
+    await slow.close();
   });
 
   test('lists what is under way, cancels it, and goes on with it when it is asked again', async () => {

@@ -113,7 +113,10 @@ export function refusalIn(answer: JsonObject, text: string): Refusal | null {
 
 /** What the server says is wrong, cut short; it may quote the key it was given, and errors end up in logs. */
 export function detailOf({ status, text }: Refusal, { apiKey }: Pick<Destination, 'apiKey'>): string {
-  const said = wordsIn(text).replace(/[\s\p{Cc}\uFFFD]+/gu, ' ').trim() || `status ${status}`;
+  const said =
+    wordsIn(text)
+      .replace(/[\s\p{Cc}\uFFFD]+/gu, ' ')
+      .trim() || `status ${status}`;
   const hidden = withoutKey(said, { apiKey }).replace(ANY_KEY, '…');
   return hidden.length > LONGEST_DETAIL ? `${hidden.slice(0, LONGEST_DETAIL)}…` : hidden;
 }

@@ -100,7 +100,10 @@ class RolloutPlay {
     const stopReason = this.environment.nameStop(reason);
     const grade = isEarly ? await this.gradeEarlyEnd(stopReason) : null;
     const ended = endRollout(this.transitions, stopReason, this.task.policyVersion);
-    return { rollout: this.withGrade(ended, grade), messages: [...keptMessages(this.messages, this.site.contextLength)] };
+    return {
+      rollout: this.withGrade(ended, grade),
+      messages: [...keptMessages(this.messages, this.site.contextLength)],
+    };
   }
 
   close(): Promise<void> {
