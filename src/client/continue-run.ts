@@ -6,6 +6,7 @@ import type { EarlierEnd } from '../core/timeline';
 import { editedRecord, isEdited } from '../training/record-digest';
 import type { RunRecord } from '../training/run-folder';
 import { recordPath } from '../training/run-folder';
+import { missingPluginRemarks } from './missing-plugins';
 import { editsOf } from './require-same-config';
 import { pause, RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
@@ -65,7 +66,7 @@ export async function continueRun(
   // False where somebody else went on with it in the same moment.
   const isStarted = await tryStart(start, run, 'ALLOW_DUPLICATE');
   await untilTakenOver(handle, sources, state);
-  return { handle, isAttached: !isStarted };
+  return { handle, isAttached: !isStarted, remarks: missingPluginRemarks(config.plugins) };
 }
 
 async function unedited(client: Client, records: RunRecords, run: string): Promise<RunRecord> {

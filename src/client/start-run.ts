@@ -50,6 +50,8 @@ export interface StartedRun {
   readonly handle: RunHandle;
   /** True where a run of this name was already under way: it goes on with the config it was started with. */
   readonly isAttached: boolean;
+  /** What a person should know of a run that is gone on with. */
+  readonly remarks?: readonly string[];
 }
 
 interface Start {

@@ -3,6 +3,7 @@ import { anySignal } from '../core/concurrency/any-signal';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { CellRejudging } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
+import { shellWord } from '../core/shell-word';
 import type { Tokenizer } from '../core/tokenizer';
 import type { ReadBenchmarkRows } from '../evaluation/benchmarks/benchmark-rows';
 import { findBenchmark } from '../evaluation/benchmarks';
@@ -12,6 +13,9 @@ import type { EvaluationDependencies } from '../evaluation/evaluators/evaluation
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { NO_SAMPLER } from '../evaluation/judges/carry-answers';
 import type { JudgeAccess } from '../evaluation/judges/judge-access';
+import { needsPlugins } from '../evaluation/needs-plugins';
+import type { PluginRegistry } from '../evaluation/plugins';
+import { NO_PLUGINS } from '../evaluation/plugins';
 import type { PythonLink } from '../evaluation/python/python-link';
 import { summarizeEvalRun } from '../evaluation/runner/eval-run-files';
 import { reopenCell } from '../evaluation/stored-cell';
@@ -22,6 +26,7 @@ import { runIsAway } from '../stores/make-folder';
 import { asGoneFolder, asStoreErrorWithin } from '../stores/system-errors';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
+import { presentEvaluator } from './frozen-test-set';
 import type { LoadPlugins } from './plugin-file';
 import { EvaluationAllowance } from '../evaluation/evaluation-budget';
 import type { SamplingPrices } from '../core/sampling-cost';
@@ -158,7 +163,7 @@ async function scoreCell(
   const { store, readDataset } = dependencies;
   const record = await readRunRecord(store, input.run);
   const { config } = record;
-  const evaluator = evaluatorOf(record, input.evaluator);
+  const evaluator = evaluatorOf(store, record, input);
   const tokenizer = await dependencies.tokenizerOf(config.model);
   const { sampler, close, ...snapshot } = await openSnapshot(dependencies, record, input);
   const folder = folderOf(dependencies, input);
@@ -186,7 +191,7 @@ async function scoreCell(
         python: dependencies.python,
         judges: dependencies.judges,
         inspect: dependencies.inspect,
-        plugins: await dependencies.loadPlugins(config.plugins),
+        plugins: await pluginsFor(dependencies, record, { ...input, config: evaluator }),
         supervision: supervisionOf(config),
       },
       {
@@ -250,14 +255,40 @@ function samplingPrices({ engine, model }: RunRecord['config']): SamplingPrices 
 }
 
 async function needsSandbox(
-  { store, loadPlugins }: EvaluateSnapshotDependencies,
+  dependencies: EvaluateSnapshotDependencies,
   input: EvaluateSnapshotInput,
 ): Promise<boolean> {
-  const record = await readRunRecord(store, input.run);
-  const evaluator = evaluatorOf(record, input.evaluator);
+  const record = await readRunRecord(dependencies.store, input.run);
+  const evaluator = evaluatorOf(dependencies.store, record, input);
   if (evaluator.type !== 'benchmark') return false;
-  const registry = await loadPlugins(record.config.plugins);
+  const registry = await pluginsFor(dependencies, record, { ...input, config: evaluator });
   return findBenchmark(evaluator.benchmark, registry).needsSandbox === true;
+}
+
+interface AskedEvaluator extends EvaluateSnapshotInput {
+  readonly config: EvaluatorConfig;
+}
+
+/** An evaluator that has nothing of the plug-in file is measured whatever becomes of that. */
+async function pluginsFor(
+  { loadPlugins }: EvaluateSnapshotDependencies,
+  record: RunRecord,
+  { config, folder, ...asked }: AskedEvaluator,
+): Promise<PluginRegistry> {
+  if (!needsPlugins(config)) return NO_PLUGINS;
+  return loadPlugins(record.config.plugins).catch((error: unknown) => {
+    if (!(error instanceof DomainError) || error.code !== 'bad-plugin' || folder !== undefined) throw error;
+    throw new DomainError(error.code, `${error.message} ${laterText(asked)}`, { cause: error });
+  });
+}
+
+function laterText({
+  run,
+  step,
+  evaluator,
+}: Pick<EvaluateSnapshotInput, 'run' | 'step' | 'evaluator'>): string {
+  const command = `everstep runs eval ${shellWord(`${run}@${step}`)} --evaluator ${shellWord(evaluator)}`;
+  return `Once it loads, a checkpoint that is kept is scored with: ${command}`;
 }
 
 function folderOf({ store }: EvaluateSnapshotDependencies, input: EvaluateSnapshotInput): string {
@@ -288,9 +319,13 @@ function testSetOf(
   };
 }
 
-function evaluatorOf({ run, evaluators }: RunRecord, name: string): EvaluatorConfig {
-  const evaluator = evaluators[name];
+function evaluatorOf(
+  store: RunStore,
+  record: RunRecord,
+  { run, evaluator: name }: EvaluateSnapshotInput,
+): EvaluatorConfig {
+  const evaluator = presentEvaluator(record, name, store.runFolder(run));
   if (evaluator) return evaluator;
-  const known = Object.keys(evaluators).join(', ') || 'none';
+  const known = Object.keys(record.evaluators).join(', ') || 'none';
   throw new DomainError('unknown-evaluator', `Run "${run}" has no evaluator "${name}". It has: ${known}.`);
 }

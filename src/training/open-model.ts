@@ -139,13 +139,16 @@ interface Traces {
 
 /**
  * The step that the model's last life, or the journals, came to. What was collected of a life was applied, even if
- * the service's record of it is lost. A step of which some updates were applied was begun.
+ * the service's record of it is lost: the journals count then. A step of which some updates were applied was begun.
  */
 function reachOf(
   { previous, collectedThrough }: OpenModelInput,
   { applied, lastStep, updatesPerStep }: Traces,
 ): number {
-  const isCounted = applied !== null && previous?.baseStep !== undefined;
+  const isCounted =
+    applied !== null &&
+    previous?.baseStep !== undefined &&
+    (applied > 0 || collectedThrough <= previous.baseStep);
   const reached = isCounted ? previous.baseStep + Math.ceil(applied / updatesPerStep) : lastStep;
   return Math.max(0, collectedThrough, reached);
 }

@@ -10,6 +10,7 @@ import type { RunStore } from '../stores/run-store';
 import { unreachedRemarks, warmUpRemark } from './data-remarks';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
+import { recordedEvaluators } from './frozen-test-set';
 import { resolveInitialCheckpoint } from './initial-checkpoint';
 import { budgetOf, refuseUnpriced } from './run-budget';
 import { rendererFor, requireOffered } from './model-checks';
@@ -122,7 +123,7 @@ async function prepareClaimed(
   const record: RunRecord = {
     run,
     config,
-    evaluators: evaluations.evaluators,
+    evaluators: recordedEvaluators({ config, evaluators: evaluations.evaluators }),
     renderer: rendererName,
     engineUrl: engine.url,
     initialPath,

@@ -20,7 +20,7 @@ import type { RunStore } from '../stores/run-store';
 export interface RunRecord {
   readonly run: string;
   readonly config: TrainingConfig;
-  /** Options of each evaluator by its name. */
+  /** Options of each evaluator by its name; of the test split as `frozen-test-set.ts` records it. */
   readonly evaluators: Readonly<Record<string, EvaluatorConfig>>;
   readonly renderer: string;
   readonly engineUrl: string;

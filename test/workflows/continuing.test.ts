@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { WorkflowHandle } from '@temporalio/client';
@@ -166,6 +166,25 @@ test('a run whose config.json was edited is not gone on with until it is put bac
   writeFileSync(path, written);
   await held.everstep.continue(run);
 
+  await ended(run);
+  await expectWhole(run);
+});
+
+test('a run whose plug-in file is away says so when it is gone on with, and measures what needs nothing of it', async () => {
+  const run = 'unplugged';
+  const plugins = join(stack.folder, 'unplugged.ts');
+  writeFileSync(plugins, 'export const graders = { exact: () => 1 };\n');
+  const { handle, hold } = await held.start(run, config({ plugins }), { done: DONE });
+  await temporal('workflow', 'terminate', '-w', `train/${run}`);
+  hold.letGo();
+  await until(async () => ((await handle.describe()).status.name === 'RUNNING' ? null : true));
+  rmSync(plugins);
+
+  const { remarks } = await held.everstep.continue(run);
+
+  expect(remarks).toEqual([
+    `plugins: ${plugins} cannot be read here: it does not exist. What of the run needs it fails until it is back.`,
+  ]);
   await ended(run);
   await expectWhole(run);
 });

@@ -5,6 +5,7 @@ import { DomainError } from '../../core/errors';
 import { shellWord } from '../../core/shell-word';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
+import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import { openOutput } from '../output';
@@ -142,7 +143,8 @@ function announceOwnEngine({ engine }: TrainingConfig, { stack }: Session, outpu
   if (engine.url === undefined) output.note(`Engine: ${stack?.engineUrl ?? "the workers' own"}.`);
 }
 
-function announce({ handle, isAttached }: StartedRun, output: Output, flags: TrainFlags): void {
+function announce({ handle, isAttached, remarks = [] }: StartedRun, output: Output, flags: TrainFlags): void {
+  for (const remark of remarks) output.note(escapeControls(remark));
   if (isAttached) {
     output.note(
       `Run ${handle.name} is under way: attached to it. It goes on with the config it was started with.`,

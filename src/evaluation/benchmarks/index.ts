@@ -76,12 +76,10 @@ export function findBenchmark(
   plugins: PluginBenchmarks = NO_BENCHMARKS,
   options: Readonly<Record<string, unknown>> = {},
 ): Benchmark {
-  const plain = name.replaceAll('-', '_');
-  const wanted = ownValue(ALIASES, plain) ?? plain;
-  const known = [...BENCHMARKS, ...registeredBenchmarks()];
-  const benchmark = known.find((each) => each.name === wanted) ?? plugins.benchmarks.get(wanted)?.(options);
+  const wanted = plainName(name);
+  const benchmark = ownBenchmark(name) ?? plugins.benchmarks.get(wanted)?.(options);
   if (benchmark) return benchmark;
-  const names = [...known.map((each) => each.name), ...plugins.benchmarks.keys()];
+  const names = [...knownHere().map((each) => each.name), ...plugins.benchmarks.keys()];
   const remedy =
     plugins.file === null
       ? ' One of a plug-in file needs that file: "plugins" in the config of a run, --plugins FILE of other commands.'
@@ -90,6 +88,21 @@ export function findBenchmark(
     'unknown-benchmark',
     `Unknown benchmark "${name}". Nearest: ${nearestNames(wanted, names, 2).join(' or ')}. Known: ${names.join(', ')}.${remedy}`,
   );
+}
+
+/** One of the catalogue, or registered by code; null where only a plug-in file can have the name. */
+export function ownBenchmark(name: string): Benchmark | null {
+  const wanted = plainName(name);
+  return knownHere().find((each) => each.name === wanted) ?? null;
+}
+
+function knownHere(): readonly Benchmark[] {
+  return [...BENCHMARKS, ...registeredBenchmarks()];
+}
+
+function plainName(name: string): string {
+  const plain = name.replaceAll('-', '_');
+  return ownValue(ALIASES, plain) ?? plain;
 }
 
 /** Adds a benchmark for evaluations in this process; workers elsewhere need it in a plug-in file. */

@@ -1,10 +1,14 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseTrainingConfig } from '../../../src/config/parse-training-config';
+import type { DatasetConfig } from '../../../src/config/dataset-config';
+import { DomainError } from '../../../src/core/errors';
 import { findLocalFiles } from '../../../src/datasets/local-files';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { EvaluateSnapshotDependencies } from '../../../src/training/evaluate-snapshot';
 import { evaluateSnapshot } from '../../../src/training/evaluate-snapshot';
+import { createPluginLoader } from '../../../src/training/plugin-file';
 import { withDigest } from '../../../src/training/record-digest';
 import { KeptConnections } from '../../../src/training/reinforcement/kept-connections';
 
@@ -46,6 +50,45 @@ function evaluateFailing(error: Error, attempt = 1, before = () => Promise.resol
     onProgress: () => undefined,
     mayRunCode: true,
   });
+}
+
+const TEST_SET = { type: 'nll', name: 'test', concurrency: 64 };
+const UNASKED = new DomainError('bad-dataset', 'no rows today');
+
+/** What becomes of an evaluator of the run, and the files of its data that were asked for. */
+async function evaluateReading(evaluators: object, more: { given?: object; mayRunCode?: boolean } = {}) {
+  const config = parseTrainingConfig({
+    ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: '/data/train.jsonl' } },
+    ...{ plugins: '/away/plug.ts', ...more.given },
+  });
+  await createRunStore(root).writeConfig('sums', { config, evaluators, renderer: 'role_colon' });
+  const [evaluator = ''] = Object.keys(evaluators);
+  const read: unknown[] = [];
+  const close = () => Promise.resolve();
+  const unused = () => Promise.reject(new Error('not asked for'));
+  const engine = { client: { createSampler: () => ({ close }), close }, profile: {} };
+  const dependencies = {
+    store: createRunStore(root),
+    engines: { connect: () => Promise.resolve(engine) },
+    readDataset: (dataset: DatasetConfig) => {
+      read.push(dataset.path);
+      return Promise.reject(UNASKED);
+    },
+    readBenchmarkRows: () => () => Promise.reject(UNASKED),
+    tokenizerOf: () => Promise.resolve({}),
+    sampling: { connections: new KeptConnections(), open: unused },
+    loadPlugins: createPluginLoader(),
+    now: () => new Date(0),
+  };
+  const cell = await evaluateSnapshot(
+    dependencies as never,
+    { ...INPUT, evaluator },
+    {
+      ...{ signal: new AbortController().signal, epoch: 1, onProgress: () => undefined },
+      mayRunCode: more.mayRunCode ?? true,
+    },
+  );
+  return { cell, read };
 }
 
 function refused(code: string, path: string): Error {
@@ -157,5 +200,67 @@ describe('a config.json that is not the one its run was prepared by', () => {
       scores: [],
       error: expect.stringMatching(/config\.json/) as unknown,
     });
+  });
+});
+
+describe('the test split that a run froze', () => {
+  const frozen = () => join(root, 'runs', 'sums', 'data', 'test.jsonl');
+
+  test.each([
+    ['as it is recorded', 'data/test.jsonl'],
+    ['as releases before recorded it', '/before/it/was/moved/runs/sums/data/test.jsonl'],
+  ])('is read where the run is now: %s', async (_, path) => {
+    const { cell, read } = await evaluateReading({ test: { ...TEST_SET, dataset: { path } } });
+
+    expect(cell.error).toBe(UNASKED.message);
+    expect(read).toEqual([frozen()]);
+  });
+
+  test('is none that the config names itself, whatever that is called', async () => {
+    const path = '/other/runs/sums/data/test.jsonl';
+    const test = { ...TEST_SET, dataset: { path } };
+
+    const { read } = await evaluateReading({ test }, { given: { evaluators: [test] } });
+
+    expect(read).toEqual([path]);
+  });
+});
+
+describe('a plug-in file that is away', () => {
+  const dataset = { path: '/data/held-out.jsonl' };
+
+  test.each([
+    ['held-out data', { ...TEST_SET, dataset }],
+    ['a benchmark of the catalogue', { type: 'benchmark', benchmark: 'gsm8k' }],
+    ['a task of ours', { type: 'kind', task: 'blimp', options: {} }],
+    ['a grader in Python', { type: 'custom', grader: { python: 'exact' }, dataset }],
+  ])('costs no evaluator that has nothing of it: %s', async (_, evaluator) => {
+    const { cell } = await evaluateReading({ mine: { ...evaluator, name: 'mine' } });
+
+    expect(cell.error).toBeDefined();
+    expect(cell.error).not.toMatch(/plug/);
+  });
+
+  test.each([
+    ['its benchmark', { type: 'benchmark', benchmark: 'short_sums' }],
+    ['its evaluator', { type: 'plugin', evaluator: 'mine', options: {} }],
+    ['its grader', { type: 'custom', grader: 'exact', dataset }],
+    ['its task', { type: 'kind', task: 'short_sums', options: {} }],
+    ['perhaps its sandboxes', { type: 'benchmark', benchmark: 'humaneval' }],
+  ])('is told, and how to measure it later, where an evaluator needs it: %s', async (_, evaluator) => {
+    const { cell } = await evaluateReading({ mine: { ...evaluator, name: 'mine' } });
+
+    expect(cell.error).toMatch(
+      /plugins: \/away\/plug\.ts cannot be read: it does not exist.*everstep runs eval sums@4 --evaluator mine$/,
+    );
+  });
+
+  test('does not keep a worker that runs no code from benchmarks of the catalogue', async () => {
+    const { cell } = await evaluateReading(
+      { mine: { type: 'benchmark', benchmark: 'gsm8k', name: 'mine' } },
+      { mayRunCode: false },
+    );
+
+    expect(cell.error).not.toMatch(/plug/);
   });
 });

@@ -193,6 +193,19 @@ describe('steps trained again', () => {
     expect(second.stepsToReplay).toBe(2);
   });
 
+  test('are the journalled ones too, where the record of them is gone and a run goes on from an earlier step', async () => {
+    const engine = await startEngine();
+    const lost = { ...(await open({ url: engine.driver.url })).model, modelId: 'of-another-engine:train:0' };
+    await journal({ steps: [1, 2, 3, 4, 5, 6, 7] });
+
+    const second = await open({
+      url: engine.driver.url,
+      input: { collectedThrough: 4, previous: lost },
+    });
+
+    expect(second.stepsToReplay).toBe(7);
+  });
+
   test('are steps where each has several updates, the one that was begun included', async () => {
     const engine = await startEngine();
     const { url } = engine.driver;

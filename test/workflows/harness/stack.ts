@@ -91,7 +91,7 @@ export class TestStack {
     more: Partial<
       Pick<
         RunWorkersOptions,
-        'huggingFaceUrl' | 'concurrency' | 'openaiApiKey' | 'judgeApiKey' | 'keyAddresses'
+        'huggingFaceUrl' | 'concurrency' | 'openaiApiKey' | 'judgeApiKey' | 'keyAddresses' | 'store'
       >
     > = {},
   ): Promise<void> {

@@ -51,6 +51,8 @@ const CLOSED = 'closed';
  */
 export class CheckpointStore {
   private readonly checkpoints = new Map<string, CheckpointMeta>();
+  /** What descriptions that are of another place say that they are of, by the folders they lie in. */
+  private readonly strangers = new Map<string, string>();
   private readonly turns = new Map<string, Promise<null>>();
   private unfinishedCount = 0;
 
@@ -90,11 +92,8 @@ export class CheckpointStore {
   require(address: CheckpointAddress): CheckpointMeta {
     const meta = this.find(address);
     if (meta) return meta;
-    throw new DomainError(
-      'checkpoint-missing',
-      `Checkpoint not found: ${formatCheckpointPath(address)}. It was never saved, was deleted, has expired, or its meta.json is damaged.`,
-      { category: 'user' },
-    );
+    const stranger = this.strangers.get(this.folderAt(address));
+    throw notFound(address, stranger);
   }
 
   /** Oldest first. */
@@ -123,6 +122,7 @@ export class CheckpointStore {
       await this.moveAway(origin);
       await rename(unfinished, folder);
       this.checkpoints.set(formatCheckpointPath(origin), meta);
+      this.strangers.delete(folder);
       this.expiry.forget(origin);
       this.expiry.watch(meta);
       await removeBeneath(this.folder, this.replacedFolder(origin));
@@ -260,8 +260,10 @@ export class CheckpointStore {
     const folder = path.join(this.folder, place.model, place.kind);
     for (const name of await this.settledNames(folder)) {
       const meta = await readMeta(path.join(folder, name));
-      if (meta && this.isKnown(meta) && isAtHome(meta, { ...place, name }))
-        this.checkpoints.set(formatCheckpointPath(meta), meta);
+      if (!meta || !this.isKnown(meta)) continue;
+      const address = formatCheckpointPath(meta);
+      if (isAtHome(meta, { ...place, name })) this.checkpoints.set(address, meta);
+      else this.strangers.set(path.join(folder, name), address);
     }
   }
 
@@ -283,6 +285,15 @@ export class CheckpointStore {
   private isKnown({ baseModel }: CheckpointMeta): boolean {
     return this.baseModels.includes(baseModel) || !leadsElsewhere(baseModel);
   }
+}
+
+function notFound(address: CheckpointAddress, stranger: string | undefined): DomainError {
+  const why =
+    stranger === undefined
+      ? 'It was never saved, was deleted, has expired, or its meta.json is damaged.'
+      : `Its folder holds another one, by its meta.json ${JSON.stringify(stranger)}: put back the folder that was there.`;
+  const message = `Checkpoint not found: ${formatCheckpointPath(address)}. ${why}`;
+  return new DomainError('checkpoint-missing', message, { category: 'user' });
 }
 
 async function isFile(file: string): Promise<boolean> {

@@ -91,6 +91,21 @@ test('a folder that was copied under another name is not known by the first oneâ
   expect(existsSync(placeOf('copy'))).toBe(true);
 });
 
+test('a folder that holds another checkpoint says whose, until it is saved again', async () => {
+  plant(placeOf('swapped'), { modelId: 'b2:train:0' });
+  const store = await CheckpointStore.open(root, at(0));
+  const address = { ...ADDRESS, name: 'swapped' };
+
+  expect(() => store.require(address)).toThrow(
+    'Checkpoint not found: tinker://a1:train:0/weights/swapped. Its folder holds another one, by its meta.json "tinker://b2:train:0/weights/mine"',
+  );
+  const origin = { baseModel: 'm', lora: null, sequence: 2, userMetadata: null, expiresAt: null };
+  const createdAt = '2026-01-01T00:00:00.000Z';
+  await store.save({ ...address, ...origin, createdAt }, { weights: [], optimizer: null });
+  await store.remove(address);
+  expect(() => store.require(address)).toThrow('It was never saved');
+});
+
 test.each([
   ['a checkpoint', () => placeOf('linked')],
   ['a kind', () => path.join(root, 'a1_train_0', 'sampler_weights')],
