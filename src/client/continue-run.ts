@@ -3,6 +3,7 @@ import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import type { RunState } from '../core/run';
 import type { EarlierEnd } from '../core/timeline';
+import type { UnreadableState } from '../stores/run-state';
 import { editedRecord, isEdited } from '../training/record-digest';
 import type { RunRecord } from '../training/run-folder';
 import { recordPath } from '../training/run-folder';
@@ -15,7 +16,7 @@ import type { RunRecords } from './run-records';
 import { isClosed } from './run-report';
 import type { StartedRun, StartOptions } from './start-run';
 import { alreadyEnded, tryStart } from './start-run';
-import { unknownRun } from './unknown-run';
+import { unknownRun, unreadableText } from './unknown-run';
 import type { WorkflowFacts } from './workflow-answers';
 import { describeRun, endingOf } from './workflow-answers';
 
@@ -50,7 +51,7 @@ export interface RecoverableRun {
 export async function continueRun(
   sources: RunSources,
   name: string,
-  { isServerGone = false, ...options }: ContinueOptions = {},
+  { isServerGone, ...options }: ContinueOptions = {},
 ): Promise<StartedRun> {
   const client = await sources.link.require();
   const run = validateName('Run', name);
@@ -140,6 +141,13 @@ export async function findRecoverable(
     });
   }
   return found;
+}
+
+/** What the store has of runs that nobody can tell whether they have ended, in words. */
+export async function findUnreadableRuns({ records }: RunSources): Promise<readonly string[]> {
+  const unreadable: UnreadableState[] = [];
+  for await (const { run } of records.eachRun((found) => unreadable.push(found))) void run;
+  return unreadable.map((found) => unreadableText(found));
 }
 
 /** By the same look as going on takes. */

@@ -30,7 +30,7 @@ import { deleteResults, planResultsDeletion } from './delete-results';
 import type { RunDeletion } from './delete-run';
 import { deleteRun, planRunDeletion } from './delete-run';
 import type { RecoverableRun } from './continue-run';
-import { continueRun, findRecoverable } from './continue-run';
+import { continueRun, findRecoverable, findUnreadableRuns } from './continue-run';
 import type { ContinueOptions } from './continue-run';
 import type { TakeOverOptions } from './refuse-alive';
 import { adviseOnWorkers } from './find-pollers';
@@ -156,6 +156,11 @@ export class Everstep {
   /** Every run of the store that has not ended, and whether the server has it. */
   async recoverable(options: TakeOverOptions = {}): Promise<readonly RecoverableRun[]> {
     return findRecoverable(this.sources, options);
+  }
+
+  /** What the store has of runs whose state cannot be read, so that `recoverable` passes them over: a sentence each. */
+  async unreadableRuns(): Promise<readonly string[]> {
+    return findUnreadableRuns(this.sources);
   }
 
   /** Refuses checkpoints that a config names and no run of the store has; `start` does so too, but needs a server. */

@@ -7,7 +7,7 @@ import { FRESH_MS, isClosed } from './run-report';
 
 export interface TakeOverOptions {
   /** A person says that the server which had the run is gone for good: nobody can ask it from here. */
-  readonly isServerGone?: boolean;
+  readonly isServerGone?: boolean | undefined;
 }
 
 /**

@@ -54,9 +54,7 @@ export async function closeRun(
 ): Promise<string | null> {
   const { store, now } = dependencies;
   const { plan } = input;
-  if (await isBeyondRecording(dependencies, input)) return null;
-  await requireRun(store, plan.run);
-  if (await isLost(dependencies, input)) return null;
+  if (await isNotOursToClose(dependencies, input)) return null;
   const before = await store.readState(plan.run);
   if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
   await recordEvents(store, { run: plan.run, events: input.events, epoch: dependencies.epoch });
@@ -82,6 +80,12 @@ export async function closeRun(
   await store.writeState(plan.run, state);
   if (plan.rollouts) await removePolicyNote(store.runFolder(plan.run));
   return finalWeightsDigest;
+}
+
+async function isNotOursToClose(dependencies: CloseDependencies, input: CloseRunInput): Promise<boolean> {
+  if (await isBeyondRecording(dependencies, input)) return true;
+  await requireRun(dependencies.store, input.plan.run);
+  return isLost(dependencies, input);
 }
 
 /** A run that is to end ends also where its folder was deleted: there is nowhere to write how. */

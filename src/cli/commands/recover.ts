@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { RecoverableRun } from '../../client/continue-run';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
+import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import { openOutput } from '../output';
@@ -45,6 +46,7 @@ async function run(flags: RecoverFlags): Promise<number> {
   const session = await openForWork({ flags, output, signal, detach: true, purpose: 'recover' });
   try {
     const runs = await session.everstep.recoverable({ isServerGone: flags.serverGone === true });
+    for (const each of await session.everstep.unreadableRuns()) output.note(escapeControls(each));
     const recovered: Recovered[] = [];
     for (const each of runs) recovered.push(await recover(each, session, flags));
     if (flags.json)

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunState } from '../../../src/core/run';
+import { findUnreadableRuns } from '../../../src/client/continue-run';
 import { refuseAlive } from '../../../src/client/refuse-alive';
 import { createRunStore } from '../../../src/stores/run-store';
 import type { RunStore } from '../../../src/stores/run-store';
@@ -65,4 +66,13 @@ test('one whose files are fresh is worked on, whatever is said of its server', a
   await expect(refuseAlive(store, { ...RUNNING, status: 'paused' }, { isServerGone: true })).rejects.toThrow(
     /another server works on it/,
   );
+});
+
+test('a run whose folder was renamed is named, with the name to give back', async () => {
+  await store.writeState('live', { ...RUNNING, run: 'term' });
+  const sources = { records: store, link: {} } as unknown as Parameters<typeof findUnreadableRuns>[0];
+
+  expect(await findUnreadableRuns(sources)).toEqual([
+    expect.stringMatching(/^Run "live": .*the state of another run, "term": .*give it that name back/),
+  ]);
 });
