@@ -3,23 +3,28 @@ import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import type { RunState } from '../core/run';
 import type { EarlierEnd } from '../core/timeline';
+import type { UnreadableState } from '../stores/run-state';
 import { editedRecord, isEdited } from '../training/record-digest';
 import type { RunRecord } from '../training/run-folder';
 import { recordPath } from '../training/run-folder';
 import { missingPluginRemarks } from './missing-plugins';
 import { editsOf } from './require-same-config';
+import { refuseAlive } from './refuse-alive';
+import type { TakeOverOptions } from './refuse-alive';
 import { pause, RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import type { RunRecords } from './run-records';
-import { FRESH_MS, isClosed } from './run-report';
+import { isClosed } from './run-report';
 import type { StartedRun, StartOptions } from './start-run';
 import { alreadyEnded, tryStart } from './start-run';
-import { unknownRun } from './unknown-run';
+import { unknownRun, unreadableText } from './unknown-run';
 import type { WorkflowFacts } from './workflow-answers';
 import { describeRun, endingOf } from './workflow-answers';
 
 const TAKE_OVER_LIMIT_MS = 60_000;
 const POLL_MS = 200;
+
+export type ContinueOptions = Pick<StartOptions, 'command'> & TakeOverOptions;
 
 /** A run of the store that has not ended, and what can be done about it. */
 export interface RecoverableRun {
@@ -35,6 +40,8 @@ export interface RecoverableRun {
    * workflow, so that going on is for a person to say.
    */
   readonly workflow: 'lost' | 'open' | 'ended';
+  /** Why one that is lost here is not gone on with now; absent where it is. */
+  readonly refusal?: string;
 }
 
 /**
@@ -45,7 +52,7 @@ export interface RecoverableRun {
 export async function continueRun(
   sources: RunSources,
   name: string,
-  options: Pick<StartOptions, 'command'> = {},
+  { isServerGone, ...options }: ContinueOptions = {},
 ): Promise<StartedRun> {
   const client = await sources.link.require();
   const run = validateName('Run', name);
@@ -55,7 +62,7 @@ export async function continueRun(
   if (facts === null) throw unsaid(run);
   if (facts !== 'missing' && facts.isOpen) return { handle, isAttached: true };
   if (!state) throw await withoutFolder(run, facts === 'missing', sources);
-  const heardAt = facts === 'missing' ? await refuseFresh(handle) : null;
+  const heardAt = facts === 'missing' ? await refuseAlive(sources.records, state, { isServerGone }) : null;
   if (state.status === 'completed' || state.status === 'stopped') throw alreadyEnded(state);
   const { config, dataFolder } = await unedited(client, sources.records, run);
   const start = {
@@ -89,17 +96,6 @@ async function endOf(
   return { endedBefore: { at: heardAt ?? startedAt, text } };
 }
 
-/** Another server may work on it, which nobody can ask from here. When it was heard of last; null where nobody knows. */
-async function refuseFresh(handle: RunHandle): Promise<string | null> {
-  const { status, heardAt = null } = await handle.status();
-  const age = heardAt ? Date.now() - Date.parse(heardAt) : Infinity;
-  if (age >= FRESH_MS || isClosed({ status })) return heardAt;
-  throw new DomainError(
-    'run-exists',
-    `Run "${handle.name}" is not on this Temporal server, and its files were written ${Math.max(0, Math.round(age / 1000))} s ago: another server works on it. Give that one's --data-dir or TEMPORAL_ADDRESS. If it is gone, ask again a minute after its last sign of life.`,
-  );
-}
-
 /** Until a worker has opened it again, the store says how it ended: nobody shall be told that of the run that goes on. */
 async function untilTakenOver(
   handle: RunHandle,
@@ -123,7 +119,10 @@ async function untilTakenOver(
 }
 
 /** Every run of the store that has not ended, as the server knows it; oldest first. */
-export async function findRecoverable(sources: RunSources): Promise<readonly RecoverableRun[]> {
+export async function findRecoverable(
+  sources: RunSources,
+  options: TakeOverOptions = {},
+): Promise<readonly RecoverableRun[]> {
   const { link, records } = sources;
   const client = await link.require();
   const found: RecoverableRun[] = [];
@@ -137,9 +136,34 @@ export async function findRecoverable(sources: RunSources): Promise<readonly Rec
     const report = await new RunHandle(run, sources).find();
     const { status, totalSteps } = state;
     const step = Math.max(state.step, report?.step ?? 0);
-    found.push({ run, status, step, totalSteps, checkpointStep: await newestState(run, records), workflow });
+    found.push({
+      ...{ run, status, step, totalSteps, checkpointStep: await newestState(run, records), workflow },
+      ...(workflow === 'lost' && (await refusalOf(records, state, options))),
+    });
   }
   return found;
+}
+
+/** What the store has of runs that nobody can tell whether they have ended, in words. */
+export async function findUnreadableRuns({ records }: RunSources): Promise<readonly string[]> {
+  const unreadable: UnreadableState[] = [];
+  for await (const { run } of records.eachRun((found) => unreadable.push(found))) void run;
+  return unreadable.map((found) => unreadableText(found));
+}
+
+/** By the same look as going on takes. */
+async function refusalOf(
+  records: RunRecords,
+  state: RunState,
+  options: TakeOverOptions,
+): Promise<{ readonly refusal?: string }> {
+  try {
+    await refuseAlive(records, state, options);
+    return {};
+  } catch (error) {
+    if (error instanceof DomainError) return { refusal: error.message };
+    throw error;
+  }
 }
 
 async function newestState(run: string, records: RunRecords): Promise<number | null> {

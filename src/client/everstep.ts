@@ -30,7 +30,9 @@ import { deleteResults, planResultsDeletion } from './delete-results';
 import type { RunDeletion } from './delete-run';
 import { deleteRun, planRunDeletion } from './delete-run';
 import type { RecoverableRun } from './continue-run';
-import { continueRun, findRecoverable } from './continue-run';
+import { continueRun, findRecoverable, findUnreadableRuns } from './continue-run';
+import type { ContinueOptions } from './continue-run';
+import type { TakeOverOptions } from './refuse-alive';
 import { adviseOnWorkers } from './find-pollers';
 import type { EvalHandle } from './eval-handle';
 import type { BenchmarkFailure } from './eval-workflow';
@@ -147,13 +149,18 @@ export class Everstep {
   }
 
   /** Go on with a run whose workflow has ended, or is on no server any more, from what the store has of it. */
-  async continue(run: string, options: Pick<StartOptions, 'command'> = {}): Promise<StartedRun> {
+  async continue(run: string, options: ContinueOptions = {}): Promise<StartedRun> {
     return continueRun(this.sources, run, options);
   }
 
   /** Every run of the store that has not ended, and whether the server has it. */
-  async recoverable(): Promise<readonly RecoverableRun[]> {
-    return findRecoverable(this.sources);
+  async recoverable(options: TakeOverOptions = {}): Promise<readonly RecoverableRun[]> {
+    return findRecoverable(this.sources, options);
+  }
+
+  /** What the store has of runs whose state cannot be read, so that `recoverable` passes them over: a sentence each. */
+  async unreadableRuns(): Promise<readonly string[]> {
+    return findUnreadableRuns(this.sources);
   }
 
   /** Refuses checkpoints that a config names and no run of the store has; `start` does so too, but needs a server. */

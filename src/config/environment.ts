@@ -1,14 +1,14 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import { SANDBOX_CHOICES } from '../core/sandbox-choice';
 import type { SandboxChoice } from '../core/sandbox-choice';
+import { usualStore } from './remembered-store';
 
 /** Everything the program takes from environment variables, read once at the edge and passed on as plain values. */
 export interface Environment {
   /** State of the stack: server database, logs, records (`--data-dir`, EVERSTEP_HOME, else `.everstep`). */
   readonly dataFolder: string;
-  /** Runs and scores (`--store`, EVERSTEP_STORE, else the store of the last stack here, else `<data>/store`): an absolute folder, or a URL such as `s3://…`. */
+  /** Runs and scores (`--store`, EVERSTEP_STORE, else the store that the last stack here was given, else `<data>/store`): an absolute folder, or a URL such as `s3://…`. */
   readonly store: string;
   /** Benchmark data put there by hand (EVERSTEP_DATA_DIR), before the hub is asked. */
   readonly benchmarkDataFolder: string | null;
@@ -142,21 +142,6 @@ export function namedVariables(
 /** Names among our variables that begin with `prefix`. */
 export function variableNames(prefix: string): string[] {
   return Object.keys(process.env).filter((name) => name.startsWith(prefix));
-}
-
-/** A stack that was given another store keeps it: its runs are there. */
-function usualStore(dataFolder: string): string {
-  return recordedStore(path.join(dataFolder, 'stack.json')) ?? path.join(dataFolder, 'store');
-}
-
-function recordedStore(file: string): string | null {
-  try {
-    const record: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    const store = typeof record === 'object' && record !== null && 'store' in record ? record.store : null;
-    return typeof store === 'string' && store !== '' ? store : null;
-  } catch {
-    return null;
-  }
 }
 
 /** As of `--store "$UNSET"`: the current folder would be meant by nobody. */

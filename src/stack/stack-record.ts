@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { isSameFolder } from '../config/remembered-store';
 import { isRunning, ownIdentity } from './process-identity';
 
 /**
@@ -16,6 +17,8 @@ const StackRecord = z.object({
   pid: z.number(),
   startedAt: z.string(),
   ready: z.boolean(),
+  /** The one it was written in; releases before did not say it. A copy of the folder has no stack for that. */
+  dataFolder: z.string().optional(),
   /** `dev` stays until it is stopped; `until-idle` goes when its last client has gone. */
   kind: z.enum(['dev', 'until-idle']),
   temporalAddress: z.string(),
@@ -44,9 +47,10 @@ export function findStack(dataFolder: string): StackRecord | null {
   return record?.ready && isRunning(record) ? record : null;
 }
 
-/** What was last recorded, whether that stack still lives or not. */
+/** What was last recorded, whether that stack still lives or not. What came with a copied or moved folder is of another stack. */
 export function readStackRecord(dataFolder: string): StackRecord | null {
-  return readJson(stackPlaces(dataFolder).record, StackRecord);
+  const record = readJson(stackPlaces(dataFolder).record, StackRecord);
+  return record && isSameFolder(record.dataFolder ?? dataFolder, dataFolder) ? record : null;
 }
 
 export function writeStackRecord(dataFolder: string, record: StackRecord): void {

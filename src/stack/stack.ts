@@ -191,6 +191,7 @@ class StackServices {
       namespace: DEFAULT_NAMESPACE,
       uiUrl: this.ports.ui === null ? null : `http://127.0.0.1:${this.ports.ui.port}`,
       engineUrl: `http://127.0.0.1:${this.ports.engine?.port ?? 0}`,
+      dataFolder: this.dataFolder,
       store: this.options.environment.store,
       children: services.flatMap((service) =>
         service?.process ? [{ name: service.name, ...service.process }] : [],

@@ -60,7 +60,7 @@ export class JournalFence {
     if (held <= this.epoch) return;
     throw new DomainError(
       'superseded',
-      `${basename(this.path)} now belongs to a later attempt (${held}, this is ${this.epoch}). Nothing to do: the later one goes on.`,
+      `${basename(this.path)} now belongs to a later attempt (${held}, this is ${this.epoch}). Whoever has it goes on: a later attempt of the same work, or another workflow that took it over.`,
     );
   }
 

@@ -57,7 +57,8 @@ function completed(state: RunState): RunState {
 function stateFlaw(state: RunState, run: string): string | null {
   const wrong = wrongField(state);
   if (wrong !== null) return `"${wrong}" is not what it has to be`;
-  return state.run === run ? null : 'it is the state of another run';
+  if (state.run === run) return null;
+  return `it is the state of another run, ${JSON.stringify(state.run)}: where the folder was renamed, give it that name back`;
 }
 
 /** The first field of another type than its own. */

@@ -24,9 +24,11 @@ import { hasErrorCode } from './system-errors';
 import { createWholeFile, readJson, writeJson, writeWholeFile } from './whole-file';
 
 /** The workflow a run belongs to; `firstRunId` tells a workflow from an older one of the same name. */
-interface RunOwner {
+export interface RunOwner {
   readonly workflowId: string;
   readonly firstRunId: string;
+  /** Of one that took the run over: attempts of a lower number are those of workflows before. */
+  readonly firstEpoch?: number;
 }
 
 /** Journals of a run: `<name>.jsonl`. */
@@ -180,8 +182,8 @@ class FolderRunStore implements RunStore {
     return readJson<RunOwner>(this.file(run, 'owner.json'));
   }
 
-  async takeOver(run: string, { workflowId, firstRunId }: RunOwner): Promise<void> {
-    await writeJson(this.file(run, 'owner.json'), { workflowId, firstRunId });
+  async takeOver(run: string, { workflowId, firstRunId, firstEpoch }: RunOwner): Promise<void> {
+    await writeJson(this.file(run, 'owner.json'), { workflowId, firstRunId, firstEpoch });
   }
 
   async readLife(run: string): Promise<ModelIncarnation | null> {

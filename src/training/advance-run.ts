@@ -7,6 +7,7 @@ import type { ActiveRun, ActiveRuns } from './active-runs';
 import type { PolicyNote } from './policy-note';
 import { writePolicyNote } from './policy-note';
 import { recordEvents } from './record-events';
+import { requireOwner } from './require-owner';
 import { requireRun } from './run-folder';
 import { runSegment } from './segment';
 import type { SegmentOptions } from './segment-contract';
@@ -34,12 +35,15 @@ export async function advanceRun(
   const { run } = input.plan;
   try {
     await requireRun(store, run);
+    await requireOwner(store, run, options.epoch);
     const events = await eventsOf(store, input, options);
     await recordEvents(store, { run, events, epoch: options.epoch });
     const result = await runs.use(run, (active) => advance({ active, store, news }, input, options));
     if (result.lost !== null) await runs.forget(run);
     return result;
   } catch (error) {
+    if (error instanceof DomainError && error.code === 'superseded')
+      await requireOwner(store, run, options.epoch);
     if (!(error instanceof DomainError) || !HANDED_OVER.includes(error.code)) throw error;
     await runs.forget(run);
     const isLost = error.code === 'session-lost';

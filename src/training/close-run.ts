@@ -12,6 +12,7 @@ import { removePolicyNote } from './policy-note';
 import { recordEvents } from './record-events';
 import { failedRollouts } from './reinforcement/failed-rollouts';
 import { nothingLearnt } from './reinforcement/nothing-learnt';
+import { isTakenOver, requireOwner } from './require-owner';
 import type { RunRecord } from './run-folder';
 import { requireRun } from './run-folder';
 import { sweepCheckpoints } from './sweep-checkpoints';
@@ -53,8 +54,7 @@ export async function closeRun(
 ): Promise<string | null> {
   const { store, now } = dependencies;
   const { plan } = input;
-  if (await isBeyondRecording(dependencies, input)) return null;
-  await requireRun(store, plan.run);
+  if (await isNotOursToClose(dependencies, input)) return null;
   const before = await store.readState(plan.run);
   if (!before) throw new DomainError('unknown-run', `Run "${plan.run}" has no state.json in ${store.root}.`);
   await recordEvents(store, { run: plan.run, events: input.events, epoch: dependencies.epoch });
@@ -82,6 +82,12 @@ export async function closeRun(
   return finalWeightsDigest;
 }
 
+async function isNotOursToClose(dependencies: CloseDependencies, input: CloseRunInput): Promise<boolean> {
+  if (await isBeyondRecording(dependencies, input)) return true;
+  await requireRun(dependencies.store, input.plan.run);
+  return isLost(dependencies, input);
+}
+
 /** A run that is to end ends also where its folder was deleted: there is nowhere to write how. */
 async function isBeyondRecording(dependencies: CloseDependencies, input: CloseRunInput): Promise<boolean> {
   const { store, runs, isLastChance, warn } = dependencies;
@@ -89,6 +95,28 @@ async function isBeyondRecording(dependencies: CloseDependencies, input: CloseRu
   if (!isLastChance || !isEnded(input) || (await store.exists(run))) return false;
   warn('the run was closed without a record', new Error(`${store.runFolder(run)} is not there`));
   await runs.forget(run);
+  return true;
+}
+
+/** Another workflow's run is not closed, whatever became of this one; the model that this one has is let go of. */
+async function isLost(dependencies: CloseDependencies, input: CloseRunInput): Promise<boolean> {
+  const { store, runs, epoch, warn } = dependencies;
+  const { run } = input.plan;
+  if (!(await isTakenOver(store, run, epoch))) return false;
+  if (!isEnded(input)) await requireOwner(store, run, epoch);
+  const { model, status } = input;
+  const signal = AbortSignal.timeout(LETTING_GO_MS);
+  try {
+    if (model)
+      await untilAborted(
+        runs.use(run, ({ engine }) => unload(engine.client, model, { status, signal })),
+        signal,
+      );
+  } catch (error) {
+    warn('the model of a run that another workflow has taken over was not let go of', error);
+  } finally {
+    await runs.forget(run);
+  }
   return true;
 }
 

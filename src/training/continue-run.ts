@@ -15,7 +15,7 @@ import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
 import type { EarlierEnd } from '../core/timeline';
 import type { TrainingPlan } from '../core/training-plan';
 import { readPromotion } from '../stores/checkpoint-name';
-import type { RunStore } from '../stores/run-store';
+import type { RunOwner, RunStore } from '../stores/run-store';
 import { hasErrorCode } from '../stores/system-errors';
 import type { EngineAccess } from './engine-access';
 import { removePolicyNote } from './policy-note';
@@ -55,6 +55,8 @@ interface Journals {
 
 const ATTEMPTS_OF_A_WRITE = 1_000_000;
 const KEPT_CONTROLS = 100;
+/** What the workflow before may still begin to write before it hears that the run is another's. */
+const WRITES_UNHEARD = 1000;
 
 /**
  * Makes a run that another workflow began this workflow's own, and says where it stands by its journals.
@@ -74,17 +76,27 @@ export async function continueRun(
     return { found: 'ended', report: { status, step, totalSteps, finalWeightsDigest } };
   }
   const record = state && (await readRunRecord(store, run));
-  await store.takeOver(run, owner);
+  const writes = await firstWrite(store, run, owner);
+  await store.takeOver(run, { ...owner, firstEpoch: writes * ATTEMPTS_OF_A_WRITE });
   if (!record) return { found: 'nothing' };
   await removeUnheard(store, run);
   const journals = await readJournals(store, record, state);
   const isFree = await isServiceFree(engines, journals.record);
-  const continued = await rebuild(store, journals, isFree);
+  const continued = { ...(await rebuild(store, journals, isFree)), writes };
   const { lastStep } = journals;
   await tellContinued(store, { state, continued, lastStep, askedAt, endedBefore });
   await store.writeState(run, reopened(state, owner.workflowId));
   if (continued.plan.rollouts) await removePolicyNote(store.runFolder(run));
   return { found: 'continued', run: continued };
+}
+
+/** After all that those before wrote, or may write yet. The same again where this workflow has the run already. */
+async function firstWrite(store: RunStore, run: string, owner: RunOwner): Promise<number> {
+  const present = await store.readOwner(run);
+  const begun = (present?.firstEpoch ?? 0) / ATTEMPTS_OF_A_WRITE;
+  const written = Math.ceil((await store.latestEpoch(run)) / ATTEMPTS_OF_A_WRITE);
+  const isRepeated = begun > 0 && present?.firstRunId === owner.firstRunId;
+  return Math.max(begun, written) + (isRepeated ? 0 : WRITES_UNHEARD);
 }
 
 /** What ended with the run has no result, and is due again. */
@@ -114,7 +126,11 @@ async function isServiceFree(engines: EngineAccess, { config }: RunRecord): Prom
   return engine.profile.server === 'everstep';
 }
 
-async function rebuild(store: RunStore, journals: Journals, isFree: boolean): Promise<ContinuedRun> {
+async function rebuild(
+  store: RunStore,
+  journals: Journals,
+  isFree: boolean,
+): Promise<Omit<ContinuedRun, 'writes'>> {
   const { record, state, controls, checkpoints } = journals;
   const { run } = state;
   const schedules = recordedSchedules(record);
@@ -130,10 +146,9 @@ async function rebuild(store: RunStore, journals: Journals, isFree: boolean): Pr
     journals,
     [...missing, ...asked.waiting].map((lacking) => lacking.step),
   );
-  const [sent, best, epoch, lost] = await Promise.all([
+  const [sent, best, lost] = await Promise.all([
     store.readSent(run),
     readPromotion(store.runFolder(run)),
-    store.latestEpoch(run),
     store.readLife(run),
   ]);
   return {
@@ -143,7 +158,6 @@ async function rebuild(store: RunStore, journals: Journals, isFree: boolean): Pr
     sentThrough: largestOf([-1, ...sent.map((row) => row.step), journals.lastStep]),
     tokens: checkpoints.findLast((row) => row.step === step)?.elapsed_tokens ?? 0,
     lost,
-    writes: Math.ceil(epoch / ATTEMPTS_OF_A_WRITE),
     due: missing.flatMap((each) => (each.step <= step ? (dueEvaluation(each, checkpoints) ?? []) : [])),
     asked: asked.waiting.map((each) => ({ ...each, snapshot: snapshotOf(each.step, checkpoints) })),
     askedCount: asked.count,

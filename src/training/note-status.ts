@@ -2,6 +2,7 @@ import type { RunStatus } from '../core/run';
 import type { RunEvent } from '../core/timeline';
 import type { RunStore } from '../stores/run-store';
 import { recordEvents } from './record-events';
+import { requireOwner } from './require-owner';
 import { requireRun } from './run-folder';
 
 export interface NoteStatusInput {
@@ -21,6 +22,7 @@ export async function noteStatus(
   epoch: number,
 ): Promise<void> {
   await requireRun(store, run);
+  await requireOwner(store, run, epoch);
   await recordEvents(store, { run, events, epoch });
   const state = await store.readState(run);
   if (state) await store.writeState(run, { ...state, status, step: Math.max(state.step, step) });

@@ -8,6 +8,7 @@ import { paymentRequired } from './engine-access';
 import type { SessionOwner } from './fence-model';
 import { endForgottenSessions, endLife, metadataOf } from './fence-model';
 import { Patience, UNPAID } from './patience';
+import { requireOwner } from './require-owner';
 import type { RestoredModel } from './restore-model';
 import { restoreModel } from './restore-model';
 import type { RunRecord } from './run-folder';
@@ -46,6 +47,7 @@ export async function openModel(
   input: OpenModelInput,
 ): Promise<OpenedModel> {
   const { engines, record, store, epoch } = dependencies;
+  await requireOwner(store, input.run, epoch);
   const patience = new Patience(dependencies.patienceMs ?? PATIENCE_MS);
   const engine = await engines.connect(record.config.engine, {
     baseModel: record.config.model,

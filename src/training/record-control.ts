@@ -1,5 +1,6 @@
 import type { ControlRow } from '../core/controls';
 import type { RunStore } from '../stores/run-store';
+import { requireOwner } from './require-owner';
 import { requireRun } from './run-folder';
 
 export interface RecordControlInput {
@@ -16,6 +17,7 @@ export async function recordControl(
   epoch: number,
 ): Promise<void> {
   await requireRun(store, run);
+  await requireOwner(store, run, epoch);
   const journal = await store.openJournal(run, 'controls', { epoch });
   try {
     journal.append(row);

@@ -4,6 +4,7 @@ import { isSameEvaluation } from '../core/same-evaluation';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import { REWARD_ALARM, watchReward } from '../core/reinforcement/reward-watch';
 import type { RunStore } from '../stores/run-store';
+import { requireOwner } from './require-owner';
 import { requireRun } from './run-folder';
 
 export interface FinishedCell {
@@ -54,6 +55,7 @@ export async function recordScores(
   epoch: number,
 ): Promise<readonly ScoreRow[]> {
   await requireRun(store, input.run);
+  await requireOwner(store, input.run, epoch);
   const journal = await store.openJournal(input.run, 'scores', { epoch });
   try {
     const given = input.finished.flatMap((finished) => rowsOf(input, finished));

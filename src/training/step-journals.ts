@@ -160,7 +160,7 @@ function allOf({ metrics, timing, checkpoints, sent }: Journals) {
 function superseded(run: string): DomainError {
   return new DomainError(
     'superseded',
-    `The journals of "${run}" now belong to a later attempt in this worker. Nothing to do: the later one goes on.`,
+    `The journals of "${run}" now belong to a later attempt in this worker. Nothing to do: that attempt goes on.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import type { RecoverableRun } from '../../client/continue-run';
 import { openForWork } from '../connect';
 import type { Session } from '../connect';
+import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';
 import { catchInterrupts } from '../interrupts';
 import { openOutput } from '../output';
@@ -11,10 +12,11 @@ import { addPlaces } from '../service-options';
 
 interface RecoverFlags extends PlaceFlags {
   readonly dryRun?: boolean;
+  readonly serverGone?: boolean;
   readonly json?: boolean;
 }
 
-interface Recovered extends RecoverableRun {
+interface Recovered extends Omit<RecoverableRun, 'refusal'> {
   readonly isContinued: boolean;
   /** Why it could not be. */
   readonly error?: string;
@@ -26,6 +28,10 @@ export function createCommand(): Command {
       'Go on with every run of the store that has not ended and that the Temporal server knows nothing of, from its last checkpoint',
     )
     .option('--dry-run', 'say which runs those are; start nothing')
+    .option(
+      '--server-gone',
+      'also those that were paused or waited: the Temporal server that had them is gone for good',
+    )
     .option('--json', 'one JSON document on standard output')
     .action(async (flags: RecoverFlags) => {
       process.exitCode = await run(flags);
@@ -39,7 +45,8 @@ async function run(flags: RecoverFlags): Promise<number> {
   const { signal } = interrupts;
   const session = await openForWork({ flags, output, signal, detach: true, purpose: 'recover' });
   try {
-    const runs = await session.everstep.recoverable();
+    const runs = await session.everstep.recoverable({ isServerGone: flags.serverGone === true });
+    for (const each of await session.everstep.unreadableRuns()) output.note(escapeControls(each));
     const recovered: Recovered[] = [];
     for (const each of runs) recovered.push(await recover(each, session, flags));
     if (flags.json)
@@ -57,13 +64,14 @@ async function run(flags: RecoverFlags): Promise<number> {
 }
 
 async function recover(
-  found: RecoverableRun,
+  { refusal, ...found }: RecoverableRun,
   { everstep }: Session,
-  { dryRun = false }: RecoverFlags,
+  { dryRun = false, serverGone: isServerGone = false }: RecoverFlags,
 ): Promise<Recovered> {
+  if (refusal !== undefined) return { ...found, isContinued: false, error: refusal };
   if (dryRun || found.workflow !== 'lost') return { ...found, isContinued: false };
   try {
-    await everstep.continue(found.run, { command: ['everstep', ...process.argv.slice(2)] });
+    await everstep.continue(found.run, { isServerGone, command: ['everstep', ...process.argv.slice(2)] });
     return { ...found, isContinued: true };
   } catch (error) {
     return { ...found, isContinued: false, error: error instanceof Error ? error.message : String(error) };

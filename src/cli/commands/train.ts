@@ -23,6 +23,7 @@ interface TrainFlags extends PlaceFlags {
   readonly forceNew?: boolean;
   readonly attach?: boolean;
   readonly continue?: boolean;
+  readonly serverGone?: boolean;
   readonly json?: boolean;
   readonly engine?: string;
 }
@@ -44,6 +45,10 @@ export function createCommand(): Command {
     .option(
       '--continue',
       'go on with a run whose workflow was ended or lost, from its last checkpoint, as it was begun; needs --run, and no config or --set',
+    )
+    .option(
+      '--server-gone',
+      'with --continue: the Temporal server that had the run is gone for good, also where the run was paused or waited',
     )
     .option('--force-new', 'start a new run although there is one of that name')
     .option(
@@ -95,11 +100,14 @@ async function start(
     const command = ['everstep', ...process.argv.slice(2)];
     return everstep.start(config, { ...(run !== undefined && { run }), forceNew, attach, command });
   }
-  return flags.continue ? everstep.continue(run ?? '') : everstep.resume(run ?? '');
+  if (!flags.continue) return everstep.resume(run ?? '');
+  return everstep.continue(run ?? '', { isServerGone: flags.serverGone === true });
 }
 
 function requireContinuable(file: string | undefined, flags: TrainFlags): void {
   if (!flags.continue) {
+    if (flags.serverGone)
+      throw new DomainError('bad-config', '--server-gone is for --continue. Give both, or leave it out.');
     requireUnchanged(file, flags);
     return;
   }

@@ -115,6 +115,21 @@ describe('a run that is gone on with', () => {
     expect(again.writes).toBeGreaterThanOrEqual(first.writes);
   });
 
+  test('belongs to whoever took it over last, whose writes come after all that those before may still begin', async () => {
+    await journal('metrics', [{ step: 1 }]);
+
+    const first = await goOn();
+    const repeated = await goOn();
+    const next = await goOn({ firstRunId: 'another' });
+
+    expect(repeated.writes - first.writes).toBeLessThan(10);
+    expect(next.writes - repeated.writes).toBeGreaterThan(100);
+    expect(await store.readOwner(RUN)).toEqual({
+      ...{ workflowId: 'train/mine', firstRunId: 'another' },
+      firstEpoch: next.writes * 1_000_000,
+    });
+  });
+
   test('keeps what went wrong by itself, and what made room for another', async () => {
     const skipped = { metric: 'skipped', key: 'test/skipped', value: null, error: 'skipped: overlap' };
     await journal('scores', [score(0, { ...failed, error: 'no grader' }), score(4, skipped), score(8)]);

@@ -1,0 +1,24 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { ownIdentity } from '../../../src/stack/process-identity';
+import { findStack, readStackRecord, writeStackRecord } from '../../../src/stack/stack-record';
+
+test('a copied data folder has no stack, though that of the folder it was copied from lives', () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'record-'));
+  const [first, copied] = [path.join(root, 'first'), path.join(root, 'copied')];
+  const record = {
+    ...ownIdentity(),
+    ...{ ready: true, kind: 'dev' as const, dataFolder: first, namespace: 'default', uiUrl: null },
+    ...{ temporalAddress: '127.0.0.1:1', engineUrl: 'http://127.0.0.1:2', store: path.join(first, 'store') },
+    children: [{ name: 'engine', ...ownIdentity() }],
+  };
+  writeStackRecord(first, record);
+
+  cpSync(first, copied, { recursive: true });
+
+  expect(findStack(first)).toEqual(record);
+  // Nor has it processes that its next stack might end.
+  expect(readStackRecord(copied)).toBeNull();
+  rmSync(root, { recursive: true });
+});
