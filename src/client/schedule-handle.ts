@@ -22,6 +22,8 @@ export interface ScheduleState {
   readonly isFiring: boolean;
   /** Firings left out because one was still under way. */
   readonly skippedCount: number;
+  /** Firings that were due while the server was away, for longer than it makes up for. */
+  readonly missedCount: number;
   readonly request: CanaryRequest;
 }
 
@@ -70,6 +72,7 @@ export class CanarySchedule {
       nextAt: state.paused || !next ? null : next.toISOString(),
       isFiring: info.runningActions.length > 0,
       skippedCount: info.numActionsSkippedOverlap,
+      missedCount: info.numActionsMissedCatchupWindow,
       request: requestIn(this.name, action),
     };
   }

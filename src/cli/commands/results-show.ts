@@ -99,10 +99,12 @@ async function readEvaluators(place: EvalPlace, cells: readonly string[]): Promi
 }
 
 function refuseEmpty({ folder }: EvalPlace, parts: Unfinished): never {
+  const hasFailed = parts.unfinished.length === parts.failed.length;
+  const wait = hasFailed ? 'Give' : 'Wait for its end (results list says how far it is), or give';
   const remedy =
     parts.unfinished.length === 0
       ? 'Name a folder that holds <benchmark>/result.json.'
-      : `${unfinishedText(parts)} Wait for its end (results list says how far it is), or give the command that began it again.`;
+      : `${unfinishedText(parts)} ${wait} the command that began it again.`;
   throw new DomainError('bad-config', `${folder} has no results. ${remedy}`);
 }
 

@@ -40,11 +40,14 @@ export function printPlan(state: ScheduleState, pin: StoredPin | null, output: O
     ['band', bandText(request)],
     ['deadline', durationText(request.deadlineSeconds)],
     ['next', state.isFiring ? 'firing now' : (state.nextAt ?? '–')],
-    ...(state.skippedCount > 0
-      ? [['left out', `${state.skippedCount} while one was under way`] as const]
-      : []),
+    ...leftOut(state.skippedCount, 'while one was under way'),
+    ...leftOut(state.missedCount, 'while the server was away'),
   ];
   for (const [name, text] of lines) output.line(`${name.padEnd(12)}${escapeControls(text)}`);
+}
+
+function leftOut(count: number, when: string): (readonly [string, string])[] {
+  return count > 0 ? [['left out', `${count} ${when}`]] : [];
 }
 
 function pinText({ pin: asked }: CanaryRequest, pin: StoredPin | null): string {
