@@ -186,7 +186,7 @@ test('two that start at once and want the same ports never meet', async () => {
   const both = await Promise.all(
     folders.map((dataDir) => {
       mkdirSync(dataDir);
-      writeStackRecord(dataDir, first.record);
+      writeStackRecord(dataDir, { ...first.record, dataFolder: dataDir });
       return start({
         environment: environmentOf(dataDir),
         progress: { ...SILENT_PROGRESS, note: (line) => notes.push(line) },

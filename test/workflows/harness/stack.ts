@@ -87,7 +87,7 @@ export class TestStack {
 
   /** `engine`: what a worker knows of the engine besides its address. */
   async startWorkers(
-    engine: { readonly apiKey?: string } = {},
+    engine: { readonly apiKey?: string; readonly url?: string } = {},
     more: Partial<
       Pick<
         RunWorkersOptions,
