@@ -15,7 +15,7 @@ const HEADLINES: readonly (readonly [key: string, label: string])[] = [
 export function headlineOf(row: MetricsRow | null): Headline | null {
   for (const [key, label] of HEADLINES) {
     const value = row?.[key];
-    if (typeof value === 'number') return { label, value };
+    if (typeof value === 'number' && row?.['env/all/total_episodes'] !== 0) return { label, value };
   }
   return null;
 }

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
@@ -13,7 +13,10 @@ export interface Allowance {
   readonly of: string;
 }
 
-/** `<data folder>/allowed`: a file each, named by the SHA-256 of what it allows, so that nobody has to wait for anybody. */
+/**
+ * `<data folder>/allowed`: a file each, named by the SHA-256 of what it allows, so that nobody has to wait for anybody. Only a file that
+ * says what it allows counts: work may be told to write its folders anywhere, and names can be foreseen.
+ */
 export class Allowances {
   private readonly folder: string;
 
@@ -24,14 +27,26 @@ export class Allowances {
   allow(allowance: Allowance): void {
     if (this.has(allowance)) return;
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    writeFileSync(this.fileOf(allowance), `${allowance.use} ${allowance.of}\n`, { mode: 0o600 });
+    const file = this.fileOf(allowance);
+    const whole = join(this.folder, `.${randomUUID()}.tmp`);
+    writeFileSync(whole, textOf(allowance), { mode: 0o600 });
+    rmSync(file, { recursive: true, force: true });
+    renameSync(whole, file);
   }
 
   has(allowance: Allowance): boolean {
-    return existsSync(this.fileOf(allowance));
+    const file = this.fileOf(allowance);
+    const text = textOf(allowance);
+    const stats = lstatSync(file, { throwIfNoEntry: false });
+    if (stats?.isFile() !== true || stats.size !== Buffer.byteLength(text)) return false;
+    return readFileSync(file, 'utf8') === text;
   }
 
   private fileOf({ use, of }: Allowance): string {
     return join(this.folder, createHash('sha256').update(`${use} ${of}`).digest('hex'));
   }
+}
+
+function textOf({ use, of }: Allowance): string {
+  return `${use} ${of}\n`;
 }

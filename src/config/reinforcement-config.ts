@@ -26,7 +26,7 @@ const Tolerance = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('retry'), maxRetries: z.int().min(0).max(1000).default(3) }),
   z.strictObject({
     type: z.literal('min-viable'),
-    maxRetries: z.int().min(0).max(1000).default(0),
+    maxRetries: z.int().min(0).max(1000).default(3),
     minSuccessful: z.int().min(1).nullable().default(null).describe('Default: three quarters of the group'),
   }),
 ]);

@@ -1,4 +1,5 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingHttpHeaders, Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -82,6 +83,23 @@ test('whoever can start workflows cannot have a file run that the worker was not
   const refusal = { code: 'refused', message: expect.stringContaining(file) as string };
   expect([training, evaluation]).toEqual([refusal, refusal]);
   expect(wasRun()).toBe(false);
+});
+
+test('nor forge what a person allows, by the folder that results go into', async () => {
+  const { file, wasRun } = trap();
+  const placeOf = (text: string) =>
+    join(stack.folder, 'allowed', createHash('sha256').update(text).digest('hex'));
+  const model = { type: 'endpoint', url: theirs(), api: 'chat', model: 'theirs' } as const;
+  await reportOf(await evaluate('forged-code', { folder: placeOf(`code ${file}`) }));
+  await reportOf(await evaluate('forged-key', { folder: placeOf(`key ${theirs()}`) }));
+  expect(readdirSync(join(stack.folder, 'allowed'))).toHaveLength(2);
+
+  expect(await failureOf(await evaluate('trap', { plugins: file }))).toMatchObject({ code: 'refused' });
+  await failureOf(await evaluate('listened', { model }));
+
+  expect(wasRun()).toBe(false);
+  expect(heard.length).toBeGreaterThan(0);
+  expect(JSON.stringify(heard)).not.toContain(KEY);
 });
 
 test('nor have the key of a training service sent to an address of their own', async () => {

@@ -4,8 +4,14 @@ export type GroupTolerance =
   | { readonly type: 'fail-fast' }
   /** Each failure is tried again; with the retries used up, the group is skipped. */
   | { readonly type: 'retry'; readonly maxRetries: number }
-  /** As `retry`, but with the retries used up a group with enough rollouts is kept as it is. */
-  | { readonly type: 'min-viable'; readonly maxRetries: number; readonly minSuccessful: number | null };
+  /** A group with enough rollouts is kept as it is; failures are tried again only where it has too few. */
+  | {
+      readonly type: 'min-viable';
+      readonly maxRetries: number;
+      readonly minSuccessful: number | null;
+      /** Failures are tried again also where there are enough. */
+      readonly isFilledUp?: true;
+    };
 
 export interface GroupAttempts {
   readonly groupSize: number;
@@ -31,9 +37,10 @@ export function decideGroup(tolerance: GroupTolerance, attempts: GroupAttempts):
   if (tolerance.type === 'retry') {
     return attempts.failureCount <= retriesLeft ? retry(attempts.failureCount) : { type: 'skip' };
   }
-  if (retriesLeft > 0) return retry(Math.min(attempts.failureCount, retriesLeft));
   const needed = tolerance.minSuccessful ?? Math.ceil(VIABLE_FRACTION * attempts.groupSize);
-  return { type: attempts.successCount >= needed ? 'keep' : 'skip' };
+  const isEnough = attempts.successCount >= needed;
+  if (isEnough && (!tolerance.isFilledUp || retriesLeft <= 0)) return { type: 'keep' };
+  return retriesLeft > 0 ? retry(Math.min(attempts.failureCount, retriesLeft)) : { type: 'skip' };
 }
 
 function retry(count: number): GroupDecision {

@@ -99,8 +99,7 @@ function metricsOf(groups: readonly RolloutGroup[]): Map<string, number> {
     total_turns: turns.length,
     total_ac_tokens: actionTokens,
     total_ob_tokens: observationTokens,
-    // Where no rollout came to an end there is none.
-    ...(rollouts.length > 0 && { 'reward/total': sum(groups.flatMap(groupRewards)) / rollouts.length }),
+    'reward/total': ratio(sum(groups.flatMap(groupRewards)), rollouts.length),
     ...groupFractions(groups),
   };
   return new Map([

@@ -161,7 +161,7 @@ function siteRules(config: ReinforcementConfig, { temperature, maxTokens }: Test
   return {
     ...rules,
     // A problem whose rollout fails is measured by what is left, and says so in its rollouts.
-    strategy: { type: 'min-viable', maxRetries: 3, minSuccessful: 1 } as const,
+    strategy: { type: 'min-viable', maxRetries: 3, minSuccessful: 1, isFilledUp: true } as const,
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { limits: { ...rules.limits, maxTurnTokens: maxTokens } }),
   };

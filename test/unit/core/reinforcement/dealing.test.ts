@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { GroupTolerance } from '../../../../src/core/reinforcement/group-tolerance';
 import { decideGroup } from '../../../../src/core/reinforcement/group-tolerance';
 import { isStale, placeGroup, samplingMetrics } from '../../../../src/core/reinforcement/staleness';
 import {
@@ -106,6 +107,7 @@ describe('groups with failed rollouts', () => {
   const FAIL_FAST = { type: 'fail-fast' } as const;
   const RETRY = { type: 'retry', maxRetries: 3 } as const;
   const VIABLE = { type: 'min-viable', maxRetries: 3, minSuccessful: null } as const;
+  const FILLED: GroupTolerance = { ...VIABLE, isFilledUp: true };
   const attempts = (successCount: number, failureCount: number, retriesUsed = 0) => ({
     groupSize: 8,
     successCount,
@@ -113,7 +115,7 @@ describe('groups with failed rollouts', () => {
     retriesUsed,
   });
 
-  test.each([
+  test.each<[string, GroupTolerance, ReturnType<typeof attempts>, object]>([
     ['all well', FAIL_FAST, attempts(8, 0), { type: 'keep' }],
     ['nothing there', RETRY, attempts(0, 0), { type: 'skip' }],
     ['one failure fails the step', FAIL_FAST, attempts(7, 1), { type: 'fail' }],
@@ -122,7 +124,14 @@ describe('groups with failed rollouts', () => {
     ['more failures than retries cannot fill the group', RETRY, attempts(6, 2, 2), { type: 'skip' }],
     ['retries used up', RETRY, attempts(7, 1, 3), { type: 'skip' }],
     ['a partial group uses the retries there are', VIABLE, attempts(2, 6), { type: 'retry', count: 3 }],
-    ['three quarters are enough', VIABLE, attempts(6, 2, 3), { type: 'keep' }],
+    ['three quarters are enough, whatever retries are left', VIABLE, attempts(6, 2), { type: 'keep' }],
+    [
+      'one that is filled up uses them',
+      { ...VIABLE, isFilledUp: true },
+      attempts(6, 2),
+      { type: 'retry', count: 2 },
+    ],
+    ['and is kept without', FILLED, attempts(6, 2, 3), { type: 'keep' }],
     ['fewer are not', VIABLE, attempts(5, 3, 3), { type: 'skip' }],
     ['unless said so', { ...VIABLE, minSuccessful: 5 }, attempts(5, 3, 3), { type: 'keep' }],
   ])('%s', (_name, tolerance, state, expected) => {

@@ -1,0 +1,56 @@
+import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Allowances } from '../../../src/config/allowances';
+
+const CODE = { use: 'code', of: '/home/me/plugins.js' } as const;
+
+let dataFolder: string;
+let allowances: Allowances;
+let place: string;
+
+beforeEach(() => {
+  dataFolder = mkdtempSync(join(tmpdir(), 'everstep-allowed-'));
+  allowances = new Allowances(dataFolder);
+  allowances.allow(CODE);
+  const [name = ''] = readdirSync(join(dataFolder, 'allowed'));
+  place = join(dataFolder, 'allowed', name);
+});
+
+afterEach(() => {
+  rmSync(dataFolder, { recursive: true });
+});
+
+test('what was allowed is, and nothing else, and it leaves nothing else behind', () => {
+  allowances.allow(CODE);
+
+  expect(allowances.has(CODE)).toBe(true);
+  expect(allowances.has({ ...CODE, use: 'key' })).toBe(false);
+  expect(readdirSync(join(dataFolder, 'allowed'))).toHaveLength(1);
+});
+
+const forgeries: [string, () => void][] = [
+  ['a folder', () => mkdirSync(place)],
+  ['an empty file', () => writeFileSync(place, '')],
+  ['a file that says something else', () => writeFileSync(place, 'code /home/me/plugins.ts\n')],
+  [
+    'a link to one that says it',
+    () => {
+      writeFileSync(join(dataFolder, 'elsewhere'), `code ${CODE.of}\n`);
+      symlinkSync(join(dataFolder, 'elsewhere'), place);
+    },
+  ],
+];
+
+test.each(forgeries)(
+  'in the place of an allowance %s allows nothing, and does not keep a person from it',
+  (_, forge) => {
+    renameSync(place, join(dataFolder, 'away'));
+    forge();
+    expect(allowances.has(CODE)).toBe(false);
+
+    allowances.allow(CODE);
+
+    expect(allowances.has(CODE)).toBe(true);
+  },
+);
