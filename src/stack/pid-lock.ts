@@ -1,7 +1,11 @@
 import {
+  closeSync,
+  fstatSync,
   linkSync,
   mkdirSync,
+  openSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   rmdirSync,
@@ -35,6 +39,8 @@ const LockFile = z.object({
   pid: z.number(),
   startedAt: z.string(),
   notes: z.record(z.string(), z.union([z.string(), z.number()])).default({}),
+  /** Where it was written, and its own inode; releases before did not say it. */
+  place: z.object({ path: z.string(), inode: z.string() }).optional(),
 });
 
 /** Between a takeover's few system calls nothing can take this long; its holder was killed there. */
@@ -61,13 +67,23 @@ export function findLockHolder(file: string): LockHolder | null {
   return found !== null && isRunning(found) ? found : null;
 }
 
-/** What the file says, whether its holder lives or not. */
+/** What the file says, whether its holder lives or not. One that came with a copy of its folder names the holder of another lock. */
 export function readLock(file: string): LockHolder | null {
   try {
-    return LockFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const { place, ...holder } = LockFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return place && isCopy(file, place) ? null : holder;
   } catch {
     return null;
   }
+}
+
+/** A moved one keeps its inode, and one that stayed its path, whatever a network's file system makes of inodes. */
+function isCopy(file: string, place: { readonly path: string; readonly inode: string }): boolean {
+  return placeOf(file) !== place.path && String(statSync(file, { bigint: true }).ino) !== place.inode;
+}
+
+function placeOf(file: string): string {
+  return path.join(realpathSync(path.dirname(file)), path.basename(file));
 }
 
 /** Links a complete file into place: others see either no lock or one that names its holder. */
@@ -116,7 +132,13 @@ function removeStale(file: string): boolean {
 
 function writeBeside(file: string, notes: LockNotes): string {
   const beside = `${file}.${process.pid}`;
-  writeFileSync(beside, JSON.stringify({ ...ownIdentity(), notes }));
+  const descriptor = openSync(beside, 'w');
+  try {
+    const place = { path: placeOf(file), inode: String(fstatSync(descriptor, { bigint: true }).ino) };
+    writeFileSync(descriptor, JSON.stringify({ ...ownIdentity(), notes, place }));
+  } finally {
+    closeSync(descriptor);
+  }
   return beside;
 }
 

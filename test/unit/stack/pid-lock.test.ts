@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import os from 'node:os';
 import path from 'node:path';
@@ -34,6 +34,20 @@ test('tells who holds it', async () => {
   const second = await takePidLock(file);
 
   expect(second).toEqual({ holder: { ...ownIdentity(), notes: { port: 7233 } } });
+});
+
+test('comes with a folder that is moved, and not with one that is copied', async () => {
+  await takePidLock(file);
+  const [copy, moved] = ['copy', 'moved'].map((name) => path.join(folder, name, 'a.lock'));
+  cpSync(path.dirname(file), path.join(folder, 'copy'), { recursive: true });
+  const left = jest.fn<Promise<void>, []>();
+
+  expect(findLockHolder(copy ?? '')).toBeNull();
+  expect(await takePidLock(copy ?? '', { onStale: left })).toHaveProperty('lock');
+  expect(left).not.toHaveBeenCalled();
+
+  renameSync(path.dirname(file), path.join(folder, 'moved'));
+  expect(findLockHolder(moved ?? '')).toMatchObject(ownIdentity());
 });
 
 test('can be taken again after its release', async () => {
