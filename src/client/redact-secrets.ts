@@ -17,7 +17,12 @@ const SECRET_NAME =
 const ASSIGNMENT = /([\w-]{2,80})["']?\]?\s*(?::=|[:=])\s*(?:f|r|b)?(["'`]?)([^\s"'`,;(){}[\]]{8,500})\2/g;
 /** Tinker's, the hub's and Amazon's keys, tokens of the web, and what begins as a key of a service, also where its rest is on another line. */
 const KEY =
-  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|(?:sk-|gh[oprsu]_|github_pat_|glpat-|xox[abps]-)(?=[\w-]*\d)[\w-]{8,})/g;
+  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|AIza[\w-]{30,}|(?:sk-|gh[oprsu]_|github_pat_|glpat-|xox[abps]-)(?=[\w-]*\d)[\w-]{8,})/g;
+/** What a header says after its scheme; words of a sentence have no digit. */
+const AUTHORIZATION = /\b(?:bearer|basic|token)[ \t]+((?=[\w.~+/-]*\d)[\w.~+/-]{8,}={0,2})/gi;
+/** What an address carries in its query. */
+const IN_QUERY =
+  /[?&](?:sig|signature|code|key|auth|pass|pwd|[\w-]*(?:key|token|secret|password))=([^&#\s"'`<>(){}$]{4,})/gi;
 /** A whole string that may be part of a key. */
 const SHORT_STRING = /(?<=(["'`]))[A-Za-z\d]{16,23}(?=\1)/g;
 const LONG_WORD = /(?<![\w/+.-])[A-Za-z\d+/_-]{24,200}={0,2}(?![\w/+.-])/g;
@@ -37,6 +42,7 @@ export async function redactSecrets(text: string, known: readonly string[] = [])
     ...known.filter((secret) => secret.length >= SHORTEST).flatMap((secret) => rangesOf(text, secret)),
     ...assignedSecrets(text),
     ...[...text.matchAll(KEY)].map(rangeOf),
+    ...[AUTHORIZATION, IN_QUERY].flatMap((pattern) => [...text.matchAll(pattern)].map(endOf)),
     ...[...text.matchAll(LONG_WORD)].filter(([word]) => isDrawn(word, BITS_OF_A_KEY)).map(rangeOf),
     ...[...text.matchAll(SHORT_STRING)].filter(([word]) => isDrawn(word, BITS_OF_A_PART)).map(rangeOf),
     ...valuesOfEnvironmentFiles(text),
@@ -109,6 +115,12 @@ function valuesOfEnvironmentFiles(diff: string): Range[] {
 
 function rangeOf({ index, 0: word }: RegExpExecArray): Range {
   return [index, index + word.length];
+}
+
+/** Of a match that ends with what is secret in it. */
+function endOf({ index, 0: whole, 1: value = '' }: RegExpExecArray): Range {
+  const end = index + whole.length;
+  return [end - value.length, end];
 }
 
 function merged(ranges: readonly Range[]): Range[] {

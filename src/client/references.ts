@@ -1,14 +1,18 @@
 import path from 'node:path';
 
+/** Deeper than any config or description of ours; somebody else's file may be of any depth. */
+const MOST_DEPTH = 100;
+
 /** Place of the first text in a document that is a reference, e.g. `config.initialCheckpoint`; null where there is none. */
 export function placeOfReference(
   value: object,
   isReference: (text: string, key: string) => boolean,
-  place = '',
+  place: readonly string[] = [],
 ): string | null {
+  if (place.length >= MOST_DEPTH) return null;
   for (const [key, inner] of Object.entries<unknown>({ ...value })) {
-    const at = place === '' ? key : `${place}.${key}`;
-    if (typeof inner === 'string' && isReference(inner, key)) return at;
+    const at = [...place, key];
+    if (typeof inner === 'string' && isReference(inner, key)) return at.join('.');
     const found =
       typeof inner === 'object' && inner !== null ? placeOfReference(inner, isReference, at) : null;
     if (found !== null) return found;
