@@ -1,5 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { carriedChanges } from '../core/controls/carried-changes';
+import { schedulesAt } from '../core/controls/schedule-change';
 import type { EvaluationCell, RunState } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
@@ -9,7 +11,7 @@ import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
 
 /**
- * Evaluations of an open run that have no result, as its config and its folder have them: for when the workflow does not
+ * Evaluations of an open run that have no result, as its config, what people changed and its folder have them: for when the workflow does not
  * answer. What is due by tokens, by the clock, or because somebody asked is known once it has begun.
  */
 export async function dueCells(
@@ -17,7 +19,11 @@ export async function dueCells(
   state: RunState,
   final: readonly EvaluationCell[],
 ): Promise<EvaluationCell[]> {
-  const planned = plannedCells(await knownSchedules(records, state.run), state);
+  const schedules = await knownSchedules(records, state.run);
+  const controls = schedules.length > 0 ? await records.readControls(state.run) : [];
+  const { totalSteps } = state;
+  const { scheduleChanges } = carriedChanges(controls, { totalSteps, evaluations: schedules });
+  const planned = plannedCells((step) => schedulesAt(schedules, scheduleChanges, step), state);
   const begun = await begunCells(records.runFolder(state.run));
   const identity = ({ step, evaluator }: Pick<EvaluationCell, 'step' | 'evaluator'>) =>
     JSON.stringify([step, evaluator]);
@@ -43,11 +49,12 @@ function schedulesOf(record: RunRecord): readonly EvaluationSchedule[] {
 }
 
 function plannedCells(
-  schedules: readonly EvaluationSchedule[],
+  schedulesOfStep: (step: number) => readonly EvaluationSchedule[],
   { step: last, totalSteps }: RunState,
 ): EvaluationCell[] {
   const cells = new Map<string, EvaluationCell>();
   for (let step = 0; step <= last; step++) {
+    const schedules = schedulesOfStep(step);
     const names = schedulesDueAt(schedules, { step, totalSteps, tokensBefore: 0, tokensAfter: 0 });
     for (const { name, evaluators } of schedules.filter((schedule) => names.includes(schedule.name))) {
       for (const evaluator of evaluators) {

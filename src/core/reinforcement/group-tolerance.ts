@@ -37,10 +37,17 @@ export function decideGroup(tolerance: GroupTolerance, attempts: GroupAttempts):
   if (tolerance.type === 'retry') {
     return attempts.failureCount <= retriesLeft ? retry(attempts.failureCount) : { type: 'skip' };
   }
-  const needed = tolerance.minSuccessful ?? Math.ceil(VIABLE_FRACTION * attempts.groupSize);
-  const isEnough = attempts.successCount >= needed;
-  if (isEnough && (!tolerance.isFilledUp || retriesLeft <= 0)) return { type: 'keep' };
-  return retriesLeft > 0 ? retry(Math.min(attempts.failureCount, retriesLeft)) : { type: 'skip' };
+  const isEnough = attempts.successCount >= neededOf(tolerance, attempts);
+  const mayRetry = retriesLeft > 0 && (!isEnough || tolerance.isFilledUp === true);
+  if (mayRetry) return retry(Math.min(attempts.failureCount, retriesLeft));
+  return { type: isEnough ? 'keep' : 'skip' };
+}
+
+function neededOf(
+  { minSuccessful }: { readonly minSuccessful: number | null },
+  { groupSize }: GroupAttempts,
+): number {
+  return minSuccessful ?? Math.ceil(VIABLE_FRACTION * groupSize);
 }
 
 function retry(count: number): GroupDecision {

@@ -431,6 +431,36 @@ describe('scores and evaluations', () => {
     },
   );
 
+  test('what is due goes by the schedules as people changed them', async () => {
+    await store({ step: 25 });
+    const folder = records.runFolder('one');
+    const config = SupervisedConfig.parse({
+      ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } },
+      ...{ evaluators: ['arithmetic'], evalEvery: 10 },
+    });
+    await records.writeConfig('one', { config, evaluators: { arithmetic: {} } });
+    const to = { schedule: 'evaluators', when: { steps: 4 }, evaluators: ['arithmetic'] };
+    const change = {
+      control: 'setEvalSchedule',
+      step: 21,
+      from: null,
+      to,
+      by: 'me',
+      reason: 'slower',
+      at: '2026-01-01T00:00:00.000Z',
+    };
+    await appendFile(path.join(folder, 'controls.jsonl'), `${JSON.stringify(change)}\n`);
+
+    const cells = await handleOn(SERVER_AWAY).evaluations();
+
+    expect(cells.map(({ step, status }) => [step, status])).toEqual([
+      [0, 'due'],
+      [10, 'due'],
+      [20, 'due'],
+      [24, 'due'],
+    ]);
+  });
+
   test('a failed evaluator is a failed cell', async () => {
     await store({ status: 'completed' });
     const row = score({ metric: 'error', value: null, error: 'no luck' });

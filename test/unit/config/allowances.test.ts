@@ -30,9 +30,24 @@ test('what was allowed is, and nothing else, and it leaves nothing else behind',
 });
 
 const forgeries: [string, () => void][] = [
-  ['a folder', () => mkdirSync(place)],
-  ['an empty file', () => writeFileSync(place, '')],
-  ['a file that says something else', () => writeFileSync(place, 'code /home/me/plugins.ts\n')],
+  [
+    'a folder',
+    () => {
+      mkdirSync(place);
+    },
+  ],
+  [
+    'an empty file',
+    () => {
+      writeFileSync(place, '');
+    },
+  ],
+  [
+    'a file that says something else',
+    () => {
+      writeFileSync(place, 'code /home/me/plugins.ts\n');
+    },
+  ],
   [
     'a link to one that says it',
     () => {
