@@ -22,11 +22,10 @@ import { reopenCell } from '../evaluation/stored-cell';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
-import { runIsAway } from '../stores/make-folder';
-import { asGoneFolder, asStoreErrorWithin } from '../stores/system-errors';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { presentEvaluator } from './frozen-test-set';
+import { isNotItsFault, placedError } from './not-its-fault';
 import type { LoadPlugins } from './plugin-file';
 import { EvaluationAllowance } from '../evaluation/evaluation-budget';
 import type { SamplingPrices } from '../core/sampling-cost';
@@ -109,7 +108,12 @@ export async function evaluateSnapshot(
     if (input.rejudging) await summarizeEvalRun(path.dirname(folder));
     return { evaluator, scores, at: at(), ...takenUp };
   } catch (problem) {
-    const error = await placedError(dependencies, input, { problem, attempt: options.attempt ?? 1 });
+    const place = {
+      run: input.run,
+      folder: folderOf(dependencies, input),
+      isDue: input.folder === undefined,
+    };
+    const error = await placedError(dependencies.store, place, { problem, attempt: options.attempt ?? 1 });
     if (options.signal.aborted || isNotItsFault(error)) throw error;
     const message = error instanceof Error ? error.message : String(error);
     return { evaluator, scores: [], at: at(), error: message, ...takenUp };
@@ -119,40 +123,6 @@ export async function evaluateSnapshot(
 /** A mark of a first attempt's predecessor is of an earlier workflow, whose end is told as such. */
 function attemptOf({ attempt = 1 }: EvaluateSnapshotOptions): Pick<FinishedCell, 'attempt'> {
   return attempt > 1 ? { attempt } : {};
-}
-
-/** A folder that goes away for moments is back by then; what is missing later is missing for another reason. */
-const TRIES_OF_A_FOLDER = 5;
-
-/**
- * What a file of the store refused, or a store that is away, is the store's failure; what an evaluator's own file refused stays the
- * evaluator's.
- */
-async function placedError(
-  dependencies: EvaluateSnapshotDependencies,
-  input: EvaluateSnapshotInput,
-  { problem, attempt }: { readonly problem: unknown; readonly attempt: number },
-): Promise<unknown> {
-  const { store } = dependencies;
-  const folder = folderOf(dependencies, input);
-  const refused = asStoreErrorWithin(asStoreErrorWithin(problem, store.root), path.dirname(folder));
-  const inRun = asGoneFolder(asGoneFolder(refused, folder), store.runFolder(input.run));
-  const error = asDueAllTheSame(attempt < TRIES_OF_A_FOLDER ? inRun : refused, input);
-  if (isNotItsFault(error) || (await store.exists(input.run))) return error;
-  return runIsAway(store.root, input.run);
-}
-
-/** What its run has due waits until `config.json` is put back, as the run itself has to; who asks by name is told at once. */
-function asDueAllTheSame(error: unknown, { folder }: EvaluateSnapshotInput): unknown {
-  const isChanged = error instanceof DomainError && error.code === 'record-changed';
-  if (!isChanged || folder !== undefined) return error;
-  return new DomainError(error.code, error.message, { retryable: true, cause: error });
-}
-
-const NOT_ITS_FAULT = ['unreachable', 'superseded', 'store-full', 'unauthorized', 'session-lost'];
-
-function isNotItsFault(error: unknown): boolean {
-  return error instanceof DomainError && (error.retryable || NOT_ITS_FAULT.includes(error.code));
 }
 
 async function scoreCell(
@@ -282,11 +252,8 @@ async function pluginsFor(
   });
 }
 
-function laterText({
-  run,
-  step,
-  evaluator,
-}: Pick<EvaluateSnapshotInput, 'run' | 'step' | 'evaluator'>): string {
+function laterText(asked: Omit<EvaluateSnapshotInput, 'folder'>): string {
+  const { run, step, evaluator } = asked;
   const command = `everstep runs eval ${shellWord(`${run}@${step}`)} --evaluator ${shellWord(evaluator)}`;
   return `Once it loads, a checkpoint that is kept is scored with: ${command}`;
 }

@@ -164,7 +164,8 @@ describe('everstep worker', () => {
     const { code, stderr } = await place.run('worker');
 
     expect(code).toBe(1);
-    expect(stderr).toMatch(/start `.*everstep(?:\.js)? dev`/);
+    // A path with a space in it is quoted.
+    expect(stderr).toMatch(/start `.*everstep(?:\.js)?'? dev`/);
   });
 
   test('refuses a role that does not exist with exit code 2', async () => {

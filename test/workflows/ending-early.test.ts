@@ -1,5 +1,7 @@
 import { WorkflowFailedError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { WorkflowHandle } from '@temporalio/client';
+import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { temporal } from '@temporalio/proto';
 import type { SupervisedConfig } from '../../src/config/supervised-config';
 import type { StopRequest } from '../../src/core/controls';
 import type { Everstep } from '../../src/client/everstep';
@@ -10,6 +12,8 @@ import type { TestRuns } from './harness/runs';
 import { reportOf, until, untilCell, untilStatus } from './harness/runs';
 import type { TestStack } from './harness/stack';
 
+const { PENDING_ACTIVITY_STATE_CANCEL_REQUESTED: CANCEL_REQUESTED } =
+  temporal.api.enums.v1.PendingActivityState;
 const STEPS = 40;
 /** Steps that are done where a run is held. */
 const DONE = 6;
@@ -57,6 +61,17 @@ async function openWorkflows(run: string): Promise<string[]> {
     if (workflowId.includes(`/${run}`)) ids.push(workflowId);
   }
   return ids;
+}
+
+/** Until the worker that trains has been told that it is called off. */
+async function untilHeard(handle: WorkflowHandle): Promise<void> {
+  const heartbeat = async () => {
+    const { raw } = await handle.describe();
+    const told = raw.pendingActivities?.find(({ state }) => state === CANCEL_REQUESTED);
+    return told ? (optionalTsToMs(told.lastHeartbeatTime) ?? 0) : null;
+  };
+  const before = await until(heartbeat);
+  await until(async () => ((await heartbeat()) === before ? null : true));
 }
 
 async function stop(handle: WorkflowHandle, request: Partial<StopRequest>): Promise<unknown> {
@@ -164,6 +179,8 @@ test('cancelling saves what was reached, notes why, and leaves no evaluation, sn
   await untilCell(handle, ({ step }) => step === 4);
 
   await run.cancel({ reason: 'wrong data', by: 'someone' });
+  // Its steps are quicker than the word of it, which comes with the answer to a heartbeat.
+  await untilHeard(handle);
   hold.letGo();
   await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
 

@@ -67,33 +67,39 @@ test('the timeline of a run tells once that a worker was lost with an evaluation
 
 /**
  * An evaluator that always ends its worker's process, and an honest one that is at work in that process each time, as
- * long as it can be: it ends where the other one is not there.
+ * long as it can be: it ends where the other one has come for the third time, and is not there.
  */
 const NEIGHBOURS = `
 const fs = require('node:fs');
 const path = require('node:path');
 const at = (name) => path.join(__dirname, name + '-' + process.pid);
 const isAtWork = (name) => fs.existsSync(at(name));
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const until = async (isSo) => { while (!isSo()) await new Promise((resolve) => setImmediate(resolve)); };
 const come = (name) => fs.writeFileSync(at(name), '');
-const count = (name) => {
+const triesOf = (name) => {
   const file = path.join(__dirname, name + '.tries');
-  fs.appendFileSync(file, '.');
-  return fs.statSync(file).size;
+  return fs.existsSync(file) ? fs.statSync(file).size : 0;
+};
+const count = (name) => {
+  fs.appendFileSync(path.join(__dirname, name + '.tries'), '.');
+  return triesOf(name);
+};
+const mark = path.join(__dirname, 'store', 'runs', 'neighbours', 'evals', '2', 'deadly', 'attempt.json');
+const deathsOf = () => {
+  try { return JSON.parse(fs.readFileSync(mark, 'utf8')).deaths; } catch { return 0; }
 };
 module.exports = { evaluators: {
   deadly: () => ({ name: 'deadly', kind: 'sampling', async evaluate() {
     // From the third time on they have turns, and no neighbour comes.
-    if (count('deadly') <= 2) while (!isAtWork('honest')) await pause(10);
+    if (count('deadly') <= 2) await until(() => isAtWork('honest'));
     come('deadly');
-    await pause(200);
     process.exit(1);
   } }),
   honest: () => ({ name: 'honest', kind: 'sampling', async evaluate() {
     come('honest');
-    if (count('honest') <= 2) while (true) await pause(10);
-    await pause(1000);
-    while (isAtWork('deadly')) await pause(10);
+    if (count('honest') <= 2) await until(() => false);
+    await until(() => triesOf('deadly') >= 3 || deathsOf() >= 2);
+    await until(() => !isAtWork('deadly'));
     return { quality: 1 };
   } }),
 } };

@@ -399,6 +399,14 @@ describe('scores and evaluations', () => {
     ]);
   });
 
+  async function evaluateEvery10(): Promise<void> {
+    const config = SupervisedConfig.parse({
+      ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } },
+      ...{ evaluators: ['arithmetic'], evalEvery: 10 },
+    });
+    await records.writeConfig('one', { config, evaluators: { arithmetic: {} } });
+  }
+
   test.each([
     ['Temporal', SERVER_AWAY],
     ['the worker', new FakeServer({ 'train/one': { status: 'RUNNING' } }).link],
@@ -407,11 +415,7 @@ describe('scores and evaluations', () => {
     async (_, link) => {
       await store({ step: 25 });
       const folder = records.runFolder('one');
-      const config = SupervisedConfig.parse({
-        ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } },
-        ...{ evaluators: ['arithmetic'], evalEvery: 10 },
-      });
-      await records.writeConfig('one', { config, evaluators: { arithmetic: {} } });
+      await evaluateEvery10();
       const row = score();
       await appendFile(path.join(folder, 'scores.jsonl'), `${JSON.stringify(row)}\n`);
       for (const cell of ['20/arithmetic', '23/asked'])
@@ -434,11 +438,7 @@ describe('scores and evaluations', () => {
   test('what is due goes by the schedules as people changed them', async () => {
     await store({ step: 25 });
     const folder = records.runFolder('one');
-    const config = SupervisedConfig.parse({
-      ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } },
-      ...{ evaluators: ['arithmetic'], evalEvery: 10 },
-    });
-    await records.writeConfig('one', { config, evaluators: { arithmetic: {} } });
+    await evaluateEvery10();
     const to = { schedule: 'evaluators', when: { steps: 4 }, evaluators: ['arithmetic'] };
     const change = {
       control: 'setEvalSchedule',
