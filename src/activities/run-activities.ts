@@ -1,4 +1,5 @@
 import { log } from '@temporalio/activity';
+import { parseTrainingConfig } from '../config/parse-training-config';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import type { RunRemains } from '../core/continued-run';
 import type { ScoreRow } from '../core/run';
@@ -119,6 +120,8 @@ export function createPreparationActivities(dependencies: PreparationDependencie
     async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
+      // Anybody who reaches the server can start a run; what commands and the library send was checked before, to no other end.
+      const config = parseTrainingConfig(input.config, 'The config that the workflow was started with');
       return withHeartbeat(({ progress, signal }) => {
         const onWaiting: TellWaiting = (waiting) => {
           progress(waiting === null ? undefined : { waiting });
@@ -126,7 +129,7 @@ export function createPreparationActivities(dependencies: PreparationDependencie
         return tryInTime(() =>
           prepareRun(
             { ...dependencies, now: serverTime },
-            { ...input, ...owner },
+            { ...input, ...owner, config },
             { onProgress: progress, onWaiting, signal },
           ),
         );

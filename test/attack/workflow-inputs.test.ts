@@ -102,6 +102,22 @@ test('nor forge what a person allows, by the folder that results go into', async
   expect(JSON.stringify(heard)).not.toContain(KEY);
 });
 
+test('a config of wrong types ends its run with the field that is wrong', async () => {
+  const wrong: readonly (readonly [string, object])[] = [
+    ['model', { model: 5 }],
+    ['steps', { steps: 1e300 }],
+    ['dataset', { dataset: [] }],
+    ['evaluators', { evaluators: 'all', evalEvery: 1 }],
+  ];
+  for (const [field, change] of wrong) {
+    const config = Object.assign(runs.config(), change);
+    const failure = await failureOf(await runs.start(`wrong-${field}`, config));
+
+    expect(failure.code).toBe('bad-config');
+    expect(failure.message).toMatch(new RegExp(`^The config that the workflow was started with.*: ${field}`));
+  }
+});
+
 test('nor have the key of a training service sent to an address of their own', async () => {
   const failure = await failureOf(await runs.start('listen', runs.config({ engine: { url: theirs() } })));
 

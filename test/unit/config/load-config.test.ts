@@ -1,3 +1,4 @@
+import { readdirSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -31,6 +32,19 @@ async function refusal(attempt: Promise<unknown> | (() => unknown)): Promise<str
   }
   throw new Error('the config was accepted');
 }
+
+describe('a config that is complete', () => {
+  const configs = path.join(__dirname, '..', '..', '..', 'configs');
+
+  test.each(readdirSync(configs).filter((name) => name.endsWith('.yaml')))(
+    'is the same when it is read again: %s',
+    async (name) => {
+      const config = await loadTrainingConfig({ file: path.join(configs, name) });
+
+      expect(parseTrainingConfig(structuredClone(config))).toEqual(config);
+    },
+  );
+});
 
 describe('reading', () => {
   test('reads YAML, JSON and TypeScript alike and fills in the defaults', async () => {
