@@ -1,8 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { Socket } from 'node:net';
-import type { Interface } from 'node:readline';
-import { createInterface } from 'node:readline';
 
 /** How a process that answers a line with a line is started. */
 export interface LineCommand {
@@ -21,7 +19,8 @@ const ABORTS: readonly NodeJS.Signals[] = ['SIGABRT', 'SIGTRAP', 'SIGILL'];
  */
 export class LineProcess {
   private readonly child: ChildProcess;
-  private readonly lines: Interface | null;
+  /** Of a line that has not ended yet. */
+  private begun: string[] = [];
   private waiting: ((line: string | null) => void) | null = null;
   private hasEnded = false;
   private wasKilled = false;
@@ -38,9 +37,8 @@ export class LineProcess {
       stdio: ['pipe', 'pipe', 'ignore'],
       cwd: '/',
     });
-    this.lines = this.child.stdout ? createInterface({ input: this.child.stdout }) : null;
-    this.lines?.on('line', (line) => {
-      this.settle(line);
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.hear(text);
     });
     const end = (): void => {
       this.hasEnded = true;
@@ -82,6 +80,16 @@ export class LineProcess {
     this.wasKilled = true;
     this.child.kill('SIGKILL');
     this.settle(null);
+  }
+
+  /** Only a line feed ends a line: node:readline of some releases takes U+2028 for an end as well, which JSON leaves in texts. */
+  private hear(text: string): void {
+    const [end = '', ...lines] = text.split('\n');
+    this.begun.push(end);
+    for (const next of lines) {
+      this.settle(this.begun.join(''));
+      this.begun = [next];
+    }
   }
 
   private nextLine(): Promise<string | null> {

@@ -19,7 +19,6 @@
  */
 import { createHash } from 'node:crypto';
 import { constants, readFileSync, readSync, writeFileSync, writeSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { giveUpPowers, pendingWork, silence, watchHostile } from './hostile-process.mjs';
@@ -261,11 +260,11 @@ async function serve() {
   const pyodide = await (settings.snapshot ? startFromSnapshot() : startCold());
   const expectEndWithin = watch();
   print({ ready: true });
-  for await (const line of createInterface({ input: process.stdin })) {
+  for (let line = nextLine(); line !== null; line = nextLine()) {
     expectEndWithin(settings.limitMs);
     const answer = ask(pyodide, line);
     expectEndWithin(0);
-    process.stdout.write(`${answer}\n`);
+    writeLine(answer);
   }
 }
 

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { z } from 'zod';
 import { DomainError } from '../../../core/errors';
 import { pythonQueue } from '../../../core/python';
+import { readLineGroups } from '../../../stores/line-groups';
 import { makeExampleId } from '../../../evaluation/example';
 import type { PythonLink } from '../../../evaluation/python/python-link';
 import { requireLink } from '../../../evaluation/python/python-link';
@@ -95,11 +95,10 @@ function groupOfRow({ problem, tags: given }: Row, environment: string, callsOf:
 }
 
 async function readRowsOf(path: string, environment: string): Promise<Row[]> {
-  const rows: Row[] = [];
   try {
-    for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Infinity })) {
-      if (line !== '') rows.push(Row.parse(JSON.parse(line)));
-    }
+    const file = await open(path);
+    const rows = [...readLineGroups(file.fd)].flat().map((line) => Row.parse(JSON.parse(line)));
+    await file.close();
     return rows;
   } catch (error) {
     throw new DomainError(

@@ -34,6 +34,21 @@ test('answers every question from one process with an empty environment', async 
   expect(new Set(variables)).toEqual(new Set(['0']));
 });
 
+test('an answer of many pieces with separators that are no line feed is one answer', async () => {
+  const echo = `
+    console.log('{"ready":true}');
+    process.stdin.on('data', (text) => process.stdout.write(text.toString().trimEnd().repeat(100_000) + '\\n'));`;
+  const echoing = new WarmProcess({ name: 'The echo', command: command(echo) });
+
+  const answers = [await echoing.ask('a\u2028b\u0085c\u2029', 5000), await echoing.ask('d', 5000)];
+
+  await echoing.close();
+  expect(answers.map(({ line }) => line)).toEqual([
+    'a\u2028b\u0085c\u2029'.trimEnd().repeat(100_000),
+    'd'.repeat(100_000),
+  ]);
+});
+
 test('kills a process that hangs and answers the next question from another', async () => {
   const before = await warm.ask('a', 5000);
 
