@@ -156,6 +156,44 @@ test('a program in bubblewrap has processes, threads, pipes, sockets, files, a c
   expect(result ?? { stdout: 'all of it\n' }).toMatchObject({ stdout: 'all of it\n' });
 });
 
+/** Says of each attempt whether it was refused. */
+const UNCOUNTED = `
+import os, socket
+
+def is_refused(attempt):
+    try:
+        attempt()
+        return False
+    except OSError:
+        return True
+
+def over_tcp():
+    with socket.socket() as server, socket.socket() as client:
+        server.bind(("127.0.0.1", 0)); server.listen(); client.connect(server.getsockname())
+        client.setsockopt(6, 31, b"tls")
+
+protocols = [("stream", 262), ("stream", 132), ("dgram", 136), ("dgram", 1), ("dgram", 58), ("seqpacket", 0), ("seqpacket", 132), ("stream", 256)]
+types = {"stream": socket.SOCK_STREAM, "dgram": socket.SOCK_DGRAM, "seqpacket": socket.SOCK_SEQPACKET}
+for family in (socket.AF_INET, socket.AF_INET6):
+    for type, protocol in protocols:
+        print(type, protocol, is_refused(lambda: socket.socket(family, types[type], protocol)))
+print("over TCP", is_refused(over_tcp))
+print("a terminal", is_refused(os.openpty))
+print("a terminal's device", is_refused(lambda: os.open("/dev/ptmx", os.O_RDWR)))
+for type in ("stream", "dgram"):
+    socket.socket(socket.AF_INET, types[type], 6 if type == "stream" else 17).close()
+    socket.socket(socket.AF_INET6, types[type]).close()
+`;
+
+test('protocols and devices that hold memory where nobody counts it are refused in bubblewrap', async () => {
+  const result = await runProgram(UNCOUNTED, {});
+
+  const lines = (result?.stdout ?? '').trim().split('\n');
+  expect(result ?? { exitCode: 0 }).toMatchObject({ exitCode: 0 });
+  expect(result === null ? [] : lines).toHaveLength(result === null ? 0 : 19);
+  expect(lines.filter((line) => line !== '' && !line.endsWith(' True'))).toEqual([]);
+});
+
 test('the device of zeros can be read in bubblewrap, but not be made memory', async () => {
   const result = await runProgram('print(open("/dev/zero", "rb").read(3))\nopen("/dev/zero", "r+b")', {});
 

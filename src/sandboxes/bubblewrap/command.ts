@@ -31,6 +31,7 @@ export const FILTER_DESCRIPTOR = 4;
 const SYSTEM_FOLDERS = ['/bin', '/sbin', '/lib', '/lib32', '/lib64'];
 const SYSTEM_FILES = ['/etc/ld.so.cache', '/etc/alternatives'];
 const SHARED_MEMORY_BYTES = 16 * 1024 * 1024;
+const NO_TERMINALS_BYTES = 4096;
 const PLAIN_ENVIRONMENT = { PATH: '/usr/local/bin:/usr/bin:/bin', HOME: '/tmp', LC_ALL: 'C.UTF-8' };
 /** Signals and timers that wait, of all processes. */
 const MOST_SIGNALS = 4096;
@@ -52,6 +53,8 @@ export function bubblewrapArguments({ tools, folder, zeros, argv, env, limits }:
     ...['--proc', '/proc', '--dev', '/dev'],
     // Mapped and shared, the device itself is memory of any size.
     ...['--ro-bind', zeros, '/dev/zero'],
+    // Terminals hold memory of the system, and there are so many for the whole machine.
+    ...['--size', String(NO_TERMINALS_BYTES), '--tmpfs', '/dev/pts', '--remount-ro', '/dev/pts'],
     ...['--size', String(SHARED_MEMORY_BYTES), '--tmpfs', '/dev/shm', '--remount-ro', '/dev'],
     ...['--size', String(limits.diskBytes), '--tmpfs', '/tmp'],
     ...['--bind', folder, '/work', '--chdir', '/work', '--remount-ro', '/'],

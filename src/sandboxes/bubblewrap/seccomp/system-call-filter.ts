@@ -27,11 +27,19 @@ const NOT_PERMITTED = 1;
 const NO_MEMORY = 12;
 const INVALID = 22;
 const NO_SUCH_CALL = 38;
+const NO_SUCH_PROTOCOL = 93;
 const NO_SUCH_FAMILY = 97;
 
 const SOCKET_FAMILIES = [/* AF_UNIX */ 1, /* AF_INET */ 2, /* AF_INET6 */ 10, /* AF_NETLINK */ 16];
+const INTERNET_FAMILIES = [2, 10];
+/** Each type's own, TCP and UDP. */
+const PROTOCOLS = [0, 6, 17];
+/** Bits of SOCK_RDM, SEQPACKET, DCCP and PACKET; STREAM, DGRAM and RAW have neither. */
+const OTHER_TYPES = 0xc;
 const SOL_SOCKET = 1;
 const BUFFER_SIZES = [/* SO_SNDBUF */ 7, /* SO_RCVBUF */ 8];
+const SOL_TCP = 6;
+const TCP_ULP = 31;
 /** F_OFD_GETLK, SETLK and SETLKW. */
 const OPEN_FILE_LOCKS = [36, 37, 38];
 const MAP_SHARED = 0x1;
@@ -75,6 +83,32 @@ function rulesFor(sharedBytes: number): readonly Rule[] {
       calls: ['socket', 'socketpair'],
       when: [{ argument: 0, is: 'noneOf', values: SOCKET_FAMILIES }],
       answer: NO_SUCH_FAMILY,
+    },
+    // What waits in sockets of multipath TCP, SCTP and others shows nowhere.
+    {
+      calls: ['socket'],
+      when: [
+        { argument: 0, is: 'oneOf', values: INTERNET_FAMILIES },
+        { argument: 2, is: 'noneOf', values: PROTOCOLS },
+      ],
+      answer: NO_SUCH_PROTOCOL,
+    },
+    {
+      calls: ['socket'],
+      when: [
+        { argument: 0, is: 'oneOf', values: INTERNET_FAMILIES },
+        { argument: 1, is: 'anyBit', mask: OTHER_TYPES },
+      ],
+      answer: NO_SUCH_PROTOCOL,
+    },
+    // Another protocol put over TCP (TLS, SMC) has buffers of its own.
+    {
+      calls: ['setsockopt'],
+      when: [
+        { argument: 1, is: 'oneOf', values: [SOL_TCP] },
+        { argument: 2, is: 'oneOf', values: [TCP_ULP] },
+      ],
+      answer: NO_SUCH_PROTOCOL,
     },
     // Buffers stay as large as they are counted.
     {
