@@ -4,16 +4,15 @@ import type { FiringInput } from '../evaluation/canary/judge-firing';
 import { judgeFiring } from '../evaluation/canary/judge-firing';
 import type { WebhookDelivery } from '../evaluation/canary/recorded-webhook';
 import { tellWebhookRecorded } from '../evaluation/canary/recorded-webhook';
-import type { WebhookValues } from '../evaluation/canary/tell-webhook';
+import type { WebhookSecrets } from '../evaluation/canary/tell-webhook';
 import { withHeartbeat } from './activity-context';
 
 export interface CanaryDependencies {
-  /** What the worker's environment says under a name. */
-  readonly webhookValues: WebhookValues;
+  readonly webhookSecrets: WebhookSecrets;
 }
 
 /** Canaries, for workers with the role `sampling`: examples are compared where they were scored. */
-export function createCanaryActivities({ webhookValues }: CanaryDependencies) {
+export function createCanaryActivities({ webhookSecrets }: CanaryDependencies) {
   return {
     /** Writes a row a firing; repeated, the one that is there stays. */
     async judgeFiring(input: FiringInput): Promise<CanaryReport> {
@@ -23,7 +22,7 @@ export function createCanaryActivities({ webhookValues }: CanaryDependencies) {
     /** May tell it twice, where the answer to the first time was lost: the message names the firing. */
     async tellWebhook(delivery: WebhookDelivery): Promise<void> {
       const { info, cancellationSignal: signal } = Context.current();
-      await tellWebhookRecorded(delivery, { attempt: info.attempt, valueOf: webhookValues, signal });
+      await tellWebhookRecorded(delivery, { attempt: info.attempt, secrets: webhookSecrets, signal });
     },
   };
 }

@@ -38,6 +38,8 @@ function namedBy(key: string, text: string): Allowance[] {
     case 'engine':
     case 'base_url':
       return serviceAt(text);
+    case 'webhook':
+      return serviceAt(text, 'webhook');
     default:
       return [];
   }
@@ -46,12 +48,12 @@ function namedBy(key: string, text: string): Allowance[] {
 /** `FILE.py@NAME?role=…`, whose roles may name services of their own. */
 function inspectTask(text: string): Allowance[] {
   const addresses = text.match(/https?:\/\/[^\s,;&"'{}()[\]]+/g) ?? [];
-  return [...codeAt(taskFileOf(text)), ...addresses.flatMap(serviceAt)];
+  return [...codeAt(taskFileOf(text)), ...addresses.flatMap((address) => serviceAt(address))];
 }
 
-function serviceAt(address: string | undefined): Allowance[] {
+function serviceAt(address: string | undefined, use: 'key' | 'webhook' = 'key'): Allowance[] {
   const isAddress = address !== undefined && /^https?:/i.test(address) && URL.canParse(address);
-  return isAddress ? [{ use: 'key', of: new URL(address).origin }] : [];
+  return isAddress ? [{ use, of: new URL(address).origin }] : [];
 }
 
 /** A file that is not here is on the workers' machine, which have to be told there. */

@@ -7,8 +7,8 @@ import { join } from 'node:path';
  * any input; only who can write into the data folder can allow anything.
  */
 export interface Allowance {
-  /** `code` is imported and run, `key` is sent a key. */
-  readonly use: 'code' | 'key';
+  /** `code` is imported and run, `key` is sent a key, `webhook` the values of headers that a schedule names. */
+  readonly use: 'code' | 'key' | 'webhook';
   /** An absolute path without links, or an origin such as `https://host:8443`. */
   readonly of: string;
 }

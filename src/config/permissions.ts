@@ -27,6 +27,8 @@ export interface Permissions {
   readonly requireCode: (file: string, what: string) => void;
   /** `key`, where `address` may have it. */
   readonly keyFor: (address: string, key: string | undefined) => string | undefined;
+  /** Whether a webhook at `address` may have the values of its headers. */
+  readonly mayTell: (address: string) => boolean;
 }
 
 /** They get the key of their own service from whoever has one. */
@@ -37,6 +39,7 @@ export function createPermissions(options: PermissionOptions): Permissions {
   const { engineUrl, keyAddresses, plugins } = options;
   const told = [...OFFICIAL_ADDRESSES, ...keyAddresses, ...(engineUrl === undefined ? [] : [engineUrl])];
   const origins = new Set(told.map(originOf));
+  const toldOrigins = new Set(keyAddresses.map(originOf));
   const folders = options.pluginFolders.map(realPathOf);
   // What runs and evaluations write lies there, and what came from elsewhere: the innermost folder decides.
   const written = [options.dataFolder, options.store].map(realPathOf);
@@ -61,6 +64,10 @@ export function createPermissions(options: PermissionOptions): Permissions {
       const origin = originOf(address);
       const isTold = origins.has(origin) || allowances.has({ use: 'key', of: origin });
       return isTold ? key : undefined;
+    },
+    mayTell(address) {
+      const origin = originOf(address);
+      return toldOrigins.has(origin) || allowances.has({ use: 'webhook', of: origin });
     },
   };
 }

@@ -1,3 +1,4 @@
+import type { CanaryDependencies } from '../activities/canary-activities';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRunStore } from '../stores/run-store';
@@ -29,6 +30,7 @@ import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { createInspectAccess } from './inspect-access';
 import { createJudgeAccess } from './judge-access';
 import { createPermissions } from '../config/permissions';
+import { webhookValue } from '../config/webhook-values';
 import type { Permissions } from '../config/permissions';
 import type { RunWorkersOptions } from './worker-options';
 import { sharedLimitsFolder } from './shared-limits';
@@ -39,6 +41,7 @@ export interface WorkerDependencies {
   readonly training: TrainingDependencies;
   readonly evaluation: EvaluateSnapshotDependencies;
   readonly benchmarks: BenchmarkDependencies;
+  readonly canaries: CanaryDependencies;
   readonly rollouts: SampleRolloutsDependencies;
 }
 
@@ -99,6 +102,7 @@ export function createDependencies(
       judges,
       inspect,
     }),
+    canaries: { webhookSecrets: { valueOf: webhookValue, mayHave: permissions.mayTell } },
     rollouts: {
       ...{ ...environments, store, engines, tokenizerOf: tokenizer, sampling, news },
       mayWait: options.concurrency?.['sampling'] !== 1,

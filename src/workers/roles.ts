@@ -6,7 +6,6 @@ import { createRolloutActivities } from '../activities/rollout-activities';
 import { createPreparationActivities, createRunActivities } from '../activities/run-activities';
 import { createSessionActivities, createTrainingActivities } from '../activities/training-activities';
 import { createWorkerActivities } from '../activities/worker-activities';
-import { webhookValue } from '../config/webhook-values';
 import { PREPARATION_QUEUE, SESSION_QUEUE, TASK_QUEUES } from '../core/task-queues';
 import type { WorkerRole } from '../core/task-queues';
 import type { WorkerDependencies } from './dependencies';
@@ -60,7 +59,7 @@ function activitiesOnlyOf(role: WorkerRole, dependencies: WorkerDependencies): o
         ...createEvaluationActivities(dependencies.evaluation),
         ...createBackfillActivities(dependencies.benchmarks),
         ...createBenchmarkActivities(dependencies.benchmarks),
-        ...createCanaryActivities({ webhookValues: webhookValue }),
+        ...createCanaryActivities(dependencies.canaries),
         ...createRolloutActivities(dependencies.rollouts),
       };
     // Benchmarks whose answers are run, whole: sampling them and running them are one shard's work.

@@ -1,6 +1,6 @@
 import { firingEpoch } from '../../core/canary';
 import { createCanaryStore } from '../../stores/canary-store';
-import type { WebhookMessage, WebhookValues } from './tell-webhook';
+import type { WebhookMessage, WebhookSecrets } from './tell-webhook';
 import { tellWebhook } from './tell-webhook';
 
 export interface WebhookDelivery extends WebhookMessage {
@@ -10,14 +10,14 @@ export interface WebhookDelivery extends WebhookMessage {
 
 interface DeliveryTry {
   readonly attempt: number;
-  readonly valueOf: WebhookValues;
+  readonly secrets: WebhookSecrets;
   readonly signal: AbortSignal;
 }
 
 /** Posts an alarm, and leaves a row that says whether it was told, where people look at the schedule. */
 export async function tellWebhookRecorded(
   { store, ...message }: WebhookDelivery,
-  { attempt, valueOf, signal }: DeliveryTry,
+  { attempt, secrets, signal }: DeliveryTry,
 ): Promise<void> {
   const { at, evalRun, schedule } = message.report;
   const record = async (reason: string | null) => {
@@ -26,7 +26,7 @@ export async function tellWebhookRecorded(
     await createCanaryStore(store, schedule).recordWebhookTry(row, firingEpoch(message.report, attempt));
   };
   try {
-    await tellWebhook(message, valueOf, signal);
+    await tellWebhook(message, secrets, signal);
   } catch (error) {
     // What was wrong with the receiver is said, whether or not a row of it can be kept.
     await record(error instanceof Error ? error.message : String(error)).catch(() => undefined);

@@ -10,8 +10,13 @@ export interface WebhookMessage {
   readonly report: CanaryReport;
 }
 
-/** The value of a variable of this process; undefined where it is not set. */
-export type WebhookValues = (name: string) => string | undefined;
+/** What a worker gives webhooks. */
+export interface WebhookSecrets {
+  /** The value of a variable of this process; undefined where it is not set. */
+  readonly valueOf: (name: string) => string | undefined;
+  /** Whether an address that somebody gave may have such values. */
+  readonly mayHave: (address: string) => boolean;
+}
 
 const ANSWER_LIMIT_MS = 10_000;
 
@@ -22,19 +27,27 @@ const ANSWER_LIMIT_MS = 10_000;
  */
 export async function tellWebhook(
   { webhook, report }: WebhookMessage,
-  valueOf: WebhookValues,
+  secrets: WebhookSecrets,
   signal: AbortSignal,
 ): Promise<void> {
-  const address = addressOf(webhook, valueOf);
-  const headers = headersOf(webhook, valueOf);
+  const address = addressOf(webhook, secrets);
+  const headers = headersOf(webhook, address, secrets);
   const limit = anySignal([signal, AbortSignal.timeout(ANSWER_LIMIT_MS)]);
   const response = await post(address, { headers, body: JSON.stringify(messageOf(report)), signal: limit });
   await response.body?.cancel();
   if (response.ok) return;
   const { status } = response;
-  throw new DomainError('request-failed', `The webhook at ${hostOf(address)} answered ${status}.`, {
-    retryable: status === 408 || status === 429 || status >= 500,
-  });
+  const redirected =
+    status >= 300 && status < 400
+      ? ': it sends elsewhere, which is not followed. Give the address that it leads to'
+      : '';
+  throw new DomainError(
+    'request-failed',
+    `The webhook at ${hostOf(address)} answered ${status}${redirected}.`,
+    {
+      retryable: status === 408 || status === 429 || status >= 500,
+    },
+  );
 }
 
 function messageOf(report: CanaryReport) {
@@ -67,17 +80,24 @@ async function post(
   }
 }
 
-function addressOf({ url }: CanaryWebhook, valueOf: WebhookValues): string {
-  const address = url.type === 'address' ? url.value : valueIn(url.value, valueOf);
+function addressOf({ url }: CanaryWebhook, secrets: WebhookSecrets): string {
+  const address = url.type === 'address' ? url.value : valueIn(url.value, secrets);
   const problem = refuseWebhookAddress(address);
   if (problem === null) return address;
   throw new DomainError('bad-config', problem);
 }
 
-function headersOf({ headers }: CanaryWebhook, valueOf: WebhookValues): Record<string, string> {
+/** An address that is a variable's is the worker's own: it may have what others hold. */
+function headersOf(
+  { url, headers }: CanaryWebhook,
+  address: string,
+  secrets: WebhookSecrets,
+): Record<string, string> {
   const given: Record<string, string> = { 'content-type': 'application/json' };
+  const isTold = url.type === 'variable' || secrets.mayHave(address);
   for (const [name, variable] of Object.entries(headers)) {
-    const value = valueIn(variable, valueOf);
+    const value = valueIn(variable, secrets);
+    if (!isTold) throw unTold(name, address);
     if (isRefusedWebhookHeader(name) || !SENDABLE.test(value)) throw unsendable(name, variable);
     given[name] = value;
   }
@@ -87,6 +107,14 @@ function headersOf({ headers }: CanaryWebhook, valueOf: WebhookValues): Record<s
 /** Text of one line whose characters have a byte each. */
 const SENDABLE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/;
 
+function unTold(name: string, address: string): DomainError {
+  return new DomainError(
+    'refused',
+    `The webhook's header ${name.slice(0, 60)} is not sent to ${hostOf(address)}: this worker was not told that it may have its value. ` +
+      "Give the command with the worker's --data-dir, or name the address in EVERSTEP_KEY_ADDRESSES where workers start.",
+  );
+}
+
 function unsendable(name: string, variable: string): DomainError {
   return new DomainError(
     'bad-config',
@@ -95,7 +123,7 @@ function unsendable(name: string, variable: string): DomainError {
 }
 
 /** A schedule may read no other variable of the worker, whoever made it. */
-function valueIn(name: string, valueOf: WebhookValues): string {
+function valueIn(name: string, { valueOf }: WebhookSecrets): string {
   const value = isWebhookVariable(name) ? valueOf(name) : undefined;
   if (value !== undefined) return value;
   throw new DomainError(

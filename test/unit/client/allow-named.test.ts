@@ -50,6 +50,13 @@ test.each([
   expect(mayHaveKey('https://a.example.b')).toBe(false);
 });
 
+test('a webhook gets the values of its headers from then on, and no key', () => {
+  allowNamed(dataFolder, { webhook: 'https://a.example/hook' });
+
+  expect(new Allowances(dataFolder).has({ use: 'webhook', of: 'https://a.example' })).toBe(true);
+  expect(mayHaveKey('https://a.example')).toBe(false);
+});
+
 test.each([
   ['a plug-in file', 'mine.ts', (file: string) => ({ plugins: file })],
   [

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { Allowances } from '../../../src/config/allowances';
 import { createPermissions } from '../../../src/config/permissions';
 import type { PermissionOptions, Permissions } from '../../../src/config/permissions';
 
@@ -50,6 +51,22 @@ test('a plug-in file in the folder of the worker is run, and one elsewhere is re
 test('what runs write is no code, although it lies in the folder of the worker', () => {
   expect(requireIn('project/.everstep/store/runs/mine/config.json')).toThrow(REFUSED);
   expect(requireIn('project/.everstep/cache/x.js')).toThrow(REFUSED);
+});
+
+test('a webhook has the values of its headers where the worker was told of its address, and no key by that', () => {
+  const keyAddresses = ['https://hooks.example/a'];
+  const named = 'http://127.0.0.1:9000/hook';
+  const dataFolder = join(root, 'project', '.everstep');
+  new Allowances(dataFolder).allow({ use: 'webhook', of: 'http://127.0.0.1:9000' });
+
+  const { mayTell, keyFor } = permissions({ keyAddresses });
+
+  expect([mayTell('https://hooks.example/b'), mayTell(named)]).toEqual([true, true]);
+  expect([mayTell('https://hooks.example:444/a'), mayTell('https://api.openai.com/')]).toEqual([
+    false,
+    false,
+  ]);
+  expect(keyFor(named, 'key')).toBeUndefined();
 });
 
 test('a folder that the worker was told of is one of code, also beneath its data', () => {

@@ -21,6 +21,7 @@ const REPORT: CanaryReport = {
 
 let server: Server;
 let status = 200;
+let isTold = true;
 const received: { readonly url: string; readonly headers: object; readonly body: string }[] = [];
 
 beforeAll(async () => {
@@ -40,6 +41,7 @@ afterAll(() => {
 });
 beforeEach(() => {
   status = 200;
+  isTold = true;
   received.length = 0;
 });
 
@@ -59,7 +61,10 @@ const tell = (
 ) =>
   tellWebhook(
     { webhook: { url: { type, value: url }, headers }, report },
-    (name) => ({ ...VALUES, EVERSTEP_WEBHOOK_URL: address('/secret-path') })[name],
+    {
+      valueOf: (name) => ({ ...VALUES, EVERSTEP_WEBHOOK_URL: address('/secret-path') })[name],
+      mayHave: () => isTold,
+    },
     new AbortController().signal,
   );
 
@@ -73,6 +78,22 @@ test('posts the report with a line for people, and headers from the environment'
     type: 'everstep.canary.alarm',
     text: 'Canary nightly alarms (2026-01-01T00:00:00Z).\nsums: moved by -0.5',
   });
+});
+
+test('values of headers go to no address that the worker was not told of', async () => {
+  isTold = false;
+  const failure = await tell(address(), { 'X-Token': 'EVERSTEP_WEBHOOK_TOKEN' }).catch(
+    (error: unknown) => error,
+  );
+
+  expect(failure).toMatchObject({ code: 'refused', retryable: false });
+  expect(String(failure)).toContain('EVERSTEP_KEY_ADDRESSES');
+  expect(inspect(failure, { depth: 10 })).not.toContain('secret');
+  expect(received).toEqual([]);
+
+  await tell(address());
+  await tell('EVERSTEP_WEBHOOK_URL', { 'X-Token': 'EVERSTEP_WEBHOOK_TOKEN' }, 'variable');
+  expect(received.map(({ url }) => url)).toEqual(['/hook', '/secret-path']);
 });
 
 test('what an endpoint says calls nobody in a chat, and is in the fields as it was', async () => {
