@@ -1,5 +1,4 @@
 import { log } from '@temporalio/activity';
-import { parseTrainingConfig } from '../config/parse-training-config';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import type { RunRemains } from '../core/continued-run';
 import type { ScoreRow } from '../core/run';
@@ -13,7 +12,7 @@ import { continueRun } from '../training/continue-run';
 import type { EvaluationOutcome, PendingCells } from '../training/pending-evaluations';
 import { settleEvaluations } from '../training/pending-evaluations';
 import type { PrepareDependencies, PrepareInput } from '../training/prepare-run';
-import { prepareRun } from '../training/prepare-run';
+import { checkedConfig, prepareRun } from '../training/prepare-run';
 import type { EvaluationToSettle, RecordScoresInput } from '../training/record-scores';
 import { findCheckpoint } from '../training/find-checkpoint';
 import type { FindCheckpointInput, FoundCheckpoint } from '../training/find-checkpoint';
@@ -120,8 +119,7 @@ export function createPreparationActivities(dependencies: PreparationDependencie
     async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
-      // Anybody who reaches the server can start a run; what commands and the library send was checked before, to no other end.
-      const config = parseTrainingConfig(input.config, 'The config that the workflow was started with');
+      const config = checkedConfig(input.config);
       return withHeartbeat(({ progress, signal }) => {
         const onWaiting: TellWaiting = (waiting) => {
           progress(waiting === null ? undefined : { waiting });

@@ -22,6 +22,9 @@ function namedIn(key: string, value: unknown): Allowance[] {
   );
 }
 
+/** Fields that name the address of a service. */
+const SERVICES = new Set(['url', 'endpoint', 'engine', 'base_url']);
+
 /** By the fields of configs and options. */
 function namedBy(key: string, text: string): Allowance[] {
   switch (key) {
@@ -33,15 +36,10 @@ function namedBy(key: string, text: string): Allowance[] {
       return text.startsWith('inspect:') ? inspectTask(text.slice('inspect:'.length)) : [];
     case 'judge':
       return serviceAt(namedJudge(text).endpoint);
-    case 'url':
-    case 'endpoint':
-    case 'engine':
-    case 'base_url':
-      return serviceAt(text);
     case 'webhook':
       return serviceAt(text, 'webhook');
     default:
-      return [];
+      return SERVICES.has(key) ? serviceAt(text) : [];
   }
 }
 

@@ -79,6 +79,29 @@ function rulesFor(sharedBytes: number): readonly Rule[] {
     { calls: ['sendfile', 'splice', 'tee'], answer: INVALID },
     // These locks name no process that holds them.
     { calls: ['fcntl'], when: [{ argument: 1, is: 'oneOf', values: OPEN_FILE_LOCKS }], answer: INVALID },
+    ...socketRules(),
+    // A thread's own descriptors, and namespaces, are seen by nobody who watches. The flags of clone3 cannot be looked at; all use clone then.
+    { calls: ['clone3'], answer: NO_SUCH_CALL },
+    { calls: ['unshare', 'setns'], answer: NOT_PERMITTED },
+    {
+      calls: ['clone'],
+      when: [{ argument: 0, is: 'anyBit', mask: CLONE_NAMESPACES }],
+      answer: NOT_PERMITTED,
+    },
+    {
+      calls: ['clone'],
+      when: [
+        { argument: 0, is: 'anyBit', mask: CLONE_THREAD },
+        { argument: 0, is: 'noBit', mask: CLONE_FILES },
+      ],
+      answer: NOT_PERMITTED,
+    },
+  ];
+}
+
+/** So that what waits in sockets is found where it is counted. */
+function socketRules(): readonly Rule[] {
+  return [
     {
       calls: ['socket', 'socketpair'],
       when: [{ argument: 0, is: 'noneOf', values: SOCKET_FAMILIES }],
@@ -118,22 +141,6 @@ function rulesFor(sharedBytes: number): readonly Rule[] {
         { argument: 2, is: 'oneOf', values: BUFFER_SIZES },
       ],
       answer: 0,
-    },
-    // A thread's own descriptors, and namespaces, are seen by nobody who watches. The flags of clone3 cannot be looked at; all use clone then.
-    { calls: ['clone3'], answer: NO_SUCH_CALL },
-    { calls: ['unshare', 'setns'], answer: NOT_PERMITTED },
-    {
-      calls: ['clone'],
-      when: [{ argument: 0, is: 'anyBit', mask: CLONE_NAMESPACES }],
-      answer: NOT_PERMITTED,
-    },
-    {
-      calls: ['clone'],
-      when: [
-        { argument: 0, is: 'anyBit', mask: CLONE_THREAD },
-        { argument: 0, is: 'noBit', mask: CLONE_FILES },
-      ],
-      answer: NOT_PERMITTED,
     },
   ];
 }
