@@ -1,4 +1,5 @@
 import { log } from '@temporalio/activity';
+import type { TrainingConfig } from '../config/training-config';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import type { RunRemains } from '../core/continued-run';
 import type { ScoreRow } from '../core/run';
@@ -12,7 +13,7 @@ import { continueRun } from '../training/continue-run';
 import type { EvaluationOutcome, PendingCells } from '../training/pending-evaluations';
 import { settleEvaluations } from '../training/pending-evaluations';
 import type { PrepareDependencies, PrepareInput } from '../training/prepare-run';
-import { checkedConfig, prepareRun } from '../training/prepare-run';
+import { prepareRun } from '../training/prepare-run';
 import type { EvaluationToSettle, RecordScoresInput } from '../training/record-scores';
 import { findCheckpoint } from '../training/find-checkpoint';
 import type { FindCheckpointInput, FoundCheckpoint } from '../training/find-checkpoint';
@@ -32,7 +33,10 @@ import { currentWorkflow, epochOf, scheduledAt, withHeartbeat } from './activity
 import { tryInTime } from './try-in-time';
 import { isWorkflowRunning } from './workflow-presence';
 
-type PreparationDependencies = Omit<PrepareDependencies, 'now'>;
+interface PreparationDependencies extends Omit<PrepareDependencies, 'now'> {
+  /** Anybody who reaches the server can start a run; of what commands and the library send this is the same again. */
+  readonly checkConfig: (config: unknown) => TrainingConfig;
+}
 
 export interface RunDependencies extends PreparationDependencies {
   readonly store: RunStore;
@@ -119,7 +123,7 @@ export function createPreparationActivities(dependencies: PreparationDependencie
     async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
       const { workflowId, runId } = currentWorkflow();
       const owner = { workflowId, firstRunId: runId };
-      const config = checkedConfig(input.config);
+      const config = dependencies.checkConfig(input.config);
       return withHeartbeat(({ progress, signal }) => {
         const onWaiting: TellWaiting = (waiting) => {
           progress(waiting === null ? undefined : { waiting });

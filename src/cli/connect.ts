@@ -1,7 +1,7 @@
 import { accessSync, constants, mkdirSync } from 'node:fs';
 import { Everstep } from '../client/everstep';
 import type { Environment } from '../config/environment';
-import { readEnvironment } from '../config/environment';
+import { isStoreSaid, readEnvironment } from '../config/environment';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import { waitForExit } from '../stack/process-identity';
@@ -100,6 +100,10 @@ export async function openForWork(options: WorkingOptions): Promise<Session> {
   output.note(
     `Stack in ${environment.dataFolder}: Temporal ${temporal.address}, engine ${use.stack.engineUrl}.`,
   );
+  if (isStoreSaid(flags) && use.stack.store !== environment.store)
+    output.note(
+      `Its workers keep runs in ${use.stack.store}; this command was told of ${environment.store}.`,
+    );
   return createSession({ flags, environment, temporal, stack: use.stack, release: () => use.release() });
 }
 
@@ -171,8 +175,7 @@ interface SessionParts {
 async function createSession(parts: SessionParts): Promise<Session> {
   const { flags, temporal, stack, release } = parts;
   // A stack writes where it was told to when it was started; a command that says nothing else reads there.
-  const store =
-    flags.store === undefined ? (stack?.store ?? parts.environment.store) : parts.environment.store;
+  const store = isStoreSaid(flags) ? parts.environment.store : (stack?.store ?? parts.environment.store);
   const environment = { ...parts.environment, store };
   const everstep = await Everstep.connect({
     ...{ temporal, store, dataFolder: environment.dataFolder },

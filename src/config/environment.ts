@@ -145,6 +145,11 @@ export function variableNames(prefix: string): string[] {
 }
 
 /** As of `--store "$UNSET"`: the current folder would be meant by nobody. */
+/** Whether a person says where runs are, so that nobody else's word counts. */
+export function isStoreSaid(options: PlaceOptions, variables: Variables = process.env): boolean {
+  return options.store !== undefined || Boolean(variables['EVERSTEP_STORE']?.trim());
+}
+
 function refuseEmpty(flag: string, text: string | undefined): void {
   if (text?.trim() === '')
     throw new DomainError('bad-config', `${flag} is empty. Name a folder, or leave ${flag} out.`);

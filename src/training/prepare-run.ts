@@ -1,5 +1,4 @@
 import type { EvaluatorConfig } from '../config/evaluation-config';
-import { parseTrainingConfig } from '../config/parse-training-config';
 import type { TrainingConfig } from '../config/training-config';
 import { untilAborted } from '../core/concurrency/until-aborted';
 import type { TellWaiting } from '../core/concurrency/waiting-reasons';
@@ -60,11 +59,6 @@ export interface PrepareOptions {
   /** Told what the training service, while it is away, keeps waiting. */
   readonly onWaiting?: TellWaiting;
   readonly signal: AbortSignal;
-}
-
-/** Anybody who reaches the server can start a run; of what commands and the library send this is the same again. */
-export function checkedConfig(config: unknown): TrainingConfig {
-  return parseTrainingConfig(config, 'The config that the workflow was started with');
 }
 
 /**

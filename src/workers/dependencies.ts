@@ -29,6 +29,7 @@ import { StoreNews } from '../training/store-news';
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { createInspectAccess } from './inspect-access';
 import { createJudgeAccess } from './judge-access';
+import { parseTrainingConfig } from '../config/parse-training-config';
 import { createPermissions } from '../config/permissions';
 import { webhookValue } from '../config/webhook-values';
 import type { Permissions } from '../config/permissions';
@@ -86,6 +87,7 @@ export function createDependencies(
     description: { everstepVersion: EVERSTEP_VERSION, node: process.version },
     runs: {
       ...{ store, engines, runs, readDataset, tokenizerOf: tokenizer },
+      checkConfig: (config) => parseTrainingConfig(config, 'The config that the workflow was started with'),
       checkEvaluators: checkEvaluators(loadPlugins, { python, inspect }),
       ...environments,
     },
