@@ -5,6 +5,7 @@ import type { RunState } from '../core/run';
 import type { EarlierEnd } from '../core/timeline';
 import type { UnreadableState } from '../stores/run-state';
 import { editedRecord, isEdited } from '../training/record-digest';
+import { stepToContinueFrom } from '../training/where-it-stands';
 import type { RunRecord } from '../training/run-folder';
 import { recordPath } from '../training/run-folder';
 import { missingPluginRemarks } from './missing-plugins';
@@ -33,7 +34,7 @@ export interface RecoverableRun {
   /** The last one that is known to be done. */
   readonly step: number;
   readonly totalSteps: number;
-  /** Step of its newest training state, from which it goes on; null where it begins anew. */
+  /** Step of the training state from which it goes on: its newest before which no evaluation is lost; null where it begins anew. */
   readonly checkpointStep: number | null;
   /**
    * `lost`: the server knows nothing of it; it is gone on with. `open`: it is under way there. `ended`: somebody ended its
@@ -137,7 +138,7 @@ export async function findRecoverable(
     const { status, totalSteps } = state;
     const step = Math.max(state.step, report?.step ?? 0);
     found.push({
-      ...{ run, status, step, totalSteps, checkpointStep: await newestState(run, records), workflow },
+      ...{ run, status, step, totalSteps, checkpointStep: await startingStep(run, records), workflow },
       ...(workflow === 'lost' && (await refusalOf(records, state, options))),
     });
   }
@@ -166,9 +167,15 @@ async function refusalOf(
   }
 }
 
-async function newestState(run: string, records: RunRecords): Promise<number | null> {
-  const rows = await records.readCheckpoints(run);
-  return rows.findLast((row) => row.state_path !== null)?.step ?? null;
+async function startingStep(run: string, records: RunRecords): Promise<number | null> {
+  try {
+    return await stepToContinueFrom(records, run);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    // What its record lacks is said where somebody goes on with it.
+    const rows = await records.readCheckpoints(run);
+    return rows.findLast((row) => row.state_path !== null)?.step ?? null;
+  }
 }
 
 async function withoutFolder(run: string, isUnknown: boolean, { records }: RunSources): Promise<DomainError> {

@@ -1,29 +1,19 @@
-import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { AskedEvaluation, ContinuedRun, DueEvaluation, RunRemains } from '../core/continued-run';
-import { REQUESTED_SCHEDULE } from '../core/controls/evaluation-request';
-import type { CarriedChanges } from '../core/controls/carried-changes';
-import { carriedChanges } from '../core/controls/carried-changes';
-import { schedulesAt } from '../core/controls/schedule-change';
-import type { ControlRow } from '../core/controls';
-import { largestOf, smallestOf } from '../core/extremes';
+import type { ContinuedRun, DueEvaluation, RunRemains } from '../core/continued-run';
+import { largestOf } from '../core/extremes';
 import type { GateMemory } from '../core/gates/gate';
 import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
 import { isEndedWithItsRun } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
-import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
 import type { EarlierEnd } from '../core/timeline';
-import type { TrainingPlan } from '../core/training-plan';
 import { readPromotion } from '../stores/checkpoint-name';
 import type { RunOwner, RunStore } from '../stores/run-store';
-import { hasErrorCode } from '../stores/system-errors';
 import type { EngineAccess } from './engine-access';
 import { removePolicyNote } from './policy-note';
-import { planOf } from './prepare-run';
-import { recordedSchedules } from './recorded-schedules';
 import type { RunRecord } from './run-folder';
 import { readRunRecord, requireRun } from './run-folder';
 import { tellContinued } from './tell-continued';
+import type { Journals, Unfinished } from './where-it-stands';
+import { readJournals, snapshotOf, whereItStands } from './where-it-stands';
 
 interface ContinueDependencies {
   readonly store: RunStore;
@@ -38,19 +28,6 @@ export interface ContinueRunInput {
   readonly askedAt: string;
   /** What ended the workflow before, as the server knows it; for a run that could not write how it ended. */
   readonly endedBefore?: EarlierEnd | undefined;
-}
-
-/** Everything of a run's folder that going on depends on. */
-interface Journals {
-  readonly record: RunRecord;
-  readonly state: RunState;
-  readonly checkpoints: readonly CheckpointRow[];
-  readonly scores: readonly ScoreRow[];
-  readonly controls: readonly ControlRow[];
-  /** The last step that was collected. */
-  readonly lastStep: number;
-  /** Cells that were begun, as `<step>/<evaluator>`. */
-  readonly begun: ReadonlySet<string>;
 }
 
 const ATTEMPTS_OF_A_WRITE = 1_000_000;
@@ -108,18 +85,6 @@ async function removeUnheard(store: RunStore, run: string): Promise<void> {
   await journal.close();
 }
 
-async function readJournals(store: RunStore, record: RunRecord, state: RunState): Promise<Journals> {
-  const { run } = state;
-  const [checkpoints, scores, controls, last, begun] = await Promise.all([
-    store.readCheckpoints(run),
-    store.readScores(run),
-    store.readControls(run),
-    store.readLastMetrics(run),
-    begunCells(store.runFolder(run)),
-  ]);
-  return { record, state, checkpoints, scores, controls, begun, lastStep: last?.step ?? 0 };
-}
-
 async function isServiceFree(engines: EngineAccess, { config }: RunRecord): Promise<boolean> {
   const engine = await engines.connect(config.engine, { baseModel: config.model });
   await engine.client.close();
@@ -131,21 +96,9 @@ async function rebuild(
   journals: Journals,
   isFree: boolean,
 ): Promise<Omit<ContinuedRun, 'writes'>> {
-  const { record, state, controls, checkpoints } = journals;
+  const { state, controls, checkpoints } = journals;
   const { run } = state;
-  const schedules = recordedSchedules(record);
-  const plan = planOf(
-    { run, config: record.config },
-    { schedules },
-    { exampleCount: record.data.trainCount, startedAt: state.startedAt, isFree, remarks: [] },
-  );
-  const changes = carriedChanges(controls, plan);
-  const missing = unfinished(journals, plan, changes);
-  const asked = askedEvaluations(journals);
-  const step = standsAt(
-    journals,
-    [...missing, ...asked.waiting].map((lacking) => lacking.step),
-  );
+  const { plan, changes, missing, asked, step } = whereItStands(journals, isFree);
   const [sent, best, lost] = await Promise.all([
     store.readSent(run),
     readPromotion(store.runFolder(run)),
@@ -168,72 +121,6 @@ async function rebuild(
     remarks: state.remarks ?? [],
     recentControls: controls.slice(-KEPT_CONTROLS),
   };
-}
-
-interface Unfinished {
-  readonly step: number;
-  readonly schedules: readonly string[];
-}
-
-/** Steps up to the last one with schedules that have no result there, or whose gate has not decided. */
-function unfinished(
-  { state, scores, controls, begun, lastStep }: Journals,
-  plan: TrainingPlan,
-  { scheduleChanges }: CarriedChanges,
-): Unfinished[] {
-  const scored = new Set(scores.map(({ step, schedule, evaluator }) => `${step}/${schedule}/${evaluator}`));
-  const decided = new Set(controls.filter(({ by }) => by === 'gate').flatMap(({ step }) => [step, step - 1]));
-  const found: Unfinished[] = [];
-  for (let step = 0; step <= lastStep; step++) {
-    const all = schedulesAt(plan.evaluations, scheduleChanges, step);
-    const planned = schedulesDueAt(all, {
-      step,
-      totalSteps: state.totalSteps,
-      tokensBefore: 0,
-      tokensAfter: 0,
-    });
-    const isDue = ({ name, every, evaluators }: EvaluationSchedule) =>
-      planned.includes(name) ||
-      (every !== undefined && !('steps' in every) && evaluators.some((each) => begun.has(`${step}/${each}`)));
-    const isLacking = ({ name, evaluators, gate }: EvaluationSchedule) =>
-      evaluators.some((each) => !scored.has(`${step}/${name}/${each}`)) ||
-      (gate !== undefined && step > 0 && !decided.has(step));
-    const lacking = all.filter((schedule) => isDue(schedule) && isLacking(schedule));
-    if (lacking.length > 0) found.push({ step, schedules: lacking.map(({ name }) => name) });
-  }
-  return found;
-}
-
-/** Evaluations that people asked for and that have no result. */
-function askedEvaluations({ controls, scores, lastStep }: Journals): {
-  readonly waiting: readonly Omit<AskedEvaluation, 'snapshot'>[];
-  readonly count: number;
-} {
-  const rows = controls.filter(({ control }) => control === 'runEvaluation');
-  const waiting = rows.flatMap(({ step, to }, index) => {
-    const named = Array.isArray(to) ? to.filter((name) => typeof name === 'string') : [];
-    const isScored = (name: string) =>
-      scores.some(
-        (row) => row.step === step && row.evaluator === name && row.schedule === REQUESTED_SCHEDULE,
-      );
-    const evaluators = named.filter((name) => step > lastStep || !isScored(name));
-    return evaluators.length > 0 ? [{ request: index + 1, step, evaluators }] : [];
-  });
-  return { waiting, count: rows.length };
-}
-
-/** -1 where no checkpoint is kept that training can go on from. */
-function standsAt({ checkpoints }: Journals, lackingSteps: readonly number[]): number {
-  const hasSnapshot = (step: number) => snapshotOf(step, checkpoints) !== null;
-  const bound = smallestOf(lackingSteps.filter((step) => !hasSnapshot(step)));
-  const usable = checkpoints.filter(({ step, state_path }) => state_path !== null && step < bound);
-  return largestOf([-1, ...usable.map(({ step }) => step)]);
-}
-
-function snapshotOf(step: number, checkpoints: readonly CheckpointRow[]): AskedEvaluation['snapshot'] {
-  const row = checkpoints.findLast((one) => one.step === step && one.sampler_path !== null);
-  if (row?.sampler_path == null) return null;
-  return { samplerPath: row.sampler_path, isCheckpoint: true, lineage: row.lineage };
 }
 
 function dueEvaluation(
@@ -274,23 +161,4 @@ function reopened(state: RunState, workflowId: string): RunState {
     finalWeightsDigest: null,
     workflowId,
   };
-}
-
-async function begunCells(runFolder: string): Promise<ReadonlySet<string>> {
-  const folder = join(runFolder, 'evals');
-  const cells = await Promise.all(
-    (await namesIn(folder)).map(async (step) =>
-      (await namesIn(join(folder, step))).map((evaluator) => `${step}/${evaluator}`),
-    ),
-  );
-  return new Set(cells.flat());
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
-    throw error;
-  }
 }

@@ -102,6 +102,6 @@ function whatBecomes(
   if (workflow === 'ended')
     return `its workflow was ended on this server; left alone. Go on with: ${output.hint(`train --run ${run} --continue`)}`;
   const start =
-    checkpointStep === null ? 'its beginning' : `its last checkpoint, of step ${String(checkpointStep)}`;
+    checkpointStep === null ? 'its beginning' : `its checkpoint of step ${String(checkpointStep)}`;
   return `${isDry ? 'would go on' : 'goes on'} from ${start}`;
 }

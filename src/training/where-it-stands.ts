@@ -1,0 +1,172 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { AskedEvaluation } from '../core/continued-run';
+import { REQUESTED_SCHEDULE } from '../core/controls/evaluation-request';
+import type { CarriedChanges } from '../core/controls/carried-changes';
+import { carriedChanges } from '../core/controls/carried-changes';
+import { schedulesAt } from '../core/controls/schedule-change';
+import type { ControlRow } from '../core/controls';
+import { largestOf, smallestOf } from '../core/extremes';
+import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
+import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
+import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
+import type { TrainingPlan } from '../core/training-plan';
+import type { RunStore } from '../stores/run-store';
+import { hasErrorCode } from '../stores/system-errors';
+import { planOf } from './prepare-run';
+import { recordedSchedules } from './recorded-schedules';
+import type { RunRecord } from './run-folder';
+
+/** What going on depends on of a store. */
+type ReadableRuns = Pick<
+  RunStore,
+  | 'readCheckpoints'
+  | 'readConfig'
+  | 'readControls'
+  | 'readLastMetrics'
+  | 'readScores'
+  | 'readState'
+  | 'runFolder'
+>;
+
+/** Everything of a run's folder that going on depends on. */
+export interface Journals {
+  readonly record: RunRecord;
+  readonly state: RunState;
+  readonly checkpoints: readonly CheckpointRow[];
+  readonly scores: readonly ScoreRow[];
+  readonly controls: readonly ControlRow[];
+  /** The last step that was collected. */
+  readonly lastStep: number;
+  /** Cells that were begun, as `<step>/<evaluator>`. */
+  readonly begun: ReadonlySet<string>;
+}
+
+export interface Unfinished {
+  readonly step: number;
+  readonly schedules: readonly string[];
+}
+
+export async function readJournals(
+  store: ReadableRuns,
+  record: RunRecord,
+  state: RunState,
+): Promise<Journals> {
+  const { run } = state;
+  const [checkpoints, scores, controls, last, begun] = await Promise.all([
+    store.readCheckpoints(run),
+    store.readScores(run),
+    store.readControls(run),
+    store.readLastMetrics(run),
+    begunCells(store.runFolder(run)),
+  ]);
+  return { record, state, checkpoints, scores, controls, begun, lastStep: last?.step ?? 0 };
+}
+
+/** What is due, and the last step that training can go on from so that all of it gets its result. */
+export function whereItStands(journals: Journals, isFree: boolean) {
+  const { record, state, controls } = journals;
+  const schedules = recordedSchedules(record);
+  const plan = planOf(
+    { run: state.run, config: record.config },
+    { schedules },
+    { exampleCount: record.data.trainCount, startedAt: state.startedAt, isFree, remarks: [] },
+  );
+  const changes = carriedChanges(controls, plan);
+  const missing = unfinished(journals, plan, changes);
+  const asked = askedEvaluations(journals);
+  const step = standsAt(
+    journals,
+    [...missing, ...asked.waiting].map((lacking) => lacking.step),
+  );
+  return { plan, changes, missing, asked, step };
+}
+
+/** The step of the checkpoint that a run would go on from; null where it would begin anew. */
+export async function stepToContinueFrom(store: ReadableRuns, run: string): Promise<number | null> {
+  const state = await store.readState(run);
+  if (state === null) return null;
+  const record = await store.readConfig<RunRecord>(run);
+  const { step } = whereItStands(await readJournals(store, record, state), false);
+  return step < 0 ? null : step;
+}
+
+/** Steps up to the last one with schedules that have no result there, or whose gate has not decided. */
+function unfinished(
+  { state, scores, controls, begun, lastStep }: Journals,
+  plan: TrainingPlan,
+  { scheduleChanges }: CarriedChanges,
+): Unfinished[] {
+  const scored = new Set(scores.map(({ step, schedule, evaluator }) => `${step}/${schedule}/${evaluator}`));
+  const decided = new Set(controls.filter(({ by }) => by === 'gate').flatMap(({ step }) => [step, step - 1]));
+  const found: Unfinished[] = [];
+  for (let step = 0; step <= lastStep; step++) {
+    const all = schedulesAt(plan.evaluations, scheduleChanges, step);
+    const planned = schedulesDueAt(all, {
+      step,
+      totalSteps: state.totalSteps,
+      tokensBefore: 0,
+      tokensAfter: 0,
+    });
+    const isDue = ({ name, every, evaluators }: EvaluationSchedule) =>
+      planned.includes(name) ||
+      (every !== undefined && !('steps' in every) && evaluators.some((each) => begun.has(`${step}/${each}`)));
+    const isLacking = ({ name, evaluators, gate }: EvaluationSchedule) =>
+      evaluators.some((each) => !scored.has(`${step}/${name}/${each}`)) ||
+      (gate !== undefined && step > 0 && !decided.has(step));
+    const lacking = all.filter((schedule) => isDue(schedule) && isLacking(schedule));
+    if (lacking.length > 0) found.push({ step, schedules: lacking.map(({ name }) => name) });
+  }
+  return found;
+}
+
+/** Evaluations that people asked for and that have no result. */
+function askedEvaluations({ controls, scores, lastStep }: Journals): {
+  readonly waiting: readonly Omit<AskedEvaluation, 'snapshot'>[];
+  readonly count: number;
+} {
+  const rows = controls.filter(({ control }) => control === 'runEvaluation');
+  const waiting = rows.flatMap(({ step, to }, index) => {
+    const named = Array.isArray(to) ? to.filter((name) => typeof name === 'string') : [];
+    const isScored = (name: string) =>
+      scores.some(
+        (row) => row.step === step && row.evaluator === name && row.schedule === REQUESTED_SCHEDULE,
+      );
+    const evaluators = named.filter((name) => step > lastStep || !isScored(name));
+    return evaluators.length > 0 ? [{ request: index + 1, step, evaluators }] : [];
+  });
+  return { waiting, count: rows.length };
+}
+
+/** -1 where no checkpoint is kept that training can go on from. */
+function standsAt({ checkpoints }: Journals, lackingSteps: readonly number[]): number {
+  const hasSnapshot = (step: number) => snapshotOf(step, checkpoints) !== null;
+  const bound = smallestOf(lackingSteps.filter((step) => !hasSnapshot(step)));
+  const usable = checkpoints.filter(({ step, state_path }) => state_path !== null && step < bound);
+  return largestOf([-1, ...usable.map(({ step }) => step)]);
+}
+
+export function snapshotOf(step: number, checkpoints: readonly CheckpointRow[]): AskedEvaluation['snapshot'] {
+  const row = checkpoints.findLast((one) => one.step === step && one.sampler_path !== null);
+  if (row?.sampler_path == null) return null;
+  return { samplerPath: row.sampler_path, isCheckpoint: true, lineage: row.lineage };
+}
+
+async function begunCells(runFolder: string): Promise<ReadonlySet<string>> {
+  const folder = join(runFolder, 'evals');
+  const cells = await Promise.all(
+    (await namesIn(folder)).map(async (step) =>
+      (await namesIn(join(folder, step))).map((evaluator) => `${step}/${evaluator}`),
+    ),
+  );
+  return new Set(cells.flat());
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return [];
+    throw error;
+  }
+}
