@@ -13,7 +13,14 @@ export function metricScores(name: string, metrics: unknown): CellScore[] {
       `Evaluator "${name}" returned ${shown(metrics)}. Return an object of numbers by name.`,
     );
   }
-  const problem = problemOfNames(Object.keys(metrics));
+  const names = Object.keys(metrics);
+  // Without a row nothing would say that it was measured, and it would be due again whenever its run goes on.
+  if (names.length === 0)
+    throw new DomainError(
+      'bad-plugin',
+      `Evaluator "${name}" returned no metric. Return one number at least, e.g. how much there was to measure.`,
+    );
+  const problem = problemOfNames(names);
   if (problem !== null) throw new DomainError('bad-plugin', `Evaluator "${name}": ${problem}.`);
   return Object.entries(metrics).map(([metric, value]: [string, unknown]) => {
     if (typeof value !== 'number' || !Number.isFinite(value)) {

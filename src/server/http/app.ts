@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import type { Logger } from 'pino';
@@ -56,6 +57,13 @@ function unreadable(code: string): object {
 /** A form of another site's page can send any other content type without asking first. */
 function readJsonAlone(app: FastifyInstance): void {
   app.removeContentTypeParser('text/plain');
+  const parse = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const bytes = Buffer.from(body);
+    // Read all the same, a model would be asked something else than was sent.
+    if (isUtf8(bytes)) void parse(request, bytes.toString(), done);
+    else done(new RequestError(400, { message: 'The body is not UTF-8 text.' }));
+  });
 }
 
 function answerErrors(app: FastifyInstance, logger: Logger): void {

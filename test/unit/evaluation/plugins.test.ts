@@ -464,6 +464,7 @@ describe('an evaluator', () => {
   });
 
   test.each([
+    ['nothing', '({})', 'Evaluator "odd" returned no metric.'],
     ['no number', '({ x: NaN })', 'Evaluator "odd" returned NaN for "x". Return numbers.'],
     ['a list', '[1, 2]', 'Evaluator "odd" returned [ 1, 2 ]. Return an object of numbers by name.'],
     ['an empty name', '({ "": 1 })', 'Evaluator "odd": a name is empty.'],

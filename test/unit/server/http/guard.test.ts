@@ -30,7 +30,7 @@ interface Reply {
 }
 
 /** As a browser or anybody else may ask: `fetch` sets some headers itself. */
-function ask(url: string, headers: Record<string, string> = {}, body?: string): Promise<Reply> {
+function ask(url: string, headers: Record<string, string> = {}, body?: string | Uint8Array): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { method: body === undefined ? 'GET' : 'POST', headers }, (reply) => {
       let text = '';
@@ -160,6 +160,23 @@ describe('on this machine, without a token', () => {
     const { status } = await ask(`${url}/v1/completions`, { 'content-type': 'application/json' }, body);
 
     expect(status).toBe(413);
+  });
+
+  test.each([
+    ['that is no UTF-8 text', Buffer.from('7b226d6f64656c223a22ff227d', 'hex'), /not UTF-8/],
+    ['that is no JSON', Buffer.from('{"model":'), /JSON/],
+    ['of nothing', Buffer.alloc(0), /body/i],
+  ])('a body %s is refused', async (_, bytes, words) => {
+    const { url } = await start();
+
+    const { status, body } = await ask(
+      `${url}/v1/completions`,
+      { 'content-type': 'application/json' },
+      bytes,
+    );
+
+    expect(status).toBe(400);
+    expect(ErrorBody.parse(JSON.parse(body)).error.message).toMatch(words);
   });
 });
 
