@@ -110,9 +110,12 @@ export const resumeChange: Resolve<ControlRequest> = (_request, state) => {
   if (!pause) throw refused('It is not paused, and nobody asked for a pause.');
   const usedUp = usedUpLimit(state);
   if (usedUp !== null) throw refused(`It cannot go on: ${usedUp}. Raise the budget first.`);
-  const step = Math.max(1, sentThroughOf(state) + 1);
+  const isStanding = isPaused(state);
+  // Where it stands is behind what was sent before it went back to a checkpoint.
+  const trained = isStanding ? state.position.collectedThrough : sentThroughOf(state);
+  const step = Math.max(1, trained + 1);
   return {
-    row: { control: 'resume', step, from: isPaused(state) ? 'paused' : 'running', to: 'running' },
+    row: { control: 'resume', step, from: isStanding ? 'paused' : 'running', to: 'running' },
     apply: () => {
       state.pause = null;
     },
