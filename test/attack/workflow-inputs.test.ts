@@ -118,6 +118,55 @@ test('a config of wrong types ends its run with the field that is wrong', async 
   }
 });
 
+/** As whoever reaches the server starts any workflow. */
+function startAny(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
+  return stack.client.workflow.start(type, { taskQueue: 'everstep', workflowId, args });
+}
+
+const CHECKPOINT = { run: 'mine', step: 1, model: { model: 'everstep/tiny' } };
+const MATRIX = {
+  name: 'm',
+  store: '/s',
+  checkpoints: [CHECKPOINT],
+  benchmarks: ['a'],
+  asking: {},
+  parallel: 2,
+};
+
+test.each([
+  ['canary', { request: {} }, 'request.name'],
+  ['canary', { request: { name: 'c', store: '/s', benchmarks: 'x' } }, 'request.benchmarks'],
+  ['backfill', { request: { ...MATRIX, checkpoints: 7 } }, 'request.checkpoints'],
+  ['backfill', { request: { ...MATRIX, benchmarks: 7 } }, 'request.benchmarks'],
+  ['backfill', { request: MATRIX, cells: 7 }, 'cells'],
+  ['backfill', { request: MATRIX, maxHistoryEvents: 1 }, 'maxHistoryEvents'],
+  ['trainSupervised', { run: 'mine', config: {}, provenance: {}, maxHistoryEvents: -5 }, 'maxHistoryEvents'],
+  ['askPython', { activity: 'x', taskQueue: 'everstep-training' }, 'taskQueue'],
+])('a workflow %s of %j is refused by its field', async (type, input, field) => {
+  const failure = await failureOf(await startAny(type, `odd/${type}/${field}`, input));
+
+  expect(failure.code).toBe('bad-config');
+  expect(failure.message).toContain(`starts ${type} with such an input: "${field}" has to be`);
+});
+
+test('nor does a run begin with what another execution would have carried', async () => {
+  const input = runs.inputOf('carried', runs.config());
+
+  const failure = await failureOf(await startAny('trainSupervised', 'train/carried', input, { plan: 7 }));
+
+  expect(failure).toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('second argument') as string,
+  });
+});
+
+test.each(['constructor', 'toString', 'hasOwnProperty'])('%s is no workflow', async (type) => {
+  expect(await failureOf(await startAny(type, `odd/${type}`))).toEqual({
+    code: 'bad-config',
+    message: `Everstep has no workflow ${type}.`,
+  });
+});
+
 test('nor have the key of a training service sent to an address of their own', async () => {
   const failure = await failureOf(await runs.start('listen', runs.config({ engine: { url: theirs() } })));
 
