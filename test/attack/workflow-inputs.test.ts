@@ -167,6 +167,23 @@ test.each(['constructor', 'toString', 'hasOwnProperty'])('%s is no workflow', as
   });
 });
 
+test('a workflow of another id takes no run from its own', async () => {
+  const config = runs.config({ steps: 2, batchSize: 4 });
+  await reportOf(await runs.start('owned', config));
+  const before = await stack.store.readOwner('owned');
+
+  const taken = runs.inputOf('owned', config, { continues: true });
+  const begun = runs.inputOf('not-owned', config);
+  const failures = [
+    await failureOf(await startAny('trainSupervised', 'other/owned', taken)),
+    await failureOf(await startAny('trainSupervised', 'other/not-owned', begun)),
+  ];
+
+  expect(failures.map(({ code }) => code)).toEqual(['refused', 'refused']);
+  expect(failures[0]?.message).toContain('"train/owned"');
+  expect(await stack.store.readOwner('owned')).toEqual(before);
+});
+
 test('nor have the key of a training service sent to an address of their own', async () => {
   const failure = await failureOf(await runs.start('listen', runs.config({ engine: { url: theirs() } })));
 
