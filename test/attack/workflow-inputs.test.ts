@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import type { BenchmarkRequest } from '../../src/core/benchmark-run';
 import { failureOf, reportOf, TestRuns } from '../workflows/harness/runs';
 import { TestStack } from '../workflows/harness/stack';
@@ -164,6 +165,25 @@ test.each(['constructor', 'toString', 'hasOwnProperty'])('%s is no workflow', as
   expect(await failureOf(await startAny(type, `odd/${type}`))).toEqual({
     code: 'bad-config',
     message: `Everstep has no workflow ${type}.`,
+  });
+});
+
+test('an activity that no worker of a queue has is not asked for for ever', async () => {
+  const activities = { listNames: () => Promise.resolve('none') };
+  const connection = await NativeConnection.connect({ address: stack.address });
+  const worker = await Worker.create({
+    ...{ connection, namespace: stack.namespace },
+    ...{ taskQueue: 'others', activities },
+  });
+
+  const failure = await worker.runUntil(async () =>
+    failureOf(await startAny('askPython', 'python/x/1', { activity: 'x', taskQueue: 'others', input: {} })),
+  );
+  await connection.close();
+
+  expect(failure).toEqual({
+    code: 'NotFoundError',
+    message: expect.stringContaining('x is not registered') as string,
   });
 });
 
