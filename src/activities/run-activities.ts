@@ -4,7 +4,9 @@ import type { TellWaiting } from '../core/concurrency/waiting-reasons';
 import type { RunRemains } from '../core/continued-run';
 import type { ScoreRow } from '../core/run';
 import type { TrainingPlan } from '../core/training-plan';
-import type { RunStore } from '../stores/run-store';
+import { DomainError } from '../core/errors';
+import { trainingWorkflowId } from '../core/training-workflow-id';
+import type { RunOwner, RunStore } from '../stores/run-store';
 import type { ActiveRuns } from '../training/active-runs';
 import type { CloseRunInput } from '../training/close-run';
 import { closeRun } from '../training/close-run';
@@ -121,8 +123,7 @@ export function createPreparationActivities(dependencies: PreparationDependencie
   return {
     /** Makes the run's folder; see `prepareRun`. A service or a hub that stays away refuses the run: nothing was begun yet. */
     async prepareRun(input: Omit<PrepareInput, 'workflowId' | 'firstRunId'>): Promise<TrainingPlan> {
-      const { workflowId, runId } = currentWorkflow();
-      const owner = { workflowId, firstRunId: runId };
+      const owner = ownerOf(input.run);
       const config = dependencies.checkConfig(input.config);
       return withHeartbeat(({ progress, signal }) => {
         const onWaiting: TellWaiting = (waiting) => {
@@ -143,11 +144,21 @@ export function createPreparationActivities(dependencies: PreparationDependencie
       run,
       endedBefore,
     }: Pick<ContinueRunInput, 'run' | 'endedBefore'>): Promise<RunRemains> {
-      const { workflowId, runId } = currentWorkflow();
-      const asked = { run, askedAt: scheduledAt(), endedBefore };
-      return withHeartbeat(() => continueRun(dependencies, { ...asked, workflowId, firstRunId: runId }));
+      const asked = { run, askedAt: scheduledAt(), endedBefore, ...ownerOf(run) };
+      return withHeartbeat(() => continueRun(dependencies, asked));
     },
   };
+}
+
+/** A workflow of another id could take a run from the one that trains it. */
+function ownerOf(run: string): RunOwner {
+  const { workflowId, runId } = currentWorkflow();
+  const own = trainingWorkflowId(run);
+  if (workflowId === own) return { workflowId, firstRunId: runId };
+  throw new DomainError(
+    'refused',
+    `The workflow ${JSON.stringify(workflowId)} is not the one of run ${JSON.stringify(run)}, whose id is ${JSON.stringify(own)}. Leave starting it to the command or the library.`,
+  );
 }
 
 /** What changes that people make while a run goes on need of the store. */

@@ -5,6 +5,7 @@ import { parseBenchmarkConfig } from '../config/benchmark-config';
 import { readEnvironment } from '../config/environment';
 import { parseJudges } from '../config/judge-config';
 import type { BackfillCheckpoint, BackfillRequest } from '../core/backfill';
+import { MOST_PARALLEL } from '../core/backfill';
 import type { BenchmarkRequest } from '../core/benchmark-run';
 import { mapWithLimit } from '../core/concurrency/map-with-limit';
 import { DomainError } from '../core/errors';
@@ -34,7 +35,6 @@ export interface BackfillOptions extends Omit<BenchmarkOptions, 'endpoint' | 'ap
 }
 
 const PARALLEL = 2;
-const MOST_PARALLEL = 64;
 /** What fits into one message to the server. */
 const MOST_CELLS = 2000;
 const READS_AT_ONCE = 8;

@@ -4,6 +4,7 @@ import { ApplicationFailure, CancelledFailure, TerminatedFailure, TimeoutFailure
 import type { QueryDefinition } from '@temporalio/common';
 import { z } from 'zod';
 import type { LiveStatus, RunStatus } from '../core/run';
+import { trainingWorkflowId } from '../core/training-workflow-id';
 import type { PendingActivity } from './pending-work';
 import { lastHeard, placeWait, waitsOfRun } from './pending-work';
 import { timeoutWords } from './timeout-words';
@@ -11,7 +12,7 @@ import { timeoutWords } from './timeout-words';
 /** A workflow whose workers are away does not answer: the store is asked instead after this long. */
 export const ANSWER_LIMIT_MS = 2000;
 
-export const workflowIdOf = (run: string): string => `train/${run}`;
+export const workflowIdOf = trainingWorkflowId;
 
 /** What `memo` of a run's workflow says from the moment it is started, before anything is in the store. */
 export const RunMemo = z.object({ kind: z.string(), model: z.string(), engine: z.string() });

@@ -5,6 +5,9 @@ import type { BenchmarkRequest, BenchmarkSummary, EngineSource, InspectTask } fr
 /** Stands among paths for weights that have none, because nobody trained them. */
 export const BASE_MODEL = '';
 
+/** Cells that may be under way at a time. */
+export const MOST_PARALLEL = 64;
+
 /** Weights of one row of the matrix. */
 export interface BackfillCheckpoint {
   readonly run: string;
@@ -33,18 +36,20 @@ export interface BackfillRequest {
   readonly parallel: number;
 }
 
-export type CellStatus =
+export const CELL_STATUSES = [
   /** Not looked up yet. */
-  | 'unknown'
-  | 'missing'
-  | 'running'
+  'unknown',
+  'missing',
+  'running',
   /** Scored before, by whatever command. */
-  | 'present'
+  'present',
   /** Scored now. */
-  | 'done'
+  'done',
   /** Scored now, with examples that failed: they are tried again next time. */
-  | 'partial'
-  | 'failed';
+  'partial',
+  'failed',
+] as const;
+export type CellStatus = (typeof CELL_STATUSES)[number];
 
 export type CellScores = Pick<
   BenchmarkSummary,

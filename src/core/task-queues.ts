@@ -16,6 +16,13 @@ export const SESSION_QUEUE = 'everstep-sessions';
 /** Making runs ready is computing; it is done by workers with the role `workflows`, a few at a time, and keeps no bookkeeping waiting. */
 export const PREPARATION_QUEUE = 'everstep-preparation';
 
+/** All queues that Everstep's own workers poll. */
+export const OWN_QUEUES: readonly string[] = [
+  ...Object.values(TASK_QUEUES),
+  SESSION_QUEUE,
+  PREPARATION_QUEUE,
+];
+
 /**
  * A killed worker's task of a workflow is given to another after this long. A replay of the longest history an
  * execution may have takes a fraction of it; one that took longer would never get done.

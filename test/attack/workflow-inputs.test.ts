@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import type { BenchmarkRequest } from '../../src/core/benchmark-run';
 import { failureOf, reportOf, TestRuns } from '../workflows/harness/runs';
 import { TestStack } from '../workflows/harness/stack';
@@ -116,6 +117,91 @@ test('a config of wrong types ends its run with the field that is wrong', async 
     expect(failure.code).toBe('bad-config');
     expect(failure.message).toMatch(new RegExp(`^The config that the workflow was started with.*: ${field}`));
   }
+});
+
+/** As whoever reaches the server starts any workflow. */
+function startAny(type: string, workflowId: string, ...args: unknown[]): Promise<WorkflowHandle> {
+  return stack.client.workflow.start(type, { taskQueue: 'everstep', workflowId, args });
+}
+
+const CHECKPOINT = { run: 'mine', step: 1, model: { model: 'everstep/tiny' } };
+const MATRIX = {
+  name: 'm',
+  store: '/s',
+  checkpoints: [CHECKPOINT],
+  benchmarks: ['a'],
+  asking: {},
+  parallel: 2,
+};
+
+test.each([
+  ['canary', { request: {} }, 'request.name'],
+  ['canary', { request: { name: 'c', store: '/s', benchmarks: 'x' } }, 'request.benchmarks'],
+  ['backfill', { request: { ...MATRIX, checkpoints: 7 } }, 'request.checkpoints'],
+  ['backfill', { request: { ...MATRIX, benchmarks: 7 } }, 'request.benchmarks'],
+  ['backfill', { request: MATRIX, cells: 7 }, 'cells'],
+  ['backfill', { request: MATRIX, maxHistoryEvents: 1 }, 'maxHistoryEvents'],
+  ['trainSupervised', { run: 'mine', config: {}, provenance: {}, maxHistoryEvents: -5 }, 'maxHistoryEvents'],
+  ['askPython', { activity: 'x', taskQueue: 'everstep-training' }, 'taskQueue'],
+])('a workflow %s of %j is refused by its field', async (type, input, field) => {
+  const failure = await failureOf(await startAny(type, `odd/${type}/${field}`, input));
+
+  expect(failure.code).toBe('bad-config');
+  expect(failure.message).toContain(`starts ${type} with such an input: "${field}" has to be`);
+});
+
+test('nor does a run begin with what another execution would have carried', async () => {
+  const input = runs.inputOf('carried', runs.config());
+
+  const failure = await failureOf(await startAny('trainSupervised', 'train/carried', input, { plan: 7 }));
+
+  expect(failure).toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('second argument') as string,
+  });
+});
+
+test.each(['constructor', 'toString', 'hasOwnProperty'])('%s is no workflow', async (type) => {
+  expect(await failureOf(await startAny(type, `odd/${type}`))).toEqual({
+    code: 'bad-config',
+    message: `Everstep has no workflow ${type}.`,
+  });
+});
+
+test('an activity that no worker of a queue has is not asked for for ever', async () => {
+  const activities = { listNames: () => Promise.resolve('none') };
+  const connection = await NativeConnection.connect({ address: stack.address });
+  const worker = await Worker.create({
+    ...{ connection, namespace: stack.namespace },
+    ...{ taskQueue: 'others', activities },
+  });
+
+  const failure = await worker.runUntil(async () =>
+    failureOf(await startAny('askPython', 'python/x/1', { activity: 'x', taskQueue: 'others', input: {} })),
+  );
+  await connection.close();
+
+  expect(failure).toEqual({
+    code: 'NotFoundError',
+    message: expect.stringContaining('x is not registered') as string,
+  });
+});
+
+test('a workflow of another id takes no run from its own', async () => {
+  const config = runs.config({ steps: 2, batchSize: 4 });
+  await reportOf(await runs.start('owned', config));
+  const before = await stack.store.readOwner('owned');
+
+  const taken = runs.inputOf('owned', config, { continues: true });
+  const begun = runs.inputOf('not-owned', config);
+  const failures = [
+    await failureOf(await startAny('trainSupervised', 'other/owned', taken)),
+    await failureOf(await startAny('trainSupervised', 'other/not-owned', begun)),
+  ];
+
+  expect(failures.map(({ code }) => code)).toEqual(['refused', 'refused']);
+  expect(failures[0]?.message).toContain('"train/owned"');
+  expect(await stack.store.readOwner('owned')).toEqual(before);
 });
 
 test('nor have the key of a training service sent to an address of their own', async () => {
