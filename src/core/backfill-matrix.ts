@@ -10,6 +10,7 @@ export interface ColumnPart {
 /** Where every cell of a backfill stands. */
 export class BackfillMatrix {
   private readonly cells: Map<string, BackfillCell>;
+  private hasNews = false;
 
   /** `carried` is what an earlier execution knew. */
   constructor(
@@ -28,7 +29,13 @@ export class BackfillMatrix {
     return [...this.cells.values()];
   }
 
+  /** Whether more is known than was carried here: cells that were found, or came to an end. */
+  get hasComeOn(): boolean {
+    return this.hasNews;
+  }
+
   update(cell: BackfillCell): void {
+    if (cell.status !== 'running') this.hasNews = true;
     this.cells.set(keyOf(cell), cell);
   }
 

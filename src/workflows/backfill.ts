@@ -50,7 +50,7 @@ export async function backfill(input: BackfillInput): Promise<BackfillState> {
   const score: Score = (asked) =>
     scoreBenchmark({ request: asked, ...(useSearchAttributes && { useSearchAttributes }) });
   const work = fill(matrix, score).then(() => 'over' as const);
-  const outcome = await finishOrGrowLong(work, maxHistoryEvents).catch(async (error: unknown) => {
+  const outcome = await finishOrGrowLong(work, matrix, maxHistoryEvents).catch(async (error: unknown) => {
     await CancellationScope.nonCancellable(() => Promise.allSettled([work, record()]));
     throw error;
   });
@@ -62,14 +62,18 @@ export async function backfill(input: BackfillInput): Promise<BackfillState> {
   });
 }
 
-/** Benchmarks under way are found again by their id, so nobody has to wait for their end to continue as new. */
+/**
+ * Benchmarks under way are found again by their id, so nobody has to wait for their end to continue as new. To find them is history too:
+ * an execution that ends with nothing else would be followed by another one like it.
+ */
 async function finishOrGrowLong(
   work: Promise<'over'>,
+  matrix: BackfillMatrix,
   maxHistoryEvents = MAX_EVENTS,
 ): Promise<'over' | 'long'> {
   const isLong = () => {
     const { continueAsNewSuggested, historyLength } = workflowInfo();
-    return continueAsNewSuggested || historyLength >= maxHistoryEvents;
+    return continueAsNewSuggested || (matrix.hasComeOn && historyLength >= maxHistoryEvents);
   };
   return Promise.race([work, condition(isLong).then(() => 'long' as const)]);
 }
