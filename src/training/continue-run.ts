@@ -173,6 +173,8 @@ async function rebuild(
 interface Unfinished {
   readonly step: number;
   readonly schedules: readonly string[];
+  /** Evaluators that have their results for all of them. */
+  readonly recorded: readonly string[];
 }
 
 /** Steps up to the last one with schedules that have no result there, or whose gate has not decided. */
@@ -199,7 +201,14 @@ function unfinished(
       evaluators.some((each) => !scored.has(`${step}/${name}/${each}`)) ||
       (gate !== undefined && step > 0 && !decided.has(step));
     const lacking = all.filter((schedule) => isDue(schedule) && isLacking(schedule));
-    if (lacking.length > 0) found.push({ step, schedules: lacking.map(({ name }) => name) });
+    if (lacking.length === 0) continue;
+    const isRecorded = (evaluator: string) =>
+      lacking.every(
+        ({ name, evaluators }) =>
+          !evaluators.includes(evaluator) || scored.has(`${step}/${name}/${evaluator}`),
+      );
+    const asked = [...new Set(lacking.flatMap(({ evaluators }) => evaluators))];
+    found.push({ step, schedules: lacking.map(({ name }) => name), recorded: asked.filter(isRecorded) });
   }
   return found;
 }
@@ -237,11 +246,11 @@ function snapshotOf(step: number, checkpoints: readonly CheckpointRow[]): AskedE
 }
 
 function dueEvaluation(
-  { step, schedules }: Unfinished,
+  { step, schedules, recorded }: Unfinished,
   checkpoints: readonly CheckpointRow[],
 ): DueEvaluation | null {
   const snapshot = snapshotOf(step, checkpoints);
-  return snapshot && { ...snapshot, step, schedules };
+  return snapshot && { ...snapshot, step, schedules, ...(recorded.length > 0 && { recorded }) };
 }
 
 function gateMemories(
