@@ -30,6 +30,8 @@ export interface ContinuedRun extends CarriedChanges {
 }
 
 export interface DueEvaluation extends Snapshot {
+  /** Evaluators that have their results for all of its schedules. */
+  readonly recorded?: readonly string[];
   readonly lineage: number;
 }
 

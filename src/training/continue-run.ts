@@ -124,11 +124,11 @@ async function rebuild(
 }
 
 function dueEvaluation(
-  { step, schedules }: Unfinished,
+  { step, schedules, recorded }: Unfinished,
   checkpoints: readonly CheckpointRow[],
 ): DueEvaluation | null {
   const snapshot = snapshotOf(step, checkpoints);
-  return snapshot && { ...snapshot, step, schedules };
+  return snapshot && { ...snapshot, step, schedules, ...(recorded.length > 0 && { recorded }) };
 }
 
 function gateMemories(

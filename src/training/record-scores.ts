@@ -44,11 +44,16 @@ export interface EvaluationToSettle {
   /** The schedules as they were at its step, where somebody changed them. */
   readonly scheduledAs?: readonly EvaluationSchedule[];
   readonly schedules: readonly string[];
+  /** Evaluators whose rows were written while others went on: those stay, whatever a repeated evaluation says. */
+  readonly recorded?: readonly string[];
   readonly samplerPath: string;
   readonly isCheckpoint: boolean;
 }
 
-/** Writes scores, one row for each schedule that asked. Rows that are there already stay: a cell is scored once. */
+/**
+ * Writes scores, one row for each schedule that asked. Rows that are there already stay: a cell is scored once. Returns the rows of
+ * all that was given, and of what had been recorded of these evaluations before.
+ */
 export async function recordScores(
   store: RunStore,
   input: RecordScoresInput,
@@ -63,10 +68,19 @@ export async function recordScores(
     const rows = given.map((row) => ({ ...row, ...changeRemark(row, earlier) }));
     const alarms = await rewardAlarms(store, input.run, rows);
     for (const row of [...rows, ...alarms]) journal.append(row);
-    return [...rows, ...alarms];
+    return [...recordedRows(input, earlier), ...rows, ...alarms];
   } finally {
     await journal.close();
   }
+}
+
+function recordedRows({ evaluations }: RecordScoresInput, stored: readonly ScoreRow[]): ScoreRow[] {
+  const isRecorded = ({ step, schedule, evaluator }: ScoreRow) =>
+    evaluations.some(
+      ({ recorded, ...one }) =>
+        one.step === step && one.schedules.includes(schedule) && recorded?.includes(evaluator) === true,
+    );
+  return stored.filter(isRecorded);
 }
 
 /** An evaluator whose examples or grader were changed while the run went on is told of beside its score. */
@@ -101,8 +115,9 @@ async function rewardAlarms(store: RunStore, run: string, rows: readonly ScoreRo
 }
 
 function rowsOf(input: RecordScoresInput, finished: FinishedCells): ScoreRow[] {
-  const { step, request, cells } = finished;
+  const { step, request } = finished;
   const asked = input.evaluations.find((other) => isSameEvaluation(other, finished));
+  const cells = finished.cells.filter(({ evaluator }) => asked?.recorded?.includes(evaluator) !== true);
   if (request !== undefined) {
     return cells.flatMap((cell) =>
       cellRows({ step, schedule: REQUESTED_SCHEDULE, evaluator: cell.evaluator, at: cell.at }, cell),

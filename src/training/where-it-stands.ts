@@ -45,6 +45,8 @@ export interface Journals {
 export interface Unfinished {
   readonly step: number;
   readonly schedules: readonly string[];
+  /** Evaluators that have their results for all of them. */
+  readonly recorded: readonly string[];
 }
 
 export async function readJournals(
@@ -115,7 +117,14 @@ function unfinished(
       evaluators.some((each) => !scored.has(`${step}/${name}/${each}`)) ||
       (gate !== undefined && step > 0 && !decided.has(step));
     const lacking = all.filter((schedule) => isDue(schedule) && isLacking(schedule));
-    if (lacking.length > 0) found.push({ step, schedules: lacking.map(({ name }) => name) });
+    if (lacking.length === 0) continue;
+    const isRecorded = (evaluator: string) =>
+      lacking.every(
+        ({ name, evaluators }) =>
+          !evaluators.includes(evaluator) || scored.has(`${step}/${name}/${evaluator}`),
+      );
+    const asked = [...new Set(lacking.flatMap(({ evaluators }) => evaluators))];
+    found.push({ step, schedules: lacking.map(({ name }) => name), recorded: asked.filter(isRecorded) });
   }
   return found;
 }

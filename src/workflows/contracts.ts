@@ -115,6 +115,8 @@ export const evaluationsQuery = defineQuery<readonly EvaluationCell[]>('evaluati
 /** The newest scores; the whole history is in the store's scores.jsonl. */
 export const scoresQuery = defineQuery<readonly ScoreRow[]>('scores');
 export const evaluationFinishedSignal = defineSignal<[EvaluationFinished]>('evaluationFinished');
+/** Cells that are final while others of their evaluation go on, each told so once. */
+export const cellsFinishedSignal = defineSignal<[EvaluationFinished]>('cellsFinished');
 export const cancelEvaluatorsSignal = defineSignal<[CancelEvaluators]>('cancelEvaluators');
 /** The newest changes people made, and what happened else; all of them are in the store. */
 export const controlsQuery = defineQuery<readonly ControlRow[]>('controls');

@@ -1,8 +1,10 @@
 import {
   CancellationScope,
+  condition,
   getExternalWorkflowHandle,
   isCancellation,
   log,
+  patched,
   setHandler,
 } from '@temporalio/workflow';
 import { isCancelEvaluators } from '../core/evaluation-signals';
@@ -10,8 +12,11 @@ import { ENDED_WITH_ITS_RUN } from '../core/run';
 import { identityOf } from '../core/same-evaluation';
 import { evaluatorFor } from './activities';
 import type { CellResult, EvaluateCheckpointInput, EvaluationFinished } from './contracts';
-import { cancelEvaluatorsSignal, evaluationFinishedSignal } from './contracts';
+import { cancelEvaluatorsSignal, cellsFinishedSignal, evaluationFinishedSignal } from './contracts';
 import { failureMessage, isTimedOut } from './training/failures';
+
+/** What is final for this long while others go on is told before them; evaluators that end together are told together. */
+const TOLD_EARLY_AFTER = '5 seconds';
 
 /**
  * Score one snapshot with every evaluator that is due on it, in parallel.
@@ -35,11 +40,15 @@ class Cells {
   private readonly scopes = new Map<string, CancellationScope>();
   private readonly reasons = new Map<string, string>();
   private readonly final = new Map<string, CellResult>();
+  private readonly toldEarly = new Set<string>();
 
   constructor(private readonly input: EvaluateCheckpointInput) {}
 
   async evaluate(): Promise<readonly CellResult[]> {
-    return Promise.all(this.input.evaluators.map((name) => this.evaluateOne(name)));
+    const early = CancellationScope.nonCancellable(() => this.tellEarly());
+    const results = await Promise.all(this.input.evaluators.map((name) => this.evaluateOne(name)));
+    await early;
+    return results;
   }
 
   cancel(evaluators: readonly string[], reason: string): void {
@@ -85,10 +94,40 @@ class Cells {
     return { error: isCancellation(error) ? ENDED_WITH_ITS_RUN : failureMessage(error) };
   }
 
+  private get isDone(): boolean {
+    return this.final.size === this.input.evaluators.length;
+  }
+
+  /** Cells that have been final for some time while others go on: one that hangs withholds no other's scores. */
+  private async tellEarly(): Promise<void> {
+    for (;;) {
+      await condition(() => this.isDone || this.untold.length > 0);
+      if (this.isDone || !patched('cells-are-told-early')) return;
+      if (await condition(() => this.isDone, TOLD_EARLY_AFTER)) return;
+      const cells = this.untold;
+      for (const { evaluator } of cells) this.toldEarly.add(evaluator);
+      if (cells.length > 0)
+        await tellParent(this.input, { ...identityOf(this.input), cells }, cellsFinishedSignal);
+    }
+  }
+
+  /** Final cells that the run has not heard of. */
+  private get untold(): CellResult[] {
+    return [...this.final.values()].filter(
+      ({ evaluator }) => !this.toldEarly.has(evaluator) && !this.isToldInParts(evaluator),
+    );
+  }
+
+  private isToldInParts(name: string): boolean {
+    const parts = (this.input.parts ?? []).filter(({ evaluators }) => evaluators.includes(name));
+    const isFinal = (each: string) => this.final.has(each);
+    return parts.length > 0 && parts.every(({ evaluators }) => evaluators.every(isFinal));
+  }
+
   /** Schedules whose evaluators are all final, while others go on. */
   private async tellOfParts(name: string): Promise<void> {
-    const { parts = [], evaluators } = this.input;
-    if (this.final.size === evaluators.length) return;
+    const { parts = [] } = this.input;
+    if (this.isDone) return;
     for (const part of parts) {
       if (!part.evaluators.includes(name)) continue;
       const cells = part.evaluators.flatMap((each) => this.final.get(each) ?? []);
@@ -101,10 +140,11 @@ class Cells {
 async function tellParent(
   { run, parentWorkflowId }: EvaluateCheckpointInput,
   told: EvaluationFinished,
+  signal = evaluationFinishedSignal,
 ): Promise<void> {
   try {
     // Without a run id, so that it reaches whichever execution of the run lives.
-    await getExternalWorkflowHandle(parentWorkflowId).signal(evaluationFinishedSignal, told);
+    await getExternalWorkflowHandle(parentWorkflowId).signal(signal, told);
   } catch (error) {
     log.warn('the training run could not be told', { run, reason: failureMessage(error) });
   }

@@ -54,5 +54,6 @@ function schedulesOf({ plan, scheduleChanges }: ContinuedRun, step: number) {
 function pendingOf(found: ContinuedRun, due: DueEvaluation): PendingEvaluation | null {
   const asking = schedulesOf(found, due.step).filter(({ name }) => due.schedules.includes(name));
   const pending = scheduledEvaluation(found.plan.run, due, asking);
-  return pending && { ...pending, lineage: due.lineage };
+  const { lineage, recorded } = due;
+  return pending && { ...pending, lineage, ...(recorded && { recorded }) };
 }

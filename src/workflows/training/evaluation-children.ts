@@ -8,6 +8,7 @@ import { WORKFLOW_TASK_TIMEOUT } from '../../core/task-queues';
 import type { Snapshot } from '../../core/training-plan';
 import type { EvaluateCheckpointInput } from '../contracts';
 import { evaluateCheckpoint } from '../evaluate-checkpoint';
+import { remainingOf } from './early-cells';
 import { failureMessage } from './failures';
 import type { PendingEvaluation, RequestedEvaluation, RequestedSnapshot } from './training-state';
 
@@ -78,7 +79,8 @@ export async function startEvaluation(
   pending: PendingEvaluation,
   { lineage, terms = {} }: { readonly lineage: number; readonly terms?: EvaluationTerms },
 ): Promise<void> {
-  const { attempt, samplerPath, evaluators } = pending;
+  const { attempt, samplerPath } = pending;
+  const evaluators = remainingOf(pending);
   try {
     await startChild(evaluateCheckpoint, {
       workflowId: pending.workflowId,
@@ -100,9 +102,11 @@ export async function startEvaluation(
 
 /** Which evaluators each schedule waits for, where they differ, and the limits of those that have some. */
 export function termsOf(
-  { evaluators, waitedForBy }: PendingEvaluation,
+  pending: PendingEvaluation,
   schedules: readonly EvaluationSchedule[],
 ): EvaluationTerms {
+  const { waitedForBy } = pending;
+  const evaluators = remainingOf(pending);
   const waiting = schedules.filter(({ name }) => waitedForBy?.includes(name) ?? true);
   const parts = waiting.map(({ name, evaluators: own }) => ({
     schedule: name,
@@ -146,7 +150,7 @@ export function cellsOf(
   known: readonly EvaluationCell[],
 ): EvaluationCell[] {
   const { step, request } = pending;
-  return pending.evaluators.map((evaluator) => {
+  return remainingOf(pending).map((evaluator) => {
     const before = known.find((cell) => cell.step === step && cell.evaluator === evaluator);
     const asking =
       request === undefined

@@ -4,7 +4,8 @@ import { isSameEvaluation } from '../../core/same-evaluation';
 import type { Snapshot } from '../../core/training-plan';
 import { bookkeeping } from '../activities';
 import type { TrainingInput } from '../contracts';
-import { evaluationFinishedSignal } from '../contracts';
+import { cellsFinishedSignal, evaluationFinishedSignal } from '../contracts';
+import { remainingOf } from './early-cells';
 import {
   cancelEvaluations,
   cellsOf,
@@ -44,6 +45,10 @@ export class EvaluationDesk {
     setHandler(evaluationFinishedSignal, (finished) => {
       if (isEvaluationFinished(finished)) this.scores.take(finished);
       else log.warn('a signal evaluationFinished that no evaluation sends was passed over');
+    });
+    setHandler(cellsFinishedSignal, (cells) => {
+      if (isEvaluationFinished(cells)) this.scores.takeEarly(cells);
+      else log.warn('a signal cellsFinished that no evaluation sends was passed over');
     });
   }
 
@@ -238,7 +243,9 @@ export class EvaluationDesk {
   private async reconcile(): Promise<void> {
     if (this.isReconciling) return;
     this.isReconciling = true;
-    const pending = this.state.pending.filter(({ isQueued }) => !isQueued);
+    const pending = this.state.pending
+      .filter(({ isQueued }) => !isQueued)
+      .map((one) => ({ ...one, evaluators: remainingOf(one) }));
     const outcomes = await bookkeeping.reconcileEvaluations({ run: this.input.run, pending });
     for (const outcome of outcomes) {
       if (outcome.finished) this.scores.take(outcome.finished);

@@ -7,6 +7,7 @@ import { admitEvaluation } from '../../core/schedules/overlap';
 import type { Snapshot } from '../../core/training-plan';
 import { cancelEvaluatorsSignal } from '../contracts';
 import type { CellResult, EvaluationFinished } from '../contracts';
+import { remainingOf } from './early-cells';
 import { evaluationId, scheduledEvaluation } from './evaluation-children';
 import { failureMessage } from './failures';
 import type { PendingEvaluation, TrainingState } from './training-state';
@@ -113,7 +114,7 @@ function cancelledParts(state: TrainingState, schedule: string): CancelledPart[]
       const others = schedulesOf(state, older.step).filter(
         ({ name }) => name !== schedule && unfinishedOf(older).schedules.includes(name),
       );
-      const evaluators = older.evaluators.filter(
+      const evaluators = remainingOf(older).filter(
         (name) => !others.some((other) => other.evaluators.includes(name)),
       );
       return { schedule, older, evaluators };
@@ -192,12 +193,14 @@ function freeSchedule(state: TrainingState, step: number, schedule: string): voi
 
 /** What a schedule asked for in an evaluation that goes on for others; null where it is known already. */
 export function partOf(
-  { pending }: TrainingState,
+  state: TrainingState,
   { part, cells, ...identity }: EvaluationFinished,
 ): PendingEvaluation | null {
-  const whole = pending.find((one) => isSameEvaluation(one, identity));
+  const whole = state.pending.find((one) => isSameEvaluation(one, identity));
   if (!whole || part === undefined || whole.told?.includes(part)) return null;
-  const evaluators = cells.map(({ evaluator }) => evaluator);
+  const asked = schedulesOf(state, whole.step).find(({ name }) => name === part)?.evaluators ?? [];
+  const recorded = whole.recorded?.filter((name) => asked.includes(name)) ?? [];
+  const evaluators = [...new Set([...recorded, ...cells.map(({ evaluator }) => evaluator)])];
   return { ...whole, schedules: [part], evaluators, skipped: [], isCheckpoint: true };
 }
 

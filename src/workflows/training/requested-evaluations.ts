@@ -1,4 +1,5 @@
 import type { Snapshot } from '../../core/training-plan';
+import { remainingOf } from './early-cells';
 import type { RequestedEvaluation, RequestedSnapshot, TrainingState } from './training-state';
 
 interface StartableRequest {
@@ -66,7 +67,7 @@ export class RequestedEvaluations {
   /** A cell has one journal, so two evaluations of it go one after the other; the second one finds the first one's result. */
   private isFree({ step, evaluators, snapshot }: RequestedEvaluation): boolean {
     const isUnderWay = this.state?.pending.some(
-      (pending) => pending.step === step && pending.evaluators.some((name) => evaluators.includes(name)),
+      (pending) => pending.step === step && remainingOf(pending).some((name) => evaluators.includes(name)),
     );
     return snapshot !== null && isUnderWay === false;
   }

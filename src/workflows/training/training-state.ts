@@ -39,6 +39,8 @@ export interface PendingEvaluation {
   readonly waitedForBy?: readonly string[];
   /** Schedules whose results are written already. */
   readonly told?: readonly string[];
+  /** Evaluators whose results are written already, while others go on. */
+  readonly recorded?: readonly string[];
   /** Evaluators left out, because an earlier evaluation of their schedule goes on. */
   readonly skipped?: readonly string[];
 }
