@@ -116,7 +116,7 @@ test('an evaluator that ends its process again and again is given up, and no oth
     options: {},
   }));
   const config = runs.config({
-    ...{ plugins, steps: 2, batchSize: 4, saveEvery: 0, evaluators: [] },
+    ...{ plugins, steps: 2, batchSize: 4, saveEvery: 0 },
     schedules: [{ name: 'once', every: { steps: 2 }, atStart: false, evaluators }],
   });
 
