@@ -254,8 +254,9 @@ async function pluginsFor(
 
 function laterText(asked: Omit<EvaluateSnapshotInput, 'folder'>): string {
   const { run, step, evaluator } = asked;
-  const command = `everstep runs eval ${shellWord(`${run}@${step}`)} --evaluator ${shellWord(evaluator)}`;
-  return `Once it loads, a checkpoint that is kept is scored with: ${command}`;
+  const [checkpoint, named] = [shellWord(`${run}@${step}`), shellWord(evaluator)];
+  const commands = `everstep runs eval ${checkpoint} --evaluator ${named}; when the run has ended: everstep eval --checkpoint ${checkpoint} --evaluator ${named}`;
+  return `Once it loads, a checkpoint that is kept is scored with: ${commands}`;
 }
 
 function folderOf({ store }: EvaluateSnapshotDependencies, input: EvaluateSnapshotInput): string {
