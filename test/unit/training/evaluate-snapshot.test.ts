@@ -251,7 +251,7 @@ describe('a plug-in file that is away', () => {
     const { cell } = await evaluateReading({ mine: { ...evaluator, name: 'mine' } });
 
     expect(cell.error).toMatch(
-      /plugins: \/away\/plug\.ts cannot be read: it does not exist.*everstep runs eval sums@4 --evaluator mine$/,
+      /plugins: \/away\/plug\.ts cannot be read: it does not exist.*everstep runs eval sums@4 --evaluator mine; when the run has ended: everstep eval --checkpoint sums@4 --evaluator mine$/,
     );
   });
 
