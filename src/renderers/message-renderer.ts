@@ -11,7 +11,7 @@ import { requireOwnMessages } from './own-messages';
 import { requireKnownKeys } from './tool-keys';
 import { orderToolAnswers } from './tool-answers';
 import { checkMessages, firstTrainedReply, lastUserIndex, trainedMessages } from './training-weights';
-import type { Stretch } from './written-words';
+import type { Stretch } from './taken-text';
 import { requireMessage, splitReply } from './written-words';
 
 /** Control tokens that a reply may spell out itself. */

@@ -1,6 +1,5 @@
 import type { ContentPart, Message, ToolCall } from '../core/conversation';
 import { DomainError } from '../core/errors';
-import { largestOf } from '../core/extremes';
 import { numbersBeyondDoubles } from '../core/json-numbers';
 import { strip } from './jinja/python-text';
 import { objectMembers, respaceJson } from './json-text';
@@ -8,6 +7,8 @@ import type { Mark } from './marked-conversation';
 import { markConversation } from './marked-conversation';
 import { partsOf, textOf } from './message-text';
 import { isRecord, parseJson, splitThinking, withOpenedBlock } from './reply-blocks';
+import type { Stretch } from './taken-text';
+import { TakenText } from './taken-text';
 import { TOOL_DECLARATION_ROLE } from './template-text';
 
 /** A text in which the words of messages are looked for. */
@@ -16,6 +17,8 @@ interface RenderedText {
   readonly text: string;
   /** Where the words of the message may begin. */
   readonly from: number;
+  /** Where they are looked for first; they may be anywhere. */
+  readonly near?: number;
   /** What nobody wrote, where that is known: words within it are none of a message. */
   readonly layout?: readonly Stretch[];
 }
@@ -63,8 +66,16 @@ export function requireEveryPiece(
 ): void {
   const marked = markConversation(messages, extent);
   const text = textOr(render, marked.messages);
+  // Marks stand in their order all but always: each is looked for behind the one before, and only then everywhere.
+  let from = 0;
+  const isWritten = ({ value }: Mark, text: string) => {
+    const behind = text.indexOf(value, from);
+    const at = behind < 0 ? text.indexOf(value) : behind;
+    if (at >= 0) from = at;
+    return at >= 0;
+  };
   const missing = marked.marks.find(
-    (mark) => text !== null && !text.includes(mark.value) && !isWrittenById(mark, messages, render),
+    (mark) => text !== null && !isWritten(mark, text) && !isWrittenById(mark, messages, render),
   );
   if (missing) throw refusal(missing.what, { renderer, index: missing.index });
 }
@@ -116,27 +127,29 @@ export function requireMessage(message: Message, place: MessagePlace, extent: Ex
   requireName(message, place, said);
   const calls = message.toolCalls ?? [];
   // A call that is only spoken of is not written.
-  const taken = [...said];
+  const [spoken, taken] = [new TakenText(said), new TakenText(said)];
   for (const call of calls) {
     const words = { words: call.name, what: `the call of tool "${call.name}"` };
     // Kimi's templates write a call's id in place of its name.
     const byId = call.id !== undefined && find(call.name, place, taken) === null;
-    taken.push(
-      byId ? requireWords({ ...words, words: call.id }, place, taken) : requireWords(words, place, taken),
-    );
-    if (extent === 'whole') requireArguments(call, place, said);
+    const found = requireWords(byId ? { ...words, words: call.id } : words, place, taken);
+    taken.add(found, place.text.slice(found.start, found.end));
+    if (extent === 'whole') requireArguments(call, { ...place, near: found.end }, spoken);
   }
-  return largestOf([place.from, ...taken.map(({ end }) => end)]);
+  return Math.max(place.from, taken.end);
 }
 
 /** Each part of a message in a place of its own. The longest first, since a short one may also occur within another. */
-function requireSaid(message: Message, place: MessagePlace, extent: Extent): Stretch[] {
+function requireSaid(message: Message, place: MessagePlace, extent: Extent): readonly Stretch[] {
   const isRequired = extent === 'whole' || message.role !== 'assistant';
   const said: Stretch[] = [];
+  const taken = new TakenText([]);
   const parts = wordsOf(message, place).sort((a, b) => b.words.length - a.words.length);
   for (const part of parts) {
-    const found = isRequired ? requireWords(part, place, said) : find(part.words, place, said);
-    if (found) said.push(found);
+    const found = isRequired ? requireWords(part, place, taken) : find(part.words, place, taken);
+    if (!found) continue;
+    said.push(found);
+    taken.add(found);
   }
   return said;
 }
@@ -145,16 +158,10 @@ function requireSaid(message: Message, place: MessagePlace, extent: Extent): Str
 function requireName({ role, name }: Message, place: MessagePlace, said: readonly Stretch[]): void {
   if (name === undefined || role === 'tool') return;
   const what = `the name "${name.slice(0, 80)}" (dataset.ignoreKeys: [name] leaves out those of a data set)`;
-  requireWords({ words: name, what }, place, said);
+  requireWords({ words: name, what }, place, new TakenText(said));
 }
 
-/** A stretch of the text. */
-export interface Stretch {
-  readonly start: number;
-  readonly end: number;
-}
-
-function requireWords({ words, what }: Words, place: MessagePlace, taken: readonly Stretch[]): Stretch {
+function requireWords({ words, what }: Words, place: MessagePlace, taken: TakenText): Stretch {
   const found = find(words, place, taken);
   if (found) return found;
   throw refusal(what, place);
@@ -201,7 +208,7 @@ export function splitReply(message: Message): readonly ContentPart[] {
 }
 
 /** As they were given, or, since templates sort arguments and spell them in their own way, every key and text in any order. */
-function requireArguments(call: ToolCall, place: MessagePlace, taken: readonly Stretch[]): void {
+function requireArguments(call: ToolCall, place: MessagePlace, taken: TakenText): void {
   const parsed = parseJson(call.arguments);
   if (!('value' in parsed)) return;
   const isSpelled = (json: string) =>
@@ -233,7 +240,7 @@ function textsIn(value: unknown): string[] {
 }
 
 /** Where the words stand, as they are or as JSON and Python spell them; null where they are missing. */
-function find(words: string, place: RenderedText, taken: readonly Stretch[]): Stretch | null {
+function find(words: string, place: RenderedText, taken: TakenText): Stretch | null {
   const trimmed = strip(words);
   if (trimmed === '') return { start: place.from, end: place.from };
   for (const spell of SPELLINGS) {
@@ -244,17 +251,19 @@ function find(words: string, place: RenderedText, taken: readonly Stretch[]): St
   return null;
 }
 
-function findOutside(
-  words: string,
-  { text, from, layout = [] }: RenderedText,
-  taken: readonly Stretch[],
-): number {
+/** Where they are thought to stand, or else anywhere. */
+function findOutside(words: string, place: RenderedText, taken: TakenText): number {
+  const near = place.near === undefined ? -1 : findFrom(place.near, words, place, taken);
+  return near >= 0 ? near : findFrom(taken.passedBy(words) ?? place.from, words, place, taken);
+}
+
+function findFrom(from: number, words: string, { text, layout = [] }: RenderedText, taken: TakenText): number {
   let start = text.indexOf(words, from);
   for (;;) {
     const at = start;
     const end = at + words.length;
     if (at < 0) return at;
-    const hit = taken.find((one) => at < one.end && end > one.start);
+    const hit = taken.overlapping(at, end);
     if (!hit && !layout.some((one) => at >= one.start && end <= one.end)) return at;
     start = text.indexOf(words, hit?.end ?? at + 1);
   }

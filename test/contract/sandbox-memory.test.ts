@@ -158,7 +158,7 @@ test('a program in bubblewrap has processes, threads, pipes, sockets, files, a c
 
 /** Says of each attempt whether it was refused. */
 const UNCOUNTED = `
-import os, socket
+import ctypes, os, socket
 
 def is_refused(attempt):
     try:
@@ -177,7 +177,19 @@ types = {"stream": socket.SOCK_STREAM, "dgram": socket.SOCK_DGRAM, "seqpacket": 
 for family in (socket.AF_INET, socket.AF_INET6):
     for type, protocol in protocols:
         print(type, protocol, is_refused(lambda: socket.socket(family, types[type], protocol)))
+def filter():
+    if ctypes.CDLL(None, use_errno=True).syscall({"x86_64": 317, "aarch64": 277}[os.uname().machine], 2, 0, ctypes.c_int(0)) != 0:
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+def attribute(place, name):
+    os.makedirs(place, exist_ok=True)
+    os.setxattr(place, name, b"x")
+
 print("over TCP", is_refused(over_tcp))
+print("a filter", is_refused(filter))
+for place in ("/tmp/d", "/dev/shm/d", "/work/d"):
+    for name in ("user.x", "system.posix_acl_access", "system.posix_acl_default"):
+        print(place, name, is_refused(lambda: attribute(place, name)))
 print("a terminal", is_refused(os.openpty))
 print("a terminal's device", is_refused(lambda: os.open("/dev/ptmx", os.O_RDWR)))
 for type in ("stream", "dgram"):
@@ -190,7 +202,7 @@ test('protocols and devices that hold memory where nobody counts it are refused 
 
   const lines = (result?.stdout ?? '').trim().split('\n');
   expect(result ?? { exitCode: 0 }).toMatchObject({ exitCode: 0 });
-  expect(result === null ? [] : lines).toHaveLength(result === null ? 0 : 19);
+  expect(result === null ? [] : lines).toHaveLength(result === null ? 0 : 29);
   expect(lines.filter((line) => line !== '' && !line.endsWith(' True'))).toEqual([]);
 });
 

@@ -28,6 +28,7 @@ const NO_MEMORY = 12;
 const INVALID = 22;
 const NO_SUCH_CALL = 38;
 const NO_SUCH_PROTOCOL = 93;
+const NOT_SUPPORTED = 95;
 const NO_SUCH_FAMILY = 97;
 
 const SOCKET_FAMILIES = [/* AF_UNIX */ 1, /* AF_INET */ 2, /* AF_INET6 */ 10, /* AF_NETLINK */ 16];
@@ -65,6 +66,10 @@ function rulesFor(sharedBytes: number): readonly Rule[] {
       ],
       answer: NO_MEMORY,
     },
+    // A list of who may do what with a file, of 64 KiB, lies in the system beside a name that counts 1 KiB.
+    { calls: ['setxattr', 'lsetxattr', 'fsetxattr', 'setxattrat'], answer: NOT_SUPPORTED },
+    // Filters of dead processes live on with what hears of them.
+    { calls: ['seccomp'], answer: NO_SUCH_CALL },
     // What is left of a mapping does not tell how large it was.
     {
       calls: ['mmap'],
