@@ -1,3 +1,4 @@
+import { withNews } from '../core/cell-news';
 import type { FinishedCell } from '../training/record-scores';
 import type { EvaluateSnapshotDependencies, EvaluateSnapshotInput } from '../training/evaluate-snapshot';
 import { evaluateSnapshot } from '../training/evaluate-snapshot';
@@ -12,7 +13,7 @@ export function createEvaluationActivities(dependencies: EvaluateSnapshotDepende
         evaluateSnapshot(dependencies, input, {
           ...{ signal, attempt },
           epoch: epochOf(input.attempt, attempt),
-          onProgress: progress,
+          onProgress: withNews(input, progress, dependencies.now),
           mayRunCode,
         }),
       );

@@ -8,6 +8,7 @@ import { headlineOf } from './headline-metric';
 import type { Output } from './output';
 import { formatNumber } from './number-format';
 import { omissionOf, outcomeLine, scoreText } from './score-text';
+import { silenceNoter } from './silent-evaluators';
 import { createRate } from './watch-rate';
 import { budgetText, newestScores, progressBlock } from './watch-block';
 import { isPreparing, pauseText, speedText } from './watch-line';
@@ -78,11 +79,14 @@ class RunView {
   private losses: readonly MetricsRow[] = [];
   private newest: readonly ScoreRow[] = [];
   private warnings: readonly string[] = [];
+  private readonly noteSilence: (report: RunReport) => void;
 
   constructor(
     private readonly output: Output,
     private readonly noteAfterMs = NOTE_AFTER_MS,
-  ) {}
+  ) {
+    this.noteSilence = silenceNoter(output);
+  }
 
   /** Steps whose losses the line at the bottom draws. */
   remember(rows: readonly MetricsRow[]): void {
@@ -111,6 +115,7 @@ class RunView {
       );
     }
     this.showNote(report);
+    this.noteSilence(report);
     this.showPause(report);
     this.showBudget(report);
     if (this.rewinds !== null && report.rewinds > this.rewinds) {

@@ -22,6 +22,7 @@ import { differencesOf } from './eval-requests';
 import { placeWaitOfAll, waitOf } from './pending-work';
 import { pause } from './run-handle';
 import type { ServerLink } from './server-link';
+import { silenceText, silentEvaluators } from './silent-evaluators';
 import { timeoutWords } from './timeout-words';
 import { ANSWER_LIMIT_MS } from './workflow-answers';
 
@@ -190,8 +191,10 @@ export async function waitingReason(link: ServerLink, workflowId: string): Promi
     const handle = client.workflow.getHandle(workflowId);
     const { raw } = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () => handle.describe());
     const pending = raw.pendingActivities ?? [];
+    const now = Date.now();
     const told = pending.map(waitOf).find((reason) => reason !== null);
-    return taskReason(raw.pendingWorkflowTask) ?? told ?? placeWaitOfAll(pending, Date.now());
+    const silence = silentEvaluators(pending, now).map(silenceText)[0];
+    return taskReason(raw.pendingWorkflowTask) ?? told ?? silence ?? placeWaitOfAll(pending, now);
   } catch {
     return `the Temporal server at ${link.description} does not answer`;
   }

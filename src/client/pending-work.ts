@@ -28,9 +28,19 @@ export function waitOf(activity: PendingActivity): string | null {
 
 /** It has told how far it is since it began: an earlier attempt's failure is over. */
 function isAtWork(activity: PendingActivity): boolean {
-  const { state, lastStartedTime, lastHeartbeatTime } = activity;
+  const { lastStartedTime, lastHeartbeatTime } = activity;
   const isHeard = millisecondsOf(lastHeartbeatTime) > millisecondsOf(lastStartedTime);
-  return state === RUNNING && isHeard && toldOf(activity) !== null;
+  return isRunning(activity) && isHeard && hasToldProgress(activity);
+}
+
+export function isRunning({ state }: PendingActivity): boolean {
+  return state === RUNNING;
+}
+
+/** A cell tells which one it is before it tells anything else. */
+function hasToldProgress(activity: PendingActivity): boolean {
+  const told = toldOf(activity);
+  return told !== null && Object.keys(told).join() !== 'cell';
 }
 
 /** The server gave up waiting for a word, or the end, of the attempt before. */
@@ -140,7 +150,7 @@ function toldReason(activity: PendingActivity): string | null {
 }
 
 /** null where it has told nothing yet. */
-function toldOf({ heartbeatDetails }: PendingActivity): object | null {
+export function toldOf({ heartbeatDetails }: PendingActivity): object | null {
   const [payload] = heartbeatDetails?.payloads ?? [];
   const told: unknown = payload && defaultPayloadConverter.fromPayload(payload);
   return typeof told === 'object' ? told : null;

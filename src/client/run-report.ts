@@ -1,6 +1,7 @@
 import type { Budget } from '../core/controls/budget';
 import { largestOf } from '../core/extremes';
 import type { LiveBudget, LivePause, LiveStatus, RunState, RunStatus } from '../core/run';
+import type { SilentEvaluator } from './silent-evaluators';
 import type { RunFailure, RunMemo, WorkflowFacts } from './workflow-answers';
 
 /** Everything known of a run, from its workflow where that answers, else from the server and the store. */
@@ -9,6 +10,8 @@ export interface RunReport extends RunState {
   readonly waitingFor: LiveStatus['waitingFor'];
   /** What its evaluations and rollouts wait for while the run itself does not, e.g. `rollouts wait: judge …`; absent where nothing does. */
   readonly waits?: readonly string[];
+  /** Evaluators at work that have said nothing new for two minutes, and may hang; absent where there are none. */
+  readonly silentEvaluators?: readonly SilentEvaluator[];
   /** Due or under way; null while no worker says, and the store alone cannot tell. */
   readonly pendingEvaluations: number | null;
   /** The step it ends after because somebody asked. */
@@ -84,10 +87,12 @@ function reportKnown(facts: WorkflowFacts, evidence: RunEvidence): RunReport {
   const base = state ?? freshState(evidence, facts);
   if (!facts.isOpen) return reportClosed(base, facts, evidence);
   if (!live) return reportUnanswered(base, facts, evidence);
+  const { waits, silentEvaluators = [] } = facts;
   return {
     ...reportLive(base, live),
     ...queued(live, facts),
-    ...(facts.waits.length > 0 && { waits: facts.waits }),
+    ...(waits.length > 0 && { waits }),
+    ...(silentEvaluators.length > 0 && { silentEvaluators }),
   };
 }
 

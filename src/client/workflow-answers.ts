@@ -7,6 +7,8 @@ import type { LiveStatus, RunStatus } from '../core/run';
 import { trainingWorkflowId } from '../core/training-workflow-id';
 import type { PendingActivity } from './pending-work';
 import { lastHeard, placeWait, waitsOfRun } from './pending-work';
+import type { SilentEvaluator } from './silent-evaluators';
+import { silentEvaluators } from './silent-evaluators';
 import { timeoutWords } from './timeout-words';
 
 /** A workflow whose workers are away does not answer: the store is asked instead after this long. */
@@ -44,6 +46,8 @@ export interface WorkflowFacts {
   readonly heardAt?: string | null;
   /** What evaluations and rollouts wait for. */
   readonly waits: readonly string[];
+  /** Evaluators at work that have said nothing new for long. */
+  readonly silentEvaluators?: readonly SilentEvaluator[];
   /** Set where no worker has taken the run's own work for some seconds. */
   readonly placeWait?: LiveStatus['waitingFor'];
 }
@@ -108,6 +112,7 @@ function factsOf(
     memo: RunMemo.safeParse(description.memo).data ?? null,
     heardAt: lastHeard(pending),
     waits: waitsOfRun(pending, now),
+    silentEvaluators: silentEvaluators(pending, now),
     placeWait: placeWait(pending, now),
   };
 }

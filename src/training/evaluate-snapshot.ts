@@ -275,13 +275,18 @@ function testSetOf(
 ): NonNullable<EvaluationDependencies['evaluateTestSet']> {
   return async (evaluator, { sampler, folder, model, signal, onProgress }) => {
     const active = await sampling.open(run);
+    let waiting: string | null = null;
     const tokenizer = await tokenizerOf(active.config.model);
     return evaluateTestSet(active, evaluator, {
       ...{ sampler, tokenizer, folder, model, signal, step, judges },
       renderer: findRenderer(active.record.renderer, tokenizer, active.config.templateArguments),
       contextLength: contextLengthOf(profile),
-      onWaiting: (waiting) => {
+      onWaiting: (reason) => {
+        waiting = reason;
         onProgress({ waiting });
+      },
+      onGroup: (done) => {
+        onProgress({ waiting, done, total: done });
       },
     });
   };

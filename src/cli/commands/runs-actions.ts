@@ -3,6 +3,7 @@ import { unfinishedCells } from '../../client/partial-scores';
 import type { RunHandle } from '../../client/run-handle';
 import type { RunReport, ToldBudget } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
+import { silenceText } from '../../client/silent-evaluators';
 import { shellWord } from '../../core/shell-word';
 import { neighboursOf } from '../../stack/find-weights';
 import { findStack } from '../../stack/stack-record';
@@ -14,6 +15,7 @@ import type { Output } from '../output';
 import { formatNumber } from '../number-format';
 import { printPair } from '../printed-pair';
 import { printPartialScores, printScores } from '../score-tables';
+import { silenceRemedy } from '../silent-evaluators';
 import { timeText } from '../time-text';
 import { watchRun } from '../watch';
 import { finishingText, pauseText } from '../watch-line';
@@ -39,6 +41,8 @@ export async function showRun(handle: RunHandle, session: Session, output: Outpu
   ];
   for (const [name, value] of pairs) printFact(output, name, output.advice(value));
   if (report.note !== null) output.note(report.note);
+  const remedy = silenceRemedy(report, output);
+  if (remedy !== null) output.note(remedy);
   const other = report.source === 'store' && !isClosed(report) ? stackBeside(session) : null;
   if (other !== null) {
     output.note(
@@ -66,12 +70,20 @@ function noFolder(report: RunReport): string {
 }
 
 function describe(report: RunReport): [name: string, value: string][] {
-  const { waitingFor, waits = [], finalWeightsDigest, rewinds, stepsReplayed } = report;
+  const {
+    waitingFor,
+    waits = [],
+    silentEvaluators = [],
+    finalWeightsDigest,
+    rewinds,
+    stepsReplayed,
+  } = report;
   return [
     ['run', report.run],
     ['status', statusText(report)],
     ...(waitingFor ? [pair('waiting for', `${waitingFor.what}, since ${waitingFor.since}`)] : []),
     ...waits.map((wait) => pair('waiting', wait)),
+    ...silentEvaluators.map((silent) => pair('may hang', silenceText(silent))),
     ...pauseLine(report),
     ...budgetLines(report),
     ['step', `${report.step} of ${report.totalSteps || '?'}${stopNote(report)}`],

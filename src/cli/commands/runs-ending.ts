@@ -11,6 +11,7 @@ import type { Interrupts } from '../interrupts';
 import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
+import { silenceNoter } from '../silent-evaluators';
 import { withReassurance } from '../slow-change';
 import type { Ask } from './runs-confirm';
 import { askerOf } from './runs-confirm';
@@ -173,7 +174,7 @@ export async function stopAndWait(
     output.document({ run: handle.name, ...receipt });
     return EXIT.done;
   }
-  const report = await handle.result({ signal });
+  const report = await handle.result({ signal, onReport: silenceNoter(output) });
   const scores = await handle.scores();
   output.document(statusDocument(report, scores));
   if (!isClosed(report)) return EXIT.interrupted;

@@ -48,6 +48,10 @@ export const RunReport = z
       .array(z.string())
       .optional()
       .describe('What evaluations and rollouts wait for, e.g. a judge that does not answer'),
+    silentEvaluators: z
+      .array(z.object({ evaluator: z.string(), steps: z.array(z.int()), since: time }))
+      .optional()
+      .describe('Evaluators at work that have said nothing new for two minutes, and may hang'),
     pendingEvaluations: z.int().nullable(),
     stopAt: z.int().nullable(),
     pause: z.looseObject({ step: z.int(), by: z.string(), reason: z.string() }).nullable(),

@@ -44,6 +44,8 @@ export interface TestSetWork {
   readonly judges?: JudgeAccess | undefined;
   readonly signal: AbortSignal;
   readonly onWaiting?: TellWaiting;
+  /** Hears how many problems are done, with each. */
+  readonly onGroup?: (doneCount: number) => void;
 }
 
 /**
@@ -84,6 +86,7 @@ export async function evaluateTestSet(
           stored: (group) => files.readGroup({ step: 0, group }),
           onGroup: async (group, sampled) => {
             groups.set(group, await files.write({ step: 0, group }, sampled));
+            work.onGroup?.(groups.size);
           },
           playJudged: (group, played, signal) => judged.play(played, { place: { step: 0, group }, signal }),
         },
@@ -94,10 +97,9 @@ export async function evaluateTestSet(
   };
   const { totals } = await play();
   const inOrder = [...groups].sort(([left], [right]) => left - right).map(([, group]) => group);
-  const seconds = (performance.now() - startedAt) / 1000;
   const played = {
     ...asResult({ config, environmentCode }, evaluator, work),
-    ...{ groups: inOrder, seconds },
+    ...{ groups: inOrder, seconds: (performance.now() - startedAt) / 1000 },
   };
   await writeTestSetResult(work.folder, played, () => {
     work.signal.throwIfAborted();
