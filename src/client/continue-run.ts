@@ -5,7 +5,7 @@ import type { RunState } from '../core/run';
 import type { EarlierEnd } from '../core/timeline';
 import type { UnreadableState } from '../stores/run-state';
 import { editedRecord, isEdited } from '../training/record-digest';
-import { stepToContinueFrom } from '../training/where-it-stands';
+import type * as Standing from '../training/where-it-stands';
 import type { RunRecord } from '../training/run-folder';
 import { recordPath } from '../training/run-folder';
 import { missingPluginRemarks } from './missing-plugins';
@@ -169,6 +169,9 @@ async function refusalOf(
 
 async function startingStep(run: string, records: RunRecords): Promise<number | null> {
   try {
+    // Loaded where it is needed: it resolves gates, for which every benchmark is loaded.
+    // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions
+    const { stepToContinueFrom } = require('../training/where-it-stands') as typeof Standing;
     return await stepToContinueFrom(records, run);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;

@@ -253,11 +253,11 @@ function find(words: string, place: RenderedText, taken: TakenText): Stretch | n
 
 /** Where they are thought to stand, or else anywhere. */
 function findOutside(words: string, place: RenderedText, taken: TakenText): number {
-  const near = place.near === undefined ? -1 : findFrom(place.near, words, place, taken);
-  return near >= 0 ? near : findFrom(taken.passedBy(words) ?? place.from, words, place, taken);
+  const near = place.near === undefined ? -1 : findFrom(words, { ...place, from: place.near }, taken);
+  return near >= 0 ? near : findFrom(words, { ...place, from: taken.passedBy(words) ?? place.from }, taken);
 }
 
-function findFrom(from: number, words: string, { text, layout = [] }: RenderedText, taken: TakenText): number {
+function findFrom(words: string, { text, from, layout = [] }: RenderedText, taken: TakenText): number {
   let start = text.indexOf(words, from);
   for (;;) {
     const at = start;

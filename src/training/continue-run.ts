@@ -9,6 +9,7 @@ import { readPromotion } from '../stores/checkpoint-name';
 import type { RunOwner, RunStore } from '../stores/run-store';
 import type { EngineAccess } from './engine-access';
 import { removePolicyNote } from './policy-note';
+import { planOf } from './prepare-run';
 import type { RunRecord } from './run-folder';
 import { readRunRecord, requireRun } from './run-folder';
 import { tellContinued } from './tell-continued';
@@ -96,9 +97,14 @@ async function rebuild(
   journals: Journals,
   isFree: boolean,
 ): Promise<Omit<ContinuedRun, 'writes'>> {
-  const { state, controls, checkpoints } = journals;
+  const { record, state, controls, checkpoints } = journals;
   const { run } = state;
-  const { plan, changes, missing, asked, step } = whereItStands(journals, isFree);
+  const { evaluations: schedules, changes, missing, asked, step } = whereItStands(journals);
+  const plan = planOf(
+    { run, config: record.config },
+    { schedules },
+    { exampleCount: record.data.trainCount, startedAt: state.startedAt, isFree, remarks: [] },
+  );
   const [sent, best, lost] = await Promise.all([
     store.readSent(run),
     readPromotion(store.runFolder(run)),

@@ -10,10 +10,8 @@ import { largestOf, smallestOf } from '../core/extremes';
 import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
-import type { TrainingPlan } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
 import { hasErrorCode } from '../stores/system-errors';
-import { planOf } from './prepare-run';
 import { recordedSchedules } from './recorded-schedules';
 import type { RunRecord } from './run-folder';
 
@@ -66,22 +64,17 @@ export async function readJournals(
 }
 
 /** What is due, and the last step that training can go on from so that all of it gets its result. */
-export function whereItStands(journals: Journals, isFree: boolean) {
+export function whereItStands(journals: Journals) {
   const { record, state, controls } = journals;
-  const schedules = recordedSchedules(record);
-  const plan = planOf(
-    { run: state.run, config: record.config },
-    { schedules },
-    { exampleCount: record.data.trainCount, startedAt: state.startedAt, isFree, remarks: [] },
-  );
-  const changes = carriedChanges(controls, plan);
-  const missing = unfinished(journals, plan, changes);
+  const evaluations = recordedSchedules(record);
+  const changes = carriedChanges(controls, { totalSteps: state.totalSteps, evaluations });
+  const missing = unfinished(journals, evaluations, changes);
   const asked = askedEvaluations(journals);
   const step = standsAt(
     journals,
     [...missing, ...asked.waiting].map((lacking) => lacking.step),
   );
-  return { plan, changes, missing, asked, step };
+  return { evaluations, changes, missing, asked, step };
 }
 
 /** The step of the checkpoint that a run would go on from; null where it would begin anew. */
@@ -89,21 +82,21 @@ export async function stepToContinueFrom(store: ReadableRuns, run: string): Prom
   const state = await store.readState(run);
   if (state === null) return null;
   const record = await store.readConfig<RunRecord>(run);
-  const { step } = whereItStands(await readJournals(store, record, state), false);
+  const { step } = whereItStands(await readJournals(store, record, state));
   return step < 0 ? null : step;
 }
 
 /** Steps up to the last one with schedules that have no result there, or whose gate has not decided. */
 function unfinished(
   { state, scores, controls, begun, lastStep }: Journals,
-  plan: TrainingPlan,
+  evaluations: readonly EvaluationSchedule[],
   { scheduleChanges }: CarriedChanges,
 ): Unfinished[] {
   const scored = new Set(scores.map(({ step, schedule, evaluator }) => `${step}/${schedule}/${evaluator}`));
   const decided = new Set(controls.filter(({ by }) => by === 'gate').flatMap(({ step }) => [step, step - 1]));
   const found: Unfinished[] = [];
   for (let step = 0; step <= lastStep; step++) {
-    const all = schedulesAt(plan.evaluations, scheduleChanges, step);
+    const all = schedulesAt(evaluations, scheduleChanges, step);
     const planned = schedulesDueAt(all, {
       step,
       totalSteps: state.totalSteps,
