@@ -15,11 +15,17 @@ interface RecordInput {
   readonly cells: readonly MatrixCell[];
 }
 
+export interface BackfillDependencies extends PlanDependencies {
+  /** Anybody who reaches the server can start a backfill; refuses what no command asks for. */
+  readonly checkColumn: (column: ColumnRequest) => void;
+}
+
 /** Backfills, for workers with the role `sampling`: identities need the data. */
-export function createBackfillActivities(dependencies: PlanDependencies) {
+export function createBackfillActivities(dependencies: BackfillDependencies) {
   return {
     /** Reads only; repeated, it finds what is there then. */
     async findCells(column: ColumnRequest): Promise<CellFinding[]> {
+      dependencies.checkColumn(column);
       return withHeartbeat(() => findCells(dependencies, column));
     },
 

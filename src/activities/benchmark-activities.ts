@@ -15,7 +15,12 @@ import { planBenchmark } from '../evaluation/runner/plan-benchmark';
 import { epochOf, withHeartbeat } from './activity-context';
 import { tryInTime } from './try-in-time';
 
-export type BenchmarkDependencies = PlanDependencies & ShardDependencies;
+interface BenchmarkChecks {
+  /** Anybody who reaches the server can start a benchmark; refuses what no command asks for. */
+  readonly checkRequest: (request: BenchmarkRequest) => void;
+}
+
+export type BenchmarkDependencies = PlanDependencies & ShardDependencies & BenchmarkChecks;
 
 interface Started {
   /** How often the benchmark was started. */
@@ -27,6 +32,7 @@ export function createBenchmarkActivities(dependencies: BenchmarkDependencies) {
   return {
     /** Freezes the examples and cuts them into shards. Repeated, it finds what is there. A hub that stays away refuses it. */
     async planBenchmark(request: BenchmarkRequest): Promise<PlannedBenchmark> {
+      dependencies.checkRequest(request);
       return withHeartbeat(() => tryInTime(() => explained(request, planBenchmark(dependencies, request))));
     },
 

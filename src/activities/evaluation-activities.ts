@@ -4,11 +4,21 @@ import type { EvaluateSnapshotDependencies, EvaluateSnapshotInput } from '../tra
 import { evaluateSnapshot } from '../training/evaluate-snapshot';
 import { epochOf, withHeartbeat } from './activity-context';
 
+interface CellInput extends EvaluateSnapshotInput {
+  readonly attempt: number;
+}
+
+export interface EvaluationDependencies extends EvaluateSnapshotDependencies {
+  /** Anybody who reaches the server can start an evaluation; refuses what neither runs nor commands ask for. */
+  readonly checkCell: (cell: CellInput) => void;
+}
+
 /** Sampling, grading and scoring, for workers with the role `sampling`, and `grading` where answers are run. */
-export function createEvaluationActivities(dependencies: EvaluateSnapshotDependencies, mayRunCode = false) {
+export function createEvaluationActivities(dependencies: EvaluationDependencies, mayRunCode = false) {
   return {
     /** Scores one cell. A repeated attempt goes on from the cell's journal; a finished cell is returned as stored. */
-    async evaluateCell(input: EvaluateSnapshotInput & { readonly attempt: number }): Promise<FinishedCell> {
+    async evaluateCell(input: CellInput): Promise<FinishedCell> {
+      dependencies.checkCell(input);
       return withHeartbeat(({ signal, attempt, progress }) =>
         evaluateSnapshot(dependencies, input, {
           ...{ signal, attempt },

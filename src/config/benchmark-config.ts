@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { CheckpointReference } from './checkpoint-reference';
 import type { JudgesInput } from './judge-config';
 import { JudgesConfig } from './judge-config';
-import { explainIssues } from './config-errors';
-import { DomainError } from '../core/errors';
+import { configError, explainIssues } from './config-errors';
 
 const contextWindow = z.int().min(1).optional().describe('Tokens of prompt and completion together');
 const timeoutSeconds = z.number().positive().max(604_800).optional().describe('Of one example');
@@ -30,7 +29,7 @@ const PRICE = 'dollarsPerMillionTokens';
 const limit = z.number().positive().max(1e15).optional();
 
 /** What asking the model may take, for each benchmark. */
-const AskingBudgetConfig = z
+export const AskingBudgetConfig = z
   .strictObject({
     tokens: limit.describe('Tokens of prompts and completions'),
     requests: z.int().min(1).max(1e15).optional().describe('Requests that are answered'),
@@ -130,11 +129,5 @@ export interface BenchmarkOptions extends Partial<Omit<BenchmarkConfig, 'judge'>
 export function parseBenchmarkConfig(value: unknown): BenchmarkConfig {
   const parsed = BenchmarkConfig.safeParse(value, { reportInput: true });
   if (parsed.success) return parsed.data;
-  const problems = explainIssues(parsed.error.issues, { schema: BenchmarkConfig, value });
-  throw new DomainError(
-    'bad-config',
-    problems.length === 1
-      ? `The evaluation: ${problems[0] ?? ''}`
-      : `The evaluation has ${problems.length} problems:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
-  );
+  throw configError('The evaluation', explainIssues(parsed.error.issues, { schema: BenchmarkConfig, value }));
 }

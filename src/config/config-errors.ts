@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { DomainError } from '../core/errors';
 import { escapeControls } from '../core/escape-controls';
 import { nearestKey } from '../core/nearest-key';
 import { fieldSpelling } from './field-spellings';
@@ -17,6 +18,17 @@ export interface RefusedConfig {
 /** One line for each thing wrong: key, value, and what to write instead. */
 export function explainIssues(issues: readonly Issue[], refused: RefusedConfig): string[] {
   return [...new Set(strictest(issues).flatMap((issue) => explainIssue(issue, issue.path, refused)))];
+}
+
+/** Everything wrong at once; `source` is how messages call what was refused. */
+export function configError(source: string, problems: readonly string[]): DomainError {
+  const [first = ''] = problems;
+  return new DomainError(
+    'bad-config',
+    problems.length === 1
+      ? `${source}: ${first}`
+      : `${source} has ${problems.length} problems:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+  );
 }
 
 /** A whole number beyond every bound is also beyond what is exact: of two bounds on one side the last is the key's own. */

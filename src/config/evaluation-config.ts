@@ -232,7 +232,7 @@ const GateConfig = z
   .describe('Decides by a score whether a checkpoint is promoted; [keys](#gate)');
 export type GateConfig = z.infer<typeof GateConfig>;
 
-const EvaluationBudgetConfig = z
+export const EvaluationBudgetConfig = z
   .strictObject({
     tokens: z.int().min(1).optional().describe('Tokens of prompts and completions'),
     seconds: z.number().positive().optional().describe('Wall time from when it is due'),

@@ -3,7 +3,10 @@ import { DomainError } from '../core/errors';
 import { secretParameterOf } from '../core/secret-parameters';
 import { CheckpointReference } from './checkpoint-reference';
 
-const Judge = z.strictObject({
+export const MOST_JUDGES = 32;
+export const MOST_VOTES = 32;
+
+export const Judge = z.strictObject({
   model: z.string().min(1).optional().describe('Name of the model; of a run of ours it is known'),
   endpoint: z
     .url({ protocol: /^https?$/, error: 'Give an http or https address' })
@@ -26,7 +29,12 @@ const Judge = z.strictObject({
   temperature: z.number().min(0).max(10).default(0),
   topP: z.number().positive().max(1).default(1),
   maxTokens: z.int().min(1).optional().describe('Tokens a judgement may have; default what is judged needs'),
-  votes: z.int().min(1).max(32).default(1).describe('How often it votes, each time with another seed'),
+  votes: z
+    .int()
+    .min(1)
+    .max(MOST_VOTES)
+    .default(1)
+    .describe('How often it votes, each time with another seed'),
   concurrency: z.int().min(1).max(4096).default(16).describe('Requests in flight'),
   timeoutSeconds: z.number().positive().max(604_800).default(300).describe('Of one judgement'),
   cache: z.boolean().default(true).describe('Use what it said in other runs to the same request'),
@@ -40,7 +48,7 @@ export const JudgesConfig = z
       (Array.isArray(value) ? value : [value]).map((judge: unknown) =>
         typeof judge === 'string' ? namedJudge(judge) : judge,
       ),
-    z.array(Judge).min(1).max(32),
+    z.array(Judge).min(1).max(MOST_JUDGES),
   )
   .meta({
     description: 'The model that judges, or a list of models that decide by majority',

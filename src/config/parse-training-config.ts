@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { DomainError } from '../core/errors';
-import { explainIssues, isPlainObject } from './config-errors';
+import { configError, explainIssues, isPlainObject } from './config-errors';
 import { resolveConfigPaths } from './config-paths';
 import { refuseSecrets } from './config-secrets';
 import { evaluatorsOf } from './evaluators-of';
@@ -28,14 +28,7 @@ export function parseTrainingConfig(config: unknown, source = 'The config'): Tra
     ? contradictions(parsed.data)
     : explainIssues(parsed.error.issues, { schema, value });
   if (parsed.success && found.length === 0 && lacking === null) return parsed.data;
-  const problems = lacking === null ? found : [lacking.problem, ...found];
-  const [first = ''] = problems;
-  throw new DomainError(
-    'bad-config',
-    problems.length === 1
-      ? `${source}: ${first}`
-      : `${source} has ${problems.length} problems:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
-  );
+  throw configError(source, lacking === null ? found : [lacking.problem, ...found]);
 }
 
 function schemaFor(config: unknown, source: string) {

@@ -8,7 +8,9 @@ import { createPythonLink } from '../activities/python-link';
 import type { WorkerDescription } from '../activities/worker-activities';
 import type { Tokenizer } from '../core/tokenizer';
 import { EVERSTEP_VERSION } from '../core/version';
+import type { BackfillDependencies } from '../activities/backfill-activities';
 import type { BenchmarkDependencies } from '../activities/benchmark-activities';
+import type { EvaluationDependencies } from '../activities/evaluation-activities';
 import type { TrainingDependencies } from '../activities/training-activities';
 import { createBenchmarkRowReader } from '../evaluation/benchmarks/benchmark-rows';
 import type { PythonLink } from '../evaluation/python/python-link';
@@ -22,13 +24,13 @@ import { createEngineAccess } from '../training/engine-access';
 import { createModelAccess } from '../training/model-access';
 import type { LoadPlugins } from '../training/plugin-file';
 import { createPluginLoader } from '../training/plugin-file';
-import type { EvaluateSnapshotDependencies } from '../training/evaluate-snapshot';
 import type { SampleRolloutsDependencies } from '../training/reinforcement/sample-rollouts';
 import { createSamplingRuns } from '../training/reinforcement/sampling-runs';
 import { StoreNews } from '../training/store-news';
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { createInspectAccess } from './inspect-access';
 import { createJudgeAccess } from './judge-access';
+import { checkBenchmarkRequest, checkCell, checkColumn } from '../config/benchmark-requests';
 import { parseTrainingConfig } from '../config/parse-training-config';
 import { createPermissions } from '../config/permissions';
 import { webhookValue } from '../config/webhook-values';
@@ -40,8 +42,8 @@ export interface WorkerDependencies {
   readonly description: WorkerDescription;
   readonly runs: RunDependencies;
   readonly training: TrainingDependencies;
-  readonly evaluation: EvaluateSnapshotDependencies;
-  readonly benchmarks: BenchmarkDependencies;
+  readonly evaluation: EvaluationDependencies;
+  readonly benchmarks: BenchmarkDependencies & BackfillDependencies;
   readonly canaries: CanaryDependencies;
   readonly rollouts: SampleRolloutsDependencies;
 }
@@ -95,7 +97,7 @@ export function createDependencies(
     evaluation: {
       ...{ store, engines: patientEngines, readDataset, tokenizerOf: tokenizer, sampling },
       ...{ python, judges, inspect, now },
-      ...{ readBenchmarkRows, loadPlugins },
+      ...{ readBenchmarkRows, loadPlugins, checkCell },
     },
     benchmarks: benchmarkDependencies(options, {
       ...asking,
@@ -170,9 +172,10 @@ interface BenchmarkParts {
 function benchmarkDependencies(
   options: Pick<RunWorkersOptions, 'store' | 'dataFolder' | 'openaiApiKey'>,
   { engines, tokenizer, permissions, stopping, ...parts }: BenchmarkParts,
-): BenchmarkDependencies {
+): WorkerDependencies['benchmarks'] {
   return {
     ...parts,
+    ...{ checkRequest: checkBenchmarkRequest, checkColumn },
     models: createModelAccess({
       engines,
       tokenizerOf: tokenizer,

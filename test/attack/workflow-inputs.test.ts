@@ -150,6 +150,87 @@ test.each([
   expect(failure.message).toContain(`starts ${type} with such an input: "${field}" has to be`);
 });
 
+/** What `runBenchmark` is asked, and how the field that is wrong is told. */
+const WRONG_REQUESTS: readonly (readonly [string, unknown, string])[] = [
+  ['plugins', 5, 'plugins is 5. Give a text.'],
+  ['folder', 'results', 'folder: give an absolute path.'],
+  ['model', { model: 'everstep/tiny' }, 'model.type is '],
+  ['model', { type: 'endpoint', url: 'http://127.0.0.1:9', api: 'zzz', model: 'm' }, 'model.api is "zzz".'],
+  ['model', { type: 'engine', model: {}, path: null, label: null }, 'model.model is {}. Give a text.'],
+  ['benchmark', '../up', 'benchmark: use 1 to 100 letters'],
+  ['systemPrompt', {}, 'systemPrompt is {}. Give a text.'],
+  ['numSamples', 1e300, 'numSamples is 1e+300. Give a number of at most 10000.'],
+  ['judges', 7, 'judges is 7. Give a list.'],
+  ['judges', [{}], 'judges[0].model is missing.'],
+  ['temperature', 'x', 'temperature is "x". Give a number.'],
+  ['concurrency', 1e300, 'concurrency is 1e+300. Give a number of at most 4096.'],
+  ['agentConcurrency', 0, 'agentConcurrency is 0. Give a number of at least 1.'],
+  ['maxTokens', 1e300, 'maxTokens is 1e+300. Give a number of at most'],
+  ['contextWindow', -1, 'contextWindow is -1. Give a number of at least 1.'],
+  ['budget', { tokens: -1 }, 'budget.tokens is -1. Give a number above 0.'],
+  ['dataFolder', 5, 'dataFolder is 5. Give a text.'],
+];
+
+test.each(WRONG_REQUESTS)('a benchmark with %s %j is refused by its field', async (field, value, problem) => {
+  const failure = await failureOf(await evaluate('odd', { [field]: value }));
+
+  expect(failure.code).toBe('bad-config');
+  expect(failure.message).toMatch(/^The request that the workflow was started with/);
+  expect(failure.message).toContain(problem);
+});
+
+test.each([
+  ['folder', 5],
+  ['model', 7],
+  ['benchmark', 5],
+  ['budget', 7],
+])('a benchmark whose workflow cannot read its %s is refused by it', async (field, value) => {
+  const failure = await failureOf(await evaluate('odd-for-workflow', { [field]: value }));
+
+  expect(failure.code).toBe('bad-config');
+  expect(failure.message).toContain(field);
+});
+
+test('a column of a backfill that no command asks for fails by its field', async () => {
+  const model = { type: 'engine', model: 'everstep/tiny', path: null, label: null };
+  const checkpoint = { run: 'mine', step: 1, lineage: 0, model, paths: [], evalRun: 'mine-1' };
+  const asking = { numSamples: 1, concurrency: 1, agentConcurrency: 1, temperature: 'x' };
+  const request = { ...MATRIX, checkpoints: [checkpoint], asking };
+
+  const state: unknown = await (await startAny('backfill', 'backfill/m', { request })).result();
+
+  expect(state).toMatchObject({
+    cells: [{ status: 'failed', reason: expect.stringContaining('asking.temperature is "x"') as string }],
+  });
+});
+
+test('an evaluation of a checkpoint says by its field what no run asks for', async () => {
+  const asked = { run: 'mine', step: 1, attempt: 1, lineage: 0, parentWorkflowId: 'train/mine' };
+  const evaluators = ['arithmetic'];
+  const without = await startAny('evaluateCheckpoint', 'odd/evaluate', { ...asked, evaluators });
+  const budgets = { arithmetic: { seconds: 'x' } };
+  const timed = await startAny('evaluateCheckpoint', 'odd/timed', { ...asked, evaluators, budgets });
+
+  expect(await without.result()).toEqual([
+    expect.objectContaining({ error: expect.stringContaining('samplerPath is missing.') as string }),
+  ]);
+  expect((await failureOf(timed)).message).toContain('"budgets.arithmetic.seconds" has to be');
+});
+
+test('an evaluator by itself with judges of no form is refused by them', async () => {
+  const request = {
+    ...{ run: 'alone', folder: '/s', evaluator: 'x', trainingRun: 'mine', step: 1, lineage: 0 },
+    ...{ samplerPath: '', rejudging: { samplesFrom: '/s/x', judges: 7 } },
+  };
+
+  const failure = await failureOf(await startAny('runEvaluator', 'odd/alone', { request }));
+
+  expect(failure).toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('rejudging.judges is 7. Give a list.') as string,
+  });
+});
+
 test('nor does a run begin with what another execution would have carried', async () => {
   const input = runs.inputOf('carried', runs.config());
 
