@@ -4,7 +4,7 @@ import type { EvaluateSnapshotDependencies, EvaluateSnapshotInput } from '../tra
 import { evaluateSnapshot } from '../training/evaluate-snapshot';
 import { epochOf, withHeartbeat } from './activity-context';
 
-interface CellInput extends EvaluateSnapshotInput {
+export interface CellInput extends EvaluateSnapshotInput {
   readonly attempt: number;
 }
 

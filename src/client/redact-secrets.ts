@@ -12,12 +12,20 @@ const SHORTEST = 8;
 const RULE = '@secretlint/secretlint-rule-preset-recommend';
 
 const SECRET_NAME =
-  /(?:api_?key|access_?key|auth_?key|private_?key|token|secret|passw(?:or)?d|credentials?)$/i;
+  /(?:api_?key|access_?key|auth_?key|private_?key|token|secret|passw(?:or)?d|passphrase|credentials?|(?:^|[_-])(?:pass|pwd|pw))$/i;
 /** `NAME = "value"` in any language, and lines of a file of variables; a name, and a value that is no call or path of names. */
-const ASSIGNMENT = /([\w-]{2,80})["']?\]?\s*(?::=|[:=])\s*(?:f|r|b)?(["'`]?)([^\s"'`,;(){}[\]]{8,500})\2/g;
+const ASSIGNMENT = /([\w-]{2,80})["']?\]?\s*(?::=|=>|[:=])\s*(?:f|r|b)?(["'`]?)([^\s"'`,;(){}[\]]{8,500})\2/g;
+/** The same of several words, which only quotes hold together. */
+const QUOTED_WORDS = /([\w-]{2,80})["']?\]?\s*(?::=|=>|[:=])\s*(?:f|r|b)?(["'`])([^"'`\n]{8,500})\2/g;
+/** A block of a private key, or what a diff has of it. */
+const PRIVATE_KEY =
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:[\s\S]{0,20000}?-----END [A-Z ]{0,40}PRIVATE KEY-----|(?:\n[ +-]?(?:[A-Za-z\d+/]{8,}={0,2}|[A-Z][\w-]{2,20}: [^\n]{0,200}|)(?=\n|$)){1,200})/g;
+/** What `curl` is told of who asks, and lines of `.pgpass`. */
+const USER =
+  /(?:\s(?:-u|--user)[ =]?["']?[^\s:"']{1,80}:([^\s"']{4,200})|^[ +-]?[^\s:]{1,200}:(?:\d{1,5}|\*):[^\s:]{1,80}:[^\s:]{1,80}:(\S{4,200})$)/gm;
 /** Tinker's, the hub's and Amazon's keys, tokens of the web, and what begins as a key of a service, also where its rest is on another line. */
 const KEY =
-  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|AIza[\w-]{30,}|(?:sk-|gh[oprsu]_|github_pat_|glpat-|xox[abps]-)(?=[\w-]*\d)[\w-]{8,})/g;
+  /\b(?:tml-[\w-]{8,}|hf_[A-Za-z\d]{30,}|A[KS]IA[A-Z\d]{16}\b|glpat-[\w-]{20,}|[rs]k_(?:live|test)_[A-Za-z\d]{8,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{5,}|AIza[\w-]{30,}|(?:sk-|gh[oprsu]_|github_pat_|glpat-|xox[abps]-)(?=[\w-]*\d)[\w-]{8,})/g;
 /** What a header says after its scheme; words of a sentence have no digit. */
 const AUTHORIZATION = /\b(?:bearer|basic|token)[ \t]+((?=[\w.~+/-]*\d)[\w.~+/-]{8,}={0,2})/gi;
 /** What an address carries in its query. */
@@ -40,8 +48,9 @@ export async function redactSecrets(text: string, known: readonly string[] = [])
   const ranges = [
     ...(await rangesOfKnownShapes(text)),
     ...known.filter((secret) => secret.length >= SHORTEST).flatMap((secret) => rangesOf(text, secret)),
-    ...assignedSecrets(text),
-    ...[...text.matchAll(KEY)].map(rangeOf),
+    ...[ASSIGNMENT, QUOTED_WORDS].flatMap((pattern) => assignedSecrets(text, pattern)),
+    ...[KEY, PRIVATE_KEY].flatMap((pattern) => [...text.matchAll(pattern)].map(rangeOf)),
+    ...[...text.matchAll(USER)].map(endOf),
     ...[AUTHORIZATION, IN_QUERY].flatMap((pattern) => [...text.matchAll(pattern)].map(endOf)),
     ...[...text.matchAll(LONG_WORD)].filter(([word]) => isDrawn(word, BITS_OF_A_KEY)).map(rangeOf),
     ...[...text.matchAll(SHORT_STRING)].filter(([word]) => isDrawn(word, BITS_OF_A_PART)).map(rangeOf),
@@ -75,8 +84,8 @@ function rangesOf(text: string, secret: string): Range[] {
   return ranges;
 }
 
-function assignedSecrets(text: string): Range[] {
-  return [...text.matchAll(ASSIGNMENT)].flatMap((match) => {
+function assignedSecrets(text: string, pattern: RegExp): Range[] {
+  return [...text.matchAll(pattern)].flatMap((match) => {
     const [whole, name = '', quote = '', value = ''] = match;
     const isCode = quote === '' && /^[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*$/.test(value) && !/\d/.test(value);
     if (!SECRET_NAME.test(name) || isCode) return [];
@@ -118,7 +127,8 @@ function rangeOf({ index, 0: word }: RegExpExecArray): Range {
 }
 
 /** Of a match that ends with what is secret in it. */
-function endOf({ index, 0: whole, 1: value = '' }: RegExpExecArray): Range {
+function endOf({ index, 0: whole, 1: first, 2: second }: RegExpExecArray): Range {
+  const value = first ?? second ?? '';
   const end = index + whole.length;
   return [end - value.length, end];
 }

@@ -1,4 +1,5 @@
 import type { ControlRow } from '../core/controls';
+import { DEEPEST_JSON, isDeeperThan } from '../core/json-depth';
 import type { CheckpointRow, MetricsRow, ScoreRow, TimingRow } from '../core/run';
 import type { RunEvent } from '../core/timeline';
 import type { SentRow } from '../core/training-plan';
@@ -34,8 +35,8 @@ export function isCheckpointRow({ step, name, state_path, sampler_path }: Checkp
   return isStep(step) && step >= 0 && step < STEP_END && areTexts(name, state_path ?? '', sampler_path ?? '');
 }
 
-export function isControlRow({ step, at, by, reason, control }: ControlRow): boolean {
-  return isStep(step) && areTexts(at, by, reason, control);
+export function isControlRow({ step, at, by, reason, control, from, to }: ControlRow): boolean {
+  return isStep(step) && areTexts(at, by, reason, control) && !isDeeperThan([from, to], DEEPEST_JSON);
 }
 
 export function isEventRow({ step, at, kind, text }: RunEvent): boolean {

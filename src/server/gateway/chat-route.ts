@@ -10,7 +10,7 @@ import { readMessages, readTools } from './chat-messages';
 import type { ChatAnswer, ChatChunk, Usage } from './chat-schemas';
 import { ChatAnswer as ChatAnswerSchema, ChatBody } from './chat-schemas';
 import { draw } from './draw';
-import { encodePrompt } from '../../renderers/encode-prompt';
+import { contextOverflow, encodePrompt } from '../../renderers/encode-prompt';
 import type { Gateway } from './gateway';
 import { refuseHalfCharacters } from './half-characters';
 import type { GatewayModel } from './opened-models';
@@ -53,6 +53,7 @@ async function answer(
   body: ChatBody,
   { signal, reply, logger }: Asker,
 ): Promise<unknown> {
+  refuseTooMany(model, body);
   const prompt = await encodePrompt(model, () => promptOf(model, body), signal);
   const head = { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model: model.label };
   const complete = async () => {
@@ -101,6 +102,14 @@ function refuseContradictions(body: ChatBody): void {
 }
 
 /** Declared tools carry the system prompt: there is one of them. */
+/** Each message and each call has a token at least: who sends more than the context takes waits for no look at what they say. */
+function refuseTooMany({ contextLength }: GatewayModel, { messages }: ChatBody): void {
+  const calls = messages.map((message) => ('tool_calls' in message ? (message.tool_calls?.length ?? 0) : 0));
+  const count = calls.reduce((sum, each) => sum + each, messages.length);
+  if (contextLength !== null && count > contextLength)
+    throw contextOverflow(`at least ${count}`, contextLength);
+}
+
 function promptOf(model: GatewayModel, body: ChatBody): number[] {
   const renderer = model.renderer();
   const messages = readMessages(body.messages);

@@ -30,6 +30,19 @@ test.each([
   ['of nobody in particular', `connect("${drawn(40)}")`, drawn(40)],
   ['begun on one line', `key = ("sk-proj-${drawn(12)}"`, drawn(12)],
   ['ended on another', `  "${['u2iO9pL4', 'kJ7hG3fD6sA1'].join('')}")`, 'u2iO9pL4'],
+  ['of Stripe', `x = "${['sk', 'live', 'AbCdEfGhIjKlMnOp'].join('_')}"`, 'AbCdEfGhIjKlMnOp'],
+  ['of GitLab', `x = "${['glpat', 'AbCdEfGhIjKlMnOpQrSt'].join('-')}"`, 'AbCdEfGhIjKlMnOpQrSt'],
+  ['of who asks by curl', 'curl -u admin:curlpass123 https://h.example', 'curlpass123'],
+  ['of who asks, in quotes', `curl --user "admin:curlpass123" https://h.example`, 'curlpass123'],
+  ['in a hash of Ruby or PHP', `'db_pass' => 'arrowpass99'`, 'arrowpass99'],
+  ['of several words', `PW: 'open sesame and more'`, 'sesame'],
+  ['of a line of .pgpass', 'db.example.com:5432:x:admin:pgpassword77', 'pgpassword77'],
+  [
+    'at the end of a private one',
+    `-----BEGIN OPENSSH PRIVATE KEY-----\n+${drawn(70)}\n+QyNTUxOQAAACB1\n+-----END OPENSSH PRIVATE KEY-----`,
+    'QyNTUxOQ',
+  ],
+  ['in a private one that is cut', `-----BEGIN PRIVATE KEY-----\n+${drawn(64)}\n+QyNTUxOQAAACB1`, 'QyNTUxOQ'],
 ])('a key, %s, is replaced', async (_, text, secret) => {
   const { text: shown, count } = await redactSecrets(`before\n+${text}\nafter`);
 

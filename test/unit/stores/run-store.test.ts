@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import type { RunState } from '../../../src/core/run';
 import type { UnreadableState } from '../../../src/stores/run-state';
 import type { RunStore } from '../../../src/stores/run-store';
+import { isDeeperThan } from '../../../src/core/json-depth';
 import { createRunStore } from '../../../src/stores/run-store';
 import { createWholeFile, writeJson } from '../../../src/stores/whole-file';
 import { thrownBy } from './thrown-by';
@@ -180,7 +181,19 @@ test.each(Object.entries(NO_FILES))(
 );
 
 /** Values of another type than their own, in the place of what a journal's rows have. */
-const WRONG_VALUES: readonly unknown[] = [null, 'x', '5', -1.5, 1e300, [], {}, { toString: 5 }, [[[[]]]]];
+const DEEP: unknown = JSON.parse(`${'['.repeat(1000)}${']'.repeat(1000)}`);
+const WRONG_VALUES: readonly unknown[] = [
+  null,
+  'x',
+  '5',
+  -1.5,
+  1e300,
+  [],
+  {},
+  { toString: 5 },
+  [[[[]]]],
+  DEEP,
+];
 
 test('rows with values of another type are passed over, the others stay', async () => {
   await store.claim('first', OWNER);
@@ -209,6 +222,9 @@ test('rows with values of another type are passed over, the others stay', async 
   expect(await steps(store.readEvents('first'))).toEqual([1, 2]);
   expect(await steps(store.readControls('first'))).toEqual([1, 2]);
   expect(await steps(store.readCheckpoints('first'))).toEqual([1, 2]);
+  expect((await store.readControls('first')).filter(({ from, to }) => isDeeperThan([from, to], 100))).toEqual(
+    [],
+  );
   expect((await store.readEvents('first')).every(({ text }) => typeof text === 'string')).toBe(true);
   expect(await store.readLastMetrics('first')).toEqual({ step: 2, loss: 2 });
 });
