@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Client } from '@temporalio/client';
 import { ScheduleNotFoundError } from '@temporalio/client';
+import { usualStore } from '../config/remembered-store';
 import { DomainError } from '../core/errors';
 import { findStack, stackPlaces } from '../stack/stack-record';
 import { listBenchmarks } from '../stores/eval-places';
@@ -111,26 +112,39 @@ async function isUnfinished(folder: string): Promise<boolean> {
 
 /** What documents of the store name, as far as they can be read. */
 export interface NamedModels {
-  readonly models: ReadonlySet<string>;
+  /** With the store that names it. */
+  readonly models: ReadonlyMap<string, string>;
   /** Why one of them cannot be read, with its path: it may name any model. null where all can. */
   readonly unread: string | null;
 }
 
-/** Models of a training service that anything in the store names, whatever it is named for. */
-export async function modelsOfStore(store: string): Promise<NamedModels> {
-  const models = new Set<string>();
+/** Where a stack keeps runs, or kept them: the store that is looked at may be a copy, or somebody else's. */
+export function storesOf(stackFolder: string): string[] {
+  const stores = [path.join(stackFolder, 'store'), usualStore(stackFolder)];
+  return stores.filter((store) => !store.includes('://') && existsSync(store));
+}
+
+/** Models of a training service that anything in these stores names, whatever it is named for. */
+export async function modelsOfStores(stores: readonly string[]): Promise<NamedModels> {
+  const models = new Map<string, string>();
   let unread: string | null = null;
-  for (const pattern of DOCUMENTS) {
-    for await (const file of filesLike(store, pattern)) {
-      const text = await readWholeFile(file).catch((error: unknown) => {
-        if (!(error instanceof DomainError)) throw error;
-        unread = error.message;
-        return null;
-      });
-      for (const model of modelsIn(text ?? '')) models.add(model);
+  const read = (file: string) =>
+    readWholeFile(file).catch((error: unknown) => {
+      if (!(error instanceof DomainError)) throw error;
+      unread = error.message;
+      return null;
+    });
+  for (const store of new Set(stores)) {
+    for await (const file of documentsOf(store)) {
+      const fresh = [...modelsIn((await read(file)) ?? '')].filter((model) => !models.has(model));
+      for (const model of fresh) models.set(model, store);
     }
   }
   return { models, unread };
+}
+
+async function* documentsOf(store: string): AsyncGenerator<string> {
+  for (const pattern of DOCUMENTS) yield* filesLike(store, pattern);
 }
 
 /** A `*` is any name; the last part is the end of one. */

@@ -9,7 +9,7 @@ import type { DeletedRun } from '../stores/deleted-runs';
 import { readDeletedRuns } from '../stores/deleted-runs';
 import { leftEntries, oldLogs } from '../stores/left-files';
 import type { GarbageSources, NamedModels, ServerReferences } from './garbage-references';
-import { askServer, isServerSilent, modelsOfStore, openFolders } from './garbage-references';
+import { askServer, isServerSilent, modelsOfStores, openFolders, storesOf } from './garbage-references';
 import type { Known } from './known-options';
 import { requireKnownOptions } from './known-options';
 
@@ -134,7 +134,7 @@ async function leftIn({ root, isLeft }: Place, now: number): Promise<Candidate[]
   return found;
 }
 
-/** Whose runs are in the store, or that anything names, stay; so do all while no server says what its schedules ask. */
+/** Whose runs are in the store or in one of the engine's own stack, or that anything there names, stay; so do all while no server says what its schedules ask. */
 async function modelsOfDeleted(
   sources: GarbageSources,
   server: ServerReferences | null,
@@ -142,12 +142,15 @@ async function modelsOfDeleted(
 ): Promise<Search> {
   const left = await deletedFolders(sources);
   if (left.length === 0) return { found: [], kept: [] };
-  const named = await modelsOfStore(sources.store);
+  const namedFor = new Map<string, NamedModels>();
   const found: Candidate[] = [];
   const kept: KeptGarbage[] = [];
   for (const { folder, note } of left) {
     const size = await sizeOfFolder(folder.path);
     const stackFolder = path.dirname(folder.engineFolder);
+    const named =
+      namedFor.get(stackFolder) ?? (await modelsOfStores([sources.store, ...storesOf(stackFolder)]));
+    namedFor.set(stackFolder, named);
     const isSilent = isServerSilent(sources, server, stackFolder);
     const holder = holderOf(folder.model, { named, server, silent: isSilent ? stackFolder : null });
     if (holder !== null) {
@@ -189,8 +192,9 @@ interface Evidence {
 }
 
 function holderOf(model: string, { named, server, silent }: Evidence): string | null {
-  if (named.models.has(model)) return 'something in the store refers to it';
-  if (named.unread !== null) return `something in the store may refer to it: ${named.unread}`;
+  const where = named.models.get(model);
+  if (where !== undefined) return `something in the store refers to it: ${where}`;
+  if (named.unread !== null) return `something in a store may refer to it: ${named.unread}`;
   if (server?.models.has(model)) return 'a schedule or something under way refers to it';
   return silent === null
     ? null

@@ -320,6 +320,28 @@ describe('what a deleted run left at the local engine', () => {
     expect(existsSync(join(weights, 'weights', 'final', 'weights.safetensors'))).toBe(true);
   });
 
+  test('stays where the store that is cleaned is a copy, or has only a note of it', async () => {
+    const { model, weights } = await storeTrained('kept');
+    const copy = join(root, 'copy');
+    write(
+      join(copy, 'deleted', 'kept.json'),
+      JSON.stringify({ run: 'kept', at: '2026-01-01T00:00:00.000Z', models: [model] }),
+    );
+    mkdirSync(join(copy, 'evals'));
+    const sources = { ...sourcesOn(), records: createRunStore(copy), store: copy };
+
+    const report = await collectGarbage(sources);
+
+    expect(report.items).toEqual([]);
+    expect(report.kept).toMatchObject([
+      { path: weights, reason: `something in the store refers to it: ${store}` },
+    ]);
+    expect(existsSync(weights)).toBe(true);
+
+    await deleteRun(sourcesOn(), 'kept');
+    expect((await collectGarbage(sources)).items).toHaveLength(1);
+  });
+
   test('in the demo’s engine stays while the demo’s own server is not heard', async () => {
     const { weights } = await storeTrained('gone');
     await deleteRun(sourcesOn(), 'gone');
