@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Slots } from '../core/concurrency/slots';
 import { untilAborted } from '../core/concurrency/until-aborted';
 import { DomainError } from '../core/errors';
+import { asSentence } from '../core/sentences';
 import { readJson, writeJson } from '../stores/whole-file';
+import { keepNote, runForeign } from './foreign-work';
+import { linkedAbort } from './linked-abort';
 
 interface AttemptMark {
   /** Attempts before this one that ended without a word, with nothing new in the cell's folder. */
@@ -12,61 +16,130 @@ interface AttemptMark {
   readonly deathsAlone: number;
   readonly bytes: number;
   readonly isAlone: boolean;
+  readonly blamed?: Blamed;
+}
+
+/** Processes that are known to have ended because of it, whatever was new, and how the last one did. */
+interface Blamed {
+  readonly count: number;
+  readonly cause: string;
 }
 
 /** From then on a cell is suspected, and has its turn among the others that are: one of them is at work at a time. */
 const SUSPECT_AFTER = 2;
 const MOST_DEATHS_ALONE = 3;
+const MOST_BLAMED = 2;
 
 const suspects = new Slots(1);
+
+interface GuardedAttempt {
+  /** As a person calls it. */
+  readonly subject: string;
+  /** Of the cell. */
+  readonly folder: string;
+  /** Where it is kept that the evaluator was given up, for its other cells: those have one try less. */
+  readonly givenUpPath: string;
+  readonly signal: AbortSignal;
+}
+
+/** What is known of an attempt's beginning. */
+export interface AttemptStart {
+  /** The worker before was lost with it. */
+  readonly isTakenUp: boolean;
+  /** Ends also with what the evaluator throws where nobody waits for it. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * Gives up on an evaluator that takes the worker's process down with it, as code of a plug-in can.
  *
  * A mark lies in the cell's folder (`attempt.json`) while an attempt runs; one that is found there was left by a
- * process that died. Deaths in a row count only while nothing new was journalled, so that workers killed for other
- * reasons never end an evaluation that gets on, and against it only those that it died alone: many are at work in one process, and
- * one of them takes all down. `work` is told whether there was such a mark: its last worker was lost.
+ * process that died. Where it is known whose doing that was, only that one counts. Else deaths in a row count only while nothing new
+ * was journalled, so that workers killed for other reasons never end an evaluation that gets on, and against it only those that it
+ * died alone: many are at work in one process, and one of them takes all down.
  */
 export async function guardAttempt<Result>(
-  { folder, signal }: { readonly folder: string; readonly signal: AbortSignal },
-  work: (isTakenUp: boolean) => Promise<Result>,
+  { subject, folder, givenUpPath, signal }: GuardedAttempt,
+  work: (start: AttemptStart) => Promise<Result>,
 ): Promise<Result> {
   const path = join(folder, 'attempt.json');
   const found = await readJson<AttemptMark>(path);
-  const mark = { ...countedUp(found, await folderBytes(folder)), isAlone: false };
-  if (mark.deathsAlone >= MOST_DEATHS_ALONE) {
+  const blamed = found?.blamed ?? (await readJson<Blamed>(givenUpPath));
+  const known: AttemptMark = {
+    ...countedUp(found, await folderBytes(folder)),
+    isAlone: false,
+    ...(blamed && { blamed }),
+  };
+  const reason = whyNoMore(known);
+  if (reason !== null) {
+    if (blamed) await writeJson(givenUpPath, { ...blamed, count: MOST_BLAMED - 1 } satisfies Blamed);
     await rm(path, { force: true });
-    throw tooDeadly(mark);
+    throw new DomainError('bad-plugin', reason);
   }
-  await writeJson(path, mark satisfies AttemptMark);
-  const attempt = () => work(found !== null);
+  let mark = known;
+  await writeJson(path, mark);
+  const note = {
+    excuse: () => {
+      writeNow(path, { ...mark, deaths: mark.deaths - 1, isAlone: false });
+    },
+  };
+  const blame = (cause: string) => {
+    writeNow(path, { ...mark, blamed: { count: (mark.blamed?.count ?? 0) + 1, cause } });
+  };
+  const dropNote = keepNote(note);
+  const callOff = linkedAbort(signal);
+  const start = { isTakenUp: found !== null, signal: callOff.signal };
+  const attempt = async () => {
+    const result = await runForeign({ subject, counts: { note, blame } }, () => work(start));
+    if (blamed) await rm(givenUpPath, { force: true });
+    return result;
+  };
   try {
     if (mark.deaths < SUSPECT_AFTER) return await attempt();
     const turn = suspects.run(async () => {
       signal.throwIfAborted();
-      await writeJson(path, { ...mark, isAlone: true } satisfies AttemptMark);
+      mark = { ...mark, isAlone: true };
+      await writeJson(path, mark);
       return attempt();
     });
     return await untilAborted(turn, signal);
+  } catch (error) {
+    callOff.abort(error);
+    throw error;
   } finally {
+    callOff.release();
+    dropNote();
     await rm(path, { force: true });
   }
 }
 
-/** What is known of the deaths before an attempt; nothing where there was none, or where the last one got on. A mark of an older release lacks fields. */
-function countedUp(found: Partial<AttemptMark> | null, bytes: number): Omit<AttemptMark, 'isAlone'> {
+/** What is known of the deaths before an attempt; of those nobody is blamed for, nothing where the last one got on. A mark of an older release lacks fields. */
+function countedUp(
+  found: Partial<AttemptMark> | null,
+  bytes: number,
+): Omit<AttemptMark, 'isAlone' | 'blamed'> {
   if (found?.bytes !== bytes) return { deaths: 0, deathsAlone: 0, bytes };
   const { deaths = 0, deathsAlone = 0, isAlone = false } = found;
   return { deaths: deaths + 1, deathsAlone: deathsAlone + Number(isAlone), bytes };
 }
 
-function tooDeadly({ deaths, deathsAlone }: Pick<AttemptMark, 'deaths' | 'deathsAlone'>): DomainError {
-  return new DomainError(
-    'bad-plugin',
+function whyNoMore({ deaths, deathsAlone, blamed }: AttemptMark): string | null {
+  if (blamed && blamed.count >= MOST_BLAMED)
+    return `The worker's process was ended because of this evaluator, again and again: ${asSentence(blamed.cause)}`;
+  if (deathsAlone < MOST_DEATHS_ALONE) return null;
+  return (
     `The worker's process died ${deaths} times in a row while this evaluator ran, ${deathsAlone} of them while no other that was suspected did, before any new answer. ` +
-      'Look for process.exit, uncaught errors in timers, or too much memory in its code.',
+    'Look for too much memory in its code, or for what kills the process.'
   );
+}
+
+/** A process that is about to end waits for nothing. What cannot be written counts as one more death. */
+function writeNow(path: string, mark: AttemptMark): void {
+  try {
+    writeFileSync(path, JSON.stringify(mark));
+  } catch {
+    return;
+  }
 }
 
 /** Of everything in the folder but the mark itself. */

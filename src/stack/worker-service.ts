@@ -7,6 +7,7 @@ import { fixBuiltIns } from '../workers/fixed-built-ins';
 import { collectEarly } from '../workers/heap-growth';
 import { runWorkers } from '../workers/worker';
 import { installTemporalRuntime } from '../workers/logging';
+import { outliveStrays } from '../workers/stray-errors';
 import { createServiceLogger } from '../workers/service-log';
 import { exitWithin } from './service-lifetime';
 import type { StopReason } from './service-lifetime';
@@ -37,10 +38,7 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   collectEarly(options.roles);
   endWhenStuck();
   fixBuiltIns();
-  // A promise that code of a plug-in forgot must not end everybody's work; what throws outside of promises does.
-  process.on('unhandledRejection', (reason) => {
-    logger.error({ error: String(reason) }, 'a promise nobody waits for was rejected');
-  });
+  outliveStrays(logger);
   const early = await stopBeforeServing(options);
   return early === null ? work(options, logger) : early.exitCode;
 }

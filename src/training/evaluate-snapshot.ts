@@ -101,9 +101,14 @@ export async function evaluateSnapshot(
       return { evaluator, scores: [], at: at(), isForGrading: true };
     const folder = folderOf(dependencies, input);
     if (input.rejudging) await reopenCell(folder);
-    const scores = await guardAttempt({ folder, signal: options.signal }, (isTakenUp) => {
+    const subject = `evaluator ${JSON.stringify(evaluator)} of step ${input.step} of run ${JSON.stringify(input.run)}`;
+    const guarded = {
+      ...{ subject, folder, signal: options.signal },
+      givenUpPath: givenUpPath(dependencies, input),
+    };
+    const scores = await guardAttempt(guarded, ({ isTakenUp, signal }) => {
       if (isTakenUp) takenUp = attemptOf(options);
-      return scoreCell(dependencies, input, options);
+      return scoreCell(dependencies, input, { ...options, signal });
     });
     if (input.rejudging) await summarizeEvalRun(path.dirname(folder));
     return { evaluator, scores, at: at(), ...takenUp };
@@ -261,6 +266,15 @@ function laterText(asked: Omit<EvaluateSnapshotInput, 'folder'>): string {
 
 function folderOf({ store }: EvaluateSnapshotDependencies, input: EvaluateSnapshotInput): string {
   return input.folder ?? store.cellFolder(input.run, input.step, input.evaluator);
+}
+
+/** In the run's folder: what one step learnt of an evaluator that kills, the next one knows. */
+function givenUpPath(
+  { store }: EvaluateSnapshotDependencies,
+  { run, step, evaluator }: EvaluateSnapshotInput,
+): string {
+  const name = path.basename(store.cellFolder(run, step, evaluator));
+  return path.join(store.runFolder(run), `.given-up-${name}.json`);
 }
 
 /** Weights by what they are: a snapshot saved again under another URI reuses the answers it has. */

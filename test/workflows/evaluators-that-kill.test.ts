@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Everstep } from '../../src/client/everstep';
 import { loadResult, loadTrajectories } from '../../src/stores/eval-store';
@@ -16,7 +16,7 @@ module.exports = { evaluators: {
     const died = path.join(__dirname, 'died');
     if (!fs.existsSync(died)) {
       fs.writeFileSync(died, '');
-      process.exit(1);
+      process.kill(process.pid, 'SIGKILL');
     }
     return { quality: 1 };
   } }),
@@ -93,7 +93,7 @@ module.exports = { evaluators: {
     // From the third time on they have turns, and no neighbour comes.
     if (count('deadly') <= 2) await until(() => isAtWork('honest'));
     come('deadly');
-    process.exit(1);
+    process.kill(process.pid, 'SIGKILL');
   } }),
   honest: () => ({ name: 'honest', kind: 'sampling', async evaluate() {
     come('honest');
@@ -140,7 +140,7 @@ const benchmark = (grader) => ({
 });
 module.exports = { benchmarks: {
   killing: benchmark((reply, { target }) => {
-    if (target === 'c') process.exit(0);
+    if (target === 'c') process.kill(process.pid, 'SIGKILL');
     return reply === target;
   }),
   harmless: benchmark((reply, { target }) => reply === target),
@@ -166,7 +166,7 @@ test('a grader that ends its process costs the example that it does so with, and
     expect(await loadResult(evaluation.folder, 'killing')).toMatchObject({ num_correct: 5, num_errors: 1 });
     const [failed] = await loadTrajectories(evaluation.folder, 'killing', { errorsOnly: true });
     expect(failed?.error).toMatch(
-      /^grader: the worker's process died 3 times while this alone was judged or played\. Look for process\.exit/,
+      /^grader: the worker's process died 3 times while this alone was judged or played\. Look for too much memory/,
     );
     // Twice before care is taken: then every answer is kept before it is judged.
     expect(endpoint.countOf('echo')).toBeLessThanOrEqual(3 * 12);
@@ -174,6 +174,71 @@ test('a grader that ends its process costs the example that it does so with, and
     await everstep.close();
     await endpoint.close();
   }
+});
+
+/** What a plug-in does without meaning it: each once with nobody else's code in the way. */
+const CARELESS = `
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const evaluator = (name, evaluate) => () => ({ name, kind: 'sampling', evaluate });
+const fs = require('node:fs');
+const path = require('node:path');
+const spinning = (name) => path.join(__dirname, 'spinning-' + name);
+module.exports = { evaluators: {
+  late: evaluator('late', async () => {
+    setTimeout(() => { throw new Error('too late'); }, 20);
+    await new Promise(() => {});
+  }),
+  after: evaluator('after', async () => {
+    setTimeout(() => { throw new Error('nobody asked'); }, 0);
+    return { quality: 0.5 };
+  }),
+  leaving: evaluator('leaving', async () => { process.exit(3); }),
+  spinning: evaluator('spinning', async () => {
+    await pause(10);
+    fs.appendFileSync(spinning('tries'), '.');
+    for (;;);
+  }),
+  honest: evaluator('honest', async () => {
+    while (!fs.existsSync(spinning('tries'))) await pause(10);
+    fs.appendFileSync(spinning('honest'), '.');
+    await pause(fs.statSync(spinning('honest')).size > 1 ? 10 : 1000);
+    return { quality: 1 };
+  }),
+} };
+`;
+
+test('code that throws where nobody waits for it, leaves or never stops costs its own evaluator alone, which is named', async () => {
+  const runs = new TestRuns(stack);
+  const plugins = join(stack.folder, 'careless.config.js');
+  writeFileSync(plugins, CARELESS);
+  const evaluators = ['late', 'after', 'leaving', 'spinning', 'honest'].map((name) => ({
+    ...{ type: 'plugin', name, evaluator: name, options: {} },
+  }));
+  const config = runs.config({
+    ...{ plugins, steps: 4, batchSize: 4, saveEvery: 0 },
+    schedules: [{ name: 'each', every: { steps: 2 }, atStart: false, evaluators }],
+  });
+
+  const report = await reportOf(await runs.start('careless', config));
+
+  expect(report).toMatchObject({ status: 'completed', step: 4 });
+  const scores = await stack.store.readScores('careless');
+  const last = scores.filter(({ step }) => step === 4).map(({ key, value, error }) => [key, value ?? error]);
+  const toldOf = (key: string) => last.find(([each]) => each === key)?.[1];
+  expect(toldOf('test/honest/quality')).toBe(1);
+  expect(toldOf('test/after/quality')).toBe(0.5);
+  expect(toldOf('late/error')).toMatch(
+    /^It threw in a timer, an event or a callback, where nothing catches it: too late \(at \S*careless\.config\.js:9\)\.$/,
+  );
+  expect(toldOf('leaving/error')).toMatch(/^process\.exit\(\) would end the worker/);
+  expect(toldOf('spinning/error')).toMatch(
+    /^The worker's process was ended because of this evaluator, again and again: it kept the worker from everything else for \d+ s at \S*careless\.config\.js:\d+\.$/,
+  );
+  // Twice in the first step, and once more in the other: it is known by then.
+  expect(statSync(join(stack.folder, 'spinning-tries')).size).toBe(3);
+  const said = sampling.said();
+  expect(said).toMatch(/evaluator ."after." of step \d of run ."careless.", which is over, threw in a timer/);
+  expect(said).toContain('evaluator "spinning" of step 2 of run "careless" at /');
 });
 
 /** Graders that replace what their worker and everybody else on it works with. */
@@ -233,7 +298,7 @@ module.exports = { benchmarks: { beginning: {
   toExample: ({ word }) => ({ prompt: word, target: word }),
   environment: ({ target }) => ({
     async initialObservation() {
-      if (target === 'c') process.exit(0);
+      if (target === 'c') process.kill(process.pid, 'SIGKILL');
       return { messages: [{ role: 'user', content: target }] };
     },
     async step() { return { reward: 1, isDone: true, nextMessages: [] }; },

@@ -5,6 +5,7 @@ import type { SampleRequest, SampleResult } from '../../core/sampling';
 import { inTurns } from '../../core/tokenizer';
 import type { Journal } from '../../stores/fenced-journal';
 import { digestOf } from '../digest';
+import { runForeign } from '../foreign-work';
 import type { PluginEvaluator, PluginRegistry, SamplingClient } from '../plugins';
 import { findEvaluator } from '../plugins';
 import { completionText } from './completion-text';
@@ -38,7 +39,7 @@ export async function evaluatePlugin(
 ): Promise<CellScore[]> {
   const evaluator = buildEvaluator(config, dependencies.plugins);
   const metrics = await withJournal<CallRow, Record<string, number>>(ofCell(work), 'calls', (journal) =>
-    evaluator.evaluate(createSamplingClient(dependencies, work, journal)),
+    runForeign({}, async () => evaluator.evaluate(createSamplingClient(dependencies, work, journal))),
   );
   return metricScores(work.name, metrics);
 }

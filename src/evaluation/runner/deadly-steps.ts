@@ -1,25 +1,35 @@
+import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { Slots } from '../../core/concurrency/slots';
 import { DomainError } from '../../core/errors';
+import { asSentence } from '../../core/sentences';
 import { readJsonIfThere, writeJson } from '../../stores/whole-file';
+import { keepNote, runForeign } from '../foreign-work';
 
 /** `attempt.json` of a shard's folder, while it runs: what is found there was left by a process that died. */
 const Mark = z.object({
-  /** Attempts in a row that ended without a word. */
-  deaths: z.int().min(0),
+  /** Attempts in a row that ended without a word; one less while the process is known to end because of others. */
+  deaths: z.int().min(-1),
   /** What alone was judged when the process died. */
   judging: z.string().nullable(),
   /** How often a process died with each. */
   counts: z.record(z.string(), z.number()),
+  /** Steps that processes are known to have ended because of: how often, and how the last one did. */
+  blamed: z.record(z.string(), z.object({ count: z.int(), cause: z.string() })).default({}),
 });
 type AttemptMark = z.infer<typeof Mark>;
 
-const CLEAN: AttemptMark = { deaths: 0, judging: null, counts: {} };
+const CLEAN: AttemptMark = { deaths: 0, judging: null, counts: {}, blamed: {} };
 
 /** A worker may be killed for reasons of its own. */
 const DEATHS_BEFORE_CARE = 2;
 const MOST_DEATHS = 3;
+const MOST_BLAMED = 2;
+
+/** Of all shards of this process: with two at work at once it would not show whose step its end was. */
+const careful = new Slots(1);
 
 /**
  * Finds the step of a grader or an environment that takes the worker's process down with it, as code of a plug-in can.
@@ -29,6 +39,12 @@ const MOST_DEATHS = 3;
  */
 export class DeadlySteps {
   private turn: Promise<unknown> = Promise.resolve();
+  private readonly note = {
+    excuse: () => {
+      this.noteNow({ ...this.mark, deaths: this.mark.deaths - 1, judging: null });
+    },
+  };
+  private readonly dropNote = keepNote(this.note);
 
   private constructor(
     private readonly path: string,
@@ -48,6 +64,17 @@ export class DeadlySteps {
     return this.mark.deaths >= DEATHS_BEFORE_CARE;
   }
 
+  /** Takes a step of code that is not ours, among the others. Throws where its process ended because of it too often. */
+  async run<Result>(key: string, subject: string, step: () => Promise<Result>): Promise<Result> {
+    const { count, cause } = this.mark.blamed[key] ?? { count: 0, cause: '' };
+    if (count >= MOST_BLAMED) throw tooOften(count, cause);
+    const blame = (why: string) => {
+      const blamed = { ...this.mark.blamed, [key]: { count: count + 1, cause: why } };
+      this.noteNow({ ...this.mark, blamed });
+    };
+    return runForeign({ subject, counts: { note: this.note, blame } }, step);
+  }
+
   /** Takes a step after all others, once what it rests on is `kept`. Throws where it has ended its process too often. */
   take<Result>(key: string, kept: () => Promise<void>, step: () => Promise<Result>): Promise<Result> {
     const taken = this.turn.then(() => this.takeAlone(key, kept, step));
@@ -57,6 +84,7 @@ export class DeadlySteps {
 
   /** The attempt has come to an end of its own. What cannot be removed counts as one more death, and no more than that. */
   async end(): Promise<void> {
+    this.dropNote();
     await rm(this.path, { force: true }).catch(() => undefined);
   }
 
@@ -67,23 +95,34 @@ export class DeadlySteps {
   ): Promise<Result> {
     if ((this.mark.counts[key] ?? 0) >= MOST_DEATHS) throw tooDeadly();
     await kept();
-    await this.note(key);
-    try {
-      return await step();
-    } finally {
-      await this.note(null);
-    }
+    return careful.run(async () => {
+      await this.noteJudging(key);
+      try {
+        return await step();
+      } finally {
+        await this.noteJudging(null);
+      }
+    });
   }
 
-  private async note(judging: string | null): Promise<void> {
+  private async noteJudging(judging: string | null): Promise<void> {
     this.mark = { ...this.mark, judging };
     await writeJson(this.path, this.mark);
   }
+
+  /** A process that is about to end waits for nothing. */
+  private noteNow(mark: AttemptMark): void {
+    try {
+      writeFileSync(this.path, JSON.stringify(mark));
+    } catch {
+      return;
+    }
+  }
 }
 
-function afterDeath({ deaths, judging, counts }: AttemptMark): AttemptMark {
+function afterDeath({ deaths, judging, counts, blamed }: AttemptMark): AttemptMark {
   const known = judging === null ? counts : { ...counts, [judging]: (counts[judging] ?? 0) + 1 };
-  return { deaths: deaths + 1, judging: null, counts: known };
+  return { deaths: deaths + 1, judging: null, counts: known, blamed };
 }
 
 class TooDeadly extends DomainError {}
@@ -96,6 +135,13 @@ export function isDeadly(error: unknown): boolean {
 function tooDeadly(): DomainError {
   return new TooDeadly(
     'bad-plugin',
-    `the worker's process died ${MOST_DEATHS} times while this alone was judged or played. Look for process.exit, uncaught errors in timers, or too much memory in its code.`,
+    `the worker's process died ${MOST_DEATHS} times while this alone was judged or played. Look for too much memory in its code, or for what kills the process.`,
+  );
+}
+
+function tooOften(count: number, cause: string): DomainError {
+  return new TooDeadly(
+    'bad-plugin',
+    `the worker's process was ended ${count} times because of this: ${asSentence(cause)}`,
   );
 }

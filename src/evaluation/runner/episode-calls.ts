@@ -4,6 +4,7 @@ import type { EnvironmentStep, MessageEnvironment, Observation } from '../../cor
 import { declaredTools } from '../declared-tools';
 import { askableError, messageOf } from '../error-message';
 import { isOfWholeCell } from '../evaluators/example-failures';
+import { StrayThrow } from '../foreign-work';
 import { spokenMessages } from '../spoken-messages';
 import { isDeadly } from './deadly-steps';
 import { createProblemEnvironment } from './problem-environment';
@@ -90,15 +91,18 @@ function checkedObservation({ messages, tools }: Observation): Observation {
   return observation;
 }
 
-/** What code that is not ours does, alone, where a worker died with these examples in hand. A grader that asks others bounds itself. */
+/** What code that is not ours does; alone, where a worker died with these examples in hand. A grader that asks others bounds itself. */
 async function inCare<Result>({ site, unit }: Episode, work: () => Promise<Result>): Promise<Result> {
   const { environment, grader } = site.task.subject;
-  if (!site.takeCare || (!environment && grader.boundsItself)) return work();
+  if (!environment && grader.boundsItself) return work();
+  const key = unit.keys.grade;
+  const what = environment ? 'the environment' : `grader ${JSON.stringify(grader.name)}`;
+  const run = () => site.runForeign(key, `${what} of example ${JSON.stringify(unit.example.id)}`, work);
   try {
-    return await site.takeCare(unit.keys.grade, work);
+    return await (site.takeCare ? site.takeCare(key, run) : run());
   } catch (error) {
     site.signal.throwIfAborted();
-    throw isDeadly(error) ? new StepFailure(error) : error;
+    throw isDeadly(error) || error instanceof StrayThrow ? new StepFailure(error) : error;
   }
 }
 

@@ -147,6 +147,7 @@ function siteOf(
       samples.verify();
       return samples.whenRoom();
     },
+    runForeign: (key, subject, step) => steps.run(key, subject, step),
     takeCare: steps.isCareful ? (key, step) => steps.take(key, kept, step) : null,
     takeTurn() {
       if (performance.now() - turnBeganAt < TURN_MS) return null;

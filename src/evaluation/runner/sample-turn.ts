@@ -24,6 +24,8 @@ export interface EpisodeSite {
   readonly takeTurn: () => Promise<void> | null;
   /** Takes steps of foreign code one by one; null while no worker died with this shard in hand. */
   readonly takeCare: (<Result>(key: string, step: () => Promise<Result>) => Promise<Result>) | null;
+  /** Takes a step of foreign code. */
+  readonly runForeign: <Result>(key: string, subject: string, step: () => Promise<Result>) => Promise<Result>;
 }
 
 /** A place in a conversation where the model is to speak. */

@@ -80,7 +80,7 @@ interface Sampling {
   readonly reference: Sampler | null;
   readonly judged: JudgedGroups;
   readonly news: StoreNews;
-  readonly guard: ShardGuard | null;
+  readonly guard: ShardGuard;
   readonly signal: AbortSignal;
 }
 
@@ -157,7 +157,7 @@ async function sampleWithPolicy(
       const skippedGroupCount = await sampleShard(sampling, active.config, onProgress);
       return { skippedGroupCount, seconds: policy.secondsSinceArrival() };
     } finally {
-      await guard?.close();
+      await guard.close();
     }
   } catch (error) {
     if (policy.isInVain && !signal.aborted) return { skippedGroupCount: 0, seconds: 0, isInVain: true };
@@ -182,7 +182,7 @@ async function sampleShard(
   const { guard, input } = sampling;
   const { firstGroup, groupCount } = input;
   const groups = Array.from({ length: groupCount }, (_, index) => firstGroup + index);
-  const limit = guard?.isCareful === true ? 1 : Math.max(1, Math.floor(rolloutConcurrency / groupSize));
+  const limit = guard.isCareful ? 1 : Math.max(1, Math.floor(rolloutConcurrency / groupSize));
   let doneCount = 0;
   const areSkipped = await allOrAbort(groups, { signal: sampling.signal, limit }, async (group, signal) => {
     const isSkipped = await sampleOne({ ...sampling, signal }, group);
@@ -234,8 +234,8 @@ async function playGroup(
   task: Omit<GroupTask, 'policyVersion' | 'guard'>,
   group: number,
 ): Promise<SampledGroup> {
-  const guarded = (await guard?.enter(group)) ?? null;
-  if (guarded && guarded.deaths > 0) return givenUp(site, task.group, guarded.deaths);
+  const guarded = await guard.enter(group);
+  if (guarded.deaths > 0) return givenUp(site, task.group, guarded.deaths);
   return sampleGroup(site, { ...task, policyVersion, guard: guarded }, { signal });
 }
 
@@ -243,7 +243,7 @@ async function guardOf(
   folder: string,
   { files }: RolloutJournal,
   { step, firstGroup, groupCount, attempt }: SampleRolloutsInput & { readonly attempt: number },
-): Promise<ShardGuard | null> {
+): Promise<ShardGuard> {
   const groups = attempt > 1 ? await files.listGroups(step) : [];
   const journalledCount = groups.filter(
     (group) => group >= firstGroup && group < firstGroup + groupCount,

@@ -1,6 +1,9 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { keepNote } from '../../evaluation/foreign-work';
 import { readJson, writeJson } from '../../stores/whole-file';
+import type { DeathNote, ForeignWork } from '../../evaluation/foreign-work';
 import type { GuardedPlay, PlayGuard } from '../rollouts/deadly-plays';
 
 interface ShardMark {
@@ -49,14 +52,14 @@ const DEATHS_ALONE = 10;
  * in a timer or too much memory does, and gives it up, so that it does not take down one worker after the other.
  *
  * From the second attempt at a shard on a mark lies in the step's folder (`.shard-<first group>.json`) while an attempt runs; one
- * that is found there was left by a process that died. Workers killed for other reasons hardly meet one rollout so often.
+ * that is found there was left by a process that died, or by one of which it is known whose doing its end was. Workers killed for other reasons hardly meet one rollout so often.
  */
-export async function openShardGuard(shard: GuardedShard): Promise<ShardGuard | null> {
+export async function openShardGuard(shard: GuardedShard): Promise<ShardGuard> {
   const { folder, step, firstGroup, attempt, journalledCount } = shard;
   const path = join(folder, 'rollouts', String(step), `.shard-${firstGroup}.json`);
   if (attempt === 1) {
     await rm(path, { force: true });
-    return null;
+    return new ShardGuard(path, { deaths: 0, journalledCount, isCareful: false, alone: null });
   }
   const found = await readJson<ShardMark>(path);
   const deaths = found?.journalledCount === journalledCount ? found.deaths + 1 : 0;
@@ -67,41 +70,81 @@ export async function openShardGuard(shard: GuardedShard): Promise<ShardGuard | 
 }
 
 export class ShardGuard {
+  /** What was written last of the group that is played by itself. */
+  private alone: LoneGroup | null;
+  private readonly note = {
+    excuse: () => {
+      const { mark, alone } = this;
+      // One is counted for this end when the mark is found.
+      const excused = alone && { ...withoutPlay(alone), deaths: alone.deaths - 1 };
+      if (this.isMarked) this.noteNow({ ...mark, deaths: mark.deaths - 1, alone: excused });
+    },
+  };
+  private readonly dropNote = keepNote(this.note);
+  private isMarked = false;
+
   constructor(
     private readonly path: string,
     private readonly mark: ShardMark,
-  ) {}
+  ) {
+    this.alone = mark.alone;
+  }
 
   /** Whether groups are to be played one by one. */
   get isCareful(): boolean {
     return this.mark.isCareful;
   }
 
-  open(): Promise<void> {
-    return writeJson(this.path, this.mark);
+  async open(): Promise<void> {
+    this.isMarked = true;
+    await writeJson(this.path, this.mark);
   }
 
-  /** Before a group is played; null where all are played together. */
-  async enter(group: number): Promise<GroupGuard | null> {
-    const { mark, path } = this;
-    if (!mark.isCareful) return null;
+  /** Before a group is played. */
+  async enter(group: number): Promise<GroupGuard> {
+    const { mark } = this;
     const found = mark.alone?.group === group ? afterDeath(mark.alone) : null;
     const alone = found ?? { group, deaths: 0 };
-    await writeJson(path, { ...mark, alone } satisfies ShardMark);
-    return new GroupGuard(alone, (now) => writeJson(path, { ...mark, alone: now } satisfies ShardMark));
+    if (mark.isCareful) await this.write(alone);
+    const blame = (known: LoneGroup) => {
+      this.noteNow({ ...mark, isCareful: true, alone: known });
+    };
+    return new GroupGuard(alone, (now) => this.write(now), { note: this.note, blame });
   }
 
   /** The attempt ended with a word. */
   async close(): Promise<void> {
+    this.dropNote();
     await rm(this.path, { force: true });
+  }
+
+  private async write(alone: LoneGroup): Promise<void> {
+    this.alone = alone;
+    await writeJson(this.path, { ...this.mark, alone } satisfies ShardMark);
+  }
+
+  /** A process that is about to end waits for nothing. */
+  private noteNow(mark: ShardMark): void {
+    try {
+      mkdirSync(dirname(this.path), { recursive: true });
+      writeFileSync(this.path, JSON.stringify(mark));
+    } catch {
+      return;
+    }
   }
 }
 
-/** Of a group that is played by itself. */
+interface GroupCounts {
+  readonly note: DeathNote;
+  readonly blame: (known: LoneGroup) => void;
+}
+
+/** Of a group that is played. */
 export class GroupGuard implements PlayGuard {
   constructor(
     private readonly alone: LoneGroup,
-    private readonly note: (alone: LoneGroup) => Promise<void>,
+    private readonly write: (alone: LoneGroup) => Promise<void>,
+    private readonly counts: GroupCounts,
   ) {}
 
   /** How often the process died with the group, where that is too often; 0 where it is to be played. */
@@ -113,11 +156,26 @@ export class GroupGuard implements PlayGuard {
     return this.alone.deaths >= DEATHS_OF_GROUP;
   }
 
+  /** One death that is known to be a play's doing says as much as two others: the second such one gives it up. */
+  countsOf(play: GuardedPlay): NonNullable<ForeignWork['counts']> {
+    const { note, blame } = this.counts;
+    return {
+      note,
+      blame: () => {
+        const { alone } = this;
+        const inRow = alone.suspect && isSame(alone.suspect.play, play) ? alone.suspect.deaths : 0;
+        const suspect = { play, deaths: Math.max(inRow, DEATHS_OF_PLAY - 2) };
+        const deaths = Math.max(alone.deaths, DEATHS_OF_GROUP - 1);
+        blame({ ...alone, deaths, playing: play, suspect });
+      },
+    };
+  }
+
   async enter(play: GuardedPlay): Promise<number> {
     const { alone } = this;
     if (!this.isOneByOne) return 0;
     if (alone.givenUp?.some((other) => isSame(other, play))) return DEATHS_OF_PLAY;
-    await this.note({ ...alone, playing: play });
+    await this.write({ ...alone, playing: play });
     return 0;
   }
 }
@@ -129,6 +187,10 @@ function afterDeath({ playing, ...alone }: LoneGroup): LoneGroup {
   const inRow = suspect && isSame(suspect.play, playing) ? suspect.deaths + 1 : 1;
   if (inRow < DEATHS_OF_PLAY) return { ...rest, deaths, givenUp, suspect: { play: playing, deaths: inRow } };
   return { ...rest, deaths, givenUp: [...givenUp, playing] };
+}
+
+function withoutPlay({ playing: _playing, ...alone }: LoneGroup): LoneGroup {
+  return alone;
 }
 
 function isSame(one: GuardedPlay, other: GuardedPlay): boolean {

@@ -1,3 +1,5 @@
+import type { ForeignWork } from '../../evaluation/foreign-work';
+import { runForeign, StrayThrow } from '../../evaluation/foreign-work';
 import type { RolloutFailureType } from './rollout-failure';
 import { RolloutFailure } from './rollout-failure';
 
@@ -14,10 +16,12 @@ export interface PlayGuard {
   readonly isOneByOne: boolean;
   /** Before it is played: how often processes died with it, where that is too often; 0 where it is to be played. */
   enter(play: GuardedPlay): Promise<number>;
+  /** What counts the ends of processes that are known to be its doing. */
+  countsOf(play: GuardedPlay): NonNullable<ForeignWork['counts']>;
 }
 
 /** Throws for what is not to be played again. */
-export async function enterPlay(
+async function enterPlay(
   guard: PlayGuard | null | undefined,
   play: GuardedPlay,
   type: RolloutFailureType,
@@ -26,11 +30,32 @@ export async function enterPlay(
   if (deaths > 0) throw diedWith(deaths, 'it', type);
 }
 
+interface Played {
+  /** As a person calls it. */
+  readonly subject: string;
+  readonly play: GuardedPlay;
+  readonly type: RolloutFailureType;
+}
+
+/** Plays with code that is not ours. What that throws where nobody waits for it is a failure of the rollout. */
+export async function playForeign<Result>(
+  guard: PlayGuard | null | undefined,
+  { subject, play, type }: Played,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  await enterPlay(guard, play, type);
+  try {
+    return await runForeign({ subject, ...(guard && { counts: guard.countsOf(play) }) }, work);
+  } catch (error) {
+    throw error instanceof StrayThrow ? new RolloutFailure(type, error) : error;
+  }
+}
+
 /** What it is said to have failed with. */
 export function diedWith(deaths: number, what: string, type: RolloutFailureType): RolloutFailure {
   const cause = new Error(
     `the worker's process died ${deaths} times in a row while ${what} alone was played. ` +
-      'Look for loops without an end, uncaught errors in timers, process.exit, or too much memory in its environment',
+      'Look for loops without an end, too much memory, or what kills the process in its environment',
   );
   return new RolloutFailure(type, cause);
 }

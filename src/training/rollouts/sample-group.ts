@@ -15,7 +15,7 @@ import { boundedWork } from './bounded-work';
 import { checkedGrades } from './environment-answers';
 import { computeLogprobs } from './compute-logprobs';
 import type { PlayGuard } from './deadly-plays';
-import { diedWith, enterPlay } from './deadly-plays';
+import { diedWith, playForeign } from './deadly-plays';
 import type { JudgedPlay } from './judged-play';
 import { playRollout } from './play-rollout';
 import { failedStep, failureText, RolloutFailure, samplingFailure } from './rollout-failure';
@@ -132,15 +132,15 @@ class GroupPlay {
   private async playMember({ index, redraw }: Member, signal: AbortSignal): Promise<Member> {
     try {
       const { policyVersion, seeds, guard } = this.task;
-      await enterPlay(guard, { member: index, redraw }, 'environment_error');
       const seedOf = (turn: number) => seeds({ member: index, turn, redraw });
-      const rollout = {
-        environment: this.makeEnvironment(index, signal),
-        member: index,
-        policyVersion,
-        seedOf,
-      };
-      return { index, redraw, result: await playRollout(this.drawing, rollout, { ...this.options, signal }) };
+      const subject = `the environment of group ${JSON.stringify(this.task.group.id)}, rollout ${index}`;
+      const play = { member: index, redraw };
+      const result = await playForeign(guard, { subject, play, type: 'environment_error' }, () => {
+        const environment = this.makeEnvironment(index, signal);
+        const rollout = { environment, member: index, policyVersion, seedOf };
+        return playRollout(this.drawing, rollout, { ...this.options, signal });
+      });
+      return { index, redraw, result };
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof RolloutFailure)) throw error;
@@ -194,14 +194,17 @@ class GroupPlay {
   private async gradesOf(played: readonly PlayedRollout[]): Promise<readonly RolloutGrade[]> {
     const { group, guard } = this.task;
     if (group.rewards === undefined) return [];
-    await enterPlay(guard, { member: null, redraw: this.retriesUsed }, 'group_rewards_error');
     const seconds =
       graderTimeoutOf(this.site) ?? this.site.environmentTimeoutSeconds ?? ENVIRONMENT_TIMEOUT_SECONDS;
     const late = () => new RolloutFailure('grader_timeout', new Error(`no rewards within ${seconds} s`));
     const { signal } = this.options;
     try {
       const judge = (inner: AbortSignal) => group.rewards?.(played, { signal: inner }) ?? [];
-      const grades = await boundedWork(judge, { signal, timeoutMs: seconds * 1000, late });
+      const subject = `the rewards of group ${JSON.stringify(group.id)}`;
+      const play = { member: null, redraw: this.retriesUsed };
+      const grades = await playForeign(guard, { subject, play, type: 'group_rewards_error' }, () =>
+        boundedWork(judge, { signal, timeoutMs: seconds * 1000, late }),
+      );
       return checkedGrades(grades, played.length);
     } catch (error) {
       throw error instanceof RolloutFailure ? error : new RolloutFailure('group_rewards_error', error);

@@ -24,6 +24,8 @@ afterEach(() => {
 });
 
 const { signal } = new AbortController();
+/** Nobody was blamed for anything. */
+const known = { subject: 'it', givenUpPath: '/nowhere/given-up.json' };
 
 /** As the work of a process, which has suspects of its own. */
 async function inProcess<Result>(work: (guard: typeof guardAttempt) => Promise<Result>): Promise<Result> {
@@ -50,7 +52,7 @@ function die(deaths: number, ...places: readonly string[]): Promise<void> {
   return inProcess(async (guard) => {
     for (const [index, folder] of places.entries()) {
       let isAtWork = false;
-      void guard({ folder, signal }, () => {
+      void guard({ ...known, folder, signal }, () => {
         isAtWork = true;
         return new Promise<never>(() => undefined);
       });
@@ -62,7 +64,7 @@ function die(deaths: number, ...places: readonly string[]): Promise<void> {
 }
 
 function attempt<Result>(folder: string, work: (isTakenUp: boolean) => Promise<Result>): Promise<Result> {
-  return inProcess((guard) => guard({ folder, signal }, work));
+  return inProcess((guard) => guard({ ...known, folder, signal }, ({ isTakenUp }) => work(isTakenUp)));
 }
 
 test('gives up after five deaths in a row without anything new, three of them alone', async () => {
@@ -89,9 +91,9 @@ test('a suspect that is called off while it waits for its turn is not begun', as
   const controller = new AbortController();
 
   await inProcess(async (guard) => {
-    void guard({ folder: first, signal }, () => new Promise<never>(() => undefined));
+    void guard({ ...known, folder: first, signal }, () => new Promise<never>(() => undefined));
     await until(() => markOf(first).isAlone === true);
-    const waiting = guard({ folder: second, signal: controller.signal }, async () => 1);
+    const waiting = guard({ ...known, folder: second, signal: controller.signal }, async () => 1);
     controller.abort(new Error('called off'));
     await expect(waiting).rejects.toThrow('called off');
   });

@@ -20,9 +20,10 @@ async function endOf(
 ): Promise<{ signal: string | null; code: number | null; said: string }> {
   const program = join(folder, 'program.ts');
   const source = join(ROOT, 'src/workers/end-when-stuck');
+  const foreign = join(ROOT, 'src/evaluation/foreign-work');
   writeFileSync(
     program,
-    `import { endWhenStuck } from ${JSON.stringify(source)};\nendWhenStuck(1);\n${work}\n`,
+    `import { endWhenStuck } from ${JSON.stringify(source)};\nimport { runForeign } from ${JSON.stringify(foreign)};\nendWhenStuck(1);\n${work}\n`,
   );
   const child = spawn(
     process.execPath,
@@ -43,6 +44,29 @@ async function endOf(
 
 test('a process whose event loop never turns is ended, and says why', async () => {
   const { signal, said } = await endOf('setTimeout(() => { for (;;); }, 50);');
+
+  expect(signal).toBe('SIGKILL');
+  expect(said).toContain('never gives the event loop back');
+});
+
+test('where code that keeps it is known, it is named with its place, and noted', async () => {
+  const work = `
+const counts = { note: { excuse: () => undefined }, blame: (cause) => process.stderr.write('noted: ' + cause + '\\n') };
+function spin() {
+  for (;;);
+}
+void runForeign({ subject: 'evaluator "mine"', counts }, async () => { await undefined; spin(); });`;
+  const { signal, said } = await endOf(work);
+
+  expect(signal).toBe('SIGKILL');
+  expect(said).toMatch(/^noted: it kept the worker from everything else for 1 s at \S*program\.ts:\d+$/m);
+  expect(said).toMatch(/did nothing else for 1 s: evaluator "mine" at \S*program\.ts:\d+ never gives/);
+});
+
+test('what cannot be stopped to be asked is ended all the same', async () => {
+  const { signal, said } = await endOf(
+    `setTimeout(() => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); }, 50);`,
+  );
 
   expect(signal).toBe('SIGKILL');
   expect(said).toContain('never gives the event loop back');

@@ -9,6 +9,7 @@ export class WorkerProcess {
     readonly ended: Promise<void>,
     private readonly end: () => void,
     readonly pid: number | undefined,
+    private readonly output: string[],
   ) {}
 
   static start(
@@ -21,7 +22,7 @@ export class WorkerProcess {
     const only = roles.length > 0 ? ['--roles', roles.join(',')] : [];
     const engine = ['--engine', stack.engine.url];
     const child = spawn(process.execPath, [program, 'worker', ...engine, ...places, ...only], {
-      stdio: 'ignore',
+      stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
         EVERSTEP_PLUGIN_FOLDERS: stack.folder,
@@ -31,12 +32,20 @@ export class WorkerProcess {
         TEMPORAL_NAMESPACE: stack.namespace,
       },
     });
+    const output: string[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => output.push(text));
     const ended = new Promise<void>((done) => {
       child.once('exit', () => {
         done();
       });
     });
-    return new WorkerProcess(ended, () => child.kill('SIGKILL'), child.pid);
+    return new WorkerProcess(ended, () => child.kill('SIGKILL'), child.pid, output);
+  }
+
+  /** Everything that it wrote to its output and its log. */
+  said(): string {
+    return this.output.join('');
   }
 
   /** SIGKILL: nothing is closed, written or said. */
@@ -49,12 +58,18 @@ export class WorkerProcess {
 /** A worker that is started again whenever it dies, as a service manager does. */
 export class KeptWorker {
   private isKept = true;
+  private saidBefore = '';
   private worker: WorkerProcess;
   private readonly over: Promise<void>;
 
   constructor(start: () => WorkerProcess) {
     this.worker = start();
     this.over = this.keep(start);
+  }
+
+  /** Of all processes so far. */
+  said(): string {
+    return this.saidBefore + this.worker.said();
   }
 
   async stop(): Promise<void> {
@@ -67,6 +82,7 @@ export class KeptWorker {
     for (;;) {
       await this.worker.ended;
       if (!this.isKept) return;
+      this.saidBefore += this.worker.said();
       this.worker = start();
     }
   }

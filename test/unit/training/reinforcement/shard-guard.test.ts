@@ -19,7 +19,10 @@ function attemptAt(attempt: number, journalledCount = 0) {
 }
 
 test('a shard that is sampled at the first attempt leaves no mark', async () => {
-  expect(await attemptAt(1)).toBeNull();
+  const guard = await attemptAt(1);
+  await guard.enter(4);
+  await guard.close();
+
   expect(existsSync(join(folder, 'rollouts'))).toBe(false);
 });
 
@@ -42,7 +45,7 @@ class Worker {
   private async isDone(): Promise<boolean> {
     const guard = await attemptAt(this.attempt, this.journalled);
     const groups = [4, 5, 6, 7].slice(this.journalled);
-    if (guard?.isCareful !== true) {
+    if (!guard.isCareful) {
       if (groups.some((group) => PLAYS.some((play) => this.kills(group, play)))) return false;
       this.journalled = 4;
     } else {
@@ -51,17 +54,17 @@ class Worker {
         this.journalled += 1;
       }
     }
-    await guard?.close();
+    await guard.close();
     return true;
   }
 
-  private async isPlayed(group: number, guard: GroupGuard | null): Promise<boolean> {
-    if (guard && guard.deaths > 0) {
+  private async isPlayed(group: number, guard: GroupGuard): Promise<boolean> {
+    if (guard.deaths > 0) {
       this.givenUp.add(`${group} after ${guard.deaths}`);
       return true;
     }
     for (const play of PLAYS) {
-      const deaths = (await guard?.enter(play)) ?? 0;
+      const deaths = await guard.enter(play);
       if (deaths > 0) this.givenUp.add(`${group}/${String(play.member)} after ${deaths}`);
       else if (this.kills(group, play)) return false;
     }
@@ -98,16 +101,16 @@ test('a mark that an earlier version left is understood', async () => {
   mkdirSync(join(folder, 'rollouts', '3'), { recursive: true });
   writeFileSync(join(folder, 'rollouts', '3', '.shard-4.json'), JSON.stringify(mark));
 
-  const guard = await (await attemptAt(7))?.enter(4);
+  const guard = await (await attemptAt(7)).enter(4);
 
   expect(guard).toMatchObject({ deaths: 0, isOneByOne: true });
-  expect(await guard?.enter({ member: 0, redraw: 0 })).toBe(0);
+  expect(await guard.enter({ member: 0, redraw: 0 })).toBe(0);
 });
 
 test('deaths between which the sampling got on are nobody’s fault', async () => {
   for (let attempt = 2; attempt < 20; attempt++) {
     const guard = await attemptAt(attempt, attempt);
-    expect(guard?.isCareful).toBe(false);
+    expect(guard.isCareful).toBe(false);
   }
 });
 
@@ -115,13 +118,41 @@ test('a shard that is begun anew knows nothing of deaths before', async () => {
   for (let attempt = 2; attempt < 6; attempt++) await attemptAt(attempt);
   await attemptAt(1);
 
-  expect((await attemptAt(2))?.isCareful).toBe(false);
+  expect((await attemptAt(2)).isCareful).toBe(false);
 });
 
 test('an attempt that ended with a word is no death', async () => {
   for (let attempt = 2; attempt < 20; attempt++) {
     const guard = await attemptAt(attempt);
-    expect(guard?.isCareful).toBe(false);
-    await guard?.close();
+    expect(guard.isCareful).toBe(false);
+    await guard.close();
+  }
+});
+
+test.each([0, null])(
+  'a play that is known to have ended two processes is given up, and no other (%s)',
+  async (member) => {
+    const play = { member, redraw: 0 };
+    const first = await (await attemptAt(1)).enter(6);
+    first.countsOf(play).blame('');
+    const second = await attemptAt(2);
+    expect(second.isCareful).toBe(true);
+    const again = await second.enter(6);
+    expect(await again.enter(play)).toBe(0);
+    again.countsOf(play).blame('');
+
+    const third = await (await attemptAt(3)).enter(6);
+
+    expect(third.deaths).toBe(0);
+    expect(await third.enter(play)).toBe(3);
+    expect(await third.enter({ member: 1, redraw: 0 })).toBe(0);
+  },
+);
+
+test('what ends by another’s doing is not counted', async () => {
+  for (let attempt = 2; attempt < 20; attempt++) {
+    const guard = await attemptAt(attempt);
+    expect(guard.isCareful).toBe(false);
+    (await guard.enter(5)).countsOf({ member: 0, redraw: 0 }).note.excuse();
   }
 });
