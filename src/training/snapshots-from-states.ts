@@ -44,6 +44,8 @@ export interface MadeSnapshots {
 const NOTHING_MADE: MadeSnapshots = { paths: new Map(), models: [], useless: null };
 const CLEARING_MS = 5000;
 const HEARTBEAT_MS = 5000;
+/** What nobody deletes expires: its workflow was terminated, or the attempt that made it died. No evaluation waits so long. */
+const LIFE_SECONDS = 30 * 86_400;
 
 /**
  * Saves weights to sample from of steps of which a run kept its state alone, each through a model that is let go of at once.
@@ -119,7 +121,8 @@ async function saveAndUnload(
   { modelId, nextSeqId: seqId }: LoadedModel,
   name: string,
 ): Promise<string> {
-  const save = await client.submitSaveWeightsForSampler({ modelId, seqId, name }, { signal });
+  const spec = { modelId, seqId, name, ttlSeconds: LIFE_SECONDS };
+  const save = await client.submitSaveWeightsForSampler(spec, { signal });
   const { path } = await client.collectSave(save, { signal });
   await client.unloadModel(modelId, { signal });
   return path;

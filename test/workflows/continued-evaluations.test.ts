@@ -27,11 +27,11 @@ afterAll(async () => {
   await stack.stop();
 });
 
-function config(gate: string) {
+function config(gate: string, more: object = {}) {
   const { dataset } = runs.config();
   return runs.config({
     dataset: { ...dataset, testPath: runs.testPath },
-    ...{ plugins: plugins.file, steps: STEPS, batchSize: 4, saveEvery: 0, evalEvery: STEPS },
+    ...{ plugins: plugins.file, steps: STEPS, batchSize: 4, saveEvery: 0, evalEvery: STEPS, ...more },
     evaluators: [{ type: 'plugin', name: 'mine', evaluator: 'gated', options: { gate } }],
   });
 }
@@ -55,13 +55,12 @@ async function goOn(run: string): Promise<{ readonly trained: number; readonly t
 }
 
 /** Of the undisturbed twin; all evaluators of these runs measure the same. */
-async function expectWhole(run: string): Promise<void> {
-  plugins.open('twin');
-  if (!(await stack.store.exists('twin'))) await runs.train('twin', config('twin'));
-  expect(await runs.outcome(run)).toEqual(await runs.outcome('twin'));
-  expect((await runs.scores(run)).map(({ step, evaluator }) => `${step}/${evaluator}`)).toEqual(
-    expect.arrayContaining(['0/mine', `${STEPS}/mine`]),
-  );
+async function expectWhole(run: string, twin = 'twin', more: object = {}): Promise<void> {
+  plugins.open(twin);
+  if (!(await stack.store.exists(twin))) await runs.train(twin, config(twin, more));
+  expect(await runs.outcome(run)).toEqual(await runs.outcome(twin));
+  const cells = (await runs.scores(run)).map(({ step, evaluator }) => `${step}/${evaluator}`);
+  expect(cells).toEqual(expect.arrayContaining(['0/mine', '0/test', `${STEPS}/mine`, `${STEPS}/test`]));
 }
 
 /** Weights to sample from that the engine keeps of all models. */
@@ -115,4 +114,19 @@ test('one whose state is gone by then is trained to again, and said so', async (
     ),
   );
   await expectWhole(run);
+});
+
+test('a run that was terminated in the middle goes on from its last checkpoint, and measures what it had not', async () => {
+  const run = 'terminated';
+  const more = { steps: 2 * STEPS, saveEvery: 2, evalEvery: 2 };
+  const handle = await runs.start(run, config(run, more));
+  await untilStatus(handle, ({ step }) => step >= STEPS);
+  await handle.terminate('to see');
+  const rows = await stack.store.readCheckpoints(run);
+
+  const { told } = await goOn(run);
+
+  expect(rows.find(({ step }) => step === 0)).toMatchObject({ sampler_path: null });
+  expect(told).toMatch(/^from the checkpoint of step [1-9].*; measured from its saved state: step 0$/);
+  await expectWhole(run, 'whole', more);
 });
