@@ -126,9 +126,7 @@ export function createPreparationActivities(dependencies: PreparationDependencie
       const owner = ownerOf(input.run);
       const config = dependencies.checkConfig(input.config);
       return withHeartbeat(({ progress, signal }) => {
-        const onWaiting: TellWaiting = (waiting) => {
-          progress(waiting === null ? undefined : { waiting });
-        };
+        const onWaiting = waitingTo(progress);
         return tryInTime(() =>
           prepareRun(
             { ...dependencies, now: serverTime },
@@ -145,8 +143,17 @@ export function createPreparationActivities(dependencies: PreparationDependencie
       endedBefore,
     }: Pick<ContinueRunInput, 'run' | 'endedBefore'>): Promise<RunRemains> {
       const asked = { run, askedAt: scheduledAt(), endedBefore, ...ownerOf(run) };
-      return withHeartbeat(() => continueRun(dependencies, asked));
+      return withHeartbeat(({ progress, signal }) => {
+        const onWaiting = waitingTo(progress);
+        return continueRun(dependencies, asked, { signal, onWaiting });
+      });
     },
+  };
+}
+
+function waitingTo(progress: (detail: unknown) => void): TellWaiting {
+  return (waiting) => {
+    progress(waiting === null ? undefined : { waiting });
   };
 }
 

@@ -6,7 +6,7 @@ import type { ModelIncarnation, Snapshot, TrainingPlan } from './training-plan';
 /** What a run's folder says of it, for a workflow that goes on where another one ended. */
 export interface ContinuedRun extends CarriedChanges {
   readonly plan: TrainingPlan;
-  /** The step it goes on from: that of a kept checkpoint before which no evaluation lacks its snapshot; -1 for the start. */
+  /** The step it goes on from: that of a kept checkpoint before which no evaluation lacks what it measures; -1 for the start. */
   readonly step: number;
   /** Steps that may have been sent, by whichever life. */
   readonly sentThrough: number;
@@ -14,6 +14,8 @@ export interface ContinuedRun extends CarriedChanges {
   readonly tokens: number;
   /** The life of the model that was, to be ended before the next one begins. */
   readonly lost: ModelIncarnation | null;
+  /** Models that saved snapshots of its saved states, and are gone; absent where none had to. */
+  readonly savers?: readonly string[];
   /** Writes of the run that came before; later ones have higher numbers. */
   readonly writes: number;
   /** Evaluations that have no result, or whose gate has not decided, each with the snapshot it measures and its weights' lineage. */

@@ -1,7 +1,8 @@
-import type { ContinuedRun, DueEvaluation, RunRemains } from '../core/continued-run';
+import type { TellWaiting } from '../core/concurrency/waiting-reasons';
+import type { AskedEvaluation, ContinuedRun, DueEvaluation, RunRemains } from '../core/continued-run';
 import { largestOf } from '../core/extremes';
 import type { GateMemory } from '../core/gates/gate';
-import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
+import type { RunState, ScoreRow } from '../core/run';
 import { isEndedWithItsRun } from '../core/run';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import type { EarlierEnd } from '../core/timeline';
@@ -12,6 +13,8 @@ import { removePolicyNote } from './policy-note';
 import { planOf } from './prepare-run';
 import type { RunRecord } from './run-folder';
 import { readRunRecord, requireRun } from './run-folder';
+import type { MadeSnapshots, UselessState } from './snapshots-from-states';
+import { snapshotsFromStates } from './snapshots-from-states';
 import { tellContinued } from './tell-continued';
 import type { Journals, Unfinished } from './where-it-stands';
 import { readJournals, snapshotOf, whereItStands } from './where-it-stands';
@@ -31,6 +34,11 @@ export interface ContinueRunInput {
   readonly endedBefore?: EarlierEnd | undefined;
 }
 
+interface ContinueOptions {
+  readonly signal: AbortSignal;
+  readonly onWaiting: TellWaiting;
+}
+
 const ATTEMPTS_OF_A_WRITE = 1_000_000;
 const KEPT_CONTROLS = 100;
 /** What the workflow before may still begin to write before it hears that the run is another's. */
@@ -39,13 +47,15 @@ const WRITES_UNHEARD = 1000;
 /**
  * Makes a run that another workflow began this workflow's own, and says where it stands by its journals.
  *
- * Training goes on from the newest checkpoint before which every evaluation has its result or its snapshot: what was
- * trained after it is trained again, from that state, so that no step is missing from the weights or in them twice. A run
- * that was cancelled or failed is open again, and its timeline keeps what ended it. Repeating it finds the same.
+ * Training goes on from the newest checkpoint before which every evaluation has its result, its snapshot or its step's saved
+ * state: what was trained after it is trained again, from that state, so that no step is missing from the weights or in them
+ * twice. Of steps whose state alone is kept and that are to be measured, snapshots are made. A run that was cancelled or
+ * failed is open again, and its timeline keeps what ended it. Repeating it finds the same, and makes its snapshots anew.
  */
 export async function continueRun(
   { store, engines }: ContinueDependencies,
   { run, askedAt, endedBefore, ...owner }: ContinueRunInput,
+  options: ContinueOptions,
 ): Promise<RunRemains> {
   await requireRun(store, run);
   const state = await store.readState(run);
@@ -60,9 +70,19 @@ export async function continueRun(
   await removeUnheard(store, run);
   const journals = await readJournals(store, record, state);
   const isFree = await isServiceFree(engines, journals.record);
-  const continued = { ...(await rebuild(store, journals, isFree)), writes };
+  const lost = await store.readLife(run);
+  const epoch = writes * ATTEMPTS_OF_A_WRITE;
+  const standing = await stand(journals, (states) =>
+    snapshotsFromStates(
+      engines,
+      { record, states, lost, owner: { run, workflow: owner.firstRunId, epoch } },
+      options,
+    ),
+  );
+  const continued = { ...(await rebuild(store, { ...journals, ...standing }, { isFree, lost })), writes };
   const { lastStep } = journals;
-  await tellContinued(store, { state, continued, lastStep, askedAt, endedBefore });
+  const measured = [...standing.made.paths.keys()];
+  await tellContinued(store, { state, continued, measured, lastStep, askedAt, endedBefore });
   await store.writeState(run, reopened(state, owner.workflowId));
   if (continued.plan.rollouts) await removePolicyNote(store.runFolder(run));
   return { found: 'continued', run: continued };
@@ -92,49 +112,74 @@ async function isServiceFree(engines: EngineAccess, { config }: RunRecord): Prom
   return engine.profile.server === 'everstep';
 }
 
+type Standing = ReturnType<typeof whereItStands> & { readonly made: MadeSnapshots };
+
+/** Where a state that was to be measured is of no use, training goes back to before its step. */
+async function stand(
+  journals: Journals,
+  make: (states: Standing['fromStates']) => Promise<MadeSnapshots>,
+): Promise<Standing> {
+  const hoped = whereItStands(journals);
+  const made = await make(hoped.fromStates);
+  const { useless } = made;
+  if (useless === null) return { ...hoped, made };
+  return { ...whereItStands(journals, new Set([useless.row.step])), made };
+}
+
 async function rebuild(
   store: RunStore,
-  journals: Journals,
-  isFree: boolean,
+  standing: Journals & Standing,
+  { isFree, lost }: Pick<ContinuedRun, 'lost'> & { readonly isFree: boolean },
 ): Promise<Omit<ContinuedRun, 'writes'>> {
-  const { record, state, controls, checkpoints } = journals;
+  const { record, state, controls, checkpoints, evaluations, changes, missing, asked, step, made } = standing;
   const { run } = state;
-  const { evaluations: schedules, changes, missing, asked, step } = whereItStands(journals);
   const plan = planOf(
     { run, config: record.config },
-    { schedules },
+    { schedules: evaluations },
     { exampleCount: record.data.trainCount, startedAt: state.startedAt, isFree, remarks: [] },
   );
-  const [sent, best, lost] = await Promise.all([
-    store.readSent(run),
-    readPromotion(store.runFolder(run)),
-    store.readLife(run),
-  ]);
+  const [sent, best] = await Promise.all([store.readSent(run), readPromotion(store.runFolder(run))]);
   return {
     ...changes,
     plan,
     step,
-    sentThrough: largestOf([-1, ...sent.map((row) => row.step), journals.lastStep]),
+    sentThrough: largestOf([-1, ...sent.map((row) => row.step), standing.lastStep]),
     tokens: checkpoints.findLast((row) => row.step === step)?.elapsed_tokens ?? 0,
     lost,
-    due: missing.flatMap((each) => (each.step <= step ? (dueEvaluation(each, checkpoints) ?? []) : [])),
-    asked: asked.waiting.map((each) => ({ ...each, snapshot: snapshotOf(each.step, checkpoints) })),
+    ...(made.models.length > 0 && { savers: made.models }),
+    due: missing.flatMap((each) => (each.step <= step ? (dueEvaluation(each, standing) ?? []) : [])),
+    asked: asked.waiting.map((each) => ({ ...each, snapshot: measuredAt(each.step, standing) })),
     askedCount: asked.count,
     best: best && { step: best.step, name: best.name },
-    gates: gateMemories(plan.evaluations, journals.scores, best?.step ?? null),
+    gates: gateMemories(plan.evaluations, standing.scores, best?.step ?? null),
     rewinds: state.rewinds,
     stepsReplayed: state.stepsReplayed,
-    remarks: state.remarks ?? [],
+    remarks: [...(state.remarks ?? []), ...(made.useless ? [uselessText(made.useless)] : [])],
     recentControls: controls.slice(-KEPT_CONTROLS),
   };
 }
 
+function uselessText({ row, reason }: UselessState): string {
+  return `Checkpoint ${row.name} was to be measured for the evaluations of step ${row.step}, and cannot be: ${reason}`;
+}
+
 function dueEvaluation(
   { step, schedules, recorded }: Unfinished,
-  checkpoints: readonly CheckpointRow[],
+  standing: Pick<Journals & Standing, 'checkpoints' | 'made'>,
 ): DueEvaluation | null {
-  const snapshot = snapshotOf(step, checkpoints);
+  const snapshot = measuredAt(step, standing);
   return snapshot && { ...snapshot, step, schedules, ...(recorded.length > 0 && { recorded }) };
+}
+
+/** Weights of a step that were kept, or saved from its state just now: those go when they are measured. */
+function measuredAt(
+  step: number,
+  { checkpoints, made }: Pick<Journals & Standing, 'checkpoints' | 'made'>,
+): AskedEvaluation['snapshot'] {
+  const samplerPath = made.paths.get(step);
+  if (samplerPath === undefined) return snapshotOf(step, checkpoints);
+  const lineage = checkpoints.findLast((row) => row.step === step)?.lineage ?? 0;
+  return { samplerPath, isCheckpoint: false, lineage };
 }
 
 function gateMemories(

@@ -10,7 +10,7 @@ export interface KeepSessionOptions {
 /** Keeps the service's session alive until aborted; throws `session-lost` when the service has ended it. */
 export async function keepSession(
   client: TinkerClient,
-  { sessionId }: ModelIncarnation,
+  { sessionId }: Pick<ModelIncarnation, 'sessionId'>,
   { signal, intervalMs }: KeepSessionOptions,
 ): Promise<never> {
   for (;;) {

@@ -19,13 +19,15 @@ export interface RestoredModel {
   readonly remarks: readonly string[];
 }
 
-type LoadedModel = Pick<RestoredModel, 'modelId' | 'nextSeqId'>;
+export type LoadedModel = Pick<RestoredModel, 'modelId' | 'nextSeqId'>;
 
 interface Source {
   readonly path: string;
   readonly optimizer: boolean;
   /** Which model of the session it is, from 0. */
   readonly attempt: number;
+  /** Nothing is trained in it. */
+  readonly isSampledOnly?: boolean;
 }
 
 const OF_NO_USE: readonly string[] = ['checkpoint-missing', 'checkpoint-damaged'];
@@ -70,7 +72,7 @@ async function start(opening: Opening, initial: string | null, attempt: number):
 }
 
 /** The model, or why its checkpoint is of no use. */
-async function loadOrReason(opening: Opening, source: Source): Promise<LoadedModel | string> {
+export async function loadOrReason(opening: Opening, source: Source): Promise<LoadedModel | string> {
   try {
     return await load(opening, source);
   } catch (error) {

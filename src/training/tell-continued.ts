@@ -9,6 +9,8 @@ interface Continuation {
   /** As the run's last workflow left it. */
   readonly state: RunState;
   readonly continued: Pick<ContinuedRun, 'step'>;
+  /** Steps that are measured from their saved states. */
+  readonly measured: readonly number[];
   /** The last step that was collected. */
   readonly lastStep: number;
   /** The same in every attempt, so that it is told once. */
@@ -21,7 +23,7 @@ interface Continuation {
  * that of a run that goes on. Repeating it adds nothing.
  */
 export async function tellContinued(store: RunStore, continuation: Continuation): Promise<void> {
-  const { state, continued, lastStep, askedAt } = continuation;
+  const { state, continued, measured, lastStep, askedAt } = continuation;
   const { run } = state;
   const events: RunEvent[] = [
     ...earlierEnd(continuation),
@@ -29,7 +31,7 @@ export async function tellContinued(store: RunStore, continuation: Continuation)
       at: askedAt,
       kind: 'continued',
       step: Math.max(0, continued.step),
-      text: continuedText(continued.step, lastStep),
+      text: `${continuedText(continued.step, lastStep)}${measuredText(measured)}`,
     },
   ];
   await recordEvents(store, { run, events, epoch: (await store.latestEpoch(run)) + 1 });
@@ -49,4 +51,9 @@ function continuedText(step: number, lastStep: number): string {
   if (lastStep < first) return from;
   const again = lastStep === first ? `step ${first}` : `steps ${first} to ${lastStep}`;
   return `${from}: ${again}, and what was sent behind, trained again`;
+}
+
+function measuredText(steps: readonly number[]): string {
+  if (steps.length === 0) return '';
+  return `; measured from ${steps.length === 1 ? 'its saved state: step' : 'their saved states: steps'} ${steps.join(', ')}`;
 }

@@ -63,18 +63,21 @@ export async function readJournals(
   return { record, state, checkpoints, scores, controls, begun, lastStep: last?.step ?? 0 };
 }
 
-/** What is due, and the last step that training can go on from so that all of it gets its result. */
-export function whereItStands(journals: Journals) {
+/**
+ * What is due, and the last step that training can go on from so that all of it gets its result.
+ *
+ * @param gone steps whose saved state turned out to be of no use
+ */
+export function whereItStands(journals: Journals, gone: ReadonlySet<number> = new Set()) {
   const { record, state, controls } = journals;
   const evaluations = recordedSchedules(record);
   const changes = carriedChanges(controls, { totalSteps: state.totalSteps, evaluations });
   const missing = unfinished(journals, evaluations, changes);
   const asked = askedEvaluations(journals);
-  const step = standsAt(
-    journals,
-    [...missing, ...asked.waiting].map((lacking) => lacking.step),
-  );
-  return { evaluations, changes, missing, asked, step };
+  const states = keptStates(journals.checkpoints).filter((row) => !gone.has(row.step));
+  const lacking = stepsWithoutWeights(journals, [...missing, ...asked.waiting]);
+  const step = standsAt(states, lacking);
+  return { evaluations, changes, missing, asked, step, fromStates: statesOf(lacking, states, step) };
 }
 
 /** The step of the checkpoint that a run would go on from; null where it would begin anew. */
@@ -140,12 +143,37 @@ function askedEvaluations({ controls, scores, lastStep }: Journals): {
   return { waiting, count: rows.length };
 }
 
-/** -1 where no checkpoint is kept that training can go on from. */
-function standsAt({ checkpoints }: Journals, lackingSteps: readonly number[]): number {
-  const hasSnapshot = (step: number) => snapshotOf(step, checkpoints) !== null;
-  const bound = smallestOf(lackingSteps.filter((step) => !hasSnapshot(step)));
-  const usable = checkpoints.filter(({ step, state_path }) => state_path !== null && step < bound);
-  return largestOf([-1, ...usable.map(({ step }) => step)]);
+/** Those that a service may still have, oldest first: of rolling ones only the newest is kept. */
+function keptStates(checkpoints: readonly CheckpointRow[]): CheckpointRow[] {
+  const newest = checkpoints.at(-1);
+  return checkpoints.filter((row) => row.state_path !== null && (row.rolling !== true || row === newest));
+}
+
+/** Steps that are to be measured and of which no weights to sample from are kept, in order. */
+function stepsWithoutWeights(
+  { checkpoints }: Journals,
+  lacking: readonly { readonly step: number }[],
+): number[] {
+  const steps = new Set(lacking.map(({ step }) => step));
+  return [...steps].filter((step) => snapshotOf(step, checkpoints) === null).sort((a, b) => a - b);
+}
+
+/** What has a state is measured from that; what has none is trained again. -1 where training would begin anew. */
+function standsAt(states: readonly CheckpointRow[], lacking: readonly number[]): number {
+  const saved = new Set(states.map(({ step }) => step));
+  const bound = smallestOf(lacking.filter((step) => !saved.has(step)));
+  return largestOf([-1, ...[...saved].filter((step) => step < bound)]);
+}
+
+/** The states from which evaluations of steps up to this one are measured. */
+function statesOf(
+  lacking: readonly number[],
+  states: readonly CheckpointRow[],
+  through: number,
+): CheckpointRow[] {
+  return lacking
+    .filter((step) => step <= through)
+    .flatMap((step) => states.findLast((row) => row.step === step) ?? []);
 }
 
 export function snapshotOf(step: number, checkpoints: readonly CheckpointRow[]): AskedEvaluation['snapshot'] {

@@ -6,7 +6,7 @@ import { initialState } from './training-state';
 
 /** What a run remembers that goes on from its folder: as after a rewind, whichever workflow began it. */
 export function continuedState(found: ContinuedRun): TrainingState {
-  const { plan, step, tokens, lost, writes, best, pause } = found;
+  const { plan, step, tokens, lost, savers = [], writes, best, pause } = found;
   const fresh = initialState(plan, found.remarks);
   const pending = found.due.flatMap((due) => pendingOf(found, due) ?? []);
   return {
@@ -23,7 +23,7 @@ export function continuedState(found: ContinuedRun): TrainingState {
     cells: pending.flatMap((each) => cellsOf(each, schedulesOf(found, each.step), [])),
     rewinds: found.rewinds + (lost ? 1 : 0),
     stepsReplayed: found.stepsReplayed,
-    ...(lost && { lives: [lost.modelId] }),
+    ...((lost !== null || savers.length > 0) && { lives: [...(lost ? [lost.modelId] : []), ...savers] }),
     rates: [...found.rates],
     scheduleChanges: [...found.scheduleChanges],
     stop: found.stop,

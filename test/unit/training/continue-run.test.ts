@@ -83,6 +83,7 @@ async function goOn(more: Partial<ContinueRunInput> = {}) {
   const remains = await continueRun(
     { store, engines },
     { run: RUN, workflowId: 'train/mine', firstRunId: 'next', askedAt: ASKED_AT, ...more },
+    { signal: new AbortController().signal, onWaiting: () => undefined },
   );
   if (remains.found !== 'continued') throw new Error(remains.found);
   return remains.run;

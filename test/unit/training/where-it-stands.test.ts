@@ -1,0 +1,101 @@
+import { parseTrainingConfig } from '../../../src/config/parse-training-config';
+import type { ControlRow } from '../../../src/core/controls';
+import type { CheckpointRow, RunState, ScoreRow } from '../../../src/core/run';
+import type { RunRecord } from '../../../src/training/run-folder';
+import type { Journals } from '../../../src/training/where-it-stands';
+import { whereItStands } from '../../../src/training/where-it-stands';
+
+const config = parseTrainingConfig({
+  kind: 'sft',
+  model: 'everstep/tiny',
+  dataset: { path: '/data/train.jsonl' },
+  steps: 24,
+  evalEvery: 4,
+  evaluators: [{ type: 'nll', name: 'test', dataset: { path: '/data/test.jsonl' } }],
+});
+
+interface Story {
+  readonly checkpoints: readonly Partial<CheckpointRow>[];
+  /** Steps with a result. */
+  readonly scored?: readonly number[];
+  readonly controls?: readonly Partial<ControlRow>[];
+}
+
+/** A run of whose 24 steps 8 are done. */
+function journals({ checkpoints, scored = [], controls = [] }: Story): Journals {
+  const scores = scored.map((step) => ({
+    step,
+    schedule: 'evaluators',
+    evaluator: 'test',
+    key: 'test/nll',
+  })) as Partial<ScoreRow>[];
+  return {
+    record: { config, evaluators: {}, data: {} } as RunRecord,
+    state: { run: 'mine', totalSteps: 24 } as RunState,
+    checkpoints: checkpoints as readonly CheckpointRow[],
+    scores: scores as readonly ScoreRow[],
+    controls: controls as readonly ControlRow[],
+    lastStep: 8,
+    begun: new Set(),
+  };
+}
+
+const both = (step: number) => ({ ...state(step), sampler_path: `tinker://m/sampler_weights/${step}` });
+const state = (step: number) => ({
+  ...{ step, name: String(step), lineage: 0 },
+  ...{ state_path: `tinker://m/weights/${step}`, sampler_path: null },
+});
+const rolling = (step: number) => ({ ...state(step), rolling: true });
+
+function stand(story: Story, gone: readonly number[] = []) {
+  const { step, fromStates, missing } = whereItStands(journals(story), new Set(gone));
+  return { step, from: fromStates.map((row) => row.name), missing: missing.map((one) => one.step) };
+}
+
+test('a step whose state alone is kept is measured from that, and training goes on from the last checkpoint', () => {
+  const checkpoints = [state(0), both(8)];
+
+  expect(stand({ checkpoints })).toEqual({ step: 0, from: ['0'], missing: [0, 4, 8] });
+  expect(stand({ checkpoints, scored: [4] })).toEqual({ step: 8, from: ['0'], missing: [0, 8] });
+  expect(stand({ checkpoints, scored: [0, 4] })).toEqual({ step: 8, from: [], missing: [8] });
+});
+
+test('one without any checkpoint is trained to again', () => {
+  expect(stand({ checkpoints: [state(0), both(8)], scored: [0] })).toMatchObject({ step: 0, from: [] });
+});
+
+test('the step that training goes on from is measured from its state too', () => {
+  expect(stand({ checkpoints: [state(0), state(8)], scored: [0, 4] })).toMatchObject({
+    step: 8,
+    from: ['8'],
+  });
+});
+
+test('of rolling checkpoints only the newest is there', () => {
+  const scored = [0];
+
+  expect(stand({ checkpoints: [state(0), rolling(4), rolling(8)], scored })).toMatchObject({
+    step: 0,
+    from: [],
+  });
+  expect(stand({ checkpoints: [state(0), rolling(4), rolling(8)], scored: [0, 4] })).toMatchObject({
+    ...{ step: 8, from: ['8'] },
+  });
+  expect(stand({ checkpoints: [state(0), rolling(2), both(8)], scored })).toMatchObject({ step: 0 });
+});
+
+test('where a state turned out to be gone, training goes back to before its step', () => {
+  const checkpoints = [state(0), state(4), both(8)];
+
+  expect(stand({ checkpoints })).toMatchObject({ step: 8, from: ['0', '4'] });
+  expect(stand({ checkpoints }, [4])).toMatchObject({ step: 0, from: ['0'] });
+  expect(stand({ checkpoints }, [0])).toMatchObject({ step: -1, from: [] });
+});
+
+test('what a person asked for is measured from a state as well', () => {
+  const controls = [{ control: 'runEvaluation', by: 'ann', step: 0, to: ['test'] }] as const;
+
+  expect(stand({ checkpoints: [state(0), both(8)], scored: [0, 4, 8], controls })).toEqual({
+    ...{ step: 8, from: ['0'], missing: [] },
+  });
+});
