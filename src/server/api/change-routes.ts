@@ -5,6 +5,7 @@ import { isClosed } from '../../client/run-report';
 import { DomainError } from '../../core/errors';
 import type { Routes } from '../http/route';
 import { RequestError } from '../http/request-error';
+import { untilFault } from '../http/until-fault';
 import { withoutUndefined } from '../http/without-undefined';
 import { Receipt } from './answer-schemas';
 import type { RunAccess } from './run-access';
@@ -46,9 +47,9 @@ const SetBody = z.strictObject({
     .strictObject({
       name: z.string(),
       every: rhythm.optional(),
-      at: z.array(z.number()).optional(),
-      add: z.array(z.string()).optional(),
-      remove: z.array(z.string()).optional(),
+      at: untilFault(z.array(z.number())).optional(),
+      add: untilFault(z.array(z.string())).optional(),
+      remove: untilFault(z.array(z.string())).optional(),
     })
     .optional()
     .describe('When a schedule of evaluations is due, or what it runs'),
@@ -120,7 +121,7 @@ function addWorkChanges(add: AddChange): void {
     summary: 'Run evaluators once',
     body: z.strictObject({
       ...who,
-      evaluators: z.array(z.string()).optional().describe('Default all that the run has'),
+      evaluators: untilFault(z.array(z.string())).optional().describe('Default all that the run has'),
       checkpoint: step
         .optional()
         .describe('Step of a kept checkpoint, or best; default the weights as they are'),

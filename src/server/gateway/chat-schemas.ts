@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DEEPEST_JSON, isDeeperThan, isDeepText, TOO_DEEP } from '../../core/json-depth';
+import { untilFault } from '../http/until-fault';
 import { ignoredFields, neutralFields, samplingFields, unmet } from './sampling-schemas';
 
 /** The part of OpenAI's chat completions that a training service can answer. */
@@ -12,7 +13,7 @@ const TextPart = z.strictObject({
   type: z.literal('text', { error: 'Of parts of a content only those of type "text" are taken' }),
   text: z.string(),
 });
-const Text = z.union([z.string(), z.array(TextPart)]);
+const Text = z.union([z.string(), untilFault(z.array(TextPart))]);
 
 /** Of a refusal, which ends it as a sentence. */
 const DEEP = TOO_DEEP.replace(/\.$/, '');
@@ -71,7 +72,7 @@ const AssistantMessage = z.strictObject({
     .string()
     .nullish()
     .describe('What it thought before it spoke, for renderers that know reasoning'),
-  tool_calls: z.array(ToolCall).nullish(),
+  tool_calls: untilFault(z.array(ToolCall)).nullish(),
   name: z.string().optional(),
   ...emptyFields,
 });
@@ -105,7 +106,7 @@ export const ChatBody = z
     ...samplingFields,
     ...neutralFields,
     ...ignoredFields,
-    messages: z.array(ChatMessage).min(1).max(MOST_MESSAGES),
+    messages: untilFault(z.array(ChatMessage).min(1).max(MOST_MESSAGES)),
     max_completion_tokens: z.int().min(1).nullish(),
     logprobs: z.boolean().nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),

@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { untilFault } from '../http/until-fault';
 import { Usage } from './chat-schemas';
 import { ignoredFields, neutralFields, samplingFields } from './sampling-schemas';
 
 const MOST_PROMPTS = 1024;
 
-const tokens = z.array(z.int().min(0)).min(1);
+const tokens = untilFault(z.array(z.int().min(0)).min(1));
 
 export const CompletionBody = z
   .strictObject({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { untilFault } from '../http/until-fault';
 
 const MOST_CHOICES = 128;
 const MOST_STOPS = 16;
@@ -40,13 +41,13 @@ const PENALTY = 'Penalties are not supported: leave it out, or give 0';
 export const neutralFields = {
   presence_penalty: z.literal(0, { error: PENALTY }).nullish(),
   frequency_penalty: z.literal(0, { error: PENALTY }).nullish(),
-  logit_bias: z.record(z.string(), z.literal(0, { error: BIAS }), { error: BIAS }).nullish(),
+  logit_bias: untilFault(z.record(z.string(), z.literal(0, { error: BIAS }), { error: BIAS })).nullish(),
 };
 
 /** Says something to other services and changes no answer. */
 export const ignoredFields = {
   user: z.string().nullish(),
-  metadata: z.record(z.string(), z.string()).nullish(),
+  metadata: untilFault(z.record(z.string(), z.string())).nullish(),
   store: z.boolean().nullish(),
   service_tier: z.string().nullish(),
   safety_identifier: z.string().nullish(),

@@ -4,6 +4,7 @@ import fastify from 'fastify';
 import type { Logger } from 'pino';
 import { NO_PAGE } from '../../core/page-guard';
 import { lastAnswer, unreadableRequest } from '../../core/unreadable-request';
+import { checkBodySize } from './body-size';
 import { failureOf } from './error-body';
 import type { GuardOptions } from './guard';
 import { guard } from './guard';
@@ -61,8 +62,10 @@ function readJsonAlone(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const bytes = Buffer.from(body);
     // Read all the same, a model would be asked something else than was sent.
-    if (isUtf8(bytes)) void parse(request, bytes.toString(), done);
-    else done(new RequestError(400, { message: 'The body is not UTF-8 text.' }));
+    if (!isUtf8(bytes)) throw new RequestError(400, { message: 'The body is not UTF-8 text.' });
+    const text = bytes.toString();
+    checkBodySize(text);
+    void parse(request, text, done);
   });
 }
 

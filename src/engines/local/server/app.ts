@@ -150,7 +150,7 @@ function readBodies(app: FastifyInstance): void {
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // Clients name a content type also where there is nothing to send.
     const text = body.toString();
-    checkJsonParts(text);
+    checkJsonParts(text, request.routeOptions.url);
     if (text.length === 0) done(null, {});
     else void parseJson(request, text, done);
   });

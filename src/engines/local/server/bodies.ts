@@ -8,6 +8,8 @@ import { ProtocolError } from './protocol-error';
 import { ageRecipients, LARGEST_NUMBER, LARGEST_RANK, userMetadata } from './request-bounds';
 
 const MAX_TTL_SECONDS = 10 * 366 * 86_400;
+/** Of a session. */
+const MOST_TAGS = 1024;
 
 const MAX_STOPS = 1024;
 
@@ -62,7 +64,8 @@ export const NumberedRequest = z.object({
 export const ForwardBackwardEnvelope = z.object({ model_id: identifier, seq_id: sequence });
 
 export const CreateSessionBody = z.object({
-  tags: z.array(z.string()).nullish(),
+  // zod tells each entry that does not fit, so what is too long is refused unread.
+  tags: z.array(z.string()).max(MOST_TAGS).nullish(),
   user_metadata: metadata,
 });
 

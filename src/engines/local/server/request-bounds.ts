@@ -12,12 +12,16 @@ const MAX_METADATA_KEYS = 10_000;
 export const LARGEST_NUMBER = 2_147_483_647;
 export const LARGEST_RANK = 1024;
 
+/** zod's own record is copied key by key before its size is looked at. */
 export const userMetadata = z
-  .record(z.string(), z.unknown())
-  .refine(
-    (record) => JSON.stringify(record).length <= MAX_METADATA_LENGTH,
-    `is longer than ${MAX_METADATA_LENGTH} characters`,
+  .custom<Record<string, unknown>>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    { error: 'Invalid input: expected record', abort: true },
   )
+  .refine((record) => JSON.stringify(record).length <= MAX_METADATA_LENGTH, {
+    error: `is longer than ${MAX_METADATA_LENGTH} characters`,
+    abort: true,
+  })
   .refine((record) => {
     const { parts, keys } = countJsonParts(JSON.stringify(record));
     return parts <= MAX_METADATA_PARTS && keys <= MAX_METADATA_KEYS;

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { countJsonParts } from '../../../core/json-parts';
+import { tooDeep } from './body-depth';
 import { ProtocolError } from './protocol-error';
 
 const MEBIBYTE = 1024 * 1024;
@@ -12,9 +13,12 @@ const OF_TENSORS = /\/(forward|forward_backward)$/;
 const OF_PROMPTS = /\/asample$/;
 
 /** Shorter texts are not counted before they are read. */
-const UNCOUNTED_LENGTH = MEBIBYTE;
-const MOST_PARTS = 1_000_000;
-const MOST_KEYS = 2_000_000;
+const UNCOUNTED_LENGTH = MEBIBYTE / 4;
+const MOST = { parts: 1_000_000, keys: 2_000_000 };
+/** What is less deep is read, so that the number of a request which is refused holds back none after it. */
+const DEEPEST_READ = 200_000;
+/** Of a body without tensors and prompts: what describes a session or a checkpoint holds less. */
+const MOST_SMALL = { parts: 200_000, keys: 200_000 };
 
 /** How much a route reads at all: what no honest request needs would only cost memory. */
 export function limitBodies(app: FastifyInstance, most: number): void {
@@ -25,10 +29,12 @@ export function limitBodies(app: FastifyInstance, most: number): void {
 }
 
 /** Refuses with 422 a text that would become far more than it is. */
-export function checkJsonParts(text: string): void {
+export function checkJsonParts(text: string, route = ''): void {
   if (text.length <= UNCOUNTED_LENGTH) return;
-  const { parts, keys } = countJsonParts(text);
-  if (parts <= MOST_PARTS && keys <= MOST_KEYS) return;
+  const { parts, keys, depth } = countJsonParts(text);
+  if (depth > DEEPEST_READ) throw tooDeep();
+  const most = OF_TENSORS.test(route) || OF_PROMPTS.test(route) ? MOST : MOST_SMALL;
+  if (parts <= most.parts && keys <= most.keys) return;
   throw new ProtocolError(
     422,
     `Invalid request: the body holds ${parts} lists and objects with ${keys} keys. Send it in several requests.`,
