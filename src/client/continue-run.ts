@@ -34,7 +34,7 @@ export interface RecoverableRun {
   /** The last one that is known to be done. */
   readonly step: number;
   readonly totalSteps: number;
-  /** Step of the training state from which it goes on: its newest before which no evaluation is lost; null where it begins anew. */
+  /** Step of the training state from which it goes on: its newest before which every evaluation has what it measures; null where it begins anew. */
   readonly checkpointStep: number | null;
   /**
    * `lost`: the server knows nothing of it; it is gone on with. `open`: it is under way there. `ended`: somebody ended its
@@ -105,18 +105,27 @@ async function untilTakenOver(
 ): Promise<void> {
   if (!isClosed(before)) return;
   const deadline = performance.now() + TAKE_OVER_LIMIT_MS;
+  let waits: readonly string[] = [];
   while (performance.now() < deadline) {
     const state = await records.readState(handle.name);
     if (state === null || !isClosed(state)) return;
     const client = await link.require();
     const facts = await describeRun(client, handle.name);
-    if (facts !== null && facts !== 'missing' && !facts.isOpen) return;
+    if (facts !== null && facts !== 'missing') {
+      if (!facts.isOpen) return;
+      ({ waits } = facts);
+    }
     await pause(POLL_MS);
   }
-  throw new DomainError(
-    'temporal-unavailable',
-    `No worker has taken up run "${handle.name}" yet. It goes on when one does: \`npx everstep worker\` starts one, \`npx everstep runs watch ${handle.name}\` follows it.`,
-  );
+  throw new DomainError('temporal-unavailable', notTakenOver(handle.name, waits));
+}
+
+/** A worker that has it may wait for the service. */
+function notTakenOver(run: string, waits: readonly string[]): string {
+  const follow = `\`npx everstep runs watch ${run}\` follows it.`;
+  return waits.length > 0
+    ? `Run "${run}" has not been taken up yet: ${waits.join('; ')}. It goes on by itself; ${follow}`
+    : `No worker has taken up run "${run}" yet. It goes on when one does: \`npx everstep worker\` starts one, ${follow}`;
 }
 
 /** Every run of the store that has not ended, as the server knows it; oldest first. */

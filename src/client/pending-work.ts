@@ -66,14 +66,17 @@ function anotherWorker(activity: PendingActivity): string {
 /** How work of a run is called that may wait for others than the training service. */
 const RUN_WORK: Readonly<Record<string, string>> = {
   prepareRun: 'its preparation waits',
+  continueRun: 'going on with it waits',
   evaluateCell: 'an evaluation waits',
   sampleRollouts: 'rollouts wait',
 };
 
 const TRAINING = `${TASK_QUEUES.training}); start another worker with --roles training, or give more places with --concurrency training=N`;
+const PREPARATION = `${PREPARATION_QUEUE}): other runs are made ready first; start another worker with --roles workflows`;
 /** Work of the run itself: the queue it waits in, and what a person can do. */
 const OWN_WORK: Readonly<Record<string, string>> = {
-  prepareRun: `${PREPARATION_QUEUE}): other runs are made ready first; start another worker with --roles workflows`,
+  prepareRun: PREPARATION,
+  continueRun: PREPARATION,
   openModel: TRAINING,
   runSegment: TRAINING,
   releaseModel: TRAINING,

@@ -92,3 +92,12 @@ test('a run that is made ready says that it waits for its training service', () 
   expect(waitsOfRun([activity], NOW)).toEqual(['its preparation waits: the service is away']);
   expect(waitsOfRun([pending('prepareRun')], NOW)).toEqual([]);
 });
+
+test('a run that is gone on with says what that waits for', () => {
+  const lastFailure = { message: 'Maximum number of models (1) reached.' };
+
+  expect(waitsOfRun([pending('continueRun', SCHEDULED, { attempt: 2, lastFailure })], NOW)).toEqual([
+    'going on with it waits: Maximum number of models (1) reached.',
+  ]);
+  expect(placeWait([pending('continueRun')], NOW)?.what).toContain('everstep-preparation');
+});
