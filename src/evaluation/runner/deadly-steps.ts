@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { Slots } from '../../core/concurrency/slots';
+import { untilAborted } from '../../core/concurrency/until-aborted';
 import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
 import { readJsonIfThere, writeJson } from '../../stores/whole-file';
@@ -44,6 +45,7 @@ export class DeadlySteps {
       this.noteNow({ ...this.mark, deaths: this.mark.deaths - 1, judging: null });
     },
   };
+  private readonly ending = new AbortController();
   private readonly dropNote = keepNote(this.note);
 
   private constructor(
@@ -84,6 +86,7 @@ export class DeadlySteps {
 
   /** The attempt has come to an end of its own. What cannot be removed counts as one more death, and no more than that. */
   async end(): Promise<void> {
+    this.ending.abort(new Error('The attempt is over.'));
     this.dropNote();
     await rm(this.path, { force: true }).catch(() => undefined);
   }
@@ -95,14 +98,17 @@ export class DeadlySteps {
   ): Promise<Result> {
     if ((this.mark.counts[key] ?? 0) >= MOST_DEATHS) throw tooDeadly();
     await kept();
-    return careful.run(async () => {
-      await this.noteJudging(key);
-      try {
-        return await step();
-      } finally {
-        await this.noteJudging(null);
-      }
-    });
+    // A step that never ends has its turn no longer than its attempt.
+    return careful.run(() => untilAborted(this.takeNoted(key, step), this.ending.signal));
+  }
+
+  private async takeNoted<Result>(key: string, step: () => Promise<Result>): Promise<Result> {
+    await this.noteJudging(key);
+    try {
+      return await step();
+    } finally {
+      if (!this.ending.signal.aborted) await this.noteJudging(null);
+    }
   }
 
   private async noteJudging(judging: string | null): Promise<void> {

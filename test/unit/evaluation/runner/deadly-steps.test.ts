@@ -1,6 +1,7 @@
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { blameWorkInHand } from '../../../../src/evaluation/foreign-work';
 import { DeadlySteps, isDeadly } from '../../../../src/evaluation/runner/deadly-steps';
 
 let folder: string;
@@ -14,9 +15,22 @@ afterEach(() => {
 const kept = () => Promise.resolve();
 const never = () => new Promise<never>(() => undefined);
 
+/** An attempt in a process of its own, which has turns of its own. */
+function openAnew(): Promise<DeadlySteps> {
+  let open = DeadlySteps.open;
+  jest.isolateModules(() => {
+    // oxlint-disable-next-line typescript/no-require-imports -- what `import` would have typed
+    const own = require('../../../../src/evaluation/runner/deadly-steps') as {
+      DeadlySteps: typeof DeadlySteps;
+    };
+    open = (path) => own.DeadlySteps.open(path);
+  });
+  return open(folder);
+}
+
 /** An attempt whose process dies while the step of this key is taken. */
 async function dieWith(key: string): Promise<void> {
-  const steps = await DeadlySteps.open(folder);
+  const steps = await openAnew();
   const begun = new Promise<void>((resolve) => {
     void steps.take(key, kept, () => {
       resolve();
@@ -86,4 +100,40 @@ test('a mark that somebody has changed is as good as none', async () => {
   writeFileSync(join(folder, 'attempt.json'), '{"deaths": "many"}');
 
   expect((await DeadlySteps.open(folder)).isCareful).toBe(false);
+});
+
+test('of two shards of a process one is in a step at a time, and a step that never ends has its turn until its attempt is over', async () => {
+  const [first, second] = await Promise.all([DeadlySteps.open(folder), DeadlySteps.open(folder)]);
+  let isBegun = false;
+  const hanging = first.take('a', kept, never);
+  const waiting = second.take('b', kept, () => {
+    isBegun = true;
+    return Promise.resolve('done');
+  });
+  await new Promise(setImmediate);
+  expect(isBegun).toBe(false);
+
+  await first.end();
+
+  await expect(hanging).rejects.toThrow('The attempt is over');
+  expect(await waiting).toBe('done');
+});
+
+test('a step that is known to have ended two processes is given up', async () => {
+  const foreign = (steps: DeadlySteps) => steps.run('a', 'example "a"', () => Promise.resolve(1));
+  for (let death = 0; death < 2; death++) {
+    const steps = await DeadlySteps.open(folder);
+    await steps.run('a', 'example "a"', () => {
+      blameWorkInHand('a loop at /plugin.js:3');
+      return Promise.resolve(1);
+    });
+  }
+
+  const steps = await DeadlySteps.open(folder);
+
+  expect(steps.isCareful).toBe(true);
+  await expect(foreign(steps)).rejects.toThrow(
+    "the worker's process was ended 2 times because of this: a loop at /plugin.js:3.",
+  );
+  expect(await steps.run('b', 'example "b"', () => Promise.resolve(2))).toBe(2);
 });
