@@ -17,7 +17,7 @@ const never = () => new Promise<never>(() => undefined);
 
 /** An attempt in a process of its own, which has turns of its own. */
 function openAnew(): Promise<DeadlySteps> {
-  let open = DeadlySteps.open;
+  let open = (path: string) => DeadlySteps.open(path);
   jest.isolateModules(() => {
     // oxlint-disable-next-line typescript/no-require-imports -- what `import` would have typed
     const own = require('../../../../src/evaluation/runner/deadly-steps') as {
