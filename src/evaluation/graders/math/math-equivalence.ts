@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { DomainError } from '../../../core/errors';
 import { withChoiceAlone } from './choice-alone';
 import { cleanLatex } from './clean-latex';
@@ -20,8 +21,11 @@ export interface MathVerdict {
   readonly answer: string | null;
   /** Who decided: the rules in this process, or the interpreter that was asked. */
   readonly path: 'fast' | MathInterpreter;
-  /** Present where a question was ended, by time or by its process dying (for instance of memory); not equal then. */
-  readonly limit?: 'time' | 'process';
+  /**
+   * Present where a question was ended: by time, by its process dying (for instance of memory), or by a number that is too large to be worked
+   * out; not equal then.
+   */
+  readonly limit?: 'time' | 'process' | 'size';
 }
 
 /** Verdicts kept: many completions of one example give the same answer. */
@@ -61,7 +65,8 @@ export class MathEquivalence {
     const [mine, theirs] = [read(withChoiceAlone(answer, reference)), read(reference)];
     const isEqual = (await areSame(mine, theirs, exact)) && exact.limit === undefined;
     const path = exact.wasAsked ? this.process.interpreter : 'fast';
-    return { isEqual, answer, path, ...(exact.limit ? { limit: exact.limit } : {}) };
+    const limit = exact.limit ?? (exact.metTooLarge && !isEqual ? 'size' : undefined);
+    return { isEqual, answer, path, ...(limit && { limit }) };
   }
 
   private remember(key: string, verdict: MathVerdict): void {
@@ -150,6 +155,7 @@ function noReference(expected: string): DomainError {
 /** All questions about one pair of answers share one limit of processor time. */
 class TimedPath implements ExactPath {
   wasAsked = false;
+  metTooLarge = false;
   limit: 'time' | 'process' | undefined;
   private remainingMs: number;
 
@@ -167,11 +173,10 @@ class TimedPath implements ExactPath {
     this.remainingMs -= usedMs;
     if (limit) this.limit = limit;
     else if (this.remainingMs <= 0) this.limit = 'time';
-    return line !== null && isEqualVerdict(line);
+    const reply = line === null ? {} : ExactReply.parse(JSON.parse(line));
+    if (reply.limit === 'size') this.metTooLarge = true;
+    return reply.verdict === 'equal';
   }
 }
 
-function isEqualVerdict(line: string): boolean {
-  const value: unknown = JSON.parse(line);
-  return typeof value === 'object' && value !== null && 'verdict' in value && value.verdict === 'equal';
-}
+const ExactReply = z.object({ verdict: z.string().optional(), limit: z.string().optional() });

@@ -45,8 +45,16 @@ END_DIGITS = 100
 # Sizes of numbers, as a part of the digits: beyond them a difference of 1 could hide below the last digit.
 SIZE_SHARE = 2 / 3
 LARGEST_LOOP = 2000
+LONGEST_SIMPLIFIED = 50
 LARGEST_EXPONENT = 10**9
 LARGEST_FACTORIAL = 10**6
+# Of whole numbers that the parser works out: 20,000 digits.
+MOST_BITS = 66_439
+# Of a whole number under a root that has no exact one: factors are looked for in it.
+MOST_ROOT_BITS = 4000
+LARGEST_WHOLE_FACTORIAL = 6000
+# Of factorials and binomials that are evaluated to many digits.
+LARGEST_GAMMA = 5000
 
 
 class Undecidable(Exception):
@@ -55,6 +63,10 @@ class Undecidable(Exception):
 
 class NoValue(Exception):
     """The expression has no value (1/0, 0^0), or neither evaluation nor algebra reaches it in a reasonable time."""
+
+
+class TooLarge(NoValue):
+    """A number would have to be worked out that is larger than those of any answer."""
 
 
 class Converter(_Latex2Sympy):
@@ -83,6 +95,70 @@ class Converter(_Latex2Sympy):
         if all(arg.is_number for arg in args):
             return super().handle_gcd_lcm(f, args)
         return sympy.Function(f)(*sorted(args, key=sympy.default_sort_key))
+
+
+# --- sizes of whole numbers -----------------------------------------------------------------------------------------
+
+# Whether one was met in this question: sympy may go on without what it could not work out.
+met = {"too_large": False}
+
+
+def too_large(what):
+    met["too_large"] = True
+    raise TooLarge(what)
+
+
+def require_small_power(base, exponent):
+    """sympy multiplies powers of fractions out, and looks for factors under roots."""
+    if not isinstance(exponent, sympy.Rational) or base in (0, 1, -1):
+        return
+    bits = max(abs(base.p).bit_length(), base.q.bit_length())
+    if bits * abs(exponent.p) > MOST_BITS * exponent.q:
+        too_large("a power")
+    if exponent.q == 1 or bits <= MOST_ROOT_BITS:
+        return
+    if not all(sympy.integer_nthroot(part, exponent.q)[1] for part in (abs(base.p), base.q)):
+        too_large("a root")
+
+
+def with_small_powers(power):
+    def _eval_power(self, exponent):
+        require_small_power(self, exponent)
+        return power(self, exponent)
+
+    return _eval_power
+
+
+def whole_factorial(number):
+    if isinstance(number, sympy.Integer) and number > LARGEST_WHOLE_FACTORIAL:
+        too_large("a factorial")
+
+
+def whole_binomial(above, below):
+    if not (isinstance(above, sympy.Integer) and isinstance(below, sympy.Integer)):
+        return
+    if min(abs(below), abs(above - below)) * abs(above.p).bit_length() > MOST_BITS:
+        too_large("a binomial")
+
+
+def with_small_arguments(function, require):
+    inner = function.eval.__func__
+
+    def eval(cls, *arguments):
+        require(*arguments)
+        return inner(cls, *arguments)
+
+    function.eval = classmethod(eval)
+
+
+def bound_sizes():
+    for kind in (sympy.Rational, sympy.Integer):
+        kind._eval_power = with_small_powers(kind.__dict__["_eval_power"])
+    with_small_arguments(sympy.factorial, whole_factorial)
+    with_small_arguments(sympy.binomial, whole_binomial)
+
+
+bound_sizes()
 
 
 def parse(latex):
@@ -198,7 +274,16 @@ def exponential(value):
 def factorial(value):
     if abs(value) > LARGEST_FACTORIAL:
         raise NoValue("factorial")
+    if value != mpmath.nint(mpmath.re(value)) and abs(value) > LARGEST_GAMMA:
+        too_large("a factorial between whole numbers")
     return mpmath.factorial(value)
+
+
+def binomial(above, below):
+    # Of three factorials, which cancel to few factors only where one is small.
+    if abs(above) > LARGEST_GAMMA and min(abs(below), abs(above - below)) > LARGEST_GAMMA:
+        too_large("a binomial")
+    return mpmath.binomial(above, below)
 
 
 def logarithm(value, base=None):
@@ -220,7 +305,7 @@ FUNCTIONS = {
     "floor": lambda value: mpmath.floor(snapped(value)),
     "ceiling": lambda value: mpmath.ceil(snapped(value)),
     "factorial": factorial,
-    "binomial": mpmath.binomial,
+    "binomial": binomial,
     "gamma": lambda value: factorial(value - 1),
     "Max": lambda *values: max(real(value) for value in values),
     "Min": lambda *values: min(real(value) for value in values),
@@ -467,10 +552,22 @@ def compare_symbolically(first, second):
         return None
     if first == second:
         return True
+    # What evaluation could not tell has terms of thousands of digits, or none that it knows; sympy would work them out one by one.
+    if any(has_counted_loop(expr) for expr in (first, second)):
+        too_large("a sum")
     difference = sympy.simplify(first - second)
     if difference.is_zero and not difference.has(sympy.Float):
         return True if verify(second, first, timeout_seconds=None) else None
     return None
+
+
+def has_counted_loop(expr):
+    return any(
+        end.is_number and end.is_finite and end - start > LONGEST_SIMPLIFIED
+        for loop in expr.atoms(sympy.Sum, sympy.Product)
+        for _, start, end in loop.limits
+        if start.is_number
+    )
 
 
 def ratio_of(first, second, point):
@@ -569,11 +666,12 @@ VERDICTS = {True: "equal", False: "unequal", None: "unknown"}
 
 
 def answer(text):
+    met["too_large"] = False
     try:
-        verdict = VERDICTS[compare(json.loads(text))]
+        reply = {"verdict": VERDICTS[compare(json.loads(text))]}
     except Exception as error:  # what the parser cannot read, a MemoryError, RecursionError and the like
-        return json.dumps({"verdict": "unknown", "why": type(error).__name__})
-    return json.dumps({"verdict": verdict})
+        reply = {"verdict": "unknown", "why": type(error).__name__}
+    return json.dumps({**reply, **({"limit": "size"} if met["too_large"] else {})})
 
 
 def serve(limit_seconds, memory_bytes):

@@ -34,6 +34,34 @@ test.each(HOSTILE)('%s is not calculated, whatever the machine', async (_what, f
 });
 
 test.each([
+  ['a factorial to a power', '(5000!)^{5000}'],
+  ['a power of a power', '((1+2)^{9999})^{9999}'],
+  ['a root of thousands of digits', '\\sqrt{3^{19999}+1}'],
+  ['a high root', '\\sqrt[9999]{3^{19999}+1}'],
+  ['a binomial of calculated numbers', '\\binom{10^{9}}{5\\cdot 10^{8}}'],
+  ['a factorial between whole numbers', '\\Gamma(10^{6}+\\frac{1}{2})'],
+  ['a sum of huge powers', '\\sum_{i=1}^{999} i^{999}'],
+])('%s is given up for its size, and the score says so', async (_what, formula) => {
+  const { value, details } = await math500.grade(`\\boxed{${formula}}`, {
+    id: 'x',
+    prompt: '',
+    target: '\\sqrt{2}+1',
+  } as never);
+
+  expect({ value, details }).toMatchObject({ value: 0, details: { limit: 'size' } });
+});
+
+test('a whole number that both work out is no reason to give up', async () => {
+  const { value } = await math500.grade('\\boxed{\\sqrt{9^{5000}}}', {
+    id: 'x',
+    prompt: '',
+    target: '3^{5000}',
+  } as never);
+
+  expect(value).toBe(1);
+});
+
+test.each([
   '2^{2023}',
   '2^{2^{10}}',
   '3^{10000}-1',
