@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import type { CanaryReport } from '../core/canary';
+import type { CanaryReport, CanaryRequest } from '../core/canary';
 import type { FiringInput } from '../evaluation/canary/judge-firing';
 import { judgeFiring } from '../evaluation/canary/judge-firing';
 import type { WebhookDelivery } from '../evaluation/canary/recorded-webhook';
@@ -9,13 +9,16 @@ import { withHeartbeat } from './activity-context';
 
 export interface CanaryDependencies {
   readonly webhookSecrets: WebhookSecrets;
+  /** Refuses a schedule whose fields are of a wrong type or beyond what commands take. */
+  readonly checkCanary: (request: CanaryRequest) => void;
 }
 
 /** Canaries, for workers with the role `sampling`: examples are compared where they were scored. */
-export function createCanaryActivities({ webhookSecrets }: CanaryDependencies) {
+export function createCanaryActivities({ webhookSecrets, checkCanary }: CanaryDependencies) {
   return {
     /** Writes a row a firing; repeated, the one that is there stays. */
     async judgeFiring(input: FiringInput): Promise<CanaryReport> {
+      checkCanary(input.request);
       return withHeartbeat(({ attempt }) => judgeFiring(input, attempt));
     },
 

@@ -11,6 +11,7 @@ import type {
   JudgeSource,
   ModelSource,
 } from '../core/benchmark-run';
+import type { CanaryBand, CanaryPin, CanaryRequest, CanaryWebhook } from '../core/canary';
 import { isValidName } from '../core/names';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import { AskingBudgetConfig, BenchmarkConfig } from './benchmark-config';
@@ -165,6 +166,30 @@ const Cell = z.looseObject({
     .optional(),
 } satisfies FieldsOf<EvaluatedCell>);
 
+const Pin = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('first') }),
+  z.looseObject({ type: z.literal('scores'), scores: z.record(z.string(), z.number()) }),
+]) satisfies z.ZodType<CanaryPin>;
+
+/** How it asks is checked with each of its benchmarks. */
+const Canary = z.looseObject({
+  name,
+  store: place,
+  benchmarks: z.array(z.string()),
+  pin: Pin,
+  band: z.looseObject({
+    type: z.enum(['test', 'noise-floor']),
+    level: z.number().min(0.5).lt(1),
+  } satisfies FieldsOf<CanaryBand>),
+  deadlineSeconds: z.number().positive(),
+  webhook: z
+    .looseObject({
+      url: z.looseObject({ type: z.enum(['address', 'variable']), value: z.string() }),
+      headers: z.record(z.string(), z.string()),
+    } satisfies FieldsOf<CanaryWebhook>)
+    .exactOptional(),
+} satisfies FieldsOf<Omit<CanaryRequest, 'model' | 'asking' | 'webhook'>> & { readonly webhook: z.ZodType });
+
 /** Refuses what no command and no library asks for: anybody who reaches the server can start a workflow with it. */
 export function checkBenchmarkRequest(request: unknown): void {
   check(Benchmark, request);
@@ -178,6 +203,11 @@ export function checkColumn(column: unknown): void {
 /** The same of an evaluator on a checkpoint. */
 export function checkCell(cell: unknown): void {
   check(Cell, cell);
+}
+
+/** The same of a schedule of canary evaluations. */
+export function checkCanary(canary: unknown): void {
+  check(Canary, canary);
 }
 
 function check(schema: z.ZodType, value: unknown): void {

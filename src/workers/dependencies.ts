@@ -30,7 +30,7 @@ import { StoreNews } from '../training/store-news';
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { createInspectAccess } from './inspect-access';
 import { createJudgeAccess } from './judge-access';
-import { checkBenchmarkRequest, checkCell, checkColumn } from '../config/benchmark-requests';
+import { checkBenchmarkRequest, checkCanary, checkCell, checkColumn } from '../config/benchmark-requests';
 import { parseTrainingConfig } from '../config/parse-training-config';
 import { createPermissions } from '../config/permissions';
 import { webhookValue } from '../config/webhook-values';
@@ -106,7 +106,7 @@ export function createDependencies(
       judges,
       inspect,
     }),
-    canaries: { webhookSecrets: { valueOf: webhookValue, mayHave: permissions.mayTell } },
+    canaries: { checkCanary, webhookSecrets: { valueOf: webhookValue, mayHave: permissions.mayTell } },
     rollouts: {
       ...{ ...environments, store, engines, tokenizerOf: tokenizer, sampling, news },
       mayWait: options.concurrency?.['sampling'] !== 1,

@@ -204,6 +204,22 @@ test('a column of a backfill that no command asks for fails by its field', async
   });
 });
 
+test('a canary that no command makes fails by its field', async () => {
+  const request = {
+    ...{ name: 'odd', store: '/s', benchmarks: [], deadlineSeconds: 60, pin: { type: 'first' } },
+    model: { type: 'engine', model: 'everstep/tiny', path: null, label: null },
+    asking: {},
+    band: { type: 'test', level: 'x' },
+  };
+
+  const failure = await failureOf(await startAny('canary', 'canary/odd', { request }));
+
+  expect(failure).toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('band.level is "x". Give a number.') as string,
+  });
+});
+
 test('an evaluation of a checkpoint says by its field what no run asks for', async () => {
   const asked = { run: 'mine', step: 1, attempt: 1, lineage: 0, parentWorkflowId: 'train/mine' };
   const evaluators = ['arithmetic'];

@@ -3,7 +3,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { requestsFor } from '../../../src/client/eval-requests';
 import { parseBenchmarkConfig } from '../../../src/config/benchmark-config';
-import { checkBenchmarkRequest, checkCell, checkColumn } from '../../../src/config/benchmark-requests';
+import {
+  checkBenchmarkRequest,
+  checkCanary,
+  checkCell,
+  checkColumn,
+} from '../../../src/config/benchmark-requests';
 import type { BenchmarkRequest, JudgeSource, ModelSource } from '../../../src/core/benchmark-run';
 
 const ENDPOINT: ModelSource = {
@@ -81,10 +86,47 @@ test('asks for nothing that the types leave open', () => {
   }).not.toThrow();
 });
 
+describe('a canary', () => {
+  const canary = {
+    ...{ name: 'c', store: '/s', benchmarks: ['a'], deadlineSeconds: 60 },
+    pin: { type: 'first' },
+    band: { type: 'test', level: 0.99 },
+  };
+
+  test.each([
+    ['pin', 7, 'pin is 7.'],
+    ['pin', { type: 'scores' }, 'pin.scores is missing.'],
+    ['pin', { type: 'scores', scores: { a: 'x' } }, 'pin.scores.a is "x". Give a number.'],
+    ['band', {}, 'band.type is missing.'],
+    ['band', { type: 'test', level: 1e300 }, 'band.level is 1e+300. Give a number below 1.'],
+    ['band', { type: 'noise-floor', level: -1 }, 'band.level is -1. Give a number of at least 0.5.'],
+    ['deadlineSeconds', 'x', 'deadlineSeconds is "x". Give a number.'],
+    ['webhook', { url: 'http://127.0.0.1', headers: {} }, 'webhook.url is'],
+    ['store', 'results', 'store: give an absolute path.'],
+  ])('with %s %j is refused by its field', (field, value, problem) => {
+    expect(() => {
+      checkCanary({ ...canary, [field]: value });
+    }).toThrow(problem);
+  });
+
+  test.each([
+    {},
+    { pin: { type: 'scores', scores: { a: -3 } } },
+    { band: { type: 'noise-floor', level: 0.5 } },
+  ])('as commands make it is taken: %j', (changes) => {
+    expect(() => {
+      checkCanary({ ...canary, ...changes });
+    }).not.toThrow();
+  });
+});
+
 const CHECKS: Readonly<Record<string, (input: unknown) => void>> = {
   planBenchmark: checkBenchmarkRequest,
   findCells: checkColumn,
   evaluateCell: checkCell,
+  judgeFiring: (input) => {
+    checkCanary(z.object({ request: z.unknown() }).parse(input).request);
+  },
 };
 const Recorded = z.object({
   events: z.array(
