@@ -1,5 +1,7 @@
 import type { RunReport } from '../client/run-report';
+import type { RunHandle } from '../client/run-handle';
 import { silenceText } from '../client/silent-evaluators';
+import { DomainError } from '../core/errors';
 import { shellWord } from '../core/shell-word';
 import type { Output } from './output';
 import { finishingText } from './watch-line';
@@ -21,7 +23,30 @@ export function silenceNoter(output: Pick<Output, 'note' | 'hint'>): (report: Ru
 export function silenceRemedy(report: RunReport, output: Pick<Output, 'hint'>): string | null {
   if ((report.silentEvaluators ?? []).length === 0) return null;
   const bound = '`budget: { seconds: N }` of its schedule bounds an evaluator that hangs.';
-  if (finishingText(report) === null) return bound;
-  const run = shellWord(report.run);
-  return `${bound} What ends the wait now: ${output.hint(`runs cancel ${run}`)} ends the run with what it has, and ${output.hint(`train --run ${run} --continue`)} goes on with what is missing.`;
+  return finishingText(report) === null ? bound : `${bound} ${endOfWait(report, output)}`;
+}
+
+function endOfWait({ run }: RunReport, output: Pick<Output, 'hint'>): string {
+  const name = shellWord(run);
+  return `What ends the wait now: ${output.hint(`runs cancel ${name}`)} ends the run with what it has, and ${output.hint(`train --run ${name} --continue`)} goes on with what is missing.`;
+}
+
+/** A stop or a pause. One that is refused since no step is left says what the run waits for instead, and what ends that. */
+export async function withEndOfWait<Answer>(
+  answer: Promise<Answer>,
+  handle: Pick<RunHandle, 'status'>,
+  output: Pick<Output, 'hint'>,
+): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'refused') throw error;
+    const report = await handle.status().catch(() => null);
+    const finishing = report && finishingText(report);
+    if (!report || finishing === null) throw error;
+    const silences = (report.silentEvaluators ?? []).map((silent) => `; ${silenceText(silent)}`).join('');
+    const where = `Run ${JSON.stringify(report.run)}: ${finishing}${silences}.`;
+    const end = silenceRemedy(report, output) ?? endOfWait(report, output);
+    throw new DomainError('refused', `${where} ${end}`, { cause: error });
+  }
 }

@@ -12,7 +12,7 @@ export interface RunReport extends RunState {
   readonly waits?: readonly string[];
   /** Evaluators at work that have said nothing new for two minutes, and may hang; absent where there are none. */
   readonly silentEvaluators?: readonly SilentEvaluator[];
-  /** Due or under way; null while no worker says, and the store alone cannot tell. */
+  /** Due or under way, each of one evaluator on one step; null while no worker says, and the store alone cannot tell. */
   readonly pendingEvaluations: number | null;
   /** The step it ends after because somebody asked. */
   readonly stopAt: number | null;

@@ -107,7 +107,9 @@ export function resolveStop({ atStep }: StopRequest, bounds: ControlBounds): num
 }
 
 export function tooLate(lastStep: number): DomainError {
-  return refused(`Its last steps, up to ${lastStep}, are under way already; it ends by itself after them.`);
+  return refused(
+    `Its last steps, up to ${lastStep}, are trained or under way already; it ends once they and its evaluations have.`,
+  );
 }
 
 function isStep(value: unknown, least: number): boolean {

@@ -180,6 +180,7 @@ export interface LiveStatus {
   readonly best?: { readonly step: number; readonly name: string };
   /** What the run waits for, and since when; null when it does not wait. */
   readonly waitingFor: { readonly what: string; readonly since: string } | null;
+  /** Due or under way, each of one evaluator on one step. */
   readonly pendingEvaluations: number;
   readonly incarnation: number;
   readonly lineage: number;

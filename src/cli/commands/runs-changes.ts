@@ -14,6 +14,7 @@ import { openOutput } from '../output';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
+import { withEndOfWait } from '../silent-evaluators';
 import { withReassurance } from '../slow-change';
 import { watchRun } from '../watch';
 import type { Setting } from './runs-settings';
@@ -103,7 +104,7 @@ function requireServer(report: RunReport, { hasServer }: Session, output: Output
 export function pauseRun({ reason, atStep, for: seconds, then }: PauseFlags): Change {
   return async (handle, output) => {
     const asked = handle.pause({ ...optional({ reason, atStep, seconds, then }) });
-    const receipt = await withReassurance(asked, handle, output);
+    const receipt = await withEndOfWait(withReassurance(asked, handle, output), handle, output);
     const end = seconds === undefined ? 'until it is resumed' : `for ${seconds} s, then ${then ?? 'resume'}`;
     return said(receipt, `Run ${shown(handle)} pauses after step ${receipt.step}, ${end}.`);
   };

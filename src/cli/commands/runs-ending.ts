@@ -11,7 +11,7 @@ import type { Interrupts } from '../interrupts';
 import { openOutput } from '../output';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
-import { silenceNoter } from '../silent-evaluators';
+import { silenceNoter, withEndOfWait } from '../silent-evaluators';
 import { withReassurance } from '../slow-change';
 import type { Ask } from './runs-confirm';
 import { askerOf } from './runs-confirm';
@@ -168,7 +168,7 @@ export async function stopAndWait(
     ...(reason !== undefined && { reason }),
     ...(atStep !== undefined && { atStep }),
   });
-  const receipt = await withReassurance(asked, handle, output);
+  const receipt = await withEndOfWait(withReassurance(asked, handle, output), handle, output);
   output.note(`Run ${handle.name} stops after step ${receipt.step}.`);
   if (flags.detach || atStep !== undefined) {
     output.document({ run: handle.name, ...receipt });

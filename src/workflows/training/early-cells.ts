@@ -11,6 +11,15 @@ export function remainingOf({ evaluators, recorded = [] }: PendingEvaluation): s
   return evaluators.filter((name) => !recorded.includes(name));
 }
 
+/** Evaluations due or under way, each of one evaluator on one step, also those that somebody asked for. */
+export function openCellCount({
+  pending,
+  requests = [],
+}: Pick<TrainingState, 'pending' | 'requests'>): number {
+  const evaluators = [...pending.map(remainingOf), ...requests.map((request) => request.evaluators)];
+  return evaluators.flat().length;
+}
+
 /** What is to be written of cells that were told early; null where all of it is known, or the evaluation is over. */
 export function earlyOf(
   { pending }: TrainingState,

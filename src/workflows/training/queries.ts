@@ -2,6 +2,7 @@ import { setHandler } from '@temporalio/workflow';
 import type { LivePause, LiveStatus } from '../../core/run';
 import { controlsQuery, evaluationsQuery, scoresQuery, statusQuery, timelineQuery } from '../contracts';
 import { liveBudget } from './budget-limits';
+import { openCellCount } from './early-cells';
 import { shownStatus } from './training-state';
 import type { RunPause, TrainingState } from './training-state';
 
@@ -26,7 +27,7 @@ function liveStatus(run: string, state: TrainingState | null): LiveStatus {
     totalSteps: plan.totalSteps,
     epoch: Math.floor(step / plan.stepsPerEpoch),
     waitingFor: state.waitingFor,
-    pendingEvaluations: state.pending.length + (state.requests ?? []).length,
+    pendingEvaluations: openCellCount(state),
     incarnation: model?.incarnation ?? 0,
     lineage: model?.lineage ?? 0,
     rewinds: state.rewinds,

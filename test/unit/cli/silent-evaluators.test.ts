@@ -1,7 +1,8 @@
 import type { RunHandle } from '../../../src/client/run-handle';
 import type { RunReport } from '../../../src/client/run-report';
 import { stopAndWait } from '../../../src/cli/commands/runs-ending';
-import { silenceNoter, silenceRemedy } from '../../../src/cli/silent-evaluators';
+import { DomainError } from '../../../src/core/errors';
+import { silenceNoter, silenceRemedy, withEndOfWait } from '../../../src/cli/silent-evaluators';
 import { watchRun } from '../../../src/cli/watch';
 import { recordOutput } from './recording-output';
 
@@ -64,4 +65,33 @@ test('whoever stops a run and waits hears of it', async () => {
   await stopAndWait(handleOf(TRAINS, TRAINED), carrying);
 
   expect(stderr()).toContain(`${NAMED}${BOUND}${END}\n`);
+});
+
+const REFUSAL = new DomainError('refused', 'Its last steps, up to 2, are trained or under way already.');
+
+test.each([
+  ['with one that may hang', TRAINED, `; ${NAMED.trim()}. ${BOUND}${END}`],
+  ['with none', { ...TRAINED, silentEvaluators: [] }, `.${END}`],
+])(
+  'a stop for which no step is left names what the run waits for %s, and what ends that',
+  async (_, report, rest) => {
+    const { output } = recordOutput();
+    const { signal } = new AbortController();
+    const handle = {
+      ...handleOf(report, report),
+      stop: () => Promise.reject(REFUSAL),
+    } as unknown as RunHandle;
+
+    await expect(stopAndWait(handle, { flags: {}, output, signal })).rejects.toThrow(
+      `Run "mine": all steps are trained; waits for 6 evaluations${rest}`,
+    );
+  },
+);
+
+test('another refusal, or one of a run that still trains, is told as it is', async () => {
+  const { output } = recordOutput();
+  const other = new DomainError('unreachable', 'nobody answers');
+
+  await expect(withEndOfWait(Promise.reject(REFUSAL), handleOf(TRAINS), output)).rejects.toBe(REFUSAL);
+  await expect(withEndOfWait(Promise.reject(other), handleOf(TRAINED), output)).rejects.toBe(other);
 });
