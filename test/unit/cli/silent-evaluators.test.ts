@@ -77,10 +77,7 @@ test.each([
   async (_, report, rest) => {
     const { output } = recordOutput();
     const { signal } = new AbortController();
-    const handle = {
-      ...handleOf(report, report),
-      stop: () => Promise.reject(REFUSAL),
-    } as unknown as RunHandle;
+    const handle = Object.assign(handleOf(report, report), { stop: () => Promise.reject(REFUSAL) });
 
     await expect(stopAndWait(handle, { flags: {}, output, signal })).rejects.toThrow(
       `Run "mine": all steps are trained; waits for 6 evaluations${rest}`,
