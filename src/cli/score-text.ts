@@ -1,5 +1,5 @@
 import type { CellOmission, ScoreRow } from '../core/run';
-import { CELL_OMISSIONS } from '../core/run';
+import { CELL_OMISSIONS, isEndedWithItsRun } from '../core/run';
 import { escapeControls } from './escape-controls';
 import { formatNumber } from './number-format';
 import { confidenceInterval } from './tables-interval';
@@ -16,8 +16,11 @@ export function scoreText(row: ScoreRow): string {
 }
 
 /** Null where the evaluator ran, or failed. */
-export function omissionOf({ metric, error }: ScoreRow): CellOmission | null {
-  return error === undefined ? null : (CELL_OMISSIONS.find((known) => known === metric) ?? null);
+export function omissionOf(row: ScoreRow): CellOmission | null {
+  if (row.error === undefined) return null;
+  return isEndedWithItsRun(row)
+    ? 'cancelled'
+    : (CELL_OMISSIONS.find((known) => known === row.metric) ?? null);
 }
 
 /** What went wrong with an evaluator, on one line that no text in it can leave. */
@@ -30,6 +33,7 @@ export function errorLine({ error = '' }: ScoreRow): string {
 
 /** `failed: no luck`, or why it was left out, in the words that its row has. */
 export function outcomeLine(row: ScoreRow): string {
+  if (isEndedWithItsRun(row)) return 'cancelled with its run';
   const omission = omissionOf(row);
   const text = errorLine(row);
   if (omission === null) return `failed: ${text}`;

@@ -1,8 +1,8 @@
 import { BASE_MODEL } from '../core/backfill';
 import { DomainError } from '../core/errors';
 import type { CheckpointRow } from '../core/run';
+import { stateOf } from '../stores/sampled-steps';
 import type { RunRecord } from '../training/run-folder';
-import { stateOf } from './eval-source';
 import type { RunRecords } from './run-records';
 
 /** Which kept checkpoints of a run are meant. */

@@ -7,7 +7,7 @@ import { findCheckpointSource } from '../training/checkpoint-source';
 import { resolveInitialCheckpoint } from '../training/initial-checkpoint';
 import { resolveKlReference } from '../training/resolve-kl-reference';
 import type { RunRecords } from './run-records';
-import { unknownRun } from './unknown-run';
+import { requireRunOf, unknownRun } from './unknown-run';
 
 /**
  * Refuses a config that names a checkpoint which no run of the store has: `unknown-checkpoint`, or `unknown-run`. Those that judge,
@@ -20,18 +20,27 @@ export async function checkCheckpoints(
   run?: string,
 ): Promise<void> {
   const judging = judgingCheckpoints(config).filter(({ checkpoint }) => runOf(checkpoint) !== run);
-  if (!namesCheckpoint(config) && judging.length === 0) return;
+  const named = namedCheckpoints(config);
+  if (named.length === 0 && judging.length === 0) return;
   if ((await records.listRuns()).length === 0) return;
+  for (const [key, checkpoint] of named)
+    if (!checkpoint.includes('://')) await requireRunOf(checkpoint, records, key);
   await resolveInitialCheckpoint(records, config);
   if (config.kind === 'rl') await resolveKlReference(records, config);
   for (const each of judging) await checkJudging(each, records);
 }
 
-function namesCheckpoint(config: TrainingConfig): boolean {
-  return (
-    config.initialCheckpoint !== undefined ||
-    (config.kind === 'rl' && config.klReference.checkpoint !== undefined)
-  );
+function namedCheckpoints(config: TrainingConfig): [key: string, checkpoint: string][] {
+  const { initialCheckpoint } = config;
+  const reference = config.kind === 'rl' ? config.klReference.checkpoint : undefined;
+  return [
+    ...(initialCheckpoint === undefined ? [] : [pair('initialCheckpoint:', initialCheckpoint)]),
+    ...(reference === undefined ? [] : [pair('klReference.checkpoint:', reference)]),
+  ];
+}
+
+function pair(key: string, checkpoint: string): [string, string] {
+  return [key, checkpoint];
 }
 
 function runOf(checkpoint: string): string {

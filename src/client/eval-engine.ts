@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { readEnvironment } from '../config/environment';
-import { isOfficialService } from '../config/engine-address';
+import { isOfficialService } from '../core/official-service';
 import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import { findWeightsFolder } from '../stack/find-weights';

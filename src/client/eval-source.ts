@@ -1,14 +1,17 @@
 import type { BenchmarkConfig } from '../config/benchmark-config';
-import { isOfficialService, OFFICIAL_SERVICE, refuseKeyInAddress } from '../config/engine-address';
+import { refuseKeyInAddress } from '../config/engine-address';
 import type { EngineSource, ModelSource } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
+import { isOfficialService, OFFICIAL_SERVICE } from '../core/official-service';
 import { secretParameterOf } from '../core/secret-parameters';
 import { withFormat } from '../core/source-format';
 import type { CheckpointRow } from '../core/run';
 import { readCheckpointName } from '../stores/checkpoint-name';
+import { sampledSteps, stateOf } from '../stores/sampled-steps';
 import { savedWeights } from '../training/checkpoint-source';
 import type { RunRecord } from '../training/run-folder';
 import type { RunRecords } from './run-records';
+import { requireRunOf } from './unknown-run';
 
 type Asked = Pick<
   BenchmarkConfig,
@@ -55,6 +58,16 @@ export async function findRunCheckpoint(text: string, records: RunRecords): Prom
 type StepWeights = Omit<RunCheckpoint, 'samplerPath'> & { readonly samplerPath: string | null };
 
 async function findWeights(text: string, records: RunRecords): Promise<StepWeights> {
+  try {
+    return await lookUpWeights(text, records);
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'unknown-run')
+      await requireRunOf(text, records, '--checkpoint');
+    throw error;
+  }
+}
+
+async function lookUpWeights(text: string, records: RunRecords): Promise<StepWeights> {
   const { run, step } = await readCheckpointName(text, records);
   const record = await records.readConfig<RunRecord>(run);
   const rows = await records.readCheckpoints(run);
@@ -63,30 +76,11 @@ async function findWeights(text: string, records: RunRecords): Promise<StepWeigh
   if (row) return { run, row, samplerPath: row.sampler_path };
   const untrained = step === null ? null : stateOf(rows, step, record);
   if (untrained) return { run, ...untrained };
-  const known = [...new Set(sampled.map((each) => each.step))].join(', ') || 'none yet';
+  const known = sampledSteps(rows, record).join(', ') || 'none yet';
   throw new DomainError(
     'bad-config',
-    `--checkpoint ${text}: run "${run}" has no sampler weights${step === null ? '' : ` of step ${step}`}. Steps with some: ${known}.`,
+    `--checkpoint ${text}: run "${run}" has no weights${step === null ? ' of a later step' : ` of step ${step}`} that can be sampled. Steps with some: ${known}.`,
   );
-}
-
-/** A step that has only its training state, as step 0 mostly, is sampled from that; null where it cannot be. */
-export function stateOf(
-  rows: readonly CheckpointRow[],
-  step: number,
-  record: RunRecord,
-): Omit<StepWeights, 'run'> | null {
-  const row = rows.findLast((each) => each.step === step && each.state_path);
-  if (!row) return null;
-  if (!isOfficialService(record.config.engine.url ?? record.engineUrl)) {
-    return { row, samplerPath: row.state_path };
-  }
-  // The official service samples from sampler weights alone; an adapter that was never trained changes nothing.
-  return isUntrained(row, record) ? { row, samplerPath: null } : null;
-}
-
-function isUntrained({ step }: CheckpointRow, { config, initialPath }: RunRecord): boolean {
-  return step === 0 && initialPath === null && config.loraRank > 0;
 }
 
 async function sourceOfRun(text: string, asked: Asked, records: RunRecords): Promise<EngineSource> {

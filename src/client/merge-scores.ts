@@ -1,4 +1,4 @@
-import { CELL_OMISSIONS } from '../core/run';
+import { CELL_OMISSIONS, isEndedWithItsRun } from '../core/run';
 import type { EvaluationCell, ScoreRow } from '../core/run';
 
 /** Scores of the store, and those that a running workflow has and the store was read too early to have. */
@@ -11,20 +11,26 @@ export function mergeScores(stored: readonly ScoreRow[], live: readonly ScoreRow
 /** Every cell that has scores is done; one whose row is an error has failed. */
 export function cellsOfScores(scores: readonly ScoreRow[]): EvaluationCell[] {
   const cells = new Map<string, EvaluationCell>();
-  for (const { step, evaluator, schedule, metric, error } of scores) {
+  for (const row of scores) {
+    const { step, evaluator, schedule } = row;
     const identity = JSON.stringify([step, evaluator]);
     const schedules = new Set([...(cells.get(identity)?.schedules ?? []), schedule]);
-    const cell = { step, evaluator, schedules: [...schedules] };
-    cells.set(
-      identity,
-      error === undefined ? { ...cell, status: 'done' } : { ...cell, status: failureOf(metric), error },
-    );
+    cells.set(identity, { step, evaluator, schedules: [...schedules], ...outcomeOf(row) });
   }
   return [...cells.values()];
 }
 
-function failureOf(metric: string): EvaluationCell['status'] {
-  return CELL_OMISSIONS.find((omission) => omission === metric) ?? 'failed';
+/** Why a cell has no result, and gets one where its run goes on. */
+export const CUT_OFF = {
+  status: 'cancelled',
+  error: 'cut off: its run ended before it had a result',
+} as const;
+
+function outcomeOf(row: ScoreRow): Pick<EvaluationCell, 'status' | 'error'> {
+  const { metric, error } = row;
+  if (error === undefined) return { status: 'done' };
+  if (isEndedWithItsRun(row)) return CUT_OFF;
+  return { status: CELL_OMISSIONS.find((omission) => omission === metric) ?? 'failed', error };
 }
 
 /** The store knows final cells; the workflow also those under way. */

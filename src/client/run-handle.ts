@@ -12,7 +12,7 @@ import * as contracts from '../workflows/contracts';
 import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
 import { checkSelection } from './check-selection';
 import { dueCells } from './due-cells';
-import { cellsOfScores, mergeCells, mergeScores } from './merge-scores';
+import { cellsOfScores, CUT_OFF, mergeCells, mergeScores } from './merge-scores';
 import type { ReportedCell } from './partial-scores';
 import { withPartialScore } from './partial-scores';
 import { RunChanges } from './run-changes';
@@ -182,12 +182,13 @@ export class RunHandle extends RunChanges {
     return Promise.all((await this.ofKnown(cells)).map((cell) => withPartialScore(cell, folder)));
   }
 
-  /** What is due while the workflow does not answer, and since when nothing was heard of it. */
+  /** What is due while the workflow does not answer, and since when nothing was heard of it; or what the end of the run cut off. */
   private async unheardCells(final: readonly EvaluationCell[]): Promise<EvaluationCell[]> {
     const report = await this.find();
-    if (!report || isClosed(report)) return [];
-    const heardAt = report.heardAt ?? null;
-    return (await dueCells(this.sources.records, report, final)).map((cell) => ({ ...cell, heardAt }));
+    if (!report || report.status === 'completed' || report.status === 'stopped') return [];
+    const due = await dueCells(this.sources.records, report, final);
+    const outcome = isClosed(report) ? CUT_OFF : { heardAt: report.heardAt ?? null };
+    return due.map((cell) => ({ ...cell, ...outcome }));
   }
 
   /** Rows of `metrics.jsonl`: a range of steps, the newest, or some evenly spread. */

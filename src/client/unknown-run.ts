@@ -1,5 +1,6 @@
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
+import { nearestKey } from '../core/nearest-key';
 import type { UnreadableState } from '../stores/run-state';
 import type { RunRecords } from './run-records';
 import type { ServerLink } from './server-link';
@@ -14,7 +15,27 @@ export async function unknownRun(
   const unreadable = isValidName(name) ? await records.findUnreadable(name) : null;
   if (unreadable !== null) return new DomainError('unknown-run', unreadableText(unreadable));
   const known = (await records.listRuns()).map(({ run }) => run);
-  return new DomainError('unknown-run', `Unknown run "${name}". ${listKnown(known)}`);
+  return new DomainError(
+    'unknown-run',
+    `Unknown run "${name}".${meantText(name, known)} ${listKnown(known)}`,
+  );
+}
+
+/** Refuses a checkpoint, `RUN@STEP`, of a run that the store does not have. */
+export async function requireRunOf(
+  checkpoint: string,
+  records: Pick<RunRecords, 'exists' | 'findUnreadable' | 'listRuns'>,
+  key: string,
+): Promise<void> {
+  const run = checkpoint.replace(/@[^@]*$/, '');
+  if (isValidName(run) && (await records.exists(run))) return;
+  const { code, message } = await unknownRun(run, records);
+  throw new DomainError(code, `${key} ${checkpoint}: ${message}`);
+}
+
+function meantText(name: string, known: readonly string[]): string {
+  const meant = nearestKey(name, known);
+  return meant === undefined ? '' : ` Did you mean "${meant}"?`;
 }
 
 /** A server that is too busy to answer may well know it. */

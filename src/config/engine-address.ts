@@ -1,12 +1,5 @@
 import { DomainError } from '../core/errors';
 
-/** Where the service's own client goes. */
-export const OFFICIAL_SERVICE = 'https://tinker.thinkingmachines.dev/services/tinker-prod';
-
-export function isOfficialService(url: string): boolean {
-  return URL.canParse(url) && new URL(url).host === new URL(OFFICIAL_SERVICE).host;
-}
-
 const KEY = /tml-|eyJ[\w-]{8}|[?#@]/;
 
 /** Refuses an address that holds a key, a user or a query: addresses are printed and stored. Says where, and never what. */

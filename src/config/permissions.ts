@@ -1,8 +1,8 @@
 import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { largestOf } from '../core/extremes';
-import { OFFICIAL_SERVICE } from './engine-address';
 import { DomainError } from '../core/errors';
+import { OFFICIAL_SERVICE } from '../core/official-service';
 import { Allowances } from './allowances';
 
 export interface PermissionOptions {

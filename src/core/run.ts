@@ -111,7 +111,7 @@ export interface EvaluationCell {
   readonly evaluator: string;
   readonly schedules: readonly string[];
   /**
-   * Skipped and cancelled ones made room for others of their schedule. `due`: it has no result, and whether it is under way nobody
+   * Skipped and cancelled ones made room for others of their schedule, or were cut off by the end of their run. `due`: it has no result, and whether it is under way nobody
    * knows, because the workflow does not answer.
    */
   readonly status: 'pending' | 'running' | 'due' | 'done' | 'failed' | CellOmission;

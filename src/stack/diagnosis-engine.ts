@@ -1,4 +1,5 @@
-import { OFFICIAL_SERVICE, refuseKeyInAddress } from '../config/engine-address';
+import { refuseKeyInAddress } from '../config/engine-address';
+import { OFFICIAL_SERVICE } from '../core/official-service';
 import type { Environment } from '../config/environment';
 import type { ErrorCode } from '../core/errors';
 import { DomainError } from '../core/errors';

@@ -2,7 +2,9 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
+import { nearestKey } from '../core/nearest-key';
 import { requirePromotion } from './checkpoint-name';
+import { nearestStep, readSampledSteps } from './sampled-steps';
 import { hasErrorCode } from './system-errors';
 import { readJsonIfThere } from './whole-file';
 
@@ -152,12 +154,25 @@ async function onlyEvalRun(label: string, { name, step, store }: StepOfRun): Pro
 
 async function refuseStep(label: string, runFolder: string, { name, step }: StepOfRun): Promise<never> {
   const known = await evaluatedSteps(runFolder);
-  const remedy =
-    known.length > 0 ? `Evaluated: ${known.join(', ')}.` : 'List the runs with: everstep runs list';
+  const evaluated = known.length > 0 ? `Evaluated: ${known.join(', ')}.` : 'No step is evaluated.';
+  const remedy = remedyFor(label, await readSampledSteps(runFolder), { name, step: Number(step) });
   throw new DomainError(
     'unknown-run',
-    `Run "${name}" has no evaluation at step ${step}. ${remedy} Evaluate it with: everstep eval NAME --checkpoint ${label}`,
+    `Run "${name}" has no evaluation at step ${step}. ${evaluated} ${remedy}`,
   );
+}
+
+/** Steps without weights cannot be evaluated any more. */
+function remedyFor(
+  label: string,
+  sampled: readonly number[] | null,
+  { name, step }: { readonly name: string; readonly step: number },
+): string {
+  if (sampled === null || sampled.includes(step))
+    return `Evaluate it with: everstep eval NAME --checkpoint ${label}`;
+  const nearest = nearestStep(sampled, step);
+  if (nearest === undefined) return 'No weights of the run are kept that could be evaluated.';
+  return `Its weights are not kept; those of these steps are: ${sampled.join(', ')}. Evaluate one with: everstep eval NAME --checkpoint ${name}@${nearest}`;
 }
 
 /** Folders of eval runs of a checkpoint that have a result. */
@@ -224,8 +239,18 @@ async function refuseUnknown(text: string, store: string | null): Promise<never>
     'unknown-run',
     isFile
       ? `${text} is a file. Name the folder that holds <benchmark>/result.json.`
-      : `There is no folder ${text}, and no eval run or training run of that name${where}. List them with: everstep results list, everstep runs list`,
+      : `There is no folder ${text}, and no eval run or training run of that name${where}.${await meantText(text, store)} List them with: everstep results list, everstep runs list`,
   );
+}
+
+/** A name that was mistyped is near the one that was meant. */
+async function meantText(text: string, store: string | null): Promise<string> {
+  if (store === null || store.includes('://') || isPath(text)) return '';
+  const known = await Promise.all(['runs', 'evals'].map((kind) => subfolders(join(store, kind))));
+  const [name, step] = splitStep(text);
+  const meant = nearestKey(name, known.flat().filter(isValidName));
+  if (meant === undefined) return '';
+  return ` Did you mean "${meant}${step === undefined ? '' : `@${step}`}"?`;
 }
 
 async function subfolders(folder: string): Promise<string[]> {

@@ -1,7 +1,10 @@
+import { CUT_OFF } from '../../client/merge-scores';
 import type { ReportedCell } from '../../client/partial-scores';
 import type { ScoredCheckpoint } from '../../client/run-checkpoints';
 import type { RunHandle } from '../../client/run-handle';
+import { isClosed } from '../../client/run-report';
 import type { ScoreRow } from '../../core/run';
+import { shellWord } from '../../core/shell-word';
 import { EXIT } from '../exit-codes';
 import { formatNumber } from '../number-format';
 import type { Output } from '../output';
@@ -44,7 +47,7 @@ function shownScore(row: ScoreRow): string {
 
 /** Every evaluation, and what those under way have so far. */
 export async function showEvaluations(handle: RunHandle, output: Output): Promise<number> {
-  await handle.status();
+  const report = await handle.status();
   const evaluations = await handle.evaluations();
   output.document({ run: handle.name, evaluations });
   if (evaluations.length === 0) {
@@ -60,6 +63,10 @@ export async function showEvaluations(handle: RunHandle, output: Output): Promis
       (cell.error?.split('\n', 1)[0] ?? ''),
   ]);
   printTable(output, ['step', 'evaluator', 'schedules', 'status', ''], rows);
+  if (isClosed(report) && evaluations.some(({ error }) => error === CUT_OFF.error)) {
+    const command = output.hint(`train --run ${shellWord(report.run)} --continue`);
+    output.note(`What was cut off is measured when the run goes on: ${command}`);
+  }
   return EXIT.done;
 }
 

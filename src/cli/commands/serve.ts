@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import { OFFICIAL_SERVICE, refuseKeyInAddress } from '../../config/engine-address';
+import { refuseKeyInAddress } from '../../config/engine-address';
+import { OFFICIAL_SERVICE } from '../../core/official-service';
 import { DomainError } from '../../core/errors';
 import { startServing } from '../../server/serve-service';
 import { endService, exitWithin, waitForStop } from '../../stack/service-lifetime';

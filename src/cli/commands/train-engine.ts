@@ -1,4 +1,5 @@
-import { isOfficialService, OFFICIAL_SERVICE, refuseKeyInAddress } from '../../config/engine-address';
+import { refuseKeyInAddress } from '../../config/engine-address';
+import { isOfficialService, OFFICIAL_SERVICE } from '../../core/official-service';
 import type { Environment } from '../../config/environment';
 import type { TrainingConfig } from '../../config/training-config';
 import { DomainError } from '../../core/errors';

@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { shellWord } from '../../core/shell-word';
+import type { EvaluatedStep } from '../../stores/evaluated-step';
 import { evaluatedStepOf } from '../../stores/evaluated-step';
+import { nearestStep, readSampledSteps } from '../../stores/sampled-steps';
 import { readJsonIfThere } from '../../stores/whole-file';
 import { CATALOGUE_NAMES } from '../benchmarks/catalogue-names';
 import type { Candidate } from './candidate';
@@ -117,9 +119,19 @@ function judgeWords(judges: NonNullable<Request['judges']>): string[] {
 }
 
 async function commandFor(side: Candidate, { words }: Lack): Promise<string> {
+  const place = evaluatedStepOf(side.place.folder);
+  const sampled = place && (await readSampledSteps(place.runFolder));
+  if (place && sampled && !sampled.includes(place.step)) return commandForOther(place, sampled, words);
   const model = await modelWords(side);
   const command = `\`everstep eval ${words} ${model ?? '--checkpoint RUN@STEP'}\``;
   return model === null ? `${command} for the RUN@STEP of ${side.place.label}` : command;
+}
+
+/** The weights of a step may not be kept. */
+function commandForOther({ run, step }: EvaluatedStep, sampled: readonly number[], words: string): string {
+  const nearest = nearestStep(sampled, step);
+  if (nearest === undefined) return `nothing of ${run}, of which no weights are kept`;
+  return `\`everstep eval ${words} --checkpoint ${shellWord(`${run}@${nearest}`)}\` (the weights of step ${step} are not kept; of run ${JSON.stringify(run)} those of steps ${sampled.join(', ')} are)`;
 }
 
 /** How `eval` is told what a side's results are of; null where nothing says it. */

@@ -1,5 +1,6 @@
 import type { Promotion } from '../../core/controls/promotion';
 import { isValidName } from '../../core/names';
+import { nearestKey } from '../../core/nearest-key';
 import type { TemplateArguments } from '../../core/conversation';
 import type { CheckpointRow } from '../../core/run';
 import type { RunStore } from '../../stores/run-store';
@@ -26,7 +27,10 @@ export interface FoundWeights {
   readonly templateArguments?: TemplateArguments;
 }
 
-export type WeightsRecords = Pick<RunStore, 'exists' | 'readCheckpoints' | 'readConfig' | 'runFolder'>;
+export type WeightsRecords = Pick<
+  RunStore,
+  'exists' | 'listRuns' | 'readCheckpoints' | 'readConfig' | 'runFolder'
+>;
 
 /** Finds what a client calls a model. */
 export async function findWeights(text: string, records: WeightsRecords): Promise<FoundWeights> {
@@ -50,7 +54,7 @@ type Wanted =
   | { readonly kind: 'run'; readonly run: string; readonly step: 'newest' };
 
 async function findRunWeights({ run, step }: Wanted, records: WeightsRecords): Promise<FoundWeights> {
-  if (!(await records.exists(run))) throw notFound(`There is no run "${run}" in the store.`);
+  if (!(await records.exists(run))) throw await unknownRun(run, records);
   const { config, renderer } = await records.readConfig<RunRecord>(run);
   const { url = null, profile = null } = config.engine;
   const row = await (step === 'best' ? promoted(run, records) : keptAt({ run, step }, records));
@@ -63,6 +67,13 @@ async function findRunWeights({ run, step }: Wanted, records: WeightsRecords): P
     renderer,
     ...(config.templateArguments && { templateArguments: config.templateArguments }),
   };
+}
+
+async function unknownRun(run: string, records: WeightsRecords): Promise<RequestError> {
+  const known = (await records.listRuns()).map((state) => state.run);
+  const meant = nearestKey(run, known);
+  const hint = meant === undefined ? '' : ` Did you mean "${meant}"?`;
+  return notFound(`There is no run "${run}" in the store.${hint}`);
 }
 
 async function keptAt(

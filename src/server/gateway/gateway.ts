@@ -7,7 +7,7 @@ import type { EngineAccess, GatewayModel } from './opened-models';
 import { OpenedModels } from './opened-models';
 import type { RunStore } from '../../stores/run-store';
 
-export type GatewayRecords = WeightsRecords & Pick<RunStore, 'listRuns' | 'readState'>;
+export type GatewayRecords = WeightsRecords & Pick<RunStore, 'readState'>;
 
 export interface GatewayOptions {
   readonly engine: EngineAccess;

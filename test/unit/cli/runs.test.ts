@@ -231,6 +231,32 @@ test('runs evaluations marks what is under way as partial', async () => {
   expect(scores.stdout()).toMatch(/due: step 20, sums 0\.75 .*4 answers so far, nothing heard since 2/);
 });
 
+test('what the end of a run cut off stays listed as cancelled, with what measures it', async () => {
+  await store({ ...STATE, step: 20, status: 'cancelled', closedAt: '2026-11-01T10:00:00.000Z' });
+  const records = createRunStore(root);
+  await mkdir(path.join(records.cellFolder('one', 10, 'sums'), 'journal'), { recursive: true });
+  const row = { step: 0, evaluator: 'stuck', schedule: 'evaluators', metric: 'error', value: null, n: 0 };
+  const ended = {
+    ...row,
+    key: 'stuck/error',
+    stderr: null,
+    higherIsBetter: null,
+    at: '2026-11-01T10:00:00Z',
+    error: 'cancelled',
+  };
+  await appendFile(path.join(records.runFolder('one'), 'scores.jsonl'), `${JSON.stringify(ended)}\n`);
+  const [listed, scores] = [recordOutput(), recordOutput()];
+
+  await showEvaluations(session.everstep.run('one'), listed.output);
+  await showScores(session.everstep.run('one'), scores.output);
+
+  expect(listed.stdout()).toMatch(/^0 +stuck +evaluators +cancelled +cut off: its run ended/m);
+  expect(listed.stdout()).toMatch(/^10 +sums +cancelled +cut off: its run ended/m);
+  expect(listed.stderr()).toContain('measured when the run goes on: npx everstep train --run one --continue');
+  expect(scores.stdout()).toContain('step 0: stuck cancelled with its run');
+  expect(scores.stdout()).not.toContain('failed');
+});
+
 test('a run whose workflow nobody hears is not said to be closed just now', async () => {
   await store({ ...STATE, step: 100 });
   const { output, stdout, stderr } = recordOutput();

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { checkTraining } from '../../../src/client/check-training';
 import { createCommand } from '../../../src/cli/commands/train';
 import { chooseEngine, requireKey } from '../../../src/cli/commands/train-engine';
-import { OFFICIAL_SERVICE } from '../../../src/config/engine-address';
+import { OFFICIAL_SERVICE } from '../../../src/core/official-service';
 import { exitCodeOf, refusalOf } from '../../../src/cli/exit-codes';
 import { confidenceInterval } from '../../../src/cli/tables-interval';
 import { formatNumber } from '../../../src/cli/number-format';

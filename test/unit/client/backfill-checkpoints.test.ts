@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chooseCheckpoints, chooseRuns, parseSteps } from '../../../src/client/backfill-checkpoints';
-import { OFFICIAL_SERVICE } from '../../../src/config/engine-address';
+import { OFFICIAL_SERVICE } from '../../../src/core/official-service';
 import type { RunRecords } from '../../../src/client/run-records';
 import type { CheckpointRow, RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';

@@ -142,7 +142,9 @@ test('takes any metric by name or pattern, and refuses one that they do not shar
   await expect(everstep.runs.compare('one', 'two', { metrics: ['nope'] })).rejects.toThrow(
     'neither run has "nope"',
   );
-  await expect(everstep.runs.compare('one', 'gone')).rejects.toThrow('Unknown run "gone". Known: one, two.');
+  await expect(everstep.runs.compare('one', 'gone')).rejects.toThrow(
+    'Unknown run "gone". Did you mean "one"? Known: one, two.',
+  );
   await expect(everstep.runs.compare('one', 'one')).rejects.toThrow('everstep compare one@0 one');
 });
 

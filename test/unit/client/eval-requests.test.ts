@@ -40,6 +40,9 @@ function recordsOf(changes: { url?: string; initialPath?: string } = {}): RunRec
         initialPath,
       };
     },
+    exists: async (run: string) => run === 'mine',
+    findUnreadable: async () => null,
+    listRuns: async () => [{ run: 'mine' }],
     readCheckpoints: async () => [
       state(0, 'tinker://a/weights/0'),
       row(50, 'tinker://a/50'),
@@ -112,7 +115,7 @@ test('asks the base model for step 0 of an adapter at the official service, whic
   expect(await sourceOf({ checkpoint: 'mine@0' }, { url })).toMatchObject({ path: null, label: 'mine@0' });
   await expect(
     sourceOf({ checkpoint: 'mine@0' }, { url, initialPath: 'tinker://x/weights/1' }),
-  ).rejects.toThrow('no sampler weights of step 0. Steps with some: 50, 100.');
+  ).rejects.toThrow('no weights of step 0 that can be sampled. Steps with some: 50, 100.');
 });
 
 test('finds the same folder for weights of a run wherever they are served', () => {
@@ -131,9 +134,10 @@ test('finds the same folder for weights of a run wherever they are served', () =
 });
 
 test.each([
-  [{ checkpoint: 'mine@120' }, 'no sampler weights of step 120. Steps with some: 50, 100.'],
+  [{ checkpoint: 'mine@120' }, 'no weights of step 120 that can be sampled. Steps with some: 0, 50, 100.'],
   [{ checkpoint: 'mine@last' }, 'write RUN, RUN@STEP or RUN@best'],
-  [{ checkpoint: 'other' }, 'Unknown run "other"'],
+  [{ checkpoint: 'other' }, '--checkpoint other: Unknown run "other". Known: mine.'],
+  [{ checkpoint: 'mien@50' }, '--checkpoint mien@50: Unknown run "mien". Did you mean "mine"? Known: mine.'],
   [{ checkpoint: 'mine', model: 'another/model' }, 'run "mine" trained everstep/tiny'],
   [{ checkpoint: 'tinker://a/1' }, '--model is missing'],
   [{ endpoint: 'http://127.0.0.1:1/v1' }, '--model is missing'],

@@ -293,7 +293,7 @@ describe('a checkpoint of another run that the config names', () => {
   test.each([
     ['before@best', /nobody promoted a checkpoint of run "before"/],
     ['before@7', /"before@7" has no saved state/],
-    ['befroe@5', /No run "befroe" with checkpoints/],
+    ['befroe@5', /initialCheckpoint: befroe@5: Unknown run "befroe"\. Did you mean "before"\?/],
   ])('%s is refused before anything is started', async (checkpoint, message) => {
     await store({ run: 'before' });
     const server = new FakeServer();
@@ -302,7 +302,7 @@ describe('a checkpoint of another run that the config names', () => {
       const starting = startRun({ link: server.link, records }, from(checkpoint), options);
 
       await expect(starting).rejects.toMatchObject({
-        code: 'unknown-checkpoint',
+        code: checkpoint.startsWith('before') ? 'unknown-checkpoint' : 'unknown-run',
         message: expect.stringMatching(message) as string,
       });
     }
@@ -348,7 +348,7 @@ describe('a checkpoint of another run that the config names', () => {
       'a judge of a schedule',
       { ...CONFIG, schedules: [{ name: 's', evaluators: [judge('befroe@best')] }] },
       'unknown-run',
-      /judge of "tone": Unknown run "befroe"\. Known: before\./,
+      /judge of "tone": Unknown run "befroe"\. Did you mean "before"\? Known: before\./,
     ],
     [
       'a baseline',

@@ -54,6 +54,7 @@ test('refuses a name that means an eval run and a training run', async () => {
 });
 
 test.each([
+  ['stf@7', /no eval run or training run of that name in .*\. Did you mean "sft@7"\? List/],
   ['nope', /no folder nope, and no eval run or training run of that name/],
   ['sft@7', /no evaluation at step 7\. Evaluated: 0, 10/],
   ['sft@last', /names no step/],
@@ -160,4 +161,26 @@ test('held-out rollouts are a result where there is no benchmark, of the run or 
   expect(await folderOf('rl')).toBe(own('30'));
   put('runs', 'rl', 'evals', '10', 'gsm8k');
   expect(await folderOf('rl')).toBe(own('10'));
+});
+
+test.each([
+  ['sft@10', 'Evaluate it with: everstep eval NAME --checkpoint sft@10'],
+  [
+    'sft@299',
+    'Evaluated: 0. Its weights are not kept; those of these steps are: 0, 10, 300. Evaluate one with: everstep eval NAME --checkpoint sft@300',
+  ],
+])('a step without an evaluation is told with what can be evaluated: %s', async (asked, remedy) => {
+  put('runs', 'sft', 'evals', '0', 'gsm8k');
+  const run = { config: { engine: {}, loraRank: 8 }, engineUrl: 'http://127.0.0.1:1', initialPath: null };
+  writeFileSync(join(store, 'runs', 'sft', 'config.json'), JSON.stringify(run));
+  const rows = [
+    { step: 0, name: '0', state_path: 'a', sampler_path: null },
+    { step: 10, name: '10', state_path: null, sampler_path: 'b' },
+    { step: 20, name: '20', state_path: null, sampler_path: null },
+    { step: 300, name: '300', state_path: 'c', sampler_path: 'd' },
+  ];
+  const text = rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  writeFileSync(join(store, 'runs', 'sft', 'checkpoints.jsonl'), text);
+
+  await expect(locateResults(asked, store)).rejects.toThrow(remedy);
 });

@@ -130,3 +130,18 @@ test('what is begun on the other side is to be ended, and not evaluated once mor
   expect(text).toContain('gsm8k of en ends with the command that began it, given again.');
   expect(text).not.toContain('everstep eval');
 });
+
+test('a step whose weights are not kept is not evaluated: the nearest that can be is named', async () => {
+  await evaluated('ea', { benchmark: 'gsm8k' });
+  trained('mix', 299, 'held_out');
+  const run = { config: { engine: {}, loraRank: 8 }, engineUrl: 'http://127.0.0.1:1', initialPath: null };
+  writeFileSync(join(store, 'runs', 'mix', 'config.json'), JSON.stringify(run));
+
+  expect(await refusalOf('ea', 'mix@299')).toContain('e.g. nothing of mix, of which no weights are kept.');
+
+  const row = { step: 300, name: '300', state_path: null, sampler_path: 'tinker://a/300' };
+  writeFileSync(join(store, 'runs', 'mix', 'checkpoints.jsonl'), `${JSON.stringify(row)}\n`);
+  expect(await refusalOf('ea', 'mix@299')).toContain(
+    '`everstep eval gsm8k --checkpoint mix@300` (the weights of step 299 are not kept; of run "mix" those of steps 300 are)',
+  );
+});
