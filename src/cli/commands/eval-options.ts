@@ -6,6 +6,7 @@ import { absoluteInspectName } from '../../evaluation/inspect/task-name';
 import { applyOverrides } from '../../config/config-overrides';
 import { DomainError } from '../../core/errors';
 import { CATALOGUE_NAMES } from '../../evaluation/benchmarks/catalogue-names';
+import { UnknownBenchmarks } from '../../evaluation/unknown-benchmarks';
 import { repeated } from '../repeated-option';
 import type { PlaceFlags } from '../service-options';
 import type * as EvalNames from './eval-names';
@@ -111,6 +112,22 @@ export function canonicalName({ plugins }: EvalFlags): (name: string) => string 
     const { lookUpName } = require('./eval-names') as typeof EvalNames;
     return lookUpName(name, plugins);
   };
+}
+
+/** The same of several; all that are unknown are told at once. */
+export function canonicalNames(names: readonly string[], flags: EvalFlags): string[] {
+  const unknown = new UnknownBenchmarks();
+  const nameOf = canonicalName(flags);
+  const known = names.flatMap((name) => {
+    try {
+      return [nameOf(name)];
+    } catch (error) {
+      unknown.note(error);
+      return [];
+    }
+  });
+  unknown.refuse();
+  return known;
 }
 
 export function optionsFrom(flags: EvalFlags): EvaluateOptions {

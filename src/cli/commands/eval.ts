@@ -14,7 +14,7 @@ import { followEval } from './eval-follow';
 import { findHome } from './eval-home';
 import type { EvalFlags } from './eval-options';
 import { refuseUnjudged } from './judge-options';
-import { addAskingOptions, addModelOptions, canonicalName, optionsFrom } from './eval-options';
+import { addAskingOptions, addModelOptions, canonicalNames, optionsFrom } from './eval-options';
 
 export function createCommand(): Command {
   const command = new Command('eval')
@@ -88,7 +88,7 @@ function checkRequest(names: readonly string[], flags: EvalFlags): EvalRequest {
   const options = optionsFrom(flags);
   refuseUnjudged(names, options);
   if (evaluator === undefined) {
-    if (names.length > 0) return { benchmarks: names.map(canonicalName(flags)), options, evaluator: null };
+    if (names.length > 0) return { benchmarks: canonicalNames(names, flags), options, evaluator: null };
     throw new DomainError('bad-config', 'Name a benchmark. `npx everstep benchmarks list` shows them.');
   }
   const isBeside = names.length > 0 || answersFrom !== undefined || flags.budget !== undefined;

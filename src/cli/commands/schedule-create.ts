@@ -17,7 +17,7 @@ import { refuseUselessAddresses } from './eval-endpoint';
 import { refuseUselessFiles } from './eval-files';
 import type { EvalFlags } from './eval-options';
 import { refuseUnjudged } from './judge-options';
-import { addAskingOptions, canonicalName, optionsFrom } from './eval-options';
+import { addAskingOptions, canonicalNames, optionsFrom } from './eval-options';
 import { printPlan } from './schedule-report';
 
 interface CreateFlags extends EvalFlags {
@@ -120,7 +120,7 @@ function optionsOf(flags: CreateFlags): CanaryOptions {
       'Each firing has an eval run of its own. Leave --run and --output out.',
     );
   }
-  const benchmarks = benchmark.map(canonicalName(flags));
+  const benchmarks = canonicalNames(benchmark, flags);
   refuseUnjudged(benchmarks, asking);
   return {
     ...asking,

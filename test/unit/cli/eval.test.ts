@@ -28,6 +28,10 @@ function run(...words: string[]) {
 test.each([
   [[...AT], 'Name a benchmark'],
   [['gsm9k', ...AT], 'Unknown benchmark "gsm9k". Nearest: gsm8k or '],
+  [
+    ['gsm9k', 'gsm8k', 'mbppp', ...AT],
+    /^Unknown benchmark "gsm9k"\. Nearest: gsm8k or \S+\. Unknown benchmark "mbppp"\. Nearest: mbpp or \S+\. Known: (?!.* Known: )/,
+  ],
   [['gsm8k', ...AT, '--set', 'temprature=1'], 'Did you mean "temperature"?'],
   [['gsm8k', ...AT, '--samples', 'many'], 'Give a whole number'],
   [['gsm8k', ...AT, '--api', 'responses'], 'Use one of chat, completions'],

@@ -152,6 +152,14 @@ describe('checks before anything is started', () => {
     },
   );
 
+  test('tells all misspelt evaluators at once, each with its key and its nearest', async () => {
+    const more = { evaluators: ['arithmetics', 'gsm8k'], infrequentEvaluators: ['gsm9k'] };
+
+    await expect(check(more)).rejects.toThrow(
+      /evaluators\[0\]: Unknown benchmark "arithmetics"\. Nearest: arithmetic or \S+\. infrequentEvaluators\[0\]: Unknown benchmark "gsm9k"\. Nearest: gsm8k or \S+\. Known: /,
+    );
+  });
+
   test('refuses to hold out more rows than there are', async () => {
     const file = await dataset('{"prompt": "a", "completion": "b"}\n');
 
