@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { DomainError } from '../core/errors';
+import { nearestKey } from '../core/nearest-key';
 import type { SampledSequence, SampleRequest, SampleResult } from '../core/sampling';
 import type { Message } from '../core/conversation';
 import type { SandboxFactory } from '../sandboxes/sandbox';
@@ -181,7 +182,9 @@ function unknown(kind: 'grader' | 'evaluator', name: string, plugins: PluginRegi
     plugins.file === null
       ? 'No plug-in file is loaded: name it under "plugins" in the config.'
       : `${plugins.file} has: ${known.join(', ') || 'none'}.`;
-  throw new DomainError('unknown-evaluator', `${kind}: unknown ${kind} "${name}". ${remedy}`);
+  const meant = nearestKey(name, known);
+  const hint = meant === undefined ? '' : `Did you mean "${meant}"? `;
+  throw new DomainError('unknown-evaluator', `${kind}: unknown ${kind} "${name}". ${hint}${remedy}`);
 }
 
 function hashOf(path: string): string {

@@ -234,6 +234,9 @@ describe('checking before the first step', () => {
     expect(check(plugin({ evaluator: 'nope' }))).toThrow(
       `evaluator: unknown evaluator "nope". ${EXAMPLE} has: answerLength.`,
     );
+    expect(check(plugin({ evaluator: 'answerLenght' }))).toThrow(
+      `unknown evaluator "answerLenght". Did you mean "answerLength"? ${EXAMPLE} has: answerLength.`,
+    );
     expect(check(EvaluatorConfig.parse('nope'))).toThrow('Unknown benchmark "nope". Nearest: ');
     expect(() => {
       validateEvaluators([custom()], NO_PLUGINS);
