@@ -18,7 +18,12 @@ describe('the step a stop takes effect at', () => {
     ['a step that was sent', 12, BOUNDS, /earliest step to stop at is 13/],
     ['the step it ends at anyway', 40, BOUNDS, /by itself/],
     ['a step beyond the last', 41, BOUNDS, /beyond the run's 40 steps/],
-    ['any step once the last ones were sent', null, { ...BOUNDS, sentThrough: 40 }, /trained or under way already/],
+    [
+      'any step once the last ones were sent',
+      null,
+      { ...BOUNDS, sentThrough: 40 },
+      /trained or under way already/,
+    ],
   ])('refuses %s', (_name, atStep, bounds, message) => {
     expect(() => resolveStop(stop(atStep), bounds)).toThrow(message);
   });
