@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
@@ -12,7 +12,7 @@ const GROUP_SIZE = 4;
 const DEADLY_PROBLEM = 5;
 
 /** A plug-in file whose environment dies of what this expression of `text` is true for. */
-function sourceThatDiesOf(condition: string): string {
+function sourceThatDiesOf(condition: string, end: string): string {
   return `
 const fs = require('node:fs');
 const path = require('node:path');
@@ -24,7 +24,7 @@ module.exports = { environments: { numbers: {
       const text = typeof action.content === 'string' ? action.content : '';
       if (problem === ${DEADLY_PROBLEM} && (${condition})) {
         fs.appendFileSync(path.join(__dirname, 'deaths.log'), new Date().toISOString() + '\\n');
-        process.exit(1);
+        ${end};
       }
       return { reward: text.length, isDone: true, nextMessages: [] };
     },
@@ -56,15 +56,19 @@ class DyingStack {
     return new DyingStack(stack, new ReinforcementRuns(stack), steady, sampling);
   }
 
-  get deathCount(): number {
-    return readFileSync(join(this.stack.folder, 'deaths.log'), 'utf8').trim().split('\n').length;
+  /** How often it was come to since this was asked for last. */
+  takeDeathCount(): number {
+    const path = join(this.stack.folder, 'deaths.log');
+    const count = readFileSync(path, 'utf8').trim().split('\n').length;
+    rmSync(path);
+    return count;
   }
 
-  play(run: string, condition: string, rolloutErrorTolerance: string): Promise<WorkflowHandle> {
+  play(run: string, condition: string, end = ''): Promise<WorkflowHandle> {
     const plugins = join(this.stack.folder, `${run}.config.js`);
-    writeFileSync(plugins, sourceThatDiesOf(condition));
+    writeFileSync(plugins, sourceThatDiesOf(condition, end));
     const config = this.runs.config({
-      ...{ steps: 2, evaluators: [], evalEvery: 0, plugins, rolloutErrorTolerance },
+      ...{ steps: 2, evaluators: [], evalEvery: 0, plugins, rolloutErrorTolerance: 'min-viable' },
       environment: { type: 'plugin', environment: 'numbers', testSize: 0 },
     });
     return this.runs.start(run, config);
@@ -98,44 +102,62 @@ beforeAll(async () => {
 
 afterAll(() => patient.stop());
 
-test('a rollout whose environment ends the process is given up alone, and every other one is as it is without it', async () => {
-  await reportOf(await patient.play('twin', 'false', 'fail-fast'));
-  const twin = patient.rollouts('twin');
-  const asks = ([row]: readonly RolloutRow[]) => row?.messages[0]?.content === `${DEADLY_PROBLEM}+1=`;
-  const [place, group] = [...twin].find(([, rows]) => asks(rows)) ?? ['', []];
-  // Replies that were cut never get to the environment.
-  const reaching = group.filter(({ turns }) => turns.at(-1)?.stop_reason === 'stop');
-  const deadly = reaching.find(
-    (row) => reaching.filter((each) => replyOf(each) === replyOf(row)).length === 1,
-  );
-  if (deadly === undefined) throw new Error('No reply of the group is one of its own.');
+const KILLED = "process.kill(process.pid, 'SIGKILL')";
 
-  const condition = `text === ${JSON.stringify(replyOf(deadly))}`;
-  const report = await reportOf(await patient.play('completes', condition, 'min-viable'));
-
-  const metrics = await patient.stack.store.readMetrics('completes');
-  const sum = (name: string) => metrics.reduce((total, row) => total + (row[name] ?? 0), 0);
-  expect(report).toMatchObject({ status: 'completed', step: 2 });
-  expect(metrics.map(({ step }) => step)).toEqual([1, 2]);
-  expect(sum('env/all/total_episodes')).toBe(GROUPS * GROUP_SIZE - 1);
-  expect(sum('rollout_errors/groups_skipped')).toBe(0);
-  expect(sum('rollout_errors/environment_error')).toBe(1);
+test.each([
   // Three together, two as a group and three by itself, and those between which other groups got done.
-  expect(patient.deathCount).toBeGreaterThanOrEqual(7);
-  const lost = (await patient.stack.store.readEvents('completes')).filter(
-    ({ kind }) => kind === 'worker lost',
-  );
-  expect(lost.map(({ text }) => text)).toContainEqual(
-    expect.stringMatching(/: rollouts of step \d+ go on on another worker, .+ \(attempt \d+\)$/),
-  );
+  ['ends the process', KILLED, { least: 7, most: 100 }],
+  // It is known whose doing that is.
+  ['never gives the event loop back', 'for (;;);', { least: 2, most: 2 }],
+  [
+    'throws in a timer',
+    "setTimeout(() => { throw new Error('late'); }, 0); return new Promise(() => {})",
+    { least: 1, most: 1 },
+  ],
+])(
+  'a rollout whose environment %s is given up alone, and every other one is as it is without it',
+  async (what, end, deaths) => {
+    const name = what.replaceAll(' ', '-');
+    await reportOf(await patient.play(`twin-${name}`, 'false'));
+    const twin = patient.rollouts(`twin-${name}`);
+    const asks = ([row]: readonly RolloutRow[]) => row?.messages[0]?.content === `${DEADLY_PROBLEM}+1=`;
+    const [place, group] = [...twin].find(([, rows]) => asks(rows)) ?? ['', []];
+    // Replies that were cut never get to the environment.
+    const reaching = group.filter(({ turns }) => turns.at(-1)?.stop_reason === 'stop');
+    const deadly = reaching.find(
+      (row) => reaching.filter((each) => replyOf(each) === replyOf(row)).length === 1,
+    );
+    if (deadly === undefined) throw new Error('No reply of the group is one of its own.');
 
-  const played = patient.rollouts('completes');
-  const others = group.filter((row) => row !== deadly);
-  expect(others).toHaveLength(GROUP_SIZE - 1);
-  expect(played.get(place)?.map(replyOf)).toEqual(others.map(replyOf));
-  // After the step that lacks a rollout the weights are others.
-  const stepOf = (where: string) => Number(where.split('/')[0]);
-  const before = [...twin].filter(([where]) => stepOf(where) <= stepOf(place) && where !== place);
-  expect(before.length).toBeGreaterThanOrEqual(GROUPS / 2 - 1);
-  for (const [where, rows] of before) expect(played.get(where)).toEqual(rows);
-});
+    const condition = `text === ${JSON.stringify(replyOf(deadly))}`;
+    const report = await reportOf(await patient.play(name, condition, end));
+
+    const metrics = await patient.stack.store.readMetrics(name);
+    const sum = (name: string) => metrics.reduce((total, row) => total + (row[name] ?? 0), 0);
+    expect(report).toMatchObject({ status: 'completed', step: 2 });
+    expect(metrics.map(({ step }) => step)).toEqual([1, 2]);
+    expect(sum('env/all/total_episodes')).toBe(GROUPS * GROUP_SIZE - 1);
+    expect(sum('rollout_errors/groups_skipped')).toBe(0);
+    expect(sum('rollout_errors/environment_error')).toBe(1);
+    const deathCount = patient.takeDeathCount();
+    expect(deathCount).toBeGreaterThanOrEqual(deaths.least);
+    expect(deathCount).toBeLessThanOrEqual(deaths.most);
+    const lost = (await patient.stack.store.readEvents(name)).filter(({ kind }) => kind === 'worker lost');
+    const told = expect.stringMatching(
+      /: rollouts of step \d+ go on on another worker, .+ \(attempt \d+\)$/,
+    ) as string;
+    expect([...new Set(lost.map(({ text }) => text.replace(/\d+\)$/, '1)')))]).toEqual(
+      deaths.most > 1 ? [told] : [],
+    );
+
+    const played = patient.rollouts(name);
+    const others = group.filter((row) => row !== deadly);
+    expect(others).toHaveLength(GROUP_SIZE - 1);
+    expect(played.get(place)?.map(replyOf)).toEqual(others.map(replyOf));
+    // After the step that lacks a rollout the weights are others.
+    const stepOf = (where: string) => Number(where.split('/')[0]);
+    const before = [...twin].filter(([where]) => stepOf(where) <= stepOf(place) && where !== place);
+    expect(before.length).toBeGreaterThanOrEqual(GROUPS / 2 - 1);
+    for (const [where, rows] of before) expect(played.get(where)).toEqual(rows);
+  },
+);
