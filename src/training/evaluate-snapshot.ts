@@ -19,6 +19,7 @@ import { NO_PLUGINS } from '../evaluation/plugins';
 import type { PythonLink } from '../evaluation/python/python-link';
 import { summarizeEvalRun } from '../evaluation/runner/eval-run-files';
 import { reopenCell } from '../evaluation/stored-cell';
+import { messageWithPlace } from '../evaluation/thrown-at';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
@@ -120,8 +121,7 @@ export async function evaluateSnapshot(
     };
     const error = await placedError(dependencies.store, place, { problem, attempt: options.attempt ?? 1 });
     if (options.signal.aborted || isNotItsFault(error)) throw error;
-    const message = error instanceof Error ? error.message : String(error);
-    return { evaluator, scores: [], at: at(), error: message, ...takenUp };
+    return { evaluator, scores: [], at: at(), error: messageWithPlace(error), ...takenUp };
   }
 }
 

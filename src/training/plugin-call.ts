@@ -1,6 +1,7 @@
 import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
-import { askableError, messageOf } from '../evaluation/error-message';
+import { askableError } from '../evaluation/error-message';
+import { messageWithPlace } from '../evaluation/thrown-at';
 import { hasErrorCode } from '../stores/system-errors';
 
 /** `subject` is what failed, as a person calls it: `loss "mine"`. */
@@ -47,7 +48,7 @@ export function pluginFailure({ subject, file }: PluginPart, thrown: unknown): u
   const retryable = [error, cause].some((each) => hasErrorCode(each, ...PASSING, ...FULL));
   return new DomainError(
     'bad-plugin',
-    `plug-in ${subject} of ${file ?? 'the worker'} failed: ${asSentence(messageOf(error))} Repair it there.`,
+    `plug-in ${subject} of ${file ?? 'the worker'} failed: ${asSentence(messageWithPlace(error))} Repair it there.`,
     { retryable, cause: error },
   );
 }

@@ -2,10 +2,11 @@ import { anySignal } from '../../core/concurrency/any-signal';
 import { untilAborted } from '../../core/concurrency/until-aborted';
 import type { EnvironmentStep, MessageEnvironment, Observation } from '../../core/environment';
 import { declaredTools } from '../declared-tools';
-import { askableError, messageOf } from '../error-message';
+import { askableError } from '../error-message';
 import { isOfWholeCell } from '../evaluators/example-failures';
 import { StrayThrow } from '../foreign-work';
 import { spokenMessages } from '../spoken-messages';
+import { messageWithPlace } from '../thrown-at';
 import { isDeadly } from './deadly-steps';
 import { createProblemEnvironment } from './problem-environment';
 import type { EpisodeSite } from './sample-turn';
@@ -29,8 +30,9 @@ export class StepFailure extends Error {
   override readonly cause: unknown;
 
   constructor(thrown: unknown) {
-    super(messageOf(thrown));
-    this.cause = askableError(thrown);
+    const error = askableError(thrown);
+    super(messageWithPlace(error));
+    this.cause = error;
   }
 }
 

@@ -2,7 +2,7 @@ import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
 import { askableError, messageOf } from '../../evaluation/error-message';
 import { isOfWholeCell } from '../../evaluation/evaluators/example-failures';
-import { thrownAt } from './thrown-at';
+import { thrownAt } from '../../evaluation/thrown-at';
 
 /** What failed; the word that `rollout_errors/<type>` counts. */
 export type RolloutFailureType =

@@ -312,11 +312,11 @@ describe('a grader', () => {
     await expect(evaluated).rejects.toThrow('All 3 examples that were not cut off failed');
   });
 
-  test('that fails on some examples is said beside the score', async () => {
+  test('that fails on some examples is said beside the score, with the line of its code', async () => {
     const { sampler } = modelThatSays(sumIn);
     const plugins = await loadPlugins(
       pluginFile(
-        'export const graders = { closeEnough(text) { if (text === "3") throw new Error("no 3"); return 1; } };',
+        'export const graders = {\n  closeEnough(text: string) {\n    if (text === "3") throw new Error("no 3");\n    return 1;\n  },\n};',
       ),
     );
 
@@ -327,7 +327,9 @@ describe('a grader', () => {
 
     expect(score).toMatchObject({
       value: 0.75,
-      remark: '1 of 4 examples failed and count 0, the first with: grader: no 3',
+      remark: expect.stringMatching(
+        /^1 of 4 examples failed and count 0, the first with: grader: no 3 \(thrown at .*everstep\.config\.ts:3:\d+\)$/,
+      ) as string,
     });
   });
 

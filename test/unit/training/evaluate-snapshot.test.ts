@@ -226,6 +226,26 @@ describe('the test split that a run froze', () => {
   });
 });
 
+test('an evaluator of a plug-in that throws is told with the file and line of its code', async () => {
+  const plugins = join(root, 'everstep.config.ts');
+  const code = [
+    'interface Options { readonly why: string }',
+    '',
+    'function fail({ why }: Options): never {',
+    '  throw new TypeError(why);',
+    '}',
+    "export const evaluators = { mine: { name: 'mine', kind: 'sampling', evaluate: async () => fail({ why: 'no such row' }) } };",
+  ];
+  await writeFile(plugins, code.join('\n'));
+
+  const { cell } = await evaluateReading(
+    { mine: { type: 'plugin', evaluator: 'mine', options: {}, name: 'mine' } },
+    { given: { plugins } },
+  );
+
+  expect(cell.error).toMatch(/^no such row \(thrown at .*everstep\.config\.ts:4:\d+\)$/);
+});
+
 describe('a plug-in file that is away', () => {
   const dataset = { path: '/data/held-out.jsonl' };
 

@@ -25,7 +25,7 @@ function lossOf(loss: unknown) {
   return pluginLossOf({ lossFunction: { plugin: 'mine' } }, { file: part.file, losses });
 }
 
-test('what a loss throws ends the run, and names the loss and its file', () => {
+test('what a loss throws ends the run, and names the loss, its file and the line of code', () => {
   const loss = lossOf(() => {
     throw new Error('my loss is broken');
   });
@@ -33,7 +33,9 @@ test('what a loss throws ends the run, and names the loss and its file', () => {
   expect(failure(() => loss?.(inputs, {}))).toMatchObject({
     code: 'bad-plugin',
     retryable: false,
-    message: 'plug-in loss "mine" of /a/everstep.config.ts failed: my loss is broken. Repair it there.',
+    message: expect.stringMatching(
+      /^plug-in loss "mine" of \/a\/everstep\.config\.ts failed: my loss is broken \(thrown at .*plugin-call\.test\.ts:\d+:\d+\)\. Repair it there\.$/,
+    ) as unknown,
   });
 });
 

@@ -94,7 +94,7 @@ test.each([
   await expect(pluginEnvironments(registry, asked)).rejects.toMatchObject({
     ...{ code: 'bad-plugin', retryable: false },
     message: expect.stringMatching(
-      /^plug-in environment "unlucky" of .*config\.ts failed: no luck\./,
+      /^plug-in environment "unlucky" of .*config\.ts failed: no luck \(thrown at .*config\.ts:\d+:\d+\)\./,
     ) as unknown,
   });
 });

@@ -1,7 +1,9 @@
 import path from 'node:path';
+import { DomainError } from '../core/errors';
+import { messageOf } from './error-message';
 
 /** Of this very code, compiled or as source. */
-const OURS = path.join(__dirname, '..', '..') + path.sep;
+const OURS = path.join(__dirname, '..') + path.sep;
 const MOST_CHARACTERS = 5000;
 const FRAME = /(?:\s|\()((?:file:\/\/)?\/[^()\n]*?:\d+:\d+)\)?$/;
 
@@ -11,6 +13,13 @@ export function thrownAt(error: unknown): string | null {
     .split('\n')
     .flatMap((line) => FRAME.exec(line.trim())?.[1]?.replace(/^file:\/\//, '') ?? []);
   return places.find((place) => !place.startsWith(OURS) && !place.includes('/node_modules/')) ?? null;
+}
+
+/** What was thrown, with the line of somebody's own code that threw it; what the domain can name says what is wrong itself. */
+export function messageWithPlace(thrown: unknown): string {
+  const place = thrown instanceof DomainError ? null : thrownAt(thrown);
+  const message = messageOf(thrown);
+  return place === null ? message : `${message} (thrown at ${place})`;
 }
 
 function stackOf(error: unknown): string {
