@@ -14,7 +14,7 @@ import { checkSelection } from './check-selection';
 import { dueCells } from './due-cells';
 import { cellsOfScores, CUT_OFF, mergeCells, mergeScores } from './merge-scores';
 import type { ReportedCell } from './partial-scores';
-import { withPartialScore } from './partial-scores';
+import { unfinishedCells, withPartialScore } from './partial-scores';
 import { RunChanges } from './run-changes';
 import type { TimelineSources } from './run-timeline';
 import { mergeTimeline } from './run-timeline';
@@ -177,9 +177,29 @@ export class RunHandle extends RunChanges {
       this.ask(evaluationsQuery),
     ]);
     const final = cellsOfScores(stored);
-    const cells = mergeCells(final, live ?? (await this.unheardCells(final)));
+    const cells = await this.allCells(final, live);
     const folder = this.sources.records.runFolder(this.name);
     return Promise.all((await this.ofKnown(cells)).map((cell) => withPartialScore(cell, folder)));
+  }
+
+  /** A workflow that was closed from outside still answers as if it went on: what it had not finished was cut off. */
+  private async allCells(
+    stored: readonly EvaluationCell[],
+    live: readonly EvaluationCell[] | null,
+  ): Promise<EvaluationCell[]> {
+    if (live === null) return mergeCells(stored, await this.unheardCells(stored));
+    const unfinished = unfinishedCells(live);
+    if (unfinished.length === 0 || !(await this.isClosedOnServer())) return mergeCells(stored, live);
+    const cut = unfinished.map((cell) => ({ ...cell, ...CUT_OFF }));
+    const finished = live.filter((cell) => !unfinished.includes(cell));
+    const final = mergeCells(stored, [...cut, ...finished]);
+    return mergeCells(final, await this.unheardCells(final));
+  }
+
+  private async isClosedOnServer(): Promise<boolean> {
+    const client = await this.sources.link.find();
+    const facts = client && (await describeRun(client, this.name));
+    return facts !== null && facts !== 'missing' && !facts.isOpen;
   }
 
   /** What is due while the workflow does not answer, and since when nothing was heard of it; or what the end of the run cut off. */

@@ -11,6 +11,7 @@ const RETRY_AFTER_MS = 2000;
 /** A server under load, or one that is being started again, answers late; what cannot go on without it waits this long. */
 const PATIENCE_MS = 30_000;
 const LOOK_AGAIN_MS = 500;
+const LOCAL = /^(?:127\.|localhost|\[::1\])/;
 
 /**
  * The way to a Temporal server that may be away.
@@ -65,8 +66,8 @@ export class ServerLink {
     throw new DomainError(
       'temporal-unavailable',
       this.target
-        ? `No Temporal server answers at ${this.description}: ${asSentence(away ?? this.problem)} ${remedyFor(away)}`
-        : 'No Temporal server is known. Give its address, or set TEMPORAL_ADDRESS; `npx everstep dev` prints the address of its own.',
+        ? `No Temporal server answers at ${this.description}: ${asSentence(away ?? this.problem)} ${remedyFor(away, this.target.address)}`
+        : 'No Temporal server is known. Start one with `npx everstep dev` in another terminal, where it is found by its data folder, or give the address of one, e.g. as TEMPORAL_ADDRESS.',
     );
   }
 
@@ -94,10 +95,13 @@ export class ServerLink {
   }
 }
 
-function remedyFor(away: string | null): string {
-  return away === null
-    ? 'Start it, or correct TEMPORAL_ADDRESS.'
-    : 'Free some space; the stack starts it again by itself.';
+function remedyFor(away: string | null, address: string): string {
+  if (away !== null) return 'Free some space; the stack starts it again by itself.';
+  // The server of somebody else is not ours to start.
+  const isHere = LOCAL.test(address);
+  return isHere
+    ? 'Start it, correct TEMPORAL_ADDRESS, or leave that out and run `npx everstep dev`.'
+    : 'Start it, or correct TEMPORAL_ADDRESS.';
 }
 
 function plain({ metadata, ...options }: Omit<TemporalAddress, 'namespace'>) {

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { Command } from 'commander';
 import { configText } from '../../config/config-text';
 import type { ImportedConfig } from '../../config/import-cookbook';
@@ -59,19 +60,31 @@ async function readJson(file: string): Promise<unknown> {
     if (hasErrorCode(cause, 'ENOENT', 'EISDIR')) {
       throw new DomainError(
         'bad-config',
-        `${file} cannot be read. Give the config.json in the log_path of a run of the cookbook.`,
+        `${file} cannot be read: ${hasErrorCode(cause, 'EISDIR') ? 'it is a folder' : 'it does not exist'}. ${importable(file)}`,
         { cause },
       );
     }
     if (!(cause instanceof SyntaxError)) throw cause;
     throw new DomainError(
       'bad-config',
-      `${file} is not JSON: ${asSentence(cause.message)} Give a config.json.`,
-      {
-        cause,
-      },
+      `${file} is not JSON: ${asSentence(cause.message)} ${importable(file)}`,
+      { cause },
     );
   }
+}
+
+/** What can be imported, and how a person gets it who has the recipe or another file. */
+function importable(file: string): string {
+  const what =
+    "What can be imported is the config.json that tinker-cookbook's supervised loop writes into its log_path as it begins: `everstep import cookbook LOG_PATH/config.json`.";
+  const extension = path.extname(file).toLowerCase();
+  if (extension === '.py')
+    return `${what} A recipe in Python is not read: start it there once, and give the file that it wrote.`;
+  if (extension === '.eval')
+    return `${what} A log of Inspect AI is read with \`everstep inspect import ${shellWord(file)} --output FOLDER\`.`;
+  if (['.yaml', '.yml', '.ts'].includes(extension))
+    return `${what} A config of a run is started as it is: \`everstep train ${shellWord(file)}\`.`;
+  return what;
 }
 
 function toYaml(source: string, { config, notCarried }: ImportedConfig): string {

@@ -139,6 +139,19 @@ test('what a foreign config says in its keys and values stays in comments', asyn
   );
 });
 
+test.each([
+  ['recipe.py', /A recipe in Python is not read: start it there once/],
+  ['log.eval', /`everstep inspect import \S+log\.eval --output FOLDER`/],
+  ['mine.yaml', /A config of a run is started as it is: `everstep train \S+mine\.yaml`/],
+  ['notes.txt', /LOG_PATH\/config\.json`\.$/],
+])('%s is refused with what can be imported, and how', async (name, remedy) => {
+  const thrown: unknown = await importing(write(name, 'import tinker\n')).catch((error: unknown) => error);
+
+  expect(thrown).toMatchObject({ code: 'bad-config', message: expect.stringMatching(remedy) as unknown });
+  expect(String(thrown)).toContain('is not JSON');
+  expect(String(thrown)).toContain('`everstep import cookbook LOG_PATH/config.json`');
+});
+
 test('hostile names of files stay in comments, too', async () => {
   const file = write('a\nplugins: x\r#\u2028b\u001b[2J.json', JSON.stringify(COOKBOOK));
   const output = path.join(folder, "it's\n$(touch x).yaml");

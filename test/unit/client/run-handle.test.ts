@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { SupervisedConfig } from '../../../src/config/supervised-config';
 import { listRuns } from '../../../src/client/list-runs';
+import { CUT_OFF } from '../../../src/client/merge-scores';
 import { RunHandle } from '../../../src/client/run-handle';
 import type { RunState } from '../../../src/core/run';
 import { createRunStore } from '../../../src/stores/run-store';
@@ -458,6 +459,28 @@ describe('scores and evaluations', () => {
       [10, 'due'],
       [20, 'due'],
       [24, 'due'],
+    ]);
+  });
+
+  test('what a workflow had not finished that was terminated is cut off, though it still answers', async () => {
+    await store({ step: 25 });
+    await evaluateEvery10();
+    const row = score();
+    await appendFile(path.join(records.runFolder('one'), 'scores.jsonl'), `${JSON.stringify(row)}\n`);
+    const asked = { evaluator: 'arithmetic', schedules: ['evaluators'] };
+    const evaluations = [
+      { ...asked, step: 10, status: 'done' as const },
+      { ...asked, step: 20, status: 'running' as const },
+      { step: 22, evaluator: 'asked', schedules: [], status: 'pending' as const },
+    ];
+    const answers = { status: LIVE, evaluations };
+    const server = new FakeServer({ 'train/one': { status: 'TERMINATED', answers } });
+
+    expect(await handleOn(server.link).evaluations()).toMatchObject([
+      { step: 0, status: 'done' },
+      { step: 10, status: 'done' },
+      { step: 20, status: 'cancelled', error: CUT_OFF.error },
+      { step: 22, evaluator: 'asked', status: 'cancelled', error: CUT_OFF.error },
     ]);
   });
 

@@ -50,6 +50,18 @@ test('where nothing listens, and nobody says that it will, the answer comes at o
   expect(link.tries).toBe(1);
 });
 
+test.each([
+  ['127.0.0.1:1', /leave that out and run `npx everstep dev`\.$/],
+  ['localhost:1', /leave that out and run `npx everstep dev`\.$/],
+  ['no-such-host.invalid:7233', /Start it, or correct TEMPORAL_ADDRESS\.$/],
+])('whoever is without the server at %s is told what to start', async (address, remedy) => {
+  const link = new SlowServer({ address, namespace: 'everstep' });
+
+  await expect(link.require()).rejects.toThrow(remedy);
+});
+
 test('without an address nothing is asked', async () => {
-  await expect(new ServerLink(null).require()).rejects.toThrow(/^No Temporal server is known/);
+  await expect(new ServerLink(null).require()).rejects.toThrow(
+    /^No Temporal server is known\. Start one with `npx everstep dev` in another terminal, .*TEMPORAL_ADDRESS\.$/,
+  );
 });

@@ -10,6 +10,7 @@ import { readWholeFile } from '../../../stores/reading';
 import { writeJson } from '../../../stores/whole-file';
 import { digestOf } from '../../digest';
 import { checkVariableNames } from './passed-variables';
+import { PipProgress } from './pip-progress';
 
 /** Versions that the gateway and the reading of logs are tested with. */
 const INSPECT_PACKAGES = ['inspect-ai==0.3.285', 'openai==3.54.0'] as const;
@@ -37,6 +38,8 @@ export interface SetupOptions {
   readonly passed?: readonly string[];
   readonly onProgress: (text: string) => void;
   readonly signal?: AbortSignal;
+  /** How often a step that says nothing itself is told of; default every ten seconds. */
+  readonly tellEveryMs?: number;
 }
 
 export interface SetupReport extends InspectEnvironment {
@@ -45,7 +48,6 @@ export interface SetupReport extends InspectEnvironment {
 
 const INSTALL_LIMIT_MS = 30 * 60_000;
 const LOOK_LIMIT_MS = 120_000;
-const TOLD_PACKAGES = 20;
 const PLACE_CODES = ['EROFS', 'EACCES', 'EPERM', 'ENOSPC', 'EDQUOT', 'ENOTDIR', 'EEXIST'];
 const PIP_REMEDY =
   "Check that PyPI can be reached (pip's own settings and HTTPS_PROXY are used) and the disk has room, then give the command again.";
@@ -110,11 +112,18 @@ async function install(packages: readonly string[], options: SetupOptions): Prom
   });
   options.onProgress(`2 of 3: installing ${packages.join(', ')} and what they need, some 360 MB …`);
   const pip = ['-m', 'pip', 'install', '--progress-bar=off', '--disable-pip-version-check', '--no-input'];
-  await succeed([python, ...pip, ...packages], {
-    ...options,
-    onLine: pipProgress(options.onProgress),
-    remedy: PIP_REMEDY,
-  });
+  const progress = new PipProgress(folder, options);
+  try {
+    await succeed([python, ...pip, ...packages], {
+      ...options,
+      onLine: (line) => {
+        progress.hear(line);
+      },
+      remedy: PIP_REMEDY,
+    });
+  } finally {
+    progress.end();
+  }
   options.onProgress('3 of 3: importing what was installed …');
   return python;
 }
@@ -148,16 +157,6 @@ async function requireCacheFolder(cacheFolder: string): Promise<void> {
 
 function codeOf(error: unknown): string {
   return PLACE_CODES.find((code) => hasErrorCode(error, code)) ?? String(error);
-}
-
-/** Pip tells each package when it begins with it: every so many are told. */
-function pipProgress(onProgress: SetupOptions['onProgress']): (line: string) => void {
-  let count = 0;
-  return (line) => {
-    if (line.startsWith('Collecting ') && ++count % TOLD_PACKAGES === 0)
-      onProgress(`        ${count} packages found so far …`);
-    if (line.startsWith('Installing collected packages')) onProgress('        downloaded; unpacking them …');
-  };
 }
 
 interface StepOptions extends SetupOptions {
