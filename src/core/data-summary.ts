@@ -41,8 +41,8 @@ export class DataTotals {
     this.cutRows += Number(cut);
   }
 
-  refuse(): void {
-    this.refusedRows += 1;
+  refuse(count = 1): void {
+    this.refusedRows += count;
   }
 
   /** A pass smaller than a batch is one batch. */

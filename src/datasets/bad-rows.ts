@@ -12,6 +12,8 @@ const MOST_PLACED = 20;
 interface Telling {
   /** How many rows the file has, those that are bad among them. */
   readonly rowCount: number;
+  /** No more bad rows were looked for: `rowCount` is of the rows that were read. */
+  readonly isCutOff?: boolean;
   /** What to do about a single one, with what goes before it; and about several. */
   readonly remedies: { readonly one: string; readonly many: string };
   /** Where the others are named. */
@@ -26,7 +28,7 @@ interface Telling {
  */
 export function badRows(
   bad: readonly SkippedRow[],
-  { rowCount, remedies, elsewhere = '', name = '' }: Telling,
+  { rowCount, remedies, elsewhere = '', name = '', isCutOff = false }: Telling,
 ): DomainError {
   const [{ file, line, reason } = { file: '', line: 0, reason: '' }] = bad;
   const [word, before] = [rowWord(file), name === '' ? '' : `${name}: `];
@@ -40,9 +42,10 @@ export function badRows(
     ...bad.slice(0, MOST_NAMED).map((row) => `${word} ${row.line}: ${escapeControls(row.reason)}`),
     ...(more > 0 ? [`and ${more} more${elsewhere === '' ? linesOf(bad.slice(MOST_NAMED)) : elsewhere}`] : []),
   ];
+  const [least, among] = isCutOff ? ['at least ', 'among its first'] : ['', 'of'];
   return new DomainError(
     'bad-dataset',
-    `${before}${file} has ${bad.length} bad rows of ${rowCount}:\n${list.map((text) => `  - ${text}`).join('\n')}\n${remedies.many}`,
+    `${before}${file} has ${least}${bad.length} bad rows ${among} ${rowCount}:\n${list.map((text) => `  - ${text}`).join('\n')}\n${remedies.many}`,
   );
 }
 

@@ -21,6 +21,8 @@ export interface SkippedRow {
   readonly file: string;
   readonly line: number;
   readonly reason: string;
+  /** Bad rows behind it that are not listed. Only the last of a list has some. */
+  readonly others?: number;
 }
 
 export interface DatasetSource {

@@ -11,7 +11,7 @@ const MOST_PARQUET_BYTES = 2 ** 31 - 1;
 /** Of which a text can be made. */
 const MOST_TEXT_BYTES = 2 ** 29;
 
-type RowReader = (name: string, bytes: Uint8Array) => RawRow[] | Promise<RawRow[]>;
+type RowReader = (name: string, bytes: Uint8Array) => RawRow[] | Promise<RawRow[]> | AsyncIterable<RawRow>;
 
 /** By extension. A `.json` file may hold an array or, as often on the hub, one object a line. */
 const READERS = new Map<string, RowReader>([
@@ -33,9 +33,12 @@ export function rowWord(name: string): 'line' | 'row' {
   return read === readJsonLines || read === readCsvRows ? 'line' : 'row';
 }
 
-export async function readFileRows(name: string, bytes: Uint8Array): Promise<RawRow[]> {
+export async function* readFileRows(name: string, bytes: Uint8Array): AsyncGenerator<RawRow> {
   const read = READERS.get(extensionOf(name));
-  if (read) return read(name, bytes);
+  if (read) {
+    yield* await read(name, bytes);
+    return;
+  }
   throw new DomainError(
     'bad-dataset',
     `Dataset file "${name}" is in no known format. Use .jsonl (one JSON object a line), .json (an array), .parquet or .csv.`,
@@ -54,7 +57,7 @@ export async function* streamFileRows(
   requireReadable(name, (await stat(path)).size);
   const bytes = await readFile(path);
   onBytes(bytes);
-  yield* await readFileRows(name, bytes);
+  yield* readFileRows(name, bytes);
 }
 
 /** What is read as a whole is measured before. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { countListed, listBadRow, MOST_BAD_ROWS } from '../core/bad-row-list';
 import { DomainError } from '../core/errors';
 import { badRows } from './bad-rows';
 import type {
@@ -67,13 +68,8 @@ export async function loadDataset(spec: DatasetSpec): Promise<LoadedDataset> {
   const rows: ConversationRow[] = [];
   const skipped: SkippedRow[] = [];
   for (const file of files) {
-    const read = await readConversations(
-      streamFileRows(file, (bytes) => hash.update(bytes)),
-      file,
-      spec,
-    );
-    for (const row of read.rows) rows.push(row);
-    for (const row of read.skipped) skipped.push(row);
+    const raws = streamFileRows(file, (bytes) => hash.update(bytes));
+    for await (const row of readConversations(raws, { file, skipped }, spec)) rows.push(row);
   }
   if (rows.length === 0 && !(spec.onBadRow === 'list' && skipped.length > 0))
     throw emptyDataset(source, skipped);
@@ -88,13 +84,12 @@ async function describeLocal(
   return { files, source: { description: names.join(', '), files: names } };
 }
 
-async function readConversations(
+/** `skipped` is given what is wrong with the others; where they are refused, no more are looked for than are listed. */
+async function* readConversations(
   raws: AsyncIterable<RawRow>,
-  file: DatasetFile,
+  { file, skipped }: { readonly file: DatasetFile; readonly skipped: SkippedRow[] },
   { onBadRow = 'error', ignoreKeys, ...options }: DatasetOptions,
-): Promise<{ rows: ConversationRow[]; skipped: SkippedRow[] }> {
-  const rows: ConversationRow[] = [];
-  const skipped: SkippedRow[] = [];
+): AsyncGenerator<ConversationRow> {
   const reading = { ...options, ignored: new Set(ignoreKeys) };
   let count = 0;
   for await (const raw of raws) {
@@ -103,14 +98,14 @@ async function readConversations(
     const result = 'problem' in raw ? raw.problem : readRow(raw.value, reading);
     if (typeof result !== 'string') {
       const place = new RowPlace(file.name, raw.line);
-      rows.push(withPlace({ ...result, place: place.text }, place));
-    } else {
-      skipped.push({ file: file.name, line: raw.line, reason: result });
+      yield withPlace({ ...result, place: place.text }, place);
+      continue;
     }
+    listBadRow(skipped, { file: file.name, line: raw.line, reason: result });
+    if (onBadRow === 'error' && skipped.length === MOST_BAD_ROWS)
+      throw badRows(skipped, { ...CORRECTING, rowCount: count, isCutOff: true });
   }
-  if (onBadRow === 'error' && skipped.length > 0)
-    throw badRows(skipped, { ...CORRECTING, rowCount: rows.length + skipped.length });
-  return { rows, skipped };
+  if (onBadRow === 'error' && skipped.length > 0) throw badRows(skipped, { ...CORRECTING, rowCount: count });
 }
 
 function readRow(value: unknown, reading: RowReading): ConversationRow | string {
@@ -126,7 +121,7 @@ function readRow(value: unknown, reading: RowReading): ConversationRow | string 
 function emptyDataset(source: DatasetSource, skipped: readonly SkippedRow[]): DomainError {
   const first = skipped[0];
   const why = first
-    ? `all ${skipped.length} rows were skipped, the first one because: ${first.reason}`
+    ? `all ${countListed(skipped)} rows were skipped, the first one because: ${first.reason}`
     : 'its files hold no rows.';
   return new DomainError(
     'bad-dataset',

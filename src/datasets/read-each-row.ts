@@ -1,3 +1,4 @@
+import { MOST_BAD_ROWS } from '../core/bad-row-list';
 import { DomainError } from '../core/errors';
 import { badRows } from './bad-rows';
 import type { SkippedRow } from './dataset';
@@ -26,6 +27,7 @@ export function readEachRow<Value>(
   const values: Value[] = [];
   const bad: SkippedRow[] = [...unread];
   for (const [index, row] of rows.entries()) {
+    if (bad.length >= MOST_BAD_ROWS) break;
     try {
       values.push(read(row, index));
     } catch (error) {
@@ -41,6 +43,7 @@ export function readEachRow<Value>(
     bad.filter(({ file }) => file === first.file).sort((left, right) => left.line - right.line),
     {
       rowCount: readCount + unread.length,
+      isCutOff: bad.length >= MOST_BAD_ROWS,
       remedies: { one: behind, many: `Correct the rows.${behind}` },
       ...(name !== undefined && { name }),
     },

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { MOST_BAD_ROWS } from '../core/bad-row-list';
 import { DomainError } from '../core/errors';
 import type { DatasetFile, RawRow, SkippedRow } from './dataset';
 import { copyAsWritten } from '../core/json-source';
@@ -70,20 +71,24 @@ interface Reading {
   readonly keepsWriting?: boolean;
 }
 
-async function* rowsOf(
-  files: readonly DatasetFile[],
-  { unread, keepsWriting = false }: Reading = {},
-): AsyncGenerator<Row> {
-  for (const file of files) {
-    let count = 0;
-    for await (const raw of streamFileRows(file)) {
-      if (++count % PAUSE_EVERY === 0) await nextTurn();
-      const place = new RowPlace(file.name, raw.line);
-      const row = objectIn(raw, keepsWriting);
-      if (typeof row !== 'string') yield withPlace(row, place);
-      else if (unread) unread.push({ file: file.name, line: raw.line, reason: row });
-      else throw new DomainError('bad-dataset', `${place.text}: ${row}`);
+async function* rowsOf(files: readonly DatasetFile[], reading: Reading = {}): AsyncGenerator<Row> {
+  for (const file of files) yield* rowsIn(file, reading);
+}
+
+async function* rowsIn(file: DatasetFile, { unread, keepsWriting = false }: Reading): AsyncGenerator<Row> {
+  let count = 0;
+  for await (const raw of streamFileRows(file)) {
+    if (++count % PAUSE_EVERY === 0) await nextTurn();
+    const place = new RowPlace(file.name, raw.line);
+    const row = objectIn(raw, keepsWriting);
+    if (typeof row !== 'string') {
+      yield withPlace(row, place);
+      continue;
     }
+    if (!unread) throw new DomainError('bad-dataset', `${place.text}: ${row}`);
+    unread.push({ file: file.name, line: raw.line, reason: row });
+    // The file is refused for them, wherever they are listed.
+    if (unread.length >= MOST_BAD_ROWS) return;
   }
 }
 

@@ -1,5 +1,6 @@
 import type { SupervisedConfig } from '../config/supervised-config';
 import type { TrainingConfig } from '../config/training-config';
+import { countListed } from '../core/bad-row-list';
 import { smallestOf } from '../core/extremes';
 import type { LoadedDataset } from '../datasets/dataset';
 import { rowWord } from '../datasets/file-rows';
@@ -86,12 +87,15 @@ export function heldOutRemarks(refused: PreparedExamples['refused']): string[] {
 export function leftOutText(leftOut: PreparedExamples['refused']): string | null {
   const [first] = leftOut;
   if (first === undefined) return null;
-  return `${counted(leftOut.length)} left out (onBadRow: skip), the first, ${first.place}, because: ${first.reason}`;
+  return `${counted(countListed(leftOut))} left out (onBadRow: skip), the first, ${first.place}, because: ${first.reason}`;
 }
 
 /** Rows that a dataset left out when it was read, by where they stand. */
 export function placesOfSkipped(skipped: LoadedDataset['skipped']): PreparedExamples['refused'] {
-  return skipped.map(({ file, line, reason }) => ({ place: `${file} ${rowWord(file)} ${line}`, reason }));
+  return skipped.map(({ file, line, reason, others }) => ({
+    ...{ place: `${file} ${rowWord(file)} ${line}`, reason },
+    ...(others !== undefined && { others }),
+  }));
 }
 
 function counted(count: number): string {

@@ -43,6 +43,8 @@ export interface PreparedExamples {
 export interface RefusedRow {
   readonly place: string;
   readonly reason: string;
+  /** Bad rows behind it that are not listed. */
+  readonly others?: number;
 }
 
 /** An example that trains nothing, and whether it would have in full length. */

@@ -7,6 +7,7 @@ import { untilAborted } from '../core/concurrency/until-aborted';
 import { jsonText } from '../core/json-source';
 import type { Tokenizer } from '../core/tokenizer';
 import type { ConversationRow, LoadedDataset } from '../datasets/dataset';
+import { countListed } from '../core/bad-row-list';
 import { splitTrainTest } from '../datasets/split';
 import { findRenderer } from '../renderers/find-renderer';
 import { dataRemarks, heldOutRemarks } from './data-remarks';
@@ -79,18 +80,19 @@ export async function prepareSupervisedData(
     }),
   );
   const testSet = await writeTestSet(folder, heldOut.rows);
+  const refusedRows = countListed(dataset.skipped) + prepared.refused.length;
   return {
     testSet,
     trained: trainedExamples(train),
     remarks: [...dataRemarks(config, dataset, prepared), ...heldOutRemarks(heldOut.refused)],
     data: {
       ...describeData(dataset),
-      skippedCount: dataset.skipped.length + prepared.refused.length,
+      skippedCount: refusedRows,
       preparedHash: await writeTrainSet(folder, prepared.examples),
       trainCount: prepared.examples.length,
       testCount: heldOut.rows.length,
       truncatedCount: prepared.summary.cutRows,
-      summary: { ...prepared.summary, refusedRows: dataset.skipped.length + prepared.refused.length },
+      summary: { ...prepared.summary, refusedRows },
       lossGoneCount: prepared.lossGone.length,
       losslessCount: prepared.lossless.length,
     },

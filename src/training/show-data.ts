@@ -10,7 +10,7 @@ import { checkHeldOut, lengthLimit, prepareRow } from './prepare-examples';
 import { splitRows } from './prepare-supervised-data';
 import { countRepliesWithoutReasoning } from './replies-without-reasoning';
 import { showPrompts } from './reinforcement/show-prompts';
-import type { DataRow, HeldOutRows, RenderedRow, ShowAccess } from './shown-row';
+import type { DataRow, HeldOutRows, RefusedRow, RenderedRow, ShowAccess } from './shown-row';
 import { asShown, shownPlace } from './shown-row';
 
 /** What a run of this config would train on, row by row in the order of its files; what it would refuse is a row too. */
@@ -43,7 +43,7 @@ async function* showConversations(
   const limit = lengthLimit(context);
   for (const [index, row] of inOrder(dataset, new Set(train))) {
     if ('reason' in row) {
-      yield { row: `${row.file}:${row.line}`, refused: row.reason, isLeftOut };
+      yield { ...badRow(row), isLeftOut };
       continue;
     }
     const name = nameOf(row);
@@ -66,10 +66,10 @@ async function* refusedHeldOut(
   dataset: LoadedDataset,
   test: readonly ConversationRow[],
   context: ExampleContext,
-): AsyncGenerator<{ readonly row: string; readonly refused: string }> {
+): AsyncGenerator<RefusedRow> {
   for (const [, row] of inOrder(dataset, new Set(test))) {
     if ('reason' in row) {
-      yield { row: `${row.file}:${row.line}`, refused: row.reason };
+      yield badRow(row);
       continue;
     }
     try {
@@ -100,6 +100,10 @@ function shownWhole(
 function reasonOf(error: unknown): string {
   if (!(error instanceof DomainError)) throw error;
   return error.cause instanceof DomainError ? error.cause.message : error.message;
+}
+
+function badRow({ file, line, reason, others }: SkippedRow): RefusedRow {
+  return { row: `${file}:${line}`, refused: reason, ...(others !== undefined && { others }) };
 }
 
 function nameOf({ place, id }: ConversationRow): string {

@@ -29,6 +29,8 @@ export interface RefusedRow {
   readonly isLeftOut?: boolean;
   /** A prompt of an environment, which a run finds only when it comes to it. */
   readonly isMetLater?: boolean;
+  /** Bad rows behind it that are not listed. */
+  readonly others?: number;
 }
 
 /** How many rows are kept apart as the test set; comes last. */

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { showTrainingData } from '../../client/show-data';
 import { loadTrainingConfig } from '../../config/load-config';
 import type { TrainingConfig } from '../../config/training-config';
+import { countListed, othersText } from '../../core/bad-row-list';
 import type { DataSummary } from '../../core/data-summary';
 import { DataTotals, summaryText, trainedCount } from '../../core/data-summary';
 import type { DataRow, HeldOutRows, RefusedRow, RenderedRow } from '../../training/shown-row';
@@ -76,7 +77,7 @@ async function* withoutHeldOut(
 /** What is summed up is what is trained on. */
 function countRow(row: DataRow, totals: DataTotals): void {
   if (!('refused' in row)) totals.add(row);
-  else if (row.of === undefined) totals.refuse();
+  else if (row.of === undefined) totals.refuse(countListed([row]));
 }
 
 interface BesideSummary {
@@ -124,8 +125,8 @@ function emptyVerdict({ kind }: TrainingConfig, { rows, trainedTokens }: DataSum
 
 function refusedVerdict(refused: readonly RefusedRow[], { kind }: TrainingConfig): string | null {
   if (refused.length === 0) return null;
-  const rows =
-    refused.length === 1 ? 'the row that is refused' : `the ${refused.length} rows that are refused`;
+  const count = countListed(refused);
+  const rows = count === 1 ? 'the row that is refused' : `the ${count} rows that are refused`;
   const isOfEvaluator = refused.some(({ of = HELD_OUT }) => of !== HELD_OUT);
   const own = kind === 'rl' ? 'environment.dataset' : 'dataset';
   const key = isOfEvaluator ? 'onBadRow: skip of their dataset' : `${own}.onBadRow: skip`;
@@ -158,8 +159,9 @@ function textOf(row: DataRow, { colors }: Output): string {
   return `${name} ${factsOf(row)}\n${text.join('')}`;
 }
 
-function reasonOf({ of, refused }: RefusedRow): string {
-  return of === undefined ? refused : `${of}: ${refused}`;
+function reasonOf({ of, refused, ...row }: RefusedRow): string {
+  const reason = `${refused}${othersText(row)}`;
+  return of === undefined ? reason : `${of}: ${reason}`;
 }
 
 function factsOf(row: RenderedRow): string {

@@ -1,4 +1,4 @@
-import type { FileMetaData, ParquetParsers } from 'hyparquet';
+import type { DecodedArray, FileMetaData, ParquetParsers, ParquetReadOptions } from 'hyparquet';
 import { DomainError } from '../../core/errors';
 import { parseJsonWithSource } from '../../core/json-source';
 import type { RawRow } from '../dataset';
@@ -13,18 +13,17 @@ import { ParquetTexts } from './parquet-texts';
 import { plainRow } from './parquet-values';
 
 /**
- * Rows of a Parquet file. The reader is loaded with the first such file: its decompressors are slow to start. It is given one group of
- * rows at a time, since it looks through all of them for each.
+ * Rows of a Parquet file, each put together when it is asked for. The reader is loaded with the first such file: its decompressors are
+ * slow to start. It is given one group of rows at a time, since it looks through all of them for each.
  */
-export async function readParquetRows(
+export async function* readParquetRows(
   name: string,
   bytes: Uint8Array,
   limits: ParquetLimits = PARQUET_LIMITS,
-): Promise<RawRow[]> {
+): AsyncGenerator<RawRow> {
   const buffer = new ArrayBuffer(bytes.byteLength);
   new Uint8Array(buffer).set(bytes);
   try {
-    const { parquetReadObjects } = await import('hyparquet');
     const compressors = await exactCompressors();
     const budget = new ParquetBudget(name, limits);
     const given = await readFooter(buffer);
@@ -32,20 +31,19 @@ export async function readParquetRows(
     const metadata = { ...given, schema: exactSchema(given.schema) };
     await checkParquetPages({ buffer, metadata, compressors, budget });
     const texts = new ParquetTexts();
-    const rows: RawRow[] = [];
+    let line = 0;
     for (const group of metadata.row_groups) {
-      const part: unknown[] = await parquetReadObjects({
-        ...{
-          file: buffer,
-          metadata: { ...metadata, row_groups: [group] },
-          compressors,
-          parsers: parsersOf(texts),
-        },
-      });
-      for (const row of part) budget.take('characters', texts.lengthOf(row));
-      for (const row of part) rows.push(rowOf(row, rows.length + 1, columns));
+      const part = { ...metadata, row_groups: [group] };
+      for (const row of await readGroup({
+        file: buffer,
+        metadata: part,
+        compressors,
+        parsers: parsersOf(texts),
+      })) {
+        budget.take('characters', texts.lengthOf(row));
+        yield rowOf(row, ++line, columns);
+      }
     }
-    return rows;
   } catch (error) {
     if (error instanceof DomainError) throw error;
     throw new DomainError(
@@ -53,6 +51,60 @@ export async function readParquetRows(
       `${name} is not a readable Parquet file: ${wordsOf(error)}. Fetch or write it again.`,
       { cause: error },
     );
+  }
+}
+
+type GroupReading = Required<Pick<ParquetReadOptions, 'file' | 'metadata' | 'compressors' | 'parsers'>>;
+
+/** The rows of one group, whose columns alone are in memory: the reader would put all of them together at once. */
+async function readGroup(reading: GroupReading): Promise<Iterable<object>> {
+  const { parquetRead, parquetSchema } = await import('hyparquet');
+  const read = new Map<string, GroupColumn>();
+  await parquetRead({
+    ...reading,
+    onChunk: ({ columnName, columnData, rowStart, rowEnd }) => {
+      const column = read.get(columnName) ?? new GroupColumn();
+      column.add({ data: columnData, start: rowStart, end: rowEnd });
+      read.set(columnName, column);
+    },
+  });
+  const { metadata } = reading;
+  const columns = new Map<string, GroupColumn>();
+  for (const { element } of parquetSchema(metadata).children) {
+    const column = read.get(element.name);
+    if (column) columns.set(element.name, column);
+  }
+  return rowsOf(columns, Number(metadata.row_groups[0]?.num_rows ?? 0));
+}
+
+function* rowsOf(columns: ReadonlyMap<string, GroupColumn>, rowCount: number): Generator<object> {
+  for (let index = 0; index < rowCount; index++) {
+    const row: Record<string, unknown> = {};
+    for (const [name, column] of columns) row[name] = column.at(index);
+    yield row;
+  }
+}
+
+interface Chunk {
+  readonly data: DecodedArray;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The values of a column, read from the first to the last. */
+class GroupColumn {
+  private readonly chunks: Chunk[] = [];
+  private next = 0;
+
+  /** Of a column that is given twice the first counts. */
+  add(chunk: Chunk): void {
+    if (chunk.start >= (this.chunks.at(-1)?.end ?? 0)) this.chunks.push(chunk);
+  }
+
+  at(index: number): unknown {
+    while (index >= (this.chunks[this.next]?.end ?? Infinity)) this.next++;
+    const chunk = this.chunks[this.next];
+    return chunk?.data[index - chunk.start];
   }
 }
 

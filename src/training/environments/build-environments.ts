@@ -1,4 +1,5 @@
 import type { EnvironmentConfig } from '../../config/environment-config';
+import { countListed } from '../../core/bad-row-list';
 import type { Completer } from '../../core/completion';
 import { DomainError } from '../../core/errors';
 import type { ReadBenchmarkRows } from '../../evaluation/benchmarks/benchmark-rows';
@@ -149,6 +150,7 @@ function isBoxed(completion: string): boolean {
 function whyNone({ leftOut = [] }: EnvironmentDataset): string {
   const [first] = leftOut;
   if (first === undefined) return '';
-  const rows = leftOut.length === 1 ? '1 row is' : `${leftOut.length} rows are`;
+  const count = countListed(leftOut);
+  const rows = count === 1 ? '1 row is' : `${count} rows are`;
   return `: ${rows} left out, the first, ${first.place.text}, because ${first.reason.replace(/\.$/, '')}`;
 }

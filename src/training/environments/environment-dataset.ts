@@ -135,4 +135,6 @@ export interface LeftOutRow {
   readonly reason: string;
   /** Looked at all the same, where rows are only shown: no run begins with it. */
   readonly stopsRun?: true;
+  /** Bad rows behind it that are not listed. */
+  readonly others?: number;
 }

@@ -1,4 +1,5 @@
 import type { ReinforcementConfig } from '../../config/reinforcement-config';
+import { countListed } from '../../core/bad-row-list';
 import type { ToolDeclaration } from '../../core/completion';
 import { DomainError } from '../../core/errors';
 import type { Tokenizer } from '../../core/tokenizer';
@@ -42,19 +43,24 @@ export async function prepareEnvironments(
       preparedHash: null,
       trainCount: dataset.length,
       testCount: test?.length ?? 0,
-      skippedCount: leftOut.length,
+      skippedCount: countListed(leftOut),
       truncatedCount: 0,
     },
   };
 }
 
 function leftOutRemarks(leftOut: readonly LeftOutRow[]): string[] {
-  const reasons = [...new Set(leftOut.map(({ reason }) => reason))];
-  return reasons.flatMap((reason) => {
-    const [first, ...others] = leftOut.filter((row) => row.reason === reason);
-    if (first === undefined) return [];
-    const rows = others.length === 0 ? '1 row is' : `${others.length + 1} rows are`;
-    return [`environment: ${rows} left out, the first, ${first.place.text}, because ${reason}`];
+  const byReason = new Map<string, LeftOutRow[]>();
+  for (const row of leftOut) {
+    const rows = byReason.get(row.reason);
+    if (rows) rows.push(row);
+    else byReason.set(row.reason, [row]);
+  }
+  return [...byReason].flatMap(([reason, rows]) => {
+    const [first] = rows;
+    const count = countListed(rows);
+    const many = count === 1 ? '1 row is' : `${count} rows are`;
+    return first ? [`environment: ${many} left out, the first, ${first.place.text}, because ${reason}`] : [];
   });
 }
 

@@ -62,9 +62,9 @@ export async function* showPrompts(
   if (dataset.test) yield { heldOut: dataset.test.length };
 }
 
-function shownLeftOut({ place, reason, stopsRun }: LeftOutRow): RefusedRow {
-  const row = place.address;
-  return stopsRun ? { row, refused: reason } : { row, refused: `left out: ${reason}`, isLeftOut: true };
+function shownLeftOut({ place, reason, stopsRun, others }: LeftOutRow): RefusedRow {
+  const row = { row: place.address, ...(others !== undefined && { others }) };
+  return stopsRun ? { ...row, refused: reason } : { ...row, refused: `left out: ${reason}`, isLeftOut: true };
 }
 
 async function promptOf(group: EnvironmentGroup, { renderer, tokenizer }: Site): Promise<readonly number[]> {

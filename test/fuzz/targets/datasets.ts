@@ -60,7 +60,7 @@ export const target: FuzzTarget = {
   run: (bytes) =>
     passAll(
       ['jsonl', 'json', 'csv'].map((extension) => async () => {
-        for (const row of await readFileRows(`rows.${extension}`, bytes))
+        for await (const row of readFileRows(`rows.${extension}`, bytes))
           await passAll([() => toConversation(row)], isRowRefusal);
       }),
       isRowRefusal,

@@ -15,7 +15,7 @@ export const target: FuzzTarget = {
   words: ['PAR1'],
   isRefusal: isRowRefusal,
   run: async (bytes) => {
-    for (const row of await readFileRows('rows.parquet', bytes))
+    for await (const row of readFileRows('rows.parquet', bytes))
       await passAll([() => toConversation(row)], isRowRefusal);
   },
 };

@@ -273,6 +273,15 @@ test('shows a dataset of which every row is refused, and a row that its renderer
   expect(shownLines()).toMatchObject([{ refused: expect.stringContaining('trainable') as string }]);
 });
 
+test('lists a thousand bad rows, and counts the others', async () => {
+  await show(written(Array.from({ length: 1003 }, () => ROWS[1])), '--json');
+
+  expect(shownLines()).toHaveLength(1000);
+  expect(shownLines().at(-1)?.refused).toContain('got number. (and 3 more bad rows behind it)');
+  expect(stderr).toContain('1,003 refused');
+  expect(stderr).toContain('mend the 1003 rows that are refused');
+});
+
 test('says nothing of bad rows that the run would leave out', async () => {
   await show(written(ROWS), '--set', 'dataset.onBadRow=skip', '--json');
 

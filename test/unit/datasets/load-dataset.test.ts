@@ -3,7 +3,10 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { countListed } from '../../../src/core/bad-row-list';
+import { DomainError } from '../../../src/core/errors';
 import { loadDataset } from '../../../src/datasets/load-dataset';
+import { readEachRow } from '../../../src/datasets/read-each-row';
 import { readRows } from '../../../src/datasets/read-rows';
 
 let folder: string;
@@ -265,6 +268,48 @@ test('leaves bad rows out and lists them when asked to', async () => {
     [path, 3],
   ]);
   expect(skipped[1]?.reason).toContain('not valid JSON');
+});
+
+test('reads a file no further once it has a thousand bad rows', async () => {
+  const bad = lines(...Array.from({ length: 1000 }, () => ({ text: 'x' })));
+  // Whoever reads on is told of the last line.
+  const path = await file('rows.jsonl', `${lines(row('a'))}${bad}{\n`);
+
+  const loading = loadDataset({ path });
+
+  await expect(loading).rejects.toThrow(
+    `${path} has at least 1000 bad rows among its first 1001:\n  - line 2:`,
+  );
+  await expect(readRows({ path, listsUnread: true })).rejects.toThrow('over several lines');
+});
+
+test('lists a thousand of the bad rows that it leaves out, and counts the others', async () => {
+  const bad = lines(...Array.from({ length: 750 }, () => ({ text: 'x' })));
+  const path = [await file('one.jsonl', `${lines(row('a'))}${bad}`), await file('two.jsonl', bad)];
+
+  const { rows, skipped } = await loadDataset({ path, onBadRow: 'skip' });
+
+  expect(rows).toHaveLength(1);
+  expect(skipped).toHaveLength(1000);
+  expect(skipped.at(-1)).toMatchObject({ file: path[1], line: 250, others: 500 });
+  expect(countListed(skipped)).toBe(1500);
+  await expect(loadDataset({ path: path.slice(1), onBadRow: 'skip' })).rejects.toThrow('all 750 rows');
+});
+
+test('of rows that are no objects a thousand are listed, of others that are refused as many looked at', async () => {
+  const path = await file('rows.jsonl', `${'7\n'.repeat(1000)}{\n`);
+  const rows = Array.from({ length: 5000 }, () => ({}));
+  let readCount = 0;
+  const read = () => {
+    readCount++;
+    throw new DomainError('bad-dataset', 'no question.');
+  };
+
+  expect((await readRows({ path, listsUnread: true })).unread).toHaveLength(1000);
+  expect(() => readEachRow({ rows, source: 'made' }, read)).toThrow(
+    'made has at least 1000 bad rows among its first 5000:',
+  );
+  expect(readCount).toBe(1000);
 });
 
 test('accepts a byte order mark, CRLF, blank lines and a missing last newline, and counts lines as editors do', async () => {

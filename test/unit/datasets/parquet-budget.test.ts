@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readParquetRows } from '../../../src/datasets/parquet/parquet-rows';
+import { allParquetRows } from './parquet-all';
+import { CODECS, ENCODINGS, TYPES, uint32, writeParquet } from './parquet-writer';
 import { PARQUET_LIMITS, ParquetBudget } from '../../../src/datasets/parquet/parquet-budget';
 import { checkParquetPages } from '../../../src/datasets/parquet/parquet-check';
 import { exactCompressors } from '../../../src/datasets/parquet/parquet-compressors';
@@ -9,12 +11,18 @@ const conversations = readFileSync(join(__dirname, 'fixtures/two-conversations.p
 /** Six million times the same word, as pyarrow writes it: 13 kB. */
 const repeated = readFileSync(join(__dirname, 'fixtures/six-million-rows.parquet'));
 
+const empty = Buffer.concat([uint32(0), uint32(0), uint32(0)]);
+const threeTexts = {
+  ...{ name: 'a', codec: CODECS.none, type: TYPES.text },
+  pages: [{ type: 'data' as const, size: empty.length, count: 3, encoding: ENCODINGS.plain, packed: empty }],
+};
+
 test.each([
   ['rows', 1],
   ['values', 3],
   ['bytes', 20],
 ] as const)('a file of more %s than may be is refused before it is unpacked', async (what, most) => {
-  const reading = readParquetRows('train.parquet', conversations, { ...PARQUET_LIMITS, [what]: most });
+  const reading = allParquetRows('train.parquet', conversations, { ...PARQUET_LIMITS, [what]: most });
 
   await expect(reading).rejects.toThrow(
     `train.parquet comes to more than ${most} ${what} when it is unpacked`,
@@ -23,7 +31,7 @@ test.each([
 });
 
 test('what is within the limits is read', async () => {
-  const rows = await readParquetRows('train.parquet', conversations);
+  const rows = await allParquetRows('train.parquet', conversations);
 
   expect(rows).toHaveLength(2);
 });
@@ -31,7 +39,7 @@ test('what is within the limits is read', async () => {
 test('a small file of millions of rows is refused', async () => {
   expect(repeated.byteLength).toBeLessThan(20_000);
 
-  await expect(readParquetRows('train.parquet', repeated)).rejects.toMatchObject({ code: 'bad-dataset' });
+  await expect(allParquetRows('train.parquet', repeated)).rejects.toMatchObject({ code: 'bad-dataset' });
 });
 
 test('a file whose footer tells of fewer rows than its pages hold is refused', async () => {
@@ -49,4 +57,13 @@ test('a file whose footer tells of fewer rows than its pages hold is refused', a
   await expect(
     checkParquetPages({ buffer, metadata: understated, compressors: await exactCompressors(), budget }),
   ).rejects.toThrow('more than 1000000 values');
+});
+
+test('rows are put together as they are asked for', async () => {
+  const limits = { ...PARQUET_LIMITS, characters: 1 };
+  const rows = readParquetRows('train.parquet', writeParquet(3, [threeTexts]), limits);
+
+  // `{"a": ""}` comes to one character.
+  expect((await rows.next()).value).toEqual({ line: 1, value: { a: '' } });
+  await expect(rows.next()).rejects.toThrow('more than 1 characters');
 });

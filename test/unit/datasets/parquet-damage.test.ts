@@ -1,5 +1,5 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { readParquetRows } from '../../../src/datasets/parquet/parquet-rows';
+import { allParquetRows } from './parquet-all';
 import { columnsOf } from '../../../src/datasets/parquet/parquet-columns';
 import { plainRow } from '../../../src/datasets/parquet/parquet-values';
 import { PARQUET_LIMITS } from '../../../src/datasets/parquet/parquet-budget';
@@ -43,10 +43,7 @@ function page(given: Partial<WrittenPage> & { readonly packed: Uint8Array }): Wr
 }
 
 function read(rowCount: number, column: Partial<WrittenColumn> & { readonly pages: readonly WrittenPage[] }) {
-  return readParquetRows(
-    'train.parquet',
-    writeParquet(rowCount, [{ codec: 0, type: TYPES.text, ...column }]),
-  );
+  return allParquetRows('train.parquet', writeParquet(rowCount, [{ codec: 0, type: TYPES.text, ...column }]));
 }
 
 const dictionary = page({ type: 'dictionary', count: 1, packed: hello });
@@ -212,7 +209,7 @@ test('one text that stands in so many rows that they are more than may be is ref
 test('a footer that is none is said to be damaged', async () => {
   const bytes = Buffer.concat([Buffer.from('PAR1'), Buffer.alloc(1000), uint32(1000), Buffer.from('PAR1')]);
 
-  await expect(readParquetRows('train.parquet', bytes)).rejects.toThrow(
+  await expect(allParquetRows('train.parquet', bytes)).rejects.toThrow(
     'train.parquet is not a readable Parquet file: its footer is damaged. Fetch or write it again.',
   );
 });
@@ -223,7 +220,7 @@ test('more columns than may be are refused before any is read', async () => {
   }));
   const bytes = writeParquet(30, columns);
 
-  await expect(readParquetRows('train.parquet', bytes, { ...PARQUET_LIMITS, columns: 10 })).rejects.toThrow(
+  await expect(allParquetRows('train.parquet', bytes, { ...PARQUET_LIMITS, columns: 10 })).rejects.toThrow(
     'comes to more than 10 columns',
   );
 });

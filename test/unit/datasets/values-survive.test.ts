@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readJsonLines } from '../../../src/datasets/json-rows';
 import type { Fields } from '../../../src/datasets/kind-of';
 import { readMessages } from '../../../src/datasets/messages';
-import { readParquetRows } from '../../../src/datasets/parquet/parquet-rows';
+import { allParquetRows } from './parquet-all';
 import { readTools } from '../../../src/datasets/tools';
 import { findRenderer } from '../../../src/renderers/find-renderer';
 import { conversationWithTools } from '../../../src/renderers/conversation-with-tools';
@@ -61,7 +61,7 @@ test('refuses arguments whose text has a key twice, of which a tool would see on
 
 test('reads the structs of a Parquet file: whole numbers, floats, and no keys of other calls', async () => {
   const bytes = readFileSync(join(__dirname, 'fixtures/calls-in-structs.parquet'));
-  const [row] = await readParquetRows('calls.parquet', bytes);
+  const [row] = await allParquetRows('calls.parquet', bytes);
   const fields = (row && 'value' in row ? row.value : {}) as Fields;
 
   expect(readMessages(fields['messages'], 'messages')[1]?.toolCalls).toEqual([
@@ -71,7 +71,7 @@ test('reads the structs of a Parquet file: whole numbers, floats, and no keys of
 });
 
 test('writes the floats of a Parquet file as Python does', async () => {
-  const rows = await readParquetRows('floats.parquet', readFileSync(fixture('small-floats.parquet')));
+  const rows = await allParquetRows('floats.parquet', readFileSync(fixture('small-floats.parquet')));
 
   const calls = rows.map((row) => readMessages(messagesIn(row), 'messages')[1]?.toolCalls?.[0]?.arguments);
   expect(calls).toEqual(['{"eps":1e-05,"size":2.0}', '{"eps":1e+16,"size":2.0}']);
@@ -129,14 +129,14 @@ test('keeps what is absent in lists, the order of structs, and the keys of maps 
 test('refuses two columns of one name, of which one would be lost', async () => {
   const name = 'two-columns-of-one-name.parquet';
 
-  await expect(readParquetRows(name, readFileSync(fixture(name)))).rejects.toThrow(
+  await expect(allParquetRows(name, readFileSync(fixture(name)))).rejects.toThrow(
     'two of its columns are called "output", of which one would be lost.',
   );
 });
 
 /** Each row has one call with one argument. */
 async function callsIn(name: string): Promise<string[]> {
-  const rows = await readParquetRows(name, readFileSync(fixture(name)));
+  const rows = await allParquetRows(name, readFileSync(fixture(name)));
   return rows.map((row) => {
     try {
       return readMessages(messagesIn(row), 'messages')[0]?.toolCalls?.[0]?.arguments ?? 'no call';
@@ -147,7 +147,7 @@ async function callsIn(name: string): Promise<string[]> {
 }
 
 test('refuses bytes of a Parquet file that are no text, and names the row and the field', async () => {
-  const rows = await readParquetRows('bytes.parquet', readFileSync(fixture('bytes.parquet')));
+  const rows = await allParquetRows('bytes.parquet', readFileSync(fixture('bytes.parquet')));
 
   expect(rows).toEqual([
     { line: 1, problem: 'field "prompt": its bytes are not UTF-8 text.' },

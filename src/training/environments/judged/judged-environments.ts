@@ -77,9 +77,10 @@ export async function judgedEnvironments(
 function notingSkipped(readDataset: ReadDataset, leftOut: LeftOutRow[]): ReadDataset {
   return async (config) => {
     const loaded = await readDataset(config);
-    const rows = loaded.skipped.map(({ file, line, reason }) => ({
+    const rows = loaded.skipped.map(({ file, line, reason, others }) => ({
       ...{ place: new RowPlace(file, line), reason },
       ...(config.onBadRow !== 'skip' && { stopsRun: true as const }),
+      ...(others !== undefined && { others }),
     }));
     leftOut.push(...rows);
     return loaded;
