@@ -7,6 +7,7 @@ import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
 import { readJson, writeJson } from '../stores/whole-file';
 import { keepNote, runForeign } from './foreign-work';
+import { watchStillness } from './stillness';
 import { linkedAbort } from './linked-abort';
 
 interface AttemptMark {
@@ -30,6 +31,9 @@ const SUSPECT_AFTER = 2;
 const MOST_DEATHS_ALONE = 3;
 const MOST_BLAMED = 2;
 
+/** Without heartbeats for so long an attempt is begun again elsewhere. */
+const LOST_AFTER_MS = 10_000;
+
 const suspects = new Slots(1);
 
 interface GuardedAttempt {
@@ -40,6 +44,8 @@ interface GuardedAttempt {
   /** Where it is kept that the evaluator was given up, for its other cells: those have one try less. */
   readonly givenUpPath: string;
   readonly signal: AbortSignal;
+  /** Milliseconds; default: of this machine. */
+  readonly now?: () => number;
 }
 
 /** What is known of an attempt's beginning. */
@@ -59,7 +65,7 @@ export interface AttemptStart {
  * died alone: many are at work in one process, and one of them takes all down.
  */
 export async function guardAttempt<Result>(
-  { subject, folder, givenUpPath, signal }: GuardedAttempt,
+  { subject, folder, givenUpPath, signal, now }: GuardedAttempt,
   work: (start: AttemptStart) => Promise<Result>,
 ): Promise<Result> {
   const path = join(folder, 'attempt.json');
@@ -78,6 +84,7 @@ export async function guardAttempt<Result>(
   }
   let mark = known;
   await writeJson(path, mark);
+  const stillness = watchStillness(now);
   const note = {
     excuse: () => {
       writeNow(path, { ...mark, deaths: mark.deaths - 1, isAlone: false });
@@ -109,7 +116,9 @@ export async function guardAttempt<Result>(
   } finally {
     callOff.release();
     dropNote();
-    await rm(path, { force: true });
+    // Whoever was taken for dead leaves its mark to the attempt that has taken over.
+    if (!signal.aborted || stillness.longestMs() < LOST_AFTER_MS) await rm(path, { force: true });
+    stillness.stop();
   }
 }
 
@@ -128,8 +137,8 @@ function whyNoMore({ deaths, deathsAlone, blamed }: AttemptMark): string | null 
     return `The worker's process was ended because of this evaluator, again and again: ${asSentence(blamed.cause)}`;
   if (deathsAlone < MOST_DEATHS_ALONE) return null;
   return (
-    `The worker's process died ${deaths} times in a row while this evaluator ran, ${deathsAlone} of them while no other that was suspected did, before any new answer. ` +
-    'Look for too much memory in its code, or for what kills the process.'
+    `The worker's process died ${deaths} times in a row while this evaluator ran, or was taken for dead because it did nothing else for ${LOST_AFTER_MS / 1000} s, ${deathsAlone} of them while no other that was suspected did, before any new answer. ` +
+    'Look for too much memory in its code, for what kills the process, or for long pieces of work between which it does not give the event loop back, as `await setImmediate()` of node:timers/promises does.'
   );
 }
 

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
 import { messageOf } from './error-message';
-import { firstPlace, placesOfStack } from './foreign-places';
+import { thrownAt } from './thrown-at';
 
 /** Counts what processes died with. What it notes is written at once: the process ends after it. */
 export interface DeathNote {
@@ -65,15 +65,40 @@ export async function runForeign<Result>(work: ForeignWork, run: () => Promise<R
   }
 }
 
-/** What threw where nobody waits for it, as a person is told; null where it was none of ours to tell. */
-export function strayThrow(thrown: unknown): string | null {
+export interface StrayWork {
+  readonly subject: string;
+  /** What it did, as a person is told. */
+  readonly text: string;
+}
+
+/** Whose doing it is that this was thrown where nobody waits for it, which fails by it; null where it was none of ours to tell. */
+export function strayThrow(thrown: unknown): StrayWork | null {
   const work = current.getStore();
   if (!work) return null;
-  const place = firstPlace(placesOfStack(thrown));
+  const place = thrownAt(thrown);
   const where = place === null ? '' : ` (at ${place})`;
   const what = `threw in a timer, an event or a callback, where nothing catches it: ${asSentence(`${messageOf(thrown)}${where}`)}`;
   if (!work.isOver) work.fail(new StrayThrow('bad-plugin', `It ${what}`));
-  return `${work.subject}, ${work.isOver ? 'which is over' : 'which has failed by it'}, ${what}`;
+  const { subject, isOver } = work;
+  return { subject, text: `${subject}, ${isOver ? 'which is over' : 'which has failed by it'}, ${what}` };
+}
+
+/** Node.js does not say whose a microtask was that threw: where code that is not ours queues one, it is told here. */
+export function watchMicrotasks(onThrown: (error: unknown) => void): void {
+  const queue = queueMicrotask;
+  globalThis.queueMicrotask = (callback) => {
+    if (current.getStore() === undefined || typeof callback !== 'function') {
+      queue(callback);
+      return;
+    }
+    queue(() => {
+      try {
+        callback();
+      } catch (error) {
+        onThrown(error);
+      }
+    });
+  };
 }
 
 /** What is at work where this is called; null for nothing that is not ours. */
@@ -96,8 +121,9 @@ export function refuseExits(): void {
 /** Notes whose doing the end of the process is, where that is known; what it was, as a person is told. */
 export function blameWorkInHand(cause: string): string | null {
   const work = current.getStore();
-  if (!work || work.isOver) return work?.subject ?? null;
-  const guilty = work.counts;
+  if (!work) return null;
+  // What a finished evaluator left behind is nobody's any more who counts.
+  const guilty = work.isOver ? null : work.counts;
   for (const note of notes) if (note !== guilty?.note) note.excuse();
   guilty?.blame(cause);
   return work.subject;

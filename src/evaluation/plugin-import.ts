@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
 import { messageOf } from './error-message';
+import { runForeign } from './foreign-work';
 import { importFresh } from './import-fresh';
 import { filesOfPlugin } from './plugin-digest';
 
@@ -18,10 +19,9 @@ const LIBRARY = join(__dirname, '..', 'client', 'index');
  */
 export async function importPluginFile(path: string): Promise<unknown> {
   try {
-    const imported = await importFresh(path, {
-      modules: providedTo(path),
-      files: filesOfPlugin(path),
-    });
+    const imported = await runForeign({ subject: `plug-in file ${path}` }, () =>
+      importFresh(path, { modules: providedTo(path), files: filesOfPlugin(path) }),
+    );
     const byDefault: unknown =
       typeof imported === 'object' && imported !== null ? Reflect.get(imported, 'default') : undefined;
     return byDefault ?? imported;

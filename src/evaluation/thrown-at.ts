@@ -9,10 +9,19 @@ const FRAME = /(?:\s|\()((?:file:\/\/)?\/[^()\n]*?:\d+:\d+)\)?$/;
 
 /** The line of somebody's own code in which an error was thrown, as `FILE:LINE:COLUMN`; null where there is none, or no telling. */
 export function thrownAt(error: unknown): string | null {
-  const places = stackOf(error)
-    .split('\n')
-    .flatMap((line) => FRAME.exec(line.trim())?.[1]?.replace(/^file:\/\//, '') ?? []);
-  return places.find((place) => !place.startsWith(OURS) && !place.includes('/node_modules/')) ?? null;
+  return innermostOfOthers(
+    stackOf(error)
+      .split('\n')
+      .flatMap((line) => FRAME.exec(line.trim())?.[1] ?? []),
+  );
+}
+
+/** Of places of a call, innermost first, the one in somebody's own code: neither in this package nor in a dependency. */
+export function innermostOfOthers(places: readonly string[]): string | null {
+  const files = places
+    .map((place) => place.replace(/^file:\/\//, ''))
+    .filter((place) => place.startsWith('/'));
+  return files.find((place) => !place.startsWith(OURS) && !place.includes('/node_modules/')) ?? null;
 }
 
 /** What was thrown, with the line of somebody's own code that threw it; what the domain can name says what is wrong itself. */

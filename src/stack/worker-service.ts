@@ -37,8 +37,8 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   installTemporalRuntime(logger);
   collectEarly(options.roles);
   endWhenStuck();
-  fixBuiltIns();
   outliveStrays(logger);
+  fixBuiltIns();
   const early = await stopBeforeServing(options);
   return early === null ? work(options, logger) : early.exitCode;
 }

@@ -98,19 +98,19 @@ export async function evaluateSnapshot(
   const at = () => dependencies.now().toISOString();
   let takenUp: Pick<FinishedCell, 'attempt'> = {};
   try {
-    if (!options.mayRunCode && (await needsSandbox(dependencies, input)))
-      return { evaluator, scores: [], at: at(), isForGrading: true };
     const folder = folderOf(dependencies, input);
-    if (input.rejudging) await reopenCell(folder);
     const subject = `evaluator ${JSON.stringify(evaluator)} of step ${input.step} of run ${JSON.stringify(input.run)}`;
     const guarded = {
       ...{ subject, folder, signal: options.signal },
       givenUpPath: givenUpPath(dependencies, input),
     };
-    const scores = await guardAttempt(guarded, ({ isTakenUp, signal }) => {
+    const scores = await guardAttempt(guarded, async ({ isTakenUp, signal }) => {
       if (isTakenUp) takenUp = attemptOf(options);
+      if (!options.mayRunCode && (await needsSandbox(dependencies, input))) return null;
+      if (input.rejudging) await reopenCell(folder);
       return scoreCell(dependencies, input, { ...options, signal });
     });
+    if (scores === null) return { evaluator, scores: [], at: at(), isForGrading: true };
     if (input.rejudging) await summarizeEvalRun(path.dirname(folder));
     return { evaluator, scores, at: at(), ...takenUp };
   } catch (problem) {

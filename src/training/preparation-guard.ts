@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { watchStillness } from '../evaluation/stillness';
 import { DomainError } from '../core/errors';
 import { readJson, writeJson } from '../stores/whole-file';
 
@@ -13,7 +14,6 @@ interface PreparationMark {
 const MOST_DEATHS = 5;
 /** An attempt whose event loop stood still for longer was taken for dead: its heartbeats stayed away. */
 const LOST_AFTER_MS = 15_000;
-const BEAT_MS = 500;
 
 interface GuardedPreparation {
   /** Of the run. */
@@ -56,24 +56,6 @@ export async function guardPreparation<Result>(
     if (stillness.longestMs() < LOST_AFTER_MS) await rm(path, { force: true });
     stillness.stop();
   }
-}
-
-/** How long the event loop stood still at most. */
-function watchStillness(now: () => number) {
-  let [last, longest] = [now(), 0];
-  const look = () => {
-    const time = now();
-    longest = Math.max(longest, time - last);
-    last = time;
-    return longest;
-  };
-  const timer = setInterval(look, BEAT_MS).unref();
-  return {
-    longestMs: look,
-    stop: () => {
-      clearInterval(timer);
-    },
-  };
 }
 
 function tooDeadly(deaths: number, lastWords: string | null): DomainError {

@@ -37,7 +37,7 @@ export class DomainFailureInterceptor implements ActivityInboundCallsInterceptor
       throw brief(
         ApplicationFailure.create({
           type: error.code,
-          message: error.message,
+          message: messageOf(error),
           nonRetryable: !error.retryable,
         }),
       );

@@ -192,6 +192,11 @@ module.exports = { evaluators: {
     setTimeout(() => { throw new Error('nobody asked'); }, 0);
     return { quality: 0.5 };
   }),
+  micro: evaluator('micro', async () => {
+    queueMicrotask(() => { throw new Error('too soon'); });
+    await new Promise(() => {});
+  }),
+  huge: evaluator('huge', async () => { throw new Error('H'.repeat(2e7)); }),
   leaving: evaluator('leaving', async () => { process.exit(3); }),
   spinning: evaluator('spinning', async () => {
     await pause(10);
@@ -211,7 +216,7 @@ test('code that throws where nobody waits for it, leaves or never stops costs it
   const runs = new TestRuns(stack);
   const plugins = join(stack.folder, 'careless.config.js');
   writeFileSync(plugins, CARELESS);
-  const evaluators = ['late', 'after', 'leaving', 'spinning', 'honest'].map((name) => ({
+  const evaluators = ['late', 'after', 'micro', 'huge', 'leaving', 'spinning', 'honest'].map((name) => ({
     ...{ type: 'plugin', name, evaluator: name, options: {} },
   }));
   const config = runs.config({
@@ -228,8 +233,10 @@ test('code that throws where nobody waits for it, leaves or never stops costs it
   expect(toldOf('test/honest/quality')).toBe(1);
   expect(toldOf('test/after/quality')).toBe(0.5);
   expect(toldOf('late/error')).toMatch(
-    /^It threw in a timer, an event or a callback, where nothing catches it: too late \(at \S*careless\.config\.js:9\)\.$/,
+    /^It threw in a timer, an event or a callback, where nothing catches it: too late \(at \S*careless\.config\.js:9:\d+\)\.$/,
   );
+  expect(toldOf('micro/error')).toMatch(/^It threw in a timer, an event or a callback, .*: too soon /);
+  expect(toldOf('huge/error')).toMatch(/^H{10000}… \(thrown at /);
   expect(toldOf('leaving/error')).toMatch(/^process\.exit\(\) would end the worker/);
   expect(toldOf('spinning/error')).toMatch(
     /^The worker's process was ended because of this evaluator, again and again: it kept the worker from everything else for \d+ s at \S*careless\.config\.js:\d+\.$/,
@@ -239,6 +246,39 @@ test('code that throws where nobody waits for it, leaves or never stops costs it
   const said = sampling.said();
   expect(said).toMatch(/evaluator ."after." of step \d of run ."careless.", which is over, threw in a timer/);
   expect(said).toContain('evaluator "spinning" of step 2 of run "careless" at /');
+});
+
+/** A plug-in file that can be prepared, and not be loaded by the workers that measure. */
+const SPINNING = `
+if (process.argv.includes('sampling')) for (;;);
+module.exports = { benchmarks: { words: {
+  data: { rows: () => ['a', 'b'].map((word) => ({ word })) },
+  toExample: ({ word }) => ({ prompt: word, target: word }),
+  grader: (reply, { target }) => reply === target,
+  generation: { maxTokens: 4 },
+} } };
+`;
+
+test('a plug-in file that never comes to its end costs the evaluators that need it', async () => {
+  const runs = new TestRuns(stack);
+  const plugins = join(stack.folder, 'spinning.config.js');
+  writeFileSync(plugins, SPINNING);
+  const evaluators = [{ type: 'benchmark', name: 'words', benchmark: 'words' }];
+  const config = runs.config({
+    ...{ plugins, steps: 2, batchSize: 4, saveEvery: 0 },
+    schedules: [{ name: 'once', every: { steps: 2 }, atStart: false, evaluators }],
+  });
+
+  const report = await reportOf(await runs.start('unloadable', config));
+
+  expect(report).toMatchObject({ status: 'completed', step: 2 });
+  const scores = await stack.store.readScores('unloadable');
+  expect(scores.map(({ key, error }) => [key, error])).toEqual([
+    [
+      'words/error',
+      expect.stringMatching(/because of this evaluator, again and again: .* at \S*spinning\.config\.js:2\.$/),
+    ],
+  ]);
 });
 
 /** Graders that replace what their worker and everybody else on it works with. */

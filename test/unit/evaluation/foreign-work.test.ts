@@ -22,7 +22,9 @@ function endOf(work: string): { readonly code: number | null; readonly said: str
     `import * as foreign from ${JSON.stringify(source)};
 const say = (text: unknown) => console.log(String(text));
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
-process.on('uncaughtException', (error) => say(foreign.strayThrow(error)));
+const told = (error: unknown) => say(foreign.strayThrow(error)?.text ?? null);
+process.on('uncaughtException', told);
+foreign.watchMicrotasks(told);
 foreign.refuseExits();
 void (async () => {
 ${work}
@@ -39,6 +41,7 @@ test.each([
   ['an immediate', "setImmediate(() => { throw new Error('late'); });"],
   ['an event', "new (require('node:events'))().emit('error', new Error('late'));"],
   ['a callback', "require('node:fs').stat('/', () => { throw new Error('late'); });"],
+  ['a microtask', "queueMicrotask(() => { throw new Error('late'); });"],
   ['a tick', "process.nextTick(() => { throw new Error('late'); });"],
 ])('what is thrown in %s fails the work that began it', (_where, code) => {
   const { said } = endOf(`
@@ -49,7 +52,7 @@ test.each([
     process.exit(0);`);
 
   const threw =
-    /threw in a timer, an event or a callback, where nothing catches it: late \(at .*program\.ts:\d+\)\.$/;
+    /threw in a timer, an event or a callback, where nothing catches it: late \(at .*program\.ts:\d+:\d+\)\.$/;
   expect(said).toEqual([
     expect.stringMatching(/^mine, which has failed by it, threw /),
     expect.stringMatching(/^It threw /),

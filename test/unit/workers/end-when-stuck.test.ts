@@ -72,6 +72,20 @@ test('what cannot be stopped to be asked is ended all the same', async () => {
   expect(said).toContain('never gives the event loop back');
 });
 
+test('pieces of work that follow each other without a pause are not one that never ends', async () => {
+  const piece = 'const end = Date.now() + 700; while (Date.now() < end);';
+  const work = `let left = 3; (function next() { ${piece} if (--left > 0) setImmediate(next); else process.exitCode = 7; })();`;
+
+  expect(await endOf(work)).toMatchObject({ code: 7 });
+});
+
+test('one that gives way to nothing but itself is ended, with its place', async () => {
+  const { signal, said } = await endOf('void (async () => { for (;;) await null; })();');
+
+  expect(signal).toBe('SIGKILL');
+  expect(said).toMatch(/at \S*program\.ts:\d+ never gives the event loop back/);
+});
+
 test('one that only waits, or works bit by bit, goes on to its end', async () => {
   const { code, said } = await endOf('setTimeout(() => { process.exitCode = 7; }, 2500);');
 
