@@ -3,8 +3,8 @@ import path from 'node:path';
 import { carriedChanges } from '../core/controls/carried-changes';
 import { schedulesAt } from '../core/controls/schedule-change';
 import type { EvaluationCell, RunState } from '../core/run';
+import { dueByJournals } from '../core/schedules/due-by-journals';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
-import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
 import { hasErrorCode } from '../stores/system-errors';
 import type * as Recorded from '../training/recorded-schedules';
 import type { RunRecord } from '../training/run-folder';
@@ -12,7 +12,7 @@ import type { RunRecords } from './run-records';
 
 /**
  * Evaluations of an open run that have no result, as its config, what people changed and its folder have them: for when the workflow does not
- * answer. What is due by tokens, by the clock, or because somebody asked is known once it has begun.
+ * answer. What somebody asked for is known once it has begun.
  */
 export async function dueCells(
   records: RunRecords,
@@ -23,8 +23,15 @@ export async function dueCells(
   const controls = schedules.length > 0 ? await records.readControls(state.run) : [];
   const { totalSteps } = state;
   const { scheduleChanges } = carriedChanges(controls, { totalSteps, evaluations: schedules });
-  const planned = plannedCells((step) => schedulesAt(schedules, scheduleChanges, step), state);
   const begun = await begunCells(records.runFolder(state.run));
+  const isDue = dueByJournals({
+    totalSteps,
+    sent: schedules.length > 0 ? await records.readSent(state.run) : [],
+    begun: new Set(begun.map(({ step, evaluator }) => `${step}/${evaluator}`)),
+  });
+  const dueAt = (step: number) =>
+    schedulesAt(schedules, scheduleChanges, step).filter((schedule) => isDue(schedule, step));
+  const planned = plannedCells(dueAt, state);
   const identity = ({ step, evaluator }: Pick<EvaluationCell, 'step' | 'evaluator'>) =>
     JSON.stringify([step, evaluator]);
   const due = new Map([...begun, ...planned].map((cell) => [identity(cell), cell]));
@@ -49,14 +56,12 @@ function schedulesOf(record: RunRecord): readonly EvaluationSchedule[] {
 }
 
 function plannedCells(
-  schedulesOfStep: (step: number) => readonly EvaluationSchedule[],
-  { step: last, totalSteps }: RunState,
+  dueAt: (step: number) => readonly EvaluationSchedule[],
+  { step: last }: RunState,
 ): EvaluationCell[] {
   const cells = new Map<string, EvaluationCell>();
   for (let step = 0; step <= last; step++) {
-    const schedules = schedulesOfStep(step);
-    const names = schedulesDueAt(schedules, { step, totalSteps, tokensBefore: 0, tokensAfter: 0 });
-    for (const { name, evaluators } of schedules.filter((schedule) => names.includes(schedule.name))) {
+    for (const { name, evaluators } of dueAt(step)) {
       for (const evaluator of evaluators) {
         const identity = JSON.stringify([step, evaluator]);
         const others = cells.get(identity)?.schedules ?? [];

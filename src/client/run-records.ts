@@ -16,6 +16,7 @@ export type RunRecords = Pick<
   | 'readLastMetrics'
   | 'readMetrics'
   | 'readScores'
+  | 'readSent'
   | 'readState'
   | 'readTiming'
   | 'root'

@@ -1,7 +1,7 @@
 import type { ControlRow } from './controls';
 import type { CarriedChanges } from './controls/carried-changes';
 import type { GateMemory } from './gates/gate';
-import type { ModelIncarnation, Snapshot, TrainingPlan } from './training-plan';
+import type { ModelIncarnation, Snapshot, TimedStep, TrainingPlan } from './training-plan';
 
 /** What a run's folder says of it, for a workflow that goes on where another one ended. */
 export interface ContinuedRun extends CarriedChanges {
@@ -20,6 +20,8 @@ export interface ContinuedRun extends CarriedChanges {
   readonly writes: number;
   /** Evaluations that have no result, or whose gate has not decided, each with the snapshot it measures and its weights' lineage. */
   readonly due: readonly DueEvaluation[];
+  /** Steps to be trained at which the clock had asked for schedules that have no result; absent where there are none. */
+  readonly timed?: readonly TimedStep[];
   /** Those that people asked for. */
   readonly asked: readonly AskedEvaluation[];
   readonly askedCount: number;

@@ -232,4 +232,6 @@ export interface SentRow {
   readonly incarnation: number;
   /** Tokens of this life's steps, and of those before it, with this one's. */
   readonly tokens: number;
+  /** Schedules due at it; absent in rows of earlier versions. */
+  readonly schedules?: readonly string[];
 }

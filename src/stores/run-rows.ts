@@ -43,8 +43,13 @@ export function isEventRow({ step, at, kind, text }: RunEvent): boolean {
   return isStep(step) && areTexts(at, kind, text);
 }
 
-export function isSentRow({ step, incarnation, tokens }: SentRow): boolean {
-  return [step, incarnation, tokens].every((value) => typeof value === 'number');
+export function isSentRow({ step, incarnation, tokens, schedules }: SentRow): boolean {
+  const areNumbers = [step, incarnation, tokens].every((value) => typeof value === 'number');
+  return areNumbers && (schedules === undefined || areNames(schedules));
+}
+
+function areNames(value: unknown): boolean {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string');
 }
 
 function isStep(value: unknown): boolean {

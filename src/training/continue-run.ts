@@ -131,7 +131,8 @@ async function rebuild(
   standing: Journals & Standing,
   { isFree, lost }: Pick<ContinuedRun, 'lost'> & { readonly isFree: boolean },
 ): Promise<Omit<ContinuedRun, 'writes'>> {
-  const { record, state, controls, checkpoints, evaluations, changes, missing, asked, step, made } = standing;
+  const { record, state, controls, checkpoints, evaluations, changes } = standing;
+  const { missing, timed, asked, step, made } = standing;
   const { run } = state;
   const plan = planOf(
     { run, config: record.config },
@@ -148,6 +149,7 @@ async function rebuild(
     lost,
     ...(made.models.length > 0 && { savers: made.models }),
     due: missing.flatMap((each) => (each.step <= step ? (dueEvaluation(each, standing) ?? []) : [])),
+    ...(timed.length > 0 && { timed }),
     asked: asked.waiting.map((each) => ({ ...each, snapshot: measuredAt(each.step, standing) })),
     askedCount: asked.count,
     best: best && { step: best.step, name: best.name },

@@ -186,9 +186,9 @@ export function createStepJournals(borrowed: BorrowedJournals, options: StepJour
       lastMs = ms;
       metrics.append(stepMetrics(options.plan, planned, answers));
     },
-    recordSent({ step, batch, tokensAfter: tokens }) {
+    recordSent({ step, batch, tokensAfter: tokens, schedules }) {
       if (batch === null) return;
-      borrowed.current().sent.append({ step, incarnation: options.model.incarnation, tokens });
+      borrowed.current().sent.append({ step, incarnation: options.model.incarnation, tokens, schedules });
     },
     retiredBy(name) {
       const rows = borrowed.current().checkpoints.rows();

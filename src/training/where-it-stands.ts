@@ -8,8 +8,9 @@ import { schedulesAt } from '../core/controls/schedule-change';
 import type { ControlRow } from '../core/controls';
 import { largestOf, smallestOf } from '../core/extremes';
 import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
+import { dueByJournals } from '../core/schedules/due-by-journals';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
-import { schedulesDueAt } from '../core/schedules/evaluation-schedule';
+import type { SentRow, TimedStep } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
 import { hasErrorCode } from '../stores/system-errors';
 import { recordedSchedules } from './recorded-schedules';
@@ -23,6 +24,7 @@ type ReadableRuns = Pick<
   | 'readControls'
   | 'readLastMetrics'
   | 'readScores'
+  | 'readSent'
   | 'readState'
   | 'runFolder'
 >;
@@ -38,6 +40,8 @@ export interface Journals {
   readonly lastStep: number;
   /** Cells that were begun, as `<step>/<evaluator>`. */
   readonly begun: ReadonlySet<string>;
+  /** Steps that were sent, by whichever life. */
+  readonly sent: readonly SentRow[];
 }
 
 export interface Unfinished {
@@ -53,14 +57,15 @@ export async function readJournals(
   state: RunState,
 ): Promise<Journals> {
   const { run } = state;
-  const [checkpoints, scores, controls, last, begun] = await Promise.all([
+  const [checkpoints, scores, controls, last, begun, sent] = await Promise.all([
     store.readCheckpoints(run),
     store.readScores(run),
     store.readControls(run),
     store.readLastMetrics(run),
     begunCells(store.runFolder(run)),
+    store.readSent(run),
   ]);
-  return { record, state, checkpoints, scores, controls, begun, lastStep: last?.step ?? 0 };
+  return { record, state, checkpoints, scores, controls, begun, sent, lastStep: last?.step ?? 0 };
 }
 
 /**
@@ -77,7 +82,12 @@ export function whereItStands(journals: Journals, gone: ReadonlySet<number> = ne
   const states = keptStates(journals.checkpoints).filter((row) => !gone.has(row.step));
   const lacking = stepsWithoutWeights(journals, [...missing, ...asked.waiting]);
   const step = standsAt(states, lacking);
-  return { evaluations, changes, missing, asked, step, fromStates: statesOf(lacking, states, step) };
+  const isTimed = isTimedAmong((at) => schedulesAt(evaluations, changes.scheduleChanges, at));
+  const timed = waitingAhead(journals, missing, step).flatMap((ahead) => {
+    const schedules = ahead.schedules.filter((name) => isTimed(name, ahead.step));
+    return schedules.length > 0 ? [{ step: ahead.step, schedules }] : [];
+  });
+  return { evaluations, changes, missing, asked, step, timed, fromStates: statesOf(lacking, states, step) };
 }
 
 /** The step of the checkpoint that a run would go on from; null where it would begin anew. */
@@ -91,28 +101,20 @@ export async function stepToContinueFrom(store: ReadableRuns, run: string): Prom
 
 /** Steps up to the last one with schedules that have no result there, or whose gate has not decided. */
 function unfinished(
-  { state, scores, controls, begun, lastStep }: Journals,
+  { state, scores, controls, begun, sent, lastStep }: Journals,
   evaluations: readonly EvaluationSchedule[],
   { scheduleChanges }: CarriedChanges,
 ): Unfinished[] {
   const scored = new Set(scores.map(({ step, schedule, evaluator }) => `${step}/${schedule}/${evaluator}`));
   const decided = new Set(controls.filter(({ by }) => by === 'gate').flatMap(({ step }) => [step, step - 1]));
+  const isDue = dueByJournals({ sent, begun, totalSteps: state.totalSteps });
   const found: Unfinished[] = [];
   for (let step = 0; step <= lastStep; step++) {
     const all = schedulesAt(evaluations, scheduleChanges, step);
-    const planned = schedulesDueAt(all, {
-      step,
-      totalSteps: state.totalSteps,
-      tokensBefore: 0,
-      tokensAfter: 0,
-    });
-    const isDue = ({ name, every, evaluators }: EvaluationSchedule) =>
-      planned.includes(name) ||
-      (every !== undefined && !('steps' in every) && evaluators.some((each) => begun.has(`${step}/${each}`)));
     const isLacking = ({ name, evaluators, gate }: EvaluationSchedule) =>
       evaluators.some((each) => !scored.has(`${step}/${name}/${each}`)) ||
       (gate !== undefined && step > 0 && !decided.has(step));
-    const lacking = all.filter((schedule) => isDue(schedule) && isLacking(schedule));
+    const lacking = all.filter((schedule) => isDue(schedule, step) && isLacking(schedule));
     if (lacking.length === 0) continue;
     const isRecorded = (evaluator: string) =>
       lacking.every(
@@ -123,6 +125,30 @@ function unfinished(
     found.push({ step, schedules: lacking.map(({ name }) => name), recorded: asked.filter(isRecorded) });
   }
   return found;
+}
+
+function isTimedAmong(schedulesOf: (step: number) => readonly EvaluationSchedule[]) {
+  return (name: string, step: number) =>
+    schedulesOf(step).some(
+      (schedule) => schedule.name === name && schedule.every !== undefined && 'seconds' in schedule.every,
+    );
+}
+
+/** What was due at steps that are trained again, or were sent and not collected. */
+function waitingAhead(
+  { sent, lastStep }: Journals,
+  missing: readonly Unfinished[],
+  from: number,
+): readonly TimedStep[] {
+  const uncollected = new Map<number, readonly string[]>();
+  for (const { step, schedules = [] } of sent) {
+    if (step > lastStep)
+      uncollected.set(step, [...new Set([...(uncollected.get(step) ?? []), ...schedules])]);
+  }
+  return [
+    ...missing.filter(({ step }) => step > from),
+    ...[...uncollected].map(([step, schedules]) => ({ step, schedules })),
+  ];
 }
 
 /** Evaluations that people asked for and that have no result. */

@@ -7,6 +7,7 @@ import { TestStack } from './harness/stack';
 /** Runs that are gone on with while evaluations lack their results: what is measured from a saved state is not trained again. */
 
 const STEPS = 4;
+const LONGER = 30;
 
 let stack: TestStack;
 let runs: TestRuns;
@@ -129,4 +130,69 @@ test('a run that was terminated in the middle goes on from its last checkpoint, 
   expect(rows.find(({ step }) => step === 0)).toMatchObject({ sampler_path: null });
   expect(told).toMatch(/^from the checkpoint of step [1-9].*; measured from its saved state: step 0$/);
   await expectWhole(run, 'whole', more);
+});
+
+/** With one schedule, whose evaluator hangs until it is let go on; training waits for another one before its first step. */
+function scheduled(gate: string, every: object, held = '') {
+  const gated = (name: string, file: string) => ({
+    ...{ type: 'plugin', name, evaluator: 'gated', options: { gate: file } },
+  });
+  const schedules = [
+    { name: 'mine', every, evaluators: [gated('mine', gate)] },
+    ...(held ? [{ name: 'first', at: [0], mode: 'blocking', evaluators: [gated('first', held)] }] : []),
+  ];
+  const { dataset } = runs.config();
+  return runs.config({
+    dataset,
+    plugins: plugins.file,
+    steps: LONGER,
+    batchSize: 4,
+    saveEvery: 5,
+    schedules,
+  });
+}
+
+/** When all is trained and of its evaluations only that of step 0 has begun. */
+async function terminate(run: string) {
+  const handle = stack.client.workflow.getHandle(`train/${run}`);
+  await untilStatus(handle, ({ step, totalSteps }) => step === totalSteps);
+  await until(() => (plugins.calls(run) > 0 ? true : null));
+  await handle.terminate('to see');
+}
+
+const measuredSteps = async (run: string) =>
+  (await runs.scores(run)).filter(({ evaluator }) => evaluator === 'mine').map(({ step }) => step);
+
+test('evaluations that were due by tokens and had not begun are measured', async () => {
+  const [run, twin] = ['by-tokens', 'by-tokens-twin'] as const;
+  const every = { tokens: 300 };
+  plugins.open(twin);
+  await runs.train(twin, scheduled(twin, every));
+  await runs.start(run, scheduled(run, every));
+  await terminate(run);
+
+  await goOn(run);
+
+  expect((await measuredSteps(twin)).length).toBeGreaterThan(3);
+  expect(await runs.outcome(run)).toEqual(await runs.outcome(twin));
+});
+
+test('evaluations that were due by the clock and had not begun are measured, at the steps that the clock asked for', async () => {
+  const [run, held] = ['by-clock', 'by-clock-held'] as const;
+  const handle = await runs.start(run, scheduled(run, { seconds: 0.001 }, held));
+  // The clock is asked between segments, of which a pause makes two.
+  await untilStatus(handle, ({ step }) => step === 0);
+  await everstep.run(run).pause({ atStep: 11 });
+  plugins.open(held);
+  await untilStatus(handle, ({ status }) => status === 'paused');
+  await everstep.run(run).resume();
+  await terminate(run);
+  const sent = await stack.store.readSent(run);
+  const asked = sent.flatMap(({ step, schedules }) => (schedules?.includes('mine') ? [step] : []));
+
+  await goOn(run);
+
+  expect(asked).toContain(12);
+  expect(await measuredSteps(run)).toEqual(expect.arrayContaining([0, ...asked]));
+  expect(await runs.outcome(run)).toMatchObject({ status: 'completed', step: LONGER });
 });

@@ -19,6 +19,7 @@ export function continuedState(found: ContinuedRun): TrainingState {
     sentThrough: found.sentThrough,
     ...{ segment: writes, scoreWrites: writes, controlWrites: writes },
     evaluatedThrough: step,
+    timedSteps: timedOf(found),
     pending,
     cells: pending.flatMap((each) => cellsOf(each, schedulesOf(found, each.step), [])),
     rewinds: found.rewinds + (lost ? 1 : 0),
@@ -45,6 +46,11 @@ export function continuedState(found: ContinuedRun): TrainingState {
       },
     }),
   };
+}
+
+/** Bound as the run before bound them: the clock asks anew only after its whole time. */
+function timedOf({ timed = [] }: ContinuedRun) {
+  return [...timed];
 }
 
 function schedulesOf({ plan, scheduleChanges }: ContinuedRun, step: number) {

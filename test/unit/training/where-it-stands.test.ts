@@ -3,26 +3,32 @@ import type { ControlRow } from '../../../src/core/controls';
 import type { CheckpointRow, RunState, ScoreRow } from '../../../src/core/run';
 import type { RunRecord } from '../../../src/training/run-folder';
 import type { Journals } from '../../../src/training/where-it-stands';
+import type { SentRow } from '../../../src/core/training-plan';
 import { whereItStands } from '../../../src/training/where-it-stands';
 
-const config = parseTrainingConfig({
-  kind: 'sft',
-  model: 'everstep/tiny',
-  dataset: { path: '/data/train.jsonl' },
-  steps: 24,
-  evalEvery: 4,
-  evaluators: [{ type: 'nll', name: 'test', dataset: { path: '/data/test.jsonl' } }],
-});
+const evaluators = [{ type: 'nll', name: 'test', dataset: { path: '/data/test.jsonl' } }];
+
+function configOf(schedules: readonly object[] | undefined) {
+  return parseTrainingConfig({
+    kind: 'sft',
+    model: 'everstep/tiny',
+    dataset: { path: '/data/train.jsonl' },
+    steps: 24,
+    ...(schedules ? { schedules } : { evalEvery: 4, evaluators }),
+  });
+}
 
 interface Story {
   readonly checkpoints: readonly Partial<CheckpointRow>[];
   /** Steps with a result. */
   readonly scored?: readonly number[];
   readonly controls?: readonly Partial<ControlRow>[];
+  readonly sent?: readonly SentRow[];
+  readonly schedules?: readonly object[];
 }
 
 /** A run of whose 24 steps 8 are done. */
-function journals({ checkpoints, scored = [], controls = [] }: Story): Journals {
+function journals({ checkpoints, scored = [], controls = [], sent = [], schedules }: Story): Journals {
   const scores = scored.map((step) => ({
     step,
     schedule: 'evaluators',
@@ -30,13 +36,14 @@ function journals({ checkpoints, scored = [], controls = [] }: Story): Journals 
     key: 'test/nll',
   })) as Partial<ScoreRow>[];
   return {
-    record: { config, evaluators: {}, data: {} } as RunRecord,
+    record: { config: configOf(schedules), evaluators: {}, data: {} } as RunRecord,
     state: { run: 'mine', totalSteps: 24 } as RunState,
     checkpoints: checkpoints as readonly CheckpointRow[],
     scores: scores as readonly ScoreRow[],
     controls: controls as readonly ControlRow[],
     lastStep: 8,
     begun: new Set(),
+    sent,
   };
 }
 
@@ -97,5 +104,44 @@ test('what a person asked for is measured from a state as well', () => {
 
   expect(stand({ checkpoints: [state(0), both(8)], scored: [0, 4, 8], controls })).toEqual({
     ...{ step: 8, from: ['0'], missing: [] },
+  });
+});
+
+const sentWith = (named: Readonly<Record<number, readonly string[]>>): SentRow[] =>
+  [1, 2, 3, 4, 5, 6, 7, 8, 9].map((step) => ({
+    ...{ step, incarnation: 0, tokens: 30 * step, schedules: named[step] ?? [] },
+  }));
+
+test('evaluations due by tokens are missing although nothing of them was begun, from the step a change takes effect on too', () => {
+  const schedules = [{ name: 'tok', every: { tokens: 100 }, evaluators }];
+  const sent = sentWith({}).map(({ step, incarnation, tokens }) => ({ step, incarnation, tokens }));
+  const checkpoints = [both(0), both(4), both(7), both(8)];
+  const to = { schedule: 'tok', when: { tokens: 60 }, evaluators: ['test'] };
+  const controls = [{ control: 'setEvalSchedule', by: 'ann', step: 5, to }] as const;
+
+  expect(stand({ checkpoints, schedules, sent })).toEqual({ step: 8, from: [], missing: [0, 4, 7] });
+  expect(stand({ checkpoints: [...checkpoints, both(6)], schedules, sent, controls })).toMatchObject({
+    missing: [0, 4, 6, 8],
+  });
+});
+
+test('evaluations due by the clock are those that sent steps name; of steps that are trained again they are bound anew', () => {
+  const schedules = [
+    { name: 'clock', every: { seconds: 60 }, evaluators },
+    { name: 'often', every: { steps: 3 }, evaluators },
+  ];
+  const sent = sentWith({ 2: ['clock'], 3: ['often'], 6: ['clock', 'often'], 9: ['clock', 'often'] });
+  const story = { schedules, sent };
+
+  expect(stand({ ...story, checkpoints: [both(0), both(2), both(3), both(6)] })).toEqual({
+    ...{ step: 6, from: [], missing: [0, 2, 3, 6] },
+  });
+  const { step, timed } = whereItStands(journals({ ...story, checkpoints: [both(0), both(2), both(3)] }));
+  expect({ step, timed }).toEqual({
+    step: 3,
+    timed: [
+      { step: 6, schedules: ['clock'] },
+      { step: 9, schedules: ['clock'] },
+    ],
   });
 });
