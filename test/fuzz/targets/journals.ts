@@ -40,6 +40,7 @@ export const target: FuzzTarget = {
       },
       { at, by: 'me', reason: 'r', step: 2, control: 'stop', from: null, to: { a: 1 } },
       { at, kind: 'opened', step: 0, text: 't' },
+      { step: 2, incarnation: 0, tokens: 9, schedules: ['s'] },
     ]
       .map((row) => `${JSON.stringify(row)}\n`)
       .join(''),

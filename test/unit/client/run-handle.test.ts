@@ -484,6 +484,34 @@ describe('scores and evaluations', () => {
     ]);
   });
 
+  test('what is due by tokens or by the clock is due by what was sent, damaged rows passed over', async () => {
+    await store({ step: 6 });
+    const config = SupervisedConfig.parse({
+      ...{ kind: 'sft', model: 'everstep/tiny', dataset: { path: 'train.jsonl' } },
+      schedules: [
+        { name: 'tok', every: { tokens: 100 }, evaluators: ['arithmetic'] },
+        { name: 'clock', every: { seconds: 60 }, evaluators: ['arithmetic'] },
+      ],
+    });
+    await records.writeConfig('one', { config, evaluators: { arithmetic: {} } });
+    const row = (step: number, more: object = {}) => ({ step, incarnation: 0, tokens: 30 * step, ...more });
+    const rows = [
+      ...[row(1), row(2), row(3), row(4)],
+      ...[row(5, { schedules: 'clock' }), row(5, { schedules: [5] }), row(5, { schedules: [] })],
+      row(6, { schedules: ['clock'] }),
+    ];
+    const text = rows.map((each) => `${JSON.stringify(each)}\n`).join('');
+    await appendFile(path.join(records.runFolder('one'), 'sent.jsonl'), text);
+
+    const cells = await handleOn(SERVER_AWAY).evaluations();
+
+    expect(cells.map(({ step, schedules }) => [step, schedules])).toEqual([
+      [0, ['tok', 'clock']],
+      [4, ['tok']],
+      [6, ['clock']],
+    ]);
+  });
+
   test('a failed evaluator is a failed cell', async () => {
     await store({ status: 'completed' });
     const row = score({ metric: 'error', value: null, error: 'no luck' });
