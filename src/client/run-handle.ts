@@ -2,7 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { ControlRow } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
 import { DomainError } from '../core/errors';
-import type { EvaluationCell, MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
+import type { MetricsRow, RunState, ScoreRow, TimingRow } from '../core/run';
 import type { TimelineEntry } from '../core/timeline';
 import { readPromotion } from '../stores/checkpoint-name';
 import { findRunDamage } from '../stores/run-damage';
@@ -11,10 +11,10 @@ import type { RunRecord } from '../training/run-folder';
 import * as contracts from '../workflows/contracts';
 import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
 import { checkSelection } from './check-selection';
-import { dueCells } from './due-cells';
-import { cellsOfScores, CUT_OFF, mergeCells, mergeScores } from './merge-scores';
+import { cellsOfScores, mergeScores } from './merge-scores';
 import type { ReportedCell } from './partial-scores';
-import { unfinishedCells, withPartialScore } from './partial-scores';
+import { withPartialScore } from './partial-scores';
+import { allCells, unheardCells } from './run-cells';
 import { RunChanges } from './run-changes';
 import type { TimelineSources } from './run-timeline';
 import { mergeTimeline } from './run-timeline';
@@ -176,39 +176,18 @@ export class RunHandle extends RunChanges {
       this.sources.records.readScores(this.name),
       this.ask(evaluationsQuery),
     ]);
-    const final = cellsOfScores(stored);
-    const cells = await this.allCells(final, live);
+    const cells = await allCells(cellsOfScores(stored), live, {
+      isClosed: () => this.isClosedOnServer(),
+      unheard: async (final) => unheardCells(this.sources.records, await this.find(), final),
+    });
     const folder = this.sources.records.runFolder(this.name);
     return Promise.all((await this.ofKnown(cells)).map((cell) => withPartialScore(cell, folder)));
-  }
-
-  /** A workflow that was closed from outside still answers as if it went on: what it had not finished was cut off. */
-  private async allCells(
-    stored: readonly EvaluationCell[],
-    live: readonly EvaluationCell[] | null,
-  ): Promise<EvaluationCell[]> {
-    if (live === null) return mergeCells(stored, await this.unheardCells(stored));
-    const unfinished = unfinishedCells(live);
-    if (unfinished.length === 0 || !(await this.isClosedOnServer())) return mergeCells(stored, live);
-    const cut = unfinished.map((cell) => ({ ...cell, ...CUT_OFF }));
-    const finished = live.filter((cell) => !unfinished.includes(cell));
-    const final = mergeCells(stored, [...cut, ...finished]);
-    return mergeCells(final, await this.unheardCells(final));
   }
 
   private async isClosedOnServer(): Promise<boolean> {
     const client = await this.sources.link.find();
     const facts = client && (await describeRun(client, this.name));
     return facts !== null && facts !== 'missing' && !facts.isOpen;
-  }
-
-  /** What is due while the workflow does not answer, and since when nothing was heard of it; or what the end of the run cut off. */
-  private async unheardCells(final: readonly EvaluationCell[]): Promise<EvaluationCell[]> {
-    const report = await this.find();
-    if (!report || report.status === 'completed' || report.status === 'stopped') return [];
-    const due = await dueCells(this.sources.records, report, final);
-    const outcome = isClosed(report) ? CUT_OFF : { heardAt: report.heardAt ?? null };
-    return due.map((cell) => ({ ...cell, ...outcome }));
   }
 
   /** Rows of `metrics.jsonl`: a range of steps, the newest, or some evenly spread. */

@@ -3,7 +3,6 @@ import { anySignal } from '../core/concurrency/any-signal';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { CellRejudging } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
-import { shellWord } from '../core/shell-word';
 import type { Tokenizer } from '../core/tokenizer';
 import type { ReadBenchmarkRows } from '../evaluation/benchmarks/benchmark-rows';
 import { findBenchmark } from '../evaluation/benchmarks';
@@ -13,9 +12,6 @@ import type { EvaluationDependencies } from '../evaluation/evaluators/evaluation
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
 import { NO_SAMPLER } from '../evaluation/judges/carry-answers';
 import type { JudgeAccess } from '../evaluation/judges/judge-access';
-import { needsPlugins } from '../evaluation/needs-plugins';
-import type { PluginRegistry } from '../evaluation/plugins';
-import { NO_PLUGINS } from '../evaluation/plugins';
 import type { PythonLink } from '../evaluation/python/python-link';
 import { summarizeEvalRun } from '../evaluation/runner/eval-run-files';
 import { reopenCell } from '../evaluation/stored-cell';
@@ -23,6 +19,7 @@ import { messageWithPlace } from '../evaluation/thrown-at';
 import type { EvaluationBudget } from '../core/schedules/evaluation-schedule';
 import { findRenderer } from '../renderers/find-renderer';
 import type { RunStore } from '../stores/run-store';
+import { cellPlugins } from './cell-plugins';
 import type { ReadDataset } from './dataset-source';
 import type { EngineAccess, EngineConnection } from './engine-access';
 import { presentEvaluator } from './frozen-test-set';
@@ -166,7 +163,7 @@ async function scoreCell(
         python: dependencies.python,
         judges: dependencies.judges,
         inspect: dependencies.inspect,
-        plugins: await pluginsFor(dependencies, record, { ...input, config: evaluator }),
+        plugins: await cellPlugins(dependencies.loadPlugins, record, { ...input, config: evaluator }),
         supervision: supervisionOf(config),
       },
       {
@@ -236,32 +233,8 @@ async function needsSandbox(
   const record = await readRunRecord(dependencies.store, input.run);
   const evaluator = evaluatorOf(dependencies.store, record, input);
   if (evaluator.type !== 'benchmark') return false;
-  const registry = await pluginsFor(dependencies, record, { ...input, config: evaluator });
+  const registry = await cellPlugins(dependencies.loadPlugins, record, { ...input, config: evaluator });
   return findBenchmark(evaluator.benchmark, registry).needsSandbox === true;
-}
-
-interface AskedEvaluator extends EvaluateSnapshotInput {
-  readonly config: EvaluatorConfig;
-}
-
-/** An evaluator that has nothing of the plug-in file is measured whatever becomes of that. */
-async function pluginsFor(
-  { loadPlugins }: EvaluateSnapshotDependencies,
-  record: RunRecord,
-  { config, folder, ...asked }: AskedEvaluator,
-): Promise<PluginRegistry> {
-  if (!needsPlugins(config)) return NO_PLUGINS;
-  return loadPlugins(record.config.plugins).catch((error: unknown) => {
-    if (!(error instanceof DomainError) || error.code !== 'bad-plugin' || folder !== undefined) throw error;
-    throw new DomainError(error.code, `${error.message} ${laterText(asked)}`, { cause: error });
-  });
-}
-
-function laterText(asked: Omit<EvaluateSnapshotInput, 'folder'>): string {
-  const { run, step, evaluator } = asked;
-  const [checkpoint, named] = [shellWord(`${run}@${step}`), shellWord(evaluator)];
-  const commands = `everstep runs eval ${checkpoint} --evaluator ${named}; when the run has ended: everstep eval --checkpoint ${checkpoint} --evaluator ${named}`;
-  return `Once it loads, a checkpoint that is kept is scored with: ${commands}`;
 }
 
 function folderOf({ store }: EvaluateSnapshotDependencies, input: EvaluateSnapshotInput): string {
