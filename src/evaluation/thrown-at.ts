@@ -18,10 +18,18 @@ export function thrownAt(error: unknown): string | null {
 
 /** Of places of a call, innermost first, the one in somebody's own code: neither in this package nor in a dependency. */
 export function innermostOfOthers(places: readonly string[]): string | null {
-  const files = places
-    .map((place) => place.replace(/^file:\/\//, ''))
-    .filter((place) => place.startsWith('/'));
+  const files = places.map(withoutScheme).filter((place) => place.startsWith('/'));
   return files.find((place) => !place.startsWith(OURS) && !place.includes('/node_modules/')) ?? null;
+}
+
+function withoutScheme(place: string): string {
+  if (!place.startsWith('file://')) return place;
+  const file = place.slice('file://'.length);
+  try {
+    return decodeURIComponent(file);
+  } catch {
+    return file;
+  }
 }
 
 /** What was thrown, with the line of somebody's own code that threw it; what the domain can name says what is wrong itself. */

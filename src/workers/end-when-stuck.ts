@@ -15,16 +15,19 @@ const Places = z.array(z.string());
 
 /**
  * Ends this process where one piece of code kept its event loop for so long: code of a plug-in that never gives it back would else
- * keep its worker's places for ever. A thread counts its own seconds, so that a process that was frozen, or a machine
- * that slept, is not taken for one. It stops the process as a debugger does, to see whether it is still the same piece, where that stands
- * and whose doing it is; pieces that follow each other at once have three times as long. What cannot be stopped so, as a call of
- * the system, ends unasked. Under a debugger, which stops the event loop on purpose, nothing is ended.
+ * keep its worker's places for ever. A thread counts the seconds in which the event loop worked, or waited for a call of the system, and
+ * did not turn: one that was frozen, on a machine that slept, or that others leave no processor to, is not taken for one.
+ *
+ * The thread stops the process as a debugger does, twice, to see whether it is still the same piece, where that stands and whose doing it
+ * is; pieces that follow each other at once have three times as long. What cannot be stopped so, as a call of the system, ends unasked.
+ * Under a debugger, which stops the event loop on purpose, nothing is ended.
  */
 export function endWhenStuck(patienceSeconds = PATIENCE_SECONDS): void {
   if (debuggerUrl() !== undefined) return;
   const beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   setInterval(() => Atomics.add(beats, 0, 1), 500).unref();
-  const tell = (seconds: number, told: string) => {
+  const tell = (piece: number | null, seconds: number, told: string) => {
+    if (piece !== null && piece !== executionAsyncId()) return null;
     const places = Places.parse(JSON.parse(told));
     const place = innermostOfOthers(places) ?? places.find((each) => each.startsWith('/'));
     const where = place === undefined ? '' : ` at ${place}`;
@@ -41,80 +44,96 @@ export function endWhenStuck(patienceSeconds = PATIENCE_SECONDS): void {
 }
 
 const WATCH = `
-const { writeSync } = require('node:fs');
+const { readFileSync, writeSync } = require('node:fs');
 const { Session } = require('node:inspector');
 const { workerData: { beats, patienceSeconds, asked } } = require('node:worker_threads');
 const UNKNOWN = 'code that it runs, such as an environment of a plug-in,';
 const MOST_FRAMES = 30;
-const STOP_SECONDS = 3;
-const LOOK_AFTER = Math.min(5, patienceSeconds / 2);
+const STOP_SECONDS = 10;
+const TICKS = 100;
+/** The thread that runs the event loop has the number of its process. */
+const STATUS = '/proc/self/task/' + process.pid + '/stat';
+const LOOK_AT = Math.ceil(patienceSeconds / 2);
+const END_AT = LOOK_AT + patienceSeconds;
+const END_ANYWAY_AT = 3 * patienceSeconds;
 let seen = -1;
 let still = 0;
-/** What is at work, and for how many seconds it has been seen at it. */
-let piece = null;
-let ofPiece = 0;
+let ticks = 0;
+/** What was at work at the first look; undefined before, null where it could not be stopped. */
+let piece;
 let session = null;
-const files = new Map();
 
 const watching = setInterval(() => {
   const now = Atomics.load(beats, 0);
-  still = now === seen ? still + 1 : 0;
+  const isCounted = isAtWorkOrWaiting();
+  if (now !== seen) forget();
+  else if (isCounted) still += 1;
+  else return;
   seen = now;
-  if (still === 0) forget();
-  if (still < LOOK_AFTER) return;
-  ofPiece += 1;
-  if (ofPiece + LOOK_AFTER < patienceSeconds && still < 3 * patienceSeconds) {
-    look();
-    return;
-  }
-  clearInterval(watching);
-  setTimeout(() => end(UNKNOWN), STOP_SECONDS * 1000);
-  stopped(['tell', still, (frames) => JSON.stringify(JSON.stringify(frames))], end);
+  if (still === LOOK_AT && piece === undefined) look();
+  else if (still === END_AT && piece !== undefined) ask(piece);
+  else if (still >= END_ANYWAY_AT) ask(null);
 }, 1000);
 
+/** Not where it only waits for a processor. Where nobody can tell, seconds count. */
+function isAtWorkOrWaiting() {
+  let fields;
+  try {
+    fields = readFileSync(STATUS, 'latin1').replace(/^.*[)] /s, '').split(' ');
+  } catch {
+    return true;
+  }
+  const before = ticks;
+  ticks = Number(fields[11]) + Number(fields[12]);
+  return fields[0] !== 'R' || ticks - before >= TICKS / 2;
+}
+
 function forget() {
+  still = 0;
+  piece = undefined;
   session?.disconnect();
   session = null;
-  piece = null;
-  ofPiece = 0;
 }
 
 function look() {
-  stopped(['piece'], (now) => {
-    if (now !== piece) ofPiece = 0;
+  piece = null;
+  stopped('piece', () => '', (now) => {
     piece = now;
   });
 }
 
-let onStopped = null;
+function ask(expected) {
+  const giveUp = setTimeout(() => end(UNKNOWN), STOP_SECONDS * 1000);
+  const given = (frames) => [expected, still, JSON.stringify(JSON.stringify(frames))].join(', ');
+  stopped('tell', (frames) => given(frames).replace(/^, /, 'null, '), (what) => {
+    clearTimeout(giveUp);
+    if (what !== null) end(what);
+  });
+}
 
 /** Stops the process, calls what it has for us, and lets it go on. */
-function stopped(call, onAnswer) {
-  if (session === null) open();
-  const isAsked = onStopped !== null;
-  onStopped = ({ params: { callFrames } }) => {
-    onStopped = null;
-    const [name, seconds, framesOf] = call;
+function stopped(name, givenOf, onAnswer) {
+  session?.disconnect();
+  const own = new Session();
+  session = own;
+  const files = new Map();
+  own.connectToMainThread();
+  own.on('Debugger.scriptParsed', ({ params: { scriptId, url } }) => files.set(scriptId, url));
+  own.once('Debugger.paused', ({ params: { callFrames } }) => {
     const frames = callFrames.slice(0, MOST_FRAMES).map(({ url, location: { scriptId, lineNumber } }) => (
       (url || files.get(scriptId) || '') + ':' + (lineNumber + 1)
     ));
-    const given = framesOf ? seconds + ', ' + framesOf(frames) : '';
-    const expression = 'globalThis[Symbol.for(' + JSON.stringify(asked) + ')].' + name + '(' + given + ')';
+    const expression = 'globalThis[Symbol.for(' + JSON.stringify(asked) + ')].' + name + '(' + givenOf(frames) + ')';
     const at = { callFrameId: callFrames[0].callFrameId, expression, returnByValue: true };
-    session.post('Debugger.evaluateOnCallFrame', at, (error, answer) => {
-      onAnswer(answer?.result?.value ?? UNKNOWN);
-      session?.post('Debugger.resume');
+    own.post('Debugger.evaluateOnCallFrame', at, (error, answer) => {
+      const value = answer?.result?.value;
+      onAnswer(value === undefined ? UNKNOWN : value);
+      if (session === own) session = null;
+      own.disconnect();
     });
-  };
-  if (!isAsked) session.post('Debugger.pause');
-}
-
-function open() {
-  session = new Session();
-  session.connectToMainThread();
-  session.on('Debugger.scriptParsed', ({ params: { scriptId, url } }) => files.set(scriptId, url));
-  session.on('Debugger.paused', (event) => onStopped?.(event) ?? session.post('Debugger.resume'));
-  session.post('Debugger.enable');
+  });
+  own.post('Debugger.enable');
+  own.post('Debugger.pause');
 }
 
 function end(what) {

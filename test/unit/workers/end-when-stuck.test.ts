@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { innermostOfOthers } from '../../../src/evaluation/thrown-at';
 
 const ROOT = resolve(__dirname, '../../..');
 
@@ -59,8 +60,8 @@ void runForeign({ subject: 'evaluator "mine"', counts }, async () => { await und
   const { signal, said } = await endOf(work);
 
   expect(signal).toBe('SIGKILL');
-  expect(said).toMatch(/^noted: it kept the worker from everything else for 1 s at \S*program\.ts:\d+$/m);
-  expect(said).toMatch(/did nothing else for 1 s: evaluator "mine" at \S*program\.ts:\d+ never gives/);
+  expect(said).toMatch(/^noted: it kept the worker from everything else for \d+ s at \S*program\.ts:\d+$/m);
+  expect(said).toMatch(/did nothing else for \d+ s: evaluator "mine" at \S*program\.ts:\d+ never gives/);
 });
 
 test('what cannot be stopped to be asked is ended all the same', async () => {
@@ -90,6 +91,13 @@ test('one that only waits, or works bit by bit, goes on to its end', async () =>
   const { code, said } = await endOf('setTimeout(() => { process.exitCode = 7; }, 2500);');
 
   expect({ code, said }).toEqual({ code: 7, said: '' });
+});
+
+test('an address of a file is told as its path', () => {
+  expect(innermostOfOthers(['node:internal/timers:5', 'file:///my%20code/a%.ts:7', 'file:///b:1'])).toBe(
+    '/my%20code/a%.ts:7',
+  );
+  expect(innermostOfOthers(['file:///my%20code/a.ts:7'])).toBe('/my code/a.ts:7');
 });
 
 test('one that is debugged may stand still', async () => {
