@@ -61,36 +61,43 @@ let still = 0;
 let ticks = 0;
 /** What was at work at the first look; undefined before, null where it could not be stopped. */
 let piece;
+/** Another piece was at work at the second look. */
+let isOther = false;
+let isAsked = false;
+let giveUp;
 let session = null;
 
 const watching = setInterval(() => {
   const now = Atomics.load(beats, 0);
-  const isCounted = isAtWorkOrWaiting();
-  if (now !== seen) forget();
-  else if (isCounted) still += 1;
-  else return;
+  const counted = secondsAtWorkOrWaiting();
+  if (now === seen) still += counted;
+  else forget();
   seen = now;
-  if (still === LOOK_AT && piece === undefined) look();
-  else if (still === END_AT && piece !== undefined) ask(piece);
-  else if (still >= END_ANYWAY_AT) ask(null);
+  if (isAsked) return;
+  if (still >= END_ANYWAY_AT) ask(null);
+  else if (still >= END_AT && !isOther) ask(piece);
+  else if (still >= LOOK_AT && piece === undefined) look();
 }, 1000);
 
-/** Not where it only waits for a processor. Where nobody can tell, seconds count. */
-function isAtWorkOrWaiting() {
+/** Of the last second, without those in which it only waited for a processor. Where nobody can tell, all of it counts. */
+function secondsAtWorkOrWaiting() {
   let fields;
   try {
     fields = readFileSync(STATUS, 'latin1').replace(/^.*[)] /s, '').split(' ');
   } catch {
-    return true;
+    return 1;
   }
   const before = ticks;
   ticks = Number(fields[11]) + Number(fields[12]);
-  return fields[0] !== 'R' || ticks - before >= TICKS / 2;
+  return fields[0] === 'R' ? Math.min(1, (ticks - before) / TICKS) : 1;
 }
 
 function forget() {
   still = 0;
   piece = undefined;
+  isOther = false;
+  isAsked = false;
+  clearTimeout(giveUp);
   session?.disconnect();
   session = null;
 }
@@ -103,11 +110,14 @@ function look() {
 }
 
 function ask(expected) {
-  const giveUp = setTimeout(() => end(UNKNOWN), STOP_SECONDS * 1000);
-  const given = (frames) => [expected, still, JSON.stringify(JSON.stringify(frames))].join(', ');
+  isAsked = true;
+  giveUp = setTimeout(() => end(UNKNOWN), STOP_SECONDS * 1000);
+  const given = (frames) => [expected, Math.round(still), JSON.stringify(JSON.stringify(frames))].join(', ');
   stopped('tell', (frames) => given(frames).replace(/^, /, 'null, '), (what) => {
     clearTimeout(giveUp);
     if (what !== null) end(what);
+    isAsked = false;
+    isOther = true;
   });
 }
 
@@ -137,7 +147,7 @@ function stopped(name, givenOf, onAnswer) {
 }
 
 function end(what) {
-  writeSync(2, 'everstep: this worker did nothing else for ' + still + ' s: ' + what + ' never gives the event loop back. The process ends; what it did is tried again.\\n');
+  writeSync(2, 'everstep: this worker did nothing else for ' + Math.round(still) + ' s: ' + what + ' never gives the event loop back. The process ends; what it did is tried again.\\n');
   process.kill(process.pid, 'SIGKILL');
 }
 `;
