@@ -1,11 +1,10 @@
-import { writeFileSync } from 'node:fs';
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Slots } from '../core/concurrency/slots';
 import { untilAborted } from '../core/concurrency/until-aborted';
 import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
-import { readJson, writeJson } from '../stores/whole-file';
+import { readJson, writeJson, writeJsonNow } from '../stores/whole-file';
 import { keepNote, runForeign } from './foreign-work';
 import { watchStillness } from './stillness';
 import { linkedAbort } from './linked-abort';
@@ -87,11 +86,12 @@ export async function guardAttempt<Result>(
   const stillness = watchStillness(now);
   const note = {
     excuse: () => {
-      writeNow(path, { ...mark, deaths: mark.deaths - 1, isAlone: false });
+      writeJsonNow(path, { ...mark, deaths: mark.deaths - 1, isAlone: false } satisfies AttemptMark);
     },
   };
   const blame = (cause: string) => {
-    writeNow(path, { ...mark, blamed: { count: (mark.blamed?.count ?? 0) + 1, cause } });
+    const count = (mark.blamed?.count ?? 0) + 1;
+    writeJsonNow(path, { ...mark, blamed: { count, cause } } satisfies AttemptMark);
   };
   const dropNote = keepNote(note);
   const callOff = linkedAbort(signal);
@@ -140,15 +140,6 @@ function whyNoMore({ deaths, deathsAlone, blamed }: AttemptMark): string | null 
     `The worker's process died ${deaths} times in a row while this evaluator ran, or was taken for dead because it did nothing else for ${LOST_AFTER_MS / 1000} s, ${deathsAlone} of them while no other that was suspected did, before any new answer. ` +
     'Look for too much memory in its code, for what kills the process, or for long pieces of work between which it does not give the event loop back, as `await setImmediate()` of node:timers/promises does.'
   );
-}
-
-/** A process that is about to end waits for nothing. What cannot be written counts as one more death. */
-function writeNow(path: string, mark: AttemptMark): void {
-  try {
-    writeFileSync(path, JSON.stringify(mark));
-  } catch {
-    return;
-  }
 }
 
 /** Of everything in the folder but the mark itself. */

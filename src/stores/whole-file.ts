@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, mkdirSync, writeFileSync } from 'node:fs';
 import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DomainError } from '../core/errors';
@@ -69,6 +69,16 @@ export async function unlessNoFile<Value, Other>(
 
 export function writeJson(path: string, value: unknown): Promise<void> {
   return writeWholeFile(path, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+/** For a process that is about to end, and waits for nothing. What cannot be written is not there. */
+export function writeJsonNow(path: string, value: unknown): void {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, JSON.stringify(value));
+  } catch {
+    return;
+  }
 }
 
 /** What is left of a write. Where it cannot be removed, that is not what went wrong first. */

@@ -1,32 +1,22 @@
-import { Everstep } from '../../src/client/everstep';
 import { createTinkerClient } from '../../src/engines/tinker/client';
-import { TestPlugins } from './harness/plugins';
-import { reportOf, TestRuns, until, untilStatus } from './harness/runs';
-import { TestStack } from './harness/stack';
+import type { Connected } from './harness/connected';
+import { connect, disconnect } from './harness/connected';
+import { reportOf, until, untilStatus } from './harness/runs';
 
 /** Runs that are gone on with while evaluations lack their results: what is measured from a saved state is not trained again. */
 
 const STEPS = 4;
 const LONGER = 30;
 
-let stack: TestStack;
-let runs: TestRuns;
-let plugins: TestPlugins;
-let everstep: Everstep;
+let at: Connected;
+let { stack, runs, plugins, everstep } = {} as Connected;
 
 beforeAll(async () => {
-  stack = await TestStack.start();
-  await stack.startWorkers();
-  runs = new TestRuns(stack);
-  plugins = new TestPlugins(stack.folder);
-  const { address, namespace } = stack;
-  everstep = await Everstep.connect({ address, namespace, store: `${stack.folder}/store` });
+  at = await connect();
+  ({ stack, runs, plugins, everstep } = at);
 });
 
-afterAll(async () => {
-  await everstep.close();
-  await stack.stop();
-});
+afterAll(() => disconnect(at));
 
 function config(gate: string, more: object = {}) {
   const { dataset } = runs.config();

@@ -178,7 +178,7 @@ test('a grader that ends its process costs the example that it does so with, and
 
 /** What a plug-in does without meaning it: each once with nobody else's code in the way. */
 const CARELESS = `
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 const evaluator = (name, evaluate) => () => ({ name, kind: 'sampling', evaluate });
 const fs = require('node:fs');
 const path = require('node:path');
@@ -199,14 +199,15 @@ module.exports = { evaluators: {
   huge: evaluator('huge', async () => { throw new Error('H'.repeat(2e7)); }),
   leaving: evaluator('leaving', async () => { process.exit(3); }),
   spinning: evaluator('spinning', async () => {
-    await pause(10);
+    await turn();
     fs.appendFileSync(spinning('tries'), '.');
     for (;;);
   }),
   honest: evaluator('honest', async () => {
-    while (!fs.existsSync(spinning('tries'))) await pause(10);
-    fs.appendFileSync(spinning('honest'), '.');
-    await pause(fs.statSync(spinning('honest')).size > 1 ? 10 : 1000);
+    // In the first process it is at work until that ends.
+    const isFirst = !fs.existsSync(spinning('honest'));
+    fs.writeFileSync(spinning('honest'), '');
+    if (isFirst) await new Promise(() => {});
     return { quality: 1 };
   }),
 } };
@@ -314,14 +315,19 @@ test('what all code of a worker shares cannot be replaced: who tries is told, an
     });
     const report = await evaluation.result();
 
-    const refused = (code: string) => `All 2 examples failed, the first with: grader: Cannot ${code}`;
-    expect(report?.failures.map(({ name, message }) => [name, message])).toEqual([
-      ['inherited', refused('add property format, object is not extensible')],
-      ['written', refused("assign to read only property 'stringify' of object '#<Object>'")],
-      ['timed', refused("assign to read only property 'setTimeout' of object '#<Object>'")],
+    const told = report?.failures.map(({ name, message }) => [
+      name,
+      message.replace(/\(thrown at \S+:(\d+):\d+\)$/, '(line $1)'),
+    ]);
+    const refused = (code: string, line: number) =>
+      `All 2 examples failed, the first with: grader: Cannot ${code} (line ${line})`;
+    expect(told).toEqual([
+      ['inherited', refused('add property format, object is not extensible', 10)],
+      ['written', refused("assign to read only property 'stringify' of object '#<Object>'", 11)],
+      ['timed', refused("assign to read only property 'setTimeout' of object '#<Object>'", 12)],
       [
         'dated',
-        refused("assign to read only property 'now' of function 'function Date() { [native code] }'"),
+        refused("assign to read only property 'now' of function 'function Date() { [native code] }'", 13),
       ],
     ]);
     expect(await loadResult(evaluation.folder, 'honest')).toMatchObject({ score: 1, num_errors: 0 });

@@ -1,28 +1,18 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Everstep } from '../../src/client/everstep';
-import { TestPlugins } from './harness/plugins';
-import { reportOf, TestRuns, until, untilCell, untilStatus } from './harness/runs';
-import { TestStack } from './harness/stack';
+import type { Connected } from './harness/connected';
+import { connect, disconnect } from './harness/connected';
+import { reportOf, until, untilCell, untilStatus } from './harness/runs';
 
-let stack: TestStack;
-let runs: TestRuns;
-let plugins: TestPlugins;
-let everstep: Everstep;
+let at: Connected;
+let { stack, runs, plugins, everstep } = {} as Connected;
 
 beforeAll(async () => {
-  stack = await TestStack.start();
-  await stack.startWorkers();
-  runs = new TestRuns(stack);
-  plugins = new TestPlugins(stack.folder);
-  const { address, namespace } = stack;
-  everstep = await Everstep.connect({ address, namespace, store: `${stack.folder}/store` });
+  at = await connect();
+  ({ stack, runs, plugins, everstep } = at);
 });
 
-afterAll(async () => {
-  await everstep.close();
-  await stack.stop();
-});
+afterAll(() => disconnect(at));
 
 /** An evaluator that says of each step what a story wants it to say. */
 function said(name: string, values: Readonly<Record<number, number | 'fails' | 'waits'>>) {

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -6,7 +5,7 @@ import { Slots } from '../../core/concurrency/slots';
 import { untilAborted } from '../../core/concurrency/until-aborted';
 import { DomainError } from '../../core/errors';
 import { asSentence } from '../../core/sentences';
-import { readJsonIfThere, writeJson } from '../../stores/whole-file';
+import { readJsonIfThere, writeJson, writeJsonNow } from '../../stores/whole-file';
 import { keepNote, runForeign } from '../foreign-work';
 
 /** `attempt.json` of a shard's folder, while it runs: what is found there was left by a process that died. */
@@ -42,7 +41,7 @@ export class DeadlySteps {
   private turn: Promise<unknown> = Promise.resolve();
   private readonly note = {
     excuse: () => {
-      this.noteNow({ ...this.mark, deaths: this.mark.deaths - 1, judging: null });
+      writeJsonNow(this.path, { ...this.mark, deaths: this.mark.deaths - 1, judging: null });
     },
   };
   private readonly ending = new AbortController();
@@ -72,7 +71,7 @@ export class DeadlySteps {
     if (count >= MOST_BLAMED) throw tooOften(count, cause);
     const blame = (why: string) => {
       const blamed = { ...this.mark.blamed, [key]: { count: count + 1, cause: why } };
-      this.noteNow({ ...this.mark, blamed });
+      writeJsonNow(this.path, { ...this.mark, blamed });
     };
     return runForeign({ subject, counts: { note: this.note, blame } }, step);
   }
@@ -114,15 +113,6 @@ export class DeadlySteps {
   private async noteJudging(judging: string | null): Promise<void> {
     this.mark = { ...this.mark, judging };
     await writeJson(this.path, this.mark);
-  }
-
-  /** A process that is about to end waits for nothing. */
-  private noteNow(mark: AttemptMark): void {
-    try {
-      writeFileSync(this.path, JSON.stringify(mark));
-    } catch {
-      return;
-    }
   }
 }
 

@@ -1,10 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { keepNote } from '../../evaluation/foreign-work';
-import { readJson, writeJson } from '../../stores/whole-file';
+import { join } from 'node:path';
 import type { DeathNote, ForeignWork } from '../../evaluation/foreign-work';
-import type { GuardedPlay, PlayGuard } from '../rollouts/deadly-plays';
+import { keepNote } from '../../evaluation/foreign-work';
+import { readJson, writeJson, writeJsonNow } from '../../stores/whole-file';
+import type { Deadliness, GuardedPlay, PlayGuard } from '../rollouts/deadly-plays';
 
 interface ShardMark {
   /** Attempts that ended without a word, with no group journalled since the one before. */
@@ -22,10 +21,20 @@ interface LoneGroup {
   /** What was played by itself when the attempt ended. */
   readonly playing?: GuardedPlay;
   /** With which the process died last, and how often in a row. */
-  readonly suspect?: { readonly play: GuardedPlay; readonly deaths: number };
+  readonly suspect?: Suspect;
   /** Not to be played again. */
-  readonly givenUp?: readonly GuardedPlay[];
+  readonly givenUp?: readonly GivenUp[];
 }
+
+interface Suspect {
+  readonly play: GuardedPlay;
+  readonly deaths: number;
+  /** Those of which it is known that they were its doing, and what the last one was. */
+  readonly blamed?: { readonly count: number; readonly cause: string };
+}
+
+/** Marks of an older release say neither how often nor why. */
+type GivenUp = GuardedPlay & Partial<Deadliness>;
 
 interface GuardedShard {
   /** Of the run. */
@@ -44,6 +53,8 @@ const DEATHS_TOGETHER = 2;
 const DEATHS_OF_GROUP = 2;
 /** Then a rollout is given up. */
 const DEATHS_OF_PLAY = 3;
+/** Or where it is known that they were its doing. */
+const BLAMED_DEATHS_OF_PLAY = 2;
 /** Then the whole group is. */
 const DEATHS_ALONE = 10;
 
@@ -52,7 +63,8 @@ const DEATHS_ALONE = 10;
  * in a timer or too much memory does, and gives it up, so that it does not take down one worker after the other.
  *
  * From the second attempt at a shard on a mark lies in the step's folder (`.shard-<first group>.json`) while an attempt runs; one
- * that is found there was left by a process that died, or by one of which it is known whose doing its end was. Workers killed for other reasons hardly meet one rollout so often.
+ * that is found there was left by a process that died, or by one of which it is known whose doing its end was. Workers killed for
+ * other reasons hardly meet one rollout so often.
  */
 export async function openShardGuard(shard: GuardedShard): Promise<ShardGuard> {
   const { folder, step, firstGroup, attempt, journalledCount } = shard;
@@ -77,7 +89,7 @@ export class ShardGuard {
       const { mark, alone } = this;
       // One is counted for this end when the mark is found.
       const excused = alone && { ...withoutPlay(alone), deaths: alone.deaths - 1 };
-      if (this.isMarked) this.noteNow({ ...mark, deaths: mark.deaths - 1, alone: excused });
+      if (this.isMarked) writeJsonNow(this.path, { ...mark, deaths: mark.deaths - 1, alone: excused });
     },
   };
   private readonly dropNote = keepNote(this.note);
@@ -107,7 +119,7 @@ export class ShardGuard {
     const alone = found ?? { group, deaths: 0 };
     if (mark.isCareful) await this.write(alone);
     const blame = (known: LoneGroup) => {
-      this.noteNow({ ...mark, isCareful: true, alone: known });
+      writeJsonNow(this.path, { ...mark, isCareful: true, alone: known });
     };
     return new GroupGuard(alone, (now) => this.write(now), { note: this.note, blame });
   }
@@ -121,16 +133,6 @@ export class ShardGuard {
   private async write(alone: LoneGroup): Promise<void> {
     this.alone = alone;
     await writeJson(this.path, { ...this.mark, alone } satisfies ShardMark);
-  }
-
-  /** A process that is about to end waits for nothing. */
-  private noteNow(mark: ShardMark): void {
-    try {
-      mkdirSync(dirname(this.path), { recursive: true });
-      writeFileSync(this.path, JSON.stringify(mark));
-    } catch {
-      return;
-    }
   }
 }
 
@@ -156,27 +158,26 @@ export class GroupGuard implements PlayGuard {
     return this.alone.deaths >= DEATHS_OF_GROUP;
   }
 
-  /** One death that is known to be a play's doing says as much as two others: the second such one gives it up. */
   countsOf(play: GuardedPlay): NonNullable<ForeignWork['counts']> {
     const { note, blame } = this.counts;
     return {
       note,
-      blame: () => {
+      blame: (cause) => {
         const { alone } = this;
-        const inRow = alone.suspect && isSame(alone.suspect.play, play) ? alone.suspect.deaths : 0;
-        const suspect = { play, deaths: Math.max(inRow, DEATHS_OF_PLAY - 2) };
-        const deaths = Math.max(alone.deaths, DEATHS_OF_GROUP - 1);
-        blame({ ...alone, deaths, playing: play, suspect });
+        const { deaths: before, blamed } = isOf(alone.suspect, play) ? alone.suspect : { deaths: 0 };
+        const suspect = { play, deaths: before, blamed: { count: (blamed?.count ?? 0) + 1, cause } };
+        blame({ ...alone, deaths: Math.max(alone.deaths, DEATHS_OF_GROUP - 1), playing: play, suspect });
       },
     };
   }
 
-  async enter(play: GuardedPlay): Promise<number> {
+  async enter(play: GuardedPlay): Promise<Deadliness | null> {
     const { alone } = this;
-    if (!this.isOneByOne) return 0;
-    if (alone.givenUp?.some((other) => isSame(other, play))) return DEATHS_OF_PLAY;
+    if (!this.isOneByOne) return null;
+    const known = alone.givenUp?.find((other) => isSame(other, play));
+    if (known) return { deaths: known.deaths ?? DEATHS_OF_PLAY, cause: known.cause ?? null };
     await this.write({ ...alone, playing: play });
-    return 0;
+    return null;
   }
 }
 
@@ -184,9 +185,20 @@ function afterDeath({ playing, ...alone }: LoneGroup): LoneGroup {
   const deaths = alone.deaths + 1;
   if (playing === undefined) return { ...alone, deaths };
   const { suspect, givenUp = [], ...rest } = alone;
-  const inRow = suspect && isSame(suspect.play, playing) ? suspect.deaths + 1 : 1;
-  if (inRow < DEATHS_OF_PLAY) return { ...rest, deaths, givenUp, suspect: { play: playing, deaths: inRow } };
-  return { ...rest, deaths, givenUp: [...givenUp, playing] };
+  const before = isOf(suspect, playing) ? suspect : { deaths: 0 };
+  const now: Suspect = { ...before, play: playing, deaths: before.deaths + 1 };
+  const found = tooDeadly(now);
+  if (found === null) return { ...rest, deaths, givenUp, suspect: now };
+  return { ...rest, deaths, givenUp: [...givenUp, { ...playing, ...found }] };
+}
+
+function tooDeadly({ deaths, blamed }: Suspect): Deadliness | null {
+  if (blamed && blamed.count >= BLAMED_DEATHS_OF_PLAY) return { deaths: blamed.count, cause: blamed.cause };
+  return deaths < DEATHS_OF_PLAY ? null : { deaths, cause: null };
+}
+
+function isOf(suspect: Suspect | undefined, play: GuardedPlay): suspect is Suspect {
+  return suspect !== undefined && isSame(suspect.play, play);
 }
 
 function withoutPlay({ playing: _playing, ...alone }: LoneGroup): LoneGroup {

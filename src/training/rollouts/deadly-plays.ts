@@ -10,12 +10,19 @@ export interface GuardedPlay {
   readonly redraw: number;
 }
 
+/** Why something is not played again. */
+export interface Deadliness {
+  readonly deaths: number;
+  /** What the last process ended by; null where that is not known. */
+  readonly cause: string | null;
+}
+
 /** Knows what processes died with when the group was played before. */
 export interface PlayGuard {
   /** Whether the rollouts of the group are to be played one by one, so that it shows which one it is. */
   readonly isOneByOne: boolean;
-  /** Before it is played: how often processes died with it, where that is too often; 0 where it is to be played. */
-  enter(play: GuardedPlay): Promise<number>;
+  /** Before it is played; null where it is to be played. */
+  enter(play: GuardedPlay): Promise<Deadliness | null>;
   /** What counts the ends of processes that are known to be its doing. */
   countsOf(play: GuardedPlay): NonNullable<ForeignWork['counts']>;
 }
@@ -26,8 +33,8 @@ async function enterPlay(
   play: GuardedPlay,
   type: RolloutFailureType,
 ): Promise<void> {
-  const deaths = (await guard?.enter(play)) ?? 0;
-  if (deaths > 0) throw diedWith(deaths, 'it', type);
+  const deadliness = await guard?.enter(play);
+  if (deadliness) throw diedWith(deadliness, 'it', type);
 }
 
 interface Played {
@@ -52,10 +59,18 @@ export async function playForeign<Result>(
 }
 
 /** What it is said to have failed with. */
-export function diedWith(deaths: number, what: string, type: RolloutFailureType): RolloutFailure {
-  const cause = new Error(
+export function diedWith(
+  { deaths, cause }: Deadliness,
+  what: string,
+  type: RolloutFailureType,
+): RolloutFailure {
+  if (cause !== null) {
+    const told = `the worker's process was ended ${deaths} times because of ${what}: ${cause}`;
+    return new RolloutFailure(type, new Error(told));
+  }
+  const guess = new Error(
     `the worker's process died ${deaths} times in a row while ${what} alone was played. ` +
       'Look for loops without an end, too much memory, or what kills the process in its environment',
   );
-  return new RolloutFailure(type, cause);
+  return new RolloutFailure(type, guess);
 }

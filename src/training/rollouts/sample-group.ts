@@ -70,7 +70,7 @@ export function givenUp(
   { id, tags }: EnvironmentGroup,
   deaths: number,
 ): SampledGroup {
-  const failure = diedWith(deaths, 'this group', 'environment_error');
+  const failure = diedWith({ deaths, cause: null }, 'this group', 'environment_error');
   if (strategy.type === 'fail-fast') throw failedStep(id, 0, failure);
   return { id, tags, rollouts: [], conversations: [], ...failuresAsKept([failure]), isSkipped: true };
 }

@@ -21,8 +21,12 @@ function endOf(work: string): { readonly code: number | null; readonly said: str
     program,
     `import * as foreign from ${JSON.stringify(source)};
 const say = (text: unknown) => console.log(String(text));
-const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
-const told = (error: unknown) => say(foreign.strayThrow(error)?.text ?? null);
+const strays: (() => void)[] = [];
+const nextStray = () => new Promise<void>((done) => strays.push(done));
+const told = (error: unknown) => {
+  say(foreign.strayThrow(error)?.text ?? null);
+  for (const done of strays.splice(0)) done();
+};
 process.on('uncaughtException', told);
 foreign.watchMicrotasks(told);
 foreign.refuseExits();
@@ -45,9 +49,11 @@ test.each([
   ['a tick', "process.nextTick(() => { throw new Error('late'); });"],
 ])('what is thrown in %s fails the work that began it', (_where, code) => {
   const { said } = endOf(`
-    const other = foreign.runForeign({ subject: 'other' }, async () => { await pause(300); return 'done'; });
+    let end = () => {};
+    const other = foreign.runForeign({ subject: 'other' }, () => new Promise((done) => { end = () => done('done'); }));
     const work = foreign.runForeign({ subject: 'mine' }, async () => { setTimeout(() => { ${code} }, 5); await new Promise(() => {}); });
     await work.catch((error) => say(error.message));
+    end();
     say(await other);
     process.exit(0);`);
 
@@ -64,9 +70,9 @@ test.each([
 test('what throws after its work is over is told by its name, and what is nobody’s is not', () => {
   const { said } = endOf(`
     await foreign.runForeign({ subject: 'mine' }, async () => { setTimeout(() => { throw new Error('late'); }, 20); });
-    await pause(60);
+    await nextStray();
     setTimeout(() => { throw new Error('ours'); }, 1);
-    await pause(30);
+    await nextStray();
     process.exit(0);`);
 
   expect(said).toEqual([expect.stringMatching(/^mine, which is over, threw .*: late /), 'null']);

@@ -64,8 +64,8 @@ class Worker {
       return true;
     }
     for (const play of PLAYS) {
-      const deaths = await guard.enter(play);
-      if (deaths > 0) this.givenUp.add(`${group}/${String(play.member)} after ${deaths}`);
+      const deadliness = await guard.enter(play);
+      if (deadliness) this.givenUp.add(`${group}/${String(play.member)} after ${deadliness.deaths}`);
       else if (this.kills(group, play)) return false;
     }
     return true;
@@ -104,7 +104,7 @@ test('a mark that an earlier version left is understood', async () => {
   const guard = await (await attemptAt(7)).enter(4);
 
   expect(guard).toMatchObject({ deaths: 0, isOneByOne: true });
-  expect(await guard.enter({ member: 0, redraw: 0 })).toBe(0);
+  expect(await guard.enter({ member: 0, redraw: 0 })).toBeNull();
 });
 
 test('deaths between which the sampling got on are nobody’s fault', async () => {
@@ -134,18 +134,18 @@ test.each([0, null])(
   async (member) => {
     const play = { member, redraw: 0 };
     const first = await (await attemptAt(1)).enter(6);
-    first.countsOf(play).blame('');
+    first.countsOf(play).blame('a loop');
     const second = await attemptAt(2);
     expect(second.isCareful).toBe(true);
     const again = await second.enter(6);
-    expect(await again.enter(play)).toBe(0);
-    again.countsOf(play).blame('');
+    expect(await again.enter(play)).toBeNull();
+    again.countsOf(play).blame('another loop');
 
     const third = await (await attemptAt(3)).enter(6);
 
     expect(third.deaths).toBe(0);
-    expect(await third.enter(play)).toBe(3);
-    expect(await third.enter({ member: 1, redraw: 0 })).toBe(0);
+    expect(await third.enter(play)).toEqual({ deaths: 2, cause: 'another loop' });
+    expect(await third.enter({ member: 1, redraw: 0 })).toBeNull();
   },
 );
 

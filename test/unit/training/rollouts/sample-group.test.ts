@@ -371,7 +371,7 @@ describe('a group with which one process after the other died', () => {
       isOneByOne: true,
       enter(play) {
         playing.push(play);
-        return Promise.resolve(play.member === 2 && play.redraw === 0 ? 3 : 0);
+        return Promise.resolve(play.member === 2 && play.redraw === 0 ? { deaths: 3, cause: null } : null);
       },
       countsOf,
     };
@@ -404,7 +404,8 @@ describe('a group with which one process after the other died', () => {
       ...groupOf(() => ({})),
       rewards: (played) => played.map(() => ({ reward: 1 })),
     };
-    const enter = ({ member }: GuardedPlay) => Promise.resolve(member === null ? 3 : 0);
+    const enter = ({ member }: GuardedPlay) =>
+      Promise.resolve(member === null ? { deaths: 2, cause: 'a loop at /mine.js:3' } : null);
     const site = siteWith(talker, { strategy: { type: 'retry', maxRetries: 4 } });
 
     const sampled = await sampleGroup(
@@ -417,6 +418,9 @@ describe('a group with which one process after the other died', () => {
     );
 
     expect(sampled).toMatchObject({ isSkipped: true, errorTypes: ['group_rewards_error'] });
+    expect(sampled.errorMessages).toEqual([
+      expect.stringContaining("the worker's process was ended 2 times because of it: a loop at /mine.js:3"),
+    ]);
   });
 });
 
