@@ -1,10 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
+import { DyingStack } from './harness/dying-stack';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
 import { reportOf } from './harness/runs';
-import { TestStack } from './harness/stack';
-import { KeptWorker, WorkerProcess } from './harness/worker-process';
+import type { TestStack } from './harness/stack';
 
 /** Each of eight problems is played in one group of the two steps; some replies to one of them end the worker's process. */
 const GROUPS = 8;
@@ -40,20 +40,20 @@ interface RolloutRow {
   readonly turns: readonly { readonly stop_reason: string }[];
 }
 
-/** A stack of its own, since what shares a sampling worker with such an environment dies with it. */
-class DyingStack {
-  private constructor(
-    readonly stack: TestStack,
-    readonly runs: ReinforcementRuns,
-    private readonly steady: WorkerProcess,
-    private readonly sampling: KeptWorker,
-  ) {}
+/** Runs on a stack of their own, since what shares a sampling worker with such an environment dies with it. */
+class DyingRuns {
+  readonly runs: ReinforcementRuns;
 
-  static async start(): Promise<DyingStack> {
-    const stack = await TestStack.start();
-    const steady = WorkerProcess.start(stack, ['workflows', 'training']);
-    const sampling = new KeptWorker(() => WorkerProcess.start(stack, ['sampling']));
-    return new DyingStack(stack, new ReinforcementRuns(stack), steady, sampling);
+  private constructor(private readonly dying: DyingStack) {
+    this.runs = new ReinforcementRuns(dying.stack);
+  }
+
+  static async start(): Promise<DyingRuns> {
+    return new DyingRuns(await DyingStack.start());
+  }
+
+  get stack(): TestStack {
+    return this.dying.stack;
   }
 
   /** How often it was come to since this was asked for last. */
@@ -84,9 +84,8 @@ class DyingStack {
     );
   }
 
-  async stop(): Promise<void> {
-    await Promise.all([this.steady.kill(), this.sampling.stop()]);
-    await this.stack.stop();
+  stop(): Promise<void> {
+    return this.dying.stop();
   }
 }
 
@@ -94,10 +93,10 @@ function replyOf({ messages }: RolloutRow): string {
   return messages.at(-1)?.content ?? '';
 }
 
-let patient: DyingStack;
+let patient: DyingRuns;
 
 beforeAll(async () => {
-  patient = await DyingStack.start();
+  patient = await DyingRuns.start();
 });
 
 afterAll(() => patient.stop());

@@ -1,0 +1,123 @@
+import { statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DyingStack } from './harness/dying-stack';
+import { reportOf, TestRuns } from './harness/runs';
+import type { TestStack } from './harness/stack';
+import type { KeptWorker } from './harness/worker-process';
+
+let dying: DyingStack;
+let stack: TestStack;
+let sampling: KeptWorker;
+
+beforeAll(async () => {
+  dying = await DyingStack.start();
+  ({ stack, sampling } = dying);
+});
+
+afterAll(() => dying.stop());
+
+/** What a plug-in does without meaning it: each once with nobody else's code in the way. */
+const CARELESS = `
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+const evaluator = (name, evaluate) => () => ({ name, kind: 'sampling', evaluate });
+const fs = require('node:fs');
+const path = require('node:path');
+const spinning = (name) => path.join(__dirname, 'spinning-' + name);
+module.exports = { evaluators: {
+  late: evaluator('late', async () => {
+    setTimeout(() => { throw new Error('too late'); }, 20);
+    await new Promise(() => {});
+  }),
+  after: evaluator('after', async () => {
+    setTimeout(() => { throw new Error('nobody asked'); }, 0);
+    return { quality: 0.5 };
+  }),
+  micro: evaluator('micro', async () => {
+    queueMicrotask(() => { throw new Error('too soon'); });
+    await new Promise(() => {});
+  }),
+  huge: evaluator('huge', async () => { throw new Error('H'.repeat(2e7)); }),
+  leaving: evaluator('leaving', async () => { process.exit(3); }),
+  spinning: evaluator('spinning', async () => {
+    await turn();
+    fs.appendFileSync(spinning('tries'), '.');
+    for (;;);
+  }),
+  honest: evaluator('honest', async () => {
+    // In the first process it is at work until that ends.
+    const isFirst = !fs.existsSync(spinning('honest'));
+    fs.writeFileSync(spinning('honest'), '');
+    if (isFirst) await new Promise(() => {});
+    return { quality: 1 };
+  }),
+} };
+`;
+
+test('code that throws where nobody waits for it, leaves or never stops costs its own evaluator alone, which is named', async () => {
+  const runs = new TestRuns(stack);
+  const plugins = join(stack.folder, 'careless.config.js');
+  writeFileSync(plugins, CARELESS);
+  const evaluators = ['late', 'after', 'micro', 'huge', 'leaving', 'spinning', 'honest'].map((name) => ({
+    ...{ type: 'plugin', name, evaluator: name, options: {} },
+  }));
+  const config = runs.config({
+    ...{ plugins, steps: 4, batchSize: 4, saveEvery: 0 },
+    schedules: [{ name: 'each', every: { steps: 2 }, atStart: false, evaluators }],
+  });
+
+  const report = await reportOf(await runs.start('careless', config));
+
+  expect(report).toMatchObject({ status: 'completed', step: 4 });
+  const scores = await stack.store.readScores('careless');
+  const last = scores.filter(({ step }) => step === 4).map(({ key, value, error }) => [key, value ?? error]);
+  const toldOf = (key: string) => last.find(([each]) => each === key)?.[1];
+  expect(toldOf('test/honest/quality')).toBe(1);
+  expect(toldOf('test/after/quality')).toBe(0.5);
+  expect(toldOf('late/error')).toMatch(
+    /^It threw in a timer, an event or a callback, where nothing catches it: too late \(at \S*careless\.config\.js:9:\d+\)\.$/,
+  );
+  expect(toldOf('micro/error')).toMatch(/^It threw in a timer, an event or a callback, .*: too soon /);
+  expect(toldOf('huge/error')).toMatch(/^H{10000}… \(thrown at /);
+  expect(toldOf('leaving/error')).toMatch(/^process\.exit\(\) would end the worker/);
+  expect(toldOf('spinning/error')).toMatch(
+    /^The worker's process was ended because of this evaluator, again and again: it kept the worker from everything else for \d+ s at \S*careless\.config\.js:\d+\.$/,
+  );
+  // Twice in the first step, and once more in the other: it is known by then.
+  expect(statSync(join(stack.folder, 'spinning-tries')).size).toBe(3);
+  const said = sampling.said();
+  expect(said).toMatch(/evaluator ."after." of step \d of run ."careless.", which is over, threw in a timer/);
+  expect(said).toContain('evaluator "spinning" of step 2 of run "careless" at /');
+});
+
+/** A plug-in file that can be prepared, and not be loaded by the workers that measure. */
+const SPINNING = `
+if (process.argv.includes('sampling')) for (;;);
+module.exports = { benchmarks: { words: {
+  data: { rows: () => ['a', 'b'].map((word) => ({ word })) },
+  toExample: ({ word }) => ({ prompt: word, target: word }),
+  grader: (reply, { target }) => reply === target,
+  generation: { maxTokens: 4 },
+} } };
+`;
+
+test('a plug-in file that never comes to its end costs the evaluators that need it', async () => {
+  const runs = new TestRuns(stack);
+  const plugins = join(stack.folder, 'spinning.config.js');
+  writeFileSync(plugins, SPINNING);
+  const evaluators = [{ type: 'benchmark', name: 'words', benchmark: 'words' }];
+  const config = runs.config({
+    ...{ plugins, steps: 2, batchSize: 4, saveEvery: 0 },
+    schedules: [{ name: 'once', every: { steps: 2 }, atStart: false, evaluators }],
+  });
+
+  const report = await reportOf(await runs.start('unloadable', config));
+
+  expect(report).toMatchObject({ status: 'completed', step: 2 });
+  const scores = await stack.store.readScores('unloadable');
+  expect(scores.map(({ key, error }) => [key, error])).toEqual([
+    [
+      'words/error',
+      expect.stringMatching(/because of this evaluator, again and again: .* at \S*spinning\.config\.js:2\.$/),
+    ],
+  ]);
+});
