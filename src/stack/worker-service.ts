@@ -21,6 +21,8 @@ export interface WorkerServiceOptions {
   readonly engine: { readonly url?: string; readonly apiKey?: string };
   readonly plugins?: string;
   readonly version?: WorkerVersion;
+  /** In seconds: `endWhenStuck`. */
+  readonly stuckAfter?: number;
   readonly stop: Promise<StopReason>;
   readonly onReady: (line: string) => void;
 }
@@ -36,7 +38,7 @@ export async function runWorkerService(options: WorkerServiceOptions): Promise<n
   const logger = createServiceLogger({ service: 'worker', level: environment.logLevel });
   installTemporalRuntime(logger);
   collectEarly(options.roles);
-  endWhenStuck();
+  endWhenStuck(options.stuckAfter);
   outliveStrays(logger);
   fixBuiltIns();
   const early = await stopBeforeServing(options);

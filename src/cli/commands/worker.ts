@@ -20,6 +20,7 @@ interface WorkerFlags extends ServiceFlags {
   readonly concurrency?: Readonly<Record<string, number>>;
   readonly engine?: string;
   readonly plugins?: string;
+  readonly stuckAfter?: number;
   readonly deployment?: string;
   readonly buildId?: string;
   readonly temporalAddress?: string;
@@ -50,6 +51,7 @@ export function createCommand(): Command {
     .option('--build-id <id>', 'release of the deployment (EVERSTEP_BUILD_ID)')
     .addOption(new Option('--temporal-address <address>').hideHelp())
     .addOption(new Option('--local-engine <url>').hideHelp())
+    .addOption(new Option('--stuck-after <seconds>').argParser(parseCount).hideHelp())
     .action(async (flags: WorkerFlags) => {
       endService(await run(flags));
     });
@@ -67,6 +69,7 @@ async function run(flags: WorkerFlags): Promise<number> {
     concurrency: flags.concurrency ?? {},
     engine: chooseEngine(flags, environment),
     ...(flags.plugins === undefined ? {} : { plugins: flags.plugins }),
+    ...(flags.stuckAfter === undefined ? {} : { stuckAfter: flags.stuckAfter }),
     ...(version === null ? {} : { version }),
     stop,
     onReady: printReady,

@@ -12,7 +12,9 @@ export class DyingStack {
   static async start(): Promise<DyingStack> {
     const stack = await TestStack.start();
     const steady = WorkerProcess.start(stack, ['workflows', 'training']);
-    const sampling = new KeptWorker(() => WorkerProcess.start(stack, ['sampling']));
+    const sampling = new KeptWorker(() =>
+      WorkerProcess.start(stack, ['sampling'], {}, ['--stuck-after', '6']),
+    );
     return new DyingStack(stack, sampling, steady);
   }
 

@@ -16,12 +16,13 @@ export class WorkerProcess {
     stack: TestStack,
     roles: readonly string[] = [],
     environment: Readonly<Record<string, string>> = {},
+    options: readonly string[] = [],
   ): WorkerProcess {
     const places = ['--data-dir', stack.folder, '--store', join(stack.folder, 'store')];
     const program = resolve(__dirname, '../../../bin/everstep.js');
     const only = roles.length > 0 ? ['--roles', roles.join(',')] : [];
     const engine = ['--engine', stack.engine.url];
-    const child = spawn(process.execPath, [program, 'worker', ...engine, ...places, ...only], {
+    const child = spawn(process.execPath, [program, 'worker', ...engine, ...places, ...only, ...options], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
