@@ -35,10 +35,12 @@ const REFUSALS: Readonly<Record<string, readonly [what: string, remedy: string]>
   EROFS: ['the disk is read-only', `Make it writable, or ${ELSEWHERE}.`],
 };
 
+const NOT_FOUND = 5;
 /** By gRPC's numbers: what the Temporal server did with a call that nobody expected to fail. */
 const SERVER_FAILURES: Readonly<Record<number, string>> = {
   4: 'The Temporal server took too long to answer.',
-  5: 'The Temporal server does not know what it was asked for; one that has just been started, or whose database fails, may not know its own namespace.',
+  [NOT_FOUND]:
+    'The Temporal server does not know what it was asked for; one that has just been started, or whose database fails, may not know its own namespace.',
   7: 'The Temporal server does not permit this.',
   8: 'The Temporal server is too busy.',
   13: 'The Temporal server failed.',
@@ -67,14 +69,27 @@ function explainDomainError({ code, message, cause }: DomainError): string {
 
 /** Null where it is no failed call of the SDK's client, which keeps gRPC's own error as its cause. */
 function serverRefusal(error: unknown): string | null {
-  const cause: unknown = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  if (!isCallError(cause)) return null;
-  const said = escapeControls(firstLine(cause.details)).replace(/[.\s]+$/, '');
+  const refused = refusalOf(error);
+  if (refused === null) return null;
+  const said = escapeControls(firstLine(refused.details)).replace(/[.\s]+$/, '');
   const words = said === '' ? '' : ` It says: ${said}.`;
-  return `${SERVER_FAILURES[cause.code] ?? ''}${words} \`npx everstep doctor\` looks at it; give the command again once it answers.`;
+  return `${SERVER_FAILURES[refused.code] ?? ''}${words} \`npx everstep doctor\` looks at it; give the command again once it answers.`;
 }
 
-function isCallError(cause: unknown): cause is { readonly code: number; readonly details: string } {
+interface Refusal {
+  readonly code: number;
+  readonly details: string;
+}
+
+/** Of a namespace that the server does not know the SDK makes an error of its own, without gRPC's. */
+function refusalOf(error: unknown): Refusal | null {
+  if (error instanceof Error && error.name === 'NamespaceNotFoundError')
+    return { code: NOT_FOUND, details: error.message };
+  const cause: unknown = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  return isCallError(cause) ? cause : null;
+}
+
+function isCallError(cause: unknown): cause is Refusal {
   return (
     typeof cause === 'object' &&
     cause !== null &&

@@ -3,6 +3,8 @@ import type { TemporalAddress } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 
 const PROBE_LIMIT_MS = 3000;
+/** Of each look while a server is waited for: one without a processor answers late. */
+const PATIENT_LIMIT_MS = 10_000;
 const RETRY_MS = 50;
 /** gRPC's numbers. */
 const NOT_FOUND = 5;
@@ -15,19 +17,20 @@ export interface TemporalState {
 }
 
 /** What a server that is serving says about a namespace. Throws when it does not serve (yet). */
-export async function probeTemporal(target: TemporalAddress): Promise<TemporalState> {
+export async function probeTemporal(
+  target: TemporalAddress,
+  limitMs = PROBE_LIMIT_MS,
+): Promise<TemporalState> {
   const { address, tls, apiKey, metadata } = target;
   const connection = await Connection.connect({
     address,
-    connectTimeout: PROBE_LIMIT_MS,
+    connectTimeout: limitMs,
     ...(tls === undefined ? {} : { tls }),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
   });
   try {
-    return await connection.withDeadline(Date.now() + PROBE_LIMIT_MS, () =>
-      lookAt(connection, target.namespace),
-    );
+    return await connection.withDeadline(Date.now() + limitMs, () => lookAt(connection, target.namespace));
   } finally {
     await connection.close();
   }
@@ -66,7 +69,7 @@ export async function waitUntilServing(target: TemporalAddress, options: WaitOpt
 
 async function findObstacle(target: TemporalAddress, attributes: readonly string[]): Promise<string | null> {
   try {
-    const { namespaceExists, searchAttributes } = await probeTemporal(target);
+    const { namespaceExists, searchAttributes } = await probeTemporal(target, PATIENT_LIMIT_MS);
     if (!namespaceExists) return `there is no namespace ${target.namespace}`;
     const missing = attributes.filter((name) => searchAttributes?.includes(name) === false);
     return missing.length === 0 ? null : `there is no search attribute ${missing.join(', ')}`;

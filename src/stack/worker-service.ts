@@ -21,6 +21,8 @@ export interface WorkerServiceOptions {
   readonly engine: { readonly url?: string; readonly apiKey?: string };
   readonly plugins?: string;
   readonly version?: WorkerVersion;
+  /** The server is that of the stack which started this worker. */
+  readonly isOfStack: boolean;
   /** In seconds: `endWhenStuck`. */
   readonly stuckAfter?: number;
   readonly stop: Promise<StopReason>;
@@ -28,6 +30,8 @@ export interface WorkerServiceOptions {
 }
 
 const SERVER_WAIT_MS = 30_000;
+/** The stack that has started us starts the server again where that ends. */
+const STACK_WAIT_MS = 10 * 60_000;
 /** What an activity in flight may still do; what is not finished then is retried by another worker. */
 const STOP_LIMIT_MS = 9000;
 const ORPHAN_LIMIT_MS = 2000;
@@ -80,9 +84,10 @@ async function work(options: WorkerServiceOptions, logger: Logger): Promise<numb
 }
 
 /** A worker that is asked to end while its server is still starting has nothing to finish. */
-async function stopBeforeServing({ connection, stop }: WorkerServiceOptions): Promise<StopReason | null> {
+async function stopBeforeServing(options: WorkerServiceOptions): Promise<StopReason | null> {
+  const { connection, isOfStack, stop } = options;
   const serving = waitUntilServing(connection, {
-    timeoutMs: SERVER_WAIT_MS,
+    timeoutMs: isOfStack ? STACK_WAIT_MS : SERVER_WAIT_MS,
     attributes: [],
     isGone: () => null,
   });

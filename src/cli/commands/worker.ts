@@ -65,6 +65,7 @@ async function run(flags: WorkerFlags): Promise<number> {
   return runWorkerService({
     environment,
     connection: chooseTemporal(flags, environment),
+    isOfStack: flags.temporalAddress !== undefined,
     roles: flags.roles,
     concurrency: flags.concurrency ?? {},
     engine: chooseEngine(flags, environment),

@@ -6,6 +6,7 @@ import { commandHint, withPlaces } from '../../../src/cli/hints';
 import { asCalled } from '../../../src/config/how-called';
 import { DomainError } from '../../../src/core/errors';
 import { readJsonLines } from '../../../src/stores/json-lines';
+import { NamespaceNotFoundError } from '@temporalio/common';
 import { asStoreError } from '../../../src/stores/system-errors';
 import { readWholeFile } from '../../../src/stores/reading';
 import { recordOutput } from './recording-output';
@@ -19,6 +20,12 @@ describe('a call that the Temporal server did not answer as it should', () => {
   test('is told in plain words, with what the server said and where to look', () => {
     expect(explainError(refusal(5, 'Namespace everstep is not found.'), QUIET)).toBe(
       'The Temporal server does not know what it was asked for; one that has just been started, or whose database fails, may not know its own namespace. It says: Namespace everstep is not found. `npx everstep doctor` looks at it; give the command again once it answers.',
+    );
+  });
+
+  test('so is a namespace that it does not know, as the SDK tells it', () => {
+    expect(explainError(new NamespaceNotFoundError('everstep'), QUIET)).toMatch(
+      /^The Temporal server does not know .* It says: Namespace not found: 'everstep'\. .*doctor/,
     );
   });
 
