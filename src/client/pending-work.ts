@@ -59,8 +59,8 @@ function anotherWorker(activity: PendingActivity): string {
   const attempt = activity.attempt ?? 1;
   // One worker may be lost by anything; those of attempt after attempt are lost by what they do.
   if (attempt > 2)
-    return `${lostWorker(activity)} (attempt ${attempt} is next); what it runs may end or block its worker, whose log says why`;
-  return `${lostWorker(activity)}; where no other takes it up, start one with \`npx everstep worker\``;
+    return `${lostWorker(activity)} (attempt ${attempt} is next); what it runs, or what runs beside it, may end or block its worker, whose log says why (with \`dev\`, in \`.everstep/logs\`)`;
+  return `${lostWorker(activity)}; \`npx everstep dev\` starts its own again; elsewhere, where no other takes it up, start one with \`npx everstep worker\``;
 }
 
 /** How work of a run is called that may wait for others than the training service. */

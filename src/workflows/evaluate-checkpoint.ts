@@ -89,7 +89,7 @@ class Cells {
     if (reason !== undefined && isCancellation(error)) return { error: reason, omission: 'cancelled' };
     const seconds = this.input.budgets?.[name]?.seconds;
     if (seconds !== undefined && isTimedOut(error)) {
-      return { error: `it was not done within its budget of ${seconds} seconds` };
+      return { error: `it was not done within its budget of ${seconds} seconds, all its attempts together` };
     }
     return { error: isCancellation(error) ? ENDED_WITH_ITS_RUN : failureMessage(error) };
   }

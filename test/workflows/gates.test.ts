@@ -374,7 +374,7 @@ test('an evaluator that uses up its budget is ended with a row that says so, and
   const rows = await stack.store.readScores('limited');
   expect(rows.map(({ schedule, metric, error }) => [schedule, metric, error]).sort()).toEqual([
     ['free', 'accuracy', undefined],
-    ['hasty', 'error', 'it was not done within its budget of 1 seconds'],
+    ['hasty', 'error', 'it was not done within its budget of 1 seconds, all its attempts together'],
     ['thrifty', 'error', expect.stringMatching(/would not fit its budget: \d+ of 30 tokens used/)],
   ]);
 });

@@ -61,7 +61,7 @@ test('an evaluation of a run whose worker was lost says so', () => {
   const lastFailure = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
 
   expect(waitsOfRun([pending('evaluateCell', SCHEDULED, { attempt: 2, lastFailure })], NOW)).toEqual([
-    'an evaluation waits: another worker: the one that had the work is gone or hangs; where no other takes it up, start one with `npx everstep worker`',
+    'an evaluation waits: another worker: the one that had the work is gone or hangs; `npx everstep dev` starts its own again; elsewhere, where no other takes it up, start one with `npx everstep worker`',
   ]);
 });
 
@@ -69,7 +69,7 @@ test('what one worker after another was lost with is taken for the reason', () =
   const lastFailure = { message: 'activity Heartbeat timeout', timeoutFailureInfo: {} };
 
   expect(waitsOfRun([pending('sampleRollouts', SCHEDULED, { attempt: 4, lastFailure })], NOW)).toEqual([
-    'rollouts wait: another worker: the one that had the work is gone or hangs (attempt 4 is next); what it runs may end or block its worker, whose log says why',
+    'rollouts wait: another worker: the one that had the work is gone or hangs (attempt 4 is next); what it runs, or what runs beside it, may end or block its worker, whose log says why (with `dev`, in `.everstep/logs`)',
   ]);
 });
 

@@ -64,10 +64,10 @@ test('work whose worker was lost waits for another one, in words that say what t
   const [START_TO_CLOSE, HEARTBEAT] = [1, 4];
 
   expect(await reasonOf({ pendingActivities: [{ ...lost, ...failedBy(HEARTBEAT) }] })).toBe(
-    'another worker: the one that had the work is gone or hangs; where no other takes it up, start one with `npx everstep worker`',
+    'another worker: the one that had the work is gone or hangs; `npx everstep dev` starts its own again; elsewhere, where no other takes it up, start one with `npx everstep worker`',
   );
   expect(await reasonOf({ pendingActivities: [{ ...lost, ...failedBy(START_TO_CLOSE) }] })).toMatch(
-    /^another worker: the one that had the work did not end it within the time it may take; where/,
+    /^another worker: the one that had the work did not end it within the time it may take; `npx everstep dev` starts/,
   );
   expect(
     await reasonOf({ pendingActivities: [{ ...lost, ...failedBy(HEARTBEAT), state: RUNNING }] }),
