@@ -1,8 +1,12 @@
 import { basename, join } from 'node:path';
 import type { WaitingBenchmark } from '../client/eval-waiting';
+import { readEnvironment } from '../config/environment';
+import type { EvaluationCell } from '../core/run';
 import { asSentence } from '../core/sentences';
 import type { EvalRunMetadata } from '../stores/eval-run-store';
 import { benchmarkFolder, streamTrajectories } from '../stores/eval-store';
+import type { EvaluatedStep } from '../stores/evaluated-step';
+import { evaluatedStepIn } from '../stores/evaluated-step';
 import { hasErrorCode } from '../stores/system-errors';
 import { readJsonIfThere } from '../stores/whole-file';
 import { openForReading } from './connect';
@@ -28,6 +32,8 @@ export async function explainUnfinished(
   flags: PlaceFlags,
 ): Promise<Unfinished> {
   if (unfinished.length === 0) return { unfinished, waiting: [], failed: [] };
+  const step = evaluatedStepIn(readEnvironment(flags).store, folder);
+  if (step) return explainCells(step, unfinished, flags);
   const metadata = await readJsonIfThere<Partial<EvalRunMetadata>>(join(folder, 'metadata.json'));
   const run = metadata?.run_id ?? basename(folder);
   const session = await openForReading(flags);
@@ -48,6 +54,37 @@ export async function explainUnfinished(
     await session.close();
   }
 }
+
+/** The same of evaluators of a training run at one step. */
+async function explainCells(
+  { run, step }: EvaluatedStep,
+  unfinished: readonly string[],
+  flags: PlaceFlags,
+): Promise<Unfinished> {
+  const session = await openForReading(flags);
+  try {
+    const cells = await session.everstep.run(run).evaluations();
+    const known = cells.filter((cell) => cell.step === step && unfinished.includes(cell.evaluator));
+    const isOpen = ({ status }: EvaluationCell) => OPEN.has(status);
+    return {
+      unfinished,
+      waiting: known.filter(isOpen).map(({ evaluator, status }) => ({
+        benchmark: evaluator,
+        reason: `its evaluation is ${status}; \`everstep runs evaluations ${run}\` lists it`,
+      })),
+      failed: known
+        .filter((cell) => !isOpen(cell) && cell.status !== 'done')
+        .map(({ evaluator, status, error }) => ({
+          benchmark: evaluator,
+          reason: error ?? `it was ${status}`,
+        })),
+    };
+  } finally {
+    await session.close();
+  }
+}
+
+const OPEN: ReadonlySet<EvaluationCell['status']> = new Set(['pending', 'running', 'due']);
 
 export function unfinishedText({ unfinished, waiting, failed }: Unfinished): string {
   const others = unfinished.filter((name) => !failed.some(({ benchmark }) => benchmark === name));

@@ -4,6 +4,7 @@ import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
 import { nearestKey } from '../core/nearest-key';
 import { requirePromotion } from './checkpoint-name';
+import { isDueAt } from './due-at-step';
 import { nearestStep, readSampledSteps } from './sampled-steps';
 import { hasErrorCode } from './system-errors';
 import { readJsonIfThere } from './whole-file';
@@ -153,6 +154,11 @@ async function onlyEvalRun(label: string, { name, step, store }: StepOfRun): Pro
 }
 
 async function refuseStep(label: string, runFolder: string, { name, step }: StepOfRun): Promise<never> {
+  if (await isDueAt(runFolder, Number(step)))
+    throw new DomainError(
+      'unknown-run',
+      `The evaluation of run "${name}" at step ${Number(step)} is due and has written nothing yet. Look at it with: everstep runs evaluations ${name}`,
+    );
   const known = await evaluatedSteps(runFolder);
   const evaluated = known.length > 0 ? `Evaluated: ${known.join(', ')}.` : 'No step is evaluated.';
   const remedy = remedyFor(label, await readSampledSteps(runFolder), { name, step: Number(step) });

@@ -49,6 +49,7 @@ const { Session } = require('node:inspector');
 const { workerData: { beats, patienceSeconds, asked } } = require('node:worker_threads');
 const UNKNOWN = 'code that it runs, such as an environment of a plug-in,';
 const MOST_FRAMES = 30;
+const MOST_PROGRAMS = 3;
 const STOP_SECONDS = 10;
 const TICKS = 100;
 /** The thread that runs the event loop has the number of its process. */
@@ -146,8 +147,30 @@ function stopped(name, givenOf, onAnswer) {
   own.post('Debugger.pause');
 }
 
+/** By name alone: what they are given may be secret. Of a shell that waits for a program, that one. */
+function programsOfOurs() {
+  try {
+    const names = childrenOf(process.pid).map(innermost).map((id) => (
+      JSON.stringify(readFileSync('/proc/' + id + '/comm', 'utf8').trim()) + ' (process ' + id + ')'
+    ));
+    return names.length === 0 ? '' : ' It may wait for a program that it started: ' + names.slice(-MOST_PROGRAMS).join(', ') + '.';
+  } catch {
+    return '';
+  }
+}
+
+function childrenOf(id) {
+  return readFileSync('/proc/' + id + '/task/' + id + '/children', 'latin1').split(' ').filter((each) => each.trim() !== '');
+}
+
+function innermost(id) {
+  const [only, ...others] = childrenOf(id);
+  return only === undefined || others.length > 0 ? id : innermost(only);
+}
+
 function end(what) {
-  writeSync(2, 'everstep: this worker did nothing else for ' + Math.round(still) + ' s: ' + what + ' never gives the event loop back. The process ends; what it did is tried again.\\n');
+  const programs = what === UNKNOWN ? programsOfOurs() : '';
+  writeSync(2, 'everstep: this worker did nothing else for ' + Math.round(still) + ' s: ' + what + ' never gives the event loop back.' + programs + ' The process ends; what it did is tried again.\\n');
   process.kill(process.pid, 'SIGKILL');
 }
 `;

@@ -4,6 +4,7 @@ import type { CellScore } from '../../core/run';
 import { summaryOf } from '../../evaluation/runner/summary-of';
 import { readCellScores } from '../../evaluation/stored-cell';
 import type { EvalPlace } from '../../stores/eval-places';
+import { evaluatedStepOf } from '../../stores/evaluated-step';
 import { listBenchmarks, locateResults } from '../../stores/eval-places';
 import type { StoredResult } from '../../stores/eval-store';
 import { loadResult } from '../../stores/eval-store';
@@ -99,13 +100,21 @@ async function readEvaluators(place: EvalPlace, cells: readonly string[]): Promi
 }
 
 function refuseEmpty({ folder }: EvalPlace, parts: Unfinished): never {
-  const hasFailed = parts.unfinished.length === parts.failed.length;
-  const wait = hasFailed ? 'Give' : 'Wait for its end (results list says how far it is), or give';
   const remedy =
     parts.unfinished.length === 0
       ? 'Name a folder that holds <benchmark>/result.json.'
-      : `${unfinishedText(parts)} ${wait} the command that began it again.`;
+      : `${unfinishedText(parts)} ${remedyForUnfinished(folder, parts)}`;
   throw new DomainError('bad-config', `${folder} has no results. ${remedy}`);
+}
+
+function remedyForUnfinished(folder: string, { unfinished, failed }: Unfinished): string {
+  const step = evaluatedStepOf(folder);
+  if (step) return `How far they are: everstep runs evaluations ${step.run}`;
+  const wait =
+    unfinished.length === failed.length
+      ? 'Give'
+      : 'Wait for its end (results list says how far it is), or give';
+  return `${wait} the command that began it again.`;
 }
 
 function resultDocument(result: StoredResult) {

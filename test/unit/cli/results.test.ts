@@ -409,6 +409,45 @@ test('a comparison says why a side has no result to compare', async () => {
   expect(warnings).toContain(`old has not finished ifeval (no result.json): not compared. ${reason}`);
 });
 
+test('of a training run at a step, what failed there is told with its reason, and what is due as such', async () => {
+  const runFolder = join(store, 'runs', 'sft');
+  const begun = (evaluator: string) =>
+    mkdirSync(join(runFolder, 'evals', '20', evaluator, 'journal'), { recursive: true });
+  begun('slow');
+  begun('broken');
+  const failed = {
+    step: 20,
+    schedule: 's',
+    evaluator: 'broken',
+    at: '2026-01-02T03:04:05.000Z',
+    metric: 'error',
+  };
+  writeFileSync(
+    join(runFolder, 'scores.jsonl'),
+    `${JSON.stringify({ ...failed, key: 'broken/error', value: null, stderr: null, n: 0, error: 'no luck' })}\n`,
+  );
+
+  const state = {
+    ...{
+      run: 'sft',
+      kind: 'sft',
+      model: 'm',
+      status: 'running',
+      step: 20,
+      totalSteps: 40,
+      workflowId: 'sft',
+    },
+    ...{ startedAt: failed.at, closedAt: null, engine: 'http://127.0.0.1:1', lineage: 0, rewinds: 0 },
+    ...{ stepsReplayed: 0, finalWeightsDigest: null },
+  };
+  writeFileSync(join(runFolder, 'state.json'), JSON.stringify(state));
+
+  const said = /slow waits: its evaluation is due; `everstep runs evaluations sft` lists it\./;
+  await expect(results('show', 'sft@20')).rejects.toThrow(said);
+  await expect(compare('new', 'sft@20')).rejects.toThrow(said);
+  await expect(compare('new', 'sft@20')).rejects.toThrow('sft@20: broken failed: no luck.');
+});
+
 test('an export to Inspect says what failed, and refuses where nothing else is there', async () => {
   failAll('new', 'ifeval');
   failAll('broken', 'ifeval');

@@ -69,6 +69,18 @@ test.each([
   await expect(locateResults(text, store)).rejects.toThrow(message);
 });
 
+test('a step whose evaluation is due and has written nothing is not one without', async () => {
+  put('runs', 'sft', 'evals', '0', 'gsm8k');
+  const sent = (step: number, schedules: readonly string[]) =>
+    `${JSON.stringify({ step, incarnation: 0, tokens: step, schedules })}\n`;
+  writeFileSync(join(store, 'runs', 'sft', 'sent.jsonl'), sent(6, []) + sent(7, ['late']));
+
+  await expect(locateResults('sft@6', store)).rejects.toThrow(/no evaluation at step 6/);
+  await expect(locateResults('sft@7', store)).rejects.toThrow(
+    'The evaluation of run "sft" at step 7 is due and has written nothing yet.',
+  );
+});
+
 test('says that a file is no folder, and that a bucket is not read', async () => {
   writeFileSync(join(store, 'result.json'), '{}');
 

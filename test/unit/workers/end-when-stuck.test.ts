@@ -73,6 +73,18 @@ test('what cannot be stopped to be asked is ended all the same', async () => {
   expect(said).toContain('never gives the event loop back');
 });
 
+test('the program that it may wait for is named', async () => {
+  const { signal, said } = await endOf(
+    `import { execSync } from 'node:child_process';\nsetTimeout(() => { execSync('sleep 1000'); }, 50);`,
+  );
+
+  expect(signal).toBe('SIGKILL');
+  const [, id] =
+    /It may wait for a program that it started: "sleep" \(process (\d+)\)\. The process ends/.exec(said) ??
+    [];
+  process.kill(Number(id));
+});
+
 test('pieces of work that follow each other without a pause are not one that never ends', async () => {
   const piece = 'const end = Date.now() + 700; while (Date.now() < end);';
   const work = `let left = 3; (function next() { ${piece} if (--left > 0) setImmediate(next); else process.exitCode = 7; })();`;
