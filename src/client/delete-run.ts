@@ -9,11 +9,12 @@ import { noteDeletedRun } from '../stores/deleted-runs';
 import { namesIn } from '../stores/folder-names';
 import { readJsonIfThere } from '../stores/whole-file';
 import { forgetWorkflow } from './forget-workflow';
+import { listOpenEvaluations } from './open-evaluations';
 import { isPathWithin, modelsIn, placeOfReference } from './references';
 import { RunHandle } from './run-handle';
 import type { RunSources } from './run-handle';
 import { isClosed } from './run-report';
-import { ANSWER_LIMIT_MS, workflowIdOf } from './workflow-answers';
+import { workflowIdOf } from './workflow-answers';
 
 /** What deleting a run would take, and what stands against it. */
 export interface RunDeletion extends FolderSize {
@@ -128,14 +129,8 @@ async function holdingSchedules(
 async function holdingWorkflows({ link }: DeletionSources, run: string): Promise<string[]> {
   const client = await link.find();
   if (!client) return [];
-  const prefix = `eval/${run}/`;
-  const query = `ExecutionStatus = "Running" AND WorkflowId STARTS_WITH "${prefix}"`;
-  return client.withDeadline(Date.now() + ANSWER_LIMIT_MS, async () => {
-    for await (const { workflowId } of client.workflow.list({ query })) {
-      if (workflowId.startsWith(prefix)) return [`${workflowId} goes on: wait for it`];
-    }
-    return [];
-  });
+  const open = await listOpenEvaluations(client, run);
+  return open.slice(0, 1).map((workflowId) => `${workflowId} goes on: wait for it`);
 }
 
 interface Deleted {

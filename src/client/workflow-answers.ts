@@ -5,6 +5,7 @@ import type { QueryDefinition } from '@temporalio/common';
 import { z } from 'zod';
 import type { LiveStatus, RunStatus } from '../core/run';
 import { trainingWorkflowId } from '../core/training-workflow-id';
+import { openEvaluations } from './open-evaluations';
 import type { PendingActivity } from './pending-work';
 import { lastHeard, placeWait, waitsOfRun } from './pending-work';
 import type { SilentEvaluator } from './silent-evaluators';
@@ -53,7 +54,7 @@ export interface WorkflowFacts {
 }
 
 /** Evaluations under way that are asked what they wait for. */
-const MOST_CHILDREN = 8;
+const MOST_EVALUATIONS = 8;
 
 /** What the server itself knows; `missing` when it has no such workflow, null when it does not answer. */
 export async function describeRun(client: Client, run: string): Promise<WorkflowFacts | 'missing' | null> {
@@ -61,21 +62,22 @@ export async function describeRun(client: Client, run: string): Promise<Workflow
     const description = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
       client.workflow.getHandle(workflowIdOf(run)).describe(),
     );
-    const children = await pendingOfChildren(client, description);
+    const children = await pendingOfEvaluations(client, run, description);
     return factsOf(description, [...(description.raw.pendingActivities ?? []), ...children]);
   } catch (error) {
     return error instanceof WorkflowNotFoundError ? 'missing' : null;
   }
 }
 
-/** Evaluations are workflows of their own. Those begun before the run went on in a new execution are not looked at. */
-async function pendingOfChildren(
+/** Evaluations are workflows of their own. */
+async function pendingOfEvaluations(
   client: Client,
-  { raw }: WorkflowExecutionDescription,
+  run: string,
+  description: WorkflowExecutionDescription,
 ): Promise<PendingActivity[]> {
-  const ids = (raw.pendingChildren ?? []).flatMap(({ workflowId }) => workflowId ?? []);
+  const ids = await openEvaluations(client, run, description);
   const found = await Promise.all(
-    ids.slice(0, MOST_CHILDREN).map(async (id) => {
+    ids.slice(0, MOST_EVALUATIONS).map(async (id) => {
       try {
         const described = await client.withDeadline(Date.now() + ANSWER_LIMIT_MS, () =>
           client.workflow.getHandle(id).describe(),

@@ -138,7 +138,7 @@ function whyNoMore({ deaths, deathsAlone, blamed }: AttemptMark): string | null 
   if (deathsAlone < MOST_DEATHS_ALONE) return null;
   return (
     `The worker's process died ${deaths} times in a row while this evaluator ran, or was taken for dead because it did nothing else for ${LOST_AFTER_MS / 1000} s, ${deathsAlone} of them while no other that was suspected did, before any new answer. ` +
-    'Look for too much memory in its code, for what kills the process, or for long pieces of work between which it does not give the event loop back, as `await setImmediate()` of node:timers/promises does.'
+    "Look for too much memory in its code, for what kills the process, for execSync without a time limit, or for long pieces of work between which it does not give the event loop back, as `await setImmediate()` of node:timers/promises does; the worker's log says more."
   );
 }
 

@@ -82,11 +82,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** What a browser may not see, and what would change the order of the text around it. Line breaks and tabs stay. */
-const UNSHOWN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+/** Line breaks and tabs stay, and what joins the parts of a sign or keeps letters apart. */
+const KEPT = /[^\t\n\u200c\u200d]+/g;
 
 function escaped(value: string | number): string {
   return String(value)
-    .replaceAll(UNSHOWN, escapeControls)
+    .replaceAll(KEPT, escapeControls)
     .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

@@ -131,7 +131,7 @@ export function isDeadly(error: unknown): boolean {
 function tooDeadly(): DomainError {
   return new TooDeadly(
     'bad-plugin',
-    `the worker's process died ${MOST_DEATHS} times while this alone was judged or played. Look for too much memory in its code, or for what kills the process.`,
+    `the worker's process died ${MOST_DEATHS} times while this alone was judged or played. Look for too much memory in its code, for what kills the process, or for what keeps it from all else, as execSync without a time limit does; the worker's log says which.`,
   );
 }
 

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance } from 'fastify';
 import fastify from 'fastify';
 import type { Logger } from 'pino';
+import { keepRoom, leaveWith } from '../../core/connection-room';
 import { NO_PAGE } from '../../core/page-guard';
 import { lastAnswer, unreadableRequest } from '../../core/unreadable-request';
 import { checkBodySize } from './body-size';
@@ -21,7 +22,7 @@ const MOST_CONNECTIONS = 4096;
 export function createApp(
   guarding: GuardOptions,
   logger: Logger,
-  headersTimeoutMs = HEADERS_TIMEOUT_MS,
+  { headersTimeoutMs = HEADERS_TIMEOUT_MS, mostConnections = MOST_CONNECTIONS } = {},
 ): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -36,11 +37,10 @@ export function createApp(
       raw.writeHead(status, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify(body));
     },
     clientErrorHandler: ({ code }, socket) => {
-      if (!socket.writable) socket.destroy();
-      else socket.end(lastAnswer(code, unreadable(code)));
+      leaveWith(socket, lastAnswer(code, unreadable(code)));
     },
   });
-  app.server.maxConnections = MOST_CONNECTIONS;
+  keepRoom(app.server, mostConnections);
   readJsonAlone(app);
   app.addHook('onRequest', async (_request, reply) => {
     void reply.headers(NO_PAGE);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyInstance } from 'fastify';
 import fastify from 'fastify';
+import { keepRoom, leaveWith } from '../../../core/connection-room';
 import { DomainError } from '../../../core/errors';
 import { isCalledByKnownName, isFromOtherSite, NO_PAGE } from '../../../core/page-guard';
 import { lastAnswer, unreadableRequest } from '../../../core/unreadable-request';
@@ -58,7 +59,7 @@ export function createApp(
     },
     clientErrorHandler: refuseConnection,
   });
-  app.server.maxConnections = MOST_CONNECTIONS;
+  keepRoom(app.server, MOST_CONNECTIONS);
   guard(app, service, { hosts, clientKey });
   limitBodies(app, bodyLimit);
   readBodies(app);
@@ -170,11 +171,7 @@ function answerErrors(app: FastifyInstance, { context }: EngineService): void {
 
 /** What is no HTTP, or headers that are too long: there is no request to answer yet, only a socket. */
 function refuseConnection(error: ConnectionError, socket: Socket): void {
-  if (!socket.writable) {
-    socket.destroy();
-    return;
-  }
-  socket.end(lastAnswer(error.code, { detail: unreadableRequest(error.code).message }));
+  leaveWith(socket, lastAnswer(error.code, { detail: unreadableRequest(error.code).message }));
 }
 
 function statusOf(error: FastifyError | ProtocolError | DomainError): number {
