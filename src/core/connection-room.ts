@@ -1,5 +1,24 @@
-import type { IncomingMessage, Server } from 'node:http';
-import type { Socket } from 'node:net';
+/** Of Node's HTTP server and sockets, what is used here. */
+interface Server {
+  on(event: 'connection', listener: (socket: Socket) => void): unknown;
+  on(event: 'request', listener: (request: Request, response: Emitter) => void): unknown;
+}
+
+interface Emitter {
+  once(event: string, listener: () => void): unknown;
+}
+
+interface Socket extends Emitter {
+  readonly destroyed: boolean;
+  readonly writable: boolean;
+  destroy(): unknown;
+  end(text: string): unknown;
+}
+
+interface Request extends Emitter {
+  readonly socket: Socket;
+  readonly headers: Readonly<Partial<Record<string, string | string[]>>>;
+}
 
 /** How long whoever was told why it is not served may take to hang up. */
 const LEAVE_MS = 1000;
@@ -38,7 +57,7 @@ export function keepRoom(server: Server, most: number): void {
   });
 }
 
-function hasBody({ headers }: IncomingMessage): boolean {
+function hasBody({ headers }: Request): boolean {
   const length = headers['content-length'] ?? '0';
   return headers['transfer-encoding'] !== undefined || Number(length) !== 0;
 }
