@@ -54,7 +54,12 @@ async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-const open = () => new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
+const open = () =>
+  new Promise<number>((resolve) => {
+    server.getConnections((_, count) => {
+      resolve(count);
+    });
+  });
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 test('those who send nothing, half a request or one and no more keep nobody out', async () => {
