@@ -11,10 +11,11 @@ import { sandboxPatienceMs, STARVED, watchTime } from '../used-time';
 import { toldLimit } from '../told-limit';
 import type { ConfinedCommand } from './command';
 import { bubblewrapArguments, FILTER_DESCRIPTOR, NOBODY, STATUS_DESCRIPTOR } from './command';
+import { FilesWatch } from './files-watch';
 import { ranMsOf, starvedMsOf } from './process-family';
 import { systemCallFilter } from './seccomp/system-call-filter';
 import { largestShared } from './shared-objects';
-import { isOverfull, watchProgram } from './watch';
+import { watchProgram } from './watch';
 
 export interface ConfinedRun extends ConfinedCommand {
   readonly stdin: string;
@@ -60,7 +61,7 @@ export async function runConfined(run: ConfinedRun): Promise<ExecResult> {
   try {
     await program.ended;
     // A quick program fills the folder between two looks.
-    if (await isOverfull(run.folder, run.limits.diskBytes)) program.end('disk');
+    if (new FilesWatch(run.folder, run.limits).isOverAtRest(null)) program.end('disk');
   } finally {
     stopWatching();
     stopTiming();
@@ -129,7 +130,7 @@ class ConfinedProcess {
 
   /** Ends all processes of the program: the first one inside dies with bwrap, and the others with it. */
   end(limit: SandboxLimit): void {
-    this.limit ??= limit;
+    if (this.failure === null) this.limit ??= limit;
     this.child.kill('SIGKILL');
   }
 

@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import { readdirSync, statSync } from 'node:fs';
+import type { Mappings } from './mappings';
 import { familyOf, placeOf } from './process-family';
 
 export interface HeldFiles {
@@ -7,48 +8,88 @@ export interface HeldFiles {
   readonly diskBytes: number;
   /** Elsewhere: files that are memory. */
   readonly memoryBytes: number;
+  /** Whether all could be counted: the system does not tell everybody everything. */
+  readonly isSure: boolean;
 }
 
-/** So many descriptors are looked at, which are those of all processes that a program may have; looking takes this process's time. */
-const MOST_DESCRIPTORS = 10_000;
+/** So many are looked at, which are those of all processes that a program may have; looking takes this process's time. */
+const MOST_FILES = 10_000;
 const BLOCK_BYTES = 512;
+/** A file of the working folder that has lost its name, by its addresses, device and inode. */
+const NAMELESS = /^(\S+) \S+ \S+ (\S+ (\d+)) +\/work\/.* \(deleted\)$/gm;
+/** What is told of a process that has ended meanwhile. */
+const GONE = ['ENOENT', 'ESRCH'];
 
-/** What the processes of a program hold open of files without a name, which no folder shows. */
-export function heldFiles(pid: number, folder: string): HeldFiles {
-  const device = statSync(folder, { throwIfNoEntry: false })?.dev;
-  const seen = new Set<string>();
-  let [diskBytes, memoryBytes, count] = [0, 0, 0];
-  for (const place of descriptorsOf(familyOf(pid))) {
-    if (++count > MOST_DESCRIPTORS) break;
-    const file = nameless(place);
-    if (!file || seen.has(`${file.dev} ${file.ino}`)) continue;
-    seen.add(`${file.dev} ${file.ino}`);
-    if (file.dev === device) diskBytes += file.blocks * BLOCK_BYTES;
-    else memoryBytes += file.blocks * BLOCK_BYTES;
-  }
-  return { diskBytes, memoryBytes };
+/** What the processes of a program hold of files without a name, which no folder shows: open, or mapped as a running program is. */
+export function heldFiles(pid: number, folder: string, mappings: readonly Mappings[]): HeldFiles {
+  const held = new Held(statSync(folder, { throwIfNoEntry: false })?.dev);
+  // The first process is bwrap's own, which may not let itself be looked at.
+  for (const each of familyOf(pid)) held.addOpen(placeOf(each), each === pid);
+  for (const each of mappings) held.addMapped(each);
+  return held;
 }
 
-function* descriptorsOf(pids: readonly number[]): Generator<string> {
-  for (const pid of pids) {
-    const folder = `${placeOf(pid)}/fd`;
-    for (const name of entriesOf(folder)) yield `${folder}/${name}`;
+class Held implements HeldFiles {
+  diskBytes = 0;
+  memoryBytes = 0;
+  isSure = true;
+  private count = 0;
+  private readonly seen = new Set<string>();
+  private readonly inodes = new Set<string>();
+  private readonly mapped = new Set<string>();
+
+  constructor(private readonly device: number | undefined) {}
+
+  addOpen(place: string, isTrusted: boolean): void {
+    try {
+      for (const name of readdirSync(`${place}/fd`)) this.look(`${place}/fd/${name}`);
+    } catch (error) {
+      if (!isTrusted && !GONE.includes(codeOf(error))) this.isSure = false;
+    }
+  }
+
+  /** Only root is told how large a mapped file is. Others know it of one that is open too, or that the process runs. */
+  addMapped({ place, text }: Mappings): void {
+    for (const [, addresses = '', file = '', inode = ''] of text.matchAll(NAMELESS)) {
+      if (this.mapped.has(file)) continue;
+      this.mapped.add(file);
+      if (this.look(`${place}/map_files/${addresses}`)) continue;
+      const program = statOf(`${place}/exe`);
+      if (program && String(program.ino) === inode) this.add(program);
+      else if (!this.inodes.has(inode)) this.isSure = false;
+    }
+  }
+
+  /** Whether something could be seen there. */
+  private look(place: string): boolean {
+    if (++this.count > MOST_FILES) {
+      this.isSure = false;
+      return false;
+    }
+    const file = statOf(place);
+    if (file) this.add(file);
+    return file !== null;
+  }
+
+  private add(file: Stats): void {
+    const name = `${file.dev} ${file.ino}`;
+    if (!file.isFile() || file.nlink > 0 || this.seen.has(name)) return;
+    this.seen.add(name);
+    if (file.dev === this.device) {
+      this.inodes.add(String(file.ino));
+      this.diskBytes += file.blocks * BLOCK_BYTES;
+    } else this.memoryBytes += file.blocks * BLOCK_BYTES;
   }
 }
 
-function nameless(place: string): Stats | null {
+function statOf(place: string): Stats | null {
   try {
-    const found = statSync(place);
-    return found.isFile() && found.nlink === 0 ? found : null;
+    return statSync(place);
   } catch {
     return null;
   }
 }
 
-function entriesOf(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

@@ -51,7 +51,7 @@ function ranMsWithDead(pid: number): number {
   return Number.isFinite(ticks) ? ticks * TICK_MS : 0;
 }
 
-function tasksOf(pid: number): string[] {
+export function tasksOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`);
   } catch {
