@@ -1,4 +1,7 @@
-/** What JSON text may say that its value does not show: two members of one name, of which the last stays, and halves of characters. */
+/**
+ * What JSON text may say that its value does not show: two members of one name, of which the last stays, halves of characters, and
+ * members that stand for the prototype of objects.
+ */
 
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const BEFORE_COLON = '":';
@@ -6,6 +9,8 @@ const SPACED_COLON = /"\s+:/;
 /** An escape that is one half of a character beyond the first 65,536. */
 const HALF = /\\u[dD][89a-fA-F][0-9a-fA-F]{2}/;
 const LONE = /\p{Surrogate}/u;
+/** Any character may be escaped. */
+const PROTOTYPE = /"(?:__proto__|constructor)"|\\u00/i;
 
 /** A key that an object of this text has twice; null where there is none. `value`: what the text was parsed to. */
 export function repeatedKey(text: string, value: unknown): string | null {
@@ -74,6 +79,18 @@ export function holdsHalfCharacter(value: unknown): boolean {
   return false;
 }
 
+/** Whether a copy of the value, made member by member, would change the prototype of an object. */
+export function reachesPrototype(text: string, value: unknown): boolean {
+  if (!PROTOTYPE.test(text)) return false;
+  for (const item of everyItem(value)) {
+    if (typeof item !== 'object' || item === null) continue;
+    if (Object.hasOwn(item, '__proto__')) return true;
+    const maker: unknown = Object.hasOwn(item, 'constructor') ? item.constructor : null;
+    if (typeof maker === 'object' && maker !== null && Object.hasOwn(maker, 'prototype')) return true;
+  }
+  return false;
+}
+
 function countOf(text: string, part: string): number {
   let count = 0;
   for (let at = text.indexOf(part); at >= 0; at = text.indexOf(part, at + part.length)) count++;
@@ -88,14 +105,17 @@ function keyCount(value: unknown): number {
   return count;
 }
 
-/** The value and all that is in it, keys too. Values can be nested deeper than calls can. */
+/** The value and all texts, lists and objects that are in it, keys too. Values can be nested deeper than calls can. */
 function* everyItem(value: unknown): Generator {
   const waiting: unknown[] = [value];
   while (waiting.length > 0) {
     const item = waiting.pop();
     yield item;
     if (typeof item !== 'object' || item === null) continue;
-    if (!Array.isArray(item)) for (const key of Object.keys(item)) yield key;
-    for (const inner of Object.values(item)) waiting.push(inner);
+    if (!Array.isArray(item)) yield* Object.keys(item);
+    const members: readonly unknown[] = Array.isArray(item) ? item : Object.values(item);
+    for (const inner of members) {
+      if (typeof inner === 'string' || typeof inner === 'object') waiting.push(inner);
+    }
   }
 }

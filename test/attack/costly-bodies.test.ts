@@ -36,6 +36,34 @@ describe('serve', () => {
     });
   });
 
+  test('refuses what would change a prototype, millions of numbers around it', async () => {
+    const prompt = Array<number>(500_000).fill(1);
+    const body = `{"model":"m","prompt":${JSON.stringify(prompt)},"a":{"constructor":{"prototype":{}}}}`;
+
+    const reply = await fetch(`${server.url}/v1/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    });
+
+    expect(reply.status).toBe(400);
+    expect(await reply.text()).toContain('is not valid JSON');
+  });
+
+  test.each([
+    ['metadata', Array<string>(17).fill('v'), 'has 17 entries; at most 16 are taken'],
+    ['metadata', ['v'.repeat(513)], 'expected string to have <=512 characters'],
+    ['logit_bias', Array<number>(1025).fill(0), 'has 1025 entries; at most 1024 are taken'],
+  ])('refuses more %s than OpenAI takes', (name, values, message) => {
+    const { error } = ChatBody.safeParse({
+      model: 'm',
+      messages: [{ role: 'user', content: 'x' }],
+      [name]: Object.fromEntries<string | number>(values.entries()),
+    });
+
+    expect(JSON.stringify(error?.issues)).toContain(message);
+  });
+
   const numbers = Array<number>(500).fill(-1);
   test.each([
     ['tokens', CompletionBody, { prompt: numbers }],

@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { untilFault } from '../http/until-fault';
 import { Usage } from './chat-schemas';
 import { ignoredFields, neutralFields, samplingFields } from './sampling-schemas';
+import { TokenList } from './token-list';
 
 const MOST_PROMPTS = 1024;
-
-const tokens = untilFault(z.array(z.int().min(0)).min(1));
 
 export const CompletionBody = z
   .strictObject({
@@ -15,9 +13,9 @@ export const CompletionBody = z
     prompt: z
       .union([
         z.string(),
-        tokens,
+        TokenList,
         z.array(z.string()).min(1).max(MOST_PROMPTS),
-        z.array(tokens).min(1).max(MOST_PROMPTS),
+        z.array(TokenList).min(1).max(MOST_PROMPTS),
       ])
       .describe('A text, its tokens, or a list of either'),
     echo: z

@@ -3,6 +3,9 @@ import { untilFault } from '../http/until-fault';
 
 const MOST_CHOICES = 128;
 const MOST_STOPS = 16;
+/** OpenAI's, as are the lengths of what is said in them. */
+const MOST_METADATA = 16;
+const MOST_BIASES = 1024;
 const LARGEST_SEED = 2 ** 31 - 1;
 
 const stopText = z.string().min(1).max(1000);
@@ -41,13 +44,16 @@ const PENALTY = 'Penalties are not supported: leave it out, or give 0';
 export const neutralFields = {
   presence_penalty: z.literal(0, { error: PENALTY }).nullish(),
   frequency_penalty: z.literal(0, { error: PENALTY }).nullish(),
-  logit_bias: untilFault(z.record(z.string(), z.literal(0, { error: BIAS }), { error: BIAS })).nullish(),
+  logit_bias: untilFault(
+    z.record(z.string(), z.literal(0, { error: BIAS }), { error: BIAS }),
+    MOST_BIASES,
+  ).nullish(),
 };
 
 /** Says something to other services and changes no answer. */
 export const ignoredFields = {
   user: z.string().nullish(),
-  metadata: untilFault(z.record(z.string(), z.string())).nullish(),
+  metadata: untilFault(z.record(z.string().max(64), z.string().max(512)), MOST_METADATA).nullish(),
   store: z.boolean().nullish(),
   service_tier: z.string().nullish(),
   safety_identifier: z.string().nullish(),

@@ -1,9 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyInstance } from 'fastify';
-import fastify from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import fastify, { errorCodes } from 'fastify';
 import type { Logger } from 'pino';
+import { BodyTurns } from '../../core/concurrency/body-turns';
 import { keepRoom, leaveWith } from '../../core/connection-room';
 import { NO_PAGE } from '../../core/page-guard';
+import { parseRequestJson } from '../../core/request-json';
 import { lastAnswer, unreadableRequest } from '../../core/unreadable-request';
 import { checkBodySize } from './body-size';
 import { failureOf } from './error-body';
@@ -57,16 +59,31 @@ function unreadable(code: string): object {
 
 /** A form of another site's page can send any other content type without asking first. */
 function readJsonAlone(app: FastifyInstance): void {
-  app.removeContentTypeParser('text/plain');
-  const parse = app.getDefaultJsonParser('error', 'error');
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const bytes = Buffer.from(body);
-    // Read all the same, a model would be asked something else than was sent.
-    if (!isUtf8(bytes)) throw new RequestError(400, { message: 'The body is not UTF-8 text.' });
-    const text = bytes.toString();
-    checkBodySize(text);
-    void parse(request, text, done);
-  });
+  app.removeContentTypeParser(['application/json', 'text/plain']);
+  const turns = new BodyTurns();
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'buffer' },
+    async (_request: FastifyRequest, bytes: Buffer) => {
+      // Read all the same, a model would be asked something else than was sent.
+      if (!isUtf8(bytes)) throw new RequestError(400, { message: 'The body is not UTF-8 text.' });
+      const text = bytes.toString();
+      return turns.read({
+        length: text.length,
+        check: () => {
+          checkBodySize(text);
+        },
+        parse: () => jsonOf(text),
+      });
+    },
+  );
+}
+
+function jsonOf(text: string): unknown {
+  if (text === '') throw new errorCodes.FST_ERR_CTP_EMPTY_JSON_BODY();
+  const value = parseRequestJson(text);
+  if (value === undefined) throw new errorCodes.FST_ERR_CTP_INVALID_JSON_BODY();
+  return value;
 }
 
 function answerErrors(app: FastifyInstance, logger: Logger): void {

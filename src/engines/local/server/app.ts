@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net';
-import type { ConnectionError, FastifyError, FastifyInstance } from 'fastify';
-import fastify from 'fastify';
+import type { ConnectionError, FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import fastify, { errorCodes } from 'fastify';
+import { BodyTurns } from '../../../core/concurrency/body-turns';
 import { keepRoom, leaveWith } from '../../../core/connection-room';
 import { DomainError } from '../../../core/errors';
 import { isCalledByKnownName, isFromOtherSite, NO_PAGE } from '../../../core/page-guard';
+import { parseRequestJson } from '../../../core/request-json';
 import { lastAnswer, unreadableRequest } from '../../../core/unreadable-request';
 import type { EngineService } from './engine-service';
 import { ProtocolError } from './protocol-error';
@@ -146,15 +148,29 @@ function addStrict(
 }
 
 function readBodies(app: FastifyInstance): void {
-  const parseJson = app.getDefaultJsonParser('error', 'error');
+  const turns = new BodyTurns();
   app.removeContentTypeParser(['application/json', 'text/plain']);
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
-    // Clients name a content type also where there is nothing to send.
-    const text = body.toString();
-    checkJsonParts(text, request.routeOptions.url);
-    if (text.length === 0) done(null, {});
-    else void parseJson(request, text, done);
-  });
+  app.addContentTypeParser(
+    'application/json',
+    { parseAs: 'string' },
+    async (request: FastifyRequest, text: string) => {
+      return turns.read({
+        length: text.length,
+        check: () => {
+          checkJsonParts(text, request.routeOptions.url);
+        },
+        parse: () => jsonOf(text),
+      });
+    },
+  );
+}
+
+/** Clients name a content type also where there is nothing to send. */
+function jsonOf(text: string): unknown {
+  if (text === '') return {};
+  const value = parseRequestJson(text);
+  if (value === undefined) throw new errorCodes.FST_ERR_CTP_INVALID_JSON_BODY();
+  return value;
 }
 
 function answerErrors(app: FastifyInstance, { context }: EngineService): void {

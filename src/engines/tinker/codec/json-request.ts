@@ -147,7 +147,9 @@ function integersFrom(value: unknown, what: string): number[] {
 }
 
 export function floatsFrom(values: readonly unknown[], what: string): Float32Array {
-  return Float32Array.from(values, (value) => numberOrNaNFrom(value, what));
+  const floats = new Float32Array(values.length);
+  for (let index = 0; index < values.length; index++) floats[index] = numberOrNaNFrom(values[index], what);
+  return floats;
 }
 
 function sorted<Value>(record: Readonly<Record<string, Value>>): Record<string, Value> {

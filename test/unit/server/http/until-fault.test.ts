@@ -36,3 +36,15 @@ test('what fits is read as it is, and the rules for the whole hold', () => {
   expect(() => list.parse([1, 2, 3, 4])).toThrow('Too big');
   expect(() => list.parse('x')).toThrow('expected array');
 });
+
+test.each([
+  ['a list', (entry: z.ZodType) => untilFault(z.array(entry), 3), [1, 2, 3, 4]],
+  ['a record', (entry: z.ZodType) => untilFault(z.record(z.string(), entry), 3), { a: 1, b: 2, c: 3, d: 4 }],
+])('%s of too many entries is not looked at', (_, schemaOf, value) => {
+  const { seen, entry } = counting();
+
+  const { error } = schemaOf(entry).safeParse(value);
+
+  expect(error?.issues).toMatchObject([{ message: 'has 4 entries; at most 3 are taken' }]);
+  expect(seen).toEqual([]);
+});

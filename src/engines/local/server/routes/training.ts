@@ -47,8 +47,8 @@ export function addTrainingRoutes(app: FastifyInstance, service: EngineService):
       done(null, body);
     });
     addNumberedRoutes(binary, service, {
-      '/forward_backward': (body) => training.forwardBackward(readForwardBackward(body, false)),
-      '/forward': (body) => training.forwardBackward(readForwardBackward(body, true)),
+      '/forward_backward': (body) => forwardBackward(service, body, false),
+      '/forward': (body) => forwardBackward(service, body, true),
     });
   });
 }
@@ -79,6 +79,13 @@ function refusingBadOnes(service: EngineService, body: unknown, handle: (body: u
 function envelopeOf(bytes: Buffer): unknown {
   const envelope = readRequestEnvelope(bytes);
   return envelope && { model_id: envelope.modelId, seq_id: envelope.seqId };
+}
+
+/** What there is no model for is not looked at: it may be millions of numbers. */
+function forwardBackward({ models, training }: EngineService, body: unknown, forwardOnly: boolean): unknown {
+  const named = ModelRequest.safeParse(Buffer.isBuffer(body) ? envelopeOf(body) : body);
+  if (named.success) models.require(named.data.model_id);
+  return training.forwardBackward(readForwardBackward(body, forwardOnly));
 }
 
 function readForwardBackward(body: unknown, forwardOnly: boolean): NumberedForwardBackward {

@@ -54,6 +54,21 @@ function withTornTensor(bytes: Uint8Array): Uint8Array {
 }
 
 describe('models', () => {
+  test.each(['forward_backward', 'forward'])(
+    'data for a model that does not exist is not looked at: %s',
+    async (route) => {
+      const broken = { model_id: 'nope', seq_id: 1, forward_backward_input: { data: 'x' } };
+      const replies = [
+        await engine.driver.post(route, broken),
+        await engine.driver.post(route, Uint8Array.from([10, 4, 110, 111, 112, 101, 26, 1, 255]), protobuf),
+      ];
+
+      for (const reply of replies) {
+        expect(reply).toMatchObject({ status: 404, body: { detail: containing('Model "nope" not found') } });
+      }
+    },
+  );
+
   test('are named after their session and number', () => {
     expect(model).toBe(`${session}:train:0`);
   });
