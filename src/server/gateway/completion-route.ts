@@ -141,9 +141,9 @@ function drawRequest(body: CompletionBody, prompt: readonly number[]): DrawReque
 
 /** Texts as they stand: special tokens that are spelled out count as such, and none is added. */
 function promptsOf({ tokenizer, contextLength }: GatewayModel, { prompt }: CompletionBody): number[][] {
-  const prompts = isTokens(prompt) ? [prompt] : [prompt].flat();
+  const prompts: readonly (string | number[])[] = isTokens(prompt) ? [prompt] : [prompt].flat();
   return prompts.map((each) => {
-    const tokens = typeof each === 'string' ? tokenizer.encode(each, { allowSpecial: true }) : [each].flat();
+    const tokens = typeof each === 'string' ? tokenizer.encode(each, { allowSpecial: true }) : each;
     if (tokens.length === 0)
       throw new RequestError(400, { message: 'The prompt is empty.', param: 'prompt' });
     const unknown = tokens.find((token) => token >= tokenizer.vocabSize);
