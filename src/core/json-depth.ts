@@ -11,8 +11,11 @@ export function isDeeperThan(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return false;
   if (depth === 0) return true;
   const entries: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  // Training data is millions of numbers.
-  for (const entry of entries) if (typeof entry === 'object' && isDeeperThan(entry, depth - 1)) return true;
+  // Training data is millions of numbers, which other loops take four times as long for.
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index];
+    if (typeof entry === 'object' && isDeeperThan(entry, depth - 1)) return true;
+  }
   return false;
 }
 
