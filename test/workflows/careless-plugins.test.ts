@@ -39,7 +39,8 @@ module.exports = { evaluators: {
   huge: evaluator('huge', async () => { throw new Error('H'.repeat(2e7)); }),
   leaving: evaluator('leaving', async () => { process.exit(3); }),
   spinning: evaluator('spinning', async () => {
-    await turn();
+    // The honest one is at work in its first process.
+    while (!fs.existsSync(spinning('honest'))) await turn();
     fs.appendFileSync(spinning('tries'), '.');
     for (;;);
   }),
