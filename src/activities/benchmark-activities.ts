@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type {
   BenchmarkPlace,
   BenchmarkRequest,
@@ -5,6 +6,7 @@ import type {
   PlannedBenchmark,
   ShardCounts,
 } from '../core/benchmark-run';
+import { guardAttempt } from '../evaluation/attempt-guard';
 import { explainDamage } from '../evaluation/runner/explain-damage';
 import type { BenchmarkShardInput, ShardDependencies } from '../evaluation/runner/benchmark-shard';
 import { runBenchmarkShard } from '../evaluation/runner/benchmark-shard';
@@ -12,6 +14,7 @@ import type { FinishedPlace } from '../evaluation/runner/finish-benchmark';
 import { finishBenchmark } from '../evaluation/runner/finish-benchmark';
 import type { PlanDependencies } from '../evaluation/runner/plan-benchmark';
 import { planBenchmark } from '../evaluation/runner/plan-benchmark';
+import type { ActivityRun } from './activity-context';
 import { epochOf, withHeartbeat } from './activity-context';
 import { tryInTime } from './try-in-time';
 
@@ -33,7 +36,11 @@ export function createBenchmarkActivities(dependencies: BenchmarkDependencies) {
     /** Freezes the examples and cuts them into shards. Repeated, it finds what is there. A hub that stays away refuses it. */
     async planBenchmark(request: BenchmarkRequest): Promise<PlannedBenchmark> {
       dependencies.checkRequest(request);
-      return withHeartbeat(() => tryInTime(() => explained(request, planBenchmark(dependencies, request))));
+      return withHeartbeat((run) =>
+        guarded(request, run, () =>
+          tryInTime(() => explained(request, planBenchmark(dependencies, request))),
+        ),
+      );
     },
 
     /** Samples and judges the examples of one shard. A repeated attempt goes on from the shard's journal. */
@@ -54,6 +61,23 @@ export function createBenchmarkActivities(dependencies: BenchmarkDependencies) {
       );
     },
   };
+}
+
+/** A plug-in file may keep its worker from everything else for ever, or take it down. Only what was begun before is looked after so: as a rule nothing is to be noted. */
+function guarded<Result>(
+  { run, folder, benchmark }: BenchmarkRequest,
+  { attempt, signal }: ActivityRun,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (attempt === 1) return work();
+  const place = join(folder, benchmark);
+  return guardAttempt(
+    {
+      subject: `benchmark ${JSON.stringify(benchmark)} of eval run ${JSON.stringify(run)}`,
+      ...{ folder: place, givenUpPath: join(place, '.given-up.json'), signal },
+    },
+    work,
+  );
 }
 
 /** Damage that a person did to the folder is told as such, and not tried again for ever. */

@@ -1,7 +1,7 @@
 /** Each writes 200 MiB into the working folder, where a count of what is listed and held open does not find it, and waits. */
 
 const WRITE = `
-import ctypes, os, time
+import ctypes, os, signal, time
 
 def write(place, descriptor=None):
     file = os.open(place, os.O_RDWR | os.O_CREAT, dir_fd=descriptor)
@@ -20,7 +20,7 @@ for number in range(20):
     os.unlink(f"file-{number}")
     library.mmap(None, 4096, 1, 1, file, 0)
     os.close(file)
-time.sleep(60)
+signal.pause()
 `;
 
 /** Of another user than root, which sees what may not be seen. */
@@ -32,7 +32,7 @@ os.chmod("folder", 0o300)
 for number in range(20):
     os.close(write(f"folder/deeper/file-{number}"))
 os.chmod("folder", 0)
-time.sleep(60)
+signal.pause()
 `;
 
 const HIDDEN_DESCRIPTORS = `${WRITE}
@@ -45,7 +45,7 @@ held = []
 for number in range(20):
     held.append(write("file"))
     os.unlink("file")
-time.sleep(60)
+signal.pause()
 `;
 
 const MOVING_FOLDERS = `${WRITE}
@@ -61,7 +61,7 @@ for parent in parents[:-1]:
             number += 1
 for number in range(20):
     os.close(write(f"file-{number}", parents[-1]))
-time.sleep(60)
+signal.pause()
 `;
 
 /** From the folder that is looked at last into the one that was just looked at, as its time of reading tells. */
@@ -79,7 +79,7 @@ if os.fork() == 0:
         os.rename("first/held", "second/held")
 for number in range(20):
     os.close(write(f"file-{number}", held))
-time.sleep(60)
+signal.pause()
 `;
 
 export const DISK_ATTACKS: readonly (readonly [string, string])[] = [

@@ -1,6 +1,9 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Everstep } from '../../src/client/everstep';
+import { loadResult } from '../../src/stores/eval-store';
 import { DyingStack } from './harness/dying-stack';
+import { JudgeEndpoint } from './harness/judge-endpoint';
 import { reportOf, TestRuns } from './harness/runs';
 import type { TestStack } from './harness/stack';
 import type { KeptWorker } from './harness/worker-process';
@@ -121,4 +124,34 @@ test('a plug-in file that never comes to its end costs the evaluators that need 
       expect.stringMatching(/because of this evaluator, again and again: .* at \S*spinning\.config\.js:2\.$/),
     ],
   ]);
+});
+
+test('a plug-in file that never comes to its end costs the benchmarks that need it', async () => {
+  const plugins = join(stack.folder, 'spinning-benchmark.config.js');
+  writeFileSync(plugins, SPINNING);
+  const harmless = join(stack.folder, 'harmless.config.js');
+  writeFileSync(harmless, SPINNING.replace('for (;;);', ';'));
+  const endpoint = await JudgeEndpoint.start((_model, prompt) => prompt);
+  const everstep = await Everstep.connect({
+    ...{ address: stack.address, namespace: stack.namespace, dataFolder: stack.folder },
+    store: join(stack.folder, 'store'),
+  });
+  const evaluate = (run: string, file: string) =>
+    everstep.evaluate(['words'], { ...{ run, model: 'echo', endpoint: endpoint.url }, plugins: file });
+  try {
+    const [bad, good] = await Promise.all([evaluate('unloadable', plugins), evaluate('beside', harmless)]);
+
+    expect((await bad.result())?.failures).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(
+          /again and again: .* at \S*spinning-benchmark\.config\.js:2\.$/,
+        ) as string,
+      }),
+    ]);
+    expect((await good.result())?.failures).toEqual([]);
+    expect(await loadResult(good.folder, 'words')).toMatchObject({ score: 1, num_errors: 0 });
+  } finally {
+    await everstep.close();
+    await endpoint.close();
+  }
 });

@@ -24,7 +24,7 @@ const MOST_CONNECTIONS = 4096;
 export function createApp(
   guarding: GuardOptions,
   logger: Logger,
-  { headersTimeoutMs = HEADERS_TIMEOUT_MS, mostConnections = MOST_CONNECTIONS } = {},
+  headersTimeoutMs = HEADERS_TIMEOUT_MS,
 ): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT_BYTES,
@@ -42,7 +42,7 @@ export function createApp(
       leaveWith(socket, lastAnswer(code, unreadable(code)));
     },
   });
-  keepRoom(app.server, mostConnections);
+  keepRoom(app.server, MOST_CONNECTIONS);
   readJsonAlone(app);
   app.addHook('onRequest', async (_request, reply) => {
     void reply.headers(NO_PAGE);

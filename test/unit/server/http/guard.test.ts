@@ -81,7 +81,7 @@ test('a picture on a page of another site gets no answer', async () => {
 });
 
 test('half a request holds its connection for no longer than its headers may take', async () => {
-  const app = createApp({ token: TOKEN, hosts: [] }, pino({ level: 'silent' }), { headersTimeoutMs: 100 });
+  const app = createApp({ token: TOKEN, hosts: [] }, pino({ level: 'silent' }), 100);
   await app.listen({ port: 0, host: '127.0.0.1' });
   const socket = connect(Number(new URL(app.listeningOrigin).port), '127.0.0.1');
 
