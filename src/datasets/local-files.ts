@@ -1,4 +1,5 @@
 import type { Stats } from 'node:fs';
+import { statfsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { DomainError } from '../core/errors';
@@ -44,7 +45,7 @@ async function statsOf(path: string): Promise<Stats> {
 
 /** Whoever opens a pipe waits for its writer, for ever and out of reach of Ctrl-C; a device has no end. */
 function requirePlain(path: string, stats: Stats): void {
-  const kind = unreadableKind(stats);
+  const kind = unreadableKind(path, stats);
   if (kind === null) return;
   throw new DomainError(
     'bad-dataset',
@@ -52,20 +53,28 @@ function requirePlain(path: string, stats: Stats): void {
   );
 }
 
-/** What is no plain file, in words; null for one. */
-export function unreadableKind(stats: Stats): string | null {
+/** `PROC_SUPER_MAGIC` and `SYSFS_MAGIC` of `linux/magic.h`. */
+const SYSTEMS_OWN = [0x9fa0, 0x62656572];
+
+/** What is no plain file, in words; null for one. Some that the system makes keep their reader waiting, or fail in the middle. */
+export function unreadableKind(path: string, stats: Stats): string | null {
   if (stats.isDirectory()) return 'it is a folder';
-  return stats.isFile() ? null : 'it is no plain file, but a pipe, a socket or a device';
+  if (!stats.isFile()) return 'it is no plain file, but a pipe, a socket or a device';
+  const isSystemsOwn = stats.size === 0 && SYSTEMS_OWN.includes(statfsSync(path).type);
+  return isSystemsOwn ? 'it is no plain file, but one that the system makes' : null;
 }
 
 const REFUSED = ['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR', 'ENAMETOOLONG', 'ELOOP'];
 
 /** Refuses a path that names no file, by the key of the config that holds it. */
 export async function requireFile(path: string, key?: string): Promise<void> {
-  const reason = await stat(path).then(unreadableKind, (error: unknown) => {
-    if (REFUSED.includes(codeOf(error))) return whyUnread(error);
-    throw error;
-  });
+  const reason = await stat(path).then(
+    (stats) => unreadableKind(path, stats),
+    (error: unknown) => {
+      if (REFUSED.includes(codeOf(error))) return whyUnread(error);
+      throw error;
+    },
+  );
   if (reason === null) return;
   const place = key === undefined ? '' : `${key}: `;
   const remedy =

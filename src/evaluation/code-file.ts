@@ -11,7 +11,7 @@ const MOST_MIB = 32;
 export function whyNoCode(path: string): string | null {
   try {
     const stats = statSync(path);
-    const kind = unreadableKind(stats);
+    const kind = unreadableKind(path, stats);
     if (kind !== null) return kind;
     if (stats.size > MOST_MIB * 1024 * 1024) return `it has more than ${MOST_MIB} MiB`;
     accessSync(path, constants.R_OK);

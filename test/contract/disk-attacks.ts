@@ -82,10 +82,32 @@ for number in range(20):
 signal.pause()
 `;
 
+/** Each process begins the next, which has its descriptors, and ends. */
+const CHAIN_OF_PROCESSES = `${WRITE}
+library = ctypes.CDLL(None)
+held = []
+for number in range(20):
+    held.append(os.open("file", os.O_RDWR | os.O_CREAT))
+    os.unlink("file")
+if library.fork() == 0:
+    number = 0
+    while True:
+        if number % 20 == 0 and number < 4_000:
+            os.write(held[number // 20 % 20], b"x" * (1024 * 1024))
+        number += 1
+        next = library.fork()
+        while next < 0:
+            next = library.fork()
+        if next > 0:
+            library._exit(0)
+signal.pause()
+`;
+
 export const DISK_ATTACKS: readonly (readonly [string, string])[] = [
   ['files without a name that are mapped', MAPPED_FILES],
   ['folders whose names change all the time', MOVING_FOLDERS],
   ['a folder that goes where nobody looks', EVADING_FOLDER],
+  ['descriptors of processes that end at once', CHAIN_OF_PROCESSES],
 ];
 
 export const DISK_ATTACKS_OF_OTHERS: readonly (readonly [string, string])[] = [

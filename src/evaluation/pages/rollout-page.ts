@@ -83,10 +83,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Line breaks and tabs stay, and what joins the parts of a sign or keeps letters apart. */
-const KEPT = /[^\t\n\u200c\u200d]+/g;
+const ESCAPED = /[^\t\n\u200c\u200d]+/g;
 
 function escaped(value: string | number): string {
   return String(value)
-    .replaceAll(KEPT, escapeControls)
+    .replaceAll(ESCAPED, escapeControls)
     .replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');
 }

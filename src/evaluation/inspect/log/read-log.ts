@@ -57,7 +57,7 @@ export async function openInspectLog(path: string, limits: LogLimits = LIMITS): 
 
 /** Whoever opens a pipe waits for its writer. */
 async function requirePlain(path: string): Promise<void> {
-  const kind = unreadableKind(await stat(path));
+  const kind = unreadableKind(path, await stat(path));
   if (kind === null) return;
   throw new DomainError('bad-config', `${path}: ${kind}. ${NAME_A_LOG}`);
 }
