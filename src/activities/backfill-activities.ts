@@ -7,7 +7,7 @@ import { writeBackfillRecord } from '../evaluation/backfill/backfill-record';
 import type { ColumnRequest } from '../evaluation/backfill/find-cells';
 import { findCells } from '../evaluation/backfill/find-cells';
 import type { PlanDependencies } from '../evaluation/runner/plan-benchmark';
-import { withHeartbeat } from './activity-context';
+import { currentWorkflow, withHeartbeat } from './activity-context';
 
 interface RecordInput {
   readonly store: string;
@@ -26,7 +26,8 @@ export function createBackfillActivities(dependencies: BackfillDependencies) {
     /** Reads only; repeated, it finds what is there then. */
     async findCells(column: ColumnRequest): Promise<CellFinding[]> {
       dependencies.checkColumn(column);
-      return withHeartbeat(() => findCells(dependencies, column));
+      const { workflowId } = currentWorkflow();
+      return withHeartbeat((run) => findCells(dependencies, column, { ...run, workflowId }));
     },
 
     /** Waits for a benchmark that somebody else started. null where the server has forgotten it. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type {
   BenchmarkPlace,
   BenchmarkRequest,
@@ -6,15 +5,14 @@ import type {
   PlannedBenchmark,
   ShardCounts,
 } from '../core/benchmark-run';
-import { guardAttempt } from '../evaluation/attempt-guard';
 import { explainDamage } from '../evaluation/runner/explain-damage';
 import type { BenchmarkShardInput, ShardDependencies } from '../evaluation/runner/benchmark-shard';
 import { runBenchmarkShard } from '../evaluation/runner/benchmark-shard';
 import type { FinishedPlace } from '../evaluation/runner/finish-benchmark';
 import { finishBenchmark } from '../evaluation/runner/finish-benchmark';
+import { guardBenchmark } from '../evaluation/runner/guard-benchmark';
 import type { PlanDependencies } from '../evaluation/runner/plan-benchmark';
 import { planBenchmark } from '../evaluation/runner/plan-benchmark';
-import type { ActivityRun } from './activity-context';
 import { epochOf, withHeartbeat } from './activity-context';
 import { tryInTime } from './try-in-time';
 
@@ -37,7 +35,7 @@ export function createBenchmarkActivities(dependencies: BenchmarkDependencies) {
     async planBenchmark(request: BenchmarkRequest): Promise<PlannedBenchmark> {
       dependencies.checkRequest(request);
       return withHeartbeat((run) =>
-        guarded(request, run, () =>
+        guardBenchmark({ place: request, plugins: request.plugins }, run, () =>
           tryInTime(() => explained(request, planBenchmark(dependencies, request))),
         ),
       );
@@ -49,35 +47,19 @@ export function createBenchmarkActivities(dependencies: BenchmarkDependencies) {
         const epoch = epochOf(input.starts, attempt);
         return explained(
           input,
-          runBenchmarkShard(dependencies, input, { epoch, signal, onProgress: progress }),
+          runBenchmarkShard(dependencies, input, { epoch, attempt, signal, onProgress: progress }),
         );
       });
     },
 
     /** Writes result and trajectories from the journals. A repeated attempt writes them again. */
     async finishBenchmark({ starts, ...place }: FinishedPlace & Started): Promise<BenchmarkSummary> {
-      return withHeartbeat(({ attempt }) =>
-        explained(place, finishBenchmark(dependencies, place, epochOf(starts, attempt))),
-      );
+      return withHeartbeat((run) => {
+        const finish = () => finishBenchmark(dependencies, place, epochOf(starts, run.attempt));
+        return explained(place, guardBenchmark({ place }, run, finish));
+      });
     },
   };
-}
-
-/** A plug-in file may keep its worker from everything else for ever, or take it down. Only what was begun before is looked after so: as a rule nothing is to be noted. */
-function guarded<Result>(
-  { run, folder, benchmark }: BenchmarkRequest,
-  { attempt, signal }: ActivityRun,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  if (attempt === 1) return work();
-  const place = join(folder, benchmark);
-  return guardAttempt(
-    {
-      subject: `benchmark ${JSON.stringify(benchmark)} of eval run ${JSON.stringify(run)}`,
-      ...{ folder: place, givenUpPath: join(place, '.given-up.json'), signal },
-    },
-    work,
-  );
 }
 
 /** Damage that a person did to the folder is told as such, and not tried again for ever. */

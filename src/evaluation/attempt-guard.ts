@@ -40,6 +40,10 @@ interface GuardedAttempt {
   readonly subject: string;
   /** Of the cell. */
   readonly folder: string;
+  /** Where the mark lies; default: `attempt.json` of the folder. */
+  readonly markPath?: string;
+  /** As the reason calls what is given up; default: `this evaluator`. */
+  readonly called?: string;
   /** Where it is kept that the evaluator was given up, for its other cells: those have one try less. */
   readonly givenUpPath: string;
   readonly signal: AbortSignal;
@@ -58,16 +62,17 @@ export interface AttemptStart {
 /**
  * Gives up on an evaluator that takes the worker's process down with it, as code of a plug-in can.
  *
- * A mark lies in the cell's folder (`attempt.json`) while an attempt runs; one that is found there was left by a
+ * A mark lies in the cell's folder while an attempt runs; one that is found there was left by a
  * process that died. Where it is known whose doing that was, only that one counts. Else deaths in a row count only while nothing new
  * was journalled, so that workers killed for other reasons never end an evaluation that gets on, and against it only those that it
  * died alone: many are at work in one process, and one of them takes all down.
  */
 export async function guardAttempt<Result>(
-  { subject, folder, givenUpPath, signal, now }: GuardedAttempt,
+  given: GuardedAttempt,
   work: (start: AttemptStart) => Promise<Result>,
 ): Promise<Result> {
-  const path = join(folder, 'attempt.json');
+  const { subject, folder, givenUpPath, signal, now } = given;
+  const path = markPathOf(given);
   const found = await readJson<AttemptMark>(path);
   const blamed = found?.blamed ?? (await readJson<Blamed>(givenUpPath));
   const known: AttemptMark = {
@@ -75,7 +80,7 @@ export async function guardAttempt<Result>(
     isAlone: false,
     ...(blamed && { blamed }),
   };
-  const reason = whyNoMore(known);
+  const reason = whyNoMore(known, given);
   if (reason !== null) {
     if (blamed) await writeJson(givenUpPath, { ...blamed, count: MOST_BLAMED - 1 } satisfies Blamed);
     await rm(path, { force: true });
@@ -122,6 +127,10 @@ export async function guardAttempt<Result>(
   }
 }
 
+function markPathOf({ folder, markPath = join(folder, 'attempt.json') }: GuardedAttempt): string {
+  return markPath;
+}
+
 /** What is known of the deaths before an attempt; of those nobody is blamed for, nothing where the last one got on. A mark of an older release lacks fields. */
 function countedUp(
   found: Partial<AttemptMark> | null,
@@ -132,12 +141,15 @@ function countedUp(
   return { deaths: deaths + 1, deathsAlone: deathsAlone + Number(isAlone), bytes };
 }
 
-function whyNoMore({ deaths, deathsAlone, blamed }: AttemptMark): string | null {
+function whyNoMore(
+  { deaths, deathsAlone, blamed }: AttemptMark,
+  { called = 'this evaluator' }: GuardedAttempt,
+): string | null {
   if (blamed && blamed.count >= MOST_BLAMED)
-    return `The worker's process was ended because of this evaluator, again and again: ${asSentence(blamed.cause)}`;
+    return `The worker's process was ended because of ${called}, again and again: ${asSentence(blamed.cause)}`;
   if (deathsAlone < MOST_DEATHS_ALONE) return null;
   return (
-    `The worker's process died ${deaths} times in a row while this evaluator ran, or was taken for dead because it did nothing else for ${LOST_AFTER_MS / 1000} s, ${deathsAlone} of them while no other that was suspected did, before any new answer. ` +
+    `The worker's process died ${deaths} times in a row while ${called} ran, or was taken for dead because it did nothing else for ${LOST_AFTER_MS / 1000} s, ${deathsAlone} of them while no other that was suspected did, before any new answer. ` +
     "Look for too much memory in its code, for what kills the process, for execSync without a time limit, or for long pieces of work between which it does not give the event loop back, as `await setImmediate()` of node:timers/promises does; the worker's log says more."
   );
 }

@@ -155,3 +155,89 @@ test('a plug-in file that never comes to its end costs the benchmarks that need 
     await endpoint.close();
   }
 });
+
+/** A plug-in file that workers load so often before it stands still, and in which place. */
+function spinningLater({ afterLoads, top = '', summary = '' }: Spinning): string {
+  return `
+const fs = require('node:fs');
+const isMeasuring = process.argv.includes('sampling');
+const loads = () => (fs.existsSync(__filename + '.loads') ? fs.statSync(__filename + '.loads').size : 0);
+const isTime = isMeasuring && loads() >= ${afterLoads};
+if (isMeasuring) fs.appendFileSync(__filename + '.loads', '.');
+${top}
+const words = {
+  data: { rows: () => ['a', 'b'].map((word) => ({ word })) },
+  toExample: ({ word }) => ({ prompt: word, target: word }),
+  grader: {
+    ...{ name: 'words', version: '1', grade: (reply, { target }) => ({ value: Number(reply.text === target) }) },
+    summarize: () => { ${summary} return {}; },
+  },
+  generation: { maxTokens: 4 },
+};
+module.exports = { benchmarks: { words } };
+`;
+}
+
+interface Spinning {
+  readonly afterLoads: number;
+  readonly top?: string;
+  readonly summary?: string;
+}
+
+const SPIN = 'if (isTime) for (;;);';
+
+test.each<[string, Spinning]>([
+  ['when a shard loads it', { afterLoads: 1, top: SPIN }],
+  ['when the judgements are summed up', { afterLoads: 2, summary: SPIN }],
+])('a plug-in file that never comes to its end %s costs the benchmark', async (when, spinning) => {
+  const run = when.replaceAll(' ', '-');
+  const plugins = join(stack.folder, `${run}.config.js`);
+  writeFileSync(plugins, spinningLater(spinning));
+  const endpoint = await JudgeEndpoint.start((_model, prompt) => prompt);
+  const everstep = await Everstep.connect({
+    ...{ address: stack.address, namespace: stack.namespace, dataFolder: stack.folder },
+    store: join(stack.folder, 'store'),
+  });
+  try {
+    const evaluation = await everstep.evaluate(['words'], {
+      ...{ run, model: 'echo', endpoint: endpoint.url, plugins },
+    });
+
+    expect((await evaluation.result())?.failures.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/again and again: .* at \S*\.config\.js:\d+\.$/),
+    ]);
+  } finally {
+    await everstep.close();
+    await endpoint.close();
+  }
+});
+
+test('a plug-in file that never comes to its end costs the cells of a backfill that need it', async () => {
+  const runs = new TestRuns(stack);
+  await runs.train(
+    'filled',
+    runs.config({ steps: 2, batchSize: 4, saveEvery: 2, evaluators: [], evalEvery: 0 }),
+  );
+  const plugins = join(stack.folder, 'spinning-backfill.config.js');
+  writeFileSync(plugins, SPINNING);
+  const everstep = await Everstep.connect({
+    ...{ address: stack.address, namespace: stack.namespace, dataFolder: stack.folder },
+    store: join(stack.folder, 'store'),
+  });
+  try {
+    const asked = { runs: ['filled'], benchmarks: ['words'], steps: 'last', maxExamples: 2 };
+
+    const outcome = await (await everstep.backfill({ ...asked, maxTokens: 4, plugins })).result();
+
+    const cells = outcome && 'value' in outcome ? outcome.value.cells : [];
+    expect(cells.map(({ benchmark, status, reason }) => [benchmark, status, reason])).toEqual([
+      [
+        'words',
+        'failed',
+        expect.stringMatching(/again and again: .* at \S*spinning-backfill\.config\.js:2\.$/),
+      ],
+    ]);
+  } finally {
+    await everstep.close();
+  }
+});

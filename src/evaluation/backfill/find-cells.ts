@@ -15,6 +15,8 @@ import type { IdentifyDependencies } from '../runner/identify-benchmark';
 import { identifyBenchmark } from '../runner/identify-benchmark';
 import { summaryOf } from '../runner/summary-of';
 import { readStoredCell } from '../stored-cell';
+import type { LookUpTry } from './guard-look-up';
+import { guardLookUp } from './guard-look-up';
 
 /** One benchmark of some checkpoints. */
 export interface ColumnRequest extends Pick<
@@ -45,8 +47,14 @@ const NAME_LENGTH = 60;
 export async function findCells(
   dependencies: IdentifyDependencies,
   column: ColumnRequest,
+  tried?: LookUpTry,
 ): Promise<CellFinding[]> {
   await requireStore(column.store);
+  const work = () => lookUp(dependencies, column);
+  return tried ? guardLookUp(column, tried, work) : work();
+}
+
+async function lookUp(dependencies: IdentifyDependencies, column: ColumnRequest): Promise<CellFinding[]> {
   const identify = identifier(dependencies, column);
   const findings: CellFinding[] = [];
   let begun: readonly BegunCell[] | null = null;

@@ -17,6 +17,8 @@ import type { PythonLink } from '../python/python-link';
 import type { BenchmarkPlan } from './benchmark-plan';
 import { examplesPath, progressPath, readPlan, shardFolder } from './benchmark-plan';
 import { FrozenExamples } from './frozen-examples';
+import type { GuardedTry } from './guard-benchmark';
+import { guardBenchmark } from './guard-benchmark';
 import { runKindShard } from './kind-benchmark';
 import type { ModelAccess } from './open-model';
 import type { BudgetedCompleter } from './open-budget';
@@ -49,9 +51,8 @@ export interface BenchmarkShardInput extends BenchmarkPlace {
   readonly budget?: AskingBudget;
 }
 
-export interface ShardAttempt {
+export interface ShardAttempt extends GuardedTry {
   readonly epoch: number;
-  readonly signal: AbortSignal;
   readonly onProgress: (counts: ShardCounts | WaitingShard) => void;
 }
 
@@ -66,12 +67,9 @@ export async function runBenchmarkShard(
   if (request.inspectTask) {
     return runInspectShard(dependencies, { task: request.inspectTask, plan, place: input }, attempt);
   }
-  const plugins = await dependencies.loadPlugins(request.plugins);
-  if (plan.isKind) {
-    const kind = findKind(plan.benchmark, plugins);
-    return runKindShard(dependencies, { kind, plan, place: input }, attempt);
-  }
-  const benchmark = findBenchmark(plan.benchmark, plugins);
+  const begun = { plan, input };
+  if (plan.isKind) return measureKind(dependencies, begun, attempt);
+  const benchmark = await findPlanned(dependencies, begun, attempt);
   refuseOtherGrader(plan, benchmark);
   const part = plan.shards[input.shard];
   if (!part) return NO_COUNTS;
@@ -117,10 +115,38 @@ export async function runBenchmarkShard(
   }
 }
 
-interface PlannedShard {
+interface BegunShard {
   readonly plan: BenchmarkPlan;
-  readonly benchmark: Benchmark;
   readonly input: BenchmarkShardInput;
+}
+
+interface PlannedShard extends BegunShard {
+  readonly benchmark: Benchmark;
+}
+
+function measureKind(
+  dependencies: ShardDependencies,
+  { plan, input }: BegunShard,
+  attempt: ShardAttempt,
+): Promise<ShardCounts> {
+  const { plugins } = plan.request;
+  return guardBenchmark({ place: input, plugins }, attempt, async ({ signal }) => {
+    const kind = findKind(plan.benchmark, await dependencies.loadPlugins(plugins));
+    return runKindShard(dependencies, { kind, plan, place: input }, { ...attempt, signal });
+  });
+}
+
+/** What comes then is looked after example by example. */
+function findPlanned(
+  dependencies: ShardDependencies,
+  { plan, input }: BegunShard,
+  attempt: ShardAttempt,
+): Promise<Benchmark> {
+  const { plugins } = plan.request;
+  const folder = shardFolder(input, input.shard);
+  return guardBenchmark({ place: input, plugins, folder }, attempt, async () =>
+    findBenchmark(plan.benchmark, await dependencies.loadPlugins(plugins)),
+  );
 }
 
 /** Of prompts without an answer there is nothing to judge: they stay what they were. */
