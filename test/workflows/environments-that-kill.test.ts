@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { DyingStack } from './harness/dying-stack';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
-import { reportOf } from './harness/runs';
+import { failureOf, reportOf } from './harness/runs';
 import type { TestStack } from './harness/stack';
 
 /** Each of eight problems is played in one group of the two steps; some replies to one of them end the worker's process. */
@@ -160,3 +160,19 @@ test.each([
     for (const [where, rows] of before) expect(played.get(where)).toEqual(rows);
   },
 );
+
+test('a plug-in file that never comes to its end where rollouts are played ends the run, and is named', async () => {
+  const plugins = join(patient.stack.folder, 'unloadable.config.js');
+  const source = sourceThatDiesOf('false', '');
+  writeFileSync(plugins, `if (process.argv.includes('sampling')) for (;;);\n${source}`);
+  const config = patient.runs.config({
+    ...{ steps: 2, evaluators: [], evalEvery: 0, plugins },
+    environment: { type: 'plugin', environment: 'numbers', testSize: 0 },
+  });
+
+  const failure = await failureOf(await patient.runs.start('unloadable', config));
+
+  expect(failure.message).toMatch(
+    /because of the code of "\S*", again and again: .* at \S*unloadable\.config\.js:\d+\.$/,
+  );
+});

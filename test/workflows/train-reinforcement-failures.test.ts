@@ -68,7 +68,7 @@ test('fails the run with the rollout and the remedy where no failure is tolerate
 
   expect(failure.code).toBe('request-failed');
   expect(failure.message).toMatch(
-    /^Rollout 2 of group \S+ failed \(environment_error\): the simulator is broken \(thrown at .*everstep\.config\.js:\d+:\d+\)\. Repair it, .*rolloutErrorTolerance/,
+    /^Rollout 2 of group \d of step 1, of problem "\S+", failed \(environment_error\): the simulator is broken \(thrown at .*everstep\.config\.js:\d+:\d+\)\. Repair it, .*rolloutErrorTolerance/,
   );
   expect(await stack.store.readState('strict')).toMatchObject({ status: 'failed', step: 0 });
 });

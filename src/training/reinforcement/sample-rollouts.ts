@@ -11,6 +11,7 @@ import type { PolicySnapshot } from '../../core/training-plan';
 import { findRenderer } from '../../renderers/find-renderer';
 import type { RunStore } from '../../stores/run-store';
 import type { EngineAccess, EngineConnection } from '../engine-access';
+import { readRunRecord } from '../run-folder';
 import { allOrAbort } from '../../evaluation/all-or-abort';
 import type { RolloutSite } from '../rollouts/rollout-site';
 import { JudgedGroups } from '../rollouts/judged-groups';
@@ -20,6 +21,7 @@ import { givenUp, sampleGroup } from '../rollouts/sample-group';
 import { createSampleSeeds } from '../rollouts/sample-seeds';
 import type { AwaitedPolicy } from '../policy-note';
 import type { StoreNews } from '../store-news';
+import { guardOpening } from './guard-opening';
 import { klReferenceSampler, namingKlReference } from './kl-reference';
 import { PolicySampler } from './policy-sampler';
 import { referenceLogprobs } from './reference-logprobs';
@@ -97,7 +99,7 @@ export async function sampleRollouts(
 ): Promise<SampledShard> {
   const { sampling, engines, store, tokenizerOf, news, judges, mayWait } = dependencies;
   const { signal } = options;
-  const active = await sampling.open(input.run);
+  const active = await openRun(dependencies, input, options);
   const { config } = active;
   const tokenizer = await tokenizerOf(config.model);
   const runFolder = store.runFolder(input.run);
@@ -114,6 +116,16 @@ export async function sampleRollouts(
     await deleting;
     return active.codeRemark === null ? shard : { ...shard, remark: active.codeRemark };
   });
+}
+
+async function openRun(
+  { sampling, store }: Pick<SampleRolloutsDependencies, 'sampling' | 'store'>,
+  { run, step, firstGroup }: SampleRolloutsInput,
+  tried: SampleRolloutsOptions,
+): Promise<SamplingRun> {
+  const plugins = async () => (await readRunRecord(store, run)).config.plugins;
+  const opening = { run, folder: store.runFolder(run), step, firstGroup, plugins };
+  return guardOpening(opening, tried, () => sampling.open(run));
 }
 
 /** What does not depend on the weights. */
@@ -219,10 +231,10 @@ async function obtainGroup(sampling: Sampling, place: GroupPlace): Promise<Sampl
     return stored;
   }
   const task = {
-    ...{ group: problem, groupSize: config.groupSize, judged: play },
+    ...{ group: problem, groupSize: config.groupSize, judged: play, place },
     seeds: createSampleSeeds(config.seed, number),
   };
-  const sampled = await playGroup(sampling, task, place.group);
+  const sampled = await playGroup(sampling, task);
   await play?.settle();
   const written = await journal.files.write(place, sampled);
   await play?.discard();
@@ -231,11 +243,10 @@ async function obtainGroup(sampling: Sampling, place: GroupPlace): Promise<Sampl
 
 async function playGroup(
   { site, guard, policyVersion, signal }: Sampling,
-  task: Omit<GroupTask, 'policyVersion' | 'guard'>,
-  group: number,
+  task: Omit<GroupTask, 'policyVersion' | 'guard'> & { readonly place: GroupPlace },
 ): Promise<SampledGroup> {
-  const guarded = await guard.enter(group);
-  if (guarded.deaths > 0) return givenUp(site, task.group, guarded.deaths);
+  const guarded = await guard.enter(task.place.group);
+  if (guarded.deaths > 0) return givenUp(site, task, guarded.deaths);
   return sampleGroup(site, { ...task, policyVersion, guard: guarded }, { signal });
 }
 

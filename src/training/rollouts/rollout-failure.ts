@@ -59,11 +59,24 @@ export function failureText({ message, cause }: RolloutFailure): string {
   return place === null ? message : `${message} (thrown at ${place})`;
 }
 
+export interface FailedGroup {
+  /** Of its problem. */
+  readonly id: string;
+  /** Absent for held-out problems. */
+  readonly place?: { readonly step: number; readonly group: number } | undefined;
+}
+
+function groupName({ id, place }: FailedGroup): string {
+  return place
+    ? `group ${place.group} of step ${place.step}, of problem ${JSON.stringify(id)},`
+    : `group ${id}`;
+}
+
 /** A failure that ends the work on its step, where the run tolerates none. */
-export function failedStep(groupId: string, member: number, failure: RolloutFailure): DomainError {
+export function failedStep(group: FailedGroup, member: number, failure: RolloutFailure): DomainError {
   return new DomainError(
     'request-failed',
-    `Rollout ${member + 1} of group ${groupId} failed (${failure.type}): ${asSentence(failureText(failure))} ` +
+    `Rollout ${member + 1} of ${groupName(group)} failed (${failure.type}): ${asSentence(failureText(failure))} ` +
       'Repair it, or tolerate failures with rolloutErrorTolerance: retry or min-viable.',
     { cause: failure, retryable: failure.mayPass },
   );

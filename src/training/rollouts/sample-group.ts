@@ -18,6 +18,7 @@ import type { PlayGuard } from './deadly-plays';
 import { diedWith, playForeign } from './deadly-plays';
 import type { JudgedPlay } from './judged-play';
 import { playRollout } from './play-rollout';
+import type { FailedGroup } from './rollout-failure';
 import { failedStep, failureText, RolloutFailure, samplingFailure } from './rollout-failure';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import { ENVIRONMENT_TIMEOUT_SECONDS, graderTimeoutOf } from './rollout-site';
@@ -28,6 +29,7 @@ export interface GroupTask {
   readonly groupSize: number;
   readonly seeds: SampleSeeds;
   readonly policyVersion: number;
+  readonly place?: FailedGroup['place'];
   /** Where models judge the group. */
   readonly judged?: JudgedPlay | null;
   /** Where processes died before with groups that were played together. */
@@ -67,11 +69,11 @@ export async function sampleGroup(
 /** A group with which the process that played it died each time: as one whose rollouts all fail. */
 export function givenUp(
   { strategy }: Pick<RolloutSite, 'strategy'>,
-  { id, tags }: EnvironmentGroup,
+  { group: { id, tags }, place }: Pick<GroupTask, 'group' | 'place'>,
   deaths: number,
 ): SampledGroup {
   const failure = diedWith({ deaths, cause: null }, 'this group', 'environment_error');
-  if (strategy.type === 'fail-fast') throw failedStep(id, 0, failure);
+  if (strategy.type === 'fail-fast') throw failedStep({ id, place }, 0, failure);
   return { id, tags, rollouts: [], conversations: [], ...failuresAsKept([failure]), isSkipped: true };
 }
 
@@ -119,6 +121,10 @@ class GroupPlay {
     }
   }
 
+  private get named() {
+    return { id: this.task.group.id, place: this.task.place };
+  }
+
   private async playMembers(members: readonly Member[]): Promise<void> {
     const limit = this.task.guard?.isOneByOne === true ? 1 : Infinity;
     const played = await allOrAbort(members, { signal: this.options.signal, limit }, (member, signal) =>
@@ -144,7 +150,7 @@ class GroupPlay {
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof RolloutFailure)) throw error;
-      if (this.site.strategy.type === 'fail-fast') throw failedStep(this.task.group.id, index, error);
+      if (this.site.strategy.type === 'fail-fast') throw failedStep(this.named, index, error);
       return { index, redraw: redraw + Number(error.needsRedraw), result: error };
     }
   }
@@ -175,7 +181,7 @@ class GroupPlay {
       this.options.signal.throwIfAborted();
       const failure =
         error instanceof RolloutFailure ? error : new RolloutFailure('group_rewards_error', error);
-      if (this.site.strategy.type === 'fail-fast') throw failedStep(this.task.group.id, 0, failure);
+      if (this.site.strategy.type === 'fail-fast') throw failedStep(this.named, 0, failure);
       this.failures.push(failure);
       return this.groupOf([]);
     }

@@ -4,7 +4,7 @@ import type { RolloutFailureType } from '../../../../src/training/rollouts/rollo
 import { failedStep, RolloutFailure } from '../../../../src/training/rollouts/rollout-failure';
 
 function isTriedAgain(type: RolloutFailureType, cause: unknown): boolean {
-  return failedStep('group', 0, new RolloutFailure(type, cause)).retryable;
+  return failedStep({ id: 'group' }, 0, new RolloutFailure(type, cause)).retryable;
 }
 
 test.each([
@@ -30,7 +30,7 @@ test.each([
 
 describe('where an environment threw', () => {
   const messageOf = (cause: unknown) =>
-    failedStep('g', 0, new RolloutFailure('environment_error', cause)).message;
+    failedStep({ id: 'g' }, 0, new RolloutFailure('environment_error', cause)).message;
   const thrown = (stack: unknown) => Object.assign(new Error('boom'), { stack });
 
   test('is told by file, line and column, past the frames of packages and of our own', () => {
@@ -68,4 +68,12 @@ describe('where an environment threw', () => {
   ])('is left out for %s', (_what, cause) => {
     expect(messageOf(cause)).toMatch(/\(environment_error\): boom\. Repair it/);
   });
+});
+
+test('a step that failed is told with rollout, group and problem', () => {
+  const failed = { id: 'sums-"1"', place: { step: 4, group: 2 } };
+
+  expect(failedStep(failed, 0, new RolloutFailure('environment_error', new Error('boom'))).message).toMatch(
+    /^Rollout 1 of group 2 of step 4, of problem "sums-\\"1\\"", failed \(environment_error\): boom/,
+  );
 });

@@ -340,7 +340,7 @@ describe('a group with which one process after the other died', () => {
   test('is skipped where failures are tolerated', () => {
     const site = siteWith(talker, { strategy: { type: 'min-viable', maxRetries: 0, minSuccessful: 1 } });
 
-    expect(givenUp(site, deadly, 5)).toEqual({
+    expect(givenUp(site, { group: deadly }, 5)).toEqual({
       ...{ id: 'told', tags: ['told'], rollouts: [], conversations: [] },
       ...{ errorTypes: ['environment_error'], isSkipped: true },
       errorMessages: [expect.stringContaining('died 5 times in a row while this group alone was played')],
@@ -348,8 +348,8 @@ describe('a group with which one process after the other died', () => {
   });
 
   test('ends the run where none is, with the number of deaths and the remedy', () => {
-    expect(() => givenUp(siteWith(talker), deadly, 5)).toThrow(
-      /process died 5 times in a row .* too much memory.*rolloutErrorTolerance/,
+    expect(() => givenUp(siteWith(talker), { group: deadly, place: { step: 4, group: 2 } }, 5)).toThrow(
+      /^Rollout 1 of group 2 of step 4, of problem "told", failed .* process died 5 times in a row .* too much memory.*rolloutErrorTolerance/,
     );
   });
 
