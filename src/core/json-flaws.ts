@@ -3,6 +3,8 @@
  * members that stand for the prototype of objects.
  */
 
+import type { Steps } from './concurrency/steps';
+
 const TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\]:]/g;
 const BEFORE_COLON = '":';
 const SPACED_COLON = /"\s+:/;
@@ -11,6 +13,9 @@ const HALF = /\\u[dD][89a-fA-F][0-9a-fA-F]{2}/;
 const LONE = /\p{Surrogate}/u;
 /** Any character may be escaped. */
 const PROTOTYPE = /"(?:__proto__|constructor)"|\\u00/i;
+const LONGEST_PROTOTYPE = '"constructor"'.length;
+const CHARACTERS_AT_ONCE = 4_000_000;
+const ITEMS_AT_ONCE = 100_000;
 
 /** A key that an object of this text has twice; null where there is none. `value`: what the text was parsed to. */
 export function repeatedKey(text: string, value: unknown): string | null {
@@ -80,15 +85,28 @@ export function holdsHalfCharacter(value: unknown): boolean {
 }
 
 /** Whether a copy of the value, made member by member, would change the prototype of an object. */
-export function reachesPrototype(text: string, value: unknown): boolean {
-  if (!PROTOTYPE.test(text)) return false;
+export function* reachingPrototype(text: string, value: unknown): Steps<boolean> {
+  if (!(yield* mayReachPrototype(text))) return false;
+  let count = 0;
   for (const item of everyItem(value)) {
-    if (typeof item !== 'object' || item === null) continue;
-    if (Object.hasOwn(item, '__proto__')) return true;
-    const maker: unknown = Object.hasOwn(item, 'constructor') ? item.constructor : null;
-    if (typeof maker === 'object' && maker !== null && Object.hasOwn(maker, 'prototype')) return true;
+    if (++count % ITEMS_AT_ONCE === 0) yield;
+    if (typeof item === 'object' && item !== null && changesPrototype(item)) return true;
   }
   return false;
+}
+
+function* mayReachPrototype(text: string): Steps<boolean> {
+  for (let at = 0; at < text.length; at += CHARACTERS_AT_ONCE) {
+    if (PROTOTYPE.test(text.slice(at, at + CHARACTERS_AT_ONCE + LONGEST_PROTOTYPE))) return true;
+    yield;
+  }
+  return false;
+}
+
+function changesPrototype(item: object): boolean {
+  if (Object.hasOwn(item, '__proto__')) return true;
+  const maker: unknown = Object.hasOwn(item, 'constructor') ? item.constructor : null;
+  return typeof maker === 'object' && maker !== null && Object.hasOwn(maker, 'prototype');
 }
 
 function countOf(text: string, part: string): number {

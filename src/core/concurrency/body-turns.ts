@@ -1,38 +1,53 @@
+import type { Steps } from './steps';
+import { finish } from './steps';
+
 /** A new connection is taken in one round of the loop and read in the next. */
 const ROUNDS = 3;
 /** Characters. What is shorter is read at once. */
 const LARGE = 256 * 1024;
 
-interface BodySteps<Value> {
+interface Work<Value> {
+  /** Of the body. */
   readonly length: number;
-  /** Throws for a text that is not to be parsed. */
-  readonly check: () => void;
-  readonly parse: () => Value;
+  readonly steps: () => Steps<Value>;
 }
 
 /**
- * Reads large bodies one at a time. Each step of one holds the event loop, and so does the look at what it says; after each, everybody
- * else who asks for something is answered.
+ * Reads large bodies one at a time. Each step of one holds the event loop; after each, everybody else who asks for something is
+ * answered.
  */
 export class BodyTurns {
   private last: Promise<unknown> = Promise.resolve();
+  private use: Promise<unknown> = Promise.resolve();
 
   /** What waits for the value goes on before the next body is looked at. */
-  read<Value>(steps: BodySteps<Value>): Promise<Value> {
-    if (steps.length <= LARGE) return inSteps(steps);
+  read<Value>({ length, steps }: Work<Value>): Promise<Value> {
+    if (length <= LARGE) return atOnce(steps);
     const value = this.last.then(() => inSteps(steps));
-    this.last = value.then(letOthers, letOthers);
+    this.last = value.then(letOthers, letOthers).then(() => this.use);
+    return value;
+  }
+
+  /** What is done with the body that was read last: the next one waits for it too. */
+  goOn<Value>({ length, steps }: Work<Value>): Promise<Value> {
+    if (length <= LARGE) return atOnce(steps);
+    const value = inSteps(steps);
+    this.use = value.then(letOthers, letOthers);
     return value;
   }
 }
 
-async function inSteps<Value>({ length, check, parse }: BodySteps<Value>): Promise<Value> {
-  check();
-  if (length <= LARGE) return parse();
-  await letOthers();
-  const value = parse();
-  await letOthers();
-  return value;
+async function atOnce<Value>(steps: () => Steps<Value>): Promise<Value> {
+  return finish(steps());
+}
+
+async function inSteps<Value>(steps: () => Steps<Value>): Promise<Value> {
+  const work = steps();
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    await letOthers();
+  }
 }
 
 async function letOthers(): Promise<void> {

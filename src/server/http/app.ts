@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fastify, { errorCodes } from 'fastify';
 import type { Logger } from 'pino';
 import { BodyTurns } from '../../core/concurrency/body-turns';
+import type { Steps } from '../../core/concurrency/steps';
 import { keepRoom, leaveWith } from '../../core/connection-room';
 import { NO_PAGE } from '../../core/page-guard';
 import { parseRequestJson } from '../../core/request-json';
@@ -68,20 +69,15 @@ function readJsonAlone(app: FastifyInstance): void {
       // Read all the same, a model would be asked something else than was sent.
       if (!isUtf8(bytes)) throw new RequestError(400, { message: 'The body is not UTF-8 text.' });
       const text = bytes.toString();
-      return turns.read({
-        length: text.length,
-        check: () => {
-          checkBodySize(text);
-        },
-        parse: () => jsonOf(text),
-      });
+      return turns.read({ length: text.length, steps: () => readJson(text) });
     },
   );
 }
 
-function jsonOf(text: string): unknown {
+function* readJson(text: string): Steps<unknown> {
   if (text === '') throw new errorCodes.FST_ERR_CTP_EMPTY_JSON_BODY();
-  const value = parseRequestJson(text);
+  yield* checkBodySize(text);
+  const value = yield* parseRequestJson(text);
   if (value === undefined) throw new errorCodes.FST_ERR_CTP_INVALID_JSON_BODY();
   return value;
 }

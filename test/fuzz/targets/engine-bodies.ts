@@ -1,4 +1,5 @@
 import * as bodies from '../../../src/engines/local/server/bodies';
+import { finish } from '../../../src/core/concurrency/steps';
 import { checkJsonParts } from '../../../src/engines/local/server/request-limits';
 import {
   asampleRequestFromJson,
@@ -72,7 +73,7 @@ export const target: FuzzTarget = {
     const body = jsonOf(bytes);
     return passAll([
       () => {
-        checkJsonParts(textOf(bytes));
+        finish(checkJsonParts(textOf(bytes)));
       },
       ...SCHEMAS.map((schema) => () => bodies.parseBody(schema, body)),
       ...READERS.map((read) => () => read(body)),

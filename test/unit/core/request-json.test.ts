@@ -1,3 +1,4 @@
+import { finish } from '../../../src/core/concurrency/steps';
 import { parseRequestJson } from '../../../src/core/request-json';
 
 test.each([
@@ -9,7 +10,7 @@ test.each([
   ],
   ['null', null],
 ])('%s is read', (text, value) => {
-  expect(parseRequestJson(text)).toEqual(value);
+  expect(finish(parseRequestJson(text))).toEqual(value);
 });
 
 test.each([
@@ -22,5 +23,5 @@ test.each([
   '{"a":{"constructor":{"prototype":{}}}}',
   '{"\\u0063onstructor":{"prototype":1}}',
 ])('%s is not', (text) => {
-  expect(parseRequestJson(text)).toBeUndefined();
+  expect(finish(parseRequestJson(text))).toBeUndefined();
 });

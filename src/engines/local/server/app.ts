@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import fastify, { errorCodes } from 'fastify';
-import { BodyTurns } from '../../../core/concurrency/body-turns';
+import type { Steps } from '../../../core/concurrency/steps';
 import { keepRoom, leaveWith } from '../../../core/connection-room';
 import { DomainError } from '../../../core/errors';
 import { isCalledByKnownName, isFromOtherSite, NO_PAGE } from '../../../core/page-guard';
@@ -64,7 +64,7 @@ export function createApp(
   keepRoom(app.server, MOST_CONNECTIONS);
   guard(app, service, { hosts, clientKey });
   limitBodies(app, bodyLimit);
-  readBodies(app);
+  readBodies(app, service);
   answerErrors(app, service);
   app.addHook('onRequest', async (request) => {
     if (request.url.startsWith('/api/')) service.context.counters.requests++;
@@ -147,28 +147,22 @@ function addStrict(
   addStrictWeightsRoutes(scopes, service);
 }
 
-function readBodies(app: FastifyInstance): void {
-  const turns = new BodyTurns();
+function readBodies(app: FastifyInstance, { bodies }: EngineService): void {
   app.removeContentTypeParser(['application/json', 'text/plain']);
   app.addContentTypeParser(
     'application/json',
     { parseAs: 'string' },
     async (request: FastifyRequest, text: string) => {
-      return turns.read({
-        length: text.length,
-        check: () => {
-          checkJsonParts(text, request.routeOptions.url);
-        },
-        parse: () => jsonOf(text),
-      });
+      return bodies.read({ length: text.length, steps: () => readJson(text, request.routeOptions.url) });
     },
   );
 }
 
 /** Clients name a content type also where there is nothing to send. */
-function jsonOf(text: string): unknown {
+function* readJson(text: string, url: string | undefined): Steps<unknown> {
   if (text === '') return {};
-  const value = parseRequestJson(text);
+  yield* checkJsonParts(text, url);
+  const value = yield* parseRequestJson(text);
   if (value === undefined) throw new errorCodes.FST_ERR_CTP_INVALID_JSON_BODY();
   return value;
 }

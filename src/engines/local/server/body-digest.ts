@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Hash } from 'node:crypto';
+import type { Steps } from '../../../core/concurrency/steps';
 import type { Datum } from '../../../core/datum';
+import { SIZE_AT_ONCE, sizeOf } from '../../../core/datum-size';
 
 /** Equal for equal requests, whichever codec and key order they arrived in. */
 export function digestOf(value: unknown): string {
@@ -9,17 +11,27 @@ export function digestOf(value: unknown): string {
   return hash.digest('base64url');
 }
 
-/** Of training data: as `digestOf`, for many small tensors. */
-export function digestOfData(data: readonly Datum[]): string {
+/** Of training data: as `digestOf`, for many small tensors, some datums at a time. */
+export function* digestOfData(data: readonly Datum[]): Steps<string> {
   const hash = createHash('sha256');
-  for (const { tokens, targetTokens, lossInputs, targetsPerPosition = 1, provenance } of data) {
-    const inputs = Object.entries(lossInputs).sort(([one], [other]) => (one < other ? -1 : 1));
-    hash.update(JSON.stringify(inputs.map(([name, { length }]) => [name, length])));
-    if (targetsPerPosition > 1 || provenance) hash.update(JSON.stringify({ targetsPerPosition, provenance }));
-    hash.update(`${tokens.length} ${targetTokens.length}:`).update(tokens).update(targetTokens);
-    for (const [, values] of inputs) hash.update(values);
+  let size = 0;
+  for (const datum of data) {
+    updateWithDatum(hash, datum);
+    size += sizeOf(datum);
+    if (size < SIZE_AT_ONCE) continue;
+    size = 0;
+    yield;
   }
   return hash.digest('base64url');
+}
+
+function updateWithDatum(hash: Hash, datum: Datum): void {
+  const { tokens, targetTokens, lossInputs, targetsPerPosition = 1, provenance } = datum;
+  const inputs = Object.entries(lossInputs).sort(([one], [other]) => (one < other ? -1 : 1));
+  hash.update(JSON.stringify(inputs.map(([name, { length }]) => [name, length])));
+  if (targetsPerPosition > 1 || provenance) hash.update(JSON.stringify({ targetsPerPosition, provenance }));
+  hash.update(`${tokens.length} ${targetTokens.length}:`).update(tokens).update(targetTokens);
+  for (const [, values] of inputs) hash.update(values);
 }
 
 function update(hash: Hash, value: unknown): void {

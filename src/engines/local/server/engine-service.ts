@@ -1,5 +1,6 @@
 import path from 'node:path';
 import type pino from 'pino';
+import { BodyTurns } from '../../../core/concurrency/body-turns';
 import type { ModelRuntime } from '../model-runtime';
 import { AppliedSteps } from './applied-steps';
 import { CheckpointService } from './checkpoint-service';
@@ -41,6 +42,7 @@ export class EngineService {
   readonly training: TrainingService;
   readonly sampling: SamplingService;
   readonly saving: CheckpointService;
+  readonly bodies = new BodyTurns();
   readonly longPollMs: number;
   readonly requestTimeoutMs: number;
   private readonly timers: NodeJS.Timeout[];

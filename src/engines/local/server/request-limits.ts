@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
-import { countJsonParts } from '../../../core/json-parts';
+import type { Steps } from '../../../core/concurrency/steps';
+import { countingJsonParts } from '../../../core/json-parts';
 import { tooDeep } from './body-depth';
 import { ProtocolError } from './protocol-error';
 
@@ -29,9 +30,9 @@ export function limitBodies(app: FastifyInstance, most: number): void {
 }
 
 /** Refuses with 422 a text that would become far more than it is. */
-export function checkJsonParts(text: string, route = ''): void {
+export function* checkJsonParts(text: string, route = ''): Steps<void> {
   if (text.length <= UNCOUNTED_LENGTH) return;
-  const { parts, keys, depth } = countJsonParts(text);
+  const { parts, keys, depth } = yield* countingJsonParts(text);
   if (depth > DEEPEST_READ) throw tooDeep();
   const most = OF_TENSORS.test(route) || OF_PROMPTS.test(route) ? MOST : MOST_SMALL;
   if (parts <= most.parts && keys <= most.keys) return;

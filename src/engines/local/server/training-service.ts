@@ -1,4 +1,6 @@
-import type { Datum, ForwardBackwardResult } from '../../../core/datum';
+import type { Steps } from '../../../core/concurrency/steps';
+import type { ForwardBackwardResult } from '../../../core/datum';
+import { bytesOf } from '../../../core/datum-size';
 import type { ForwardBackwardRequest } from '../../tinker/codec';
 import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
 import type { EngineLoss } from '../model-runtime';
@@ -60,19 +62,17 @@ export class TrainingService {
     this.models.find(modelId)?.queue.refuse(sequence);
   }
 
-  forwardBackward({ sequence, ...request }: NumberedForwardBackward): Accepted {
+  *forwardBackward({ sequence, ...request }: NumberedForwardBackward): Steps<Accepted> {
     const loss = { name: knownLoss(request), config: request.lossFnConfig };
     if (request.data.length === 0) throw new ProtocolError(422, 'Invalid request: data is empty.');
     const { counters } = this.context;
     const isBackward = !request.forwardOnly;
     const widths = request.data.map(({ targetsPerPosition = 1 }) => targetsPerPosition);
+    const data = yield* digestOfData(request.data);
     return this.submit({
       modelId: request.modelId,
       sequence,
-      digest: digestOf({
-        kind: 'forward_backward',
-        request: { ...request, data: digestOfData(request.data) },
-      }),
+      digest: digestOf({ kind: 'forward_backward', request: { ...request, data } }),
       bytes: request.data.reduce((sum, datum) => sum + bytesOf(datum), 0),
       execute: async (model) => {
         request.data.forEach(checkDatum);
@@ -135,11 +135,6 @@ export class TrainingService {
     });
     return { ...accepted, request_id: requestId };
   }
-}
-
-function bytesOf({ tokens, targetTokens, lossInputs }: Datum): number {
-  const inputs = Object.values(lossInputs).reduce((sum, values) => sum + values.byteLength, 0);
-  return tokens.byteLength + targetTokens.byteLength + inputs;
 }
 
 /** On its own, so that a kept result does not keep the training data it came from. */

@@ -1,6 +1,10 @@
 /** Both codecs of the Tinker protocol, each in both directions, for the client and for servers of the protocol. */
 export { asampleRequestFromJson, asampleRequestToJson } from './asample-request';
-export { forwardBackwardRequestFromJson, forwardBackwardRequestToJson } from './json-request';
+export {
+  forwardBackwardRequestFromJson,
+  forwardBackwardRequestInSteps,
+  forwardBackwardRequestToJson,
+} from './json-request';
 export {
   forwardBackwardOutputFromJson,
   forwardBackwardOutputToJson,

@@ -1,4 +1,7 @@
+import type { Steps } from '../../../core/concurrency/steps';
+import { finish } from '../../../core/concurrency/steps';
 import type { Datum } from '../../../core/datum';
+import { SIZE_AT_ONCE, sizeOf } from '../../../core/datum-size';
 import { joined, malformed } from './bytes';
 import type { JsonObject } from './json-values';
 import {
@@ -31,21 +34,40 @@ export function forwardBackwardRequestToJson(request: ForwardBackwardRequest): J
 
 /** Reads both bodies; which key holds the input tells them apart. Lengths are not compared here: see `checkDatum`. */
 export function forwardBackwardRequestFromJson(body: unknown): ForwardBackwardRequest {
+  return finish(forwardBackwardRequestInSteps(body));
+}
+
+/** The same, some datums at a time. */
+export function* forwardBackwardRequestInSteps(body: unknown): Steps<ForwardBackwardRequest> {
   const request = objectFrom(body, 'forward_backward request');
   const forwardOnly = request['forward_input'] != null || request['forward_only'] === true;
   const input = objectFrom(
     request['forward_input'] ?? request['forward_backward_input'],
     'forward_backward_input',
   );
-  const room = new DenseRoom();
   return {
     modelId: stringFrom(request['model_id'], 'model_id'),
     seqId: request['seq_id'] == null ? 0 : integerFrom(request['seq_id'], 'seq_id'),
-    data: arrayFrom(input['data'], 'data').map((datum, index) => datumFromJson(datum, { index, room })),
+    data: yield* dataFromJson(input['data']),
     lossFn: stringFrom(input['loss_fn'], 'loss_fn'),
     lossFnConfig: numberRecordFrom(input['loss_fn_config'], 'loss_fn_config'),
     forwardOnly,
   };
+}
+
+function* dataFromJson(value: unknown): Steps<Datum[]> {
+  const room = new DenseRoom();
+  const data: Datum[] = [];
+  let size = 0;
+  for (const [index, item] of arrayFrom(value, 'data').entries()) {
+    const datum = datumFromJson(item, { index, room });
+    data.push(datum);
+    size += sizeOf(datum);
+    if (size < SIZE_AT_ONCE) continue;
+    size = 0;
+    yield;
+  }
+  return data;
 }
 
 /** Tokens of a `{"chunks": [{"type": "encoded_text", "tokens": [...]}]}`. */

@@ -1,3 +1,4 @@
+import type { Steps } from '../../../../src/core/concurrency/steps';
 import { BodyTurns } from '../../../../src/core/concurrency/body-turns';
 
 const LARGE = 1_000_000;
@@ -5,25 +6,33 @@ const LARGE = 1_000_000;
 function bodies() {
   const turns = new BodyTurns();
   const events: string[] = [];
+  const note = (event: string, what: string) => {
+    events.push(event);
+    setImmediate(() => setImmediate(() => events.push(`others, ${what}`)));
+  };
+  function* stepsOf(name: string, refused: boolean): Steps<string> {
+    note(`check ${name}`, `${name} checked`);
+    if (refused) throw new Error('too much');
+    yield;
+    note(`parse ${name}`, `${name} parsed`);
+    yield;
+    return name;
+  }
   /** Says what is done with the body, and what others get to do: two rounds of the loop are one request on a new connection. */
   const read = async (name: string, { length = LARGE, refused = false } = {}) => {
-    const value = await turns.read({
-      length,
-      check: () => {
-        events.push(`check ${name}`);
-        setImmediate(() => setImmediate(() => events.push(`others, ${name} checked`)));
-        if (refused) throw new Error('too much');
-      },
-      parse: () => {
-        events.push(`parse ${name}`);
-        setImmediate(() => setImmediate(() => events.push(`others, ${name} parsed`)));
-        return name;
+    const value = await turns.read({ length, steps: () => stepsOf(name, refused) });
+    note(`use ${value}`, `${name} used`);
+  };
+  const use = (name: string) =>
+    turns.goOn({
+      length: LARGE,
+      *steps(): Steps<void> {
+        note(`go on with ${name}`, `${name} gone on with`);
+        yield;
+        note(`end ${name}`, `${name} ended`);
       },
     });
-    events.push(`use ${value}`);
-    setImmediate(() => setImmediate(() => events.push(`others, ${name} used`)));
-  };
-  return { events, read };
+  return { events, read, use };
 }
 
 test('others are answered after each step of a large body, and the next body waits until it was used', async () => {
@@ -62,4 +71,15 @@ test('a small body waits for no large one', async () => {
   await Promise.all([read('large'), read('small', { length: 100 })]);
 
   expect(events.indexOf('use small')).toBeLessThan(events.indexOf('parse large'));
+});
+
+test('the next body waits for all steps of what is done with the one before', async () => {
+  const { events, read, use } = bodies();
+
+  await Promise.all([read('a').then(() => use('a')), read('b')]);
+
+  expect(events.slice(4, 11)).toEqual([
+    ...['use a', 'go on with a', 'others, a used', 'others, a gone on with'],
+    ...['end a', 'others, a ended', 'check b'],
+  ]);
 });

@@ -1,8 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import type { Steps } from '../../../../core/concurrency/steps';
 import { DomainError } from '../../../../core/errors';
 import {
   decodeForwardBackwardRequest,
-  forwardBackwardRequestFromJson,
+  forwardBackwardRequestInSteps,
   readRequestEnvelope,
 } from '../../../tinker/codec';
 import {
@@ -20,12 +21,13 @@ import {
   SaveWeightsBody,
 } from '../bodies';
 import type { EngineService } from '../engine-service';
+import type { Accepted } from '../model-registry';
 import { ProtocolError } from '../protocol-error';
 import type { NumberedForwardBackward } from '../training-service';
 
 /** Requests about one model. All but `get_info` answer with a promise. */
 export function addTrainingRoutes(app: FastifyInstance, service: EngineService): void {
-  const { models, training, saving } = service;
+  const { bodies, models, training, saving } = service;
   app.post('/create_model', ({ body }) => models.create(parseBody(CreateModelBody, body)));
   app.post('/unload_model', ({ body }) =>
     models.unload(parseBody(ModelRequest, body).model_id, 'its client asked for it'),
@@ -47,8 +49,10 @@ export function addTrainingRoutes(app: FastifyInstance, service: EngineService):
       done(null, body);
     });
     addNumberedRoutes(binary, service, {
-      '/forward_backward': (body) => forwardBackward(service, body, false),
-      '/forward': (body) => forwardBackward(service, body, true),
+      '/forward_backward': (body, length) =>
+        bodies.goOn({ length, steps: () => forwardBackward(service, body, false) }),
+      '/forward': (body, length) =>
+        bodies.goOn({ length, steps: () => forwardBackward(service, body, true) }),
     });
   });
 }
@@ -56,23 +60,25 @@ export function addTrainingRoutes(app: FastifyInstance, service: EngineService):
 function addNumberedRoutes(
   app: FastifyInstance,
   service: EngineService,
-  handlers: Readonly<Record<string, (body: unknown) => unknown>>,
+  handlers: Readonly<Record<string, (body: unknown, length: number) => unknown>>,
 ): void {
   for (const [url, handle] of Object.entries(handlers)) {
-    app.post(url, (request: FastifyRequest) => refusingBadOnes(service, request.body, handle));
+    app.post(url, async ({ body, headers }) => {
+      try {
+        return await handle(body, Number(headers['content-length'] ?? Infinity));
+      } catch (error) {
+        refuse(service, body, error);
+        throw error;
+      }
+    });
   }
 }
 
-function refusingBadOnes(service: EngineService, body: unknown, handle: (body: unknown) => unknown): unknown {
-  try {
-    return handle(body);
-  } catch (error) {
-    // What is only put off must keep its place.
-    if (error instanceof ProtocolError && error.status === 429) throw error;
-    const envelope = NumberedRequest.safeParse(Buffer.isBuffer(body) ? envelopeOf(body) : body);
-    if (envelope.success) service.training.refuse(envelope.data.model_id, envelope.data.seq_id);
-    throw error;
-  }
+function refuse({ training }: EngineService, body: unknown, error: unknown): void {
+  // What is only put off must keep its place.
+  if (error instanceof ProtocolError && error.status === 429) return;
+  const envelope = NumberedRequest.safeParse(Buffer.isBuffer(body) ? envelopeOf(body) : body);
+  if (envelope.success) training.refuse(envelope.data.model_id, envelope.data.seq_id);
 }
 
 /** Model and number of a message whose tensors may be unreadable. */
@@ -82,19 +88,29 @@ function envelopeOf(bytes: Buffer): unknown {
 }
 
 /** What there is no model for is not looked at: it may be millions of numbers. */
-function forwardBackward({ models, training }: EngineService, body: unknown, forwardOnly: boolean): unknown {
+function* forwardBackward(
+  { models, training }: EngineService,
+  body: unknown,
+  forwardOnly: boolean,
+): Steps<Accepted> {
   const named = ModelRequest.safeParse(Buffer.isBuffer(body) ? envelopeOf(body) : body);
   if (named.success) models.require(named.data.model_id);
-  return training.forwardBackward(readForwardBackward(body, forwardOnly));
+  const request = yield* readForwardBackward(body);
+  yield;
+  return yield* training.forwardBackward({ ...request, forwardOnly: forwardOnly || request.forwardOnly });
 }
 
-function readForwardBackward(body: unknown, forwardOnly: boolean): NumberedForwardBackward {
-  const request = Buffer.isBuffer(body) ? readBinary(body) : readJson(body);
-  return { ...request, forwardOnly: forwardOnly || request.forwardOnly };
+function* readForwardBackward(body: unknown): Steps<NumberedForwardBackward> {
+  const isBinary = Buffer.isBuffer(body);
+  try {
+    return isBinary ? readBinary(body) : yield* readJson(body);
+  } catch (error) {
+    throw error instanceof DomainError ? new ProtocolError(isBinary ? 400 : 422, error.message) : error;
+  }
 }
 
 function readBinary(body: Buffer): NumberedForwardBackward {
-  const request = orRefuse(400, () => decodeForwardBackwardRequest(body));
+  const request = decodeForwardBackwardRequest(body);
   const { seq_id: sequence } = parseBody(ForwardBackwardEnvelope, {
     model_id: request.modelId,
     // The binary form cannot leave the number out: 0 says that there is none.
@@ -103,17 +119,10 @@ function readBinary(body: Buffer): NumberedForwardBackward {
   return { ...request, sequence };
 }
 
-function readJson(body: unknown): NumberedForwardBackward {
+function* readJson(body: unknown): Steps<NumberedForwardBackward> {
   const { seq_id: sequence } = parseBody(ForwardBackwardEnvelope, body);
-  return { ...orRefuse(422, () => forwardBackwardRequestFromJson(body)), sequence };
-}
-
-function orRefuse<Value>(status: number, read: () => Value): Value {
-  try {
-    return read();
-  } catch (error) {
-    throw error instanceof DomainError ? new ProtocolError(status, error.message) : error;
-  }
+  yield;
+  return { ...(yield* forwardBackwardRequestInSteps(body)), sequence };
 }
 
 function describeModel({ models }: EngineService, modelId: string): object {

@@ -1,6 +1,7 @@
 import { DomainError } from '../../../../../src/core/errors';
 import { AcceptedRequests } from '../../../../../src/engines/local/server/accepted-requests';
 import type { Datum } from '../../../../../src/core/datum';
+import { finish } from '../../../../../src/core/concurrency/steps';
 import { digestOf, digestOfData } from '../../../../../src/engines/local/server/body-digest';
 import { FutureStore, jsonResult } from '../../../../../src/engines/local/server/future-store';
 
@@ -100,8 +101,8 @@ describe('a digest of training data', () => {
   }
 
   test('does not depend on the order of the inputs’ names', () => {
-    expect(digestOfData([datum({ logprobs: ones, advantages: twos })])).toBe(
-      digestOfData([datum({ advantages: twos, logprobs: ones })]),
+    expect(finish(digestOfData([datum({ logprobs: ones, advantages: twos })]))).toBe(
+      finish(digestOfData([datum({ advantages: twos, logprobs: ones })])),
     );
   });
 
@@ -118,7 +119,7 @@ describe('a digest of training data', () => {
     ['how often a sequence is there', [datum({})], [datum({}), datum({})]],
     ['the sign of zero', [datum({ a: Float32Array.of(0) })], [datum({ a: Float32Array.of(-0) })]],
   ])('depends on %s', (_, one, other) => {
-    expect(digestOfData(one)).not.toBe(digestOfData(other));
+    expect(finish(digestOfData(one))).not.toBe(finish(digestOfData(other)));
   });
 });
 
