@@ -64,6 +64,19 @@ describe('serve', () => {
     expect(JSON.stringify(error?.issues)).toContain(message);
   });
 
+  const toolsWith = (count: number) => {
+    const names = Array.from({ length: count }, (_, index) => [`k${index}`, { enum: ['a'] }] as const);
+    const tool = { name: 'f', parameters: { type: 'object', properties: Object.fromEntries(names) } };
+    return { messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'function', function: tool }] };
+  };
+
+  test('refuses schemas of tools that are larger than models are given', () => {
+    expect(ChatBody.safeParse({ model: 'm', ...toolsWith(6600) }).success).toBe(true);
+    expect(JSON.stringify(ChatBody.safeParse({ model: 'm', ...toolsWith(6700) }).error?.issues)).toContain(
+      'the schemas of the tools hold more than 20,000 keys and list entries. Declare fewer tools or simpler ones',
+    );
+  });
+
   const numbers = Array<number>(500).fill(-1);
   test.each([
     ['tokens', CompletionBody, { prompt: numbers }],

@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import { DEEPEST_JSON, isDeeperThan, isDeepText, TOO_DEEP } from '../../core/json-depth';
+import { hasMoreEntriesThan } from '../../core/json-entries';
 import { untilFault } from '../http/until-fault';
 import { ignoredFields, neutralFields, samplingFields, unmet } from './sampling-schemas';
 
 /** The part of OpenAI's chat completions that a training service can answer. */
 
 const MOST_MESSAGES = 4096;
+/** Keys and list entries in the schemas of all tools: four times the properties that OpenAI takes in one. */
+const MOST_SCHEMA_ENTRIES = 20_000;
 
 const ONLY_FUNCTIONS = 'Of tools only those of type "function" are taken';
 
@@ -101,6 +104,13 @@ const Tool = z
   })
   .meta({ id: 'Tool' });
 
+const LARGE_TOOLS = `the schemas of the tools hold more than ${MOST_SCHEMA_ENTRIES.toLocaleString('en')} keys and list entries. Declare fewer tools or simpler ones`;
+
+function areSmall(tools: readonly z.infer<typeof Tool>[]): boolean {
+  const schemas = tools.map(({ function: { parameters } }) => parameters ?? {});
+  return !hasMoreEntriesThan(schemas, MOST_SCHEMA_ENTRIES);
+}
+
 export const ChatBody = z
   .strictObject({
     ...samplingFields,
@@ -110,7 +120,7 @@ export const ChatBody = z
     max_completion_tokens: z.int().min(1).nullish(),
     logprobs: z.boolean().nullish(),
     top_logprobs: z.int().min(0).max(20).nullish(),
-    tools: z.array(Tool).max(256).nullish(),
+    tools: z.array(Tool).max(256).refine(areSmall, { error: LARGE_TOOLS }).nullish(),
     tool_choice: z
       .enum(['auto', 'none'], { error: FORCED })
       .nullish()

@@ -309,6 +309,43 @@ describe('a resent request', () => {
     expect(json.body).toEqual(binary.body);
   });
 
+  test('is recognised where it is long and read a piece at a time', async () => {
+    const numbers = Array.from({ length: 5000 }, (_, index) => index % 7);
+    const datum = {
+      model_input: { chunks: [{ type: 'encoded_text', tokens: numbers }] },
+      loss_fn_inputs: {
+        target_tokens: { data: numbers, dtype: 'int64', shape: [5000] },
+        weights: { data: numbers, dtype: 'float32', shape: [5000] },
+      },
+    };
+    const input = { data: Array(100).fill(datum), loss_fn: 'cross_entropy' };
+    const long = { model_id: model, seq_id: 1, forward_backward_input: input };
+    const tensors = {
+      tokens: Int32Array.from(numbers),
+      targetTokens: Int32Array.from(numbers),
+      lossInputs: { weights: Float32Array.from(numbers) },
+    };
+    const binary = encodeForwardBackwardRequest({
+      ...{ modelId: model, seqId: 1, lossFn: 'cross_entropy', lossFnConfig: {}, forwardOnly: false },
+      data: Array(100).fill(tensors),
+    });
+
+    const { driver } = engine;
+    const replies = await Promise.all([
+      driver.post('forward_backward', long),
+      driver.post('forward_backward', JSON.stringify(long, null, 1)),
+      driver.post('forward_backward', binary, protobuf),
+    ]);
+    const other = await driver.post('forward_backward', {
+      ...long,
+      forward_backward_input: { ...input, data: [datum] },
+    });
+
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new Set(replies.map(({ body }) => body.request_id)).size).toBe(1);
+    expect(other).toMatchObject({ status: 400, body: { detail: containing('already used') } });
+  });
+
   test('is refused for good when its body differs', async () => {
     await engine.driver.train(model, 1, 1);
 
