@@ -1,8 +1,6 @@
 import type { Steps } from './steps';
-import { finish } from './steps';
+import { finish, inSteps, letOthers } from './steps';
 
-/** A new connection is taken in one round of the loop and read in the next. */
-const ROUNDS = 3;
 /** Characters. What is shorter is read at once. */
 const LARGE = 256 * 1024;
 
@@ -23,7 +21,7 @@ export class BodyTurns {
   /** What waits for the value goes on before the next body is looked at. */
   read<Value>({ length, steps }: Work<Value>): Promise<Value> {
     if (length <= LARGE) return atOnce(steps);
-    const value = this.last.then(() => inSteps(steps));
+    const value = this.last.then(() => inSteps(steps()));
     this.last = value.then(letOthers, letOthers).then(() => this.use);
     return value;
   }
@@ -31,7 +29,7 @@ export class BodyTurns {
   /** What is done with the body that was read last: the next one waits for it too. */
   goOn<Value>({ length, steps }: Work<Value>): Promise<Value> {
     if (length <= LARGE) return atOnce(steps);
-    const value = inSteps(steps);
+    const value = inSteps(steps());
     this.use = value.then(letOthers, letOthers);
     return value;
   }
@@ -39,17 +37,4 @@ export class BodyTurns {
 
 async function atOnce<Value>(steps: () => Steps<Value>): Promise<Value> {
   return finish(steps());
-}
-
-async function inSteps<Value>(steps: () => Steps<Value>): Promise<Value> {
-  const work = steps();
-  for (;;) {
-    const { done, value } = work.next();
-    if (done) return value;
-    await letOthers();
-  }
-}
-
-async function letOthers(): Promise<void> {
-  for (let round = 0; round < ROUNDS; round++) await new Promise<void>((resolve) => setImmediate(resolve));
 }

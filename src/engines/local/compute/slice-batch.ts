@@ -8,10 +8,10 @@ const MOST_TOKENS_PER_SLICE = 256;
 const FEWEST_TOKENS_TO_CUT = 64;
 
 /**
- * Cuts a batch into slices of consecutive datums, much the same in size. The cut depends on the lengths of the datums
+ * Cuts a batch into slices of consecutive datums, much the same in size, for `joinDatums`. The cut depends on the lengths of the datums
  * alone: gradients are summed slice by slice in this order, so the number of threads cannot change a bit of the result.
  */
-export function sliceBatch(data: readonly Datum[], loss: LossSettings): BatchSlice[] {
+export function cutBatch(data: readonly Datum[]): Datum[][] {
   const total = data.reduce((sum, datum) => sum + datum.tokens.length, 0);
   const count = sliceCount(total);
   const groups: Datum[][] = Array.from({ length: count }, () => []);
@@ -21,7 +21,7 @@ export function sliceBatch(data: readonly Datum[], loss: LossSettings): BatchSli
     groups[Math.min(count - 1, Math.floor(((start + length / 2) / total) * count))]?.push(datum);
     start += length;
   }
-  return groups.filter((group) => group.length > 0).map((group) => joinDatums(group, loss));
+  return groups.filter((group) => group.length > 0);
 }
 
 /** Even, and a multiple of four where there is much to do, so that few threads finish together. */
@@ -32,7 +32,7 @@ function sliceCount(tokens: number): number {
 }
 
 /** Fresh arrays: a view posted to a thread would take its whole underlying buffer along. */
-function joinDatums(data: readonly Datum[], loss: LossSettings): BatchSlice {
+export function joinDatums(data: readonly Datum[], loss: LossSettings): BatchSlice {
   const { inputs, defaultInput = 0 } = LOSSES[loss.name];
   const count = data.reduce((total, datum) => total + datum.tokens.length, 0);
   const targetCount = data.reduce((total, datum) => total + datum.targetTokens.length, 0);

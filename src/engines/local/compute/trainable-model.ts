@@ -1,7 +1,7 @@
 import { largestOf } from '../../../core/extremes';
 import { checkAdam, checkData, checkLoss, userError } from './check-request';
 import { trainableLayout } from './network';
-import { sliceBatch } from './slice-batch';
+import { cutBatch, joinDatums } from './slice-batch';
 import { checkTensors, exportTensors, importTensors, initializeAdapter } from './tensor-blocks';
 import { floatsForAttention, floatsForPass } from './working-memory';
 import type { DomainError } from '../../../core/errors';
@@ -17,6 +17,8 @@ import type { BatchSlice, LossSettings, TrainSliceOutput } from './train-slice';
 
 /** Slices computed before their gradients are added up; more only cost memory. */
 const MOST_GRADIENT_BLOCKS = 8;
+/** Of a forward pass, which keeps nothing: so many that their threads seldom wait for each other. */
+const MOST_EVALUATED_SLICES = 256;
 const GRADIENT_BLOCKS_FLOATS = 24 * 2 ** 20;
 
 interface Blocks {
@@ -74,11 +76,8 @@ export class SharedMemoryModel implements TrainableModel {
   ): Promise<ForwardBackwardResult> {
     const settings = checkLoss(loss);
     checkData(data, settings, this.base.shape);
-    const slices = sliceBatch(data, settings);
     const lengths = data.map((datum) => datum.targetTokens.length);
-    const outputs = await this.enqueue(() =>
-      backward ? this.train(slices, settings) : this.evaluate(slices, settings),
-    );
+    const outputs = await this.enqueue(() => this.runWaves(cutBatch(data), settings, backward));
     return {
       logprobs: splitLogprobs(outputs, lengths),
       metrics: { 'loss:sum': outputs.reduce((total, output) => total + output.loss, 0) },
@@ -150,19 +149,22 @@ export class SharedMemoryModel implements TrainableModel {
     return result;
   }
 
-  private async evaluate(slices: readonly BatchSlice[], loss: LossSettings): Promise<TrainSliceOutput[]> {
-    return this.runSlices(slices, loss, null);
-  }
-
-  /** Waves bound the memory. The sum runs over the slices in order, so where a wave ends makes no difference. */
-  private async train(slices: readonly BatchSlice[], loss: LossSettings): Promise<TrainSliceOutput[]> {
-    const waveSize = this.reserveSliceGradients(slices.length);
+  /**
+   * Waves bound the memory, and how much is copied for the threads at a time. The sum runs over the slices in order, so where a wave ends
+   * makes no difference.
+   */
+  private async runWaves(
+    batch: readonly (readonly Datum[])[],
+    loss: LossSettings,
+    backward: boolean,
+  ): Promise<TrainSliceOutput[]> {
+    const waveSize = backward ? this.reserveSliceGradients(batch.length) : MOST_EVALUATED_SLICES;
     const outputs: TrainSliceOutput[] = [];
-    for (let start = 0; start < slices.length; start += waveSize) {
-      const wave = slices.slice(start, start + waveSize);
-      const gradients = this.sliceGradients.slice(0, wave.length);
-      for (const output of await this.runSlices(wave, loss, gradients)) outputs.push(output);
-      await this.addGradients(gradients);
+    for (let start = 0; start < batch.length; start += waveSize) {
+      const slices = batch.slice(start, start + waveSize).map((data) => joinDatums(data, loss));
+      const gradients = backward ? this.sliceGradients.slice(0, slices.length) : null;
+      for (const output of await this.runSlices(slices, loss, gradients)) outputs.push(output);
+      if (gradients) await this.addGradients(gradients);
     }
     return outputs;
   }

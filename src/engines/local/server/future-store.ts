@@ -1,3 +1,4 @@
+import type { Steps } from '../../../core/concurrency/steps';
 import { DomainError } from '../../../core/errors';
 import { KeptBytes } from './kept-bytes';
 
@@ -6,6 +7,8 @@ export interface FutureResult {
   /** About how much it holds in memory; results of a few numbers leave it out. */
   readonly bytes?: number;
   json(): unknown;
+  /** The text of `json`, a part at a time, of what may be long. */
+  text?(): Steps<string>;
   protobuf?(): Uint8Array;
 }
 

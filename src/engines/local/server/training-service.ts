@@ -2,7 +2,12 @@ import type { Steps } from '../../../core/concurrency/steps';
 import type { ForwardBackwardResult } from '../../../core/datum';
 import { bytesOf } from '../../../core/datum-size';
 import type { ForwardBackwardRequest } from '../../tinker/codec';
-import { checkDatum, encodeForwardBackwardOutput, forwardBackwardOutputToJson } from '../../tinker/codec';
+import {
+  checkDatum,
+  encodeForwardBackwardOutput,
+  forwardBackwardOutputText,
+  forwardBackwardOutputToJson,
+} from '../../tinker/codec';
 import type { EngineLoss } from '../model-runtime';
 import type { OptimStepBody } from './bodies';
 import { digestOf, digestOfData } from './body-digest';
@@ -142,6 +147,7 @@ function forwardBackwardFuture(result: ForwardBackwardResult, widths: readonly n
   return {
     bytes: result.logprobs.reduce((sum, { byteLength }) => sum + byteLength, 0),
     json: () => forwardBackwardOutputToJson(result, widths),
+    text: () => forwardBackwardOutputText(result, widths),
     protobuf: () => encodeForwardBackwardOutput(result, widths),
   };
 }

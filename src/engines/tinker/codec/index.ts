@@ -7,6 +7,7 @@ export {
 } from './json-request';
 export {
   forwardBackwardOutputFromJson,
+  forwardBackwardOutputText,
   forwardBackwardOutputToJson,
   sampleResponseFromJson,
   sampleResponseToJson,

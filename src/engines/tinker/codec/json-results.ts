@@ -1,3 +1,4 @@
+import type { Steps } from '../../../core/concurrency/steps';
 import type { ForwardBackwardResult } from '../../../core/datum';
 import type { SampledSequence, SampleResult } from '../../../core/sampling';
 import { promptScoresFromJson, promptScoresToJson, topFromJson, topToJson } from './asample-scores-json';
@@ -6,6 +7,9 @@ import type { JsonObject } from './json-values';
 import { arrayFrom, numberOrNaNFrom, objectFrom, stringFrom, tokensFrom } from './json-values';
 import { LOSS_OUTPUT_TYPE } from './protobuf-results';
 
+/** Log-probs that are written in one step. */
+const VALUES_AT_ONCE = 50_000;
+
 /** `widths`: targets a position of each datum, 1 where left out. */
 export function forwardBackwardOutputToJson(
   result: ForwardBackwardResult,
@@ -13,11 +17,27 @@ export function forwardBackwardOutputToJson(
 ): JsonObject {
   return {
     loss_fn_output_type: LOSS_OUTPUT_TYPE,
-    loss_fn_outputs: result.logprobs.map((values, index) => ({
-      logprobs: tensorToJson(values, { dtype: 'float32', width: widths[index] ?? 1 }),
-    })),
+    loss_fn_outputs: result.logprobs.map((values, index) => outputToJson(values, widths[index])),
     metrics: result.metrics,
   };
+}
+
+/** The text of the same, some datums at a time: it may be a hundred megabytes. */
+export function* forwardBackwardOutputText(
+  result: ForwardBackwardResult,
+  widths: readonly number[] = [],
+): Steps<string> {
+  const texts: string[] = [];
+  let count = 0;
+  for (const [index, values] of result.logprobs.entries()) {
+    texts.push(JSON.stringify(outputToJson(values, widths[index])));
+    count += values.length;
+    if (count < VALUES_AT_ONCE) continue;
+    count = 0;
+    yield;
+  }
+  const [type, metrics] = [LOSS_OUTPUT_TYPE, result.metrics].map((value) => JSON.stringify(value));
+  return `{"loss_fn_output_type":${type},"loss_fn_outputs":[${texts.join()}],"metrics":${metrics}}`;
 }
 
 export function forwardBackwardOutputFromJson(body: unknown): ForwardBackwardResult {
@@ -29,6 +49,10 @@ export function forwardBackwardOutputFromJson(body: unknown): ForwardBackwardRes
     }),
     metrics: metricsFromJson(output['metrics']),
   };
+}
+
+function outputToJson(values: Float32Array, width = 1): JsonObject {
+  return { logprobs: tensorToJson(values, { dtype: 'float32', width }) };
 }
 
 /** A metric that is not a number (null where it was NaN) reads as NaN. */

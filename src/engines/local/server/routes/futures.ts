@@ -1,6 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { inSteps } from '../../../../core/concurrency/steps';
 import { parseBody, RequestIdBody } from '../bodies';
 import type { EngineService } from '../engine-service';
+import type { FutureResult } from '../future-store';
 import { ProtocolError } from '../protocol-error';
 
 export function addFutureRoutes(app: FastifyInstance, service: EngineService): void {
@@ -45,11 +47,22 @@ async function retrieve(
     });
   }
   if (outcome.kind === 'failure') return outcome.failure;
-  const binary = prefersProtobuf(request) ? outcome.result.protobuf?.() : undefined;
-  if (!binary) return outcome.result.json();
-  return reply
-    .type('application/x-protobuf')
-    .send(Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength));
+  return answerWith(outcome.result, request, reply);
+}
+
+async function answerWith(
+  result: FutureResult,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const binary = prefersProtobuf(request) ? result.protobuf?.() : undefined;
+  if (binary)
+    return reply
+      .type('application/x-protobuf')
+      .send(Buffer.from(binary.buffer, binary.byteOffset, binary.byteLength));
+  const text = result.text?.();
+  if (!text) return result.json();
+  return reply.type('application/json; charset=utf-8').send(await inSteps(text));
 }
 
 function prefersProtobuf(request: FastifyRequest): boolean {

@@ -1,5 +1,5 @@
 import type { Datum } from '../../../../../src/core/datum';
-import { sliceBatch } from '../../../../../src/engines/local/compute/slice-batch';
+import { cutBatch, joinDatums } from '../../../../../src/engines/local/compute/slice-batch';
 
 const LOSS = { name: 'cross_entropy' as const, settings: {} };
 
@@ -12,7 +12,9 @@ function datums(lengths: readonly number[]): Datum[] {
 }
 
 function cut(lengths: readonly number[]): (readonly number[])[] {
-  return sliceBatch(datums(lengths), LOSS).map((slice) => slice.lengths);
+  return cutBatch(datums(lengths))
+    .map((data) => joinDatums(data, LOSS))
+    .map((slice) => slice.lengths);
 }
 
 test.each([
@@ -47,7 +49,7 @@ test.each([
 
 test('keeps every datum, in order, with its values', () => {
   const lengths = Array.from({ length: 97 }, (_, index) => 1 + ((index * 37) % 90));
-  const slices = sliceBatch(datums(lengths), LOSS);
+  const slices = cutBatch(datums(lengths)).map((data) => joinDatums(data, LOSS));
 
   const expected = lengths.flatMap((length, index) => Array.from({ length }, () => index));
   expect(slices.flatMap(({ lengths: own }) => own)).toEqual(lengths);

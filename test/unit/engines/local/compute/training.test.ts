@@ -109,6 +109,19 @@ async function lossOf(model: TrainableModel, batch: readonly Datum[], loss: Loss
   return metrics['loss:sum'] ?? NaN;
 }
 
+test('a batch of more slices than are copied at a time gives the same, in whatever waves', async () => {
+  const model = await shared.createModel({ baseModel: RANDOM_MODEL, lora: LORA });
+  const batch = makeBatch(7500, 6);
+
+  const forward = await model.forwardBackward(batch, CROSS_ENTROPY, { backward: false });
+  const backward = await model.forwardBackward(batch, CROSS_ENTROPY, { backward: true });
+
+  expect(batch.reduce((sum, { tokens }) => sum + tokens.length, 0)).toBeGreaterThan(257 * 256);
+  expect(forward).toEqual(backward);
+  expect(forward.logprobs.map(({ length }) => length)).toEqual(batch.map(({ tokens }) => tokens.length));
+  model.dispose();
+});
+
 /** cispo does not differentiate its ratio: its finite difference keeps the factors of the unmoved weights. */
 async function frozenRatios(model: TrainableModel, batch: readonly Datum[]): Promise<Datum[]> {
   const plain = batch.map((datum) => ({ ...datum, lossInputs: {} }));

@@ -1,3 +1,4 @@
+import { finish } from '../../../../../src/core/concurrency/steps';
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import type { Datum, ForwardBackwardResult } from '../../../../../src/core/datum';
@@ -14,6 +15,7 @@ import {
   encodeForwardBackwardRequest,
   encodeSampleResponse,
   forwardBackwardOutputFromJson,
+  forwardBackwardOutputText,
   forwardBackwardOutputToJson,
   forwardBackwardRequestFromJson,
   forwardBackwardRequestToJson,
@@ -401,4 +403,19 @@ test('a forward_input of null does not make a forward_backward a forward pass', 
   };
 
   expect(forwardBackwardRequestFromJson(body).forwardOnly).toBe(false);
+});
+
+test('the text of a long result is that of its JSON, and is written in steps', () => {
+  const logprobs = Array.from({ length: 300 }, (_, datum) =>
+    Float32Array.from({ length: 2 * (datum + 1) }, (_each, index) => -index / (datum + 3)),
+  );
+  const result = {
+    logprobs: [...logprobs, new Float32Array(), Float32Array.of(Number.NaN)],
+    metrics: { 'loss:sum': 0.1 },
+  };
+  const widths = logprobs.map((_, index) => 1 + (index % 2));
+  const text = forwardBackwardOutputText(result, widths);
+
+  expect(text.next().done).toBe(false);
+  expect(finish(text)).toBe(JSON.stringify(forwardBackwardOutputToJson(result, widths)));
 });
