@@ -553,10 +553,7 @@ test('a pipe or a device keeps nobody waiting: it is refused by its path, also i
     );
   }
   await expect(readRows({ path: pipe, key: 'dataset.path' })).rejects.toThrow('it is no plain file');
-  for (const read of [
-    loadDataset({ type: 'chat', path: '/proc/self/mem' }),
-    readRows({ path: '/proc/self/mem' }),
-  ]) {
-    await expect(read).rejects.toThrow('it is no plain file, but one that the system makes');
+  for (const read of [loadDataset, readRows]) {
+    await expect(read({ path: '/proc/self/mem' })).rejects.toThrow('but one that the system makes');
   }
 });
