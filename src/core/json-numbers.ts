@@ -1,4 +1,5 @@
 import { floatText } from './python-float';
+import { stripEnd } from './strip-ends';
 
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i;
@@ -16,7 +17,7 @@ function valueOf(token: string): string | null {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(token) ?? [];
   if (whole === '') return null;
   const digits = (whole + fraction).replace(/^0+/, '');
-  const kept = digits.replace(/0+$/, '');
+  const kept = stripEnd(digits, '0');
   if (kept === '') return '0';
   return `${sign}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
 }

@@ -13,6 +13,7 @@ import { openJournal } from './fenced-journal';
 import { readJsonLines } from './json-lines';
 import { readLastRow } from './last-row';
 import { keepRunFolders } from './make-folder';
+import { otherOwner } from './other-owner';
 import type { RowKey } from './row-memory';
 import { readWholeFile } from './reading';
 import * as rows from './run-rows';
@@ -171,11 +172,7 @@ class FolderRunStore implements RunStore {
     const present = await this.readOwner(run);
     if (present?.workflowId === owner.workflowId && present.firstRunId === owner.firstRunId)
       return 'already-ours';
-    throw new DomainError(
-      'store-conflict',
-      `Run "${run}" in ${this.root} belongs to another workflow (${present?.workflowId ?? 'owner.json is unreadable'}). ` +
-        'Start under another name, or use another store.',
-    );
+    throw otherOwner(`Run "${run}" in ${this.root}`, { run, owner, present });
   }
 
   async readOwner(run: string): Promise<RunOwner | null> {

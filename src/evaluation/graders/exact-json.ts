@@ -1,3 +1,4 @@
+import { stripEnd, stripEnds } from '../../core/strip-ends';
 import { isRow } from './row-fields';
 
 /** A number that a double would change, by its value: `150.0` and `1.5e2` are the same. */
@@ -58,13 +59,13 @@ function exactNumber(token: string): ExactNumber {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER.exec(token) ?? [];
   const all = `${whole}${fraction}`;
   const digits = significant(all);
-  const zeros = all.length - all.replace(/0+$/, '').length;
+  const zeros = all.length - stripEnd(all, '0').length;
   const power = BigInt(exponent) - BigInt(fraction.length) + BigInt(zeros);
   return new ExactNumber(digits === '' ? '0' : `${sign}${digits}e${power}`, Number(token));
 }
 
 function significant(digits: string): string {
-  return digits.replace(/^0+/, '').replace(/0+$/, '');
+  return stripEnds(digits, '0');
 }
 
 function equalNumbers(left: unknown, right: unknown, areExact: boolean): boolean {

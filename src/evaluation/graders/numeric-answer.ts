@@ -1,4 +1,5 @@
 import { withoutReasoning } from '../../core/reasoning';
+import { stripEnd } from '../../core/strip-ends';
 import type { Grader } from './grader';
 import { withPlainDigits } from './numbers/full-width';
 import { withPlainMinus } from './numbers/minus';
@@ -49,7 +50,7 @@ function normalise(number: string): string {
   const isNegative = bare.startsWith('-');
   const [whole = '', decimals = ''] = bare.replace('-', '').split('.');
   const digits = whole.replace(/^0+(?=\d)/, '') || '0';
-  const fraction = decimals.replace(/0+$/, '');
+  const fraction = stripEnd(decimals, '0');
   const value = fraction === '' ? digits : `${digits}.${fraction}`;
   return isNegative && value !== '0' ? `-${value}` : value;
 }

@@ -1,5 +1,6 @@
 import type { ContentPart, Message, ToolCall } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
+import { stripEnds } from '../../core/strip-ends';
 import type { MessageFormat, MessagePlace, RenderedMessage } from '../message-format';
 import { strip } from '../jinja/python-text';
 import { written, writtenAlone } from '../message-format';
@@ -156,7 +157,7 @@ function headerOf(role: string, index: number): string {
 }
 
 function frameReasoning(reasoning: string): string {
-  return `<think>\n${reasoning.replace(/^\n+|\n+$/g, '')}\n</think>\n\n`;
+  return `<think>\n${stripEnds(reasoning, '\n')}\n</think>\n\n`;
 }
 
 function trimStart(text: string, shouldTrim: boolean): string {

@@ -60,6 +60,7 @@ describe('claiming', () => {
 
     await expect(store.claim('first', { ...OWNER, firstRunId: 'b' })).rejects.toMatchObject({
       code: 'store-conflict',
+      message: expect.stringContaining('everstep train --run first --continue') as string,
     });
     await expect(store.claim('first', { ...OWNER, workflowId: 'train/x' })).rejects.toThrow(
       'Run "first" in ' +

@@ -1,13 +1,17 @@
+import { stripEnds } from '../../../core/strip-ends';
 import { bracketedAt, piecesOf, splitAtCommas, withoutBlanks } from './foreign-source';
 import { LiteralError } from './literal-error';
 import type { FunctionCall, PythonValue } from './python-value';
 
 export type ForeignLanguage = 'java' | 'javascript';
 
+/** No call of the benchmark has a tenth of it, and types in angle brackets take time that grows with its square. */
+const MOST_CHARACTERS = 32_768;
+
 const CALL = /^\s*([\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)*)\s*(?=\()/u;
 const NAMED = /^([\p{L}_$][\p{L}\p{N}_$]*)\s*=(?![=>])\s*([^]*)$/u;
 const QUOTED = /^(["'])[^]*\1$/;
-const NEW_OBJECT = /^new\s+([\w.]+\s*(?:<[\w\s,.?<>[\]]*>)?)\s*(?=\()/;
+const NEW_OBJECT = /^new\s+([\w.]+\s*(?:<[\w\s,.?<>[\]]*>\s*)?)(?=\()/;
 const NEW_ARRAY = /^new\s+(\w+)\s*((?:\[\s*\]\s*)+)(?=\{)/;
 const INVOCATION = /^[\w$.]+\s*\([^]*\)$/;
 
@@ -16,7 +20,8 @@ const INVOCATION = /^[\w$.]+\s*\([^]*\)$/;
  * Throws a LiteralError where it is none.
  */
 export function readForeignCall(reply: string, language: ForeignLanguage): readonly FunctionCall[] {
-  const bare = reply.replace(/^[`\n ]+|[`\n ]+$/g, '');
+  if (reply.length > MOST_CHARACTERS) throw new LiteralError('too long');
+  const bare = stripEnds(reply, '`\n ');
   const source = bare.replace(/^\[/, '').replace(/\]$/, '');
   const [head = '', name] = CALL.exec(source) ?? [];
   if (name === undefined) throw new LiteralError('no call');

@@ -4,6 +4,8 @@ const BRACKETS: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}
 const QUOTES = ['"', "'", '`'];
 /** Types in angle brackets, as behind the name of a class. */
 const TYPE_ARGUMENTS = /<[\w\s,.?<>[\]]*>/y;
+/** Of brackets in brackets. */
+const MOST_DEPTH = 100;
 
 /** A piece of Java or JavaScript: something in quotes, in brackets, or one character. */
 export interface SourcePiece {
@@ -45,19 +47,20 @@ export function withoutBlanks(source: string): string {
 }
 
 /** The text in brackets that begins at `start`, brackets included. */
-export function bracketedAt(source: string, start: number): string {
+export function bracketedAt(source: string, start: number, depth = 1): string {
+  if (depth > MOST_DEPTH) throw new LiteralError('too deep');
   const close = BRACKETS[source[start] ?? ''];
   for (let position = start + 1; position < source.length;) {
     if (source[position] === close) return source.slice(start, position + 1);
-    position += pieceAt(source, position).text.length;
+    position += pieceAt(source, position, depth + 1).text.length;
   }
   throw new LiteralError('brackets that are not closed');
 }
 
-function pieceAt(source: string, position: number): SourcePiece {
+function pieceAt(source: string, position: number, depth = 1): SourcePiece {
   const character = source[position] ?? '';
   if (QUOTES.includes(character)) return { kind: 'quoted', text: quotedAt(source, position) };
-  if (character in BRACKETS) return { kind: 'bracketed', text: bracketedAt(source, position) };
+  if (character in BRACKETS) return { kind: 'bracketed', text: bracketedAt(source, position, depth) };
   if (Object.values(BRACKETS).includes(character)) throw new LiteralError('a bracket too many');
   TYPE_ARGUMENTS.lastIndex = position;
   const types = /\w/.test(source[position - 1] ?? '') ? TYPE_ARGUMENTS.exec(source)?.[0] : undefined;

@@ -1,4 +1,5 @@
 import { ownValue } from '../../../core/own-value';
+import { stripEnds } from '../../../core/strip-ends';
 import type { ForeignLanguage } from './foreign-calls';
 import type { PythonValue } from './python-value';
 
@@ -178,7 +179,7 @@ function scriptEntry(text: string): PythonValue {
 }
 
 function withoutQuotes(text: string): string {
-  return text.replace(/^['"]+|['"]+$/g, '');
+  return stripEnds(text, `'"`);
 }
 
 /** A value of no declared type. */

@@ -1,11 +1,14 @@
+import { stripEnds } from '../../../core/strip-ends';
+import { textsBetween } from '../../../core/texts-between';
 import type { ForeignLanguage } from './foreign-calls';
 import { readForeignCall } from './foreign-calls';
 import { LiteralError } from './literal-error';
 import { LiteralReader } from './literal-reader';
 import type { FunctionCall, PythonValue } from './python-value';
 
-const FENCED = /```[\w-]*[ \t]*\r?\n?([^]*?)```/g;
-const TOOL_CALL = /<tool_call>([^]*?)<\/tool_call>/g;
+const FENCE = '```';
+/** Behind an opening fence. */
+const LANGUAGE = /^[\w-]*[ \t]*\r?\n?/;
 
 /**
  * The calls of a reply: a list of Python calls as the official decoder reads it, brackets left out or not; else JSON objects with
@@ -15,10 +18,10 @@ const TOOL_CALL = /<tool_call>([^]*?)<\/tool_call>/g;
 export function readCalls(reply: string): readonly FunctionCall[] | null {
   const python = readPython(reply);
   if (python !== null) return python;
-  const tagged = [...reply.matchAll(TOOL_CALL)].map((match) => match[1] ?? '');
+  const tagged = textsBetween(reply, '<tool_call>', '</tool_call>');
   if (tagged.length > 0) return allOf(tagged.map(readText));
-  const fenced = [...reply.matchAll(FENCED)].at(-1)?.[1];
-  return readText(fenced ?? reply);
+  const fenced = textsBetween(reply, FENCE, FENCE).at(-1);
+  return readText(fenced?.replace(LANGUAGE, '') ?? reply);
 }
 
 /** One call in another language; null where the reply is none. */
@@ -45,7 +48,7 @@ function attempt(read: () => readonly FunctionCall[]): readonly FunctionCall[] |
 
 /** The official decoder takes backticks, blanks and line ends off, and puts brackets around what has none. */
 function readPython(reply: string): readonly FunctionCall[] | null {
-  const bare = reply.replace(/^[`\n ]+|[`\n ]+$/g, '');
+  const bare = stripEnds(reply, '`\n ');
   if (bare === '') return null;
   const opened = bare.startsWith('[') ? bare : `[${bare}`;
   const reader = new LiteralReader(opened.endsWith(']') ? opened : `${opened}]`);

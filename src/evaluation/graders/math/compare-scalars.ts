@@ -1,3 +1,4 @@
+import { stripEnd } from '../../../core/strip-ends';
 import type { AnswerShape, ExpressionShape, NumberShape } from './answer-shape';
 import type { ExactPath, ExactQuestion } from './exact-path';
 import type { ExactNumber } from './exact-number';
@@ -116,11 +117,12 @@ function signOf(shape: AnswerShape): string | null {
 function wordsOf(shape: AnswerShape): string | null {
   if (shape.kind !== 'text' && shape.kind !== 'expression') return null;
   const text = shape.kind === 'text' ? shape.text : shape.latex;
-  const words = text
+  const spoken = text
     .replace(/\\text\s*\{([^{}]*)\}/g, ' $1 ')
     .replace(/["'“”‘’]/g, '')
     .replace(/\s+/g, ' ')
-    .replace(/^[\s(]+|[\s).,;:!]+$/g, '')
+    .replace(/^[\s(]+/, '')
     .toLowerCase();
+  const words = stripEnd(spoken, ' ).,;:!');
   return /[a-z]/.test(words) ? squeezed(words) : null;
 }

@@ -15,6 +15,8 @@ export interface LogLimits {
   readonly documentBytes: number;
   /** Lists and objects of a member, or of a log that is one JSON document; and how deep they lie in one another. */
   readonly parts: number;
+  /** Of the objects of the same. */
+  readonly keys: number;
   readonly depth: number;
 }
 
@@ -24,6 +26,7 @@ const LIMITS: LogLimits = {
   memberBytes: 256 * 1024 * 1024,
   documentBytes: 480 * 1024 * 1024,
   parts: 4_000_000,
+  keys: 8_000_000,
   depth: 500,
 };
 
@@ -147,11 +150,11 @@ function parse<Schema extends z.ZodType>(schema: Schema, json: JsonText): z.infe
 }
 
 function parseJson({ text, name, limits }: JsonText): unknown {
-  const { parts, depth } = countJsonParts(text);
-  if (parts > limits.parts || depth > limits.depth) {
+  const { parts, keys, depth } = countJsonParts(text);
+  if (parts > limits.parts || keys > limits.keys || depth > limits.depth) {
     throw new DomainError(
       'bad-dataset',
-      `${name.slice(0, 200)} holds ${parts} lists and objects, ${depth} deep in one another; ${limits.parts} are read, ${limits.depth} deep. ${CONVERT}`,
+      `${name.slice(0, 200)} holds ${parts} lists and objects with ${keys} keys, ${depth} deep in one another; ${limits.parts} with ${limits.keys} keys are read, ${limits.depth} deep. ${CONVERT}`,
     );
   }
   try {

@@ -22,9 +22,5 @@ export const sst2 = generation({
       gold: textField(row, ['label']) === '1' ? 'positive' : 'negative',
     };
   },
-  clean: (text) =>
-    text
-      .trim()
-      .toLowerCase()
-      .replace(/[^a-z]+$/, ''),
+  clean: (text) => /^[^]*[a-z]/.exec(text.trim().toLowerCase())?.[0] ?? '',
 });

@@ -50,12 +50,24 @@ const PIECES = [
   '\r\n',
   '1,000',
   '**1**',
+  '0',
+  '`',
+  '<tool_call>',
+  'new a<',
 ];
 
 /** Behind these an answer is looked for. */
-const OPENINGS: Record<string, readonly string[]> = { ifeval: [''], longbench: [''] };
+const OPENINGS: Record<string, readonly string[]> = {
+  ifeval: [''],
+  longbench: [''],
+  arithmetic: ['', '0.'],
+  json_match: ['', '{"a":0.'],
+  bfcl: ['', '[f(x=1)', 'f(x=', '```'],
+};
 const CLOSING: Record<string, string> = { '\\boxed{': '}', $: '$' };
 const ANY_OPENING = ['', 'the answer is ', '\\boxed{', '$'];
+/** A run of something at the end of a text is another matter than one before its end. */
+const ENDINGS = ['', '1x'];
 
 const ALL_ARGUMENTS = {
   relation: 'at least',
@@ -89,6 +101,15 @@ const LONGBENCH_DATASETS = [
   'dureader',
 ];
 
+function callRow(kind: string): Row {
+  const properties = { x: { type: kind === 'simple' ? 'integer' : 'String' } };
+  return {
+    id: `${kind}_0`,
+    function: [{ name: 'f', parameters: { type: 'dict', properties, required: ['x'] } }],
+    ground_truth: [{ f: { x: ['1', ''] } }],
+  };
+}
+
 export const ROWS: readonly (readonly [string, Row])[] = [
   ['gsm8k', { answer: '#### 18' }],
   ['arithmetic', { target: '18' }],
@@ -100,6 +121,11 @@ export const ROWS: readonly (readonly [string, Row])[] = [
   ['contains', { target: 'x' }],
   ['regex', { pattern: '(\\d+)$' }],
   ['json_match', { target: {} }],
+  ['hmmt', { answer: '1, 2' }],
+  ['math_equivalence', { answer: '\\frac{1}{2}' }],
+  ['gpqa', { answer: 'C' }],
+  ['supergpqa', { answer_letter: 'C', options: ['a', 'b', 'c'] }],
+  ...['simple', 'java', 'javascript'].map((kind): [string, Row] => ['bfcl', callRow(kind)]),
   ['longbench', { choice_A: 'x', answer: 'B' }],
   ...LONGBENCH_DATASETS.map((dataset): [string, Row] => [
     'longbench',
@@ -111,15 +137,18 @@ export const ROWS: readonly (readonly [string, Row])[] = [
   ],
 ];
 
-/** What a grader reads: a piece again and again, behind an opening. */
+/** What a grader reads: a piece again and again, behind an opening and before an ending. */
 export interface HostileText {
   readonly opening: string;
   readonly piece: string;
+  readonly ending: string;
 }
 
 export function textsOf(name: string): HostileText[] {
   const openings = OPENINGS[name] ?? ANY_OPENING;
-  return PIECES.flatMap((piece) => openings.map((opening) => ({ opening, piece })));
+  return PIECES.flatMap((piece) =>
+    openings.flatMap((opening) => ENDINGS.map((ending) => ({ opening, piece, ending }))),
+  );
 }
 
 /** Grades a long text; where that takes some time, also a shorter one, to see what the time grows with. */
@@ -149,6 +178,6 @@ export async function expectToBeRead(
   });
 }
 
-function textOf({ opening, piece }: HostileText, length: number): string {
-  return opening + piece.repeat(Math.ceil(length / piece.length)) + (CLOSING[opening] ?? '');
+function textOf({ opening, piece, ending }: HostileText, length: number): string {
+  return opening + piece.repeat(Math.ceil(length / piece.length)) + ending + (CLOSING[opening] ?? '');
 }

@@ -54,9 +54,17 @@ function scorer(name: string, metrics: Record<string, number | null>) {
   };
 }
 
-const LIMITS = { members: 10, memberBytes: 100_000, documentBytes: 100_000, parts: 1000, depth: 50 };
+const LIMITS = {
+  members: 10,
+  memberBytes: 100_000,
+  documentBytes: 100_000,
+  parts: 1000,
+  keys: 3000,
+  depth: 50,
+};
 /** Packed, a few hundred times smaller. */
 const MANY_LISTS = `{"eval": [${'[],'.repeat(2000)}[]]}`;
+const MANY_KEYS = `{${'"key":0,'.repeat(4000)}"eval":0}`;
 
 let folder: string;
 
@@ -156,10 +164,11 @@ test.each([
     '11 members',
   ],
   ['a header of too many lists', { 'header.json': MANY_LISTS }, 'header.json holds 2003 lists and objects'],
+  ['a header of too many keys', { 'header.json': MANY_KEYS }, '1 lists and objects with 4001 keys'],
   [
     'a header nested too deep',
     { 'header.json': '['.repeat(60) },
-    '60 deep in one another; 1000 are read, 50',
+    '60 deep in one another; 1000 with 3000 keys are read, 50',
   ],
   ['no header', { 'other.json': '{}' }, 'neither header.json'],
   ['a header that is none', { 'header.json': '{"eval": 3}' }, 'header.json: eval'],

@@ -242,3 +242,12 @@ test.each([
 
   expect(bfcl.grade(reply, row)).toMatchObject({ value });
 });
+
+test.each(['java', 'javascript'])(
+  'a call in %s of thousands of brackets in one another is no call',
+  (kind) => {
+    const row = { ...ROW, id: `${kind}_1` };
+
+    expect(bfcl.grade(`f(x=${'['.repeat(5000)}`, row)).toMatchObject({ value: 0 });
+  },
+);
