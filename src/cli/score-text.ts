@@ -5,6 +5,8 @@ import { formatNumber } from './number-format';
 import { confidenceInterval } from './tables-interval';
 
 const ERROR_COLUMNS = 160;
+/** Where something was thrown stands at the end. */
+const END_COLUMNS = 80;
 
 /** `0.815 [0.755, 0.863]`, `failed`, `skipped`, `cancelled`, or `–` for a value that does not exist. */
 export function scoreText(row: ScoreRow): string {
@@ -27,7 +29,8 @@ export function omissionOf(row: ScoreRow): CellOmission | null {
 export function errorLine({ error = '' }: ScoreRow): string {
   const [first = '', ...others] = error.trim().split(/\r?\n/);
   const text = escapeControls(first);
-  if (text.length > ERROR_COLUMNS) return `${text.slice(0, ERROR_COLUMNS - 1)}…`;
+  if (text.length > ERROR_COLUMNS)
+    return `${text.slice(0, ERROR_COLUMNS - END_COLUMNS - 1)}…${text.slice(-END_COLUMNS)}`;
   return others.length > 0 ? `${text} …` : text;
 }
 

@@ -115,7 +115,7 @@ export async function loadPlugins(file: string): Promise<PluginRegistry> {
   for (const [name, evaluator] of entriesOf(exported, 'evaluators', problem)) {
     evaluators.set(
       name,
-      builderOf(evaluator, () => problem(`has an evaluator "${name}" without kind and evaluate`)),
+      builderOf(evaluator, (made) => problem(`has an evaluator "${name}" ${faultOf(made)}`)),
     );
   }
   const benchmarks = benchmarksOf(entriesOf(exported, 'benchmarks', problem), { file, hash });
@@ -211,13 +211,13 @@ function entriesOf(
   return Object.entries(value);
 }
 
-function builderOf(value: unknown, problem: () => DomainError): PluginEvaluatorBuilder {
+function builderOf(value: unknown, problem: (made: unknown) => DomainError): PluginEvaluatorBuilder {
   if (isEvaluator(value)) return () => value;
-  if (typeof value !== 'function') throw problem();
+  if (typeof value !== 'function') throw problem(value);
   return (options) => {
     const built: unknown = Reflect.apply(value, undefined, [options]);
     if (isEvaluator(built)) return built;
-    throw problem();
+    throw problem(built);
   };
 }
 
@@ -240,8 +240,21 @@ function isGrader(value: unknown): value is PluginGrader {
 }
 
 function isEvaluator(value: unknown): value is PluginEvaluator {
+  return hasKind(value) && typeof propertyOf(value, 'evaluate') === 'function';
+}
+
+function hasKind(value: unknown): boolean {
   const kind = propertyOf(value, 'kind');
-  return (kind === 'sampling' || kind === 'training') && typeof propertyOf(value, 'evaluate') === 'function';
+  return kind === 'sampling' || kind === 'training';
+}
+
+/** Of what is no evaluator. */
+function faultOf(value: unknown): string {
+  const kind = propertyOf(value, 'kind');
+  if (hasKind(value)) return 'without a function evaluate';
+  return kind === undefined
+    ? "without kind: 'sampling'"
+    : `whose kind is ${JSON.stringify(kind)}, not 'sampling'`;
 }
 
 function propertyOf(value: unknown, key: string): unknown {

@@ -113,7 +113,8 @@ export function pauseRun({ reason, atStep, for: seconds, then }: PauseFlags): Ch
 export function resumeRun({ reason }: ChangeFlags): Change {
   return async (handle, output) => {
     const receipt = await withReassurance(handle.resume(optional({ reason })), handle, output);
-    return said(receipt, `Run ${shown(handle)} goes on with step ${receipt.step}.`);
+    const withdrawn = receipt.from === 'running' ? '; the pause that was asked for is withdrawn' : '';
+    return said(receipt, `Run ${shown(handle)} goes on with step ${receipt.step}${withdrawn}.`);
   };
 }
 

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createCommand } from '../../../src/cli/commands/runs';
-import { evaluateRun, setOnRun } from '../../../src/cli/commands/runs-changes';
+import { evaluateRun, resumeRun, setOnRun } from '../../../src/cli/commands/runs-changes';
 import { parseSetting } from '../../../src/cli/commands/runs-settings';
 import { sparkline } from '../../../src/cli/sparkline';
 import { changeText } from '../../../src/client/control-text';
@@ -373,4 +373,18 @@ test('an evaluation that was left out has one row in the timeline', () => {
     'c: cancelled: the evaluation of step 20 took its place (overlap)',
     'a: cancelled: the evaluation of step 20 took its place (overlap)',
   ]);
+});
+
+test.each([
+  ['paused', 'Run mine goes on with step 5.'],
+  ['running', 'Run mine goes on with step 5; the pause that was asked for is withdrawn.'],
+])('resume of a run that is %s says what becomes of the pause', async (from, line) => {
+  const handle = {
+    name: 'mine',
+    resume: () => Promise.resolve({ control: 'resume', step: 5, from, to: 'running' }),
+  } as unknown as RunHandle;
+
+  const { lines } = await resumeRun({})(handle, recordOutput().output);
+
+  expect(lines[0]).toBe(line);
 });

@@ -321,6 +321,9 @@ describe('numbers', () => {
     expect(scoreText(score({ value: null, error: 'no luck' }))).toBe('failed');
     expect(errorLine(score({ error: 'no\u001b luck\nat line 1' }))).toBe('no\\x1b luck …');
     expect(errorLine(score({ error: 'x'.repeat(500) }))).toHaveLength(160);
+    expect(errorLine(score({ error: `${'x'.repeat(500)} at /project/plug.ts:12.` }))).toMatch(
+      /^x+…x+ at \/project\/plug\.ts:12\.$/,
+    );
   });
 
   test.each([

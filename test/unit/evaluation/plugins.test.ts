@@ -203,7 +203,17 @@ describe('loading', () => {
     [
       'an evaluator without kind',
       'export const evaluators = { bad: { evaluate() {} } };',
-      /an evaluator "bad" without kind and evaluate/,
+      /an evaluator "bad" without kind: 'sampling'/,
+    ],
+    [
+      'an evaluator of another kind',
+      "export const evaluators = { bad: { kind: 'smapling', evaluate() {} } };",
+      /an evaluator "bad" whose kind is "smapling", not 'sampling'/,
+    ],
+    [
+      'an evaluator without what it does',
+      "export const evaluators = { bad: { kind: 'sampling', evalute() {} } };",
+      /an evaluator "bad" without a function evaluate/,
     ],
   ])('refuses %s', async (_what, source, message) => {
     const path = source === null ? join(folder, 'missing.ts') : pluginFile(source);

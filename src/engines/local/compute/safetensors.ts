@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { countJsonParts } from '../../../core/json-parts';
 import type { NamedTensor } from '../model-runtime';
 
 /**
@@ -40,6 +41,8 @@ export function writeSafetensors(
 
 /** Of forty thousand tensors. What is larger takes the process seconds and many times its size, whatever comes of it. */
 const LARGEST_HEADER_BYTES = 4 * 1024 * 1024;
+/** Lists and objects of a header; each tensor has three. */
+const MOST_PARTS = 200_000;
 
 export function readSafetensors(bytes: Uint8Array): NamedTensor[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -76,9 +79,12 @@ function damaged(reason: string): DomainError {
 }
 
 function parseEntries(json: Uint8Array): Entry[] {
+  const text = new TextDecoder().decode(json);
+  const { parts } = countJsonParts(text);
+  if (parts > MOST_PARTS) throw damaged(`its header holds ${parts} lists and objects`);
   let header: unknown;
   try {
-    header = JSON.parse(new TextDecoder().decode(json));
+    header = JSON.parse(text);
   } catch {
     throw damaged('its header is not JSON');
   }
@@ -90,15 +96,18 @@ function parseEntries(json: Uint8Array): Entry[] {
 }
 
 function parseEntry(name: string, value: unknown): Entry {
-  const fields: Partial<Record<string, unknown>> =
-    typeof value === 'object' && value !== null ? { ...value } : {};
-  const { dtype: type } = fields;
-  const shape = toNumbers(fields['shape']);
-  const [start, end] = toNumbers(fields['data_offsets']);
+  if (typeof value !== 'object' || value === null) throw malformed(name);
+  const type: unknown = Reflect.get(value, 'dtype');
+  const shape = toNumbers(Reflect.get(value, 'shape'));
+  const [start, end] = toNumbers(Reflect.get(value, 'data_offsets'));
   if (typeof type !== 'string' || start === undefined || end === undefined || end < start) {
-    throw damaged(`the entry of "${name}" is malformed`);
+    throw malformed(name);
   }
   return { name, type, shape, start, end };
+}
+
+function malformed(name: string): DomainError {
+  return damaged(`the entry of "${name}" is malformed`);
 }
 
 function toNumbers(value: unknown): number[] {

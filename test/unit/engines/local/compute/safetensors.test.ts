@@ -99,3 +99,18 @@ test('a header larger than any that is meant is refused before it is parsed', ()
     `its header has ${header.length} bytes, and 4194304 are read at most`,
   );
 });
+
+test.each([
+  [
+    'lists in one another',
+    `{"x":${'['.repeat(300_000)}${']'.repeat(300_000)}}`,
+    'its header holds 300001 lists and objects',
+  ],
+  ['a list in place of a tensor', '{"x":[0,0]}', 'the entry of "x" is malformed'],
+])('a header of %s is refused', (_what, text, words) => {
+  const header = Buffer.from(text);
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+
+  expect(() => readSafetensors(Buffer.concat([length, header]))).toThrow(words);
+});
