@@ -22,7 +22,8 @@ export function silenceNoter(output: Pick<Output, 'note' | 'hint'>): (report: Ru
 /** How such an evaluator is bounded, and where the run has nothing else left to do, what ends its wait; null where there is none. */
 export function silenceRemedy(report: RunReport, output: Pick<Output, 'hint'>): string | null {
   if ((report.silentEvaluators ?? []).length === 0) return null;
-  const bound = '`budget: { seconds: N }` of its schedule bounds an evaluator that hangs.';
+  const bound =
+    '`budget: { seconds: N }` in its entry of `schedules` (in place of evalEvery and evaluators) bounds an evaluator that hangs.';
   return finishingText(report) === null ? bound : `${bound} ${endOfWait(report, output)}`;
 }
 

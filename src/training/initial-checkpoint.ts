@@ -10,7 +10,7 @@ import type { RunStore } from '../stores/run-store';
  * becomes of that other run's folder later is nothing to this one.
  */
 export async function resolveInitialCheckpoint(
-  store: Pick<RunStore, 'readCheckpoints' | 'readConfig' | 'runFolder'>,
+  store: Pick<RunStore, 'readCheckpoints' | 'readConfig' | 'readState' | 'runFolder'>,
   { initialCheckpoint, loraRank }: TrainingConfig,
 ): Promise<string | null> {
   if (initialCheckpoint === undefined || initialCheckpoint.includes('://')) return initialCheckpoint ?? null;
@@ -24,11 +24,18 @@ export async function resolveInitialCheckpoint(
   const known = rows.map((candidate) => candidate.step).join(', ');
   throw new DomainError(
     'unknown-checkpoint',
-    `initialCheckpoint: "${initialCheckpoint}" has no saved state. ` +
+    `initialCheckpoint: "${initialCheckpoint}" has no saved state. ${await whileUnderWay(run, store)}` +
       (known === ''
         ? `No run "${run}" with checkpoints is in the store. Train it first, or name another run: npx everstep runs list.`
         : `Steps of "${run}" that have: ${known}. Name one of them, as "${run}@${String(rows.at(-1)?.step)}".`),
   );
+}
+
+/** Of a run that is not over: it may have the step later. */
+async function whileUnderWay(run: string, store: Pick<RunStore, 'readState'>): Promise<string> {
+  const state = await store.readState(run).catch(() => null);
+  if (state?.closedAt !== null) return '';
+  return `"${run}" is under way, at step ${state.step} of ${state.totalSteps}: begin when it has ended. `;
 }
 
 /** Services go on with the rank that a checkpoint has, whatever is asked for: a run would be recorded with one it never had. */

@@ -15,7 +15,8 @@ const TRAINS = {
 } as unknown as RunReport;
 const TRAINED: RunReport = { ...TRAINS, step: 2 };
 const NAMED = `evaluator "never" of steps 0, 2 is at work, with nothing new since ${SINCE}\n`;
-const BOUND = '`budget: { seconds: N }` of its schedule bounds an evaluator that hangs.';
+const BOUND =
+  '`budget: { seconds: N }` in its entry of `schedules` (in place of evalEvery and evaluators) bounds an evaluator that hangs.';
 const END =
   ' What ends the wait now: npx everstep runs cancel mine ends the run with what it has, and npx everstep train --run mine --continue goes on with what is missing.';
 

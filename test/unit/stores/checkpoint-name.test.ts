@@ -117,6 +117,14 @@ test('rows with steps that RUN@STEP cannot name are no checkpoints', async () =>
   );
 });
 
+test('a step that a run under way has not come to says so', async () => {
+  await store.writeState('fresh', { ...STATE, run: 'fresh', step: 16, totalSteps: 40, closedAt: null });
+
+  await expect(resolveInitialCheckpoint(store, initial('fresh@40'))).rejects.toThrow(
+    'has no saved state. "fresh" is under way, at step 16 of 40: begin when it has ended. Steps of "fresh" that have: 5, 10, 15.',
+  );
+});
+
 test.each(['file:///etc/passwd', 'http://127.0.0.1/x', 'HTTPS://a.example/x', 'ftp://x/y'])(
   '%s is no checkpoint: the config says what is',
   (address) => {
