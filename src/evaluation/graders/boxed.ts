@@ -16,6 +16,8 @@ export interface Box {
   readonly content: string;
   /** Where the command begins in the text. */
   readonly start: number;
+  /** Behind the content and what closes it. */
+  readonly end: number;
 }
 
 /**
@@ -23,7 +25,9 @@ export interface Box {
  * box around the number or capital letter behind it, or the word that ends the text, and a command that a sentence speaks of is none. One pass, whatever the text.
  */
 export function findBoxes(text: string): readonly Box[] {
-  return allBoxes(text).flatMap(({ content, start }) => (content === null ? [] : [{ content, start }]));
+  return allBoxes(text).flatMap(({ content, start, end }) =>
+    content === null ? [] : [{ content, start, end }],
+  );
 }
 
 /** The last box is begun and never closed, as where a completion was cut off: the ones before it are not its answer. */
@@ -35,7 +39,7 @@ export function endsInOpenBox(text: string): boolean {
  * A box that a sentence speaks of and that holds no answer: "put it in \boxed{}", "use \boxed{...}", "\boxed{your answer}". One that is empty where
  * the answer should stand ("so we get \boxed{}") is none of these.
  */
-export function isSpokenOf(text: string, { content, start }: Box): boolean {
+export function isSpokenOf(text: string, { content, start }: Omit<Box, 'end'>): boolean {
   if (PLACEHOLDER.test(content.slice(0, 60))) return content.length <= 60;
   if (content.length > 20 || !NOTHING.test(content)) return false;
   const behind = text.slice(text.indexOf('}', start) + 1);
@@ -49,6 +53,7 @@ interface BegunBox {
   /** Null where it is never closed. */
   readonly content: string | null;
   readonly start: number;
+  readonly end: number;
 }
 
 function allBoxes(text: string): readonly BegunBox[] {
@@ -56,24 +61,29 @@ function allBoxes(text: string): readonly BegunBox[] {
   if (commands.length === 0) return [];
   const closings = matchBraces(text);
   return commands.flatMap(({ 0: command, index }) => {
-    const content = contentBehind(text, index + command.length, closings);
-    return content === undefined ? [] : [{ content, start: index }];
+    const box = boxBehind(text, index + command.length, closings);
+    return box === undefined ? [] : [{ ...box, start: index }];
   });
 }
 
 /** Undefined where there is no box. */
-function contentBehind(
+function boxBehind(
   text: string,
   after: number,
   closings: ReadonlyMap<number, number>,
-): string | null | undefined {
+): Omit<BegunBox, 'start'> | undefined {
   const open = text[after] === ' ' && text[after + 1] === '{' ? after + 1 : after;
   if (text[open] !== '{') {
     const bare = BARE.exec(text.slice(after, after + 80));
-    return bare?.[1] ?? bare?.[2];
+    const content = bare?.[1] ?? bare?.[2];
+    return content === undefined
+      ? undefined
+      : { content, end: text.indexOf(content, after) + content.length + 1 };
   }
   const close = closings.get(open);
-  return close === undefined ? null : text.slice(open + 1, close);
+  return close === undefined
+    ? { content: null, end: text.length }
+    : { content: text.slice(open + 1, close), end: close + 1 };
 }
 
 /** Closing brace of each opening one; `\{` and `\}` are text. */

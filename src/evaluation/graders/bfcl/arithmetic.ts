@@ -14,7 +14,7 @@ export interface Term {
   readonly isConstant: boolean;
 }
 
-const MOST_REPEATED = 1_000_000;
+const MOST_REPEATED = 100_000;
 
 const OPERATORS: Readonly<Record<string, (left: number, right: number) => number>> = {
   '+': (left, right) => left + right,
@@ -90,11 +90,16 @@ function repeated(left: PythonValue, right: PythonValue): PythonValue | null {
   if (!isSequence(sequence)) return null;
   const count = amountOf(times);
   if (count.type !== 'int') throw new LiteralError('repeated by no whole number');
-  const length = sequence.type === 'str' ? sequence.value.length : sequence.items.length;
-  if (count.value * length > MOST_REPEATED) throw new LiteralError('repeated too often');
+  if (count.value * lengthOf(sequence) > MOST_REPEATED) throw new LiteralError('repeated too often');
   const whole = Math.max(0, count.value);
   if (sequence.type === 'str') return { type: 'str', value: sequence.value.repeat(whole) };
   return { type: sequence.type, items: Array.from({ length: whole }, () => sequence.items).flat() };
+}
+
+/** 0 of what is neither a text nor a list. */
+export function lengthOf(value: PythonValue): number {
+  if (value.type === 'str') return value.value.length;
+  return 'items' in value ? value.items.length : 0;
 }
 
 function isSequence(value: PythonValue): value is Sequence {

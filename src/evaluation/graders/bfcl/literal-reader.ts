@@ -1,5 +1,5 @@
 import type { Term } from './arithmetic';
-import { computed, literal, signed, unknownName } from './arithmetic';
+import { computed, lengthOf, literal, signed, unknownName } from './arithmetic';
 import { LiteralError } from './literal-error';
 import type { FunctionCall, PythonValue } from './python-value';
 
@@ -32,6 +32,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\n': '',
 };
 const MOST_DEPTH = 100;
+/** Items and characters of all texts and lists that are put together or repeated. */
+const MOST_MADE = 100_000;
 
 /**
  * Reads Python literals and calls as the official checker resolves them, and JSON, which is nearly the same: there `true` is no
@@ -40,6 +42,7 @@ const MOST_DEPTH = 100;
 export class LiteralReader {
   private position = 0;
   private depth = 0;
+  private made = 0;
 
   constructor(
     private readonly text: string,
@@ -67,7 +70,7 @@ export class LiteralReader {
     if (++this.depth > MOST_DEPTH) throw new LiteralError('too deep');
     let term = this.product();
     for (let mark = this.operator(SUM); mark !== undefined; mark = this.operator(SUM))
-      term = computed(mark, term, this.product());
+      term = this.computed(mark, term, this.product());
     this.depth -= 1;
     return term.resolved();
   }
@@ -75,7 +78,7 @@ export class LiteralReader {
   private product(): Term {
     let term = this.factor();
     for (let mark = this.operator(PRODUCT); mark !== undefined; mark = this.operator(PRODUCT))
-      term = computed(mark, term, this.factor());
+      term = this.computed(mark, term, this.factor());
     return term;
   }
 
@@ -84,7 +87,18 @@ export class LiteralReader {
     if (sign !== undefined) return this.signedFactor(sign);
     const term = this.atom();
     const mark = this.operator(POWER);
-    return mark === undefined ? term : computed(mark, term, this.factor());
+    if (mark === undefined) return term;
+    if (++this.depth > MOST_DEPTH) throw new LiteralError('too deep');
+    const power = this.computed(mark, term, this.factor());
+    this.depth -= 1;
+    return power;
+  }
+
+  private computed(mark: string, left: Term, right: Term): Term {
+    const term = computed(mark, left, right);
+    this.made += lengthOf(term.resolved());
+    if (this.made > MOST_MADE) throw new LiteralError('too much put together');
+    return term;
   }
 
   private signedFactor(sign: string): Term {

@@ -1,4 +1,3 @@
-import type { Box } from '../boxed';
 import { endsInOpenBox, findBoxes, isSpokenOf } from '../boxed';
 import type { FormulaSpan as Segment } from './formula-spans';
 import { formulaSpans } from './formula-spans';
@@ -43,13 +42,7 @@ export function findAnswer(text: string): string | null {
 /** What stands in the last boxes of a text, as `findAnswer` takes it; null where it has none. */
 export function fromBoxes(text: string): string | null {
   if (endsInOpenBox(text)) return '';
-  const boxes = findBoxes(text)
-    .filter((box) => !isSpokenOf(text, box))
-    .map((box: Box) => ({
-      content: box.content,
-      start: box.start,
-      end: text.indexOf(box.content, box.start) + box.content.length + 1,
-    }));
+  const boxes = findBoxes(text).filter((box) => !isSpokenOf(text, box));
   const last = boxes.at(-1);
   return last ? (fromFinalWords(text.slice(last.end)) ?? joinLast(text, boxes, areBoxesJoined)) : null;
 }

@@ -54,6 +54,10 @@ const PIECES = [
   '`',
   '<tool_call>',
   'new a<',
+  '1+',
+  '[1]+',
+  '1**',
+  '[1]*1000000,',
 ];
 
 /** Behind these an answer is looked for. */
@@ -62,7 +66,7 @@ const OPENINGS: Record<string, readonly string[]> = {
   longbench: [''],
   arithmetic: ['', '0.'],
   json_match: ['', '{"a":0.'],
-  bfcl: ['', '[f(x=1)', 'f(x=', '```'],
+  bfcl: ['', '[f(x=1)', 'f(x=', '[f(x=[', '```'],
 };
 const CLOSING: Record<string, string> = { '\\boxed{': '}', $: '$' };
 const ANY_OPENING = ['', 'the answer is ', '\\boxed{', '$'];
@@ -158,12 +162,24 @@ export async function expectToBeRead(
 ): Promise<void> {
   // The checks of IFEval read each text 200 times over.
   const size = name === 'ifeval' ? LONG / 10 : LONG;
-  const secondsFor = async (length: number) => {
-    const before = process.cpuUsage();
-    const score = await findRowGrader(name).grade(textOf(hostile, length), row);
-    const { user, system } = process.cpuUsage(before);
+  await expectToBeReadOnce(hostile, size, async (text) => {
+    const score = await findRowGrader(name).grade(text, row);
     expect(score.value).toBeGreaterThanOrEqual(0);
     expect(score.value).toBeLessThanOrEqual(1);
+  });
+}
+
+/** As `expectToBeRead`, of whatever reads texts. */
+export async function expectToBeReadOnce(
+  hostile: HostileText,
+  size: number,
+  read: (text: string) => unknown,
+): Promise<void> {
+  const secondsFor = async (length: number) => {
+    const text = textOf(hostile, length);
+    const before = process.cpuUsage();
+    await read(text);
+    const { user, system } = process.cpuUsage(before);
     return (user + system) / 1e6;
   };
 

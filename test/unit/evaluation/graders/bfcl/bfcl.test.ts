@@ -251,3 +251,12 @@ test.each(['java', 'javascript'])(
     expect(bfcl.grade(`f(x=${'['.repeat(5000)}`, row)).toMatchObject({ value: 0 });
   },
 );
+
+test.each([
+  ['lists', Array.from({ length: 2000 }, () => '[1]*90000').join(',')],
+  ['sums of lists', Array.from({ length: 20_000 }, () => '[1]').join('+')],
+  ['texts', Array.from({ length: 2000 }, () => "'x'*90000").join(',')],
+  ['powers', `${'1**'.repeat(20_000)}1`],
+])('a call of more %s than are computed is no call', (_what, items) => {
+  expect(readCalls(`[f(x=[${items}])]`)).toBeNull();
+});

@@ -5,6 +5,8 @@ import {
   findCodeBlock,
   withoutIndentation,
 } from '../../../../../src/evaluation/graders/code/extract-code';
+import { fencedBlocks } from '../../../../../src/evaluation/graders/code/fenced-blocks';
+import { expectToBeReadOnce } from '../hostile-texts';
 
 test.each([
   ['```python\nprint(1)\n```', 'print(1)'],
@@ -113,3 +115,12 @@ describe('of code in any wrapping', () => {
     );
   });
 });
+
+test.each(['~', '```\na\n```\n', '```py\n"""\n```\n"""\n', '```py\nx```\n', '`', 'a', '> ```\n', '~~~a '])(
+  'blocks are found in a long text of %j in one go',
+  async (piece) => {
+    for (const opening of ['', '```', '~~~'])
+      for (const ending of ['', '`', '\n```'])
+        await expectToBeReadOnce({ opening, piece, ending }, 250_000, fencedBlocks);
+  },
+);
