@@ -1,3 +1,4 @@
+import regexp from 'eslint-plugin-regexp';
 import sonarjs from 'eslint-plugin-sonarjs';
 import tseslint from 'typescript-eslint';
 
@@ -41,6 +42,28 @@ export default tseslint.config(
         },
       ],
     },
+  },
+  {
+    // Foreign texts of megabytes meet these expressions: none may take time that grows with the square of one. Formulas are short
+    // before any expression sees them (src/evaluation/graders/math/formula-size.ts).
+    files: ['src/**'],
+    ignores: ['src/evaluation/graders/math/!(find-answer).ts'],
+    plugins: { regexp },
+    rules: {
+      'regexp/no-super-linear-move': ['error', { ignoreSticky: true }],
+      'regexp/no-super-linear-backtracking': 'error',
+    },
+  },
+  {
+    // What the rules cannot see: somebody typed it; a reply is cut to 32,768 characters before; what one part gives up, a later one
+    // takes; what begins somewhere also ends there.
+    files: [
+      'src/cli/commands/backfill.ts',
+      'src/evaluation/graders/bfcl/foreign-values.ts',
+      'src/renderers/tokenizers/tiktoken-tokenizer.ts',
+      'src/evaluation/graders/ifeval/sentences.ts',
+    ],
+    rules: { 'regexp/no-super-linear-move': 'off', 'regexp/no-super-linear-backtracking': 'off' },
   },
   { files: ['src/core/concurrency/any-signal.ts'], rules: { 'no-restricted-syntax': 'off' } },
   {

@@ -1,3 +1,4 @@
+import { withoutFullStop } from '../core/strip-ends';
 import { DomainError } from '../core/errors';
 import { escapeControls } from './escape-controls';
 import { OutputError } from './output-error';
@@ -71,7 +72,7 @@ function explainDomainError({ code, message, cause }: DomainError): string {
 function serverRefusal(error: unknown): string | null {
   const refused = refusalOf(error);
   if (refused === null) return null;
-  const said = escapeControls(firstLine(refused.details)).replace(/[.\s]+$/, '');
+  const said = withoutFullStop(escapeControls(firstLine(refused.details)));
   const words = said === '' ? '' : ` It says: ${said}.`;
   return `${SERVER_FAILURES[refused.code] ?? ''}${words} \`npx everstep doctor\` looks at it; give the command again once it answers.`;
 }

@@ -226,7 +226,7 @@ function factsOf({ report: { run, status, step, totalSteps, kind, model } }: Rea
 async function evaluationsOf({ store }: CompareSources, first: string, second: string) {
   try {
     const report = await compareMany([first, second], { store });
-    const [a, b] = report.places.map(({ folder }) => /(\d+)$/.exec(folder)?.[1]);
+    const [a, b] = report.places.map(({ folder }) => /(?<!\d)\d+$/.exec(folder)?.[0]);
     const isOtherStep = a !== b;
     return {
       report,

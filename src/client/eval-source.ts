@@ -1,3 +1,4 @@
+import { stripEnd } from '../core/strip-ends';
 import type { BenchmarkConfig } from '../config/benchmark-config';
 import { refuseKeyInAddress } from '../config/engine-address';
 import type { EngineSource, ModelSource } from '../core/benchmark-run';
@@ -108,7 +109,7 @@ function withChoices(source: EngineSource, asked: Asked): EngineSource {
 function engineUrl(engine: string): string {
   if (engine === 'tinker') return OFFICIAL_SERVICE;
   refuseKeyInAddress('--engine', engine);
-  if (URL.canParse(engine) || isOfficialService(engine)) return engine.replace(/\/+$/, '');
+  if (URL.canParse(engine) || isOfficialService(engine)) return stripEnd(engine, '/');
   throw new DomainError('bad-config', `--engine ${engine}: give an address such as http://127.0.0.1:8000.`);
 }
 

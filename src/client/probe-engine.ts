@@ -1,3 +1,4 @@
+import { stripEnd } from '../core/strip-ends';
 import { DomainError } from '../core/errors';
 
 const PROBE_LIMIT_MS = 3000;
@@ -32,7 +33,7 @@ export async function hasCheckpoint(url: string, checkpoint: string): Promise<bo
 }
 
 function baseOf(url: string): string {
-  return url.replace(/\/+$/, '');
+  return stripEnd(url, '/');
 }
 
 /** `fetch` hides the reason in `cause`; where an address had several forms, that of the first is in `errors`. */

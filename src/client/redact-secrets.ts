@@ -1,3 +1,5 @@
+import { stripEnds } from '../core/strip-ends';
+
 /** From where in a text to where. */
 type Range = readonly [start: number, end: number];
 
@@ -96,8 +98,12 @@ function assignedSecrets(text: string, pattern: RegExp): Range[] {
 
 /** Letters of both cases with digits between them, spread as by chance: names and paths are not, and digests in one case are none. */
 function isDrawn(word: string, bits: number): boolean {
-  const isMixed = /[a-z]/.test(word) && /[A-Z]/.test(word) && /\d.*[A-Za-z].*\d/.test(word);
+  const isMixed = /[a-z]/.test(word) && /[A-Z]/.test(word) && hasLettersBetweenDigits(word);
   return isMixed && !/^sha\d+-/.test(word) && !word.includes('//') && entropyOf(word) >= bits;
+}
+
+function hasLettersBetweenDigits(word: string): boolean {
+  return /[A-Za-z]/.test(stripEnds(word, (character) => !/\d/.test(character)));
 }
 
 /** Shannon's, in bits a character. */

@@ -1,3 +1,4 @@
+import { withoutFullStop } from '../core/strip-ends';
 import { z } from 'zod';
 
 /** What a call to the server failed with, out of what the SDK wraps it in. */
@@ -11,7 +12,7 @@ export interface ServerWords {
 export function serverWords(error: unknown): ServerWords {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const { code, details, message } = Failure.safeParse(cause).data ?? {};
-  return { code: code ?? null, text: (details || message || String(cause)).replace(/[.\s]+$/, '') };
+  return { code: code ?? null, text: withoutFullStop(details || message || String(cause)) };
 }
 
 /** Of whatever kind: what is of another type is as good as missing. */

@@ -40,7 +40,7 @@ function isSecretName(key: string): boolean {
 
 function hasSecret(text: string): boolean {
   if (secretParameterOf(text) !== null) return true;
-  return SECRET_VALUE.test(text) || /^[a-z][a-z0-9+.-]*:\/\/[^/\s]*:[^/\s]*@/i.test(text);
+  return SECRET_VALUE.test(text) || /^[a-z][a-z0-9+.-]*:\/\/[^/\s:]*:[^/\s]*@/i.test(text);
 }
 
 function variableFor(hint: string): string {

@@ -1,3 +1,4 @@
+import { stripEnd } from '../core/strip-ends';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import { SANDBOX_CHOICES } from '../core/sandbox-choice';
@@ -161,7 +162,7 @@ function resolveStore(store: string): string {
 
 function readAddress(name: string, text: string | null): string | null {
   if (text === null || /^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : ''))
-    return text?.replace(/\/+$/, '') ?? null;
+    return text === null ? null : stripEnd(text, '/');
   throw new DomainError('bad-config', `${name} is "${text}". Give a URL such as https://huggingface.co.`);
 }
 

@@ -54,7 +54,7 @@ export function fieldSpelling(key: string, knownKeys: readonly string[]): Spelli
     .replaceAll('-', '_')
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .toLowerCase();
-  const ours = snake.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  const ours = snake.replaceAll(/(?<!_)_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
   if (ours !== key && knownKeys.includes(ours)) return { ours };
   return Object.hasOwn(RENAMED, snake) ? RENAMED[snake] : undefined;
 }

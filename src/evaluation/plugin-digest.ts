@@ -4,7 +4,7 @@ import { dirname, relative, resolve } from 'node:path';
 import { readCodeFile } from './code-file';
 
 /** What `import … from`, `import '…'`, `export … from`, `import('…')` and `require('…')` name. A comment may name something too. */
-const SPECIFIER = /\b(?:from|import|require)\s*\(?\s*(['"])(\.{1,2}(?:\/[^'"\n]*)?)\1/g;
+const SPECIFIER = /\b(?:from|import|require)\s*(?:\(\s*)?(['"])(\.{1,2}(?:\/[^'"\n]*)?)\1/g;
 const EXTENSIONS = ['', '.ts', '.tsx', '.mts', '.cts', '.js', '.mjs', '.cjs', '.json'];
 /** Of a TypeScript file that is imported by the name it is compiled to. */
 const COMPILED = /\.([cm]?)js$/;

@@ -57,7 +57,7 @@ function finds(path: string, name: string): boolean {
 function reasonOf(error: unknown): string {
   return messageOf(error)
     .replace(/\nRequire stack:[^]*$/, '')
-    .replace(/\s*\n\s*/g, ' ');
+    .replace(/\s+/g, (space) => (space.includes('\n') ? ' ' : space));
 }
 
 function remedyOf(error: unknown, path: string): string {

@@ -44,7 +44,7 @@ function stackOf(error: unknown): string {
     const stack: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'stack') : null;
     if (typeof stack !== 'string') return '';
     // The message stands first, and may be as long as it likes.
-    const start = stack.search(/\n\s+at /);
+    const start = stack.search(/\n {4}at /);
     return start < 0 ? '' : stack.slice(start, start + MOST_CHARACTERS);
   } catch {
     return '';

@@ -1,3 +1,4 @@
+import { withoutFullStop } from '../core/strip-ends';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
@@ -226,7 +227,7 @@ class Supervisor implements SupervisedService {
 }
 
 function saidAtEnd(words: string): string {
-  return words === '' ? '' : `: ${words.replace(/[.\s]+$/, '')}`;
+  return words === '' ? '' : `: ${withoutFullStop(words)}`;
 }
 
 function logFile({ logFolder, name }: Pick<ServiceOptions, 'logFolder' | 'name'>): string {

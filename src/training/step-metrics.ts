@@ -29,7 +29,7 @@ function engineMetrics(
 ): Record<string, number | null> {
   return Object.fromEntries(
     Object.entries(metrics).map(([name, value]) => {
-      const short = name.slice(name.lastIndexOf('/') + 1).replace(/:.*$/, '');
+      const [short] = name.slice(name.lastIndexOf('/') + 1).split(':', 1);
       return [`${area}/${short}`, Number.isFinite(value) ? value : null];
     }),
   );

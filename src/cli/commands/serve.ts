@@ -1,3 +1,4 @@
+import { stripEnd } from '../../core/strip-ends';
 import { Command } from 'commander';
 import { refuseKeyInAddress } from '../../config/engine-address';
 import { OFFICIAL_SERVICE } from '../../core/official-service';
@@ -75,6 +76,6 @@ async function run(flags: ServeFlags): Promise<number> {
 function engineAddress(text: string): string {
   if (text === 'tinker') return OFFICIAL_SERVICE;
   refuseKeyInAddress('--engine', text);
-  if (/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) return text.replace(/\/+$/, '');
+  if (/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : '')) return stripEnd(text, '/');
   throw new DomainError('bad-config', `--engine ${text}: give an address such as http://127.0.0.1:8000.`);
 }

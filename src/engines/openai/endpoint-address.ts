@@ -1,3 +1,4 @@
+import { stripEnd } from '../../core/strip-ends';
 import { DomainError } from '../../core/errors';
 import { secretParameterOf } from '../../core/secret-parameters';
 
@@ -32,11 +33,11 @@ export function parseEndpointUrl(text: string): EndpointAddress {
       `The URL of the endpoint at ${url.host} holds a key (its parameter ${secret}), and addresses are stored. Give the key as OPENAI_API_KEY.`,
     );
   }
-  const prefix = url.pathname.replace(/\/+$/, '');
+  const prefix = stripEnd(url.pathname, '/');
   return { origin: url.origin, prefix, search: url.search, shown: `${url.origin}${prefix}` };
 }
 
 /** Most servers have their routes below a version, and most wrong URLs lack it. */
 export function namesVersion({ prefix }: EndpointAddress): boolean {
-  return /\/v\d+[a-z0-9]*(\/|$)/.test(prefix);
+  return /\/v\d[a-z0-9]*(\/|$)/.test(prefix);
 }

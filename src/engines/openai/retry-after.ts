@@ -41,7 +41,7 @@ function waitIn(text: string | null, now: number): number | null {
   if (text === null) return null;
   const value = Number(text);
   if (Number.isFinite(value)) return waitForNumber(value, now);
-  const pieces = [...text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
+  const pieces = [...text.matchAll(/(?<!\d)(\d+(?:\.\d+)?)(ms|s|m|h|d)/g)];
   if (pieces.length > 0 && pieces.map(([piece]) => piece).join('') === text) {
     return pieces.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit ?? ''] ?? 0), 0);
   }

@@ -1,3 +1,4 @@
+import { stripEnd } from '../../core/strip-ends';
 import type { Logger } from 'pino';
 import { errors, Pool } from 'undici';
 import { DomainError } from '../../core/errors';
@@ -83,7 +84,7 @@ const PENDING: HttpReply = {
 
 export function createTransport(options: TransportOptions): Transport {
   const { baseUrl, unreachableAfterMs } = options;
-  const prefix = baseUrl.pathname.replace(/\/+$/, '');
+  const prefix = stripEnd(baseUrl.pathname, '/');
   const connect = { timeout: CONNECT_TIMEOUT_MS };
   const calls = new Pool(baseUrl.origin, { connect, connections: CALL_CONNECTIONS });
   // Polls are held for long; in a pool of their own they cannot keep other calls waiting.

@@ -64,7 +64,7 @@ export function givenDates({
 
 /** Times without a zone are taken as the days are. */
 function momentOf(date: string, benchmark: string): number {
-  const moment = Date.parse(/T.*(?:Z|[+-]\d\d:?\d\d)$/.test(date) || !date.includes('T') ? date : `${date}Z`);
+  const moment = Date.parse(!date.includes('T') || /(?:Z|[+-]\d\d:?\d\d)$/.test(date) ? date : `${date}Z`);
   if (!Number.isNaN(moment)) return moment;
   throw new DomainError('bad-dataset', `${benchmark}: "${date}" is no date of an example. Correct the row.`);
 }

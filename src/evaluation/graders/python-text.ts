@@ -2,6 +2,9 @@
  * Text operations as Python defines them, where JavaScript's differ and the official graders are written in Python.
  */
 
+import * as ends from '../../core/strip-ends';
+import type { Stripped } from '../../core/strip-ends';
+
 /** Python's white space, for use inside a character class: unlike `\s` with U+001C–U+001F and U+0085, without U+FEFF. */
 export const SPACE = String.raw`\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
 
@@ -10,25 +13,21 @@ export const WORD = String.raw`\p{L}\p{N}_`;
 
 const SPACE_ONLY = new RegExp(`[${SPACE}]`);
 
-function isSpace(character: string | undefined): boolean {
-  return character !== undefined && SPACE_ONLY.test(character);
+function isSpace(character: string): boolean {
+  return SPACE_ONLY.test(character);
 }
 
 /** `str.strip()`, or `strip(characters)`. */
-export function strip(text: string, isStripped: (character: string) => boolean = isSpace): string {
-  return stripEnd(stripStart(text, isStripped), isStripped);
+export function strip(text: string, stripped: Stripped = isSpace): string {
+  return ends.stripEnds(text, stripped);
 }
 
-export function stripStart(text: string, isStripped: (character: string) => boolean = isSpace): string {
-  let start = 0;
-  while (start < text.length && isStripped(text.charAt(start))) start++;
-  return text.slice(start);
+export function stripStart(text: string, stripped: Stripped = isSpace): string {
+  return ends.stripStart(text, stripped);
 }
 
-export function stripEnd(text: string, isStripped: (character: string) => boolean = isSpace): string {
-  let end = text.length;
-  while (end > 0 && isStripped(text.charAt(end - 1))) end--;
-  return text.slice(0, end);
+export function stripEnd(text: string, stripped: Stripped = isSpace): string {
+  return ends.stripEnd(text, stripped);
 }
 
 /** `str.split()`. */

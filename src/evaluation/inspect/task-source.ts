@@ -77,7 +77,7 @@ function modulesBeside(text: string, folder: string, own: string): string[] {
       : [from, ...listed(members).map((each) => `${from}${from.endsWith('.') ? '' : '.'}${each}`)],
   );
   const files = names.flatMap((name) => {
-    const [, dots = '', rest = ''] = /^(\.*)(.*)$/.exec(name) ?? [];
+    const [, dots = '', rest = ''] = /^(\.*)(.*)/.exec(name) ?? [];
     const start = dots === '' ? folder : path.resolve(own, ...dots.slice(1).split('').fill('..'));
     return filesOf(
       start,

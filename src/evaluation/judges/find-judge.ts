@@ -1,3 +1,4 @@
+import { stripEnd } from '../../core/strip-ends';
 import type { JudgeConfig } from '../../config/judge-config';
 import type { CellRejudging, EngineSource, JudgeSource, ModelSource } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
@@ -135,7 +136,7 @@ async function findModel(
 ): Promise<ModelSource> {
   const { model = '', endpoint, api, checkpoint, engine } = config;
   if (endpoint !== undefined) return { type: 'endpoint', url: endpoint, api, model };
-  const place = engine === undefined ? {} : { url: engine.replace(/\/+$/, '') };
+  const place = engine === undefined ? {} : { url: stripEnd(engine, '/') };
   const isPath = checkpoint === undefined || checkpoint.includes('://');
   const source: EngineSource = isPath
     ? { type: 'engine', model, path: checkpoint ?? null, label: null }

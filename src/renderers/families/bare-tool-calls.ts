@@ -49,7 +49,7 @@ function readInvocations(
   });
 }
 
-const NAME = /^\s*([^<\s][^<\n]*)(.*)$/s;
+const NAME = /^\s*([^<\s][^<\n]*)(.*)/s;
 const ARGUMENT = /\s*<arg_key>([^\n]*?)<\/arg_key>\s*<arg_value>(.*?)<\/arg_value>(?=\s*<arg_key>|\s*$)/gsy;
 
 /** `<tool_call>f<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>` */

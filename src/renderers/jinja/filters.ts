@@ -4,6 +4,7 @@ import type { Filter } from './list-filters';
 import { keyOf, LIST_FILTERS } from './list-filters';
 import { formatted } from './operators';
 import { strip, textOf } from './python-text';
+import { withoutTags } from './without-tags';
 import { capitalized, replaced } from './text-methods';
 import {
   charactersOf,
@@ -52,7 +53,7 @@ const FILTERS = new Map<string, Filter>([
   [
     'striptags',
     (value) =>
-      strip(textOf(value).replace(/<!--.*?-->|<[^>]*>/gs, ''))
+      strip(withoutTags(textOf(value)))
         .split(/\s+/)
         .join(' '),
   ],
@@ -172,7 +173,7 @@ function floatOf(value: Value): number | null {
     if (special[2] === 'nan') return Number.NaN;
     return special[1] === '-' ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
   }
-  return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/.test(text) ? Number(text) : null;
+  return /^[-+]?(\d+(?:\.\d*)?|\.\d+)(e[-+]?\d+)?$/.test(text) ? Number(text) : null;
 }
 
 function toFloat(value: Value, positional: readonly Value[], keywords: Keywords): Value {

@@ -150,7 +150,7 @@ function ofFloats(operator: string, [a, b]: readonly [number, number]): Value {
   }
 }
 
-const FIELD = /%([-0+ ]*)(\d*)(?:\.(\d+))?([sdifrx%])/g;
+const FIELD = /%([-0+ ]*)([1-9]\d*|)(?:\.(\d+))?([sdifrx%])/g;
 
 /** `'%s and %d' % values`. */
 export function formatted(template: string, values: Value): string {

@@ -1,4 +1,5 @@
 import { floatText } from '../../core/python-float';
+import * as ends from '../../core/strip-ends';
 import { Tuple, UnwritableMap, TemplateError, isList, isMap } from './values';
 import type { Value } from './values';
 
@@ -66,26 +67,13 @@ export const SPACES =
   '\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000';
 
 export function stripStart(text: string, characters: string = SPACES): string {
-  const set = new Set(characters);
-  let start = 0;
-  for (const character of text) {
-    if (!set.has(character)) break;
-    start += character.length;
-  }
-  return text.slice(start);
+  return ends.stripStart(text, characters);
 }
 
 export function stripEnd(text: string, characters: string = SPACES): string {
-  const set = new Set(characters);
-  let end = text.length;
-  while (end > 0) {
-    const width = /[\uDC00-\uDFFF]/.test(text[end - 1] ?? '') && end > 1 ? 2 : 1;
-    if (!set.has(text.slice(end - width, end))) break;
-    end -= width;
-  }
-  return text.slice(0, end);
+  return ends.stripEnd(text, characters);
 }
 
 export function strip(text: string, characters: string = SPACES): string {
-  return stripStart(stripEnd(text, characters), characters);
+  return ends.stripEnds(text, characters);
 }

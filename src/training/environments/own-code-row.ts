@@ -69,7 +69,7 @@ function requireRun(row: Row): void {
   );
 }
 
-const PRINT = /^\s*print\s*\(([^]*)\)\s*;?\s*(?:#.*)?$/;
+const PRINT = /^\s*print\s*\(([^]*)\)\s*(?:;\s*)?(?:#.*)?$/;
 const TEXT_OF_PYTHON = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g;
 
 /** What is only printed, no program can get wrong. */

@@ -175,7 +175,7 @@ function resultIn(text: string): string | null {
   return BARE_NUMBER.test(text) ? text : null;
 }
 
-const BARE_NUMBER = /^\s*\$?\s*[-+−]?[\d.,/]*\d[\s$%.]*$/;
+const BARE_NUMBER = /^\s*(?:\$\s*)?[-+−]?[\d.,/]*\d[\s$%.]*$/;
 
 /** Marks behind which an answer stands, and nothing behind them. */
 const BARE_MARK = /(?:####|\banswer\s+is|\banswer(?:\s+is)?\s*[:=])[\s*.:]*$/i;

@@ -112,3 +112,8 @@ test('code is left as it is', async () => {
 
   expect(await redactSecrets(code)).toEqual({ text: code, count: 0 });
 });
+
+test('a word of a hundred thousand digits and letters is looked at once', async () => {
+  const word = `${'1'.repeat(50_000)}${'aB'.repeat(50_000)}`;
+  expect(await redactSecrets(`x = ${word}`)).toEqual({ text: `x = ${word}`, count: 0 });
+});

@@ -1,3 +1,4 @@
+import { stripEnds } from '../../../core/strip-ends';
 import type { Grader, Score } from '../../graders/grader';
 import { fromRows } from '../../graders/from-rows';
 import type { Row, RowGrader } from '../../graders/row-grader';
@@ -34,9 +35,6 @@ export function rowsByGroup(benchmark: string, grader: RowGrader, groupsOf: Grou
 
 /** "Computer Science" → `computer_science`: what may stand in the key of a metric. */
 export function groupKey(group: string): string {
-  const key = group
-    .toLowerCase()
-    .replace(/[^\p{L}\p{N}]+/gu, '_')
-    .replace(/^_+|_+$/g, '');
+  const key = stripEnds(group.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '_'), '_');
   return key === '' ? 'other' : key;
 }

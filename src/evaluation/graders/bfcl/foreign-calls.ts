@@ -9,7 +9,7 @@ export type ForeignLanguage = 'java' | 'javascript';
 const MOST_CHARACTERS = 32_768;
 
 const CALL = /^\s*([\p{L}_$][\p{L}\p{N}_$]*(?:\s*\.\s*[\p{L}_$][\p{L}\p{N}_$]*)*)\s*(?=\()/u;
-const NAMED = /^([\p{L}_$][\p{L}\p{N}_$]*)\s*=(?![=>])\s*([^]*)$/u;
+const NAMED = /^([\p{L}_$][\p{L}\p{N}_$]*)\s*=(?![=>])([^]*)$/u;
 const QUOTED = /^(["'])[^]*\1$/;
 const NEW_OBJECT = /^new\s+([\w.]+\s*(?:<[\w\s,.?<>[\]]*>\s*)?)(?=\()/;
 const NEW_ARRAY = /^new\s+(\w+)\s*((?:\[\s*\]\s*)+)(?=\{)/;
@@ -34,7 +34,8 @@ export function readForeignCall(reply: string, language: ForeignLanguage): reado
 
 /** Literals without a name are passed over; a bare name is an argument that no function has. */
 function addArgument(args: Map<string, PythonValue>, part: string, language: ForeignLanguage): void {
-  const [, name, value] = NAMED.exec(part) ?? [];
+  const [, name, given] = NAMED.exec(part) ?? [];
+  const value = given?.trimStart();
   if (name === undefined || value === undefined) {
     if (/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(part)) args.set('', { type: 'str', value: part });
     return;

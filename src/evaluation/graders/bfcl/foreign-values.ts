@@ -196,6 +196,6 @@ function javaNumber(text: string): PythonValue | null {
 
 function plainNumber(text: string): PythonValue | null {
   if (/^[+-]?\d+$/.test(text)) return { type: 'int', value: Number(text) };
-  const isNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/.test(text);
+  const isNumber = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/.test(text);
   return isNumber ? { type: 'float', value: Number(text) } : null;
 }

@@ -65,8 +65,8 @@ function hasTitle(line: string): boolean {
   const open = line.indexOf('<<');
   const close = line.lastIndexOf('>>');
   if (open < 0 || close < open + 3) return false;
-  const title = stripStart(line.slice(open, close + 2), (character) => character === '<');
-  return strip(stripEnd(title, (character) => character === '>')) !== '';
+  const title = stripStart(line.slice(open, close + 2), '<');
+  return strip(stripEnd(title, '>')) !== '';
 }
 
 function unfenced(response: string): string {

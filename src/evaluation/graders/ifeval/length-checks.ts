@@ -40,9 +40,6 @@ function wordCount(text: string): number {
 
 function firstWord(paragraph: string): string {
   const [word = ''] = splitWords(paragraph.slice(0, 10_000));
-  const unquoted = stripStart(
-    stripStart(word, (character) => character === "'"),
-    (character) => character === '"',
-  );
+  const unquoted = stripStart(stripStart(word, "'"), '"');
   return (/^[^.,?!'"]*/.exec(unquoted)?.[0] ?? '').toLowerCase();
 }

@@ -38,9 +38,7 @@ export const WORDING_CHECKS = {
 
   'startend:end_checker': (response, instruction) => {
     const end = strip(instruction.text('end_phrase')).toLowerCase();
-    return strip(strip(response), (character) => character === '"')
-      .toLowerCase()
-      .endsWith(end);
+    return strip(strip(response), '"').toLowerCase().endsWith(end);
   },
 
   'startend:quotation': (response) => {

@@ -51,7 +51,7 @@ const FIRST_LINE_ONLY: ReadonlySet<string> = new Set(['trec', 'triviaqa', 'samsu
 /** What of the completion is scored: of some datasets the first line only, where the model goes on with more examples. */
 export function scoredPart(dataset: string, completion: string): string {
   if (!FIRST_LINE_ONLY.has(dataset)) return completion;
-  return stripStart(completion, isNewline).split('\n', 1)[0] ?? '';
+  return stripStart(completion, '\n').split('\n', 1)[0] ?? '';
 }
 
 /** F1 of the words in common, each as often as both have it. */
@@ -91,11 +91,7 @@ function classification(prediction: string, reference: string, classes: readonly
 
 /** Similarity of the first line that is neither a comment nor a code fence. */
 function codeSimilarity(prediction: string, reference: string): number {
-  const lines = stripStart(prediction, isNewline).split('\n');
+  const lines = stripStart(prediction, '\n').split('\n');
   const line = lines.find((text) => !/[`#]|\/\//.test(text)) ?? '';
   return fuzzyRatio(line, reference);
-}
-
-function isNewline(character: string): boolean {
-  return character === '\n';
 }

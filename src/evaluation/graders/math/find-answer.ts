@@ -8,7 +8,7 @@ const ENVIRONMENT = /\\(?:begin|end)\s*\{\w+\}(?:\{[a-z|]*\})?/g;
 const NUMBER = /(?<![\w.])-?\$?\d[\d,]*(?:\.\d+)?(?:\s?\/\s?\d+)?/g;
 const FINAL_WORDS = /\bfinal\s+answer\s*(?:is\b|:)\s*:?[\s*]*/gi;
 /** Nothing but a number behind "final answer is". */
-const LONE_NUMBER = /^(-?\d[\d,]*(?:\.\d+)?)[*\s]*(?:\.?\s*$|\.\s|\n)/;
+const LONE_NUMBER = /^(-?\d[\d,]*(?:\.\d+)?)[*\s]*(?:$|\.(?:\s|$)|\n)/;
 /** "Total: 5" */
 const LABEL = /^(\p{L}[\p{L} ]{2,40}):\s+(?=\S)/u;
 /** "2,74 € in all": the number with which a text without further ones begins. */

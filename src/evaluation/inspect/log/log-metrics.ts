@@ -1,3 +1,4 @@
+import { stripEnds } from '../../../core/strip-ends';
 import type { CellScore } from '../../../core/run';
 import type { StoredResult } from '../../../stores/eval-store';
 import type { LoggedScore, LogHeader } from './log-schema';
@@ -114,5 +115,5 @@ export function isWithoutScore({ results }: LogHeader): boolean {
 
 /** Keys have parts between slashes; a dataset of the hub has one in its name. */
 function plainName(name: string): string {
-  return name.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^-+|-+$/g, '') || 'inspect';
+  return stripEnds(name.replace(/[^A-Za-z0-9._-]+/g, '-'), '-') || 'inspect';
 }

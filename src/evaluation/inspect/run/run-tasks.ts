@@ -141,8 +141,8 @@ async function firstError(log: InspectLog): Promise<string | null> {
 
 /** What a service answered stands behind all that it was asked, after an empty line. */
 function lastOf(message: string): string {
-  const parts = message.split(/(?:\\+n|\n){2,}/).filter((part) => part.trim() !== '');
-  const text = (parts.at(-1) ?? '').replace(/(\\+n|\s)+/g, ' ').replaceAll(/\\+'/g, "'");
+  const parts = message.split(/(?:(?<!\\)\\+n|\n){2,}/).filter((part) => part.trim() !== '');
+  const text = (parts.at(-1) ?? '').replace(/((?<!\\)\\+n|\s)+/g, ' ').replaceAll(/(?<!\\)\\+'/g, "'");
   return text.trim().slice(-ERROR_CHARACTERS);
 }
 

@@ -93,6 +93,13 @@ test('names metrics after dataset and scorer, and folds the standard error into 
   ]);
 });
 
+test('a name of a million dashes is read once', () => {
+  const [score] = scoresOfLogs([
+    named(`-a${'-'.repeat(1_000_000)}b-`, { task: `-a${'-'.repeat(1_000_000)}b-`, dataset: '' }),
+  ]);
+  expect(score?.key).toBe(`test/a${'-'.repeat(1_000_000)}b/accuracy`);
+});
+
 test('tells two tasks of one dataset apart', () => {
   const logs = [named('sums', {}), named('products', { task: 'products' })];
 
