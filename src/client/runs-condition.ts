@@ -1,5 +1,6 @@
 import { DomainError } from '../core/errors';
 import type { RunStatus } from '../core/run';
+import { asSentence } from '../core/sentences';
 import type { Facts } from '../core/visibility-query';
 import { parseVisibilityQuery, requireWholeQuery } from '../core/visibility-query';
 import type { RunSummary } from './run-summary';
@@ -69,7 +70,7 @@ function answerInstead(where: string, error: unknown): RunCondition {
     if (code !== INVALID) throw refusal;
     throw new DomainError(
       'bad-config',
-      `--where ${JSON.stringify(where.slice(0, 120))}: the Temporal server refuses it: ${words}. Write e.g. EverstepKind = "sft" AND EverstepScore > 0.5.`,
+      `--where ${JSON.stringify(where.slice(0, 120))}: the Temporal server refuses it: ${asSentence(words)} Write e.g. EverstepKind = "sft" AND EverstepScore > 0.5.`,
       { cause: error },
     );
   }

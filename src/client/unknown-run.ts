@@ -1,6 +1,7 @@
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
 import { nearestKey } from '../core/nearest-key';
+import { asSentence } from '../core/sentences';
 import type { UnreadableState } from '../stores/run-state';
 import type { RunRecords } from './run-records';
 import type { ServerLink } from './server-link';
@@ -54,7 +55,7 @@ export async function unheardRun(
 
 /** What a person is told of a run whose state cannot be read. */
 export function unreadableText({ run, file, reason }: UnreadableState): string {
-  return `Run "${run}": its state cannot be read: ${reason} (${file}). Put a copy of the file back, or take the run's folder away.`;
+  return `Run "${run}": its state cannot be read (${file}): ${asSentence(reason)} Put a copy of the file back, or take the run's folder away.`;
 }
 
 function listKnown(known: readonly string[]): string {

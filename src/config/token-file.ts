@@ -1,4 +1,6 @@
+import { statSync } from 'node:fs';
 import { DomainError } from '../core/errors';
+import { shellWord } from '../core/shell-word';
 import { codeOf, readTokenText } from './named-file';
 
 const SHORTEST = 16;
@@ -14,6 +16,15 @@ export function readTokenFile(file: string): string {
       { cause: error },
     );
   }
+}
+
+const OTHERS_MAY_READ = 0o004;
+
+/** What is to be said of a token's file that every user of the machine can read; null where there is nothing. A pipe keeps nothing. */
+export function tokenFileRemark(file: string): string | null {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (!stats?.isFile() || (stats.mode & OTHERS_MAY_READ) === 0) return null;
+  return `--token-file ${file}: every user of this machine can read it. \`chmod 600 ${shellWord(file)}\` leaves it to its owner.`;
 }
 
 function reasonOf(error: unknown): string {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Environment } from '../config/environment';
 import type { Permissions } from '../config/permissions';
 import { createPermissions } from '../config/permissions';
+import { tokenFileRemark } from '../config/token-file';
 import type { TemporalAddress } from '../config/temporal-connection';
 import { tokenizerOf } from '../renderers/model-tokenizer';
 import type { Tokenizer } from '../core/tokenizer';
@@ -38,6 +39,8 @@ export async function startServing(options: ServeOptions): Promise<Serving> {
   const { environment, host, port } = options;
   const token = chooseToken({ host, file: options.tokenFile, variable: environment.serveToken });
   const logger = createLogger(environment);
+  const remark = options.tokenFile === undefined ? null : tokenFileRemark(options.tokenFile);
+  if (remark !== null) logger.warn(remark);
   const server = serverOf(options, { token, logger });
   try {
     await server.app.listen({ host, port });

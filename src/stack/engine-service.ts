@@ -3,6 +3,7 @@ import type { Server } from 'node:net';
 import path from 'node:path';
 import { readEngineToken } from '../config/engine-token';
 import type { Environment } from '../config/environment';
+import { tokenFileRemark } from '../config/token-file';
 import { DomainError } from '../core/errors';
 import { createModelRuntime } from '../engines/local/compute/create-model-runtime';
 import type { NamedModel } from '../engines/local/compute/base-model';
@@ -47,6 +48,8 @@ export async function runEngineService(options: EngineServiceOptions): Promise<n
   const { environment } = options;
   const access = accessOf(options);
   const logger = createServiceLogger({ service: 'engine', level: environment.logLevel });
+  const remark = options.tokenFile === null ? null : tokenFileRemark(options.tokenFile);
+  if (remark !== null) logger.warn(remark);
   const runtime = await createModelRuntime({
     ...(options.threads === null ? {} : { threads: options.threads }),
     namedModels: options.models.map(parseModel),

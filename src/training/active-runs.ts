@@ -19,11 +19,17 @@ import { createSupervisedBatches } from './supervised-batches';
 /** What a worker keeps in memory of a run it trains, so that a segment starts at once. */
 export interface ActiveRun {
   readonly record: RunRecord;
-  readonly batches: BatchSource;
   readonly optimization: OptimizationPlan;
   readonly engine: EngineConnection;
   readonly patience: Patience;
   readonly journals: KeptJournals;
+  /** Loaded when a segment first asks for it: who only speaks to the service runs no code of a plug-in. */
+  readonly material: () => Promise<TrainingMaterial>;
+}
+
+/** What a run's steps are made of. */
+export interface TrainingMaterial {
+  readonly batches: BatchSource;
   /** What is to be said of this worker's plug-in code; null where it is what the run was prepared with. */
   readonly codeRemark: string | null;
 }
@@ -116,8 +122,6 @@ export async function loadActiveRun(
   run: string,
 ): Promise<ActiveRun> {
   const record = await readRunRecord(store, run);
-  const plugins = record.config.kind === 'rl' ? await loadPlugins(record.config.plugins) : NO_PLUGINS;
-  const batches = await batchesOf(record, store.runFolder(run), plugins);
   const optimization = optimizationOf(record.config);
   const patience = new Patience(PATIENCE_MS);
   const engine = await engines.connect(record.config.engine, {
@@ -125,8 +129,26 @@ export async function loadActiveRun(
     onWait: patience.onWait,
   });
   const journals = new KeptJournals(store, run);
-  const codeRemark = codeRemarkOf(record, plugins);
-  return { record, batches, optimization, patience, engine, journals, codeRemark };
+  const material = keptOnceLoaded(async () => {
+    const plugins = record.config.kind === 'rl' ? await loadPlugins(record.config.plugins) : NO_PLUGINS;
+    const batches = await batchesOf(record, store.runFolder(run), plugins);
+    return { batches, codeRemark: codeRemarkOf(record, plugins) };
+  });
+  return { record, optimization, patience, engine, journals, material };
+}
+
+/** What could not be loaded is loaded anew next time. */
+function keptOnceLoaded<Value>(load: () => Promise<Value>): () => Promise<Value> {
+  let loading: Promise<Value> | null = null;
+  return async () => {
+    const own = (loading ??= load());
+    try {
+      return await own;
+    } catch (error) {
+      if (loading === own) loading = null;
+      throw error;
+    }
+  };
 }
 
 function codeRemarkOf({ config, code }: RunRecord, plugins: PluginRegistry): string | null {

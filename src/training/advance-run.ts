@@ -3,13 +3,14 @@ import type { RunEvent } from '../core/timeline';
 import { workerLost } from '../core/timeline';
 import type { SegmentInput, SegmentResult } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
-import type { ActiveRun, ActiveRuns } from './active-runs';
+import type { ActiveRun, ActiveRuns, TrainingMaterial } from './active-runs';
 import type { PolicyNote } from './policy-note';
 import { writePolicyNote } from './policy-note';
 import { recordEvents } from './record-events';
+import { guardOpening } from './reinforcement/guard-opening';
 import { requireOwner } from './require-owner';
 import { requireRun } from './run-folder';
-import { runSegment } from './segment';
+import { isRepeated, runSegment } from './segment';
 import type { SegmentOptions } from './segment-contract';
 import { createStepJournals } from './step-journals';
 import type { StoreNews } from './store-news';
@@ -70,19 +71,55 @@ async function eventsOf(
   return [...events, { at: new Date().toISOString(), kind: 'worker lost', step, text }];
 }
 
+interface Advancing extends Omit<AdvanceDependencies, 'runs'> {
+  readonly active: ActiveRun;
+}
+
+/**
+ * Only reinforcement trains with code of a plug-in: that is looked after where it is loaded, and a loss for as long as steps are trained
+ * with it. A segment that was interrupted is repeated as an activity of its own.
+ */
 async function advance(
-  { active, store, news }: Omit<AdvanceDependencies, 'runs'> & { readonly active: ActiveRun },
+  parts: Advancing,
+  input: SegmentInput,
+  options: AdvanceOptions,
+): Promise<SegmentResult> {
+  const { record, material } = parts.active;
+  const { run, config } = record;
+  if (config.kind !== 'rl') return train({ ...parts, material: await material() }, input, options);
+  const { plugins, lossFunction } = config;
+  const isOwnLoss = typeof lossFunction !== 'string';
+  const opening = {
+    ...{ run, folder: parts.store.runFolder(run), what: 'what it is trained with' },
+    // No step is trained without new ones, sooner or later.
+    places: { mark: '.opening-training.json', journals: 'rollouts' },
+    plugins: () => Promise.resolve(plugins),
+  };
+  const attempt = isRepeated(input, options) ? Math.max(2, options.attempt) : 1;
+  const tried = { attempt, signal: options.signal };
+  if (!isOwnLoss) {
+    const loaded = await guardOpening(opening, tried, () => material());
+    return train({ ...parts, material: loaded }, input, options);
+  }
+  return guardOpening(opening, tried, async ({ signal }) =>
+    train({ ...parts, material: await material() }, input, { ...options, signal }),
+  );
+}
+
+async function train(
+  { active, store, news, material }: Advancing & { readonly material: TrainingMaterial },
   input: SegmentInput,
   options: AdvanceOptions,
 ): Promise<SegmentResult> {
   const { plan, model } = input;
+  const { batches, codeRemark } = material;
   const waiting = active.patience.watch();
   try {
     const result = await active.journals.lend(options.epoch, (borrowed) =>
       runSegment(
         {
           client: active.engine.client,
-          batches: active.batches,
+          batches,
           optimization: active.optimization,
           journals: createStepJournals(borrowed, {
             ...{ plan, model, now: () => new Date() },
@@ -101,7 +138,7 @@ async function advance(
         { ...options, waiting },
       ),
     );
-    return active.codeRemark === null ? result : { ...result, remark: active.codeRemark };
+    return codeRemark === null ? result : { ...result, remark: codeRemark };
   } finally {
     waiting.stop();
   }

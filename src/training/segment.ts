@@ -54,7 +54,10 @@ function isPolicy(kind: SaveHere): boolean {
 }
 
 /** Another attempt may have sent some of the same requests. */
-function isRepeated({ isRepeat }: SegmentInput, { attempt }: SegmentOptions): boolean {
+export function isRepeated(
+  { isRepeat }: SegmentInput,
+  { attempt }: Pick<SegmentOptions, 'attempt'>,
+): boolean {
   return attempt > 1 || isRepeat === true;
 }
 

@@ -5,6 +5,7 @@ import { DyingStack } from './harness/dying-stack';
 import { ReinforcementRuns } from './harness/reinforcement-runs';
 import { failureOf, reportOf } from './harness/runs';
 import type { TestStack } from './harness/stack';
+import type { KeptWorker } from './harness/worker-process';
 
 /** Each of eight problems is played in one group of the two steps; some replies to one of them end the worker's process. */
 const GROUPS = 8;
@@ -82,6 +83,10 @@ class DyingRuns {
     return new Map(
       groups.map(([place, text]) => [place, rows(text).filter(({ kind }) => kind === 'rollout')]),
     );
+  }
+
+  separateTraining(): Promise<KeptWorker> {
+    return this.dying.separateTraining();
   }
 
   stop(): Promise<void> {
@@ -175,4 +180,25 @@ test('a plug-in file that never comes to its end where rollouts are played ends 
   expect(failure.message).toMatch(
     /because of the code of "\S*", again and again: .* at \S*unloadable\.config\.js:\d+\.$/,
   );
+});
+
+test('a plug-in file that never comes to its end where the run is trained ends the run, is named, and keeps no other run from training', async () => {
+  const training = await patient.separateTraining();
+  const plugins = join(patient.stack.folder, 'untrainable.config.js');
+  const source = sourceThatDiesOf('false', '');
+  writeFileSync(plugins, `if (process.argv.includes('training')) for (;;);\n${source}`);
+  const config = patient.runs.config({
+    ...{ steps: 2, evaluators: [], evalEvery: 0, plugins },
+    environment: { type: 'plugin', environment: 'numbers', testSize: 0 },
+  });
+
+  const beside = await patient.play('beside', 'false');
+  const failure = await failureOf(await patient.runs.start('untrainable', config));
+
+  expect(failure.message).toMatch(
+    /because of the code of "\S*", again and again: .* at \S*untrainable\.config\.js:1\.$/,
+  );
+  expect(await reportOf(beside)).toMatchObject({ status: 'completed', step: 2 });
+  // The first attempt's end is nobody's yet.
+  expect(training.said().match(/never gives the event loop back/g)).toHaveLength(3);
 });

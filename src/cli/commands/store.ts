@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import type { GarbageReport } from '../../client/garbage';
 import { durationText, secondsOf } from '../../core/duration';
+import { asSentence } from '../../core/sentences';
 import { openForReading } from '../connect';
 import { sizeText } from '../deletion-lines';
 import { escapeControls } from '../escape-controls';
@@ -62,7 +63,7 @@ function print(output: Output, { items, kept, bytes, applied, store }: GarbageRe
     output.line(`${applied ? 'Removed' : 'Would remove'} ${items.length}, ${sizeText(bytes)} in all.`);
   }
   for (const { path, bytes: size, reason } of kept) {
-    output.line(escapeControls(`Stays: ${path}, ${sizeText(size)}: ${output.advice(reason)}.`));
+    output.line(escapeControls(`Stays: ${path}, ${sizeText(size)}: ${asSentence(output.advice(reason))}`));
   }
   if (!applied && items.length > 0)
     output.line(`Nothing is removed yet. ${output.hint('store gc --apply')} does it.`);

@@ -124,7 +124,9 @@ async function openRun(
   tried: SampleRolloutsOptions,
 ): Promise<SamplingRun> {
   const plugins = async () => (await readRunRecord(store, run)).config.plugins;
-  const opening = { run, folder: store.runFolder(run), step, firstGroup, plugins };
+  const journals = join('rollouts', String(step));
+  const places = { journals, mark: join(journals, `.opening-${firstGroup}.json`) };
+  const opening = { run, folder: store.runFolder(run), places, what: 'its environment', plugins };
   return guardOpening(opening, tried, () => sampling.open(run));
 }
 

@@ -94,7 +94,7 @@ test.each([
   expect(await listRuns(session, program.output, {})).toBe(0);
 
   expect(people.stdout()).toMatch(/^one /m);
-  expect(people.stderr()).toMatch(/^Run "bad": its state cannot be read: .* \(.*bad\/state\.json\)/);
+  expect(people.stderr()).toMatch(/^Run "bad": its state cannot be read \(.*bad\/state\.json\): [^.]*\. Put/);
   expect(JSON.parse(program.stdout())).toMatchObject({
     runs: [{ run: 'one' }],
     unreadable: [{ run: 'bad', file }],
@@ -104,6 +104,22 @@ test.each([
     code: 'unknown-run',
     message: expect.stringContaining(file) as string,
   });
+});
+
+test('runs list says in whole sentences what lies in the place of a state', async () => {
+  await store(COMPLETED);
+  await store({ ...COMPLETED, run: 'bad' });
+  const file = path.join(root, 'runs', 'bad', 'state.json');
+  await rm(file);
+  await mkdir(file);
+  const { output, stderr } = recordOutput();
+
+  await listRuns(session, output, {});
+
+  expect(stderr()).toBe(
+    `Run "bad": its state cannot be read (${file}): ${file} is a directory where a file belongs. Move it away, and put the file back if there was one. ` +
+      "Put a copy of the file back, or take the run's folder away.\n",
+  );
 });
 
 test('runs show keeps the lines of a reason, and none of them passes for another fact', async () => {

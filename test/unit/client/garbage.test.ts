@@ -427,18 +427,35 @@ test('two at once are no trouble to each other, nor to deletions', async () => {
   expect(readdirSync(join(store, 'runs'))).toEqual([]);
 });
 
-test('the command shows a table with a sum and changes nothing; --apply removes', async () => {
+/** `store gc` with these words; gives what it says. */
+function commandHere(): (...words: readonly string[]) => Promise<string> {
   let stdout = '';
   jest.spyOn(process.stdout, 'write').mockImplementation((text) => {
     stdout += String(text);
     return true;
   });
-  const run = async (...words: readonly string[]) => {
+  return async (...words) => {
     stdout = '';
     const places = ['--store', store, '--data-dir', dataFolder];
     await createStore().parseAsync(['gc', ...words, ...places], { from: 'user' });
     return stdout;
   };
+}
+
+test('the command says in whole sentences why something stays', async () => {
+  await storeTrained('gone');
+  await deleteRun(sourcesOn(), 'gone');
+  const odd = join(store, 'runs', 'odd', 'best.json');
+  mkdirSync(odd, { recursive: true });
+
+  const said = await commandHere()();
+
+  expect(said).toMatch(/^Nothing can be removed from .*\.$/m);
+  expect(said).toMatch(/^Stays: .*best\.json is a directory where a file belongs\. .* if there was one\.$/m);
+});
+
+test('the command shows a table with a sum and changes nothing; --apply removes', async () => {
+  const run = commandHere();
   const { weights } = await storeTrained('gone');
   await deleteRun(sourcesOn(), 'gone');
   write(join(dataFolder, 'logs', 'dev.log.old'), 'y'.repeat(2_500_000));

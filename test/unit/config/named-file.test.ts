@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadTrainingConfig } from '../../../src/config/load-config';
-import { readTokenFile } from '../../../src/config/token-file';
+import { readTokenFile, tokenFileRemark } from '../../../src/config/token-file';
 
 let folder: string;
 let file: string;
@@ -44,6 +44,20 @@ describe('a token', () => {
     writeFileSync(long, 'a'.repeat(8193));
     expect(() => readTokenFile(long)).toThrow('cannot be read (it has more than 8192 bytes).');
   });
+});
+
+test('of a token that every user of the machine can read, its file and the remedy are told', () => {
+  const spaced = join(folder, 'my token');
+  writeFileSync(spaced, 'tml-0123456789abcdef\n');
+  chmodSync(spaced, 0o644);
+  expect(tokenFileRemark(spaced)).toBe(
+    `--token-file ${spaced}: every user of this machine can read it. \`chmod 600 '${spaced}'\` leaves it to its owner.`,
+  );
+  chmodSync(spaced, 0o640);
+  expect(tokenFileRemark(spaced)).toBeNull();
+  execFileSync('mkfifo', ['-m', '644', file]);
+  expect(tokenFileRemark(file)).toBeNull();
+  expect(tokenFileRemark(join(folder, 'none'))).toBeNull();
 });
 
 test('a config without an end is refused at once', async () => {

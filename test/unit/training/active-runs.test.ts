@@ -1,5 +1,8 @@
+import { NO_PLUGINS } from '../../../src/evaluation/plugins';
+import type { RunStore } from '../../../src/stores/run-store';
 import type { ActiveRun } from '../../../src/training/active-runs';
-import { createActiveRuns } from '../../../src/training/active-runs';
+import { createActiveRuns, loadActiveRun } from '../../../src/training/active-runs';
+import type { EngineAccess } from '../../../src/training/engine-access';
 
 const MINUTE = 60_000;
 
@@ -77,4 +80,23 @@ test('loads a run anew that could not be loaded', async () => {
   await expect(runs.use('run', async () => 'done')).rejects.toThrow('the store is away');
 
   expect(await runs.use('run', async () => 'done')).toBe('done');
+});
+
+test('code of a plug-in is loaded when a step is trained, once, and again where that failed', async () => {
+  const config = { kind: 'rl', plugins: '/mine.ts', engine: {}, model: 'tiny', lossFunction: 'ppo' };
+  const store = {
+    ...{ root: '/nowhere', exists: async () => true, runFolder: () => '/nowhere/run' },
+    readConfig: async () => ({ run: 'run', config, data: { trainCount: 1 } }),
+  } as unknown as RunStore;
+  const engines = { connect: async () => ({}) } as unknown as EngineAccess;
+  const loadPlugins = jest.fn(async () => NO_PLUGINS);
+  loadPlugins.mockRejectedValueOnce(new Error('it is being written'));
+
+  const { material } = await loadActiveRun({ store, engines, loadPlugins }, 'run');
+
+  expect(loadPlugins).not.toHaveBeenCalled();
+  await expect(material()).rejects.toThrow('it is being written');
+  const [first, second] = await Promise.all([material(), material()]);
+  expect(second).toBe(first);
+  expect(loadPlugins.mock.calls).toEqual([['/mine.ts'], ['/mine.ts']]);
 });
