@@ -212,6 +212,33 @@ test.each<[string, Spinning]>([
   }
 });
 
+test('a task of a plug-in file that never comes to its end while it is measured fails', async () => {
+  const plugins = join(stack.folder, 'spinning-task.config.js');
+  writeFileSync(
+    plugins,
+    `const { choiceByPerplexity } = require('everstep');
+module.exports = { kinds: { digits: choiceByPerplexity({
+  name: 'digits',
+  data: { rows: () => [{ index: 1 }] },
+  get: () => { for (;;); },
+}) } };`,
+  );
+  const everstep = await Everstep.connect({
+    ...{ address: stack.address, namespace: stack.namespace, dataFolder: stack.folder },
+    store: join(stack.folder, 'store'),
+  });
+  try {
+    const engine = { engine: stack.engine.url, model: 'everstep/tiny' };
+    const evaluation = await everstep.evaluate('digits', { ...engine, run: 'spinning-task', plugins });
+
+    expect((await evaluation.result())?.failures.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/again and again: .* at \S*spinning-task\.config\.js:5\.$/),
+    ]);
+  } finally {
+    await everstep.close();
+  }
+});
+
 test('a plug-in file that never comes to its end costs the cells of a backfill that need it', async () => {
   const runs = new TestRuns(stack);
   await runs.train(
