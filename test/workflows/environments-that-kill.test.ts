@@ -199,6 +199,8 @@ test('a plug-in file that never comes to its end where the run is trained ends t
     /because of the code of "\S*", again and again: .* at \S*untrainable\.config\.js:1\.$/,
   );
   expect(await reportOf(beside)).toMatchObject({ status: 'completed', step: 2 });
-  // The first attempt's end is nobody's yet.
-  expect(training.said().match(/never gives the event loop back/g)).toHaveLength(3);
+  // Three, of which the first is nobody's yet, and on a busy machine some of which it is not known whose they are.
+  const deaths = training.said().match(/never gives the event loop back/g) ?? [];
+  expect(deaths.length).toBeGreaterThanOrEqual(3);
+  expect(deaths.length).toBeLessThanOrEqual(5);
 });
