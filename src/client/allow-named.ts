@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import type { Allowance } from '../config/allowances';
 import { Allowances } from '../config/allowances';
 import { namedJudge } from '../config/judge-config';
+import { addressesOf, roleModels } from '../evaluation/inspect/role-models';
 import { taskFileOf } from '../evaluation/inspect/task-source';
 
 /**
@@ -17,9 +18,14 @@ export function allowNamed(dataFolder: string, named: unknown): void {
 function namedIn(key: string, value: unknown): Allowance[] {
   if (typeof value === 'string') return namedBy(key, value);
   if (typeof value !== 'object' || value === null) return [];
+  if (key === 'modelRoles') return rolesIn(value);
   return Object.entries(value).flatMap(([field, inner]: [string, unknown]) =>
     namedIn(Array.isArray(value) ? key : field, inner),
   );
+}
+
+function rolesIn(roles: object): Allowance[] {
+  return addressesOf(roleModels({ ...roles })).flatMap((address) => serviceAt(address));
 }
 
 /** Fields that name the address of a service. */
@@ -31,6 +37,7 @@ function namedBy(key: string, text: string): Allowance[] {
     case 'plugins':
       return codeAt(text);
     case 'task':
+    case 'tasks':
       return codeAt(taskFileOf(text));
     case 'benchmarks':
       return text.startsWith('inspect:') ? inspectTask(text.slice('inspect:'.length)) : [];
@@ -46,7 +53,8 @@ function namedBy(key: string, text: string): Allowance[] {
 /** `FILE.py@NAME?role=…`, whose roles may name services of their own. */
 function inspectTask(text: string): Allowance[] {
   const addresses = text.match(/https?:\/\/[^\s,;&"'{}()[\]]+/g) ?? [];
-  return [...codeAt(taskFileOf(text)), ...addresses.flatMap((address) => serviceAt(address))];
+  const [task = ''] = text.split('?', 1);
+  return [...codeAt(taskFileOf(task)), ...addresses.flatMap((address) => serviceAt(address))];
 }
 
 function serviceAt(address: string | undefined, use: 'key' | 'webhook' = 'key'): Allowance[] {

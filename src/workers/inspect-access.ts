@@ -1,11 +1,12 @@
-import { join } from 'node:path';
+import { isAbsolute, join, normalize } from 'node:path';
 import pino from 'pino';
 import type { Logger } from 'pino';
 import { namedVariables, plainVariables } from '../config/environment';
 import type { InspectTask } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
-import { taskFileOf } from '../evaluation/inspect/task-source';
+import { addressesOf, roleModels } from '../evaluation/inspect/role-models';
+import { requireTaskName, taskFileOf } from '../evaluation/inspect/task-source';
 import type { Permissions } from '../config/permissions';
 import type { RunWorkersOptions } from './worker-options';
 
@@ -37,10 +38,15 @@ export function createInspectAccess({
 }
 
 /** Tasks get keys where a person let them have some: what `--model-role` names as a service is asked with them. */
-function requirePermission({ task, roles }: InspectTask, permissions: Permissions): void {
+function requirePermission({ task, roles = {} }: InspectTask, permissions: Permissions): void {
+  requireTaskName(task);
   const file = taskFileOf(task);
-  if (file !== null) permissions.requireCode(file, 'inspect');
-  const untold = addressesIn(roles).find((address) => permissions.keyFor(address, '') === undefined);
+  if (file !== null) {
+    requirePlainPath(file);
+    permissions.requireCode(file, 'inspect');
+  }
+  const addresses = addressesOf(roleModels(roles));
+  const untold = addresses.find((address) => permissions.keyFor(address, '') === undefined);
   if (untold === undefined) return;
   throw new DomainError(
     'refused',
@@ -49,7 +55,11 @@ function requirePermission({ task, roles }: InspectTask, permissions: Permission
   );
 }
 
-function addressesIn(value: unknown): string[] {
-  if (typeof value === 'string') return /^https?:/i.test(value) ? [value] : [];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addressesIn) : [];
+/** Inspect opens what the system finds: of a path with `..` behind a link that is another file than the one whose name is read here. */
+function requirePlainPath(file: string): void {
+  if (isAbsolute(file) && normalize(file) === file) return;
+  throw new DomainError(
+    'refused',
+    `inspect: ${JSON.stringify(file)} is no path of a file from the root on. Name the task by one without "..".`,
+  );
 }

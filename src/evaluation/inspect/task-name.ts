@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { InspectTask } from '../../core/benchmark-run';
 import { DomainError } from '../../core/errors';
 import { digestOf } from '../digest';
-import { taskFileOf } from './task-source';
+import { requireTaskName, taskFileOf } from './task-source';
 
 const PREFIX = 'inspect:';
 /** A query's key that is no argument: Python has no names like it. */
@@ -20,7 +20,7 @@ export interface AskedTask {
 export function readInspectTask(name: string): InspectTask | null {
   if (!name.startsWith(PREFIX)) return null;
   const [task, query = ''] = splitAt(name.slice(PREFIX.length), '?');
-  shortTaskName(task);
+  requireTaskName(task);
   const entries = [...new URLSearchParams(query)];
   const args = entries
     .filter(([key]) => key !== ROLE_KEY)
@@ -46,7 +46,7 @@ function readRole(text: string): readonly [string, string] {
 export function absoluteInspectName(name: string, folder: string): string | null {
   if (!name.startsWith(PREFIX)) return null;
   const [task, query] = splitAt(name.slice(PREFIX.length), '?');
-  shortTaskName(task);
+  requireTaskName(task);
   const place = taskFileOf(task) === null ? task : path.resolve(folder, task);
   return `${PREFIX}${place}${query === undefined ? '' : `?${query}`}`;
 }

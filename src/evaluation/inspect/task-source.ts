@@ -6,12 +6,27 @@ import { readCodeFile } from '../code-file';
 import { digestOf } from '../digest';
 import { messageOf } from '../error-message';
 
-const FILE = /^(.*\.(?:py|ipynb))(?:@.*)?$/s;
+/** As Inspect tells a file from the name of a task in it, and where it does not look for files that fit a pattern. */
+const NAMED = /^([^*?[\]]+\.(?:py|ipynb))@[\p{L}\p{N}_][\p{L}\p{N}_.-]*$/u;
+const WHOLE = /^([^@*?[\]]+\.(?:py|ipynb))$/;
+const PACKAGED = /^(?!hf\/)\w[\w.-]*(?:\/\w[\w.-]*)*$/;
 const IMPORTED = /^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+([^\n#]+)|import[ \t]+([^\n#]+))/gm;
 
-/** The file that a task stands in; null for one of a package. */
+/** The file that a task stands in; null for one of a package, and for what names no task. */
 export function taskFileOf(task: string): string | null {
-  return FILE.exec(task)?.[1] ?? null;
+  return (NAMED.exec(task) ?? WHOLE.exec(task))?.[1] ?? null;
+}
+
+/**
+ * Refuses what Inspect would look for elsewhere than here: a folder, a pattern, a place on a hub, another file than the one before the
+ * last `@`.
+ */
+export function requireTaskName(task: string): void {
+  if (taskFileOf(task) !== null || PACKAGED.test(task)) return;
+  throw new DomainError(
+    'bad-config',
+    `${JSON.stringify(task)} names no task of Inspect AI. Write inspect:PACKAGE/TASK or inspect:FILE.py@TASK.`,
+  );
 }
 
 /** Refuses a task whose file is not there, before anything is spent on it. */

@@ -42,6 +42,14 @@ test.each([
     'a model of a role of Inspect',
     { benchmarks: ['inspect:x/y?model-role=grader={base_url: "https://a.example"}'] },
   ],
+  [
+    'a model of a role of an evaluator',
+    {
+      evaluators: [
+        { modelRoles: { grader: '{model: x/y, model_args: {base_url: "https://a.example/v1"}}' } },
+      ],
+    },
+  ],
 ])('%s gets its key from then on, and nobody else', (_, named) => {
   allowNamed(dataFolder, named);
 
@@ -63,6 +71,11 @@ test.each([
     'a task of an evaluator',
     'mine.py',
     (file: string) => ({ evaluators: [{ tasks: [{ task: `${file}@sums` }] }] }),
+  ],
+  [
+    'a task of an evaluator without arguments',
+    'mine.py',
+    (file: string) => ({ evaluators: [{ tasks: [`${file}@sums`] }] }),
   ],
   [
     'a task that is asked for',

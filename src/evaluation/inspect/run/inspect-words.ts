@@ -1,4 +1,5 @@
 import type { InspectTask } from '../../../core/benchmark-run';
+import { roleModels } from '../role-models';
 
 /** How tasks are run, by the names of the field. */
 export interface InspectSettings {
@@ -54,7 +55,7 @@ export function wordsFor(
   const words = Object.entries(flags).flatMap(([flag, value]) =>
     value === undefined ? [] : [`--${flag}=${value}`],
   );
-  const roleWords = Object.entries(roles).map(
+  const roleWords = Object.entries(roleModels(roles)).map(
     ([role, model]) => `--model-role=${role}=${typeof model === 'string' ? model : JSON.stringify(model)}`,
   );
   // Nothing here holds a model to a schema, and the gateway refuses to promise it.

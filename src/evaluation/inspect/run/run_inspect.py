@@ -44,8 +44,14 @@ def refuse(text):
     sys.exit(REFUSED)
 
 
+def split_task(task):
+    """As Inspect does: a folder may have an @ in its name."""
+    file, mark, name = task.rpartition("@")
+    return (file, name) if mark else (task, "")
+
+
 def is_file_task(task):
-    return task.split("@")[0].endswith((".py", ".ipynb"))
+    return split_task(task)[0].endswith((".py", ".ipynb"))
 
 
 def require_one(task):
@@ -62,7 +68,7 @@ def require_one(task):
 
 def require_task(task):
     """A file that Inspect can read holds the task, or nothing is begun; what is wrong with another file Inspect says itself."""
-    file, _, name = task.partition("@")
+    file, name = split_task(task)
     if not name or not is_file_task(task):
         return
     try:
@@ -84,7 +90,7 @@ def find_factory(task):
 
         if not is_file_task(task):
             return registry_lookup("task", task)
-        file, _, name = task.partition("@")
+        file, name = split_task(task)
         load_file_tasks(Path(file).absolute())
         return registry_lookup("task", name or only_name(file))
     except Exception:
