@@ -27,8 +27,8 @@ export interface ReplyDialect {
 }
 
 interface DialectRule {
-  /** What only templates of this dialect contain. */
-  readonly marker: RegExp;
+  /** What only templates of this dialect contain, in this order. */
+  readonly marks: readonly string[];
   readonly parseReply: (text: string, tools?: readonly ToolDeclaration[]) => ReadReply;
   readonly callStop?: string;
   /** Where a mark of reasoning may stand within a call. */
@@ -36,31 +36,31 @@ interface DialectRule {
 }
 
 const RULES: readonly DialectRule[] = [
-  { marker: /<\|channel\|>/, parseReply: parseHarmonyReply, callStop: '<|call|>' },
-  { marker: /<｜tool▁calls▁begin｜>/, parseReply: readDeepSeekReply },
-  { marker: /<\|tool_calls_section_begin\|>/, parseReply: readKimiReply },
-  { marker: /\[TOOL_CALLS\]/, parseReply: readMistralReply },
+  { marks: ['<|channel|>'], parseReply: parseHarmonyReply, callStop: '<|call|>' },
+  { marks: ['<｜tool▁calls▁begin｜>'], parseReply: readDeepSeekReply },
+  { marks: ['<|tool_calls_section_begin|>'], parseReply: readKimiReply },
+  { marks: ['[TOOL_CALLS]'], parseReply: readMistralReply },
   {
-    marker: /<minimax:tool_call>/,
+    marks: ['<minimax:tool_call>'],
     parseReply: (text, tools) => parseBareReply(text, MINIMAX_CALLS, tools),
     calls: MINIMAX_CALLS,
   },
   {
-    marker: /<tool_call>[^]*<arg_key>/,
+    marks: ['<tool_call>', '<arg_key>'],
     parseReply: (text, tools) => parseBareReply(text, GLM_CALLS, tools),
     calls: GLM_CALLS,
   },
   {
-    marker: /<tool_call>/,
+    marks: ['<tool_call>'],
     calls: QWEN_CALLS,
     parseReply: (text, tools = []) => parseQwenReply(text, { framesReasoning: true, readsXml: true, tools }),
   },
-  { marker: /"parameters": /, parseReply: readLlamaReply },
+  { marks: ['"parameters": '], parseReply: readLlamaReply },
 ];
 
 /** Told by the template's text; a template that knows neither reasoning nor calls has plain replies. */
 export function findDialect(template: string, prompt: string): ReplyDialect {
-  const rule = RULES.find(({ marker }) => marker.test(template));
+  const rule = RULES.find(({ marks }) => holdsInOrder(template, marks));
   const parse = rule?.parseReply ?? (template.includes('think>') ? readReasoning : plainReply);
   const opensThinking = prompt.trimEnd().endsWith('<think>');
   return {
@@ -121,4 +121,14 @@ function readJsonCalls(
       rawText,
     );
   });
+}
+
+function holdsInOrder(template: string, marks: readonly string[]): boolean {
+  let from = 0;
+  for (const mark of marks) {
+    const at = template.indexOf(mark, from);
+    if (at < 0) return false;
+    from = at + mark.length;
+  }
+  return true;
 }

@@ -2,8 +2,8 @@ import { LiteralError } from './literal-error';
 
 const BRACKETS: Readonly<Record<string, string>> = { '(': ')', '[': ']', '{': '}' };
 const QUOTES = ['"', "'", '`'];
-/** Types in angle brackets, as behind the name of a class. */
-const TYPE_ARGUMENTS = /<[\w\s,.?<>[\]]*>/y;
+/** What stands in angle brackets behind the name of a class. */
+const OF_TYPES = /[\w\s,.?<>[\]]/;
 /** Of brackets in brackets. */
 const MOST_DEPTH = 100;
 
@@ -15,9 +15,10 @@ export interface SourcePiece {
 
 /** Cuts source text into pieces whose inside does not matter. */
 export function piecesOf(source: string): readonly SourcePiece[] {
+  const reader = new SourceReader(source);
   const pieces: SourcePiece[] = [];
   for (let position = 0; position < source.length;) {
-    const piece = pieceAt(source, position);
+    const piece = reader.pieceAt(position);
     pieces.push(piece);
     position += piece.text.length;
   }
@@ -47,31 +48,62 @@ export function withoutBlanks(source: string): string {
 }
 
 /** The text in brackets that begins at `start`, brackets included. */
-export function bracketedAt(source: string, start: number, depth = 1): string {
-  if (depth > MOST_DEPTH) throw new LiteralError('too deep');
-  const close = BRACKETS[source[start] ?? ''];
-  for (let position = start + 1; position < source.length;) {
-    if (source[position] === close) return source.slice(start, position + 1);
-    position += pieceAt(source, position, depth + 1).text.length;
-  }
-  throw new LiteralError('brackets that are not closed');
+export function bracketedAt(source: string, start: number): string {
+  return new SourceReader(source).bracketedAt(start);
 }
 
-function pieceAt(source: string, position: number, depth = 1): SourcePiece {
-  const character = source[position] ?? '';
-  if (QUOTES.includes(character)) return { kind: 'quoted', text: quotedAt(source, position) };
-  if (character in BRACKETS) return { kind: 'bracketed', text: bracketedAt(source, position, depth) };
-  if (Object.values(BRACKETS).includes(character)) throw new LiteralError('a bracket too many');
-  TYPE_ARGUMENTS.lastIndex = position;
-  const types = /\w/.test(source[position - 1] ?? '') ? TYPE_ARGUMENTS.exec(source)?.[0] : undefined;
-  return types === undefined ? { kind: 'character', text: character } : { kind: 'bracketed', text: types };
+class SourceReader {
+  /** Of each position where types in angle brackets that stand there would end; -1 where none do. */
+  private readonly typesEnd: Int32Array;
+
+  constructor(private readonly source: string) {
+    this.typesEnd = endsOfTypes(source);
+  }
+
+  pieceAt(position: number, depth = 1): SourcePiece {
+    const character = this.source[position] ?? '';
+    if (QUOTES.includes(character)) return { kind: 'quoted', text: this.quotedAt(position) };
+    if (character in BRACKETS) return { kind: 'bracketed', text: this.bracketedAt(position, depth) };
+    if (Object.values(BRACKETS).includes(character)) throw new LiteralError('a bracket too many');
+    const types = this.typesAt(position);
+    return types === null ? { kind: 'character', text: character } : { kind: 'bracketed', text: types };
+  }
+
+  bracketedAt(start: number, depth = 1): string {
+    if (depth > MOST_DEPTH) throw new LiteralError('too deep');
+    const close = BRACKETS[this.source[start] ?? ''];
+    for (let position = start + 1; position < this.source.length;) {
+      if (this.source[position] === close) return this.source.slice(start, position + 1);
+      position += this.pieceAt(position, depth + 1).text.length;
+    }
+    throw new LiteralError('brackets that are not closed');
+  }
+
+  private typesAt(position: number): string | null {
+    const end = this.typesEnd[position] ?? -1;
+    const isType = this.source[position] === '<' && /\w/.test(this.source[position - 1] ?? '');
+    return isType && end > position ? this.source.slice(position, end + 1) : null;
+  }
+
+  private quotedAt(start: number): string {
+    const quote = this.source[start];
+    for (let position = start + 1; position < this.source.length; position++) {
+      if (this.source[position] === '\\') position++;
+      else if (this.source[position] === quote) return this.source.slice(start, position + 1);
+    }
+    throw new LiteralError('a text without end');
+  }
 }
 
-function quotedAt(source: string, start: number): string {
-  const quote = source[start];
-  for (let position = start + 1; position < source.length; position++) {
-    if (source[position] === '\\') position++;
-    else if (source[position] === quote) return source.slice(start, position + 1);
+/** The last `>` that only words, commas and brackets of types stand before. */
+function endsOfTypes(source: string): Int32Array {
+  const ends = new Int32Array(source.length);
+  let end = -1;
+  for (let position = source.length - 1; position >= 0; position--) {
+    const character = source.charAt(position);
+    if (!OF_TYPES.test(character)) end = -1;
+    else if (character === '>' && end < 0) end = position;
+    ends[position] = end;
   }
-  throw new LiteralError('a text without end');
+  return ends;
 }

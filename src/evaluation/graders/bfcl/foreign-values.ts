@@ -2,6 +2,7 @@ import { ownValue } from '../../../core/own-value';
 import { stripEnds } from '../../../core/strip-ends';
 import type { ForeignLanguage } from './foreign-calls';
 import type { PythonValue } from './python-value';
+import { entriesOf, nestedLists } from './script-containers';
 
 /** What a declared type is in Python, by the official tables. */
 export const FOREIGN_TYPES: Readonly<Record<ForeignLanguage, Readonly<Record<string, PythonValue['type']>>>> =
@@ -133,13 +134,11 @@ function javaMap(text: string): PythonValue {
   return /new\s+HashMap<.*?>\s*\(\)/.test(text) ? { type: 'dict', entries: new Map() } : asText(text);
 }
 
-const NESTED_ARRAY =
-  /^(?:\[\s*\[.*?\]\s*(?:,\s*\[.*?\]\s*)*\]|new\s+Array\(\s*\[.*?\]\s*(?:,\s*\[.*?\]\s*)*\))/;
 const ARRAY = /^(?:\[(.*?)\]|new\s+Array\((.*?)\))/;
 
 function scriptArray(text: string, itemType: string | null): PythonValue {
-  const nested = NESTED_ARRAY.exec(text)?.[0];
-  if (nested !== undefined) return nestedScriptArray(nested);
+  const nested = nestedLists(text);
+  if (nested !== null) return nestedScriptArray(nested);
   const found = ARRAY.exec(text);
   if (!found) return asText(text);
   const inside = (found[1] ?? found[2] ?? '').trim();
@@ -164,10 +163,9 @@ function scriptDict(text: string): PythonValue {
   if (text === '{}') return { type: 'dict', entries: new Map() };
   const content = /^\{(.*?)\}/.exec(text)?.[1];
   if (content === undefined) return asText(text);
-  const pairs = [...content.matchAll(/([^:]+):\s*(.*?)(?:,\s*(?=[^,]+:)|$)/g)];
-  const entries = pairs.map(([, key = '', value = '']): [string, PythonValue] => [
-    withoutQuotes(key.trim()),
-    scriptEntry(value.trim()),
+  const entries = entriesOf(content).map(([name, value]): [string, PythonValue] => [
+    withoutQuotes(name),
+    scriptEntry(value),
   ]);
   return { type: 'dict', entries: new Map(entries) };
 }

@@ -24,15 +24,27 @@ interface ClosingLine {
   readonly isOdd: boolean;
 }
 
-/** Lines in their order; those that have been passed are not looked at again. */
+interface ClosingAtEnd {
+  readonly line: number;
+  readonly fence: string;
+  readonly rest: string;
+}
+
+/** Of lines in their order those of one kind; what has been passed is not looked at again. */
 class Ahead<Each extends { readonly line: number }> {
   private next = 0;
 
-  constructor(private readonly lines: readonly Each[]) {}
+  constructor(
+    private readonly lines: readonly Each[],
+    private readonly isOne: (each: Each) => boolean,
+  ) {}
 
   from(first: number): Each | null {
-    while ((this.lines[this.next]?.line ?? first) < first) this.next++;
-    return this.lines[this.next] ?? null;
+    for (; this.next < this.lines.length; this.next++) {
+      const each = this.lines[this.next];
+      if (each && each.line >= first && this.isOne(each)) return each;
+    }
+    return null;
   }
 }
 
@@ -42,16 +54,21 @@ class Ahead<Each extends { readonly line: number }> {
  */
 export class Closings {
   private readonly closings: readonly ClosingLine[];
+  private readonly closingsAtEnd: readonly ClosingAtEnd[];
   private readonly isOddAt: readonly boolean[];
   private readonly known = new Map<string, Ahead<ClosingLine>>();
-  private readonly knownAtEnd = new Map<string, Ahead<Closing>>();
+  private readonly knownAtEnd = new Map<string, Ahead<ClosingAtEnd>>();
 
-  constructor(private readonly texts: readonly string[]) {
+  constructor(texts: readonly string[]) {
     this.isOddAt = oddQuotes(texts);
     this.closings = texts.flatMap((text, line) => {
       const fence = CLOSING.exec(text)?.[1];
       const isOdd = this.isOddAt[line] === true;
       return fence === undefined ? [] : [{ line, fence, indent: text.indexOf(fence), isOdd }];
+    });
+    this.closingsAtEnd = texts.flatMap((text, line) => {
+      const [, rest = '', fence] = CLOSING_AT_END.exec(text) ?? [];
+      return fence === undefined ? [] : [{ line, rest, fence }];
     });
   }
 
@@ -59,33 +76,30 @@ export class Closings {
   from(first: number, opened: OpenedFence): Closing | null {
     const isOdd = this.isOddAt[first] === true;
     const found = this.ahead(opened, isOdd).from(first) ?? this.ahead(opened, !isOdd).from(first);
-    return found ? { line: found.line, rest: null } : this.aheadAtEnd(opened.fence).from(first);
+    if (found) return { line: found.line, rest: null };
+    const atEnd = this.aheadAtEnd(opened.fence).from(first);
+    return atEnd && { line: atEnd.line, rest: atEnd.rest };
   }
 
   private ahead({ fence, indent }: OpenedFence, isOdd: boolean): Ahead<ClosingLine> {
     const isOne = (each: ClosingLine) =>
       each.isOdd === isOdd && each.fence.startsWith(fence) && each.indent < indent + CODE_INDENT;
-    return known(this.known, `${fence} ${indent} ${isOdd}`, () => this.closings.filter(isOne));
+    return known(this.known, `${fence} ${indent} ${isOdd}`, () => new Ahead(this.closings, isOne));
   }
 
-  private aheadAtEnd(opened: string): Ahead<Closing> {
-    return known(this.knownAtEnd, opened, () =>
-      this.texts.flatMap((text, line) => {
-        const [, rest = '', fence] = CLOSING_AT_END.exec(text) ?? [];
-        return fence === opened ? [{ line, rest }] : [];
-      }),
+  private aheadAtEnd(opened: string): Ahead<ClosingAtEnd> {
+    return known(
+      this.knownAtEnd,
+      opened,
+      () => new Ahead(this.closingsAtEnd, ({ fence }) => fence === opened),
     );
   }
 }
 
-function known<Each extends { readonly line: number }>(
-  all: Map<string, Ahead<Each>>,
-  key: string,
-  find: () => readonly Each[],
-): Ahead<Each> {
-  const ahead = all.get(key) ?? new Ahead(find());
-  all.set(key, ahead);
-  return ahead;
+function known<Found>(all: Map<string, Found>, key: string, make: () => Found): Found {
+  const found = all.get(key) ?? make();
+  all.set(key, found);
+  return found;
 }
 
 /** Of each line whether an odd number of threefold quotes stands before it. */

@@ -84,9 +84,11 @@ export function withoutIndentation(code: string): string {
     .flatMap((line) => (line.trim() === '' ? [] : [/^[ \t]*/.exec(line)?.[0] ?? '']));
   const [first = ''] = indents;
   if (first === '') return code;
-  return indents.every((indent) => indent.startsWith(first))
-    ? code.replaceAll(new RegExp(`^${first}`, 'gm'), '')
-    : code.replace(first, '');
+  if (!indents.every((indent) => indent.startsWith(first))) return code.replace(first, '');
+  return code
+    .split('\n')
+    .map((line) => (line.startsWith(first) ? line.slice(first.length) : line))
+    .join('\n');
 }
 
 /** Blank lines before and after; the first line keeps its indentation. */

@@ -68,7 +68,7 @@ function asBody(code: string): string {
   const [first, second] = code.split('\n').filter((line) => line.trim() !== '');
   if (first === undefined || /^\s/.test(first)) return code;
   const next = second?.search(/\S/) ?? 0;
-  const isOpener = /:\s*(?:#.*)?$/.test(first);
+  const isOpener = /:\s*(?:#|$)/.test(first);
   if (next > (isOpener ? INDENT.length : 0)) return code.replace(first, () => INDENT + first);
   return code.replaceAll(/^(?=.*\S)/gm, INDENT);
 }

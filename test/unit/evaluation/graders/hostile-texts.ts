@@ -3,6 +3,8 @@ import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grade
 import type { Row } from '../../../../src/evaluation/graders/row-grader';
 
 const LONG = 250_000;
+/** Calls in Java and JavaScript that are longer are not read at all. */
+const LONGEST_FOREIGN_CALL = 32_000;
 /** Processor time that needs no second look. */
 const SOON_SECONDS = 0.5;
 const SHORTER = 8;
@@ -58,6 +60,9 @@ const PIECES = [
   '[1]+',
   '1**',
   '[1]*1000000,',
+  '[1],',
+  'a<',
+  ', ',
 ];
 
 /** Behind these an answer is looked for. */
@@ -66,9 +71,9 @@ const OPENINGS: Record<string, readonly string[]> = {
   longbench: [''],
   arithmetic: ['', '0.'],
   json_match: ['', '{"a":0.'],
-  bfcl: ['', '[f(x=1)', 'f(x=', '[f(x=[', '```'],
+  bfcl: ['', '[f(x=1)', 'f(x=', '[f(x=[', '```', 'f(x=[', 'f(x={a:1,'],
 };
-const CLOSING: Record<string, string> = { '\\boxed{': '}', $: '$' };
+const BRACKETS: Record<string, string> = { '(': ')', '[': ']', '{': '}' };
 const ANY_OPENING = ['', 'the answer is ', '\\boxed{', '$'];
 /** A run of something at the end of a text is another matter than one before its end. */
 const ENDINGS = ['', '1x'];
@@ -105,14 +110,20 @@ const LONGBENCH_DATASETS = [
   'dureader',
 ];
 
-function callRow(kind: string): Row {
-  const properties = { x: { type: kind === 'simple' ? 'integer' : 'String' } };
+function callRow(kind: string, type: string): Row {
+  const properties = { x: { type, items: { type: 'array' } } };
   return {
     id: `${kind}_0`,
     function: [{ name: 'f', parameters: { type: 'dict', properties, required: ['x'] } }],
     ground_truth: [{ f: { x: ['1', ''] } }],
   };
 }
+
+const CALLS: readonly (readonly [kind: string, type: string])[] = [
+  ['simple', 'integer'],
+  ...['String', 'Array', 'ArrayList', 'HashMap'].map((type) => ['java', type] as const),
+  ...['String', 'array', 'dict'].map((type) => ['javascript', type] as const),
+];
 
 export const ROWS: readonly (readonly [string, Row])[] = [
   ['gsm8k', { answer: '#### 18' }],
@@ -129,7 +140,7 @@ export const ROWS: readonly (readonly [string, Row])[] = [
   ['math_equivalence', { answer: '\\frac{1}{2}' }],
   ['gpqa', { answer: 'C' }],
   ['supergpqa', { answer_letter: 'C', options: ['a', 'b', 'c'] }],
-  ...['simple', 'java', 'javascript'].map((kind): [string, Row] => ['bfcl', callRow(kind)]),
+  ...CALLS.map((call): [string, Row] => ['bfcl', callRow(...call)]),
   ['longbench', { choice_A: 'x', answer: 'B' }],
   ...LONGBENCH_DATASETS.map((dataset): [string, Row] => [
     'longbench',
@@ -160,13 +171,17 @@ export async function expectToBeRead(
   hostile: HostileText,
   { name, row }: { readonly name: string; readonly row: Row },
 ): Promise<void> {
-  // The checks of IFEval read each text 200 times over.
-  const size = name === 'ifeval' ? LONG / 10 : LONG;
-  await expectToBeReadOnce(hostile, size, async (text) => {
+  await expectToBeReadOnce(hostile, sizeFor(name, row), async (text) => {
     const score = await findRowGrader(name).grade(text, row);
     expect(score.value).toBeGreaterThanOrEqual(0);
     expect(score.value).toBeLessThanOrEqual(1);
   });
+}
+
+function sizeFor(name: string, { id }: Row): number {
+  // The checks of IFEval read each text 200 times over.
+  if (name === 'ifeval') return LONG / 10;
+  return typeof id === 'string' && id.startsWith('java') ? LONGEST_FOREIGN_CALL : LONG;
 }
 
 /** As `expectToBeRead`, of whatever reads texts. */
@@ -195,5 +210,10 @@ export async function expectToBeReadOnce(
 }
 
 function textOf({ opening, piece, ending }: HostileText, length: number): string {
-  return opening + piece.repeat(Math.ceil(length / piece.length)) + ending + (CLOSING[opening] ?? '');
+  return opening + piece.repeat(Math.ceil(length / piece.length)) + ending + closingOf(opening);
+}
+
+function closingOf(opening: string): string {
+  if (opening === '$') return opening;
+  return [...opening].reduceRight((closing, character) => closing + (BRACKETS[character] ?? ''), '');
 }

@@ -124,3 +124,15 @@ test.each(['~', '```\na\n```\n', '```py\n"""\n```\n"""\n', '```py\nx```\n', '`',
         await expectToBeReadOnce({ opening, piece, ending }, 250_000, fencedBlocks);
   },
 );
+
+test('code that is indented by forty thousand blanks is brought to the left', () => {
+  const indent = ' '.repeat(40_000);
+  expect(withoutIndentation(`${indent}def f():\n${indent}  return 1\n\n${indent}x`)).toBe(
+    'def f():\n  return 1\n\nx',
+  );
+});
+
+test('fences of thousands of kinds are each closed by the next line that can', () => {
+  const kinds = Array.from({ length: 800 }, (_, index) => `${' '.repeat(index)}\`\`\`p\n\`\`\`\n`).join('');
+  expect(fencedBlocks(kinds + '```\n'.repeat(150_000))).toHaveLength(75_800);
+});
