@@ -215,5 +215,5 @@ function textOf({ opening, piece, ending }: HostileText, length: number): string
 
 function closingOf(opening: string): string {
   if (opening === '$') return opening;
-  return [...opening].reduceRight((closing, character) => closing + (BRACKETS[character] ?? ''), '');
+  return opening.split('').reduceRight((closing, character) => closing + (BRACKETS[character] ?? ''), '');
 }
