@@ -1,0 +1,53 @@
+import { createContext, Script } from 'node:vm';
+import { DomainError } from '../../core/errors';
+import { hasErrorCode } from '../../stores/system-errors';
+
+const LIMIT_MS = 5000;
+/** So often a reading is begun that had no processor: the machine slept, or had too much else to do. */
+const ATTEMPTS = 4;
+
+let reading: () => void = () => undefined;
+const place = createContext({
+  read: () => {
+    reading();
+  },
+});
+/** Node ends a script that runs for too long, with all that it called: loops and regular expressions of other files too. */
+const script = new Script('read()');
+
+/**
+ * What `read` returns; null where that takes more than `limitMs` of this process's processor time. Nothing else of the thread goes on
+ * meanwhile, and what a promise waits for is not bounded. Throws `timed-out` where the process had no such time.
+ */
+export function readWithin<Result>(
+  read: () => Result,
+  limitMs = LIMIT_MS,
+): { readonly result: Result } | null {
+  const before = process.cpuUsage();
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const found = readOnce(read, limitMs);
+    if (found) return found;
+    const { user, system } = process.cpuUsage(before);
+    if ((user + system) / 1000 > limitMs / 2) return null;
+  }
+  throw new DomainError(
+    'timed-out',
+    `The answer was not read: this process had no processor for ${(ATTEMPTS * limitMs) / 1000} s.`,
+  );
+}
+
+function readOnce<Result>(read: () => Result, limitMs: number): { readonly result: Result } | null {
+  let found: { readonly result: Result } | null = null;
+  reading = () => {
+    found = { result: read() };
+  };
+  try {
+    script.runInContext(place, { timeout: limitMs });
+    return found;
+  } catch (error) {
+    if (hasErrorCode(error, 'ERR_SCRIPT_EXECUTION_TIMEOUT')) return null;
+    throw error;
+  } finally {
+    reading = () => undefined;
+  }
+}

@@ -1,0 +1,60 @@
+import { gradeRow } from '../../../../src/evaluation/graders/grade-row';
+import { readWithin } from '../../../../src/evaluation/graders/read-within';
+import type { RowGrader } from '../../../../src/evaluation/graders/row-grader';
+
+const SHORT_MS = 500;
+
+test.each([
+  [
+    'a loop',
+    () => {
+      for (;;);
+    },
+  ],
+  ['an expression', () => /^(a+)+$/.test(`${'a'.repeat(60)}b`)],
+  [
+    'what catches everything',
+    () => {
+      for (;;)
+        try {
+          for (;;);
+        } catch {
+          // And on.
+        }
+    },
+  ],
+])('%s that does not end is ended', (_, read) => {
+  expect(readWithin(read, SHORT_MS)).toBeNull();
+});
+
+test('what ends is returned, and what is thrown is thrown', () => {
+  expect(readWithin(() => 3)).toEqual({ result: 3 });
+  expect(readWithin(() => undefined)).toEqual({ result: undefined });
+  expect(() => readWithin(() => BigInt('x'))).toThrow(SyntaxError);
+});
+
+test('one reading may be within another', () => {
+  const inner = () => readWithin(() => 1)?.result;
+  expect(readWithin(() => [inner(), inner()])).toEqual({ result: [1, 1] });
+});
+
+const GRADER: RowGrader = {
+  name: 'echo',
+  version: 'echo@1',
+  description: '',
+  grade(completion) {
+    while (completion === 'endless');
+    return { value: Number(completion === 'right'), answer: completion || null, metrics: { strict: 0 } };
+  },
+};
+
+test('an answer that nobody comes to the end of counts as none', async () => {
+  expect(await gradeRow(GRADER, 'right', {})).toMatchObject({ value: 1, answer: 'right' });
+  expect(await gradeRow(GRADER, 'endless', {})).toEqual({
+    value: 0,
+    answer: null,
+    metrics: { strict: 0 },
+    details: { limit: 'time' },
+  });
+  expect(await gradeRow(GRADER, 'right', {})).toMatchObject({ value: 1 });
+});
