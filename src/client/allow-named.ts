@@ -2,7 +2,9 @@ import { realpathSync } from 'node:fs';
 import type { Allowance } from '../config/allowances';
 import { Allowances } from '../config/allowances';
 import { namedJudge } from '../config/judge-config';
-import { addressesOf, roleModels } from '../evaluation/inspect/role-models';
+import type { RoleModel } from '../evaluation/inspect/role-models';
+import { addressesOf, addressesOfArguments, isService, roleModels } from '../evaluation/inspect/role-models';
+import { readInspectTask } from '../evaluation/inspect/task-name';
 import { taskFileOf } from '../evaluation/inspect/task-source';
 
 /**
@@ -18,14 +20,23 @@ export function allowNamed(dataFolder: string, named: unknown): void {
 function namedIn(key: string, value: unknown): Allowance[] {
   if (typeof value === 'string') return namedBy(key, value);
   if (typeof value !== 'object' || value === null) return [];
-  if (key === 'modelRoles') return rolesIn(value);
+  if (key === 'modelRoles') return rolesIn({ ...value });
+  if (key === 'args') return addressesOfArguments(value).flatMap((address) => serviceAt(address));
   return Object.entries(value).flatMap(([field, inner]: [string, unknown]) =>
     namedIn(Array.isArray(value) ? key : field, inner),
   );
 }
 
-function rolesIn(roles: object): Allowance[] {
-  return addressesOf(roleModels({ ...roles })).flatMap((address) => serviceAt(address));
+function rolesIn(roles: Readonly<Record<string, unknown>>): Allowance[] {
+  const models = Object.values(roleModels(roles));
+  return [
+    ...addressesOf(models).flatMap((address) => serviceAt(address)),
+    ...models.filter((model) => !isService(model)).map(loading),
+  ];
+}
+
+function loading(model: RoleModel): Allowance {
+  return { use: 'model', of: JSON.stringify(model) };
 }
 
 /** Fields that name the address of a service. */
@@ -40,7 +51,7 @@ function namedBy(key: string, text: string): Allowance[] {
     case 'tasks':
       return codeAt(taskFileOf(text));
     case 'benchmarks':
-      return text.startsWith('inspect:') ? inspectTask(text.slice('inspect:'.length)) : [];
+      return inspectTask(text);
     case 'judge':
       return serviceAt(namedJudge(text).endpoint);
     case 'webhook':
@@ -50,11 +61,16 @@ function namedBy(key: string, text: string): Allowance[] {
   }
 }
 
-/** `FILE.py@NAME?role=…`, whose roles may name services of their own. */
-function inspectTask(text: string): Allowance[] {
-  const addresses = text.match(/https?:\/\/[^\s,;&"'{}()[\]]+/g) ?? [];
-  const [task = ''] = text.split('?', 1);
-  return [...codeAt(taskFileOf(task)), ...addresses.flatMap((address) => serviceAt(address))];
+/** `FILE.py@NAME?url=…&model-role=…`: arguments and roles may name services of their own. */
+function inspectTask(name: string): Allowance[] {
+  const asked = readInspectTask(name);
+  if (!asked) return [];
+  const addresses = addressesOfArguments(asked.args);
+  return [
+    ...codeAt(taskFileOf(asked.task)),
+    ...addresses.flatMap((address) => serviceAt(address)),
+    ...rolesIn(asked.roles ?? {}),
+  ];
 }
 
 function serviceAt(address: string | undefined, use: 'key' | 'webhook' = 'key'): Allowance[] {

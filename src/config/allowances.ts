@@ -7,9 +7,9 @@ import { join } from 'node:path';
  * any input; only who can write into the data folder can allow anything.
  */
 export interface Allowance {
-  /** `code` is imported and run, `key` is sent a key, `webhook` the values of headers that a schedule names. */
-  readonly use: 'code' | 'key' | 'webhook';
-  /** An absolute path without links, or an origin such as `https://host:8443`. */
+  /** `code` is imported and run, `key` is sent a key, `webhook` the values of headers that a schedule names, `model` is loaded by Inspect AI. */
+  readonly use: 'code' | 'key' | 'webhook' | 'model';
+  /** An absolute path without links, an origin such as `https://host:8443`, or a model as JSON. */
   readonly of: string;
 }
 

@@ -27,6 +27,8 @@ export interface Permissions {
   readonly requireCode: (file: string, what: string) => void;
   /** `key`, where `address` may have it. */
   readonly keyFor: (address: string, key: string | undefined) => string | undefined;
+  /** Whether Inspect AI may load this model of a role, which is none of a service: a person named just this one. */
+  readonly mayLoad: (model: unknown) => boolean;
   /** Whether a webhook at `address` may have the values of its headers. */
   readonly mayTell: (address: string) => boolean;
 }
@@ -64,6 +66,9 @@ export function createPermissions(options: PermissionOptions): Permissions {
       const origin = originOf(address);
       const isTold = origins.has(origin) || allowances.has({ use: 'key', of: origin });
       return isTold ? key : undefined;
+    },
+    mayLoad(model) {
+      return allowances.has({ use: 'model', of: JSON.stringify(model) });
     },
     mayTell(address) {
       const origin = originOf(address);

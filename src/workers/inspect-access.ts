@@ -5,7 +5,8 @@ import { namedVariables, plainVariables } from '../config/environment';
 import type { InspectTask } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import type { InspectAccess } from '../evaluation/inspect/run/inspect-access';
-import { addressesOf, roleModels } from '../evaluation/inspect/role-models';
+import type { RoleModel } from '../evaluation/inspect/role-models';
+import { addressesOf, addressesOfArguments, isService, roleModels } from '../evaluation/inspect/role-models';
 import { requireTaskName, taskFileOf } from '../evaluation/inspect/task-source';
 import type { Permissions } from '../config/permissions';
 import type { RunWorkersOptions } from './worker-options';
@@ -37,21 +38,32 @@ export function createInspectAccess({
   };
 }
 
-/** Tasks get keys where a person let them have some: what `--model-role` names as a service is asked with them. */
-function requirePermission({ task, roles = {} }: InspectTask, permissions: Permissions): void {
+/** Tasks get keys where a person let them have some: what `--model-role` or an argument names as a service is asked with them. */
+function requirePermission({ task, args, roles = {} }: InspectTask, permissions: Permissions): void {
   requireTaskName(task);
   const file = taskFileOf(task);
   if (file !== null) {
     requirePlainPath(file);
     permissions.requireCode(file, 'inspect');
   }
-  const addresses = addressesOf(roleModels(roles));
-  const untold = addresses.find((address) => permissions.keyFor(address, '') === undefined);
-  if (untold === undefined) return;
+  const models = roleModels(roles);
+  const untold = Object.values(models).find((model) => !isService(model) && !permissions.mayLoad(model));
+  if (untold !== undefined) throw untoldModel(untold, task);
+  const addresses = [...addressesOf(models), ...addressesOfArguments(args)];
+  const foreign = addresses.find((address) => permissions.keyFor(address, '') === undefined);
+  if (foreign === undefined) return;
   throw new DomainError(
     'refused',
-    `inspect: this worker was not told of ${untold}, which a role of ${task} names and keys would be sent to. ` +
+    `inspect: this worker was not told of ${foreign}, which a role or an argument of ${task} names and keys would be sent to. ` +
       "Give the command with the worker's --data-dir, or name the address in EVERSTEP_KEY_ADDRESSES where the worker is started.",
+  );
+}
+
+function untoldModel(model: RoleModel, task: string): DomainError {
+  return new DomainError(
+    'refused',
+    `inspect: this worker was not told that it may load ${JSON.stringify(model).slice(0, 200)}, which a role of ${task} names. ` +
+      "Name it in a command that is given with the worker's --data-dir, or take a model of a service, such as openai/gpt-4o.",
   );
 }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { stripEnd, stripEnds } from '../../core/strip-ends';
 import { isRow } from './row-fields';
 
@@ -16,14 +17,14 @@ const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 const DIGITS_IN_DOUBLE = 15;
 /** Without any of these no number is more than a double. */
 const MAY_BE_INEXACT = /[\d.]{16}|\d[eE]/;
-/** Where an answer itself has it, nothing is marked. */
-const MARK = '\\u0000number:';
-const MARKED = '\u0000number:';
+/** Before the digits of a number; a part that nobody can foresee keeps texts from being taken for one. */
+const MARKED = `\u0000${randomUUID()}:`;
+const MARK = `\\u0000${MARKED.slice(1)}`;
 
 /** As `JSON.parse`, but for numbers that a double would round or cannot reach. */
 export function parseExactJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  if (!MAY_BE_INEXACT.test(text) || text.includes(MARK)) return value;
+  if (!MAY_BE_INEXACT.test(text)) return value;
   const marked = text.replaceAll(TOKEN, (token) => (isInexact(token) ? `"${MARK}${token}"` : token));
   return JSON.parse(marked, (_, inner: unknown) =>
     typeof inner === 'string' && inner.startsWith(MARKED) ? exactNumber(inner.slice(MARKED.length)) : inner,

@@ -1,5 +1,6 @@
 import { parse } from 'yaml';
 import { DomainError } from '../../core/errors';
+import { isDeeperThan } from '../../core/json-depth';
 
 /** A model by its name, several with commas between them, or a mapping with its settings as `--model-role` of Inspect takes it. */
 export type RoleModel = string | readonly unknown[] | Readonly<Record<string, unknown>>;
@@ -12,6 +13,36 @@ const ADDRESS =
   /^(https?|wss?):\/\/(?:[A-Za-z0-9][A-Za-z0-9.-]*|\[[\da-f:.]+\])(?::\d{1,5})?(?:[/?][\w./~%?=&-]*)?$/i;
 /** Fields whose values name a host without saying so: xAI's `api_host`. */
 const HOST_FIELD = /url|host|endpoint|address|proxy|server|target/i;
+
+/** Providers of Inspect that ask a service and run nothing here; others load weights, and code beside them, from wherever a name says. */
+const SERVICES = new Set([
+  ...[
+    'openai',
+    'openai-api',
+    'openai-api-completions',
+    'anthropic',
+    'google',
+    'mistral',
+    'grok',
+    'groq',
+    'together',
+  ],
+  ...[
+    'fireworks',
+    'moonshot',
+    'meta',
+    'deepseek',
+    'sambanova',
+    'openrouter',
+    'perplexity',
+    'cloudflare',
+    'azureai',
+  ],
+  ...['bedrock', 'sagemaker', 'hf-inference-providers', 'litellm-proxy', 'ollama', 'llama-cpp-python'],
+  ...['mockllm', 'none'],
+]);
+/** Of lists and mappings in a model's settings. */
+const DEEPEST = 20;
 
 /** The models of roles, read once: what is judged here is what Inspect gets. */
 export function roleModels(roles: Readonly<Record<string, unknown>>): Record<string, RoleModel> {
@@ -29,7 +60,20 @@ function modelOf(role: string, model: unknown): RoleModel {
 }
 
 function isModel(read: unknown): read is RoleModel {
-  return typeof read === 'string' ? PLAIN.test(read) : typeof read === 'object' && read !== null;
+  if (typeof read === 'string') return PLAIN.test(read);
+  return typeof read === 'object' && read !== null && !isDeeperThan(read, DEEPEST);
+}
+
+/** Whether nothing but its address decides who answers: no provider that runs here, no arguments of a provider's own. */
+export function isService(model: unknown): boolean {
+  if (typeof model === 'string')
+    return model.split(',').every((name) => name === '' || SERVICES.has(name.split('/', 1)[0] ?? ''));
+  if (typeof model !== 'object' || model === null) return false;
+  if (Array.isArray(model)) return model.every(isService);
+  const { model: name, model_args: args = {} }: { model?: unknown; model_args?: unknown } = model;
+  const isPlain =
+    typeof args === 'object' && args !== null && Object.keys(args).every((key) => key === 'base_url');
+  return typeof name === 'string' && isService(name) && isPlain;
 }
 
 function readYaml(role: string, text: string): unknown {
@@ -53,11 +97,19 @@ export function addressesOf(model: unknown, field = ''): string[] {
   ]);
 }
 
+/** Arguments that are addresses as a whole. What else a task makes of its arguments is its own. */
+export function addressesOfArguments(value: unknown): string[] {
+  if (typeof value === 'string') return /^\s*(?:https?|wss?):/i.test(value) ? [addressIn(value.trim())] : [];
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap(addressesOfArguments)
+    : [];
+}
+
 function addressIn(text: string): string {
   const address = text.includes('://') ? text : `https://${text}`;
   if (ADDRESS.test(address)) return address;
   throw new DomainError(
     'refused',
-    `inspect: ${JSON.stringify(text)}, which a role names, is no plain address. Write https://HOST:PORT/PATH.`,
+    `inspect: ${JSON.stringify(text)}, which a role or an argument names, is no plain address. Write https://HOST:PORT/PATH.`,
   );
 }

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { allowNamed } from '../../../src/client/allow-named';
 import { createPermissions } from '../../../src/config/permissions';
 import { createInspectAccess } from '../../../src/workers/inspect-access';
 
@@ -17,7 +18,11 @@ afterEach(() => {
   rmSync(root, { recursive: true });
 });
 
-function require(task: string, roles: Record<string, unknown> = {}): void {
+function require(
+  task: string,
+  roles: Record<string, unknown> = {},
+  args: Record<string, unknown> = {},
+): void {
   const dataFolder = path.join(root, 'data');
   const permissions = createPermissions({
     dataFolder,
@@ -25,7 +30,7 @@ function require(task: string, roles: Record<string, unknown> = {}): void {
     pluginFolders: [path.join(root, 'tasks')],
     keyAddresses: ['https://told.example/v1'],
   });
-  createInspectAccess({ dataFolder, permissions }).requirePermission({ task, args: {}, roles });
+  createInspectAccess({ dataFolder, permissions }).requirePermission({ task, args, roles });
 }
 
 test.each([
@@ -97,7 +102,7 @@ test.each([
 ])('an address that nobody told of gets no key, written as %s', (_, grader) => {
   expect(() => {
     require('gsm8k', { grader });
-  }).toThrow(/was not told of (?:http|wss)|no plain address/i);
+  }).toThrow(/was not told of http|no plain address|may load/i);
 });
 
 test.each([
@@ -109,4 +114,55 @@ test.each([
   expect(() => {
     require('gsm8k', roles);
   }).toThrow('inspect: ');
+});
+
+const LOCAL = { model: 'hf/x', model_args: { model_path: '/elsewhere', trust_remote_code: true } };
+
+test.each([
+  ['weights of a hub', 'hf/owner/repo'],
+  ['weights behind a service', 'openai/gpt-4o,hf/owner/repo'],
+  ['weights in a folder', LOCAL],
+  ['the same in YAML', '{model: hf/x, model_args: {model_path: /elsewhere, trust_remote_code: true}}'],
+  ['a server that is started here', { model: 'vllm/x', model_args: { tool_parser_plugin: '/x.py' } }],
+  ['a list of them', ['openai/gpt-4o', LOCAL]],
+  ['arguments of the provider', { model: 'openai/x', model_args: { http_client: 'x' } }],
+  ['no model at all', { model_args: {} }],
+])('a model is loaded only where a person named it: %s', (_, grader) => {
+  expect(() => {
+    require('gsm8k', { grader });
+  }).toThrow('was not told that it may load');
+
+  allowNamed(path.join(root, 'data'), { evaluators: [{ modelRoles: { grader } }] });
+
+  expect(() => {
+    require('gsm8k', { grader });
+  }).not.toThrow();
+});
+
+test('a model that is named in a command is loaded', () => {
+  allowNamed(path.join(root, 'data'), { benchmarks: ['inspect:x/y?model-role=grader=vllm/mine'] });
+
+  expect(() => {
+    require('gsm8k', { grader: 'vllm/mine' });
+  }).not.toThrow();
+  expect(() => {
+    require('gsm8k', { grader: 'vllm/other' });
+  }).toThrow('may load "vllm/other"');
+});
+
+test('an argument that is an address has to be told of', () => {
+  const require1 = (url: string) => () => {
+    require('gsm8k', {}, { judge: [{ url }], prompt: 'See https://other.example/ for more.' });
+  };
+  expect(require1('https://told.example/v1')).not.toThrow();
+  expect(require1(' http://other.example/v1')).toThrow('was not told of http://other.example/v1');
+
+  allowNamed(path.join(root, 'data'), { benchmarks: ['inspect:x/y?url=http://other.example/v1'] });
+  expect(require1('http://other.example/v1')).not.toThrow();
+});
+
+test('a model that holds itself is none', () => {
+  expect(() => {
+    require('gsm8k', { grader: '&a {model: x, model_args: *a}' });
+  }).toThrow('names no model');
 });

@@ -2,6 +2,7 @@ import { DomainError } from '../../../core/errors';
 import { ownValue } from '../../../core/own-value';
 import { strip } from '../python-text';
 import { isRow, lacking, textListField } from '../row-fields';
+import { ReadingTime } from '../read-within';
 import type { Row, RowGrader } from '../row-grader';
 import { CHECKS } from './checks';
 import { InstructionArguments } from './instruction-arguments';
@@ -21,12 +22,13 @@ export const ifeval: RowGrader = {
   async grade(completion, row) {
     const instructions = instructionsOf(row);
     const variants = variantsOf(completion);
+    const time = new ReadingTime();
     const strict: boolean[] = [];
     const loose: boolean[] = [];
     for (const instruction of instructions) {
-      const isStrict = await isFollowed(completion, instruction);
+      const isStrict = await isFollowed(completion, instruction, time);
       strict.push(isStrict);
-      loose.push(isStrict || (await isAnyFollowed(variants, instruction)));
+      loose.push(isStrict || (await isAnyFollowed(variants, instruction, time)));
     }
     const [strictCount, looseCount] = [countTrue(strict), countTrue(loose)];
     const isBlank = strip(completion) === '';
@@ -61,15 +63,20 @@ export const ifeval: RowGrader = {
 async function isAnyFollowed(
   variants: readonly string[],
   instruction: InstructionArguments,
+  time: ReadingTime,
 ): Promise<boolean> {
-  for (const variant of variants) if (await isFollowed(variant, instruction)) return true;
+  for (const variant of variants) if (await isFollowed(variant, instruction, time)) return true;
   return false;
 }
 
-function isFollowed(response: string, instruction: InstructionArguments): boolean | Promise<boolean> {
+function isFollowed(
+  response: string,
+  instruction: InstructionArguments,
+  time: ReadingTime,
+): boolean | Promise<boolean> {
   const check = ownValue(CHECKS, instruction.instruction);
   if (check === undefined) throw unknownInstruction(instruction.instruction);
-  return strip(response) !== '' && check(response, instruction);
+  return time.read(() => strip(response) !== '' && check(response, instruction));
 }
 
 /** Besides the completion itself. */

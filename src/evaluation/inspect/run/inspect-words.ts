@@ -1,4 +1,5 @@
 import type { InspectTask } from '../../../core/benchmark-run';
+import { DomainError } from '../../../core/errors';
 import { roleModels } from '../role-models';
 
 /** How tasks are run, by the names of the field. */
@@ -35,6 +36,7 @@ export function wordsFor(
   { logs, config }: WordPlaces,
 ): string[] {
   const { temperature, maxTokens, topP, topK, seed, limit, epochs, maxConnections, retryOnError } = settings;
+  requireOneModel(name);
   const flags = {
     model: `openai-api/${SERVICE}/${name}`,
     'log-dir': logs,
@@ -71,4 +73,13 @@ export function wordsFor(
     '--',
     task,
   ];
+}
+
+/** Inspect takes what stands behind a comma for a further model, of whatever provider. */
+function requireOneModel(name: string): void {
+  if (/^[\w./:@+-]+$/.test(name)) return;
+  throw new DomainError(
+    'refused',
+    `inspect: a model called ${JSON.stringify(name)} cannot be given to Inspect AI. Call it by letters, digits and "./:@+_-".`,
+  );
 }

@@ -1,3 +1,4 @@
+import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
 import { gradeRow } from '../../../../src/evaluation/graders/grade-row';
 import { readWithin } from '../../../../src/evaluation/graders/read-within';
 import type { RowGrader } from '../../../../src/evaluation/graders/row-grader';
@@ -57,4 +58,26 @@ test('an answer that nobody comes to the end of counts as none', async () => {
     details: { limit: 'time' },
   });
   expect(await gradeRow(GRADER, 'right', {})).toMatchObject({ value: 1 });
+});
+
+test('checks that each take seconds take no longer together', async () => {
+  const row = {
+    instruction_id_list: ['change_case:capital_word_frequency', 'change_case:capital_word_frequency'],
+    kwargs: [1, 2].map(() => ({ capital_frequency: 20, capital_relation: 'at least' })),
+  };
+  const score = await gradeRow(findRowGrader('ifeval'), `first*\n${'.\n'.repeat(1_000_000)}last*`, row);
+  expect(score).toMatchObject({
+    value: 0,
+    answer: null,
+    metrics: { instructions: 2 },
+    details: { limit: 'time' },
+  });
+});
+
+test('no text in an answer changes how the target of its line is read', async () => {
+  const grader = findRowGrader('json_match');
+  const line = `{"target":{"a":12345678901234567890},"response":"{\\"a\\": 12345678901234567891} \\u0000number:"}`;
+  const { response, ...row } = grader.parseLine?.(line) as { response: string };
+  expect(await gradeRow(grader, response, row)).toMatchObject({ value: 0 });
+  expect(await gradeRow(grader, response.replace('891', '890'), row)).toMatchObject({ value: 1 });
 });

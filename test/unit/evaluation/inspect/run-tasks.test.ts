@@ -61,7 +61,7 @@ async function asInspect(script: string): Promise<void> {
   await setUpInspect({ ...setup, python, passed: ['HF_TOKEN', 'NOT_SET'] });
 }
 
-function run(task: Partial<InspectTask> = {}) {
+function run(task: Partial<InspectTask> = {}, model = 'm') {
   return runTask(
     { task: 'x/t', args: {}, ...task },
     {
@@ -73,7 +73,7 @@ function run(task: Partial<InspectTask> = {}) {
         serveModel: () => Promise.reject(new Error('served elsewhere')),
       },
       server: { url: 'http://127.0.0.1:1/v1', token: 'token', close: () => Promise.resolve() },
-      model: 'm',
+      model,
       settings: SETTINGS,
       folder: path.join(folder, 'logs'),
       identity: 'weights',
@@ -107,6 +107,16 @@ test('a task gets the variables that were named, its roles, and no schema for it
   expect(environment).toContain('EVERSTEP_API_KEY=token');
   expect(environment).not.toContain('NOT_SET');
 });
+
+test.each(['m,openai/gpt-4o', 'm, hf/x', 'm\n'])(
+  'no further model comes in with the name %j',
+  async (name) => {
+    await asInspect('make_log');
+
+    await expect(run({}, name)).rejects.toThrow('cannot be given to Inspect AI');
+    await expect(read('words')).rejects.toThrow('ENOENT');
+  },
+);
 
 test('a finished log is taken as it is', async () => {
   await writeLog({ 'header.json': header() });
