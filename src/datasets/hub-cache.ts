@@ -6,8 +6,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { datasetInfo, downloadFile, HubApiError, listFiles } from '@huggingface/hub';
 import { z } from 'zod';
-import { patientFetch } from '../core/concurrency/patient-fetch';
 import type { Patience } from '../core/concurrency/patient-fetch';
+import { hubFetch } from '../core/concurrency/hub-fetch';
 import { DomainError } from '../core/errors';
 
 export interface HubAccess {
@@ -48,7 +48,7 @@ export async function openHub(access: HubAccess, repository: HubRepository): Pro
   const credentials = {
     ...(access.token ? { accessToken: access.token } : {}),
     ...(access.hubUrl ? { hubUrl: access.hubUrl } : {}),
-    fetch: patientFetch(access.patience),
+    fetch: hubFetch(access, access.patience),
   };
   const request = { repo: { type: 'dataset', name: repository.name }, ...credentials } as const;
   const commit = await guard(repository, access, () => resolveCommit(repository, credentials));

@@ -111,14 +111,16 @@ function readJsonCalls(
   if ('reason' in parsed) return [{ rawText, reason: parsed.reason }];
   const values: readonly unknown[] = Array.isArray(parsed.value) ? parsed.value : [parsed.value];
   return values.map((call) => {
+    // Of several each stands for itself: all of them again for each would be the square of the reply.
+    const own = values.length === 1 ? rawText : JSON.stringify(call);
     if (!isRecord(call) || typeof call['name'] !== 'string') {
-      return { rawText, reason: 'Missing or invalid "name" field' };
+      return { rawText: own, reason: 'Missing or invalid "name" field' };
     }
     const written =
       values.length === 1 && !Array.isArray(parsed.value) ? memberText(json, argumentsKey) : null;
     return readCall(
       { name: call['name'], arguments: written ?? JSON.stringify(call[argumentsKey] ?? null) },
-      rawText,
+      own,
     );
   });
 }

@@ -43,14 +43,16 @@ function readInvocations(
     return [{ rawText, reason: 'Malformed tool call: no <invoke name="…"> block, or text beside it' }];
   return invocations.map(([name, body]) => {
     const parameters = readParameters(body, PARAMETER);
+    const own = invocations.length === 1 ? rawText : `<invoke name="${name}">${body}</invoke>`;
     return parameters === null
-      ? { rawText, reason: BETWEEN_PARAMETERS }
+      ? { rawText: own, reason: BETWEEN_PARAMETERS }
       : callOfBareValues(name, parameters, tools);
   });
 }
 
 const NAME = /^\s*([^<\s][^<\n]*)(.*)/s;
-const ARGUMENT = /\s*<arg_key>([^\n]*?)<\/arg_key>\s*<arg_value>(.*?)<\/arg_value>(?=\s*<arg_key>|\s*$)/gsy;
+const ARGUMENT =
+  /\s*<arg_key>((?:(?!<\/arg_key>)[^\n])*)<\/arg_key>\s*<arg_value>(.*?)<\/arg_value>(?=\s*<arg_key>|\s*$)/gsy;
 
 /** `<tool_call>f<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>` */
 export const GLM_CALLS: BareCallForm = {

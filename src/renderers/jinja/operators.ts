@@ -17,6 +17,7 @@ type Pair = readonly [bigint, bigint] | readonly [number, number];
 
 /** Texts and lists longer than this are refused, as in Jinja's sandbox. */
 const LONGEST = 100_000_000;
+const MOST_ITEMS = 5_000_000;
 
 export const BINARY: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ['+', add],
@@ -59,6 +60,7 @@ export function positive(value: Value): Value {
 function add(left: Value, right: Value): Value {
   if (typeof left === 'string' && typeof right === 'string') return left + right;
   if (isList(left) && isList(right) && left instanceof Tuple === right instanceof Tuple) {
+    if (left.length + right.length > MOST_ITEMS) throw tooLong(left.length + right.length);
     const items = [...left, ...right];
     return left instanceof Tuple ? Tuple.from(items) : items;
   }
@@ -69,16 +71,21 @@ function multiply(left: Value, right: Value): Value {
   if (typeof left === 'string') return left.repeat(countOf(left.length, right));
   if (typeof right === 'string') return multiply(right, left);
   if (isList(left)) {
-    const items = Array.from({ length: countOf(left.length, right) }, () => [...left]).flat();
+    const count = countOf(left.length, right, MOST_ITEMS);
+    const items = Array.from({ length: count }, () => [...left]).flat();
     return left instanceof Tuple ? Tuple.from(items) : items;
   }
   return isList(right) ? multiply(right, left) : arithmetic('*', left, right);
 }
 
-function countOf(length: number, times: Value): number {
+function countOf(length: number, times: Value, most = LONGEST): number {
   const count = Math.max(0, integerOf(times, 'a number of repetitions'));
-  if (count * length <= LONGEST) return count;
-  throw new TemplateError(`a value of ${length * count} items is too long`);
+  if (count * length <= most) return count;
+  throw tooLong(length * count);
+}
+
+function tooLong(length: number): TemplateError {
+  return new TemplateError(`a value of ${length} items is too long`);
 }
 
 function divide(left: Value, right: Value): Value {

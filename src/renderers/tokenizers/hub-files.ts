@@ -2,7 +2,7 @@ import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { downloadFile, HubApiError, modelInfo } from '@huggingface/hub';
-import { patientFetch } from '../../core/concurrency/patient-fetch';
+import { hubFetch } from '../../core/concurrency/hub-fetch';
 import type { Patience } from '../../core/concurrency/patient-fetch';
 import { DomainError } from '../../core/errors';
 import { isRecord } from '../reply-blocks';
@@ -137,7 +137,7 @@ function accessOf({ token, hubUrl, patience }: HubTokenizerSource) {
   return {
     ...(token ? { accessToken: token } : {}),
     ...(hubUrl ? { hubUrl } : {}),
-    fetch: patientFetch(patience, MOST_BYTES),
+    fetch: hubFetch({ token, hubUrl }, patience, MOST_BYTES),
   };
 }
 
