@@ -1,6 +1,6 @@
 import { withoutReasoning } from '../../core/reasoning';
+import { readWithin, TooLongToRead } from '../../sandboxes/read-within';
 import type { Score } from './grader';
-import { readWithin, TooLongToRead } from './read-within';
 import type { Row, RowGrader } from './row-grader';
 
 /**
@@ -22,5 +22,14 @@ export async function gradeRow(grader: RowGrader, completion: string, row: Row):
 
 async function unread(grader: RowGrader, row: Row): Promise<Score> {
   const score = await grader.grade('', row);
+  return outOfTime(score);
+}
+
+/** The same for a grader that is only given the text. */
+export function gradeText(grade: (completion: string) => Score, completion: string): Score {
+  return readWithin(() => grade(completion))?.result ?? outOfTime(grade(''));
+}
+
+function outOfTime(score: Score): Score {
   return { ...score, details: { ...score.details, limit: 'time' } };
 }

@@ -2,7 +2,6 @@ import { DomainError } from '../../../core/errors';
 import { ownValue } from '../../../core/own-value';
 import { strip } from '../python-text';
 import { isRow, lacking, textListField } from '../row-fields';
-import { ReadingTime } from '../read-within';
 import type { Row, RowGrader } from '../row-grader';
 import { CHECKS } from './checks';
 import { InstructionArguments } from './instruction-arguments';

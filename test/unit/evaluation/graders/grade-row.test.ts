@@ -1,6 +1,6 @@
 import { findRowGrader } from '../../../../src/evaluation/graders/find-row-grader';
 import { gradeRow } from '../../../../src/evaluation/graders/grade-row';
-import { readWithin } from '../../../../src/evaluation/graders/read-within';
+import { readWithin } from '../../../../src/sandboxes/read-within';
 import type { RowGrader } from '../../../../src/evaluation/graders/row-grader';
 
 const SHORT_MS = 500;

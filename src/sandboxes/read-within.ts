@@ -1,8 +1,7 @@
 import { createContext, Script } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
-import { DomainError } from '../../core/errors';
-import { threadTime } from '../../sandboxes/used-time';
-import { hasErrorCode } from '../../stores/system-errors';
+import { DomainError } from '../core/errors';
+import { threadTime } from './used-time';
 
 const LIMIT_MS = 5000;
 /** So often a reading is begun that had no processor: the machine slept, or had too much else to do. */
@@ -33,14 +32,14 @@ export function readWithin<Result>(
   }
   throw new DomainError(
     'timed-out',
-    `The answer was not read: this thread had no processor for ${(ATTEMPTS * limitMs) / 1000} s.`,
+    `What others wrote was not read: this thread had no processor for ${(ATTEMPTS * limitMs) / 1000} s.`,
   );
 }
 
-/** An answer takes more time than all of its reading may. */
+/** What others wrote takes more time than all of its reading may. */
 export class TooLongToRead extends Error {}
 
-/** What the readings of one answer take together, where a grader waits between them. Throws a TooLongToRead. */
+/** What several readings take together, such as those of one answer between which a grader waits. Throws a TooLongToRead. */
 export class ReadingTime {
   private leftMs = LIMIT_MS;
 
@@ -48,7 +47,7 @@ export class ReadingTime {
     const before = ranMs();
     const found = readWithin(read, Math.max(1, Math.ceil(this.leftMs)));
     this.leftMs -= ranMs() - before;
-    if (!found || this.leftMs <= 0) throw new TooLongToRead('The answer takes too long to read.');
+    if (!found || this.leftMs <= 0) throw new TooLongToRead('It takes too long to read.');
     return found.result;
   }
 }
@@ -71,9 +70,19 @@ function readOnce<Result>(read: () => Result, limitMs: number): { readonly resul
     script.runInContext(place, { timeout: limitMs });
     return found;
   } catch (error) {
-    if (hasErrorCode(error, 'ERR_SCRIPT_EXECUTION_TIMEOUT')) return null;
+    if (isTimeout(error)) return null;
     throw error;
   } finally {
     reading = () => undefined;
   }
+}
+
+/** Not `instanceof Error`: Node's own errors may come from another realm than this module's. */
+function isTimeout(error: unknown): boolean {
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
+  );
 }
