@@ -1,5 +1,5 @@
-import { withoutFullStop } from '../core/strip-ends';
 import { z } from 'zod';
+import { withoutFullStop } from '../core/strip-ends';
 
 /** What a call to the server failed with, out of what the SDK wraps it in. */
 export interface ServerWords {

@@ -1,8 +1,8 @@
-import { stripEnd } from '../core/strip-ends';
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import { SANDBOX_CHOICES } from '../core/sandbox-choice';
 import type { SandboxChoice } from '../core/sandbox-choice';
+import { stripEnd } from '../core/strip-ends';
 import { usualStore } from './remembered-store';
 
 /** Everything the program takes from environment variables, read once at the edge and passed on as plain values. */

@@ -5,6 +5,7 @@ import { DomainError } from '../core/errors';
 import type { Tokenizer } from '../core/tokenizer';
 import type { Span } from './encode-spans';
 import { encodeSpans } from './encode-spans';
+import { readReply } from './read-reply';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { requireRead } from './template-arguments';
 import type { ReplyDialect } from './template-dialects';
@@ -73,6 +74,7 @@ class ChatTemplateRenderer implements Renderer {
   }
 
   buildGenerationPrompt(given: readonly Message[], options: GenerationPromptOptions = {}): number[] {
+    this.template.beginConversation(given);
     const messages = this.inOrder(given);
     const text = this.render(messages, true);
     requireEveryPiece(messages, { renderer: this.name, extent: 'prompt' }, (marked) =>
@@ -84,6 +86,7 @@ class ChatTemplateRenderer implements Renderer {
 
   buildSupervisedExample(given: readonly Message[], trainOnWhat: TrainOnWhat): RenderedExample {
     checkMessages(given, trainOnWhat);
+    this.template.beginConversation(given);
     const messages = this.inOrder(given);
     const trained = trainedMessages(messages, trainOnWhat);
     const written = this.render(messages, false);
@@ -108,9 +111,9 @@ class ChatTemplateRenderer implements Renderer {
       stopCount === 0 && completion.length > 0 && completion.at(-1) === this.tokenizer.eosTokenId;
     const bodyEnd = stopCount > 0 ? completion.findIndex(isStop) : completion.length - (endsWithEos ? 1 : 0);
     const text = this.tokenizer.decode(completion.slice(0, bodyEnd));
-    if (stopCount === 1) return { ...this.dialect.parseReply(text, tools), termination: 'stop_sequence' };
-    if (endsWithEos) return { ...this.dialect.parseReply(text, tools), termination: 'eos' };
-    return { message: { role: 'assistant', content: text }, termination: 'malformed' };
+    const read = () => this.dialect.parseReply(text, tools);
+    if (stopCount === 1) return readReply(text, 'stop_sequence', read);
+    return readReply(text, endsWithEos ? 'eos' : 'malformed', read);
   }
 
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {

@@ -6,6 +6,7 @@ import type { Tokenizer } from '../core/tokenizer';
 import type { MessageFormat, MessagePlace, Piece, RenderedMessage } from './message-format';
 import { numberedAsGiven } from './message-numbers';
 import { PieceEncoder } from './piece-encoder';
+import { readReply } from './read-reply';
 import type { GenerationPromptOptions, ParsedReply, Renderer } from './renderer';
 import { requireOwnMessages } from './own-messages';
 import { requireKnownKeys } from './tool-keys';
@@ -99,8 +100,7 @@ class MessageRenderer implements Renderer {
   parseCompletion(completion: readonly number[], tools: readonly ToolDeclaration[] = []): ParsedReply {
     const { text, termination } = this.readToStop(completion);
     const content = this.format.trimReply?.(text) ?? text;
-    if (termination === 'malformed') return { message: { role: 'assistant', content }, termination };
-    return { ...this.format.parseReply(content, tools), termination };
+    return readReply(content, termination, () => this.format.parseReply(content, tools));
   }
 
   declareTools(tools: readonly ToolDeclaration[], systemPrompt: string): Message[] {

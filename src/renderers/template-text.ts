@@ -1,5 +1,6 @@
 import type { Message, TemplateArguments } from '../core/conversation';
 import { DomainError } from '../core/errors';
+import { ReadingTime, TooLongToRead } from '../sandboxes/read-within';
 import { fromJson, toValue } from './jinja/json';
 import type { Value } from './jinja/values';
 import { EndlessTemplate, isList, isMap } from './jinja/values';
@@ -13,6 +14,10 @@ import type { ChatTokenizer } from './tokenizers/hugging-face-tokenizer';
 /** A first message of this role holds the tools as JSON; it is handed to the template beside the conversation. */
 export const TOOL_DECLARATION_ROLE = 'tool_declare';
 
+/** Of the processor's time, for all that is written of one conversation, which is written anew for each of its replies. */
+const MOST_MS = 5000;
+const MOST_MS_OF_MESSAGE = 50;
+
 /** A model's chat template, which writes conversations as text. */
 export class TemplateText {
   /** Whether the template reads tools at all. */
@@ -20,6 +25,7 @@ export class TemplateText {
   private readonly template: ChatTemplate;
   private readonly reasoning: ReasoningField;
   private readonly given: Readonly<Record<string, Value>>;
+  private time = new ReadingTime(MOST_MS);
 
   constructor(
     private readonly tokenizer: ChatTokenizer,
@@ -32,6 +38,11 @@ export class TemplateText {
     this.hasTools = /\btools\b/.test(source);
   }
 
+  /** What is written from here on is of another conversation, and may take as long as one of so many messages. */
+  beginConversation(messages: readonly Message[]): void {
+    this.time = new ReadingTime(MOST_MS + messages.length * MOST_MS_OF_MESSAGE);
+  }
+
   /** In the first spelling of tool calls that the template can read. */
   render(messages: readonly Message[], addGenerationPrompt: boolean): string {
     const tools = this.toolsOf(messages);
@@ -39,7 +50,7 @@ export class TemplateText {
     let failure: unknown;
     for (const spelling of TOOL_CALL_SPELLINGS) {
       try {
-        return this.template({
+        return this.inTime({
           ...this.given,
           messages: spoken.map((message) =>
             toValue(toTemplateMessage(message, { ...spelling, reasoning: this.reasoning })),
@@ -56,6 +67,15 @@ export class TemplateText {
       }
     }
     throw this.refusal(spoken, failure);
+  }
+
+  private inTime(values: Readonly<Record<string, Value>>): string {
+    try {
+      return this.time.read(() => this.template(values));
+    } catch (error) {
+      if (!(error instanceof TooLongToRead)) throw error;
+      throw new EndlessTemplate('it takes longer to write than any honest one');
+    }
   }
 
   /**

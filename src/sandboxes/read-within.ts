@@ -41,11 +41,11 @@ export class TooLongToRead extends Error {}
 
 /** What several readings take together, such as those of one answer between which a grader waits. Throws a TooLongToRead. */
 export class ReadingTime {
-  private leftMs = LIMIT_MS;
+  constructor(private leftMs = LIMIT_MS) {}
 
   read<Result>(read: () => Result): Result {
     const before = ranMs();
-    const found = readWithin(read, Math.max(1, Math.ceil(this.leftMs)));
+    const found = readWithin(read, Math.min(LIMIT_MS, Math.max(1, Math.ceil(this.leftMs))));
     this.leftMs -= ranMs() - before;
     if (!found || this.leftMs <= 0) throw new TooLongToRead('It takes too long to read.');
     return found.result;

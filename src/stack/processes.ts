@@ -1,9 +1,9 @@
-import { withoutFullStop } from '../core/strip-ends';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, renameSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { withoutFullStop } from '../core/strip-ends';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
 import { hasErrorCode } from '../stores/system-errors';

@@ -1,5 +1,5 @@
-import { stripEnd } from '../../core/strip-ends';
 import { Command } from 'commander';
+import { stripEnd } from '../../core/strip-ends';
 import { refuseKeyInAddress } from '../../config/engine-address';
 import { OFFICIAL_SERVICE } from '../../core/official-service';
 import { DomainError } from '../../core/errors';

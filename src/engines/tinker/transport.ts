@@ -1,7 +1,7 @@
-import { stripEnd } from '../../core/strip-ends';
 import type { Logger } from 'pino';
 import { errors, Pool } from 'undici';
 import { DomainError } from '../../core/errors';
+import { stripEnd } from '../../core/strip-ends';
 import { isObject } from './codec/json-values';
 import { backoffMs, pause, retryAfterMs } from './backoff';
 import { expectManyListeners } from './shared-work';

@@ -3,33 +3,28 @@ import { readWithin, TooLongToRead } from '../../sandboxes/read-within';
 import type { Score } from './grader';
 import type { Row, RowGrader } from './row-grader';
 
-/**
- * What was only thought is no answer, whichever grader reads it, and whether a model or a file of responses is graded. One that takes
- * longer to read than any honest answer counts as none.
- */
+type Grade = (completion: string) => Score | Promise<Score>;
+
+/** What was only thought is no answer, whichever grader reads it, and whether a model or a file of responses is graded. */
 export async function gradeRow(grader: RowGrader, completion: string, row: Row): Promise<Score> {
   const isWhole = grader.readsReasoning?.(row) === true;
   const answer = isWhole ? completion : withoutReasoning(completion);
-  if (grader.boundsItself) return grader.grade(answer, row);
+  const grade = (text: string) => grader.grade(text, row);
+  return grader.boundsItself ? grade(answer) : gradeWithin(grade, answer);
+}
+
+/** A completion that takes longer to read than any honest answer counts as none. */
+export async function gradeWithin(grade: Grade, completion: string): Promise<Score> {
   try {
-    const read = readWithin(() => grader.grade(answer, row));
-    return read ? await read.result : await unread(grader, row);
+    const read = readWithin(() => grade(completion));
+    return read ? await read.result : await unread(grade);
   } catch (error) {
-    if (error instanceof TooLongToRead) return unread(grader, row);
+    if (error instanceof TooLongToRead) return unread(grade);
     throw error;
   }
 }
 
-async function unread(grader: RowGrader, row: Row): Promise<Score> {
-  const score = await grader.grade('', row);
-  return outOfTime(score);
-}
-
-/** The same for a grader that is only given the text. */
-export function gradeText(grade: (completion: string) => Score, completion: string): Score {
-  return readWithin(() => grade(completion))?.result ?? outOfTime(grade(''));
-}
-
-function outOfTime(score: Score): Score {
+async function unread(grade: Grade): Promise<Score> {
+  const score = await grade('');
   return { ...score, details: { ...score.details, limit: 'time' } };
 }

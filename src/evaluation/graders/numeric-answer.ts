@@ -1,6 +1,7 @@
 import { withoutReasoning } from '../../core/reasoning';
 import { stripEnd } from '../../core/strip-ends';
-import type { Grader } from './grader';
+import { gradeWithin } from './grade-row';
+import type { Grader, Score } from './grader';
 import { withPlainDigits } from './numbers/full-width';
 import { withPlainMinus } from './numbers/minus';
 import { TYPESET_COMMA, withoutTypesetCommas } from './numbers/number-text';
@@ -24,11 +25,15 @@ export function numericAnswer(): Grader {
     name: 'numericAnswer',
     version: 'numericAnswer@5',
     grade(completion, { target }) {
-      const answer = lastNumber(withoutReasoning(completion));
-      if (answer === null || target === null) return { value: 0, answer };
-      return { value: Number(answer === lastNumber(target)), answer };
+      return gradeWithin((text) => gradeNumber(withoutReasoning(text), target), completion);
     },
   };
+}
+
+function gradeNumber(text: string, target: string | null): Score {
+  const answer = lastNumber(text);
+  if (answer === null || target === null) return { value: 0, answer };
+  return { value: Number(answer === lastNumber(target)), answer };
 }
 
 /** As plain text rather than a float, so that long numbers stay exact. */

@@ -6,11 +6,16 @@ export interface ReplyProblem {
   readonly details: string;
 }
 
+/** Reasons of one reply that are repeated; it may hold a call for every few characters. */
+const MOST_TOLD = 20;
+
 export function problemOf({ reply }: SampledAction): ReplyProblem | null {
   const { termination, unparsedToolCalls = [] } = reply;
   if (termination === 'malformed') return { kind: 'structure', details: 'the message has no proper end' };
   if (unparsedToolCalls.length === 0) return null;
-  return { kind: 'content', details: unparsedToolCalls.map(({ reason }) => reason).join('\n') };
+  const told = unparsedToolCalls.slice(0, MOST_TOLD).map(({ reason }) => reason);
+  const more = unparsedToolCalls.length - told.length;
+  return { kind: 'content', details: [...told, ...(more > 0 ? [`and ${more} more`] : [])].join('\n') };
 }
 
 export function hasCalls({ reply }: SampledAction): boolean {

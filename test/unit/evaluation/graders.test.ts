@@ -40,8 +40,8 @@ test.each([
   ['12 - 24/2 is 0', '0', 1, '0'],
   ['- 12', '12', 1, '12'],
   ['12345678901234567890', '12345678901234567891', 0, '12345678901234567890'],
-])('numericAnswer reads %j', (completion, target, value, answer) => {
-  expect(numericAnswer().grade(completion, example(target))).toEqual({ value, answer });
+])('numericAnswer reads %j', async (completion, target, value, answer) => {
+  await expect(numericAnswer().grade(completion, example(target))).resolves.toEqual({ value, answer });
 });
 
 test.each([
@@ -53,8 +53,8 @@ test.each([
   expect(exactMatch().grade(completion, example(target))).toEqual({ value, answer });
 });
 
-test('nothing is right without a target', () => {
-  expect(numericAnswer().grade('95', example(null))).toEqual({ value: 0, answer: '95' });
+test('nothing is right without a target', async () => {
+  await expect(numericAnswer().grade('95', example(null))).resolves.toEqual({ value: 0, answer: '95' });
   expect(exactMatch().grade('95', example(null))).toEqual({ value: 0, answer: '95' });
 });
 

@@ -52,7 +52,17 @@ test('a template whose loops would not end is refused with the model', () => {
     '{% for a in range(100000) %}{% for b in range(100000) if a > b %}{% endfor %}{% endfor %}' + ENDLESS;
 
   expect(() => rendererOf(nested)).toThrow(
-    /The chat template of "model" .*its loops take more than 5000000 turns/,
+    /The chat template of "model" .*(its loops take more than 5000000 turns|it takes longer to write than any honest one)/,
+  );
+});
+
+test('a template whose turns are few and long is refused with the model', () => {
+  const slow =
+    "{% set text = 'ab' * 1000000 %}{% for a in range(2000) %}{% set n = text | length %}{% endfor %}" +
+    ENDLESS;
+
+  expect(() => rendererOf(slow)).toThrow(
+    /The chat template of "model" .*it takes longer to write than any honest one/,
   );
 });
 

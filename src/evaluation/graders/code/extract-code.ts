@@ -1,3 +1,4 @@
+import { readWithin } from '../../../sandboxes/read-within';
 import type { FencedBlock } from './fenced-blocks';
 import { fencedBlocks } from './fenced-blocks';
 
@@ -13,9 +14,13 @@ const CODE_LINE = /^(?:(?:async[ \t]+)?def|class|import|from|for|while|if|return
  * The code of a reply: of its blocks marked as Python the first that defines one of `names`, else the first; without one the first of any
  * kind that defines one, else the last; a Python block that is not closed (a stop text ended it); what stands before a closing fence
  * without an opening one; what stands before [DONE], and behind [BEGIN] where that is there. Null where nothing is marked as code. Indentation is
- * kept, but for that of a fence in a list.
+ * kept, but for that of a fence in a list. Null too where it takes longer to find than in any honest reply.
  */
 export function findCodeBlock(text: string, names: readonly string[] = []): string | null {
+  return readWithin(() => findInBlocks(text, names))?.result ?? null;
+}
+
+function findInBlocks(text: string, names: readonly string[]): string | null {
   const blocks = fencedBlocks(text);
   const found = inBlocks(blocks, names) ?? beforeLoneFence(text, blocks, names) ?? marked(text);
   return found === null ? null : withoutBlankEnds(found);

@@ -1,5 +1,6 @@
 import { DomainError } from '../../../core/errors';
 import { ownValue } from '../../../core/own-value';
+import { ReadingTime } from '../../../sandboxes/read-within';
 import { strip } from '../python-text';
 import { isRow, lacking, textListField } from '../row-fields';
 import type { Row, RowGrader } from '../row-grader';

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { gradeWithin } from '../grade-row';
 import type { Grader, Score } from '../grader';
 import { textField } from '../row-fields';
 import type { RowGrader } from '../row-grader';
@@ -34,7 +35,7 @@ function mathGrader(name: string, judge: Judge): Grader {
     grade(completion, { target }) {
       if (target === null)
         throw new DomainError('bad-dataset', `${name}: the example has no target. Give one.`);
-      return judge(completion, target);
+      return gradeWithin((text) => judge(text, target), completion);
     },
   };
 }

@@ -167,10 +167,18 @@ describe('the answer of a gsm8k completion', () => {
     expect(() => grader.grade('18', {})).toThrow(/"answer" or "target"/);
   });
 
-  test('arithmetic takes the last number', () => {
-    expect(findRowGrader('arithmetic').grade('37+58=95', { target: '95' })).toMatchObject({ value: 1 });
-    expect(findRowGrader('arithmetic').grade('It is １８', { target: '18' })).toMatchObject({ value: 1 });
-    expect(findRowGrader('arithmetic').grade('It is −5', { target: '5' })).toMatchObject({ value: 0 });
-    expect(findRowGrader('arithmetic').grade('It is −5', { target: '-5' })).toMatchObject({ value: 1 });
+  test('arithmetic takes the last number', async () => {
+    await expect(findRowGrader('arithmetic').grade('37+58=95', { target: '95' })).resolves.toMatchObject({
+      value: 1,
+    });
+    await expect(findRowGrader('arithmetic').grade('It is １８', { target: '18' })).resolves.toMatchObject({
+      value: 1,
+    });
+    await expect(findRowGrader('arithmetic').grade('It is −5', { target: '5' })).resolves.toMatchObject({
+      value: 0,
+    });
+    await expect(findRowGrader('arithmetic').grade('It is −5', { target: '-5' })).resolves.toMatchObject({
+      value: 1,
+    });
   });
 });
