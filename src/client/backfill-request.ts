@@ -5,7 +5,7 @@ import { parseBenchmarkConfig } from '../config/benchmark-config';
 import { readEnvironment } from '../config/environment';
 import { parseJudges } from '../config/judge-config';
 import type { BackfillCheckpoint, BackfillRequest } from '../core/backfill';
-import { MOST_PARALLEL } from '../core/backfill';
+import { MOST_CELLS, MOST_PARALLEL } from '../core/backfill';
 import type { BenchmarkRequest } from '../core/benchmark-run';
 import { mapWithLimit } from '../core/concurrency/map-with-limit';
 import { DomainError } from '../core/errors';
@@ -35,8 +35,6 @@ export interface BackfillOptions extends Omit<BenchmarkOptions, 'endpoint' | 'ap
 }
 
 const PARALLEL = 2;
-/** What fits into one message to the server. */
-const MOST_CELLS = 2000;
 const READS_AT_ONCE = 8;
 const NAME_LENGTH = 60;
 const DIGEST_LENGTH = 8;

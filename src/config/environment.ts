@@ -33,6 +33,8 @@ export interface Environment {
   readonly pluginFolders: readonly string[];
   /** EVERSTEP_KEY_ADDRESSES: addresses that workers send keys to, besides the services they were started with. */
   readonly keyAddresses: readonly string[];
+  /** EVERSTEP_INSPECT_MODELS: models that are none of a service, which roles of Inspect AI may have workers load. */
+  readonly inspectModels: readonly string[];
   /** EVERSTEP_SANDBOX: where code of models runs; default the best that works here. */
   readonly sandbox: SandboxChoice;
   /** Where downloaded and built programs are kept. */
@@ -73,6 +75,7 @@ export function readEnvironment(options: PlaceOptions = {}, variables: Variables
     serveToken: value('EVERSTEP_SERVE_TOKEN'),
     pluginFolders: [process.cwd(), ...listed(value('EVERSTEP_PLUGIN_FOLDERS'), path.delimiter)],
     keyAddresses: readAddresses('EVERSTEP_KEY_ADDRESSES', value('EVERSTEP_KEY_ADDRESSES')),
+    inspectModels: listed(value('EVERSTEP_INSPECT_MODELS'), ','),
     sandbox: readSandbox(value('EVERSTEP_SANDBOX')),
     cacheFolder: path.join(value('XDG_CACHE_HOME') ?? path.join(value('HOME') ?? '.', '.cache'), 'everstep'),
     logLevel: readLogLevel(value('EVERSTEP_LOG_LEVEL')),

@@ -16,6 +16,8 @@ export interface PermissionOptions {
   readonly engineUrl?: string;
   /** Further addresses that get keys. */
   readonly keyAddresses: readonly string[];
+  /** Models that roles of Inspect AI may load here. */
+  readonly inspectModels?: readonly string[];
 }
 
 /**
@@ -68,7 +70,8 @@ export function createPermissions(options: PermissionOptions): Permissions {
       return isTold ? key : undefined;
     },
     mayLoad(model) {
-      return allowances.has({ use: 'model', of: JSON.stringify(model) });
+      const isTold = typeof model === 'string' && options.inspectModels?.includes(model) === true;
+      return isTold || allowances.has({ use: 'model', of: JSON.stringify(model) });
     },
     mayTell(address) {
       const origin = originOf(address);

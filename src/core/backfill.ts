@@ -83,6 +83,9 @@ export interface BackfillState {
   readonly cells: readonly MatrixCell[];
 }
 
+/** What fits into one message to the server. */
+export const MOST_CELLS = 2000;
+
 export function newCells({ checkpoints, benchmarks }: BackfillRequest): BackfillCell[] {
   return benchmarks.flatMap((_, column) =>
     checkpoints.map((_checkpoint, row) => ({ row, column, status: 'unknown' as const })),

@@ -61,6 +61,7 @@ async function work(options: WorkerServiceOptions, logger: Logger): Promise<numb
     sandbox: environment.sandbox,
     pluginFolders: environment.pluginFolders,
     keyAddresses: environment.keyAddresses,
+    inspectModels: environment.inspectModels,
     engine: options.engine,
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
     ...(options.version === undefined ? {} : { version: options.version }),

@@ -8,6 +8,9 @@ interface TrajectoryTextOptions {
   readonly maxCharacters?: number;
 }
 
+/** Of a turn; the rest is counted. */
+const MOST_CALLS = 50;
+
 export interface PrintOptions extends TrajectoryTextOptions {
   /** Receives each line without its line break; standard output unless told. */
   readonly write?: (line: string) => void;
@@ -43,7 +46,9 @@ function* turnLines(turn: StoredTurn, maxCharacters: number): Generator<string> 
   const { role, content, token_count } = turn;
   yield escapeControls(`  [${role}, ${token_count} tokens]`);
   yield* indented(content, maxCharacters);
-  for (const line of callLines(turn)) yield* indented(line, maxCharacters);
+  const calls = callLines(turn);
+  for (const line of calls.slice(0, MOST_CALLS)) yield* indented(line, maxCharacters);
+  if (calls.length > MOST_CALLS) yield `    … ${calls.length - MOST_CALLS} more calls`;
 }
 
 function* indented(text: string, maxCharacters: number): Generator<string> {

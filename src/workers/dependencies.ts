@@ -142,14 +142,15 @@ function openServices(options: Parameters<typeof permissionsOf>[0]) {
 function permissionsOf({
   pluginFolders = [process.cwd()],
   keyAddresses = [],
+  inspectModels = [],
   ...options
 }: Pick<
   RunWorkersOptions,
-  'dataFolder' | 'store' | 'plugins' | 'engine' | 'pluginFolders' | 'keyAddresses'
+  'dataFolder' | 'store' | 'plugins' | 'engine' | 'pluginFolders' | 'keyAddresses' | 'inspectModels'
 >): Permissions {
   const { dataFolder, store, plugins, engine } = options;
   return createPermissions({
-    ...{ dataFolder, store, pluginFolders, keyAddresses },
+    ...{ dataFolder, store, pluginFolders, keyAddresses, inspectModels },
     ...(plugins !== undefined && { plugins }),
     ...(engine.url !== undefined && { engineUrl: engine.url }),
   });

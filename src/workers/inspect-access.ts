@@ -63,7 +63,7 @@ function untoldModel(model: RoleModel, task: string): DomainError {
   return new DomainError(
     'refused',
     `inspect: this worker was not told that it may load ${JSON.stringify(model).slice(0, 200)}, which a role of ${task} names. ` +
-      "Name it in a command that is given with the worker's --data-dir, or take a model of a service, such as openai/gpt-4o.",
+      "Name it in a command that is given with the worker's --data-dir, or in EVERSTEP_INSPECT_MODELS where the worker is started, or take a model of a service, such as openai/gpt-4o.",
   );
 }
 

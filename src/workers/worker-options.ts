@@ -31,6 +31,8 @@ export interface RunWorkersOptions {
   readonly pluginFolders?: readonly string[];
   /** Addresses of services that get keys, besides the worker's own and those of official services. */
   readonly keyAddresses?: readonly string[];
+  /** Models that are none of a service, which roles of Inspect AI may have loaded here; default none. */
+  readonly inspectModels?: readonly string[];
   /** Where code of models runs; default the best that works here. */
   readonly sandbox?: SandboxChoice;
   /** The release the workers belong to; without one they take work of any. */

@@ -1,4 +1,4 @@
-import { CELL_STATUSES, MOST_PARALLEL } from '../core/backfill';
+import { CELL_STATUSES, MOST_CELLS, MOST_PARALLEL } from '../core/backfill';
 import { OWN_QUEUES } from '../core/task-queues';
 import type { Shape } from './shape';
 import {
@@ -14,6 +14,7 @@ import {
   objectWith,
   oneOf,
   optional,
+  pairsOf,
   recordOf,
   seconds,
   wholeNumber,
@@ -96,24 +97,28 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     }),
   }),
   backfill: objectWith({
-    request: objectWith({
-      name,
-      store: words,
-      checkpoints: listOf(
-        objectWith({
-          run: name,
-          step: number,
-          lineage: optional(number),
-          model,
-          paths: optional(listOf(words)),
-          evalRun: optional(words),
-        }),
-      ),
-      benchmarks: listOf(name),
-      inspectTasks: optional(recordOf(object)),
-      asking: object,
-      parallel: wholeNumber(1, MOST_PARALLEL),
-    }),
+    request: both(
+      objectWith({
+        name,
+        store: words,
+        checkpoints: listOf(
+          objectWith({
+            run: name,
+            step: number,
+            lineage: optional(number),
+            model,
+            paths: optional(listOf(words)),
+            evalRun: optional(words),
+          }),
+          MOST_CELLS,
+        ),
+        benchmarks: listOf(name, MOST_CELLS),
+        inspectTasks: optional(recordOf(object)),
+        asking: object,
+        parallel: wholeNumber(1, MOST_PARALLEL),
+      }),
+      pairsOf(['checkpoints', 'benchmarks'], MOST_CELLS),
+    ),
     useSearchAttributes,
     cells: optional(
       listOf(
@@ -126,6 +131,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
           scores: optional(object),
           reason: optional(words),
         }),
+        MOST_CELLS,
       ),
     ),
     maxHistoryEvents,

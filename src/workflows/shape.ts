@@ -65,6 +65,19 @@ export function listOf(shape: Shape, most = Infinity): Shape {
   };
 }
 
+/** Of an object with two lists, each of one with each of the other. */
+export function pairsOf([first, second]: readonly [string, string], most: number): Shape {
+  return (value, name) => {
+    const fields = new Map<string, unknown>(isObject(value) ? Object.entries(value) : []);
+    const lengths = [fields.get(first), fields.get(second)].map((list) =>
+      Array.isArray(list) ? list.length : 0,
+    );
+    return lengths.reduce((product, length) => product * length, 1) > most
+      ? wrong(name, `at most ${most} of "${first}" times "${second}"`)
+      : null;
+  };
+}
+
 /** Fields that are not named are those of other releases. */
 export function objectWith(fields: Fields): Shape {
   return (value, name) => {

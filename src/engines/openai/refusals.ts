@@ -23,6 +23,8 @@ export interface Refusal {
 const LONGEST_DETAIL = 500;
 /** Shorter ones are words besides. */
 const SHORTEST_KEY = 8;
+const ESCAPE = /\\(?:u([\dA-Fa-f]{4})|.)/g;
+const PLAIN = /[ !#-[\]-~]/;
 const ANY_KEY = /\b(?:sk|pk|key|tml|gsk|xai|hf|nvapi|AIza)[-_][\w.*-]{4,}|Bearer\s+\S+/g;
 
 /** OpenAI, Azure, vLLM, SGLang, llama.cpp, LM Studio, TGI, Mistral, Anthropic and Gemini, in their words. */
@@ -113,18 +115,31 @@ export function refusalIn(answer: JsonObject, text: string): Refusal | null {
 
 /** What the server says is wrong, cut short; it may quote the key it was given, and errors end up in logs. */
 export function detailOf({ status, text }: Refusal, { apiKey }: Pick<Destination, 'apiKey'>): string {
-  const said =
-    wordsIn(text)
-      .replace(/[\s\p{Cc}\uFFFD]+/gu, ' ')
-      .trim() || `status ${status}`;
-  const hidden = withoutKey(said, { apiKey }).replace(ANY_KEY, '…');
-  return hidden.length > LONGEST_DETAIL ? `${hidden.slice(0, LONGEST_DETAIL)}…` : hidden;
+  return hidden(wordsIn(text), { apiKey }) || `status ${status}`;
+}
+
+function hidden(said: string, to: Pick<Destination, 'apiKey'>): string {
+  const words = said.replace(/[\s\p{Cc}\uFFFD]+/gu, ' ').trim();
+  const kept = withoutKey(words, to).replace(ANY_KEY, '…');
+  return kept.length > LONGEST_DETAIL ? `${kept.slice(0, LONGEST_DETAIL)}…` : kept;
 }
 
 /** What a server says without the key that it was sent: it may repeat it. Shorter ones are no keys, and words besides. */
-export function withoutKey(text: string, { apiKey }: Pick<Destination, 'apiKey'>): string {
+function withoutKey(text: string, { apiKey }: Pick<Destination, 'apiKey'>): string {
   const key = apiKey?.trim() ?? '';
   return key.length < SHORTEST_KEY ? text : text.replaceAll(key, '…');
+}
+
+/** The same of JSON, in which a key can be written with escapes. */
+export function withoutKeyInJson(text: string, to: Pick<Destination, 'apiKey'>): string {
+  return withoutKey(text.includes('\\') ? text.replace(ESCAPE, unescaped) : text, to);
+}
+
+/** Characters that mean nothing in JSON, as themselves. */
+function unescaped(escape: string, hex: string | undefined): string {
+  if (hex === undefined) return escape === '\\/' ? '/' : escape;
+  const character = String.fromCharCode(Number.parseInt(hex, 16));
+  return PLAIN.test(character) ? character : escape;
 }
 
 function wordsIn(text: string): string {
@@ -154,9 +169,10 @@ function unauthorized(
   );
 }
 
-function hintFor({ status, location }: Refusal, { address, model }: Destination): string {
+function hintFor({ status, location }: Refusal, to: Destination): string {
+  const { address, model } = to;
   if (status >= 300 && status < 400 && location !== undefined) {
-    return ` It sends on to ${location}; give that address as the endpoint's URL.`;
+    return ` It sends on to ${hidden(location, to)}; give that address as the endpoint's URL.`;
   }
   if (status !== 404 && status !== 405) return '';
   return namesVersion(address)

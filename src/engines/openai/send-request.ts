@@ -9,7 +9,7 @@ import { GivenUpError } from './given-up';
 import type { HttpAnswer, HttpOutcome, HttpRequest } from './http-exchange';
 import { exchange, MOST_ANSWER_BYTES } from './http-exchange';
 import type { Destination, Refusal } from './refusals';
-import { detailOf, isLackOfCapacity, isOutage, refusalIn, serverError, withoutKey } from './refusals';
+import { detailOf, isLackOfCapacity, isOutage, refusalIn, serverError, withoutKeyInJson } from './refusals';
 import { capacityWaitMs, retryAfterMs } from './retry-after';
 import type { Sent } from './server-capacity';
 
@@ -144,7 +144,7 @@ function judge(
   if (outcome.kind === 'failure') {
     return { verdict: 'outage', reason: outcome.reason, waitMs: delayMs, cause: outcome.cause };
   }
-  const answer = isGood(outcome) ? objectIn(withoutKey(outcome.text, to)) : null;
+  const answer = isGood(outcome) ? objectIn(withoutKeyInJson(outcome.text, to)) : null;
   if (isGood(outcome) && !answer) {
     // As a page of a gateway whose server is away.
     const reason = `an answer that is no JSON object: ${excerpt(outcome, to)}`;

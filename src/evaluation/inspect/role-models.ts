@@ -15,32 +15,13 @@ const ADDRESS =
 const HOST_FIELD = /url|host|endpoint|address|proxy|server|target/i;
 
 /** Providers of Inspect that ask a service and run nothing here; others load weights, and code beside them, from wherever a name says. */
-const SERVICES = new Set([
-  ...[
-    'openai',
-    'openai-api',
-    'openai-api-completions',
-    'anthropic',
-    'google',
-    'mistral',
-    'grok',
-    'groq',
-    'together',
-  ],
-  ...[
-    'fireworks',
-    'moonshot',
-    'meta',
-    'deepseek',
-    'sambanova',
-    'openrouter',
-    'perplexity',
-    'cloudflare',
-    'azureai',
-  ],
-  ...['bedrock', 'sagemaker', 'hf-inference-providers', 'litellm-proxy', 'ollama', 'llama-cpp-python'],
-  ...['mockllm', 'none'],
-]);
+const SERVICES = new Set(
+  (
+    'openai openai-api openai-api-completions anthropic google mistral grok groq together ' +
+    'fireworks moonshot meta deepseek sambanova openrouter perplexity cloudflare azureai ' +
+    'bedrock sagemaker hf-inference-providers litellm-proxy ollama llama-cpp-python mockllm none'
+  ).split(' '),
+);
 /** Of lists and mappings in a model's settings. */
 const DEEPEST = 20;
 

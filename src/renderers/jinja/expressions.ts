@@ -2,7 +2,7 @@ import type { ArgumentReader } from './arguments';
 import { NO_ARGUMENTS, readArguments } from './arguments';
 import { findFilter } from './filters';
 import { attributeOf, itemOf, sliceOf } from './members';
-import { BINARY, COMPARISONS, negate, positive } from './operators';
+import { BINARY, COMPARISONS, joined, negate, positive } from './operators';
 import { textOf } from './python-text';
 import type { Expression } from './scope';
 import { findTest } from './tests';
@@ -152,7 +152,7 @@ export class ExpressionParser {
     while (this.tokens.skip('~')) parts.push(this.product());
     const [only] = parts;
     if (only && parts.length === 1) return only;
-    return (scope) => parts.map((part) => textOf(part(scope))).join('');
+    return (scope) => joined(parts.map((part) => textOf(part(scope))));
   }
 
   private product(): Expression {

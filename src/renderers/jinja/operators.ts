@@ -15,8 +15,9 @@ import type { Value } from './values';
 type Operator = (left: Value, right: Value) => Value;
 type Pair = readonly [bigint, bigint] | readonly [number, number];
 
-/** Texts and lists longer than this are refused, as in Jinja's sandbox. */
-const LONGEST = 100_000_000;
+/** Texts that are put together, lists, and integers of more bits are refused. */
+const LONGEST = 20_000_000;
+const MOST_BITS = 1_000_000;
 const MOST_ITEMS = 5_000_000;
 
 export const BINARY: ReadonlyMap<string, Operator> = new Map<string, Operator>([
@@ -58,13 +59,20 @@ export function positive(value: Value): Value {
 }
 
 function add(left: Value, right: Value): Value {
-  if (typeof left === 'string' && typeof right === 'string') return left + right;
+  if (typeof left === 'string' && typeof right === 'string') return joined([left, right]);
   if (isList(left) && isList(right) && left instanceof Tuple === right instanceof Tuple) {
     if (left.length + right.length > MOST_ITEMS) throw tooLong(left.length + right.length);
     const items = [...left, ...right];
     return left instanceof Tuple ? Tuple.from(items) : items;
   }
   return arithmetic('+', left, right);
+}
+
+/** Texts as one. */
+export function joined(parts: readonly string[]): string {
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  if (length > LONGEST) throw tooLong(length);
+  return parts.join('');
 }
 
 function multiply(left: Value, right: Value): Value {
@@ -125,7 +133,7 @@ function ofIntegers(operator: string, [a, b]: readonly [bigint, bigint]): Value 
     case '-':
       return a - b;
     case '*':
-      return a * b;
+      return ofFewBits(a * b);
     case '//':
       return (a - modulo()) / b;
     case '%':
@@ -136,8 +144,13 @@ function ofIntegers(operator: string, [a, b]: readonly [bigint, bigint]): Value 
 }
 
 function power(base: bigint, exponent: bigint): bigint {
-  if (exponent * BigInt(base.toString(2).length) <= 1_000_000n) return base ** exponent;
+  if (exponent * BigInt(base.toString(2).length) <= BigInt(MOST_BITS)) return base ** exponent;
   throw new TemplateError('a power is too large');
+}
+
+function ofFewBits(product: bigint): bigint {
+  if (BigInt.asIntN(MOST_BITS, product) === product) return product;
+  throw new TemplateError('a product is too large');
 }
 
 function ofFloats(operator: string, [a, b]: readonly [number, number]): Value {

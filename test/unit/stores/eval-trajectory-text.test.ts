@@ -64,6 +64,18 @@ test('prints the calls of a turn, also behind words that are cut', () => {
   expect(short).toContain('    [c');
 });
 
+test('counts the calls of a turn that makes very many', () => {
+  const lines: string[] = [];
+  const calls = Array.from({ length: 150_000 }, (_, index) => ({ name: `f${index}`, arguments: '' }));
+  const turn = { role: 'assistant', content: '', token_count: 4, metadata: { tool_calls: calls } } as const;
+
+  printTrajectory({ ...TRAJECTORY, turns: [turn] }, { write: (line) => lines.push(line) });
+
+  expect(lines).toContain('    [calls f49()]');
+  expect(lines).toContain('    … 149950 more calls');
+  expect(lines.length).toBeLessThan(60);
+});
+
 test('prints as much as asked', () => {
   expect(printed({ maxCharacters: 1000 })).toContain(`    ${'🙂'.repeat(600)}`);
   expect(printed({ maxCharacters: 2 })).toContain('    on');

@@ -29,6 +29,7 @@ function require(
     store: path.join(root, 'store'),
     pluginFolders: [path.join(root, 'tasks')],
     keyAddresses: ['https://told.example/v1'],
+    inspectModels: ['vllm/told/model'],
   });
   createInspectAccess({ dataFolder, permissions }).requirePermission({ task, args, roles });
 }
@@ -74,6 +75,7 @@ test.each([
 test.each([
   ['a name', 'openai/gpt-4o'],
   ['two names', 'openai/gpt-4o,openai/o3'],
+  ['one to load that was told of', 'vllm/told/model'],
   ['settings', { model: 'openai/gpt-4o', temperature: 0 }],
   ['settings in YAML', '{model: openai/gpt-4o, temperature: 0}'],
   ['a service that was told of', { model: 'openai/x', model_args: { base_url: 'https://told.example/v1' } }],

@@ -105,6 +105,22 @@ test.each<Wrong>([
     { request: { ...matrix, parallel: 0 } },
     '"request.parallel" has to be a whole number from 1 to 64',
   ],
+  [
+    'backfill',
+    { request: { ...matrix, benchmarks: Array.from({ length: 2001 }, () => 'a') } },
+    '"request.benchmarks" has to be a list of at most 2000',
+  ],
+  [
+    'backfill',
+    {
+      request: {
+        ...matrix,
+        checkpoints: Array.from({ length: 1001 }, () => matrix.checkpoints[0]),
+        benchmarks: ['a', 'b'],
+      },
+    },
+    '"request" has to be at most 2000 of "checkpoints" times "benchmarks"',
+  ],
   ['backfill', { request: matrix, cells: 7 }, '"cells" has to be a list'],
   [
     'backfill',

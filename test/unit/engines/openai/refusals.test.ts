@@ -1,5 +1,5 @@
 import { parseEndpointUrl } from '../../../../src/engines/openai/endpoint-address';
-import { isOutage, refusalError, refusalIn } from '../../../../src/engines/openai/refusals';
+import { isOutage, refusalError, refusalIn, withoutKeyInJson } from '../../../../src/engines/openai/refusals';
 
 const TO = {
   address: parseEndpointUrl('http://host:8000/v1/'),
@@ -73,4 +73,25 @@ test('a failure inside of an answer has its own status; an answer with choices i
   expect(refusalIn({ error: { code: 'bad', message: 'no' } }, '{}')?.status).toBe(500);
   expect(refusalIn({ error: null, choices: [{}] }, '{}')).toBeNull();
   expect(refusalIn({ error: {}, choices: [{}] }, '{}')).toBeNull();
+});
+
+test('a redirect repeats no key and is cut', () => {
+  const apiKey = 'unusual-0123456789';
+  const location = `https://host/?t=${apiKey}&x=${'a'.repeat(5000)}`;
+  const { message } = refusalError({ status: 301, text: '', location }, { ...TO, apiKey });
+
+  expect(message).toContain('It sends on to https://host/?t=…&x=');
+  expect(message.length).toBeLessThan(1500);
+});
+
+test('a key is found in JSON however it is written there', () => {
+  const apiKey = 'abc/def-0123456789';
+  const escaped = Array.from(apiKey, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join('');
+  const said = (text: string) => JSON.parse(withoutKeyInJson(`{"a":"${text}"}`, { apiKey })) as unknown;
+
+  expect(said(`x${escaped}y`)).toEqual({ a: 'x…y' });
+  expect(said(apiKey.replace('/', String.raw`\/`))).toEqual({ a: '…' });
+  expect(said(String.raw`\\u0061 \u0022\u005c\u000a\n\" é\u00e9`)).toEqual({
+    a: '\\u0061 "\\\n\n" éé',
+  });
 });

@@ -28,3 +28,21 @@ test.each(cases.filter(({ raises }) => raises !== undefined))(
     expect(() => compileTemplate(template)(values)).toThrow();
   },
 );
+
+test.each([
+  ["{{ ('x' * 100000000) | upper }}", 'a value of 100000000 items is too long'],
+  [
+    '{% set ns = namespace(x=7) %}{% for i in range(40) %}{% set ns.x = ns.x * ns.x %}{% endfor %}',
+    'a product',
+  ],
+  [
+    "{% set ns = namespace(x='ab') %}{% for i in range(40) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
+    'too long',
+  ],
+  [
+    "{% set ns = namespace(x='ab') %}{% for i in range(40) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    'too long',
+  ],
+])('what becomes larger and larger is refused: %s', (template, problem) => {
+  expect(() => compileTemplate(template)({})).toThrow(problem);
+});
