@@ -1,4 +1,4 @@
-import { hasErrorCode } from '../stores/system-errors';
+import { hasErrorCode } from '../core/error-code';
 
 /** What was to be written for a person could not be, where the person said: a file of an option, or standard output. */
 export class OutputError extends Error {

@@ -1,13 +1,13 @@
 import { basename, join } from 'node:path';
 import type { WaitingBenchmark } from '../client/eval-waiting';
 import { readEnvironment } from '../config/environment';
+import { hasErrorCode } from '../core/error-code';
 import type { EvaluationCell } from '../core/run';
 import { asSentence } from '../core/sentences';
 import type { EvalRunMetadata } from '../stores/eval-run-store';
 import { benchmarkFolder, streamTrajectories } from '../stores/eval-store';
 import type { EvaluatedStep } from '../stores/evaluated-step';
 import { evaluatedStepIn } from '../stores/evaluated-step';
-import { hasErrorCode } from '../stores/system-errors';
 import { readJsonIfThere } from '../stores/whole-file';
 import { openForReading } from './connect';
 import type { PlaceFlags } from './service-options';

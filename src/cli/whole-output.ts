@@ -1,7 +1,7 @@
 import { realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
-import { hasErrorCode } from '../stores/system-errors';
 import { linkOrCopy } from '../stores/whole-file';
 import { writingTo } from './output-error';
 

@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises';
 import type { DatasetConfig } from '../config/dataset-config';
 import type { EvaluatorConfig } from '../config/evaluation-config';
 import type { TrainingConfig } from '../config/training-config';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { datasetOf } from '../evaluation/dataset-of';
 import type { DatasetToRead } from '../evaluation/dataset-of';
@@ -167,9 +168,8 @@ async function checkFiles(key: string, { path = [] }: DatasetConfig): Promise<vo
 }
 
 function reasonOf(error: unknown): string {
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
-  if (code === 'ENOENT' || code === 'ENOTDIR') return 'does not exist';
-  return `cannot be read (${code === 'EACCES' ? 'permission denied' : String(error)})`;
+  if (hasErrorCode(error, 'ENOENT', 'ENOTDIR')) return 'does not exist';
+  return `cannot be read (${hasErrorCode(error, 'EACCES') ? 'permission denied' : String(error)})`;
 }
 
 /** What is wrong with the data is found without knowing which key of the config names it. */

@@ -2,6 +2,7 @@ import type { Stats } from 'node:fs';
 import { statfsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { errorCodeOf } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import type { DatasetFile } from './dataset';
 import { isDatasetFile } from './file-rows';
@@ -71,7 +72,7 @@ export async function requireFile(path: string, key?: string): Promise<void> {
   const reason = await stat(path).then(
     (stats) => unreadableKind(path, stats),
     (error: unknown) => {
-      if (REFUSED.includes(codeOf(error))) return whyUnread(error);
+      if (REFUSED.includes(errorCodeOf(error))) return whyUnread(error);
       throw error;
     },
   );
@@ -89,13 +90,9 @@ export async function requireFile(path: string, key?: string): Promise<void> {
 
 /** What the operating system says of a path, in words. */
 export function whyUnread(error: unknown): string {
-  const code = codeOf(error);
+  const code = errorCodeOf(error);
   if (code === 'ENOENT') return 'it does not exist';
   if (code === 'EACCES') return 'permission denied';
   if (code === 'ELOOP') return 'it is a link that leads back to itself';
   return String(error);
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

@@ -17,6 +17,8 @@ export const TOOL_DECLARATION_ROLE = 'tool_declare';
 /** Of the processor's time, for all that is written of one conversation, which is written anew for each of its replies. */
 const MOST_MS = 5000;
 const MOST_MS_OF_MESSAGE = 50;
+/** Of a conversation, that its refusal names. */
+const MOST_ROLES = 20;
 
 /** A model's chat template, which writes conversations as text. */
 export class TemplateText {
@@ -98,11 +100,16 @@ export class TemplateText {
 
   private refusal(messages: readonly Message[], error: unknown): DomainError {
     const detail = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : null;
-    const roles = messages.map((message) => message.role).join(', ');
+    const roles = messages.slice(0, MOST_ROLES).map((message) => message.role);
+    const isCut = messages.length > MOST_ROLES;
+    const remedy =
+      error instanceof EndlessTemplate
+        ? "Correct it in the model's folder, or use another renderer."
+        : 'Correct the order of roles, or use another renderer.';
     return new DomainError(
       'bad-dataset',
-      `The chat template of "${this.tokenizer.source}" refuses the conversation (${roles}): ${detail ?? 'it cannot write their tool calls'}. ` +
-        'Correct the order of roles, or use another renderer.',
+      `The chat template of "${this.tokenizer.source}" refuses the conversation (${roles.join(', ')}${isCut ? ', …' : ''}): ${detail ?? 'it cannot write their tool calls'}. ` +
+        remedy,
       { cause: error },
     );
   }

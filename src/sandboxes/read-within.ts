@@ -1,5 +1,6 @@
 import { createContext, Script } from 'node:vm';
 import { isMainThread } from 'node:worker_threads';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { threadTime } from './used-time';
 
@@ -70,19 +71,9 @@ function readOnce<Result>(read: () => Result, limitMs: number): { readonly resul
     script.runInContext(place, { timeout: limitMs });
     return found;
   } catch (error) {
-    if (isTimeout(error)) return null;
+    if (hasErrorCode(error, 'ERR_SCRIPT_EXECUTION_TIMEOUT')) return null;
     throw error;
   } finally {
     reading = () => undefined;
   }
-}
-
-/** Not `instanceof Error`: Node's own errors may come from another realm than this module's. */
-function isTimeout(error: unknown): boolean {
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    'code' in error &&
-    error.code === 'ERR_SCRIPT_EXECUTION_TIMEOUT'
-  );
 }

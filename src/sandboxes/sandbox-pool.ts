@@ -1,3 +1,4 @@
+import { hasErrorCode } from '../core/error-code';
 import type { Leases } from './leases/leases';
 import type { Sandbox, SandboxKind } from './sandbox';
 
@@ -114,7 +115,7 @@ async function renewed(sandbox: Sandbox): Promise<Sandbox | null> {
   return null;
 }
 
+/** A plug-in's errors need not be of our class. */
 function isLost(error: unknown): boolean {
-  // A plug-in's errors need not be of our class.
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'sandbox-lost';
+  return hasErrorCode(error, 'sandbox-lost');
 }

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
-import { hasErrorCode } from '../stores/system-errors';
 import { readWriteAheadLog } from './write-ahead-log';
 import type { WriteAheadLog } from './write-ahead-log';
 import { openIfThere } from './open-if-there';

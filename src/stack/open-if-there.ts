@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { hasErrorCode } from '../stores/system-errors';
+import { hasErrorCode } from '../core/error-code';
 
 /** A file to read; null where there is none. */
 export async function openIfThere(file: string): Promise<FileHandle | null> {

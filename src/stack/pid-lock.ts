@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { hasErrorCode } from '../core/error-code';
 import { isRunning, ownIdentity } from './process-identity';
 import type { ProcessIdentity } from './process-identity';
 
@@ -93,7 +94,7 @@ function create(file: string, notes: LockNotes): boolean {
     linkSync(complete, file);
     return true;
   } catch (error) {
-    if (isCode(error, 'EEXIST')) return false;
+    if (hasErrorCode(error, 'EEXIST')) return false;
     throw error;
   } finally {
     rmSync(complete, { force: true });
@@ -117,7 +118,7 @@ function removeStale(file: string): boolean {
   try {
     mkdirSync(guard);
   } catch (error) {
-    if (!isCode(error, 'EEXIST')) throw error;
+    if (!hasErrorCode(error, 'EEXIST')) throw error;
     const since = statSync(guard, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
     if (Date.now() - since > GUARD_LIMIT_MS) rmSync(guard, { recursive: true, force: true });
     return false;
@@ -140,8 +141,4 @@ function writeBeside(file: string, notes: LockNotes): string {
     closeSync(descriptor);
   }
   return beside;
-}
-
-function isCode(error: unknown, code: string): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
 }

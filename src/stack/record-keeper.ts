@@ -1,4 +1,4 @@
-import { hasErrorCode } from '../stores/system-errors';
+import { hasErrorCode } from '../core/error-code';
 import type { StackRecord } from './stack-record';
 import { writeStackRecord } from './stack-record';
 

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { lstat, readdir, realpath, rename, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
-import { hasErrorCode } from './system-errors';
 
 /** Names that are on their way out: nobody lists them, and whoever deletes next removes what a kill left of them. */
 const DOOMED = '.deleted-';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
 import path from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { namesIn } from './folder-names';
-import { hasErrorCode } from './system-errors';
 import { readJsonIfThere, writeJson } from './whole-file';
 
 /** What stays of a run whose folder is gone. */

@@ -1,12 +1,12 @@
 import { readdir, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
 import { nearestKey } from '../core/nearest-key';
 import { requirePromotion } from './checkpoint-name';
 import { isDueAt } from './due-at-step';
 import { nearestStep, readSampledSteps } from './sampled-steps';
-import { hasErrorCode } from './system-errors';
 import { readJsonIfThere } from './whole-file';
 
 /** Where results lie that somebody named. */

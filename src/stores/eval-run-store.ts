@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { isValidName, validateName } from '../core/names';
 import { deleteFolder } from './delete-folder';
@@ -14,7 +15,6 @@ import {
   streamTrajectories,
   writeSummary,
 } from './eval-store';
-import { hasErrorCode } from './system-errors';
 import { isRecord } from './json-lines';
 import { createWholeFile, readJsonIfThere, writeJson } from './whole-file';
 

@@ -1,5 +1,6 @@
 import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import type { ScoreRow } from '../core/run';
 import { listBenchmarks } from './eval-places';
@@ -7,7 +8,6 @@ import type { EvalRunMetadata } from './eval-run-store';
 import type { StoredResult, StoredTrajectory } from './eval-store';
 import { benchmarkFolder, loadResult, streamTrajectories, writeSummary } from './eval-store';
 import { evaluatedStepOf } from './evaluated-step';
-import { hasErrorCode } from './system-errors';
 import { isScoreRow } from './run-rows';
 import { readStepRows } from './step-rows';
 import { readJson, temporaryName, writeJson, writeWholeFile } from './whole-file';

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { hasErrorCode } from './system-errors';
+import { hasErrorCode } from '../core/error-code';
 
 /** What lies in a folder; nothing where there is none, or a link that leads back to itself. */
 export async function namesIn(folder: string): Promise<string[]> {

@@ -9,10 +9,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { makeFolderOfSync } from './make-folder';
 import { openToReadSync, readWholeFileSync } from './reading';
-import { asStoreError, hasErrorCode } from './system-errors';
+import { asStoreError } from './system-errors';
 import { temporaryName } from './whole-file';
 
 /** Rows on their way into the journal. */

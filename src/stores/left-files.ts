@@ -1,7 +1,7 @@
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { isDoomed } from './delete-folder';
-import { hasErrorCode } from './system-errors';
 
 /** Something that an interrupted deletion or write left behind. */
 export interface LeftEntry {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { hasErrorCode } from './system-errors';
+import { hasErrorCode } from '../core/error-code';
 
 /** Where the path, or what it is to be made in, is there already. */
 export interface ExistingPlace {

@@ -2,8 +2,9 @@ import type { Stats } from 'node:fs';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
 import { open } from 'node:fs/promises';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
-import { hasErrorCode, withPath } from './system-errors';
+import { withPath } from './system-errors';
 
 /** Opening a pipe does not wait for a writer then. */
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ControlRow } from '../core/controls';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { largestOf } from '../core/extremes';
 import { isValidName, validateName } from '../core/names';
@@ -21,7 +22,6 @@ import type { UnreadableState } from './run-state';
 import { lookAtState, readState } from './run-state';
 import type { StepSelection } from './step-rows';
 import { readStepRows } from './step-rows';
-import { hasErrorCode } from './system-errors';
 import { createWholeFile, readJson, writeJson, writeWholeFile } from './whole-file';
 
 /** The workflow a run belongs to; `firstRunId` tells a workflow from an older one of the same name. */

@@ -1,12 +1,6 @@
 import { dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
-
-/** Whether a failure of the operating system carries one of these codes, e.g. `ENOENT`. */
-export function hasErrorCode(error: unknown, ...codes: readonly string[]): boolean {
-  // Not `instanceof Error`: Node's own errors may come from another realm than this module's.
-  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
-  return typeof code === 'string' && codes.includes(code);
-}
 
 /** Once a file is open, Node does not say any more which one failed (`EISDIR: illegal operation on a directory, read`). */
 export function withPath(error: unknown, path: string): unknown {

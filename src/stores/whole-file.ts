@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { constants, mkdirSync, writeFileSync } from 'node:fs';
+import { constants, createWriteStream, mkdirSync, writeFileSync } from 'node:fs';
 import { copyFile, link, open, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { parseJsonObject } from './json-lines';
 import { makeFolderOf } from './make-folder';
-import { readWholeFile } from './reading';
-import { asStoreError, hasErrorCode } from './system-errors';
+import { openToRead, readWholeFile } from './reading';
+import { asStoreError } from './system-errors';
 
 /** Writes under a temporary name and renames, so that a reader sees the old file or the new one, never half of one. */
 export async function writeWholeFile(path: string, content: string | Uint8Array): Promise<void> {
@@ -33,17 +35,24 @@ export async function createWholeFile(path: string, content: string): Promise<bo
   }
 }
 
-/** Copies a file whole at once over whatever is there; nothing where there is none to copy. */
+/** Copies a file whole at once over whatever is there; nothing where there is none to copy. What is no file is refused. */
 export async function copyWholeFile(from: string, to: string): Promise<void> {
+  const source = await openToRead(from);
+  if (source === null) return;
   const temporary = temporaryName(to);
-  await makeFolderOf(to);
   try {
-    await copyFile(from, temporary);
+    await makeFolderOf(to);
+    await pipeline(
+      source.createReadStream({ autoClose: false }),
+      createWriteStream(temporary, { flags: 'wx' }),
+    );
+    await rename(temporary, to);
   } catch (error) {
-    if (hasErrorCode(error, 'ENOENT')) return;
-    throw error;
+    await removeTemporary(temporary);
+    throw asStoreError(error, to);
+  } finally {
+    await source.close();
   }
-  await rename(temporary, to);
 }
 
 /** null when there is no such file or it holds no object. */

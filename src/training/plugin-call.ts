@@ -1,8 +1,8 @@
+import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
 import { asSentence } from '../core/sentences';
 import { askableError } from '../evaluation/error-message';
 import { messageWithPlace } from '../evaluation/thrown-at';
-import { hasErrorCode } from '../stores/system-errors';
 
 /** `subject` is what failed, as a person calls it: `loss "mine"`. */
 export interface PluginPart {

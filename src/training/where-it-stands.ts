@@ -6,13 +6,13 @@ import type { CarriedChanges } from '../core/controls/carried-changes';
 import { carriedChanges } from '../core/controls/carried-changes';
 import { schedulesAt } from '../core/controls/schedule-change';
 import type { ControlRow } from '../core/controls';
+import { hasErrorCode } from '../core/error-code';
 import { largestOf, smallestOf } from '../core/extremes';
 import type { CheckpointRow, RunState, ScoreRow } from '../core/run';
 import { dueByJournals } from '../core/schedules/due-by-journals';
 import type { EvaluationSchedule } from '../core/schedules/evaluation-schedule';
 import type { SentRow, TimedStep } from '../core/training-plan';
 import type { RunStore } from '../stores/run-store';
-import { hasErrorCode } from '../stores/system-errors';
 import { recordedSchedules } from './recorded-schedules';
 import type { RunRecord } from './run-folder';
 

@@ -1,5 +1,6 @@
 import type { Dispatcher, Pool } from 'undici';
 import { isDefect } from '../../core/defects';
+import { errorCodeOf } from '../../core/error-code';
 import type { Cancellation } from './cancellation';
 
 export interface HttpRequest {
@@ -86,7 +87,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   fail(error: unknown): void {
     if (!this.settle()) return;
-    if (NOT_THE_SERVERS_FAULT.has(codeOf(error)) || isDefect(error)) this.reject(error);
+    if (NOT_THE_SERVERS_FAULT.has(errorCodeOf(error)) || isDefect(error)) this.reject(error);
     else this.resolve({ ...failureOf(error), ...(this.status > 0 && { status: this.status }) });
   }
 
@@ -138,13 +139,7 @@ class Exchange implements Dispatcher.DispatchHandler {
 }
 
 export function failureOf(error: unknown): HttpFailure {
-  return { kind: 'failure', reason: reasonOf(error, codeOf(error)), cause: error };
-}
-
-function codeOf(error: unknown): string {
-  // Not `instanceof Error`: Node's own errors may come from another realm than this module's.
-  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
-  return typeof code === 'string' ? code : '';
+  return { kind: 'failure', reason: reasonOf(error, errorCodeOf(error)), cause: error };
 }
 
 function reasonOf(error: unknown, code: string): string {

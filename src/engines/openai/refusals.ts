@@ -23,7 +23,9 @@ export interface Refusal {
 const LONGEST_DETAIL = 500;
 /** Shorter ones are words besides. */
 const SHORTEST_KEY = 8;
+/** A backslash in JSON text and what it says: `\u0073`, `\/`. */
 const ESCAPE = /\\(?:u([\dA-Fa-f]{4})|.)/g;
+/** Stands for itself inside of JSON text; quotes, backslashes and control characters do not. */
 const PLAIN = /[ !#-[\]-~]/;
 const ANY_KEY = /\b(?:sk|pk|key|tml|gsk|xai|hf|nvapi|AIza)[-_][\w.*-]{4,}|Bearer\s+\S+/g;
 

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BenchmarkPlace } from '../../core/benchmark-run';
+import { hasErrorCode } from '../../core/error-code';
 import { DomainError } from '../../core/errors';
 import { nearestExisting } from '../../stores/nearest-existing';
-import { hasErrorCode } from '../../stores/system-errors';
 import { resultFolder } from './benchmark-plan';
 
 const FILE = /\.(?:json|jsonl|lease)$/;

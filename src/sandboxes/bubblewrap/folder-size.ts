@@ -11,6 +11,7 @@ import {
 } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { hasErrorCode } from '../../core/error-code';
 
 /** Unsure where something was not to be seen: it moved or vanished meanwhile, or lies where we may not look. */
 export type Fill = 'within' | 'over' | 'unsure';
@@ -154,8 +155,7 @@ class Count {
 
   /** Nobody can count what lies below a path that is longer than the system takes. */
   readonly miss = (error: unknown): null => {
-    const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
-    if (code === 'ENAMETOOLONG') this.isTooDeep = true;
+    if (hasErrorCode(error, 'ENAMETOOLONG')) this.isTooDeep = true;
     else this.isSure = false;
     return null;
   };

@@ -1,5 +1,6 @@
 import type { Stats } from 'node:fs';
 import { readdirSync, statSync } from 'node:fs';
+import { errorCodeOf } from '../../core/error-code';
 import type { Mappings } from './mappings';
 import { familyOf, placeOf } from './process-family';
 
@@ -44,7 +45,7 @@ class Held implements HeldFiles {
     try {
       for (const name of readdirSync(`${place}/fd`)) this.look(`${place}/fd/${name}`);
     } catch (error) {
-      if (!isTrusted && !GONE.includes(codeOf(error))) this.isSure = false;
+      if (!isTrusted && !GONE.includes(errorCodeOf(error))) this.isSure = false;
     }
   }
 
@@ -88,8 +89,4 @@ function statOf(place: string): Stats | null {
   } catch {
     return null;
   }
-}
-
-function codeOf(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }

@@ -1,5 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
+import { hasErrorCode } from '../../core/error-code';
 
 /** Who holds a lease, so that another process can tell whether it still lives. */
 export interface LeaseHolder {
@@ -46,7 +47,7 @@ export function isHolderAlive(holder: LeaseHolder): boolean | null {
     process.kill(holder.pid, 0);
     return true;
   } catch (error) {
-    return typeof error === 'object' && error !== null && 'code' in error && error.code === 'EPERM';
+    return hasErrorCode(error, 'EPERM');
   }
 }
 

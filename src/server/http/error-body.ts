@@ -1,8 +1,8 @@
 import { asCalled } from '../../config/how-called';
 import { z } from 'zod';
+import { hasErrorCode } from '../../core/error-code';
 import type { ErrorCode } from '../../core/errors';
 import { DomainError } from '../../core/errors';
-import { hasErrorCode } from '../../stores/system-errors';
 import { RequestError } from './request-error';
 
 /** The shape that clients of the OpenAI API read; every route answers with it. */

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { hasErrorCode } from '../../stores/system-errors';
+import { hasErrorCode } from '../../core/error-code';
 import { createWholeFile, readJson } from '../../stores/whole-file';
 
 /**

@@ -1,9 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { hasErrorCode } from '../../core/error-code';
 import { DomainError } from '../../core/errors';
 import { makeFolderOf } from '../../stores/make-folder';
 import { readWholeFile } from '../../stores/reading';
-import { asStoreError, hasErrorCode } from '../../stores/system-errors';
+import { asStoreError } from '../../stores/system-errors';
 import { createWholeFile } from '../../stores/whole-file';
 import type { GroupPlace } from './rollout-rows';
 import { groupFromText, groupText } from './rollout-rows';

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { hasErrorCode } from '../../../src/stores/system-errors';
+import { hasErrorCode } from '../../../src/core/error-code';
 import { cleanEnvironment } from '../processes';
 import type { SkyrlEnvironment } from './environment';
 

@@ -62,7 +62,7 @@ test('a template whose turns are few and long is refused with the model', () => 
     ENDLESS;
 
   expect(() => rendererOf(slow)).toThrow(
-    /The chat template of "model" .*it takes longer to write than any honest one/,
+    /The chat template of "model" .*it takes longer to write than any honest one\. Correct it in the model's folder/,
   );
 });
 

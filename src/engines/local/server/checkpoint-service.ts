@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { hasErrorCode } from '../../../core/error-code';
 import type { ModelState } from '../model-runtime';
 import type { LoadIntoModelBody, SaveExternalBody, SaveForSamplerBody, SaveWeightsBody } from './bodies';
 import { digestOf } from './body-digest';
@@ -191,6 +192,5 @@ export function expiryOf(from: Date, ttlSeconds: number | null): string | null {
 }
 
 function isDiskFull(error: unknown): boolean {
-  const code: unknown = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
-  return code === 'ENOSPC' || code === 'EDQUOT';
+  return hasErrorCode(error, 'ENOSPC', 'EDQUOT');
 }

@@ -1,9 +1,9 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import type { z } from 'zod';
+import { hasErrorCode } from '../../../core/error-code';
 import { DomainError } from '../../../core/errors';
 import { countJsonParts } from '../../../core/json-parts';
 import { unreadableKind } from '../../../datasets/local-files';
-import { hasErrorCode } from '../../../stores/system-errors';
 import { LogHeader, LoggedSample } from './log-schema';
 import { parseTolerantJson } from './tolerant-json';
 import { ZipMembers } from './zip-members';

@@ -1,8 +1,8 @@
 import { inflateRawSync } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { openPromise } from 'yauzl';
+import { hasErrorCode } from '../../../core/error-code';
 import { DomainError } from '../../../core/errors';
-import { hasErrorCode } from '../../../stores/system-errors';
 import { decompressZstandard } from './zstandard';
 
 const STORED = 0;

@@ -1,6 +1,6 @@
 import { readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { hasErrorCode } from '../../../stores/system-errors';
+import { hasErrorCode } from '../../../core/error-code';
 import type { InspectLog } from '../log/read-log';
 import { openInspectLog } from '../log/read-log';
 

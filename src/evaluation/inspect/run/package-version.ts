@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
+import { hasErrorCode } from '../../../core/error-code';
 import { taskFileOf } from '../task-source';
-import { hasErrorCode } from '../../../stores/system-errors';
 import { readEnvironmentRecord } from './python-environment';
 
 /**

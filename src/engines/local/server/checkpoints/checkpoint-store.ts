@@ -1,5 +1,6 @@
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { hasErrorCode } from '../../../../core/error-code';
 import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
 import type { CheckpointFolder, CheckpointMeta, CheckpointOrigin } from './checkpoint-files';
@@ -16,7 +17,7 @@ import {
   writeMeta,
 } from './checkpoint-files';
 import type { CheckpointAddress } from './checkpoint-path';
-import { hasCode, isMissing } from './damage';
+import { isMissing } from './damage';
 import type { Clocks } from './expiry';
 import { Expiry, newestStates } from './expiry';
 import { readKeptLooks, writeKeptLooks } from './kept-looks';
@@ -304,7 +305,7 @@ async function isFile(file: string): Promise<boolean> {
 }
 
 function ignoreExisting(error: unknown): void {
-  if (!hasCode(error, 'EEXIST')) throw error;
+  if (!hasErrorCode(error, 'EEXIST')) throw error;
 }
 
 function ignoreMissing(error: unknown): void {

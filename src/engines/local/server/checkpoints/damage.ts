@@ -1,3 +1,4 @@
+import { errorCodeOf, hasErrorCode } from '../../../../core/error-code';
 import { DomainError } from '../../../../core/errors';
 
 const DAMAGE: Readonly<Partial<Record<string, string>>> = {
@@ -22,15 +23,10 @@ export async function namingDamage<Value>(what: string, read: Promise<Value>): P
 /** null for what has nothing to do with the file, such as a lack of memory. */
 function damageOf(error: unknown): string | null {
   if (error instanceof DomainError) return error.message.replace(/\.$/, '');
-  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : null;
-  return DAMAGE[String(code)] ?? null;
+  return DAMAGE[errorCodeOf(error)] ?? null;
 }
 
 /** Nothing lies there. */
 export function isMissing(error: unknown): boolean {
-  return hasCode(error, 'ENOENT');
-}
-
-export function hasCode(error: unknown, code: string): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === code;
+  return hasErrorCode(error, 'ENOENT');
 }

@@ -3,8 +3,8 @@ import { rename, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
+import { hasErrorCode } from '../../../../core/error-code';
 import { liesBeneath } from './checkpoint-files';
-import { hasCode } from './damage';
 import { readPlainFile } from './plain-file';
 
 /** Time since the machine was started, which nobody sets, and a name for that start. */
@@ -58,7 +58,7 @@ export async function writeKeptLooks(folder: string, looks: KeptLooks): Promise<
   try {
     await replaceLooks(file, looks);
   } catch (error) {
-    if (!IN_THE_WAY.some((code) => hasCode(error, code))) throw error;
+    if (!hasErrorCode(error, ...IN_THE_WAY)) throw error;
   }
 }
 

@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
+import { hasErrorCode } from '../../../../core/error-code';
 import { DomainError } from '../../../../core/errors';
-import { hasCode } from './damage';
 
 /** Links are not followed, and opening a pipe does not wait for its other end. */
 const READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -58,8 +58,8 @@ function openPlain(file: string): number {
 }
 
 function refuseUnopened(error: unknown): never {
-  if (hasCode(error, 'ELOOP')) throw new NoPlainFile('it is a link where a file belongs');
-  if (hasCode(error, 'ENXIO') || hasCode(error, 'ENODEV'))
+  if (hasErrorCode(error, 'ELOOP')) throw new NoPlainFile('it is a link where a file belongs');
+  if (hasErrorCode(error, 'ENXIO', 'ENODEV'))
     throw new NoPlainFile('it is a socket or a device where a file belongs');
   throw error;
 }

@@ -1,7 +1,9 @@
 import { inflateSync } from 'node:zlib';
+import { hasErrorCode } from '../../../../core/error-code';
 import { DomainError } from '../../../../core/errors';
 
-const LARGEST_BYTES = 1024 * 1024 * 1024;
+/** Numbers, which tests are, come to five times their packed size; a few tests that repeat one character come to more. */
+const UNPACKED = { ratio: 50, free: 64 * 1024 * 1024, most: 400 * 1024 * 1024 } as const;
 
 /**
  * The text in a pickle that holds one text and nothing else, compressed and as base64: how the official files keep private tests.
@@ -13,10 +15,14 @@ export function readPickledText(encoded: string): string {
 }
 
 function inflated(encoded: string): Buffer {
+  const packed = Buffer.from(encoded, 'base64');
+  const maxOutputLength = Math.min(UNPACKED.free + UNPACKED.ratio * packed.length, UNPACKED.most);
   try {
-    return inflateSync(Buffer.from(encoded, 'base64'), { maxOutputLength: LARGEST_BYTES });
+    return inflateSync(packed, { maxOutputLength });
   } catch (cause) {
-    throw refused('are no compressed text', cause);
+    const isLarge = hasErrorCode(cause, 'ERR_BUFFER_TOO_LARGE');
+    const what = isLarge ? `come to more than ${maxOutputLength} bytes unpacked` : 'are no compressed text';
+    throw refused(what, cause);
   }
 }
 

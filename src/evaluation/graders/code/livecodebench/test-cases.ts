@@ -1,4 +1,6 @@
 import { DomainError } from '../../../../core/errors';
+import { DEEPEST_JSON, TOO_DEEP } from '../../../../core/json-depth';
+import { countJsonParts } from '../../../../core/json-parts';
 import { isGiven, isRow, lacking } from '../../row-fields';
 import type { Row } from '../../row-grader';
 import type { Tests } from '../grade-with-tests';
@@ -92,13 +94,28 @@ function isTestCase(value: unknown): value is TestCase {
   return isRow(value) && typeof value['input'] === 'string' && typeof value['output'] === 'string';
 }
 
+/** Lists, objects and keys in the text of tests: a test is an object of three keys, its arguments may be lists of lists. */
+const MOST_PARTS = 2_000_000;
+
 /** A value, or the value that a text of JSON says; null where the text is none. */
 function readJson(field: unknown): unknown {
   if (typeof field !== 'string') return field;
+  requireReadable(field);
   try {
     const value: unknown = JSON.parse(field);
     return value;
   } catch {
     return null;
   }
+}
+
+/** Small when packed, a text may become all the memory there is. */
+function requireReadable(text: string): void {
+  const { parts, keys, depth } = countJsonParts(text);
+  if (depth > DEEPEST_JSON) throw new DomainError('bad-dataset', `example: in its tests, ${TOO_DEEP}`);
+  if (parts + keys > MOST_PARTS)
+    throw new DomainError(
+      'bad-dataset',
+      `example: its tests hold ${parts} lists and objects with ${keys} keys; ${MOST_PARTS} are the most. Give the row as the publisher has it.`,
+    );
 }

@@ -55,6 +55,21 @@ describe('private tests', () => {
     expect(() => readPickledText('bm90aGluZw==')).toThrow('no compressed text');
   });
 
+  test.each([
+    ['millions of objects', `[${'{},'.repeat(2_000_000)}{}]`, 'are the most'],
+    ['lists in lists', '['.repeat(1_000_000), 'more than 100 deep'],
+    ['a text of many times its size', Buffer.alloc(80 * 1024 * 1024, 'a').toString(), 'bytes unpacked'],
+  ])('that would become %s are refused before they are read', (_, text, reason) => {
+    expect(() => testCasesOf({ private_test_cases: pickled(text, 'plain') })).toThrow(reason);
+  });
+
+  test('of arguments that lie deep in one another are refused', () => {
+    const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+    const row = { input_output: `{"inputs": [[${deep}]], "outputs": [1], "fn_name": "f"}` };
+
+    expect(() => testCasesOf(row)).toThrow('more than 100 deep');
+  });
+
   test('follow the public ones, and name the function', () => {
     expect(testCasesOf(SUM)).toEqual({
       inputs: ['1 2\n', '10 -4\n'],
