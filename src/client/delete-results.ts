@@ -26,7 +26,7 @@ export interface ResultsDeletion extends FolderSize {
 
 const QUESTIONS_AT_ONCE = 8;
 
-interface DeletionSources extends RunSources {
+export interface DeletionSources extends RunSources {
   readonly store: string;
   /** Null where no server says. */
   readonly scheduleNames: () => Promise<readonly string[] | null>;

@@ -1,7 +1,8 @@
 import type { BenchmarkSummary } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import type { EvalReport } from './eval-handle';
-import type { ConnectOptions, EvaluateOptions } from './everstep';
+import type { ConnectOptions } from './connect-options';
+import type { EvaluateOptions } from './evaluate-options';
 import { Everstep } from './everstep';
 
 export interface RunBenchmarksOptions extends EvaluateOptions {

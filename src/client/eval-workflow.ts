@@ -20,7 +20,7 @@ import { differencesText } from '../evaluation/runner/option-differences';
 import type * as EvalIdentity from './eval-identity';
 import { differencesOf } from './eval-requests';
 import { placeWaitOfAll, waitOf } from './pending-work';
-import { pause } from './run-handle';
+import { pause } from './pause';
 import type { ServerLink } from './server-link';
 import { silenceText, silentEvaluators } from './silent-evaluators';
 import { timeoutWords } from './timeout-words';

@@ -1,23 +1,16 @@
-import type { BenchmarkConfig, BenchmarkOptions } from '../config/benchmark-config';
-import { parseBenchmarkConfig } from '../config/benchmark-config';
 import { describeFullDisk } from '../stack/full-disk';
 import { findStack } from '../stack/stack-record';
 import { readEnvironment } from '../config/environment';
 import type * as TrainingConfigs from '../config/parse-training-config';
 import type { TrainingConfig, TrainingConfigInput } from '../config/training-config';
-import type { TemporalAddress } from '../config/temporal-connection';
-import { refuseOtherModel } from '../evaluation/runner/refuse-other-model';
-import type { BenchmarkRequest } from '../core/benchmark-run';
-import { locateResults } from '../stores/eval-places';
 import { createRunStore } from '../stores/run-store';
-import { BackfillHandle } from './backfill-handle';
+import type { BackfillHandle } from './backfill-handle';
+import { backfillHandle } from './backfill-sources';
 import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
-import { backfillRequest, judgingOf } from './backfill-request';
 import type { CompareRunsOptions, RunComparison } from './compare-runs';
 import type { LookAtAddresses } from './check-endpoint';
 import {
-  addresseesOf,
   isEvaluationBegun,
   judgesAtEndpoints,
   lookAtEvaluation,
@@ -25,40 +18,28 @@ import {
 } from './check-endpoint';
 import { checkCheckpoints } from './check-checkpoints';
 import { compareRuns } from './compare-runs';
-import type { ResultsDeletion } from './delete-results';
-import { deleteResults, planResultsDeletion } from './delete-results';
 import type { RunDeletion } from './delete-run';
 import { deleteRun, planRunDeletion } from './delete-run';
-import type { RecoverableRun } from './continue-run';
+import type { ContinueOptions, RecoverableRun } from './continue-run';
 import { continueRun, findRecoverable, findUnreadableRuns } from './continue-run';
-import type { ContinueOptions } from './continue-run';
 import type { TakeOverOptions } from './refuse-alive';
 import { adviseOnWorkers } from './find-pollers';
 import type { EvalHandle } from './eval-handle';
-import type { BenchmarkFailure } from './eval-workflow';
-import type { CancelledEval, CancelOptions } from './eval-cancel';
-import { cancelEval } from './eval-cancel';
 import type { WeightsPlace, WeightsView } from './eval-engine';
-import { placeWeights, sourceAtHand } from './eval-engine';
+import { sourceAtHand } from './eval-engine';
 import { findFinishedEval, startEval } from './eval-handle';
 import type { EvaluatorHandle, EvaluatorOptions } from './eval-evaluator';
 import { EVALUATOR_OPTIONS, startEvaluator, startRequest } from './eval-evaluator';
-import type { EvalSummary } from './eval-list';
-import { listEvals } from './eval-list';
-import type { WaitingBenchmark } from './eval-waiting';
-import { findFailures, findWaiting } from './eval-waiting';
-import { requestsFor } from './eval-requests';
 import type { RegradeOptions } from './regrade';
 import { regradeRequests } from './regrade';
 import type { RejudgeOptions } from './rejudge';
 import { rejudgeRequests } from './rejudge';
 import { isRejudgingBegun } from './rejudge-begun';
 import { rejudgeEvaluatorRequests } from './rejudge-cells';
-import { findSource } from './eval-source';
 import { findTemporal } from './find-temporal';
 import type { CleanUpOptions, GarbageReport } from './garbage';
 import { collectGarbage, findGarbage } from './garbage';
-import { findJudges, placeJudges } from './judge-sources';
+import { findJudges } from './judge-sources';
 import type { RunFilter, RunPage, RunSummary } from './run-summary';
 import { listRuns, pageOfRuns } from './list-runs';
 import { RunHandle } from './run-handle';
@@ -67,39 +48,12 @@ import { CanarySchedules } from './schedules';
 import { ServerLink } from './server-link';
 import type { StartedRun, StartOptions } from './start-run';
 import { refuseEnded, resumeRun, startRun } from './start-run';
-import type { Known } from './known-options';
+import type { ConnectOptions } from './connect-options';
+import { CONNECT_OPTIONS } from './connect-options';
+import type { EvaluateOptions } from './evaluate-options';
+import { Evaluations } from './evaluations';
+import { configOf, evaluationRequests, placeEvaluation } from './evaluate-options';
 import { requireKnownOptions } from './known-options';
-
-export interface ConnectOptions {
-  /** Temporal server; default TEMPORAL_ADDRESS or Temporal's environment configuration, else what `everstep dev` runs. */
-  readonly address?: string;
-  readonly namespace?: string;
-  /** Full connection options instead of `address`; null for none: everything is answered from the store. */
-  readonly temporal?: TemporalAddress | null;
-  /** Folder of runs; default `--store`, EVERSTEP_STORE, else `<data folder>/store`. */
-  readonly store?: string;
-  /** State folder; default EVERSTEP_HOME, else `.everstep`. */
-  readonly dataFolder?: string;
-  /** Whether endpoints are looked at before what asks them is started, and refused where they cannot answer; default true. */
-  readonly looksAtEndpoints?: boolean;
-}
-
-const CONNECT_OPTIONS: Known<ConnectOptions> = {
-  ...{ address: true, namespace: true, temporal: true },
-  ...{ store: true, dataFolder: true, looksAtEndpoints: true },
-};
-
-/** What a benchmark is asked with, and where its results go; see `BenchmarkConfig` for the defaults. */
-export interface EvaluateOptions extends BenchmarkOptions {
-  /** Name of the eval run; default: the model and a digest of what is asked. */
-  readonly run?: string | undefined;
-  /** Folder of its results; default `<store>/evals/<run>`. */
-  readonly output?: string | undefined;
-  /** Holds `<benchmark>/data.jsonl`; default EVERSTEP_DATA_DIR. */
-  readonly dataFolder?: string | undefined;
-  /** An eval run, by name or folder, whose answers to the same prompts are taken; only the rest is asked for. */
-  readonly answersFrom?: string | undefined;
-}
 
 /**
  * The library: start runs, list them, ask them.
@@ -182,7 +136,7 @@ export class Everstep {
    * failed is asked for. An endpoint that cannot answer is refused before anything is started.
    */
   async evaluate(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<EvalHandle> {
-    const requests = await this.evalRequests(benchmarks, options);
+    const requests = await evaluationRequests(benchmarks, options, this.asked);
     await lookAtEvaluation(requests, options, this.sources);
     this.allow({ ...options, benchmarks });
     const [first] = requests;
@@ -196,32 +150,11 @@ export class Everstep {
 
   /** Where the model of an evaluation, and those that judge, can be asked, as seen from here. */
   async findWeights(options: EvaluateOptions): Promise<WeightsPlace[]> {
-    const { records } = this.sources;
-    const config = configOf(options);
-    const source = await findSource(config, records);
-    const ofJudges = await placeJudges(config, records, this.viewOf({}));
-    if (source.type === 'endpoint') return [{ at: 'service' }, ...ofJudges];
-    return [await placeWeights(source, this.viewOf(options)), ...ofJudges];
+    const views = { model: this.viewOf(options), judges: this.viewOf({}) };
+    return placeEvaluation(options, this.sources.records, views);
   }
 
-  /** Eval runs: those of the store and those that the server has under way. */
-  readonly evaluations = {
-    list: (): Promise<EvalSummary[]> => listEvals(this.sources.link, this.store),
-    /** What is under way of an eval run, and what it waits for. */
-    waiting: (run: string): Promise<WaitingBenchmark[]> => findWaiting(this.sources.link, run),
-    /** Which of these benchmarks of an eval run failed or were called off, and why. */
-    failures: (run: string, benchmarks: readonly string[]): Promise<BenchmarkFailure[]> =>
-      findFailures(this.sources.link, run, benchmarks),
-    /** Calls off what is under way of an eval run; what is journalled stays. Refuses a run of which nothing is. */
-    cancel: (run: string, options: CancelOptions = {}): Promise<CancelledEval> =>
-      cancelEval(this.sources.link, run, options),
-    /** What `delete` would take, and what stands against it. */
-    planDeletion: (runs: readonly string[]): Promise<ResultsDeletion[]> =>
-      planResultsDeletion(this.deletionSources(), runs),
-    /** Deletes the results of eval runs that have ended and that nothing refers to: all of them or none. */
-    delete: (runs: readonly string[]): Promise<ResultsDeletion[]> =>
-      deleteResults(this.deletionSources(), runs),
-  };
+  readonly evaluations = new Evaluations(() => this.deletionSources());
 
   /** Disk: what is left over in the store and in the data folder. */
   readonly storage = {
@@ -269,12 +202,12 @@ export class Everstep {
     benchmarks: string | readonly string[],
     options: EvaluateOptions,
   ): Promise<EvalHandle | null> {
-    return findFinishedEval(this.sources.link, await this.evalRequests(benchmarks, options));
+    return findFinishedEval(this.sources.link, await evaluationRequests(benchmarks, options, this.asked));
   }
 
   /** Whether an evaluation was begun and got an answer, so that it has something to wait for. */
   async hasAnswers(benchmarks: string | readonly string[], options: EvaluateOptions): Promise<boolean> {
-    const requests = await this.evalRequests(benchmarks, options);
+    const requests = await evaluationRequests(benchmarks, options, this.asked);
     return isEvaluationBegun(requests);
   }
 
@@ -291,16 +224,8 @@ export class Everstep {
 
   /** The matrix of checkpoints × benchmarks: what is there, and what `start` would run. */
   async prepareBackfill(options: BackfillOptions): Promise<BackfillHandle> {
-    const { link, records } = this.sources;
-    const view = this.viewOf(options);
-    return new BackfillHandle(link, await backfillRequest(options, records, this.store), {
-      ...view,
-      judging: judgingOf(options, records, view),
-      look: (isBegun) => this.sources.look({ addressees: addresseesOf(options), isBegun }),
-      allow: () => {
-        this.allow(options);
-      },
-    });
+    const { sources, store, allow } = this;
+    return backfillHandle(options, { ...sources, store, allow, view: this.viewOf(options) });
   }
 
   /** Scores every chosen checkpoint on every benchmark, but for what is scored already. */
@@ -336,25 +261,8 @@ export class Everstep {
     return link.target && adviseOnWorkers(client, link.target);
   }
 
-  private async evalRequests(
-    benchmarks: string | readonly string[],
-    options: EvaluateOptions,
-  ): Promise<BenchmarkRequest[]> {
-    const { run, output, dataFolder, answersFrom } = options;
-    const config = configOf(options);
-    const source = await findSource(config, this.sources.records);
-    const { benchmarkDataFolder } = readEnvironment();
-    const places = {
-      store: this.store,
-      run,
-      output,
-      dataFolder: dataFolder ?? benchmarkDataFolder ?? undefined,
-      answersFrom: answersFrom && (await locateResults(answersFrom, this.store)).folder,
-    };
-    const judges = await findJudges(config, this.sources.records);
-    const requests = requestsFor([benchmarks].flat(), { config, source, ...judges }, places);
-    await Promise.all(requests.map(refuseOtherModel));
-    return requests;
+  private get asked() {
+    return { records: this.sources.records, store: this.store };
   }
 
   private async lookAtJudges(options: RejudgeOptions): Promise<void> {
@@ -385,11 +293,4 @@ export class Everstep {
   async close(): Promise<void> {
     await this.sources.link.close();
   }
-}
-
-/** What is asked, without where its results go. */
-function configOf(options: EvaluateOptions): BenchmarkConfig {
-  const written = { ...options };
-  for (const key of ['run', 'output', 'dataFolder', 'answersFrom']) Reflect.deleteProperty(written, key);
-  return parseBenchmarkConfig(written);
 }

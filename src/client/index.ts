@@ -1,7 +1,7 @@
 /** What `import … from 'everstep'` gives. */
 export { Everstep } from './everstep';
-export type { ConnectOptions } from './everstep';
-export type { EvaluateOptions } from './everstep';
+export type { ConnectOptions } from './connect-options';
+export type { EvaluateOptions } from './evaluate-options';
 export { BackfillHandle } from './backfill-handle';
 export type { BackfillStart, RunningCell } from './backfill-handle';
 export type { BackfillOptions } from './backfill-request';

@@ -1,4 +1,3 @@
-import type { Client } from '@temporalio/client';
 import type { ControlRow } from '../core/controls';
 import type { Promotion } from '../core/controls/promotion';
 import { DomainError } from '../core/errors';
@@ -9,7 +8,7 @@ import { findRunDamage } from '../stores/run-damage';
 import type { StepSelection } from '../stores/step-rows';
 import type { RunRecord } from '../training/run-folder';
 import * as contracts from '../workflows/contracts';
-import { evaluationsQuery, scoresQuery, statusQuery } from '../workflows/contracts';
+import { evaluationsQuery, scoresQuery } from '../workflows/contracts';
 import { checkSelection } from './check-selection';
 import { cellsOfScores, mergeScores } from './merge-scores';
 import type { ReportedCell } from './partial-scores';
@@ -19,17 +18,18 @@ import { RunChanges } from './run-changes';
 import type { TimelineSources } from './run-timeline';
 import { mergeTimeline } from './run-timeline';
 import { unheardRun, unknownRun } from './unknown-run';
-import { remedyForRun } from './find-pollers';
+import { askServer, UNHEARD } from './ask-server';
+import { pause } from './pause';
 import type { RunRecords } from './run-records';
 import type { ScoredCheckpoint } from './run-checkpoints';
 import { withScores } from './run-checkpoints';
-import type { RunEvidence, RunReport } from './run-report';
+import type { RunReport } from './run-report';
 import { isClosed, reportRun } from './run-report';
 import { leftInStore } from './left-in-store';
 import type * as Rollouts from './run-rollouts';
 import type { ServerLink } from './server-link';
 import type { RunMemo, WorkflowFacts } from './workflow-answers';
-import { describeRun, failureOf, queryRun } from './workflow-answers';
+import { describeRun, queryRun } from './workflow-answers';
 
 export interface RunSources {
   readonly link: ServerLink;
@@ -42,9 +42,6 @@ export interface WaitOptions {
 }
 
 const POLL_MS = 500;
-
-type HeardOfRun = Pick<RunEvidence, 'facts' | 'live' | 'failure' | 'workerRemedy'>;
-const UNHEARD: HeardOfRun = { facts: null, live: null };
 
 /**
  * One run, asked in typed calls.
@@ -110,7 +107,7 @@ export class RunHandle extends RunChanges {
     if (state && isClosed(state)) return reportRun({ ...shared, live: null, facts: null, server: null });
 
     const client = await link.find();
-    const heard = client ? await this.askServer(client) : UNHEARD;
+    const heard = client ? await askServer(client, this.name, link.target) : UNHEARD;
     this.isUnheard = client !== null && heard.facts === null;
     if (heard.facts !== null && heard.facts !== 'missing') this.knownBefore = heard.facts;
     const latest = (await this.latestState()) ?? state;
@@ -123,22 +120,6 @@ export class RunHandle extends RunChanges {
       server: link.target && link.description,
       whyAway: link.whyAway(),
     });
-  }
-
-  /** What workflow and server say, and where they leave something open, why. */
-  private async askServer(client: Client): Promise<HeardOfRun> {
-    const { target } = this.sources.link;
-    const [facts, live] = await Promise.all([
-      describeRun(client, this.name),
-      queryRun(client, this.name, statusQuery),
-    ]);
-    if (facts === null || facts === 'missing') return { facts, live, failure: null, workerRemedy: null };
-    return {
-      facts,
-      live,
-      failure: facts.status === 'failed' ? await failureOf(client, this.name) : null,
-      workerRemedy: facts.isOpen && live === null && target ? await remedyForRun(client, target) : null,
-    };
   }
 
   /** The newest row of `metrics.jsonl`; null before the first step is done. */
@@ -312,18 +293,4 @@ export class RunHandle extends RunChanges {
     const client = await this.sources.link.find();
     return client && queryRun(client, this.name, query);
   }
-}
-
-/** Ends early, without an error, when the signal fires. */
-export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal?.addEventListener('abort', done, { once: true });
-    if (signal?.aborted) done();
-  });
 }

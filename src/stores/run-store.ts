@@ -15,8 +15,9 @@ import { readJsonLines } from './json-lines';
 import { readLastRow } from './last-row';
 import { keepRunFolders } from './make-folder';
 import { otherOwner } from './other-owner';
-import type { RowKey } from './row-memory';
 import { readWholeFile } from './reading';
+import type { RunJournals } from './run-journals';
+import { JOURNAL_KEYS } from './run-journals';
 import * as rows from './run-rows';
 import type { UnreadableState } from './run-state';
 import { lookAtState, readState } from './run-state';
@@ -30,17 +31,6 @@ export interface RunOwner {
   readonly firstRunId: string;
   /** Of one that took the run over: attempts of a lower number are those of workflows before. */
   readonly firstEpoch?: number;
-}
-
-/** Journals of a run: `<name>.jsonl`. */
-interface RunJournals {
-  readonly metrics: MetricsRow;
-  readonly timing: TimingRow;
-  readonly scores: ScoreRow;
-  readonly checkpoints: CheckpointRow;
-  readonly controls: ControlRow;
-  readonly events: RunEvent;
-  readonly sent: SentRow;
 }
 
 /**
@@ -102,16 +92,6 @@ export interface RunStore {
   readEvents(run: string): Promise<RunEvent[]>;
   readSent(run: string): Promise<SentRow[]>;
 }
-
-const JOURNAL_KEYS: { readonly [Name in keyof RunJournals]: (row: RunJournals[Name]) => RowKey } = {
-  metrics: ({ step }) => step,
-  timing: ({ step }) => step,
-  scores: ({ step, schedule, evaluator, metric }) => JSON.stringify([step, schedule, evaluator, metric]),
-  checkpoints: ({ name, lineage }) => JSON.stringify([name, lineage]),
-  controls: ({ at, by, control, step }) => JSON.stringify([at, by, control, step]),
-  events: ({ at, kind, step, text }) => JSON.stringify([at, kind, step, text]),
-  sent: ({ incarnation, step, tokens }) => JSON.stringify([incarnation, step, tokens]),
-};
 
 interface StepJournal<Row> {
   readonly name: 'metrics' | 'timing';

@@ -1,6 +1,6 @@
 import { anySignal } from '../../core/concurrency/any-signal';
 import type { BackfillHandle, RunningCell } from '../../client/backfill-handle';
-import { pause } from '../../client/run-handle';
+import { pause } from '../../client/pause';
 import type { BackfillState } from '../../core/backfill';
 import { checkpointLabel, countCells } from '../../core/backfill';
 import type { Session } from '../connect';

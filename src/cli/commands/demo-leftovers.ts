@@ -1,5 +1,5 @@
 import type { RunHandle } from '../../client/run-handle';
-import { pause } from '../../client/run-handle';
+import { pause } from '../../client/pause';
 import { isClosed } from '../../client/run-report';
 import { listClients } from '../../stack/stack-record';
 import type { Session } from '../connect';

@@ -1,6 +1,6 @@
 import type { AskedAddresses } from '../../client/check-endpoint';
 import { addresseesOf, refuseUselessAddresses as refuseAddresses } from '../../client/check-endpoint';
-import type { EvaluateOptions } from '../../client/everstep';
+import type { EvaluateOptions } from '../../client/evaluate-options';
 import { readEnvironment } from '../../config/environment';
 import { resolveTemporal } from '../../stack/resolve-temporal';
 import { openForReading } from '../connect';

@@ -3,7 +3,7 @@ import { anySignal } from '../../core/concurrency/any-signal';
 import type { AskingSettings, EvalHandle, EvalReport } from '../../client/eval-handle';
 import type { BenchmarkProgress } from '../../client/eval-progress';
 import type { BenchmarkFailure } from '../../client/eval-workflow';
-import { pause } from '../../client/run-handle';
+import { pause } from '../../client/pause';
 import type { BenchmarkSummary } from '../../core/benchmark-run';
 import type { TakenAnswers } from '../../core/result-origin';
 import { asSentence } from '../../core/sentences';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { EvaluateOptions } from '../../client/everstep';
+import type { EvaluateOptions } from '../../client/evaluate-options';
 import { parseBenchmarkConfig } from '../../config/benchmark-config';
 import { absoluteInspectName } from '../../evaluation/inspect/task-name';
 import { applyOverrides } from '../../config/config-overrides';

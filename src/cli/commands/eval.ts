@@ -1,5 +1,6 @@
 import { Command } from 'commander';
-import type { EvaluateOptions, Everstep } from '../../client/everstep';
+import type { EvaluateOptions } from '../../client/evaluate-options';
+import type { Everstep } from '../../client/everstep';
 import { DomainError } from '../../core/errors';
 import { openForReading, openForWork } from '../connect';
 import { EXIT } from '../exit-codes';

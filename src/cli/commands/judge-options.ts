@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { EvaluateOptions } from '../../client/everstep';
+import type { EvaluateOptions } from '../../client/evaluate-options';
 import { applyOverrides } from '../../config/config-overrides';
 import type { JudgeConfig } from '../../config/judge-config';
 import { namedJudge, parseJudges } from '../../config/judge-config';

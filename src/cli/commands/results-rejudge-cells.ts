@@ -1,7 +1,7 @@
 import { anySignal } from '../../core/concurrency/any-signal';
 import type { EvaluatorHandle } from '../../client/eval-evaluator';
 import type { WorkflowOutcome } from '../../client/eval-workflow';
-import { pause } from '../../client/run-handle';
+import { pause } from '../../client/pause';
 import type { CellResult } from '../../workflows/contracts';
 import { escapeControls } from '../escape-controls';
 import { EXIT } from '../exit-codes';

@@ -1,6 +1,6 @@
 import { anySignal } from '../../core/concurrency/any-signal';
 import type { RunHandle } from '../../client/run-handle';
-import { pause } from '../../client/run-handle';
+import { pause } from '../../client/pause';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
 import type { StartedRun } from '../../client/start-run';

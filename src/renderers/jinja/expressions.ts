@@ -4,20 +4,13 @@ import { findFilter } from './filters';
 import { attributeOf, itemOf, sliceOf } from './members';
 import { BINARY, COMPARISONS, joined, negate, positive } from './operators';
 import { textOf } from './python-text';
+import { constant, LITERALS } from './literals';
 import type { Expression } from './scope';
 import { findTest } from './tests';
 import type { TokenReader } from './token-reader';
 import { Callable, isTrue, TemplateError, Tuple, typeName } from './values';
 import type { Value } from './values';
 
-const LITERALS = new Map<string, Value>([
-  ['true', true],
-  ['True', true],
-  ['false', false],
-  ['False', false],
-  ['none', null],
-  ['None', null],
-]);
 const COMPARISON = new Set(['==', '!=', '<', '<=', '>', '>=']);
 /** Words that end an argument without parentheses: `x is divisibleby 3 or y`. */
 const AFTER_TEST = new Set(['else', 'or', 'and', 'is', 'in', 'not', 'if']);
@@ -73,7 +66,7 @@ export class ExpressionParser {
   }
 
   filter(operand: Expression): Expression {
-    const name = this.dottedName();
+    const name = this.tokens.dottedName();
     const read = this.tokens.is('(') ? this.arguments() : () => NO_ARGUMENTS;
     return (scope) => {
       const { positional, keywords } = read(scope);
@@ -289,7 +282,7 @@ export class ExpressionParser {
 
   private test(operand: Expression): Expression {
     const isNegated = this.tokens.skip('not');
-    const name = this.dottedName();
+    const name = this.tokens.dottedName();
     const read = this.testArguments();
     return (scope) => findTest(name)(operand(scope), read(scope).positional) !== isNegated;
   }
@@ -303,14 +296,4 @@ export class ExpressionParser {
     const value = this.postfix(this.primary());
     return (scope) => ({ positional: [value(scope)], keywords: NO_ARGUMENTS.keywords });
   }
-
-  private dottedName(): string {
-    let name = this.tokens.name();
-    while (this.tokens.skip('.')) name += `.${this.tokens.name()}`;
-    return name;
-  }
-}
-
-function constant(value: Value): Expression {
-  return () => value;
 }

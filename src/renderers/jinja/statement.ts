@@ -5,3 +5,20 @@ export type Outcome = 'done' | 'break' | 'continue';
 
 /** Writes what it stands for. */
 export type Statement = (scope: Scope, out: string[]) => Outcome;
+
+export function literal(text: string): Statement {
+  return (_, out) => {
+    out.push(text);
+    return 'done';
+  };
+}
+
+export function sequence(statements: readonly Statement[]): Statement {
+  return (scope, out) => {
+    for (const statement of statements) {
+      const outcome = statement(scope, out);
+      if (outcome !== 'done') return outcome;
+    }
+    return 'done';
+  };
+}

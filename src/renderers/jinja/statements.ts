@@ -5,6 +5,7 @@ import type { Parameter } from './macro';
 import { textOf } from './python-text';
 import { Scope } from './scope';
 import type { Expression } from './scope';
+import { literal, sequence } from './statement';
 import type { Outcome, Statement } from './statement';
 import type { TokenReader } from './token-reader';
 import { Callable, isTrue, itemsOf, Namespace, TemplateError } from './values';
@@ -282,21 +283,4 @@ export class StatementParser {
       return 'done';
     };
   }
-}
-
-function literal(text: string): Statement {
-  return (_, out) => {
-    out.push(text);
-    return 'done';
-  };
-}
-
-function sequence(statements: readonly Statement[]): Statement {
-  return (scope, out) => {
-    for (const statement of statements) {
-      const outcome = statement(scope, out);
-      if (outcome !== 'done') return outcome;
-    }
-    return 'done';
-  };
 }

@@ -43,6 +43,13 @@ export class TokenReader {
     throw this.problem(`expected a name, got "${token.text}"`);
   }
 
+  /** Of a test or a filter: `a.b`. */
+  dottedName(): string {
+    let name = this.name();
+    while (this.skip('.')) name += `.${this.name()}`;
+    return name;
+  }
+
   close(): void {
     const token = this.next();
     if (token.type !== 'close') throw this.problem(`expected the end of the tag, got "${token.text}"`);

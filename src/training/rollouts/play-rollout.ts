@@ -8,7 +8,6 @@ import {
   stopBeforeTurn,
   turnBudget,
 } from '../../core/reinforcement/limits';
-import { DomainError } from '../../core/errors';
 import { answerParseError } from '../../core/reinforcement/parse-errors';
 import type { Rollout, Transition } from '../../core/reinforcement/rollout';
 import { shouldGrade } from '../../core/reinforcement/termination';
@@ -25,7 +24,7 @@ import type { SampledTurn } from './prompt-tokens';
 import { isBeyondContext, keptMessages, nextPromptTokens } from './prompt-tokens';
 import type { ReplyProblem } from './reply-problem';
 import { hasCalls, problemOf } from './reply-problem';
-import { RolloutFailure } from './rollout-failure';
+import { rendering, RolloutFailure } from './rollout-failure';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import { CONTEXT_OVERFLOW_REWARD, ENVIRONMENT_TIMEOUT_SECONDS, graderTimeoutOf } from './rollout-site';
 import type { TurnOutcome } from './rollout-turns';
@@ -288,14 +287,4 @@ class RolloutPlay {
 
 function early(reason: string): Ending {
   return { reason, isEarly: true };
-}
-
-/** What an environment says may be more than a format can write. A format without tools is the config's mistake. */
-function rendering<Value>(render: () => Value): Value {
-  try {
-    return render();
-  } catch (error) {
-    if (error instanceof DomainError && error.code === 'bad-config') throw error;
-    throw new RolloutFailure('rendering_error', error);
-  }
 }

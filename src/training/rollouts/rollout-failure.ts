@@ -53,6 +53,16 @@ export function samplingFailure(error: unknown): unknown {
   return new RolloutFailure(isLate ? 'sampling_timeout' : 'sampling_error', error);
 }
 
+/** What an environment says may be more than a format can write. A format without tools is the config's mistake. */
+export function rendering<Value>(render: () => Value): Value {
+  try {
+    return render();
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'bad-config') throw error;
+    throw new RolloutFailure('rendering_error', error);
+  }
+}
+
 /** With the line of somebody's own code that threw it. */
 export function failureText({ message, cause }: RolloutFailure): string {
   const place = thrownAt(cause);

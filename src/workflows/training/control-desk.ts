@@ -1,5 +1,4 @@
 import { allHandlersFinished, condition, setHandler } from '@temporalio/workflow';
-import { ApplicationFailure } from '@temporalio/common';
 import type { UpdateDefinition } from '@temporalio/common';
 import type { ControlReceipt, ControlRequest } from '../../core/controls';
 import { requireControlRequest, requireStopRequest } from '../../core/controls';
@@ -21,7 +20,7 @@ import { usedUpLimit } from './budget-limits';
 import type { Resolve, ResolvedChange } from './changes';
 import * as changes from './changes';
 import { evaluationTarget, promotionChange } from './checkpoint-changes';
-import { failureCode, failureMessage } from './failures';
+import { asApplicationFailure } from './failures';
 import { Segments } from './segments';
 import { settingsChange } from './settings-change';
 import type { TrainingState } from './training-state';
@@ -190,7 +189,7 @@ export class ControlDesk {
       const resolve = await evaluationTarget(request, state, () => this.isClosed || this.isHandingOver);
       return await this.perform(request, resolve);
     } catch (error) {
-      throw asFailure(error);
+      throw asApplicationFailure(error);
     }
   }
 
@@ -201,7 +200,7 @@ export class ControlDesk {
       apply();
       return await this.record(state, request, row);
     } catch (error) {
-      throw asFailure(error);
+      throw asApplicationFailure(error);
     }
   }
 
@@ -243,14 +242,14 @@ export class ControlDesk {
     else this.makeChanges();
     await condition(() => waiting.outcome !== null);
     const { outcome } = waiting;
-    if (!outcome || 'error' in outcome) throw asFailure(outcome?.error);
+    if (!outcome || 'error' in outcome) throw asApplicationFailure(outcome?.error);
     return { state, change: outcome.change };
   }
 
   private async prepared(): Promise<TrainingState> {
     await condition(() => this.current.state !== null || this.isClosed);
     const { state } = this.current;
-    if (!state) throw asFailure(ended());
+    if (!state) throw asApplicationFailure(ended());
     return state;
   }
 
@@ -288,14 +287,4 @@ export class ControlDesk {
 
 function ended(): DomainError {
   return new DomainError('refused', 'The run has ended; nothing can be changed any more.');
-}
-
-/** A handler that throws anything else would hold up the whole run. */
-function asFailure(error: unknown): ApplicationFailure {
-  if (error instanceof ApplicationFailure) return error;
-  return ApplicationFailure.create({
-    type: error instanceof DomainError ? error.code : (failureCode(error) ?? 'unexpected'),
-    message: failureMessage(error),
-    nonRetryable: true,
-  });
 }

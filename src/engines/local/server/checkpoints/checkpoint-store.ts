@@ -1,7 +1,5 @@
 import { mkdir, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { hasErrorCode } from '../../../../core/error-code';
-import { DomainError } from '../../../../core/errors';
 import type { ModelState, NamedTensor } from '../../model-runtime';
 import type { CheckpointFolder, CheckpointMeta, CheckpointOrigin } from './checkpoint-files';
 import {
@@ -17,7 +15,7 @@ import {
   writeMeta,
 } from './checkpoint-files';
 import type { CheckpointAddress } from './checkpoint-path';
-import { isMissing } from './damage';
+import { ignoreExisting, ignoreMissing, notFound } from './damage';
 import type { Clocks } from './expiry';
 import { Expiry, newestStates } from './expiry';
 import { readKeptLooks, writeKeptLooks } from './kept-looks';
@@ -288,26 +286,9 @@ export class CheckpointStore {
   }
 }
 
-function notFound(address: CheckpointAddress, stranger: string | undefined): DomainError {
-  const why =
-    stranger === undefined
-      ? 'It was never saved, was deleted, has expired, or its meta.json is damaged.'
-      : `Its folder holds another one, by its meta.json ${JSON.stringify(stranger)}: put back the folder that was there.`;
-  const message = `Checkpoint not found: ${formatCheckpointPath(address)}. ${why}`;
-  return new DomainError('checkpoint-missing', message, { category: 'user' });
-}
-
 async function isFile(file: string): Promise<boolean> {
   return stat(file).then(
     (entry) => entry.isFile(),
     () => false,
   );
-}
-
-function ignoreExisting(error: unknown): void {
-  if (!hasErrorCode(error, 'EEXIST')) throw error;
-}
-
-function ignoreMissing(error: unknown): void {
-  if (!isMissing(error)) throw error;
 }

@@ -1,5 +1,7 @@
 import { errorCodeOf, hasErrorCode } from '../../../../core/error-code';
 import { DomainError } from '../../../../core/errors';
+import type { CheckpointAddress } from './checkpoint-path';
+import { formatCheckpointPath } from './checkpoint-path';
 
 const DAMAGE: Readonly<Partial<Record<string, string>>> = {
   ENOENT: 'the file is gone',
@@ -29,4 +31,22 @@ function damageOf(error: unknown): string | null {
 /** Nothing lies there. */
 export function isMissing(error: unknown): boolean {
   return hasErrorCode(error, 'ENOENT');
+}
+
+export function ignoreMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
+
+export function ignoreExisting(error: unknown): void {
+  if (!hasErrorCode(error, 'EEXIST')) throw error;
+}
+
+/** Of an address that has no checkpoint, or a stranger's. */
+export function notFound(address: CheckpointAddress, stranger: string | undefined): DomainError {
+  const why =
+    stranger === undefined
+      ? 'It was never saved, was deleted, has expired, or its meta.json is damaged.'
+      : `Its folder holds another one, by its meta.json ${JSON.stringify(stranger)}: put back the folder that was there.`;
+  const message = `Checkpoint not found: ${formatCheckpointPath(address)}. ${why}`;
+  return new DomainError('checkpoint-missing', message, { category: 'user' });
 }
