@@ -1,6 +1,8 @@
 import type { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
 import { DomainError } from '../../core/errors';
 import type { Tokenizer } from '../../core/tokenizer';
+import { OvergrownText } from './bounded-encoder';
+import { checkDefinition } from './check-definition';
 import { longestTokenOf } from './longest-token';
 import { createPieceEncoder, withAddedTokens } from './piece-encoder';
 import { templateOf, tokenText } from './tokenizer-config';
@@ -22,18 +24,26 @@ export interface TokenizerFiles {
   readonly source: string;
 }
 
+/** Of fields that a `tokenizer.json` may leave out; the library reads them. */
+const ABSENT = { added_tokens: [], normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+
 export function createHuggingFaceTokenizer(files: TokenizerFiles): ChatTokenizer {
   try {
-    return new HuggingFaceTokenizer(files);
+    const definition = { ...ABSENT, ...files.definition };
+    checkDefinition(definition);
+    return new HuggingFaceTokenizer({ ...files, definition });
   } catch (error) {
-    if (error instanceof DomainError) throw error;
-    const detail = error instanceof Error ? error.message : String(error);
-    throw new DomainError(
-      'unknown-model',
-      `The tokenizer of "${files.source}" cannot be read: ${detail}. Use a model whose tokenizer.json is of a supported kind.`,
-      { cause: error },
-    );
+    throw error instanceof DomainError ? error : unreadable(files.source, error);
   }
+}
+
+function unreadable(source: string, error: unknown): DomainError {
+  const detail = error instanceof Error ? error.message : String(error);
+  return new DomainError(
+    'unknown-model',
+    `The tokenizer of "${source}" cannot be read: ${detail}. Use a model whose tokenizer.json is of a supported kind.`,
+    { cause: error },
+  );
 }
 
 class HuggingFaceTokenizer implements ChatTokenizer {
@@ -71,7 +81,9 @@ class HuggingFaceTokenizer implements ChatTokenizer {
 
   encode(text: string, options: { readonly allowSpecial?: boolean } = {}): number[] {
     const encoder = options.allowSpecial ? this.encoder : this.plainEncoder;
-    const ids: readonly (number | undefined)[] = encoder.encode(text, { add_special_tokens: false }).ids;
+    const ids: readonly (number | undefined)[] = this.inBounds(
+      () => encoder.encode(text, { add_special_tokens: false }).ids,
+    );
     return ids.map((id) => {
       if (id !== undefined) return id;
       throw new DomainError(
@@ -83,11 +95,20 @@ class HuggingFaceTokenizer implements ChatTokenizer {
 
   decode(tokens: readonly number[], options: { readonly skipSpecial?: boolean } = {}): string {
     const kept = options.skipSpecial ? tokens.filter((token) => !this.specialIds.has(token)) : [...tokens];
-    return kept.length === 0 ? '' : this.encoder.decode(kept, { clean_up_tokenization_spaces: false });
+    if (kept.length === 0) return '';
+    return this.inBounds(() => this.encoder.decode(kept, { clean_up_tokenization_spaces: false }));
   }
 
   isSpecial(token: number): boolean {
     return this.specialIds.has(token);
+  }
+
+  private inBounds<Result>(work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof OvergrownText ? unreadable(this.source, error) : error;
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 import { Tokenizer as HuggingFaceEncoder } from '@huggingface/tokenizers';
+import { createBoundedEncoder } from './bounded-encoder';
 import { mergeRanks, useMergeRanks } from './merge-ranks';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -12,11 +13,11 @@ const LONGEST_KNOWN = 64;
  * when it is first met, and looked up from then on. Tokens are the library's own; half of the time is saved on ordinary text.
  */
 export function createPieceEncoder(definition: Json, config: Json): HuggingFaceEncoder {
-  if (!isBytePairs(definition)) return new HuggingFaceEncoder(definition, config);
+  if (!isBytePairs(definition)) return createBoundedEncoder(definition, config);
   const { others, byteLevel } = withoutByteLevel(definition['pre_tokenizer']);
   const ranks = mergeRanks(new Map<string, unknown>(Object.entries(definition.model)).get('merges'));
   const read = ranks ? { ...definition.model, merges: [] } : definition.model;
-  const encoder = new HuggingFaceEncoder({ ...definition, model: read, pre_tokenizer: others }, config);
+  const encoder = createBoundedEncoder({ ...definition, model: read, pre_tokenizer: others }, config);
   const { model } = encoder;
   if (model === null) return encoder;
   if (ranks) useMergeRanks(model, ranks);
@@ -75,7 +76,7 @@ export function withAddedTokens(
   if (!isBytePairs(definition)) return null;
   const { others } = withoutByteLevel(definition['pre_tokenizer']);
   const model = { ...definition.model, vocab: {}, merges: [] };
-  const plain = new HuggingFaceEncoder(
+  const plain = createBoundedEncoder(
     { ...definition, model, pre_tokenizer: others, added_tokens: kept },
     config,
   );

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { pause } from '../../client/run-handle';
+import { pause } from '../../client/pause';
 import type { RunReport } from '../../client/run-report';
 import { isClosed } from '../../client/run-report';
 import { namesIn } from '../../stores/folder-names';
