@@ -12,7 +12,8 @@ Text is read by math-verify's parser (latex2sympy2_extended, a grammar: nothing 
 unequal when they differ at some point of evaluation, and equal when they agree at all of them to more digits than the
 sizes involved could hide; what cannot be evaluated is left to math-verify's own comparison and to sympy's simplification.
 Formulas that agree around 0 agree everywhere, but for those with an absolute value, a maximum, a root and the like: these are
-also compared far from 0, and between the places where what is in them changes its sign.
+also compared between all places where what is in them changes its sign. Where these places cannot be found, equality is
+unknown, but for formulas that agree whatever the values of their absolute values, maxima and roots are.
 """
 
 import itertools
@@ -36,14 +37,18 @@ FINE_DIGITS = 1500
 FINE_ROUNDS = 2
 # Of the gamma function between the integers, where more digits take seconds.
 GAMMA_DIGITS = 200
-# Far from 0, where formulas are told apart that agree around it.
-FAR_DIGITS = 200
+# Between the places where formulas change.
+CELL_DIGITS = 200
 # Digits that a computer has of a number; what it prints may be one off in the last of them.
 DOUBLE_DIGITS = 15
 # What agrees with a decimal number to so many digits has an end.
 END_DIGITS = 100
 # Sizes of numbers, as a part of the digits: beyond them a difference of 1 could hide below the last digit.
 SIZE_SHARE = 2 / 3
+# Of small numbers: the cosine of one differs from 1 by its square.
+SMALL_SHARE = 1 / 3
+# Where a function is flatter, a difference in what it is of could hide below the last digit.
+FLATTEST = mpmath.mpf(10) ** -60
 LARGEST_LOOP = 2000
 LONGEST_SIMPLIFIED = 50
 LARGEST_EXPONENT = 10**9
@@ -178,7 +183,8 @@ class Evaluation:
         self.smallest = mpmath.mpf(0)
 
     def value(self, expr):
-        result = self.evaluate(expr)
+        # Of a symbol or a whole part. The index of a sum may have the name of the imaginary unit.
+        result = self.point[expr] if expr in self.point else self.evaluate(expr)
         if isinstance(result, (int, float)):
             result = mpmath.mpf(result)
         if not mpmath.isfinite(result):
@@ -191,6 +197,7 @@ class Evaluation:
 
     def evaluate(self, expr):
         if isinstance(expr, sympy.Rational):
+            self.smallest = min(self.smallest, -mpmath.log10(expr.q))
             return mpmath.mpf(expr.p) / expr.q
         if isinstance(expr, sympy.Symbol):
             return self.symbol(expr)
@@ -205,12 +212,11 @@ class Evaluation:
         function = FUNCTIONS.get(type(expr).__name__)
         if function is None:
             raise Undecidable(type(expr).__name__)
-        return function(*[self.value(argument) for argument in expr.args])
+        arguments = [self.value(argument) for argument in expr.args]
+        require_slope(type(expr).__name__, arguments[0] if arguments else None)
+        return function(*arguments)
 
     def symbol(self, symbol):
-        # The index of a sum may have the name of the imaginary unit.
-        if symbol in self.point:
-            return self.point[symbol]
         if symbol.name == "i":
             return mpmath.mpc(0, 1)
         raise Undecidable(symbol.name)
@@ -241,6 +247,24 @@ class Evaluation:
         self.largest = max(self.largest, inner.largest)
         self.smallest = min(self.smallest, inner.smallest)
         return total
+
+
+SLOPES = {
+    **{name: mpmath.cos for name in ("sin", "csc")},
+    **{name: mpmath.sin for name in ("cos", "sec")},
+    **{name: mpmath.sinh for name in ("cosh", "sech")},
+}
+SATURATING = ("tanh", "coth")
+LARGEST_SATURATING = 60
+
+
+def require_slope(name, argument):
+    if name in SATURATING and abs(mpmath.re(argument)) > LARGEST_SATURATING:
+        raise Undecidable("a function that hardly changes")
+    slope = abs(SLOPES[name](argument)) if name in SLOPES else 1
+    # Below that it is 0 but for rounding.
+    if mpmath.mpf(10) ** (20 - mpmath.mp.dps) < slope < FLATTEST:
+        raise Undecidable("a function that hardly changes")
 
 
 def is_negative(value):
@@ -325,7 +349,12 @@ SIGN_PATTERNS = ("+", "+-", "-", "-+", "+")
 
 
 def points(symbols):
-    ordered = sorted(symbols, key=lambda symbol: symbol.name)
+    """Of as many digits as are compared: a sine could be 0 at all numbers of few."""
+    with mpmath.workdps(FINE_DIGITS):
+        return [*rounds_of_points(sorted(symbols, key=lambda symbol: symbol.name))]
+
+
+def rounds_of_points(ordered):
     for round_number, signs in enumerate(SIGN_PATTERNS if ordered else ("+",)):
         point = {}
         for position, symbol in enumerate(ordered):
@@ -334,86 +363,242 @@ def points(symbols):
         yield point
 
 
-FAR_SIZES = (0.3, 2.7, 17, 230, 4100)
-FAR_SIGNS = ("+", "-", "+-", "-+")
+# --- formulas that are not one everywhere ---------------------------------------------------------------------------
 
 
-def far_points(symbols):
-    ordered = sorted(symbols, key=lambda symbol: symbol.name)
-    for round_number in range(len(FAR_SIZES)):
-        for signs in FAR_SIGNS if len(ordered) > 1 else FAR_SIGNS[:2]:
-            point = {}
-            for position, symbol in enumerate(ordered):
-                size = FAR_SIZES[(round_number + position) % len(FAR_SIZES)]
-                value = size * (1 + mpmath.sqrt(2 + position) / 70)
-                point[symbol] = value if signs[position % len(signs)] == "+" else -value
-            yield point
+class Unresolved(Exception):
+    """The places where a formula changes are not found."""
 
 
-INVERSE = "log asin acos atan acot asec acsc asinh acosh atanh acoth asech acsch"
-BRANCHING = tuple(getattr(sympy, name) for name in f"Abs Max Min sign floor ceiling Mod Piecewise {INVERSE}".split())
+def classes(names):
+    return tuple(getattr(sympy, name) for name in names.split())
 
 
-def branches(expr):
-    """The parts of an expression that are not one formula wherever they are evaluated."""
-    for part in sympy.preorder_traversal(expr):
-        is_root = isinstance(part, sympy.Pow) and not part.exp.is_Integer and part.base.free_symbols
-        if is_root or (isinstance(part, BRANCHING) and part.free_symbols):
-            yield part
+# Formulas of these change where what they are of is 0, 1 or -1 ...
+INVERSE = classes("asin acos atan acot asec acsc asinh acosh atanh acoth asech acsch")
+# ... and these at places without number, or have another value at a single place.
+STEPS = classes("sign floor ceiling Mod Piecewise")
+LOOPS = classes("Sum Product")
+BRANCHING = (*classes("Abs Max Min log"), *INVERSE, *STEPS)
+MOST_PARTS = 12
+MOST_RELATIONS = 4
+MOST_FACTORS = 20
+MOST_CELLS = 400
+LARGEST_FORMULA = 40
+LARGEST_DEGREE = 16
+LARGEST_ROOT = 6
+# The share of an interval at which it is looked into; of more digits than a factor in a sine may have.
+INSIDE = sympy.Rational(int(sympy.sqrt(2).n(200) * 10**150) - 10**150, 10**150)
+
+
+def is_branching(expr):
+    if isinstance(expr, LOOPS):
+        return any(is_branching(part) for part in sympy.preorder_traversal(expr.function))
+    if isinstance(expr, sympy.Pow) and expr.base.free_symbols:
+        return not expr.exp.is_Integer
+    return is_power_of_zero(expr) or (isinstance(expr, BRANCHING) and bool(expr.free_symbols))
+
+
+def is_power_of_zero(expr):
+    return isinstance(expr, sympy.Pow) and expr.base.is_zero and bool(expr.exp.free_symbols)
+
+
+def outer_branches(expr):
+    """The largest parts of an expression that are not one formula wherever they are evaluated."""
+    if is_branching(expr):
+        return [expr]
+    return [part for argument in expr.args for part in outer_branches(argument)]
+
+
+def agree_whatever_parts_are(first, second):
+    """Whether two expressions are equal with any values in place of their branching parts."""
+    parts = {*outer_branches(first), *outer_branches(second)}
+    if len(parts) > MOST_PARTS:
+        return False
+    kinds = kinds_of(sorted(parts, key=sympy.default_sort_key))
+    values = [sympy.Dummy(f"part {number}", real=True) for number in range(len(kinds))]
+    verdicts = []
+    for point in points(free_symbols(first, second) | {*values}):
+        shared = {part: point[value] for value, kind in zip(values, kinds) for part in kind}
+        verdicts.append(verdict_at(first, second, {**point, **shared}, CELL_DIGITS))
+    return False not in verdicts and verdicts.count(True) >= 3
+
+
+def kinds_of(parts):
+    kinds = []
+    for part in parts:
+        kind = next((kind for kind in kinds if are_same_parts(kind[0], part)), None)
+        if kind is None:
+            kinds.append([part])
+        else:
+            kind.append(part)
+    return kinds
+
+
+def are_same_parts(first, second):
+    if first.func != second.func or len(first.args) != len(second.args) or isinstance(first, LOOPS):
+        return False
+    if isinstance(first, sympy.Abs) and is_same(first.args[0], -second.args[0]):
+        return True
+    return all(is_same(a, b) for a, b in zip(first.args, second.args))
+
+
+def is_same(first, second):
+    return first == second or same_value(first, second) is True
 
 
 def changes_of(branch):
-    """A branch changes where one of these is 0."""
+    """A branch changes where one of these is 0 or has no value."""
+    if isinstance(branch, (*LOOPS, *STEPS)) or is_power_of_zero(branch):
+        raise Unresolved
     if isinstance(branch, (sympy.Max, sympy.Min)):
         return [second - first for first, second in itertools.combinations(branch.args, 2)]
-    return [branch.args[0]] if isinstance(branch, (sympy.Abs, sympy.sign, sympy.log, sympy.Pow)) else []
+    if isinstance(branch, INVERSE):
+        return [branch.args[0] + shift for shift in (-1, 0, 1)]
+    return branch.args if isinstance(branch, sympy.log) else [branch.args[0]]
 
 
-MOST_CHANGES = 20
-LARGEST_POLYNOMIAL = 40
-LARGEST_DEGREE = 8
+def rational_form(expr, relations):
+    """A quotient of polynomials with symbols for absolute values, maxima and roots; a relation for each that is 0 for its values."""
+    if not expr.free_symbols:
+        return approximation(expr)
+    if isinstance(expr, sympy.Symbol) and expr.name != "i":
+        return expr
+    if isinstance(expr, sympy.Pow) and expr.exp.is_Rational:
+        base = rational_form(expr.base, relations)
+        if max(abs(expr.exp.p), expr.exp.q) > LARGEST_DEGREE or expr.exp.q > LARGEST_ROOT:
+            raise Unresolved
+        return base**expr.exp if expr.exp.is_Integer else value_of(relations, lambda x: x**expr.exp.q - base**expr.exp.p)
+    if not isinstance(expr, classes("Add Mul Abs Max Min UnevaluatedExpr")):
+        raise Unresolved
+    forms = [rational_form(argument, relations) for argument in expr.args]
+    if isinstance(expr, sympy.Abs):
+        return value_of(relations, lambda x: x**2 - forms[0] ** 2)
+    if isinstance(expr, (sympy.Max, sympy.Min)):
+        return value_of(relations, lambda x: sympy.prod(x - form for form in forms))
+    return forms[0] if isinstance(expr, sympy.UnevaluatedExpr) else expr.func(*forms)
 
 
-def real_roots(expr, symbol):
-    """Of a small polynomial in one symbol; none of anything else."""
-    exponents = [power.exp for power in expr.atoms(sympy.Pow) if power.exp.is_Integer]
-    if sympy.count_ops(expr) > LARGEST_POLYNOMIAL or any(abs(exponent) > LARGEST_DEGREE for exponent in exponents):
-        return []
+def approximation(expr):
+    """Of a number: where two changes seem to be where one is, one point more is compared."""
+    if isinstance(expr, sympy.Rational):
+        return expr
+    with mpmath.workdps(CELL_DIGITS):
+        return sympy.Rational(int(mpmath.nint(real(Evaluation({}).value(expr)) * 10**CELL_DIGITS)), 10**CELL_DIGITS)
+
+
+def value_of(relations, relation):
+    if len(relations) == MOST_RELATIONS:
+        raise Unresolved
+    symbol = sympy.Dummy("value", real=True)
+    relations.append((symbol, sympy.fraction(sympy.together(relation(symbol)))[0]))
+    return symbol
+
+
+def factors_of(polynomial):
+    """Its factors without a common one, each once."""
+    if not polynomial.free_symbols:
+        return set()
+    if sympy.count_ops(polynomial) > LARGEST_FORMULA * LARGEST_DEGREE:
+        raise Unresolved
+    whole = sympy.Poly(polynomial, *sorted(polynomial.free_symbols, key=sympy.default_sort_key))
+    if whole.total_degree() > LARGEST_DEGREE:
+        raise Unresolved
+    return {factor.as_expr() for factor, _ in whole.factor_list()[1]}
+
+
+def factors_of_changes(expr):
+    """Polynomials that are 0 wherever the expression is."""
+    if sympy.count_ops(expr) > LARGEST_FORMULA:
+        raise Unresolved
+    relations = []
+    found = {*sympy.fraction(sympy.together(rational_form(expr, relations)))}
+    for symbol, relation in reversed(relations):
+        cases = factors_of(relation)
+        found = {
+            sympy.resultant(polynomial, case, symbol) if polynomial.has(symbol) else polynomial
+            for polynomial in found
+            for case in cases
+            if case.has(symbol)
+        }
+    return {factor for polynomial in found for factor in factors_of(polynomial)}
+
+
+def cells(factors, symbols):
+    """A point of each region that the zeros of polynomials part (the open cells of a cylindrical algebraic decomposition)."""
+    if not symbols:
+        return [{}]
+    if len(factors) > MOST_FACTORS:
+        raise Unresolved
+    *others, last = symbols
+    points_of_cells = []
+    for point in cells(shadows(factors, last) if others else set(), others):
+        lines = [factor.subs(point) for factor in factors]
+        for value in values_between({line for line in lines if line.has(last)}, last):
+            points_of_cells.append({**point, last: value})
+        if len(points_of_cells) > MOST_CELLS:
+            raise Unresolved
+    return points_of_cells
+
+
+def shadows(factors, symbol):
+    """Where zeros of the polynomials, as values of one symbol, begin, end or cross."""
+    with_symbol = sorted((factor for factor in factors if factor.has(symbol)), key=sympy.default_sort_key)
+    found = factors - {*with_symbol}
+    for factor in with_symbol:
+        found |= {sympy.LC(factor, symbol), sympy.discriminant(factor, symbol)}
+    for pair in itertools.combinations(with_symbol, 2):
+        found.add(sympy.resultant(*pair, symbol))
+    return {factor for polynomial in found for factor in factors_of(polynomial)}
+
+
+# Until roots lie apart.
+WIDTHS = (None, *(sympy.Rational(1, 10**digits) for digits in (6, 30, 100, 200)))
+
+
+def values_between(polynomials, symbol):
+    """One value before, between and behind the real zeros of polynomials in one symbol."""
+    whole = sympy.Poly(sympy.prod(polynomials), symbol, domain="QQ")
+    if whole.degree() < 1:
+        return [INSIDE]
+    for width in WIDTHS:
+        roots = [root for root, _ in whole.sqf_part().intervals(eps=width)]
+        if all(before[1] < after[0] for before, after in itertools.pairwise(roots)):
+            break
+    else:
+        raise Unresolved
+    if not roots:
+        return [INSIDE]
+    reach = 1 + abs(roots[0][0]) + abs(roots[-1][1])
+    gaps = [(roots[0][0] - reach, roots[0][0]), (roots[-1][1], roots[-1][1] + reach)]
+    gaps += [(before[1], after[0]) for before, after in itertools.pairwise(roots)]
+    return [low + (high - low) * INSIDE for low, high in gaps]
+
+
+def points_of_change(first, second):
+    """Where branches could hide a difference: at one place wherever they are one formula. May raise Unresolved."""
+    parts = {part for expr in (first, second) for part in sympy.preorder_traversal(expr) if is_branching(part)}
+    symbols = sorted(free_symbols(first, second), key=lambda symbol: symbol.name)
+    if len(parts) > MOST_PARTS:
+        raise Unresolved
     try:
-        polynomial = sympy.Poly(expr, symbol)
-        if not 0 < polynomial.degree() <= LARGEST_DEGREE:
-            return []
-        roots = polynomial.nroots(n=15, maxsteps=100)
-    except (sympy.polys.polyerrors.BasePolynomialError, mpmath.libmp.NoConvergence, TypeError, ValueError):
-        return []
-    return [mpmath.mpf(str(sympy.re(root))) for root in roots if abs(sympy.im(root)) < 1e-6]
+        changes = [change for part in parts for change in changes_of(part)]
+        factors = {factor for change in changes if not keeps_sign(change) for factor in factors_of_changes(change)}
+        if any(factor.free_symbols - {*symbols} for factor in factors):
+            raise Unresolved
+        places = cells(factors, symbols)
+    except (*UNDECIDED, NoValue, sympy.polys.polyerrors.BasePolynomialError) as error:
+        raise Unresolved from error
+    with mpmath.workdps(FINE_DIGITS):
+        return [{symbol: mpmath.mpf(value.p) / value.q for symbol, value in place.items()} for place in places]
 
 
-def points_between(parts, symbols):
-    """One symbol after the other before, between and behind the places where the branches change."""
-    changes = [change for part in parts for change in changes_of(part)][:MOST_CHANGES]
-    start = next(points(symbols))
-    for symbol in sorted(symbols, key=lambda symbol: symbol.name):
-        others = {other: sympy.Rational(int(1000 * start[other]), 1000) for other in symbols if other != symbol}
-        roots = sorted(root for change in changes for root in real_roots(change.subs(others), symbol))
-        if not roots:
-            continue
-        here = {other: mpmath.mpf(value.p) / value.q for other, value in others.items()}
-        reach = 1 + abs(roots[0]) + abs(roots[-1])
-        edges = [roots[0] - reach, *roots, roots[-1] + reach]
-        for low, high in zip(edges, edges[1:]):
-            if high > low:
-                yield {**here, symbol: low + (high - low) * mpmath.mpf("0.4142")}
+def keeps_sign(expr):
+    return not expr.free_symbols or bool(expr.is_positive or expr.is_negative)
 
 
-def further_points(first, second):
-    """Where branches could hide a difference; none for formulas that are one wherever they are evaluated."""
-    parts = [part for expr in (first, second) for part in branches(expr)]
-    symbols = free_symbols(first, second)
-    if not parts or not symbols:
-        return
-    yield from far_points(symbols)
-    yield from points_between(parts, symbols)
+def has_branches(first, second):
+    return bool(outer_branches(first) or outer_branches(second))
 
 
 def evaluate_pair(first, second, point):
@@ -433,6 +618,8 @@ def free_symbols(*exprs):
 
 def same_value(first, second):
     """True, False, or None where evaluation cannot tell."""
+    if isinstance(first, sympy.Rational) and isinstance(second, sympy.Rational):
+        return first == second
     symbols = free_symbols(first, second)
     fine = fine_digits(first, second)
     verdicts = []
@@ -440,26 +627,34 @@ def same_value(first, second):
         verdicts.append(verdict_at(first, second, point, fine if round_number < FINE_ROUNDS else ROUGH_DIGITS))
         if verdicts[-1] is False:
             return False
-    for point in further_points(first, second):
-        try:
-            verdicts.append(verdict_at(first, second, point, FAR_DIGITS))
-        except NoValue:
-            continue
-        if verdicts[-1] is False:
-            return False
-    return True if verdicts.count(True) >= (3 if symbols else 1) else None
+    if True not in verdicts[:FINE_ROUNDS] or verdicts.count(True) < (3 if symbols else 1):
+        return None
+    if not symbols or not has_branches(first, second) or agree_whatever_parts_are(first, second):
+        return True
+    return agree_between_changes(first, second)
+
+
+def agree_between_changes(first, second):
+    try:
+        places = points_of_change(first, second)
+        verdicts = [verdict_at(first, second, point, CELL_DIGITS, of_imaginary=True) for point in places]
+    except (Unresolved, NoValue):
+        return None
+    if False in verdicts:
+        return False
+    return None if None in verdicts else True
 
 
 UNDECIDED = (Undecidable, ValueError, ZeroDivisionError, OverflowError, TypeError, NotImplementedError)
 
 
-def verdict_at(first, second, point, digits):
-    """True, False, or None where this point tells nothing."""
+def verdict_at(first, second, point, digits, of_imaginary=None):
+    """True, False, or None where this point tells nothing; another verdict where neither has a real value."""
     try:
         # Among real numbers neither has a value there: 1/sqrt(n) and sqrt(1/n) where n is negative.
         is_complex = any(has_imaginary(expr) for expr in (first, second))
         if not is_complex and point and are_both_imaginary(first, second, point):
-            return None
+            return of_imaginary
         return bool(close_at(first, second, point, digits))
     except UNDECIDED:
         return None
@@ -494,8 +689,7 @@ def close_at(first, second, point, digits):
 
 
 def check_size(evaluation, digits):
-    largest = digits * SIZE_SHARE
-    if evaluation.largest > largest or evaluation.smallest < -largest:
+    if evaluation.largest > digits * SIZE_SHARE or evaluation.smallest < -digits * SMALL_SHARE:
         raise Undecidable("size")
 
 
@@ -593,9 +787,20 @@ def compare_relations(given, expected, must_be_positive):
             return None
         if not is_one_factor(ratios, must_be_positive):
             return False
-    with mpmath.workdps(FAR_DIGITS):
-        further = ratios_at(further_points(first, second), first, second, (*UNDECIDED, NoValue))
-        return is_one_factor([ratios[0], *further], must_be_positive)
+        if not has_branches(first, second):
+            return True
+        try:
+            further = [ratio_of(first, second, point) for point in points_of_change(first, second)]
+            return is_one_factor([ratios[0], *further], must_be_positive)
+        except (Unresolved, NoValue, *UNDECIDED):
+            return True if has_same_factor(first, second, ratios[0]) else None
+
+
+def has_same_factor(first, second, ratio):
+    """Whether they are proportional whatever their branching parts are."""
+    with mpmath.workdps(FINE_DIGITS):
+        factor = sympy.nsimplify(sympy.Float(str(mpmath.re(ratio)), 60), rational=True, tolerance=1e-30)
+    return agree_whatever_parts_are(first, factor * second)
 
 
 def ratios_at(places, first, second, undecided):
