@@ -365,6 +365,20 @@ export const stillEqualBehindBranches: readonly LabelledPair[] = [
   [String.raw`\frac12\ln|x-10|`, String.raw`\frac{\ln|10-x|}{2}`, true],
   [String.raw`\gcd(12,n)`, String.raw`\gcd(n,12)`, true],
   [String.raw`\gcd(12,n)+1`, String.raw`1+\gcd(12,n)`, true],
+  ['|x-3|', '|3-x|', true],
+  [String.raw`\max(a,b)`, String.raw`\frac{a+b+|a-b|}{2}`, true],
+  [String.raw`\max(x,\pi)`, String.raw`\frac{x+\pi+|x-\pi|}{2}`, true],
+  [String.raw`\max(0,|x|)`, '|x|', true],
+  ['|x|+|x-1|', '|1-x|+|x|', true],
+  ['|xy|', '|x||y|', true],
+  [String.raw`2\lfloor x\rfloor+1`, String.raw`1+\lfloor x\rfloor+\lfloor x\rfloor`, true],
+  [String.raw`\frac{x^2-2500}{x-50}`, 'x+50', true],
+  [String.raw`\sqrt{x+\sqrt{x}}`, String.raw`\sqrt{\sqrt{x}+x}`, true],
+  [String.raw`\ln(e^x+1)`, String.raw`x+\ln(1+e^{-x})`, true],
+  [String.raw`\sqrt{1-\sin^2 x}`, String.raw`|\cos x|`, true],
+  [String.raw`\frac{-b+\sqrt{b^2-4ac}}{2a}`, String.raw`\frac{2c}{-b-\sqrt{b^2-4ac}}`, true],
+  [String.raw`\ln(x+\sqrt{x^2+1})`, String.raw`-\ln(\sqrt{x^2+1}-x)`, true],
+  [String.raw`2|x|\ge 6`, String.raw`|x|\ge 3`, true],
 ];
 
 export const labelsAndRemarks: readonly LabelledPair[] = [

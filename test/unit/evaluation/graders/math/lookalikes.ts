@@ -98,6 +98,49 @@ export const branches: Lookalikes = [
   [String.raw`\arctan(\tan x)`, 'x'],
 ];
 
+/** Apart only where nobody would look by chance. */
+export const hiddenBranches: Lookalikes = [
+  [String.raw`x^2+\max(0,|x|-9999)`, 'x^2'],
+  [String.raw`x+\max(0,|x|-9999)`, 'x'],
+  [String.raw`x+\max(0,1-|x-50|)`, 'x'],
+  [String.raw`1+\max(0,|x|-9999)`, '1'],
+  [String.raw`x+\max(0,|x|-9999)\ge 0`, String.raw`x\ge 0`],
+  [String.raw`x+\max(0,10^{-40}-|x-50|)`, 'x'],
+  [String.raw`x+\max(0,10^{-55}-|x-\pi|)`, 'x'],
+  [String.raw`x+\max(0,\sqrt{|x|}-5000)`, 'x'],
+  [String.raw`\sqrt{(|x|-5000)^2}`, '5000-|x|'],
+  [String.raw`x+y+\max(0,1-(x-50)^2-(y-70)^2)`, 'x+y'],
+  [String.raw`x+y+\max(0,|x|+|y|-9999)`, 'x+y'],
+  [String.raw`x^2+\max(0,(x-50)(51-x))`, 'x^2'],
+];
+
+export const unresolvedBranches: Lookalikes = [
+  [String.raw`x+\max(0,\sin(x)-\frac{9999}{10000})`, 'x'],
+  [String.raw`x+\max(0,\ln|x|-5000)`, 'x'],
+  [String.raw`x+\max(0,e^x-e^{5000})`, 'x'],
+  [String.raw`\lfloor\frac{1}{1+x^2}\rfloor`, '0'],
+  [String.raw`x+\lfloor\frac{|x|}{10^9}\rfloor`, 'x'],
+  [String.raw`x+\sum_{k=1}^{2}\max(0,|x|-9999k)`, 'x'],
+  ['x+0^{x^2}', 'x'],
+];
+
+/** Alike in more digits than are compared. */
+export const belowTheLastDigit: Lookalikes = [
+  [String.raw`3+\cos(10^{-800})`, '4'],
+  [String.raw`|\cos(10^{-900})|`, '1'],
+  [String.raw`x\cos(10^{-800}x)`, 'x'],
+  [String.raw`\cos(2\pi\cos(10^{-400}))`, '1'],
+  [String.raw`1+\tanh(2000)`, '2'],
+  ['1+10^{-1600}', '1'],
+  ['x+10^{-300}', 'x'],
+];
+
+/** Alike at all numbers of few digits. */
+export const sinesOfLargeFactors: Lookalikes = [
+  [String.raw`x+\sin(2^{60}\pi x)`, 'x'],
+  [String.raw`x+\max(0,x-5000)\sin(10^9\pi x)`, 'x'],
+];
+
 export const divisors: Lookalikes = [
   [String.raw`\gcd(5,x)`, '1'],
   [String.raw`\gcd(12,n)`, '1'],
