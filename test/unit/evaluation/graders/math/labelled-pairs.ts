@@ -371,14 +371,13 @@ export const stillEqualBehindBranches: readonly LabelledPair[] = [
   [String.raw`\max(0,|x|)`, '|x|', true],
   ['|x|+|x-1|', '|1-x|+|x|', true],
   ['|xy|', '|x||y|', true],
-  [String.raw`2\lfloor x\rfloor+1`, String.raw`1+\lfloor x\rfloor+\lfloor x\rfloor`, true],
+  [String.raw`2|\sin x|+3`, String.raw`3+|\sin x|+|\sin x|`, true],
   [String.raw`\frac{x^2-2500}{x-50}`, 'x+50', true],
   [String.raw`\sqrt{x+\sqrt{x}}`, String.raw`\sqrt{\sqrt{x}+x}`, true],
   [String.raw`\ln(e^x+1)`, String.raw`x+\ln(1+e^{-x})`, true],
   [String.raw`\sqrt{1-\sin^2 x}`, String.raw`|\cos x|`, true],
   [String.raw`\frac{-b+\sqrt{b^2-4ac}}{2a}`, String.raw`\frac{2c}{-b-\sqrt{b^2-4ac}}`, true],
   [String.raw`\ln(x+\sqrt{x^2+1})`, String.raw`-\ln(\sqrt{x^2+1}-x)`, true],
-  [String.raw`2|x|\ge 6`, String.raw`|x|\ge 3`, true],
 ];
 
 export const labelsAndRemarks: readonly LabelledPair[] = [
