@@ -10,12 +10,7 @@ import { allowNamed } from './allow-named';
 import type { BackfillOptions } from './backfill-request';
 import type { CompareRunsOptions, RunComparison } from './compare-runs';
 import type { LookAtAddresses } from './check-endpoint';
-import {
-  isEvaluationBegun,
-  judgesAtEndpoints,
-  lookAtEvaluation,
-  lookForPrograms,
-} from './check-endpoint';
+import { isEvaluationBegun, judgesAtEndpoints, lookAtEvaluation, lookForPrograms } from './check-endpoint';
 import { checkCheckpoints } from './check-checkpoints';
 import { compareRuns } from './compare-runs';
 import type { RunDeletion } from './delete-run';

@@ -35,7 +35,7 @@ function checkScores(vocab: unknown, unknown: unknown): void {
   if (!Array.isArray(vocab) || vocab.length === 0 || vocab.length > MOST_IDS)
     throw wrong('model.vocab', `has to be a list of at most ${MOST_IDS} words and their scores`);
   vocab.forEach((entry: unknown, id) => {
-    const [word, score]: readonly unknown[] = Array.isArray(entry) ? entry : [];
+    const [word, score] = isList(entry) ? entry : [];
     if (typeof word !== 'string' || typeof score !== 'number')
       throw wrong(`model.vocab.${id}`, 'has to be a word and its score');
     checkWord(`model.vocab.${id}`, word);
@@ -55,6 +55,10 @@ function checkMerges(merges: unknown): void {
       'has to be two texts, in a list or with a space between, as the first',
     );
   }
+}
+
+function isList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value);
 }
 
 function isTextOfTwo(merge: unknown): boolean {

@@ -25,7 +25,13 @@ export interface TokenizerFiles {
 }
 
 /** Of fields that a `tokenizer.json` may leave out; the library reads them. */
-const ABSENT = { added_tokens: [], normalizer: null, pre_tokenizer: null, post_processor: null, decoder: null };
+const ABSENT = {
+  added_tokens: [],
+  normalizer: null,
+  pre_tokenizer: null,
+  post_processor: null,
+  decoder: null,
+};
 
 export function createHuggingFaceTokenizer(files: TokenizerFiles): ChatTokenizer {
   try {

@@ -24,7 +24,7 @@ import type { SampledTurn } from './prompt-tokens';
 import { isBeyondContext, keptMessages, nextPromptTokens } from './prompt-tokens';
 import type { ReplyProblem } from './reply-problem';
 import { hasCalls, problemOf } from './reply-problem';
-import { rendering, RolloutFailure } from './rollout-failure';
+import { rendering } from './rollout-failure';
 import type { RolloutOptions, RolloutSite } from './rollout-site';
 import { CONTEXT_OVERFLOW_REWARD, ENVIRONMENT_TIMEOUT_SECONDS, graderTimeoutOf } from './rollout-site';
 import type { TurnOutcome } from './rollout-turns';

@@ -3,7 +3,7 @@ import { LOSSES } from './losses';
 import { Network } from './network';
 import { PackedAttention } from './packed-attention';
 import type { EngineLoss } from '../model-runtime';
-import type { Kernels, Pointer } from './kernels';
+import type { Pointer } from './kernels';
 import type { NetworkDescription } from './network';
 import type { Workspace } from './workspace';
 

@@ -392,11 +392,48 @@ INSIDE = sympy.Rational(int(sympy.sqrt(2).n(200) * 10**150) - 10**150, 10**150)
 
 
 def is_branching(expr):
+    if is_log_of_size(expr):
+        return False
     if isinstance(expr, LOOPS):
-        return any(is_branching(part) for part in sympy.preorder_traversal(expr.function))
+        return bool(branches(expr.function))
     if isinstance(expr, sympy.Pow) and expr.base.free_symbols:
         return not expr.exp.is_Integer
     return is_power_of_zero(expr) or (isinstance(expr, BRANCHING) and bool(expr.free_symbols))
+
+
+def square_of_size(expr):
+    """The square of a product of absolute values and square roots, which is one formula everywhere; None of anything else."""
+    squares = [square_of_factor(factor) for factor in sympy.Mul.make_args(expr)]
+    return None if None in squares else sympy.Mul(*squares)
+
+
+def square_of_factor(factor):
+    if not factor.free_symbols:
+        return factor**2 if factor.is_nonnegative else None
+    base, exponent = factor.as_base_exp()
+    if isinstance(base, sympy.Abs) and exponent.is_Integer:
+        base, exponent = base.args[0], 2 * exponent
+    elif exponent.is_Rational and exponent.q == 2:
+        exponent = 2 * exponent
+    else:
+        return None
+    return None if branches(base) else base**exponent
+
+
+def is_log_of_size(expr):
+    """
+    Of an absolute value or a square root a logarithm has no branches: its slope is one formula everywhere (that of ln|u| is
+    u'/u), so that what it is equal to in one place it is equal to in all.
+    """
+    return isinstance(expr, sympy.log) and bool(expr.free_symbols) and square_of_size(expr.args[0]) is not None
+
+
+def branches(expr):
+    """All parts of an expression that are not one formula wherever they are evaluated."""
+    if is_log_of_size(expr):
+        return []
+    inner = [part for argument in expr.args for part in branches(argument)]
+    return [expr, *inner] if is_branching(expr) else inner
 
 
 def is_power_of_zero(expr):
@@ -405,6 +442,8 @@ def is_power_of_zero(expr):
 
 def outer_branches(expr):
     """The largest parts of an expression that are not one formula wherever they are evaluated."""
+    if is_log_of_size(expr):
+        return []
     if is_branching(expr):
         return [expr]
     return [part for argument in expr.args for part in outer_branches(argument)]
@@ -577,7 +616,7 @@ def values_between(polynomials, symbol):
 
 def points_of_change(first, second):
     """Where branches could hide a difference: at one place wherever they are one formula. May raise Unresolved."""
-    parts = {part for expr in (first, second) for part in sympy.preorder_traversal(expr) if is_branching(part)}
+    parts = {*branches(first), *branches(second)}
     symbols = sorted(free_symbols(first, second), key=lambda symbol: symbol.name)
     if len(parts) > MOST_PARTS:
         raise Unresolved
@@ -631,6 +670,9 @@ def same_value(first, second):
         return None
     if not symbols or not has_branches(first, second) or agree_whatever_parts_are(first, second):
         return True
+    squares = [square_of_size(expr) for expr in (first, second)]
+    if None not in squares:
+        return same_value(*squares)
     return agree_between_changes(first, second)
 
 

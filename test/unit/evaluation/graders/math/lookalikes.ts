@@ -100,6 +100,9 @@ export const branches: Lookalikes = [
 
 /** Apart only where nobody would look by chance. */
 export const hiddenBranches: Lookalikes = [
+  [String.raw`\ln|\cos x|+\max(0,|x|-9999)`, String.raw`\ln|\cos x|`],
+  [String.raw`\ln|\cos x+\max(0,|x|-9999)|`, String.raw`\ln|\cos x|`],
+  [String.raw`\sqrt{(\cos x)^2+\max(0,|x|-9999)}`, String.raw`|\cos x|`],
   [String.raw`x^2+\max(0,|x|-9999)`, 'x^2'],
   [String.raw`x+\max(0,|x|-9999)`, 'x'],
   [String.raw`x+\max(0,1-|x-50|)`, 'x'],
@@ -122,6 +125,8 @@ export const unresolvedBranches: Lookalikes = [
   [String.raw`x+\lfloor\frac{|x|}{10^9}\rfloor`, 'x'],
   [String.raw`x+\sum_{k=1}^{2}\max(0,|x|-9999k)`, 'x'],
   ['x+0^{x^2}', 'x'],
+  [String.raw`\ln|\cos x|+\max(0,\sin(x)-\frac{9999}{10000})`, String.raw`\ln|\cos x|`],
+  [String.raw`2|\sin x|`, String.raw`2\sin x+\max(0,\sin(x)-\frac{9999}{10000})`],
 ];
 
 /** Alike in more digits than are compared. */
