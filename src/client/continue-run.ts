@@ -143,16 +143,29 @@ export async function findRecoverable(
     const facts = await describeRun(client, run);
     if (facts === null) throw unsaid(run);
     const workflow = facts === 'missing' ? 'lost' : facts.isOpen ? 'open' : 'ended';
-    // The state is written now and then, the rows of steps with every step.
-    const report = await new RunHandle(run, sources).find();
     const { status, totalSteps } = state;
-    const step = Math.max(state.step, report?.step ?? 0);
     found.push({
-      ...{ run, status, step, totalSteps, checkpointStep: await startingStep(run, records), workflow },
-      ...(workflow === 'lost' && (await refusalOf(records, state, options))),
+      ...{ run, status, totalSteps, workflow, ...(await standOf(state, sources)) },
+      ...(workflow === 'lost' && (await refusalOf(sources, state, options))),
     });
   }
   return found;
+}
+
+/** Where its files say that a run stands; what its state says, where others of them are damaged or no files. */
+async function standOf(
+  { run, step }: RunState,
+  sources: RunSources,
+): Promise<Pick<RecoverableRun, 'step' | 'checkpointStep'>> {
+  try {
+    // The state is written now and then, the rows of steps with every step.
+    const report = await new RunHandle(run, sources).find();
+    const checkpointStep = await startingStep(run, sources.records);
+    return { step: Math.max(step, report?.step ?? 0), checkpointStep };
+  } catch (error) {
+    if (error instanceof DomainError) return { step, checkpointStep: null };
+    throw error;
+  }
 }
 
 /** What the store has of runs that nobody can tell whether they have ended, in words. */
@@ -162,14 +175,15 @@ export async function findUnreadableRuns({ records }: RunSources): Promise<reado
   return unreadable.map((found) => unreadableText(found));
 }
 
-/** By the same look as going on takes. */
+/** By the same looks as going on takes. */
 async function refusalOf(
-  records: RunRecords,
+  { records }: RunSources,
   state: RunState,
   options: TakeOverOptions,
 ): Promise<{ readonly refusal?: string }> {
   try {
     await refuseAlive(records, state, options);
+    await startingStep(state.run, records);
     return {};
   } catch (error) {
     if (error instanceof DomainError) return { refusal: error.message };

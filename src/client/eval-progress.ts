@@ -5,7 +5,7 @@ import { meanInterval } from '../core/statistics/mean-interval';
 import type { Interval } from '../core/statistics/wilson-interval';
 import { wilsonInterval } from '../core/statistics/wilson-interval';
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
-import { findPlan, readProgress } from '../evaluation/runner/benchmark-plan';
+import { findPlan, readAllProgress } from '../evaluation/runner/benchmark-plan';
 
 /** What rounding leaves of sums of squares that are equal, as a part of them. */
 const SPECK = 1e-12;
@@ -37,11 +37,13 @@ export async function readBenchmarkProgress(place: BenchmarkPlace): Promise<Benc
 async function countProgress(place: BenchmarkPlace): Promise<BenchmarkProgress | null> {
   const plan = await findPlan(place);
   if (!plan || !saysHowMuch(plan)) return null;
-  const shards = await Promise.all(plan.shards.map((_, shard) => readProgress(place, shard)));
-  const counts = shards.reduce<ShardCounts>((sum, shard) => (shard ? addCounts(sum, shard) : sum), NO_COUNTS);
+  const progress = await readAllProgress(place, plan);
+  const counts = [...progress.values()].reduce<ShardCounts>(addCounts, NO_COUNTS);
   const score = scoreSoFar(counts);
   // What Inspect makes of its samples it says at their end.
-  const isScored = score !== null && !(isOfInspect(plan) && shards.some((shard) => !shard?.isComplete));
+  const isComplete =
+    progress.size === plan.shards.length && [...progress.values()].every((shard) => shard.isComplete);
+  const isScored = score !== null && (isComplete || !isOfInspect(plan));
   return {
     ...counts,
     total: totalOf(plan, counts),

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { BenchmarkRequest } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
+import { isValidName } from '../core/names';
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
 import { findPlan } from '../evaluation/runner/benchmark-plan';
 import { listBenchmarks } from '../stores/eval-places';
@@ -27,9 +28,15 @@ export async function regradeRequests(options: RegradeOptions): Promise<Benchmar
   const plans = await gradedPlans(folder, benchmarks);
   return plans.map(({ request, benchmark }) => ({
     ...request,
-    ...{ folder, benchmark, isRegrading: true as const },
+    ...{ run: runIn(folder, request), folder, benchmark, isRegrading: true as const },
     ...(plugins !== undefined && { plugins: path.resolve(plugins) }),
   }));
+}
+
+/** Of a folder that was copied here, which may be somebody else's, the name is not what its plan says. */
+function runIn(folder: string, { run, folder: planned }: BenchmarkRequest): string {
+  const name = path.basename(folder);
+  return path.resolve(planned) !== folder && isValidName(name) ? name : run;
 }
 
 async function gradedPlans(folder: string, wanted: readonly string[] | undefined): Promise<BenchmarkPlan[]> {

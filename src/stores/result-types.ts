@@ -1,3 +1,4 @@
+import { DEEPEST_JSON, isDeeperThan } from '../core/json-depth';
 import type { StoredResult } from './eval-files';
 import { isRecord } from './json-lines';
 
@@ -19,6 +20,7 @@ const IDENTITY_TEXTS = [
 export function hasTypesOfResult(result: Partial<StoredResult>): boolean {
   const { name = '', ci = null, regraded = [] } = result;
   return (
+    !isDeeperThan(result, DEEPEST_JSON) &&
     typeof name === 'string' &&
     [...COUNTS, ...NUMBERS_OR_NONE].every((key) => isNumber(result[key] ?? 0)) &&
     isInterval(ci) &&
@@ -56,10 +58,11 @@ function isRegrading(regrading: NonNullable<StoredResult['regraded']>[number]): 
   return texts.every((text) => typeof text === 'string') && isNumberOrNone(before.score);
 }
 
+/** JSON's `1e400` is read as infinite, which no score or count is. */
 function isNumber(value: unknown): boolean {
-  return typeof value === 'number';
+  return Number.isFinite(value);
 }
 
 function isNumberOrNone(value: unknown): boolean {
-  return value === null || typeof value === 'number';
+  return value === null || isNumber(value);
 }

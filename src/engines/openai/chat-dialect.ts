@@ -46,9 +46,10 @@ function isPart(part: unknown): boolean {
   return isObject(part) && (part['text'] === undefined || typeof part['text'] === 'string');
 }
 
-function readChoice(choice: JsonObject): ChoiceCompletion {
+function readChoice(choice: JsonObject, withoutKey: (text: string) => string): ChoiceCompletion {
   const answer = objectAt(choice, 'message') ?? {};
-  const said = saidIn(answer);
+  // Its parts were looked through one by one.
+  const said = withoutKey(saidIn(answer));
   const apart = textAt(answer, 'reasoning_content') ?? textAt(answer, 'reasoning');
   const split = apart ? { thinking: apart, text: said, isOpen: false } : splitThinking(said);
   const { calls, isMalformed } = readToolCalls(answer);

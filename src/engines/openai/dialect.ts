@@ -13,7 +13,7 @@ export interface Dialect {
   body(request: CompletionRequest, model: string): JsonObject;
   /** What of a choice is no completion at all, or null. Only what has no fault is read. */
   faultOf(choice: JsonObject): string | null;
-  read(choice: JsonObject): ChoiceCompletion;
+  read(choice: JsonObject, withoutKey: (text: string) => string): ChoiceCompletion;
 }
 
 /** undefined is left out when the body is written. */

@@ -12,7 +12,7 @@ import { parseEndpointUrl } from './endpoint-address';
 import type { EndpointLane } from './endpoint-lane';
 import { openLane } from './endpoint-lane';
 import type { Destination } from './refusals';
-import { isContentFilter, refusalError, refusesMaxTokens, serverError } from './refusals';
+import { isContentFilter, refusalError, refusesMaxTokens, serverError, withoutKey } from './refusals';
 import { endpointHeaders } from './request-headers';
 import type { HttpRequest } from './http-exchange';
 import type { EndpointReply } from './send-request';
@@ -170,7 +170,7 @@ function completionIn(
   }
   const usage = objectAt(answer, 'usage');
   return {
-    ...dialect.read(choice),
+    ...dialect.read(choice, (text) => withoutKey(text, to)),
     stopReason: stopReasonOf(finishReason),
     promptTokenCount: tokenCountAt(usage, 'prompt_tokens'),
     completionTokenCount: completionTokensIn(usage),

@@ -117,17 +117,17 @@ export function refusalIn(answer: JsonObject, text: string): Refusal | null {
 
 /** What the server says is wrong, cut short; it may quote the key it was given, and errors end up in logs. */
 export function detailOf({ status, text }: Refusal, { apiKey }: Pick<Destination, 'apiKey'>): string {
-  return hidden(wordsIn(text), { apiKey }) || `status ${status}`;
+  return hidden(wordsIn(withoutKeyInJson(text, { apiKey })), { apiKey }) || `status ${status}`;
 }
 
 function hidden(said: string, to: Pick<Destination, 'apiKey'>): string {
   const words = said.replace(/[\s\p{Cc}\uFFFD]+/gu, ' ').trim();
-  const kept = withoutKey(words, to).replace(ANY_KEY, '…');
+  const kept = withoutKeyInJson(words, to).replace(ANY_KEY, '…');
   return kept.length > LONGEST_DETAIL ? `${kept.slice(0, LONGEST_DETAIL)}…` : kept;
 }
 
 /** What a server says without the key that it was sent: it may repeat it. Shorter ones are no keys, and words besides. */
-function withoutKey(text: string, { apiKey }: Pick<Destination, 'apiKey'>): string {
+export function withoutKey(text: string, { apiKey }: Pick<Destination, 'apiKey'>): string {
   const key = apiKey?.trim() ?? '';
   return key.length < SHORTEST_KEY ? text : text.replaceAll(key, '…');
 }

@@ -274,8 +274,9 @@ function timedOut({ to, request }: EndpointRequest): DomainError {
   );
 }
 
-function excerpt({ status, text }: HttpAnswer, to: Destination): string {
-  return detailOf({ status, text: text.slice(0, 200) }, to);
+/** Cut when the key is out of it: a part of one would not be known. */
+function excerpt(answer: HttpAnswer, to: Destination): string {
+  return detailOf(answer, to).slice(0, 200);
 }
 
 /** Doubles, with up to a quarter less so that clients do not knock together. */

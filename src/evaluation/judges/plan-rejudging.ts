@@ -11,7 +11,8 @@ import {
   examplesPath,
   findPlan,
   nextStart,
-  readProgress,
+  begunShards,
+  readAllProgress,
   shardFolder,
   writePlan,
 } from '../runner/benchmark-plan';
@@ -94,13 +95,16 @@ function sourceOf({ run, samplesFrom, benchmark }: BenchmarkRequest): BenchmarkP
 /** Nobody reads them before the plan is written, so that an attempt which dies meanwhile leaves nothing half done. */
 async function copyAnswers(from: BenchmarkPlace, to: BenchmarkPlace, plan: BenchmarkPlan): Promise<void> {
   await copyWholeFile(examplesPath(from, plan), examplesPath(to, plan));
-  for (const shard of plan.shards.keys()) {
+  for (const shard of await begunShards(from, plan)) {
     const name = 'samples.jsonl';
     await copyWholeFile(join(shardFolder(from, shard), name), join(shardFolder(to, shard), name));
   }
 }
 
-async function unfinishedShards(place: BenchmarkPlace, { shards }: BenchmarkPlan): Promise<number[]> {
-  const progress = await Promise.all(shards.map((_, shard) => readProgress(place, shard)));
-  return progress.flatMap((found, shard) => (found?.isComplete && found.errorCount === 0 ? [] : [shard]));
+async function unfinishedShards(place: BenchmarkPlace, plan: BenchmarkPlan): Promise<number[]> {
+  const progress = await readAllProgress(place, plan);
+  return [...plan.shards.keys()].filter((shard) => {
+    const found = progress.get(shard);
+    return !found?.isComplete || found.errorCount > 0;
+  });
 }

@@ -13,6 +13,7 @@ import {
   examplesPath,
   findPlan,
   nextStart,
+  begunShards,
   progressPath,
   shardFolder,
   writePlan,
@@ -109,9 +110,9 @@ export async function previewRegrading(
   }
 }
 
-async function countAnswered(place: BenchmarkPlace, { shards }: BenchmarkPlan): Promise<number> {
+async function countAnswered(place: BenchmarkPlace, plan: BenchmarkPlan): Promise<number> {
   let count = 0;
-  for (const shard of shards.keys()) {
+  for (const shard of await begunShards(place, plan)) {
     const rows = await readJsonLines<SampleRow>(join(shardFolder(place, shard), 'samples.jsonl'));
     count += new Set(rows.map(({ example_id, sample_index }) => `${sample_index} ${example_id}`)).size;
   }
@@ -232,7 +233,7 @@ async function begin(
 ): Promise<Partial<BenchmarkPlan>> {
   const regraded = result?.regraded ?? [];
   const folder = result && (await keepGrading(place, result, regraded.length + 1));
-  for (const shard of before.shards.keys()) await rm(progressPath(place, shard), { force: true });
+  for (const shard of await begunShards(place, before)) await rm(progressPath(place, shard), { force: true });
   const isSameData = draft.dataHash === before.identity.dataHash;
   if (!isSameData) await draft.keep({ isPlanned: false });
   const score = result?.score ?? null;

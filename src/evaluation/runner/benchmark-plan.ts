@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchmarkPlace, BenchmarkRequest, ShardProgress } from '../../core/benchmark-run';
+import { mapWithLimit } from '../../core/concurrency/map-with-limit';
 import { hasErrorCode } from '../../core/error-code';
 import { DomainError } from '../../core/errors';
 import type { Regrading, TakenAnswers } from '../../core/result-origin';
@@ -71,6 +72,8 @@ export interface BenchmarkPlan {
 
 const PLAN_LOOKS = 6;
 const PLAN_LOOK_MS = 500;
+/** Files open at a time. */
+const READS_AT_ONCE = 64;
 
 export function resultFolder({ folder, benchmark }: Pick<BenchmarkPlace, 'folder' | 'benchmark'>): string {
   return benchmarkFolder(folder, benchmark);
@@ -152,6 +155,28 @@ export async function readProgress(place: BenchmarkPlace, shard: number): Promis
   if (progress === null) return null;
   const { done, rewardSum, rewardSquares } = progress;
   return [done, rewardSum, rewardSquares].every(Number.isFinite) ? progress : null;
+}
+
+/** Shards of a plan that left files, in order. A plan may be somebody else's, and say that there are any number. */
+export async function begunShards(
+  place: BenchmarkPlace,
+  { shards }: Pick<BenchmarkPlan, 'shards'>,
+): Promise<number[]> {
+  const names = new Set(await readdirOf(join(resultFolder(place), 'journal')));
+  return [...shards.keys()].filter((shard) => names.has(basename(shardFolder(place, shard))));
+}
+
+/** How far each shard that was begun is; nothing of one that does not say. */
+export async function readAllProgress(
+  place: BenchmarkPlace,
+  plan: Pick<BenchmarkPlan, 'shards'>,
+): Promise<ReadonlyMap<number, ShardProgress>> {
+  const begun = await begunShards(place, plan);
+  const read = await mapWithLimit(begun, READS_AT_ONCE, async (shard) => ({
+    shard,
+    progress: await readProgress(place, shard),
+  }));
+  return new Map(read.flatMap(({ shard, progress }) => (progress ? [[shard, progress] as const] : [])));
 }
 
 export function progressPath(place: BenchmarkPlace, shard: number): string {

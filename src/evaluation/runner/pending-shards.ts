@@ -1,7 +1,7 @@
 import type { BenchmarkPlace, PlannedBenchmark } from '../../core/benchmark-run';
 import type { Benchmark } from '../benchmarks/benchmark';
 import type { BenchmarkPlan } from './benchmark-plan';
-import { readProgress, shardFolder } from './benchmark-plan';
+import { begunShards, readProgress, shardFolder } from './benchmark-plan';
 import { isShardWhole } from './shard-journals';
 
 /** What the workflow of a planned benchmark has to do. */
@@ -16,10 +16,10 @@ export async function leftToDo(plan: BenchmarkPlan, { needsSandbox }: Benchmark)
 /** A shard that is complete and has errors, or whose journals somebody damaged since, is tried again. */
 async function pendingShards(plan: BenchmarkPlan): Promise<number[]> {
   const place = { ...plan.request, benchmark: plan.benchmark };
-  const pending: number[] = [];
+  const done = new Set<number>();
   // One at a time: the journals of one shard are in memory.
-  for (const shard of plan.shards.keys()) if (!(await isDone(place, shard))) pending.push(shard);
-  return pending;
+  for (const shard of await begunShards(place, plan)) if (await isDone(place, shard)) done.add(shard);
+  return [...plan.shards.keys()].filter((shard) => !done.has(shard));
 }
 
 async function isDone(place: BenchmarkPlace, shard: number): Promise<boolean> {

@@ -126,3 +126,15 @@ test('a task of Inspect has the samples that Inspect counted, and no score befor
   expect(underWay).toMatchObject({ done: 5, total: 20, score: null, interval: null });
   expect(ended).toMatchObject({ done: 20, total: 20, score: 0.25 });
 });
+
+test('of shards that a plan says and nobody began nothing is read, however many they are', async () => {
+  const journal = join(folder, 'gsm8k', 'journal');
+  mkdirSync(journal, { recursive: true });
+  const plan = { shards: Array.from({ length: 600_000 }, () => ({})), exampleCount: 10, numSamples: 1 };
+  writeFileSync(join(journal, 'plan.json'), JSON.stringify(plan));
+
+  expect(await readBenchmarkProgress({ run: 'x', folder, benchmark: 'gsm8k' })).toMatchObject({
+    done: 0,
+    total: 10,
+  });
+});

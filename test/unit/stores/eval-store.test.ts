@@ -92,6 +92,16 @@ test('in what another tool wrote null is as good as nothing', async () => {
   });
 });
 
+test.each([
+  ['lists thousands deep', `{"score": 1, "identity": {"x": ${'['.repeat(5000)}${']'.repeat(5000)}}}`],
+  ['an infinite number', '{"score": 1, "num_examples": 1e400}'],
+])('a result with %s is none', async (_, text) => {
+  mkdirSync(join(folder, 'odd'));
+  writeFileSync(join(folder, 'odd', 'result.json'), text);
+
+  expect(await loadResult(folder, 'odd')).toBeNull();
+});
+
 test('sums results up by benchmark', async () => {
   await writeSummary(folder, [RESULT, { ...RESULT, name: 'other', pass_at_k: {} }]);
 

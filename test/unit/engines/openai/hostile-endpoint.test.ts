@@ -3,6 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openEndpoint } from '../../../../src/engines/openai/open-endpoint';
 
+const KEY = 'azure-less-0123456789abcdef';
+
 type Behaviour = (response: ServerResponse) => void;
 
 /** For what only time ends. All else ends by itself, later on a machine that is busy. */
@@ -17,7 +19,9 @@ async function asked(behave: Behaviour, timeoutMs = LONG_MS): Promise<unknown> {
   // A server that listens on a port of its own has such an address.
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/v1`;
-  const completer = openEndpoint({ url, model: 'm', api: 'chat', concurrency: 1, patienceMs: 0 });
+  const completer = openEndpoint({
+    ...{ url, model: 'm', api: 'chat', concurrency: 1, patienceMs: 0, apiKey: KEY },
+  });
   try {
     return await completer
       .complete(
@@ -115,4 +119,13 @@ test('fifty thousand tool calls are read in bounded time', async () => {
   const answer = await asked(sends(choice({ content: '', tool_calls: Array(50_000).fill(call) })));
 
   expect(answer).toMatchObject({ message: { toolCalls: expect.anything() as unknown } });
+});
+
+test('a key that an answer repeats is hidden where the answer is cut, and where two parts of it come together', async () => {
+  const page = await asked(sends(`${'p'.repeat(190)}${KEY}`));
+  const parts = await asked(sends(choice({ content: [{ text: KEY.slice(0, 9) }, { text: KEY.slice(9) }] })));
+
+  expect(page).toMatchObject({ message: expect.stringContaining('pp…') as string });
+  expect(page).not.toMatchObject({ message: expect.stringContaining('azure') as string });
+  expect(parts).toMatchObject({ message: { content: '…' }, rawText: '…' });
 });

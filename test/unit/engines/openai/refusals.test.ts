@@ -95,3 +95,15 @@ test('a key is found in JSON however it is written there', () => {
     a: '\\u0061 "\\\n\n" éé',
   });
 });
+
+test.each([
+  ['in a form that nobody knows', (key: string) => `{"error":{"info":"${key}"}}`],
+  ['in JSON in a text', (key: string) => JSON.stringify({ error: { message: `{"at":"${key}"}` } })],
+])('a refusal repeats no key that stands with escapes %s', (_, say) => {
+  const apiKey = 'azure-less-0123456789';
+  const escaped = Array.from(apiKey, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join('');
+  const { message } = refusalError({ status: 400, text: say(escaped) }, { ...TO, apiKey });
+
+  expect(message).toContain('…');
+  expect(message).not.toContain('u0061');
+});
