@@ -116,8 +116,13 @@ function isStep(value: unknown, least: number): boolean {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= least;
 }
 
+/** Not copied: a signal may have hundreds of thousands of them. */
 export function fieldsOf(value: unknown): Partial<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
+  return hasFields(value) ? value : {};
+}
+
+function hasFields(value: unknown): value is Partial<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
 }
 
 export function isPositive(value: unknown, most: number): value is number {

@@ -18,9 +18,12 @@ const IDENTITY_TEXTS = [
 ] as const;
 
 export function hasTypesOfResult(result: Partial<StoredResult>): boolean {
+  return !isDeeperThan(result, DEEPEST_JSON) && hasTypes(result);
+}
+
+function hasTypes(result: Partial<StoredResult>): boolean {
   const { name = '', ci = null, regraded = [] } = result;
   return (
-    !isDeeperThan(result, DEEPEST_JSON) &&
     typeof name === 'string' &&
     [...COUNTS, ...NUMBERS_OR_NONE].every((key) => isNumber(result[key] ?? 0)) &&
     isInterval(ci) &&

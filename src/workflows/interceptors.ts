@@ -1,5 +1,7 @@
 import type { Next, WorkflowExecuteInput, WorkflowInboundCallsInterceptor } from '@temporalio/workflow';
 import { ApplicationFailure, workflowInfo } from '@temporalio/workflow';
+import { fieldsOf } from '../core/controls';
+import { flawOfCarried } from './carried-shape';
 import { isOwnType, missingOf } from './input-shapes';
 
 /**
@@ -19,13 +21,19 @@ class InputInterceptor implements WorkflowInboundCallsInterceptor {
     const isCarriedByNone = carried !== undefined && continuedFromExecutionRunId === undefined;
     const missing = isCarriedByNone
       ? 'only an execution that goes on from another one has a second argument'
-      : missingOf(workflowType, given);
+      : (missingOf(workflowType, given) ?? (carried === undefined ? null : flawOfState(given, carried)));
     if (missing === null) return next(input);
     throw ApplicationFailure.nonRetryable(
       `Nothing of Everstep starts ${workflowType} with such an input: ${missing}. Leave starting it to the command or the library.`,
       'bad-config',
     );
   }
+}
+
+/** Of the state of a training run: no other workflow takes a second argument. */
+function flawOfState(given: unknown, carried: unknown): string | null {
+  const { run } = fieldsOf(given);
+  return flawOfCarried(carried, { run: String(run), workflowId: workflowInfo().workflowId });
 }
 
 /** Temporal's bundler takes the export of this name. */

@@ -301,6 +301,40 @@ test('a workflow of another id takes no run from its own', async () => {
   expect(await stack.store.readOwner('owned')).toEqual(before);
 });
 
+test('nor does one that a foreign execution goes on as, whatever state it hands over', async () => {
+  const config = runs.config({ steps: 2, batchSize: 4 });
+  await reportOf(await runs.start('kept', config));
+  const before = await stack.store.readState('kept');
+  const connection = await NativeConnection.connect({ address: stack.address });
+  const worker = await Worker.create({
+    ...{ connection, namespace: stack.namespace },
+    ...{ taskQueue: 'foreign', workflowsPath: require.resolve('./foreign-workflow') },
+  });
+  const handedOver = async ({ run, workflowId }: { run: string; workflowId: string }, state: unknown) => {
+    const handle = await stack.client.workflow.start('handOver', {
+      ...{ taskQueue: 'foreign', workflowId },
+      args: ['trainSupervised', runs.inputOf(run, config), state],
+    });
+    return failureOf(handle);
+  };
+
+  const [taken, odd] = await worker.runUntil(async () => [
+    await handedOver({ run: 'kept', workflowId: 'train/other' }, { plan: { run: 'kept' }, segment: 50 }),
+    await handedOver({ run: 'odd', workflowId: 'train/odd' }, 'x'),
+  ]);
+  await connection.close();
+
+  expect(taken).toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('"train/kept"') as string,
+  });
+  expect(odd).toMatchObject({
+    code: 'bad-config',
+    message: expect.stringContaining('"carried" has to be an object') as string,
+  });
+  expect(await stack.store.readState('kept')).toEqual(before);
+});
+
 test('nor have the key of a training service sent to an address of their own', async () => {
   const failure = await failureOf(await runs.start('listen', runs.config({ engine: { url: theirs() } })));
 

@@ -23,14 +23,14 @@ beforeAll(async () => {
   const [supervised = ''] = RECORDINGS.filter((name) => name.endsWith('train-supervised.json'));
   const other = textOf(supervised).replaceAll('"runSegment"', '"runOtherSegment"');
   const texts = [...RECORDINGS.map((name) => [name, textOf(name)] as const), [OTHERWISE, other] as const];
-  const histories = texts.map(([workflowId, text]) => ({ workflowId, history: historyOf(text) }));
-  const found = new Map<string, Error | null>();
-  for await (const { workflowId, error } of Worker.runReplayHistories(
-    { workflowBundle: WORKFLOW_BUNDLE },
-    histories,
-  ))
-    found.set(workflowId, error ?? null);
-  outcomes = found;
+  const histories = texts.map(([, text]) => {
+    const history = historyOf(text);
+    return { workflowId: idIn(history), history };
+  });
+  const found: (Error | null)[] = [];
+  for await (const { error } of Worker.runReplayHistories({ workflowBundle: WORKFLOW_BUNDLE }, histories))
+    found.push(error ?? null);
+  outcomes = new Map(texts.map(([name], index) => [name, found[index] ?? null]));
 });
 
 function textOf(name: string): string {
@@ -39,6 +39,11 @@ function textOf(name: string): string {
 
 function historyOf(text: string): temporal.api.history.v1.History {
   return temporal.api.history.v1.History.fromObject(JSON.parse(text) as object);
+}
+
+/** What a run is called by its workflow's id, and takes nothing from another. */
+function idIn({ events }: temporal.api.history.v1.History): string {
+  return events[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '';
 }
 
 test('there are recordings of both workflows', () => {

@@ -19,6 +19,7 @@ export interface SettingsRequest extends ControlRequest {
 }
 
 const MAX_SETTINGS = 50;
+const MOST_SHOWN = 80;
 
 const SHAPES: Readonly<Record<Setting['control'], (request: unknown) => void>> = {
   setBudget: requireBudgetRequest,
@@ -39,9 +40,8 @@ function requireSetting(setting: unknown): void {
   const { control, request } = fieldsOf(setting);
   const [, requireShape] = Object.entries(SHAPES).find(([name]) => name === control) ?? [];
   if (!requireShape) {
-    throw refused(
-      `Unknown change "${String(control)}" in "settings". Known: ${Object.keys(SHAPES).join(', ')}.`,
-    );
+    const called = typeof control === 'string' ? control.slice(0, MOST_SHOWN) : typeof control;
+    throw refused(`Unknown change "${called}" in "settings". Known: ${Object.keys(SHAPES).join(', ')}.`);
   }
   requireShape(request);
 }

@@ -57,11 +57,11 @@ export const budgetPause: Resolve<PauseRequest> = (request, state) =>
 export const handOverChange: Resolve<ControlRequest> = (request, state) => {
   const { pause } = state;
   const isStanding = pause && isPaused(state);
-  const step = isStanding ? pause.step : resolvePause({ ...HAND_OVER, ...request }, boundsOf(state));
+  const step = isStanding ? pause.step : resolvePause({ ...request, ...HAND_OVER }, boundsOf(state));
   const next: RunPause = isStanding
     ? { ...pause, isHandOver: true }
     : {
-        ...pauseAt(step, { ...HAND_OVER, ...request }, null),
+        ...pauseAt(step, { ...request, ...HAND_OVER }, null),
         isHandOver: true,
         ...(pause && { after: pause }),
       };

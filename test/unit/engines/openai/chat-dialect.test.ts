@@ -10,7 +10,7 @@ function sent(request: Omit<CompletionRequest, 'params'>): unknown {
 }
 
 function read(message: Record<string, unknown>, finishReason = 'stop'): ReturnType<typeof dialect.read> {
-  return dialect.read({ message, finish_reason: finishReason });
+  return dialect.read({ message, finish_reason: finishReason }, String);
 }
 
 test('calls, their results, names and parts are written in the words of the API', () => {

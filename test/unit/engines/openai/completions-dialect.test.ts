@@ -26,7 +26,7 @@ test('tools are refused with the remedy', () => {
 });
 
 test('reasoning in the text becomes a part', () => {
-  const { message, rawText } = completionsDialect(undefined).read({ text: ' <think>sum</think> 4' });
+  const { message, rawText } = completionsDialect(undefined).read({ text: ' <think>sum</think> 4' }, String);
 
   expect(message.content).toEqual([
     { type: 'thinking', thinking: 'sum' },
