@@ -1,5 +1,6 @@
 import { allHandlersFinished, continueAsNew } from '@temporalio/workflow';
 import type { TrainReport, TrainingInput } from '../contracts';
+import { carriedState } from './carried-state';
 import { isLong } from './long-history';
 import type { TrainingLoop } from './training-loop';
 import type { TrainingState } from './training-state';
@@ -14,7 +15,7 @@ export async function continueIfLong({ state, input, evaluations, controls }: Tr
   await evaluations.settle(allHandlersFinished);
   // The diff is in the run's folder by now and need not travel again.
   const provenance = { ...input.provenance, codeDiff: null };
-  await continueAsNew<TrainingWorkflow>({ ...input, provenance }, state);
+  await continueAsNew<TrainingWorkflow>({ ...input, provenance }, carriedState(state));
 }
 
 /**

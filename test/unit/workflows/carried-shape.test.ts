@@ -5,7 +5,7 @@ import type { TrainingPlan } from '../../../src/core/training-plan';
 const PLAN: TrainingPlan = {
   ...{ run: 'one', kind: 'sft', model: 'everstep/tiny', startedAt: '2026-01-01T00:00:00.000Z' },
   ...{ totalSteps: 10, stepsPerEpoch: 5, submitAhead: 2 },
-  checkpoints: { every: 5, keep: 'all', alwaysKeepLast: true } as unknown as TrainingPlan['checkpoints'],
+  checkpoints: { saveEvery: 5, ttlSeconds: 60, rollingSaveEvery: 0, rollingTtlSeconds: 60 },
   evaluations: [],
 };
 const OWN = { run: 'one', workflowId: 'train/one' };
