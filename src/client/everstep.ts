@@ -172,7 +172,7 @@ export class Everstep {
 
   /** Grades the stored answers of an eval run with its grader as it is now; the model is not asked, the old verdicts stay beside it. */
   async regrade(options: RegradeOptions): Promise<EvalHandle> {
-    const requests = await regradeRequests(options);
+    const requests = await regradeRequests(options, this.dataFolder);
     this.allow(options);
     return startEval(this.sources.link, requests);
   }

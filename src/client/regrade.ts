@@ -7,6 +7,7 @@ import { findPlan } from '../evaluation/runner/benchmark-plan';
 import { listBenchmarks } from '../stores/eval-places';
 import type { Known } from './known-options';
 import { requireKnownOptions } from './known-options';
+import { refuseStrangeCode } from './stored-code';
 
 /** Whose answers are graded again. */
 export interface RegradeOptions {
@@ -21,16 +22,22 @@ export interface RegradeOptions {
 const OPTIONS: Known<RegradeOptions> = { folder: true, plugins: true, benchmarks: true };
 
 /** An eval run as it was asked for, to have its stored answers graded. */
-export async function regradeRequests(options: RegradeOptions): Promise<BenchmarkRequest[]> {
+export async function regradeRequests(
+  options: RegradeOptions,
+  dataFolder: string,
+): Promise<BenchmarkRequest[]> {
   requireKnownOptions('regrade', options, OPTIONS);
   const { folder: given, plugins, benchmarks } = options;
   const folder = path.resolve(given);
   const plans = await gradedPlans(folder, benchmarks);
-  return plans.map(({ request, benchmark }) => ({
+  const named = plugins === undefined ? {} : { plugins: path.resolve(plugins) };
+  const requests = plans.map(({ request, benchmark }) => ({
     ...request,
     ...{ run: runIn(folder, request), folder, benchmark, isRegrading: true as const },
-    ...(plugins !== undefined && { plugins: path.resolve(plugins) }),
+    ...named,
   }));
+  if (plugins === undefined) refuseStrangeCode(folder, requests, dataFolder);
+  return requests;
 }
 
 /** Of a folder that was copied here, which may be somebody else's, the name is not what its plan says. */

@@ -31,6 +31,12 @@ export async function rejudgeEvaluatorRequests(
   options: RejudgeOptions,
   { records, store, dataFolder }: RejudgeSources,
 ): Promise<RejudgedEvaluators> {
+  if (options.plugins !== undefined) {
+    throw new DomainError(
+      'bad-config',
+      '--plugins: the evaluators of a training run are those of its config. Leave it out.',
+    );
+  }
   const folder = path.resolve(options.folder);
   const place = evaluatedStepIn(store, folder);
   if (!place) {

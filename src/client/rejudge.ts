@@ -11,15 +11,18 @@ import { findPlan } from '../evaluation/runner/benchmark-plan';
 import { listBenchmarks } from '../stores/eval-places';
 import type { WeightsView } from './eval-engine';
 import { findJudges } from './judge-sources';
-import type { RunRecords } from './run-records';
 import type { Known } from './known-options';
 import { requireKnownOptions } from './known-options';
+import type { RunRecords } from './run-records';
+import { refuseStrangeCode } from './stored-code';
 
 /** Whose answers are judged again, and by whom. */
 export interface RejudgeOptions {
   /** Folder of an eval run, e.g. `<store>/evals/<run>`. */
   readonly folder: string;
   readonly judge: JudgesInput;
+  /** Plug-in file with what was judged; default the one it was begun with. */
+  readonly plugins?: string | undefined;
   /** Only these; default all that are judged by a model. */
   readonly benchmarks?: readonly string[] | undefined;
   /** Name of the new eval run; default that of the folder and of the judge. */
@@ -31,6 +34,7 @@ export interface RejudgeOptions {
 const OPTIONS: Known<RejudgeOptions> = {
   folder: true,
   judge: true,
+  plugins: true,
   benchmarks: true,
   run: true,
   output: true,
@@ -58,11 +62,15 @@ export async function rejudgeRequests(
       `--output ${folder} is the eval run itself. Its result stays; give another.`,
     );
   }
-  return plans.map(({ request, benchmark }) => ({
+  const named = options.plugins === undefined ? {} : { plugins: path.resolve(options.plugins) };
+  const requests = plans.map(({ request, benchmark }) => ({
     ...request,
     ...{ run, folder: target, benchmark, judges },
     samplesFrom: folder,
+    ...named,
   }));
+  if (options.plugins === undefined) refuseStrangeCode(folder, requests, view.dataFolder);
+  return requests;
 }
 
 async function judgedPlans(folder: string, wanted: readonly string[] | undefined): Promise<BenchmarkPlan[]> {

@@ -29,7 +29,7 @@ export interface Environment {
   readonly buildId: string | null;
   /** EVERSTEP_SERVE_TOKEN: what clients of `everstep serve` have to show. */
   readonly serveToken: string | null;
-  /** Where workers take plug-in files from that runs name: the folder they are started in, and EVERSTEP_PLUGIN_FOLDERS. */
+  /** EVERSTEP_PLUGIN_FOLDERS: where workers take plug-in files from that runs name, besides the folder they are started in. */
   readonly pluginFolders: readonly string[];
   /** EVERSTEP_KEY_ADDRESSES: addresses that workers send keys to, besides the services they were started with. */
   readonly keyAddresses: readonly string[];
@@ -73,7 +73,7 @@ export function readEnvironment(options: PlaceOptions = {}, variables: Variables
     deployment: value('EVERSTEP_DEPLOYMENT'),
     buildId: value('EVERSTEP_BUILD_ID'),
     serveToken: value('EVERSTEP_SERVE_TOKEN'),
-    pluginFolders: [process.cwd(), ...listed(value('EVERSTEP_PLUGIN_FOLDERS'), path.delimiter)],
+    pluginFolders: listed(value('EVERSTEP_PLUGIN_FOLDERS'), path.delimiter),
     keyAddresses: readAddresses('EVERSTEP_KEY_ADDRESSES', value('EVERSTEP_KEY_ADDRESSES')),
     inspectModels: listed(value('EVERSTEP_INSPECT_MODELS'), ','),
     sandbox: readSandbox(value('EVERSTEP_SANDBOX')),

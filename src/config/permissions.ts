@@ -12,6 +12,8 @@ export interface PermissionOptions {
   readonly plugins?: string;
   /** Beneath them any file may be a plug-in. */
   readonly pluginFolders: readonly string[];
+  /** Where the worker was started: as them, unless it lies among what runs write. */
+  readonly startedIn?: string;
   /** The service that the worker was started with. */
   readonly engineUrl?: string;
   /** Further addresses that get keys. */
@@ -25,6 +27,8 @@ export interface PermissionOptions {
  * keys go to the addresses that it was told of.
  */
 export interface Permissions {
+  /** Whether somebody told this worker of a file of code. */
+  readonly mayRun: (file: string) => boolean;
   /** Throws `refused` for a file of code that nobody told this worker of. `what` begins the message. */
   readonly requireCode: (file: string, what: string) => void;
   /** `key`, where `address` may have it. */
@@ -38,26 +42,35 @@ export interface Permissions {
 /** They get the key of their own service from whoever has one. */
 const OFFICIAL_ADDRESSES = [OFFICIAL_SERVICE, 'https://api.openai.com'];
 
+/** Such a path leads each process elsewhere, e.g. `/proc/self/cwd/code.js`: who names it need not know where it leads. */
+const OF_A_PROCESS = /^\/(?:proc|dev\/fd)\//;
+
 export function createPermissions(options: PermissionOptions): Permissions {
   const allowances = new Allowances(options.dataFolder);
   const { engineUrl, keyAddresses, plugins } = options;
   const told = [...OFFICIAL_ADDRESSES, ...keyAddresses, ...(engineUrl === undefined ? [] : [engineUrl])];
   const origins = new Set(told.map(originOf));
   const toldOrigins = new Set(keyAddresses.map(originOf));
-  const folders = options.pluginFolders.map(realPathOf);
   // What runs and evaluations write lies there, and what came from elsewhere: the innermost folder decides.
   const written = [options.dataFolder, options.store].map(realPathOf);
+  const folders = [
+    ...options.pluginFolders.map(realPathOf),
+    ...workingFolder(options).filter((folder) => !written.includes(folder) && depthOf(written, folder) === 0),
+  ];
   const own = plugins === undefined ? null : realPathOf(plugins);
 
-  function mayRun(file: string): boolean {
+  function mayRun(named: string): boolean {
+    if (OF_A_PROCESS.test(path.resolve(named))) return false;
+    const file = realPathOf(named);
     if (file === own || allowances.has({ use: 'code', of: file })) return true;
     const depth = depthOf(folders, file);
     return depth > 0 && depth >= depthOf(written, file);
   }
 
   return {
+    mayRun,
     requireCode(file, what) {
-      if (mayRun(realPathOf(file))) return;
+      if (mayRun(file)) return;
       throw new DomainError(
         'refused',
         `${what}: this worker was not told that it may run ${file}. Give the command with the worker's --data-dir, ` +
@@ -82,6 +95,10 @@ export function createPermissions(options: PermissionOptions): Permissions {
 
 function originOf(address: string): string {
   return URL.canParse(address) ? new URL(address).origin : address;
+}
+
+function workingFolder({ startedIn }: PermissionOptions): string[] {
+  return startedIn === undefined ? [] : [realPathOf(startedIn)];
 }
 
 /** Where nothing is, the path itself: whoever reads the file says that it is not there. */

@@ -140,7 +140,7 @@ function openServices(options: Parameters<typeof permissionsOf>[0]) {
 }
 
 function permissionsOf({
-  pluginFolders = [process.cwd()],
+  pluginFolders = [],
   keyAddresses = [],
   inspectModels = [],
   ...options
@@ -150,7 +150,7 @@ function permissionsOf({
 >): Permissions {
   const { dataFolder, store, plugins, engine } = options;
   return createPermissions({
-    ...{ dataFolder, store, pluginFolders, keyAddresses, inspectModels },
+    ...{ dataFolder, store, pluginFolders, keyAddresses, inspectModels, startedIn: process.cwd() },
     ...(plugins !== undefined && { plugins }),
     ...(engine.url !== undefined && { engineUrl: engine.url }),
   });

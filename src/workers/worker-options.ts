@@ -27,7 +27,7 @@ export interface RunWorkersOptions {
   /** The training service of this worker, and the key of such services. */
   readonly engine: { readonly url?: string; readonly apiKey?: string };
   readonly plugins?: string;
-  /** Beneath them files that runs name are imported as plug-ins; default the folder the process was started in. */
+  /** Beneath them files that runs name are imported as plug-ins, as beneath the folder the process was started in. */
   readonly pluginFolders?: readonly string[];
   /** Addresses of services that get keys, besides the worker's own and those of official services. */
   readonly keyAddresses?: readonly string[];

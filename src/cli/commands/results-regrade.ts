@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { EvalHandle } from '../../client/eval-handle';
 import type { RegradeOptions } from '../../client/regrade';
 import type * as RegradePreview from '../../client/regrade-preview';
+import { readEnvironment } from '../../config/environment';
 import type { Regrading } from '../../core/result-origin';
 import type { RegradingPreview } from '../../evaluation/regrade/plan-regrading';
 import { locateResults } from '../../stores/eval-places';
@@ -28,7 +29,7 @@ export interface RegradeFlags extends PlaceFlags {
 /** Grades the stored answers of an eval run with its grader as it is now; the model is not asked. */
 export async function regradeResults(results: string, flags: RegradeFlags, output: Output): Promise<number> {
   const options = await locate(results, flags);
-  if (flags.dryRun) return preview(options, output);
+  if (flags.dryRun) return preview(options, { flags, output });
   await refuseUselessFiles({ plugins: flags.plugins }, flags);
   const interrupts = catchInterrupts(output);
   const { signal } = interrupts;
@@ -61,11 +62,14 @@ async function locate(results: string, flags: RegradeFlags): Promise<RegradeOpti
 
 const HEADING = ['benchmark', 'score', 'answers', 'would be graded', 'because it was graded with'];
 
-async function preview(options: RegradeOptions, output: Output): Promise<number> {
+async function preview(
+  options: RegradeOptions,
+  { flags, output }: { readonly flags: PlaceFlags; readonly output: Output },
+): Promise<number> {
   // Graders and data sets take longer to load than most commands to run.
   // oxlint-disable-next-line typescript/no-require-imports, typescript/consistent-type-assertions -- what `import` would have typed
   const { previewRegradings } = require('../../client/regrade-preview') as typeof RegradePreview;
-  const benchmarks = await previewRegradings(options);
+  const benchmarks = await previewRegradings(options, readEnvironment(flags));
   output.document({ dir: options.folder, benchmarks });
   printTable(output, HEADING, benchmarks.map(previewCells));
   return EXIT.done;

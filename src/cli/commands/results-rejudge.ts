@@ -9,6 +9,7 @@ import { catchInterrupts } from '../interrupts';
 import type { Output } from '../output';
 import type { PlaceFlags } from '../service-options';
 import { refuseUselessAddresses } from './eval-endpoint';
+import { refuseUselessFiles } from './eval-files';
 import { followEval } from './eval-follow';
 import { followCells } from './results-rejudge-cells';
 import type { JudgeFlags } from './judge-options';
@@ -16,6 +17,7 @@ import { judgesFrom, judgesWithSettings } from './judge-options';
 
 export interface RejudgeFlags extends PlaceFlags, JudgeFlags {
   readonly benchmark?: readonly string[];
+  readonly plugins?: string;
   readonly run?: string;
   readonly output?: string;
   readonly set?: readonly string[];
@@ -27,6 +29,7 @@ export async function rejudgeResults(results: string, flags: RejudgeFlags, outpu
   if (!judges) throw new DomainError('bad-config', 'Name who judges: --judge MODEL --judge-endpoint URL.');
   const judge = judgesWithSettings(judges, flags.set ?? []);
   const options = await locate(results, flags, judge);
+  await refuseUselessFiles({ plugins: flags.plugins }, flags);
   await refuseUselessJudges(options, flags, output);
   const interrupts = catchInterrupts(output);
   try {
@@ -76,8 +79,9 @@ async function locate(
   const session = await openForReading(flags);
   try {
     const { folder, benchmark } = await locateResults(results, session.environment.store);
-    const { run, output } = flags;
-    return { folder, judge, run, output, benchmarks: benchmark === null ? flags.benchmark : [benchmark] };
+    const { plugins, run, output } = flags;
+    const benchmarks = benchmark === null ? flags.benchmark : [benchmark];
+    return { folder, judge, plugins, run, output, benchmarks };
   } finally {
     await session.close();
   }

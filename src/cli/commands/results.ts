@@ -77,6 +77,7 @@ function rejudgeCommand(): Command {
     .description('judge stored answers again by another model, beside them; the model is not asked')
     .argument('<results>', 'a folder of results, the name of an eval run, RUN@STEP, or RUN')
     .option('--benchmark <names>', 'only these, separated by commas (all that are judged)', parseNames)
+    .option('--plugins <file>', 'plug-in file with what was judged (the one it was begun with)')
     .option('--run <name>', 'name of the new eval run (that of the other, and of the judge)')
     .option('--output <folder>', 'folder of the new results (beside the others)');
   addJudgeOptions(command);

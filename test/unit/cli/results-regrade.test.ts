@@ -1,4 +1,7 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createCommand } from '../../../src/cli/commands/results';
+import { allowNamed } from '../../../src/client/allow-named';
 import { answerTo, Sums } from '../evaluation/regrade/sums';
 import { evaluate } from '../evaluation/runner/evaluate-here';
 import { modelThatSays } from '../evaluation/runner/fake-model';
@@ -14,7 +17,10 @@ beforeEach(async () => {
     return true;
   });
   await evaluate(modelThatSays(answerTo).completer, sums.request());
+  allowNamed(dataFolder(), { plugins: sums.file });
 });
+
+const dataFolder = () => join(sums.folder, 'state');
 
 afterEach(() => {
   jest.restoreAllMocks();
@@ -22,7 +28,9 @@ afterEach(() => {
 
 async function results(...words: readonly string[]): Promise<string> {
   stdout = '';
-  await createCommand().parseAsync([...words, '--store', sums.folder], { from: 'user' });
+  await createCommand().parseAsync([...words, '--store', sums.folder, '--data-dir', dataFolder()], {
+    from: 'user',
+  });
   return stdout;
 }
 
@@ -76,4 +84,19 @@ test.each([
   await expect(refused).rejects.toThrow(
     message === 'refused' ? /other questions than there are now.*--answers-from eval-one/ : message,
   );
+});
+
+test('a dry run of results that came from elsewhere runs none of their code', async () => {
+  const mark = join(sums.folder, 'was-run');
+  const code = join(sums.folder, 'strange.js');
+  writeFileSync(
+    code,
+    `require('node:fs').writeFileSync(${JSON.stringify(mark)}, ''); exports.benchmarks = {};`,
+  );
+  const plan = join(sums.folder, 'evals', 'eval-one', 'sums', 'journal', 'plan.json');
+  writeFileSync(plan, readFileSync(plan, 'utf8').replaceAll(sums.file, code));
+
+  await expect(results('regrade', 'eval-one', '--dry-run')).rejects.toThrow(/strange\.js, which no command/);
+
+  expect(existsSync(mark)).toBe(false);
 });

@@ -21,10 +21,10 @@ const JUDGE = { model: 'judge', endpoint: 'http://127.0.0.1:9/v1' };
 const HERE = { dataFolder: '/nowhere' };
 const records = () => createRunStore(join(folder, 'store'));
 
-function writePlan(benchmark: string, identity: object): void {
+function writePlan(benchmark: string, identity: object, more: object = {}): void {
   const journal = join(folder, 'run', benchmark, 'journal');
   mkdirSync(journal, { recursive: true });
-  const request = { run: 'run', folder: join(folder, 'run'), benchmark, model: {}, numSamples: 2 };
+  const request = { run: 'run', folder: join(folder, 'run'), benchmark, model: {}, numSamples: 2, ...more };
   writeFileSync(join(journal, 'plan.json'), JSON.stringify({ benchmark, request, identity }));
 }
 
@@ -44,6 +44,20 @@ describe('judging again', () => {
     });
     expect(requests[0]?.folder).toBe(join(folder, requests[0]?.run ?? ''));
     expect(requests[0]?.run).toMatch(/^run-by-judge-[0-9a-f]{8}$/);
+  });
+
+  test('refuses code that the plan names and no command did, unless it is named now', async () => {
+    const plugins = join(folder, 'strange.js');
+    writeFileSync(plugins, '');
+    writePlan('theirs', { judges: [] }, { plugins });
+    const run = join(folder, 'run');
+
+    await expect(rejudgeRequests({ folder: run, judge: JUDGE }, records(), HERE)).rejects.toMatchObject({
+      code: 'refused',
+    });
+    await expect(
+      rejudgeRequests({ folder: run, judge: JUDGE, plugins }, records(), HERE),
+    ).resolves.toMatchObject([{ plugins }]);
   });
 
   test('another judge gets another folder', async () => {

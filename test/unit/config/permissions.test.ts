@@ -26,7 +26,13 @@ function permissions(more: Partial<PermissionOptions> = {}): Permissions {
   const project = join(root, 'project');
   const dataFolder = join(project, '.everstep');
   return createPermissions({
-    ...{ dataFolder, store: join(dataFolder, 'store'), pluginFolders: [project], keyAddresses: [] },
+    ...{
+      dataFolder,
+      store: join(dataFolder, 'store'),
+      pluginFolders: [],
+      keyAddresses: [],
+      startedIn: project,
+    },
     ...more,
   });
 }
@@ -51,6 +57,26 @@ test('a plug-in file in the folder of the worker is run, and one elsewhere is re
 test('what runs write is no code, although it lies in the folder of the worker', () => {
   expect(requireIn('project/.everstep/store/runs/mine/config.json')).toThrow(REFUSED);
   expect(requireIn('project/.everstep/cache/x.js')).toThrow(REFUSED);
+});
+
+test.each(['project/.everstep', 'project/.everstep/store', 'project/.everstep/store/runs/theirs'])(
+  'a worker that was started in %s runs nothing from there',
+  (place) => {
+    fileAt(`${place}/x.js`);
+
+    expect(requireIn(`${place}/code.js`, { startedIn: join(root, place) })).toThrow(REFUSED);
+  },
+);
+
+test('a path that leads each process elsewhere is no code', () => {
+  const startedIn = process.cwd();
+
+  expect(() => {
+    permissions({ startedIn }).requireCode(join(startedIn, 'package.json'), 'plugins');
+  }).not.toThrow();
+  expect(() => {
+    permissions({ startedIn }).requireCode('/proc/self/cwd/package.json', 'plugins');
+  }).toThrow(REFUSED);
 });
 
 test('a webhook has the values of its headers where the worker was told of its address, and no key by that', () => {
