@@ -56,27 +56,31 @@ export function jsonText(value: unknown): string {
 
 interface Open {
   readonly holder: unknown;
+  /** Place in the text. */
   readonly start: number;
   key: string | number;
 }
 
-/** Walks tokens and values side by side. */
+/** Walks tokens and values side by side. What is kept are parts of one text: each its own would be as many as it is deep. */
 function remember(root: unknown, tokens: readonly string[]): void {
+  const text = tokens.join('');
   const stack: Open[] = [{ holder: { root }, start: 0, key: 'root' }];
+  let start = 0;
   tokens.forEach((token, index) => {
     const top = stack.at(-1);
-    if (!top) return;
-    if (token === '{' || token === '[') {
-      stack.push({ holder: entryOf(top), start: index, key: token === '[' ? 0 : '' });
-    } else if (token === '}' || token === ']') {
+    const end = start + token.length;
+    if (top && (token === '{' || token === '[')) {
+      stack.push({ holder: entryOf(top), start, key: token === '[' ? 0 : '' });
+    } else if (top && (token === '}' || token === ']')) {
       stack.pop();
-      keep(top.holder, tokens.slice(top.start, index + 1));
-    } else step(top, token, tokens[index - 1]);
+      keep(top.holder, text.slice(top.start, end));
+    } else if (top) step(top, token, tokens[index - 1]);
+    start = end;
   });
 }
 
-function keep(holder: unknown, tokens: readonly string[]): void {
-  if (typeof holder === 'object' && holder !== null) sources.set(holder, tokens.join(''));
+function keep(holder: unknown, text: string): void {
+  if (typeof holder === 'object' && holder !== null) sources.set(holder, text);
 }
 
 /** On to the next entry. */

@@ -26,5 +26,13 @@ export function problemOfNames(names: readonly string[]): string | null {
 /** Types say that tags are a list of names; what a plug-in or a Python worker gives may be anything. */
 export function problemOfTags(tags: unknown): string | null {
   if (!Array.isArray(tags) || !tags.every((tag) => typeof tag === 'string')) return 'must be a list of names';
-  return tags.map(problemOfName).find((problem) => problem !== null) ?? null;
+  if (tags.length > MOST_TAGS) return `${tags.length} tags are more than ${MOST_TAGS}`;
+  return tags.map(problemOfTag).find((problem) => problem !== null) ?? null;
+}
+
+/** Of one problem: each has metrics of its own. */
+const MOST_TAGS = 100;
+
+function problemOfTag(tag: string): string | null {
+  return tag === 'all' ? 'the tag "all" is that of all problems' : problemOfName(tag);
 }

@@ -9,13 +9,11 @@ const WRITTEN_AS_FLOAT = Symbol('written as a float');
 const MAY_HAVE_ANY = /[[:,\s]-?\d+\.0+\s*[,\]}]/;
 const WHOLE_FLOAT = /^-?\d+\.0+$/;
 
-type Place = readonly (string | number)[];
-
 /** As `JSON.parse`, which is all it costs where no number is written as `5.0`. */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text);
   if (!MAY_HAVE_ANY.test(text)) return value;
-  for (const place of new FloatScan(text).places()) mark(value, place);
+  new FloatScan(value).markAll(text);
   return value;
 }
 
@@ -40,47 +38,47 @@ function writeEntry(value: unknown, isFloat: boolean): string {
   return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${each}`).join(',')}}`;
 }
 
-function mark(value: unknown, place: Place): void {
-  const key = place.at(-1);
-  const holder = place.slice(0, -1).reduce(entryOf, value);
-  if (typeof holder !== 'object' || holder === null || key === undefined) return;
+function mark({ holder, key }: Place): void {
+  if (typeof holder !== 'object' || holder === null) return;
   const marked: unknown = Reflect.get(holder, WRITTEN_AS_FLOAT);
   if (marked instanceof Set) marked.add(String(key));
   else Object.defineProperty(holder, WRITTEN_AS_FLOAT, { value: new Set([String(key)]) });
 }
 
-function entryOf(holder: unknown, key: string | number): unknown {
+function entryOf({ holder, key }: Place): unknown {
   return typeof holder === 'object' && holder !== null ? Reflect.get(holder, key) : undefined;
 }
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
 
-/** Finds numbers written as `5.0` in text that is known to be JSON. */
+interface Place {
+  readonly holder: unknown;
+  key: string | number;
+}
+
+/** Finds numbers written as `5.0` in text that is known to be the JSON of a value, whose lists and objects it goes through beside it. */
 class FloatScan {
-  private readonly stack: (string | number)[] = [];
+  private readonly stack: Place[];
 
-  constructor(private readonly text: string) {}
+  constructor(value: unknown) {
+    this.stack = [{ holder: { value }, key: 'value' }];
+  }
 
-  *places(): Generator<Place> {
+  markAll(text: string): void {
     let before = '';
-    for (const [token] of this.text.matchAll(TOKEN)) {
-      if (token === '[') this.stack.push(0);
-      else if (token === '{') this.stack.push('');
-      else if (token === ']' || token === '}') this.stack.pop();
-      else if (token === ',') this.next();
-      else if (token === ':') this.name(before);
-      else if (WHOLE_FLOAT.test(token)) yield [...this.stack];
+    for (const [token] of text.matchAll(TOKEN)) {
+      const place = this.stack.at(-1);
+      if (place) this.step(place, token, before);
       before = token;
     }
   }
 
-  private next(): void {
-    const last = this.stack.at(-1);
-    if (typeof last === 'number') this.stack[this.stack.length - 1] = last + 1;
-  }
-
-  private name(token: string): void {
-    const key: unknown = JSON.parse(token);
-    if (typeof key === 'string') this.stack[this.stack.length - 1] = key;
+  private step(place: Place, token: string, before: string): void {
+    if (token === '[' || token === '{') {
+      this.stack.push({ holder: entryOf(place), key: token === '[' ? 0 : '' });
+    } else if (token === ']' || token === '}') this.stack.pop();
+    else if (token === ',' && typeof place.key === 'number') place.key++;
+    else if (token === ':') place.key = String(JSON.parse(before));
+    else if (WHOLE_FLOAT.test(token)) mark(place);
   }
 }

@@ -42,12 +42,14 @@ export function importFresh(path: string, { modules, files }: FreshOptions): Pro
   );
 }
 
-/** Where Node does not import a file, jiti compiles it. */
+/** Where Node does not import a file, jiti compiles it, unless the name is that of something else. */
 function importPackage(name: string | URL): Promise<unknown> {
   const file = String(name);
   const isOwn = (isAbsolute(file) || file.startsWith('file:')) && !file.includes('node_modules');
-  return isOwn ? Promise.reject(new Error('To be compiled.')) : import(file);
+  return isOwn ? Promise.reject(new Error(NO_CODE)) : import(file);
 }
+
+const NO_CODE = 'By its name it is no TypeScript or JavaScript, such as everstep.config.ts.';
 
 /** Loaded where there is something to compile. */
 function compiler(): NonNullable<JitiOptions['transform']> {

@@ -1,4 +1,5 @@
 import { DomainError } from '../../core/errors';
+import { DEEPEST_JSON, isDeeperThan, TOO_DEEP } from '../../core/json-depth';
 import type { Row } from './row-grader';
 
 /** The first of these fields that the row has, as text; numbers count as text. */
@@ -26,16 +27,25 @@ export function textListField(row: Row, names: readonly string[]): readonly stri
 export function listInText(text: string, field: string): readonly unknown[] | undefined {
   const trimmed = text.trim();
   if (!trimmed.startsWith('[') || !trimmed.endsWith(']')) return undefined;
-  try {
-    const list: unknown = JSON.parse(trimmed);
-    if (isList(list)) return list;
-  } catch {
-    // Refused below.
+  const list = parsedList(trimmed);
+  if (list === null) {
+    throw new DomainError(
+      'bad-dataset',
+      `example: field "${field}": is a list that is no JSON. Write it as JSON: ["a", "b"], with double quotes.`,
+    );
   }
-  throw new DomainError(
-    'bad-dataset',
-    `example: field "${field}": is a list that is no JSON. Write it as JSON: ["a", "b"], with double quotes.`,
-  );
+  if (isDeeperThan(list, DEEPEST_JSON))
+    throw new DomainError('bad-dataset', `example: field "${field}": ${TOO_DEEP}`);
+  return list;
+}
+
+function parsedList(text: string): readonly unknown[] | null {
+  try {
+    const list: unknown = JSON.parse(text);
+    return isList(list) ? list : null;
+  } catch {
+    return null;
+  }
 }
 
 function isList(value: unknown): value is readonly unknown[] {

@@ -1,6 +1,7 @@
 import type { ToolDeclaration } from '../../core/completion';
 import type { Message } from '../../core/conversation';
 import { DomainError } from '../../core/errors';
+import { DEEPEST_JSON, isDeeperThan } from '../../core/json-depth';
 import { readMessages } from '../../datasets/messages';
 import { RowProblem } from '../../datasets/row-problem';
 import { readTools } from '../../datasets/tools';
@@ -50,26 +51,35 @@ export function isSaid(value: unknown): boolean {
   return value !== undefined && value !== null && !(typeof value === 'string' && value.trim() === '');
 }
 
+/** A question offers a choice of some; each is looked for in the whole question. */
+const MOST_OFFERED = 1000;
+
 /** Every text stands in what is asked, however they are listed. */
 function isOffered(value: unknown, words: readonly unknown[]): boolean {
   const asked = words.flatMap(textsIn).join('\n');
-  return textsIn(listed(value)).every((text) => asked.includes(text.trim()));
+  const texts = textsIn(listed(value));
+  return texts.length <= MOST_OFFERED && texts.every((text) => asked.includes(text.trim()));
 }
 
 /** Every text and number in a value, as texts. */
 export function textsIn(value: unknown): string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value === 'number') return [String(value)];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap(textsIn);
+  const texts: string[] = [];
+  addTexts(value, texts);
+  return texts;
 }
 
-/** Tables keep lists and objects as JSON. */
+function addTexts(value: unknown, texts: string[]): void {
+  if (typeof value === 'string' || typeof value === 'number') texts.push(String(value));
+  else if (typeof value === 'object' && value !== null)
+    for (const each of Object.values(value)) addTexts(each, texts);
+}
+
+/** Tables keep lists and objects as JSON; what is nested deeper than anybody reads stays a text. */
 export function listed(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
     const read: unknown = JSON.parse(value);
-    return read;
+    return isDeeperThan(read, DEEPEST_JSON) ? value : read;
   } catch {
     return value;
   }

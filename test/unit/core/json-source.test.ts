@@ -32,3 +32,9 @@ test('escapes of a file’s texts are the characters they stand for, whatever st
     String.raw`{"name":"café /","café":1.50,"line":"a\nb\u0001"}`,
   );
 });
+
+test('keeps what is nested a hundred thousand deep', () => {
+  const json = `${'['.repeat(100_000)}1.0,1e999${']'.repeat(100_000)}`;
+
+  expect(jsonText(parseJsonWithSource(json))).toBe(json);
+});

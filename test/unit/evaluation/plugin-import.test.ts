@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { loadPlugins } from '../../../src/evaluation/plugins';
 
 let folder: string;
 
@@ -72,4 +73,11 @@ test('packages are those that Node finds', async () => {
     export default { zod: typeof z.object, node: path.sep };`;
 
   expect(await seenBy('p.mjs', [{ 'p.mjs': file }])).toEqual([{ zod: 'function', node: path.sep }]);
+});
+
+test.each(['notes.txt', 'code.wasm'])('%s is refused as no code', async (name) => {
+  const file = path.join(folder, name);
+  await writeFile(file, 'export default {};');
+
+  await expect(loadPlugins(file)).rejects.toThrow(/By its name it is no TypeScript or JavaScript/);
 });

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Message } from '../../../core/conversation';
+import { DomainError } from '../../../core/errors';
 import { placeOfRow } from '../../../datasets/row-place';
 import { makeExampleId } from '../../../evaluation/example';
 import { messageText } from '../../../evaluation/runner/message-text';
@@ -38,10 +39,23 @@ const INSTRUCTIONS = `You answer questions with the help of a search tool over a
 export async function searchEnvironments(options: SearchOptions): Promise<EnvironmentDataset> {
   const index = new PassageIndex(await readPassages(options.corpus));
   const questions = await readQuestions(options.questions, options.ignoreKeys);
+  requireFewSources(questions, options.questions);
   const tool = searchTool(index, options.resultCount);
   const { testSize, limit } = options;
   const groupOf = (question: Question) => groupOfQuestion(question, tool, options);
   return splitDataset('search', questions, { groupOf, testSize, limit });
+}
+
+/** Each has metrics of its own in every step. */
+const MOST_SOURCES = 100;
+
+function requireFewSources(questions: readonly Question[], path: string): void {
+  const { size } = new Set(questions.map(({ source }) => source));
+  if (size <= MOST_SOURCES) return;
+  throw new DomainError(
+    'bad-dataset',
+    `environment.questions: ${path} has ${size} different data_source, of which ${MOST_SOURCES} at most can have metrics of their own. Name data_source in environment.ignoreKeys.`,
+  );
 }
 
 /** Searches for several queries at once, as Search-R1's tool does. */

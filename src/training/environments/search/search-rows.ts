@@ -1,4 +1,5 @@
 import { DomainError } from '../../../core/errors';
+import { problemOfTags } from '../../../core/metric-names';
 import { readRows } from '../../../datasets/read-rows';
 import { readEachRow } from '../../../datasets/read-each-row';
 import { placeOfRow, withPlace } from '../../../datasets/row-place';
@@ -7,7 +8,7 @@ import type { Row } from '../../../evaluation/graders/row-grader';
 import { spellings, withNumbersAsWritten } from './answers-as-written';
 import { isSaid, listed, requireAsked, withoutKeys } from '../own-row';
 import type { Passage } from './passage-index';
-import { comparedText, isSameAnswer } from './text-answer';
+import { comparedText, haveOneInCommon } from './text-answer';
 
 export interface Question {
   readonly question: string;
@@ -51,8 +52,20 @@ function questionOf(row: Row): Question {
   const question = saidText(row, 'question');
   requireCompared(question, 'question');
   requireAnswerable(row);
-  const source = isSaid(row['data_source']) ? textOf(row['data_source'], 'data_source') : 'search';
-  return { question, answers: answersOf(row), source };
+  return { question, answers: answersOf(row), source: sourceOf(row) };
+}
+
+/** It becomes a part of metrics' names. */
+function sourceOf(row: Row): string {
+  const field = 'data_source';
+  if (!isSaid(row[field])) return 'search';
+  const source = textOf(row[field], field);
+  const problem = problemOfTags([source]);
+  if (problem === null) return source;
+  throw problemOf(
+    field,
+    `${problem}. Metrics are split by it: correct it, or name it in environment.ignoreKeys.`,
+  );
 }
 
 /** As MuSiQue says of questions whose passages were taken away. */
@@ -81,8 +94,8 @@ function answersOf(row: Row): readonly string[] {
   const read = withVerlAnswer(row);
   const given = [...ANSWERS, VERL_ANSWER].filter((name) => isGiven(read[name]));
   const [first = ANSWERS.find((name) => name in row) ?? 'answer', ...others] = given;
-  const answers = [...answersIn(read, first), ...aliasesOf(row)];
-  for (const name of others) answers.push(...agreeing(read, { name, first, answers }));
+  let answers = [...answersIn(read, first), ...aliasesOf(row)];
+  for (const name of others) answers = [...answers, ...agreeing(read, { name, first, answers })];
   const contradicting = SAID_ELSEWHERE.find((name) => contradicts(row[name], answers));
   if (contradicting !== undefined) throw twoAnswers(first, contradicting);
   return answers;
@@ -102,17 +115,19 @@ interface Agreeing {
 /** Of answers that have none in common one is wrong, and nobody knows which. */
 function agreeing(row: Row, { name, first, answers }: Agreeing): readonly string[] {
   const others = otherAnswersIn(row, name);
-  if (others.some((other) => isSameAnswer(other, answers))) return others;
+  if (haveOneInCommon(others, answers)) return others;
   throw twoAnswers(first, name);
 }
 
 /** Of what may be something else, only texts are compared. */
 function contradicts(value: unknown, answers: readonly string[]): boolean {
   const said = listed(value);
-  const texts = (Array.isArray(said) ? said : [said]).filter(
-    (each) => typeof each === 'string' && each !== '',
-  );
-  return texts.length > 0 && !texts.some((text) => isSameAnswer(String(text), answers));
+  const texts = (Array.isArray(said) ? said : [said]).filter(isText);
+  return texts.length > 0 && !haveOneInCommon(texts, answers);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
 }
 
 function twoAnswers(first: string, second: string): DomainError {

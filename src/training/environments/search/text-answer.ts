@@ -14,6 +14,12 @@ export function isSameAnswer(given: string, expected: readonly string[]): boolea
   return expected.some((each) => comparedText(each) === wanted);
 }
 
+/** Whether one of these answers is one of those. */
+export function haveOneInCommon(these: readonly string[], those: readonly string[]): boolean {
+  const wanted = new Set(those.map(comparedText));
+  return these.some((each) => wanted.has(comparedText(each)));
+}
+
 /** What of an answer is compared. */
 export function comparedText(text: string): string {
   const bare = text.toLowerCase().replace(PUNCTUATION, '').replace(ARTICLES, ' ');

@@ -259,3 +259,59 @@ test.each([
   );
   expect(step.reward).toBe(1);
 });
+
+const nested = (depth: number) => `${'['.repeat(depth)}1${']'.repeat(depth)}`;
+const asking = { question: 'Who built it?', answer: 'Ines Falk' };
+
+test('a row with very many fields, answers or words beside the question is read in time that grows with its length', async () => {
+  const many = Array.from({ length: 60_000 }, (_, index) => `name ${index}`);
+  const keys = Object.fromEntries(many.map((name, index) => [name, index + 0.5]));
+  const last = many.at(-1);
+  const rows = [
+    { ...asking, reward_model: { ...keys, ground_truth: 'Ines Falk' } },
+    { ...asking, answer: many, golden_answers: [...many.slice(1).map((name) => `no ${name}`), last] },
+    { ...asking, answer: many, short_answers: [...many.slice(1).map((name) => `no ${name}`), last] },
+  ];
+
+  const questions = await readQuestions(write('large.jsonl', rows));
+
+  expect(questions.map(({ answers }) => answers.length)).toEqual([2, 120_000, 60_000]);
+});
+
+test('what is nested deeper than anybody reads is refused by file and line, also as text', async () => {
+  const path = join(folder, 'deep.jsonl');
+  const rowWith = (value: string) => `${JSON.stringify(asking).slice(0, -1)},"answers":${value}}\n`;
+  writeFileSync(
+    path,
+    `${JSON.stringify(asking)}\n${rowWith(nested(50_000))}${rowWith(`"${nested(50_000)}"`)}`,
+  );
+
+  const reading = readQuestions(path);
+
+  await expect(reading).rejects.toThrow(/deep\.jsonl has 2 bad rows of 3:\n {2}- line 2: lists and objects lie more than 500 deep/);
+  await expect(reading).rejects.toThrow(/line 3: field "answers": lists and objects lie more than 100 deep/);
+});
+
+test.each([
+  ['all', /field "data_source": the tag "all" is that of all problems\. .*environment\.ignoreKeys/],
+  ['a\u001b[2J', /data_source.*characters that cannot be shown/],
+  ['x'.repeat(300), /data_source.*longer than 200/],
+  ['__proto__', /data_source.*taken by JavaScript/],
+])('a source that can be no part of the name of a metric is refused: %j', async (source, problem) => {
+  const path = write('sources.jsonl', [{ ...asking, data_source: source }]);
+
+  await expect(readQuestions(path)).rejects.toThrow(problem);
+  await expect(readQuestions(path, ['data_source'])).resolves.toMatchObject([{ source: 'search' }]);
+});
+
+test('more sources than a step can have metrics for are refused', async () => {
+  const rows = Array.from({ length: 101 }, (_, index) => ({
+    question: `Who built number ${index}?`,
+    answer: 'Ines Falk',
+    data_source: `source ${index}`,
+  }));
+  const questions = write('sources.jsonl', rows);
+
+  await expect(environments({ questions })).rejects.toThrow(/has 101 different data_source, of which 100/);
+  await expect(environments({ questions, ignoreKeys: ['data_source'] })).resolves.toBeDefined();
+});
