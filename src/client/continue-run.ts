@@ -140,30 +140,50 @@ export async function findRecoverable(
   for (const state of await records.listRuns()) {
     const { run } = state;
     if (isClosed(state)) continue;
-    const facts = await describeRun(client, run);
-    if (facts === null) throw unsaid(run);
-    const workflow = facts === 'missing' ? 'lost' : facts.isOpen ? 'open' : 'ended';
+    const workflow = await standingOf(client, run);
     const { status, totalSteps } = state;
+    const start = await startOf(run, records);
+    const refusal = workflow === 'lost' ? ((await whyAlive(records, state, options)) ?? start.damage) : null;
     found.push({
-      ...{ run, status, totalSteps, workflow, ...(await standOf(state, sources)) },
-      ...(workflow === 'lost' && (await refusalOf(sources, state, options))),
+      ...{ run, status, totalSteps, workflow, checkpointStep: start.step },
+      step: await lastStep(state, sources),
+      ...(refusal !== null && { refusal }),
     });
   }
   return found;
 }
 
-/** Where its files say that a run stands; what its state says, where others of them are damaged or no files. */
-async function standOf(
-  { run, step }: RunState,
-  sources: RunSources,
-): Promise<Pick<RecoverableRun, 'step' | 'checkpointStep'>> {
+async function standingOf(client: Client, run: string): Promise<RecoverableRun['workflow']> {
+  const facts = await describeRun(client, run);
+  if (facts === null) throw unsaid(run);
+  if (facts === 'missing') return 'lost';
+  return facts.isOpen ? 'open' : 'ended';
+}
+
+/** The last step that its files tell of; what its state says, where others of them are damaged or no files. */
+async function lastStep({ run, step }: RunState, sources: RunSources): Promise<number> {
   try {
     // The state is written now and then, the rows of steps with every step.
     const report = await new RunHandle(run, sources).find();
-    const checkpointStep = await startingStep(run, sources.records);
-    return { step: Math.max(step, report?.step ?? 0), checkpointStep };
+    return Math.max(step, report?.step ?? 0);
   } catch (error) {
-    if (error instanceof DomainError) return { step, checkpointStep: null };
+    if (error instanceof DomainError) return step;
+    throw error;
+  }
+}
+
+/** Where a run goes on from. */
+interface RunStart {
+  readonly step: number | null;
+  /** What of its files cannot be gone on with, in words. */
+  readonly damage: string | null;
+}
+
+async function startOf(run: string, records: RunRecords): Promise<RunStart> {
+  try {
+    return { step: await startingStep(run, records), damage: null };
+  } catch (error) {
+    if (error instanceof DomainError) return { step: null, damage: error.message };
     throw error;
   }
 }
@@ -175,18 +195,17 @@ export async function findUnreadableRuns({ records }: RunSources): Promise<reado
   return unreadable.map((found) => unreadableText(found));
 }
 
-/** By the same looks as going on takes. */
-async function refusalOf(
-  { records }: RunSources,
+/** By the same look as going on takes. */
+async function whyAlive(
+  records: RunRecords,
   state: RunState,
   options: TakeOverOptions,
-): Promise<{ readonly refusal?: string }> {
+): Promise<string | null> {
   try {
     await refuseAlive(records, state, options);
-    await startingStep(state.run, records);
-    return {};
+    return null;
   } catch (error) {
-    if (error instanceof DomainError) return { refusal: error.message };
+    if (error instanceof DomainError) return error.message;
     throw error;
   }
 }

@@ -5,7 +5,6 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { ApplicationFailure, CancelledFailure, TemporalFailure, TerminatedFailure } from '@temporalio/common';
-import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
 import type { BenchmarkRequest } from '../core/benchmark-run';
 import { untilAborted } from '../core/concurrency/until-aborted';
@@ -19,7 +18,7 @@ import type { OptionDifference } from '../evaluation/runner/option-differences';
 import { differencesText } from '../evaluation/runner/option-differences';
 import type * as EvalIdentity from './eval-identity';
 import { differencesOf } from './eval-requests';
-import { placeWaitOfAll, waitOf } from './pending-work';
+import { failingTask, placeWaitOfAll, waitOf } from './pending-work';
 import { pause } from './pause';
 import type { ServerLink } from './server-link';
 import { silenceText, silentEvaluators } from './silent-evaluators';
@@ -49,10 +48,6 @@ export interface AwaitedWorkflow {
 const AWAY_PAUSE_MS = 1000;
 /** The client adds a listener to its signal with each long poll, every 20 s, and removes none. */
 const ROUND_MS = 100_000;
-type PendingTask = temporal.api.workflow.v1.IPendingWorkflowTaskInfo | null | undefined;
-
-/** A worker that dies or stops leaves one behind. */
-const PASSING_TASK_FAILURES = 2;
 const Memo = z.object({ request: z.custom<BenchmarkRequest>((value) => typeof value === 'object') });
 
 export function benchmarkWorkflowId({ run, benchmark }: Pick<BenchmarkRequest, 'run' | 'benchmark'>): string {
@@ -194,17 +189,10 @@ export async function waitingReason(link: ServerLink, workflowId: string): Promi
     const now = Date.now();
     const told = pending.map(waitOf).find((reason) => reason !== null);
     const silence = silentEvaluators(pending, now).map(silenceText)[0];
-    return taskReason(raw.pendingWorkflowTask) ?? told ?? silence ?? placeWaitOfAll(pending, now);
+    return failingTask(raw.pendingWorkflowTask) ?? told ?? silence ?? placeWaitOfAll(pending, now);
   } catch {
     return `the Temporal server at ${link.description} does not answer`;
   }
-}
-
-/** Code of a workflow that fails is tried again for ever, in case a newer build mends it. */
-function taskReason(task: PendingTask): string | null {
-  const attempt = task?.attempt ?? 0;
-  if (attempt <= PASSING_TASK_FAILURES) return null;
-  return `its workflow failed ${attempt - 1} times on the workers; their log says why`;
 }
 
 /** null when `signal` fires first. */

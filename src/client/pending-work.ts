@@ -147,6 +147,18 @@ export function waitsOfRun(pending: readonly PendingActivity[], now: number): st
   return [...new Set(waits)];
 }
 
+type PendingTask = temporal.api.workflow.v1.IPendingWorkflowTaskInfo | null | undefined;
+
+/** A worker that dies or stops leaves one behind. */
+const PASSING_TASK_FAILURES = 2;
+
+/** Code of a workflow that fails is tried again for ever, in case a newer build mends it; null where none fails. */
+export function failingTask(task: PendingTask): string | null {
+  const attempt = task?.attempt ?? 0;
+  if (attempt <= PASSING_TASK_FAILURES) return null;
+  return `its workflow failed ${attempt - 1} times on the workers; their log says why`;
+}
+
 /** An attempt that stands still without failing says in its heartbeats what it waits for. */
 function toldReason(activity: PendingActivity): string | null {
   return Told.safeParse(toldOf(activity)).data?.waiting ?? null;

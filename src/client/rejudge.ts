@@ -82,12 +82,26 @@ async function judgedPlans(folder: string, wanted: readonly string[] | undefined
     throw new DomainError('bad-config', `${folder} has no journal of ${missing}.`);
   }
   const plans = found.filter((plan) => plan !== null);
-  const judged = wanted ? plans : plans.filter(({ identity }) => identity.judges !== undefined);
+  const measured = wanted && plans.find(isMeasuredByItself);
+  if (measured) {
+    throw new DomainError(
+      'bad-config',
+      `${measured.benchmark} is measured by its own task and not by a judge: ask it anew with another --run NAME.`,
+    );
+  }
+  const judged = plans.filter(
+    (plan) => !isMeasuredByItself(plan) && (wanted || plan.identity.judges !== undefined),
+  );
   if (judged.length > 0) return judged;
   throw new DomainError(
     'bad-config',
     `${folder} holds no benchmark that was judged by a model. Name the folder of an eval run with one, e.g. arena_hard.`,
   );
+}
+
+/** By likelihood, or by Inspect AI: it would ask the model. */
+function isMeasuredByItself({ request, isKind }: BenchmarkPlan): boolean {
+  return isKind === true || request.inspectTask !== undefined;
 }
 
 /** The same command finds the same folder. */

@@ -166,7 +166,10 @@ function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunE
   return {
     ...base,
     status: isResting ? 'paused' : 'waiting',
-    waitingFor: { what: 'a worker', since: heardAt },
+    waitingFor: {
+      what: heardOf.taskFailure == null ? 'a worker' : 'workers that can go on with it',
+      since: heardAt,
+    },
     heardAt,
     pendingEvaluations: null,
     stopAt: null,
@@ -175,8 +178,10 @@ function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunE
     refusal: null,
     source: 'server',
     note:
-      `No worker answers for this run on the Temporal server ${server ?? ''}; ${isResting ? 'it is paused, and a change is made' : 'the run goes on from where it is'} when one does. ` +
-      (workerRemedy ?? 'Start one with `npx everstep worker`.'),
+      heardOf.taskFailure == null
+        ? `No worker answers for this run on the Temporal server ${server ?? ''}; ${isResting ? 'it is paused, and a change is made' : 'the run goes on from where it is'} when one does. ` +
+          (workerRemedy ?? 'Start one with `npx everstep worker`.')
+        : `Of this run, ${heardOf.taskFailure}. It goes on from where it is when they have code that does not fail.`,
   };
 }
 

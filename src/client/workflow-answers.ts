@@ -7,7 +7,7 @@ import type { LiveStatus, RunStatus } from '../core/run';
 import { trainingWorkflowId } from '../core/training-workflow-id';
 import { openEvaluations } from './open-evaluations';
 import type { PendingActivity } from './pending-work';
-import { lastHeard, placeWait, waitsOfRun } from './pending-work';
+import { failingTask, lastHeard, placeWait, waitsOfRun } from './pending-work';
 import type { SilentEvaluator } from './silent-evaluators';
 import { silentEvaluators } from './silent-evaluators';
 import { timeoutWords } from './timeout-words';
@@ -49,6 +49,8 @@ export interface WorkflowFacts {
   readonly waits: readonly string[];
   /** Evaluators at work that have said nothing new for long. */
   readonly silentEvaluators?: readonly SilentEvaluator[];
+  /** Set where workers have it and fail. */
+  readonly taskFailure?: string | null;
   /** Set where no worker has taken the run's own work for some seconds. */
   readonly placeWait?: LiveStatus['waitingFor'];
 }
@@ -115,6 +117,7 @@ function factsOf(
     heardAt: lastHeard(pending),
     waits: waitsOfRun(pending, now),
     silentEvaluators: silentEvaluators(pending, now),
+    taskFailure: failingTask(description.raw.pendingWorkflowTask),
     placeWait: placeWait(pending, now),
   };
 }

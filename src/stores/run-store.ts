@@ -174,10 +174,8 @@ class FolderRunStore implements RunStore {
   async latestEpoch(run: string): Promise<number> {
     const names = (await readdir(this.runFolder(run))).filter((name) => name.endsWith('.jsonl.lease'));
     const texts = await Promise.all(names.map((name) => readWholeFile(this.file(run, name))));
-    return largestOf([
-      0,
-      ...texts.map((text) => Number(text)).filter((epoch) => Number.isSafeInteger(epoch)),
-    ]);
+    const epochs = texts.map((text) => Number(text)).filter((epoch) => Number.isSafeInteger(epoch));
+    return largestOf([0, ...epochs]);
   }
 
   async discard(run: string, owner?: Pick<RunOwner, 'workflowId'>): Promise<void> {

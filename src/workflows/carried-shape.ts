@@ -35,6 +35,9 @@ const life = objectWith({
   chunkLimits: objectWith({ maxChunkDatums: number, maxChunkBytes: number }),
 });
 
+/** It comes from the store, where anything may be; of it this is read. */
+const lostLife = objectWith({ incarnation: number, lineage: number, modelId: words });
+
 const position = objectWith({
   ...{ collectedThrough: number, submittedThrough: number, nextSeqId: number, tokens: number },
   inFlight: listOf(objectWith({ step: number, requestIds: texts })),
@@ -47,7 +50,7 @@ const state = objectWith({
   status: words,
   waitingFor: nullable(objectWith({ what: words, since: words })),
   model: nullable(life),
-  lost: nullable(life),
+  lost: nullable(lostLife),
   position,
   segment: wholeNumber(0),
   stepsPerSecond: nullable(number),

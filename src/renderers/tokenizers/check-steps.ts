@@ -1,5 +1,6 @@
 import { isRecord } from '../reply-blocks';
 import { STEP_KINDS } from './step-kinds';
+import { wrongField } from './wrong-field';
 
 const MOST_STEPS = 100;
 const MOST_DEPTH = 10;
@@ -23,9 +24,9 @@ function allSteps(first: FoundStep): readonly FoundStep[] {
   const found: FoundStep[] = [];
   let level: readonly FoundStep[] = [first];
   for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MOST_DEPTH) throw wrong(first.field, `has steps more than ${MOST_DEPTH} deep`);
+    if (depth > MOST_DEPTH) throw wrongField(first.field, `has steps more than ${MOST_DEPTH} deep`);
     if (found.length + level.length > MOST_STEPS)
-      throw wrong(first.field, `has more than ${MOST_STEPS} steps`);
+      throw wrongField(first.field, `has more than ${MOST_STEPS} steps`);
     found.push(...level);
     level = level.flatMap((step) => innerSteps(first.field, step));
   }
@@ -42,16 +43,12 @@ function innerSteps(part: string, { field, step }: FoundStep): readonly FoundSte
 
 function checkStep(part: string, { field, step }: FoundStep): void {
   const kinds = new Map(Object.entries(STEP_KINDS[part]?.kinds ?? {}));
-  if (!isRecord(step)) throw wrong(field, 'has to be an object with a "type"');
+  if (!isRecord(step)) throw wrongField(field, 'has to be an object with a "type"');
   const kind = kinds.get(String(step['type']));
   if (!kind) {
     const type = JSON.stringify(step['type'] ?? null).slice(0, 60);
-    throw wrong(`${field}.type`, `is ${type}. Known: ${[...kinds.keys()].join(', ')}`);
+    throw wrongField(`${field}.type`, `is ${type}. Known: ${[...kinds.keys()].join(', ')}`);
   }
   const [issue] = kind.safeParse(step).error?.issues ?? [];
-  if (issue) throw wrong([field, ...issue.path].join('.'), `is wrong: ${issue.message}`);
-}
-
-function wrong(field: string, problem: string): Error {
-  return new Error(`field "${field}" of its tokenizer.json ${problem}`);
+  if (issue) throw wrongField([field, ...issue.path].join('.'), `is wrong: ${issue.message}`);
 }

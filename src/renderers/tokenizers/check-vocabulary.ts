@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isRecord } from '../reply-blocks';
+import { wrongField } from './wrong-field';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -19,12 +20,12 @@ export function checkVocabulary(model: Fields): void {
 }
 
 function checkIds(vocab: unknown): void {
-  if (!isRecord(vocab)) throw wrong('model.vocab', 'has to be an object of words and their ids');
+  if (!isRecord(vocab)) throw wrongField('model.vocab', 'has to be an object of words and their ids');
   for (const word of Object.keys(vocab)) {
     const id = vocab[word];
     checkWord('model.vocab', word);
     if (!isId(id))
-      throw wrong(
+      throw wrongField(
         'model.vocab',
         `holds ${shown(word)}, whose id is no whole number from 0 to ${MOST_IDS - 1}`,
       );
@@ -33,24 +34,24 @@ function checkIds(vocab: unknown): void {
 
 function checkScores(vocab: unknown, unknown: unknown): void {
   if (!Array.isArray(vocab) || vocab.length === 0 || vocab.length > MOST_IDS)
-    throw wrong('model.vocab', `has to be a list of at most ${MOST_IDS} words and their scores`);
+    throw wrongField('model.vocab', `has to be a list of at most ${MOST_IDS} words and their scores`);
   vocab.forEach((entry: unknown, id) => {
     const [word, score] = isList(entry) ? entry : [];
     if (typeof word !== 'string' || typeof score !== 'number')
-      throw wrong(`model.vocab.${id}`, 'has to be a word and its score');
+      throw wrongField(`model.vocab.${id}`, 'has to be a word and its score');
     checkWord(`model.vocab.${id}`, word);
   });
   if (typeof unknown === 'number' && unknown >= vocab.length)
-    throw wrong('model.unk_id', `is ${unknown}, and there are ${vocab.length} words`);
+    throw wrongField('model.unk_id', `is ${unknown}, and there are ${vocab.length} words`);
 }
 
 function checkMerges(merges: unknown): void {
-  if (!Array.isArray(merges)) throw wrong('model.merges', 'has to be a list');
+  if (!Array.isArray(merges)) throw wrongField('model.merges', 'has to be a list');
   const areTexts = typeof merges[0] === 'string';
   for (let rank = 0; rank < merges.length; rank++) {
     const merge: unknown = merges[rank];
     if (areTexts ? isTextOfTwo(merge) : isPair(merge)) continue;
-    throw wrong(
+    throw wrongField(
       `model.merges.${rank}`,
       'has to be two texts, in a list or with a space between, as the first',
     );
@@ -77,13 +78,9 @@ function isId(value: unknown): value is number {
 
 function checkWord(field: string, word: string): void {
   if (word.length <= MOST_CHARACTERS) return;
-  throw wrong(field, `holds ${shown(word)}, a word of more than ${MOST_CHARACTERS} characters`);
+  throw wrongField(field, `holds ${shown(word)}, a word of more than ${MOST_CHARACTERS} characters`);
 }
 
 function shown(word: string): string {
   return JSON.stringify(word.slice(0, 40));
-}
-
-function wrong(field: string, problem: string): Error {
-  return new Error(`field "${field}" of its tokenizer.json ${problem}`);
 }

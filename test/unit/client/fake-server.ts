@@ -14,6 +14,7 @@ export interface FakeWorkflow {
   answers?: { status: LiveStatus; evaluations?: EvaluationCell[]; scores?: ScoreRow[] };
   memo?: object;
   pendingActivities?: readonly object[];
+  pendingWorkflowTask?: { readonly attempt: number };
   failure?: { message: string; type: string };
   /** What it was started with. */
   args?: readonly unknown[];
@@ -125,7 +126,10 @@ export class FakeServer {
           startTime: new Date('2026-01-01T00:00:00Z'),
           closeTime: find().status === 'RUNNING' ? undefined : new Date('2026-01-01T01:00:00Z'),
           memo: find().memo ?? {},
-          raw: { pendingActivities: find().pendingActivities ?? [] },
+          raw: {
+            pendingActivities: find().pendingActivities ?? [],
+            pendingWorkflowTask: find().pendingWorkflowTask,
+          },
         };
       },
       fetchHistory: async () => {

@@ -60,6 +60,15 @@ describe('judging again', () => {
     ).resolves.toMatchObject([{ plugins }]);
   });
 
+  test('refuses what a task of its own measures, which would ask the model', async () => {
+    writePlan('theirs', { judges: [] }, { inspectTask: { task: 'inspect_evals/gsm8k', args: {} } });
+    const again = (benchmarks?: readonly string[]) =>
+      rejudgeRequests({ folder: join(folder, 'run'), judge: JUDGE, benchmarks }, records(), HERE);
+
+    await expect(again(['theirs'])).rejects.toThrow(/theirs is measured by its own task/);
+    await expect(again()).rejects.toThrow(/no benchmark that was judged by a model/);
+  });
+
   test('another judge gets another folder', async () => {
     writePlan('arena_hard', { judges: [] });
     const runOf = async (judge: object) =>

@@ -178,6 +178,18 @@ describe('status', () => {
     expect(report.note).toContain('everstep worker');
   });
 
+  test('whose workflow fails on the workers waits for others, and for none', async () => {
+    await store();
+    const failing = new FakeServer({
+      'train/one': { status: 'RUNNING', pendingWorkflowTask: { attempt: 7 } },
+    });
+
+    const { waitingFor, note } = await handleOn(failing.link).status();
+
+    expect(waitingFor?.what).toBe('workers that can go on with it');
+    expect(note).toMatch(/its workflow failed 6 times on the workers; their log says why/);
+  });
+
   test('without a worker it waits since one was heard of last, whenever it is asked', async () => {
     await store();
     const longAgo = new Date('2026-01-01T00:30:00Z');

@@ -1,13 +1,7 @@
 import { flawOfCarried } from '../../../src/workflows/carried-shape';
 import { initialState } from '../../../src/workflows/training/training-state';
-import type { TrainingPlan } from '../../../src/core/training-plan';
+import { PLAN } from './plan-of-one';
 
-const PLAN: TrainingPlan = {
-  ...{ run: 'one', kind: 'sft', model: 'everstep/tiny', startedAt: '2026-01-01T00:00:00.000Z' },
-  ...{ totalSteps: 10, stepsPerEpoch: 5, submitAhead: 2 },
-  checkpoints: { saveEvery: 5, ttlSeconds: 60, rollingSaveEvery: 0, rollingTtlSeconds: 60 },
-  evaluations: [],
-};
 const OWN = { run: 'one', workflowId: 'train/one' };
 
 function state(changes: object = {}): unknown {
@@ -17,6 +11,8 @@ function state(changes: object = {}): unknown {
 test('what a run hands over is taken', () => {
   expect(flawOfCarried(state(), OWN)).toBeNull();
   expect(flawOfCarried(JSON.parse(JSON.stringify(state())), OWN)).toBeNull();
+  const lost = { incarnation: 1, lineage: 0, modelId: 'a', chunkLimits: 'damaged' };
+  expect(flawOfCarried(state({ lost }), OWN)).toBeNull();
 });
 
 test('another workflow, or the state of another run, takes none', () => {

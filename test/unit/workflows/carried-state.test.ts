@@ -1,15 +1,8 @@
 import type { ControlRow } from '../../../src/core/controls';
-import type { TrainingPlan } from '../../../src/core/training-plan';
 import { carriedState } from '../../../src/workflows/training/carried-state';
 import type { TrainingState } from '../../../src/workflows/training/training-state';
 import { initialState } from '../../../src/workflows/training/training-state';
-
-const PLAN: TrainingPlan = {
-  ...{ run: 'one', kind: 'sft', model: 'everstep/tiny', startedAt: '2026-01-01T00:00:00.000Z' },
-  ...{ totalSteps: 10, stepsPerEpoch: 5, submitAhead: 2 },
-  checkpoints: { saveEvery: 5, ttlSeconds: 60, rollingSaveEvery: 0, rollingTtlSeconds: 60 },
-  evaluations: [],
-};
+import { PLAN } from './plan-of-one';
 
 /** Each is a schedule of many steps that becomes another. */
 function changes(count: number, steps: number): ControlRow[] {
@@ -27,7 +20,7 @@ function withControls(recentControls: ControlRow[]): TrainingState {
 test('the state of a run travels as it is', () => {
   const state = withControls(changes(20, 5));
 
-  expect(carriedState(state)).toBe(state);
+  expect(carriedState(state)).toEqual(state);
 });
 
 test('where it would be more than the server takes, the oldest of what is kept for queries stays behind', () => {

@@ -288,7 +288,9 @@ test('what is nested deeper than anybody reads is refused by file and line, also
 
   const reading = readQuestions(path);
 
-  await expect(reading).rejects.toThrow(/deep\.jsonl has 2 bad rows of 3:\n {2}- line 2: lists and objects lie more than 500 deep/);
+  await expect(reading).rejects.toThrow(
+    /deep\.jsonl has 2 bad rows of 3:\n {2}- line 2: lists and objects lie more than 500 deep/,
+  );
   await expect(reading).rejects.toThrow(/line 3: field "answers": lists and objects lie more than 100 deep/);
 });
 
