@@ -3,11 +3,10 @@ import type { BenchmarkRequest } from '../core/benchmark-run';
 import { DomainError } from '../core/errors';
 import { isValidName } from '../core/names';
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
-import { findPlan } from '../evaluation/runner/benchmark-plan';
-import { listBenchmarks } from '../stores/eval-places';
 import type { Known } from './known-options';
 import { requireKnownOptions } from './known-options';
 import { refuseStrangeCode } from './stored-code';
+import { plansIn } from './stored-plans';
 
 /** Whose answers are graded again. */
 export interface RegradeOptions {
@@ -32,12 +31,19 @@ export async function regradeRequests(
   const plans = await gradedPlans(folder, benchmarks);
   const named = plugins === undefined ? {} : { plugins: path.resolve(plugins) };
   const requests = plans.map(({ request, benchmark }) => ({
-    ...request,
+    ...ofItsOwn(request),
     ...{ run: runIn(folder, request), folder, benchmark, isRegrading: true as const },
     ...named,
   }));
   if (plugins === undefined) refuseStrangeCode(folder, requests, dataFolder);
   return requests;
+}
+
+/** The answers are this folder's own, whatever a plan says that may be somebody else's. */
+function ofItsOwn(request: BenchmarkRequest): BenchmarkRequest {
+  const own = { ...request };
+  Reflect.deleteProperty(own, 'samplesFrom');
+  return own;
 }
 
 /** Of a folder that was copied here, which may be somebody else's, the name is not what its plan says. */
@@ -47,13 +53,7 @@ function runIn(folder: string, { run, folder: planned }: BenchmarkRequest): stri
 }
 
 async function gradedPlans(folder: string, wanted: readonly string[] | undefined): Promise<BenchmarkPlan[]> {
-  const { finished, unfinished } = await listBenchmarks(folder);
-  const names = wanted?.map((name) => name.replaceAll('-', '_')) ?? [...finished, ...unfinished];
-  const found = await Promise.all(names.map((benchmark) => findPlan({ run: '', folder, benchmark })));
-  const missing = names.find((_, index) => found[index] === null);
-  if (wanted && missing !== undefined)
-    throw new DomainError('bad-config', `${folder} has no journal of ${missing}.`);
-  const plans = found.filter((plan) => plan !== null);
+  const plans = await plansIn(folder, wanted);
   const graded = plans.filter((plan) => whyNotGraded(plan) === null);
   const [refused] = wanted ? plans.filter((plan) => whyNotGraded(plan) !== null) : [];
   if (refused) throw new DomainError('bad-config', `${refused.benchmark} ${whyNotGraded(refused) ?? ''}`);

@@ -7,14 +7,13 @@ import { DomainError } from '../core/errors';
 import { validateName } from '../core/names';
 import { judgeIdentity } from '../evaluation/judges/judged-grader';
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
-import { findPlan } from '../evaluation/runner/benchmark-plan';
-import { listBenchmarks } from '../stores/eval-places';
 import type { WeightsView } from './eval-engine';
 import { findJudges } from './judge-sources';
 import type { Known } from './known-options';
 import { requireKnownOptions } from './known-options';
 import type { RunRecords } from './run-records';
 import { refuseStrangeCode } from './stored-code';
+import { plansIn } from './stored-plans';
 
 /** Whose answers are judged again, and by whom. */
 export interface RejudgeOptions {
@@ -74,14 +73,7 @@ export async function rejudgeRequests(
 }
 
 async function judgedPlans(folder: string, wanted: readonly string[] | undefined): Promise<BenchmarkPlan[]> {
-  const { finished, unfinished } = await listBenchmarks(folder);
-  const names = wanted?.map((name) => name.replaceAll('-', '_')) ?? [...finished, ...unfinished];
-  const found = await Promise.all(names.map((benchmark) => findPlan({ run: '', folder, benchmark })));
-  const missing = names.find((_, index) => found[index] === null);
-  if (wanted && missing !== undefined) {
-    throw new DomainError('bad-config', `${folder} has no journal of ${missing}.`);
-  }
-  const plans = found.filter((plan) => plan !== null);
+  const plans = await plansIn(folder, wanted);
   const measured = wanted && plans.find(isMeasuredByItself);
   if (measured) {
     throw new DomainError(

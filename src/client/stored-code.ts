@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import path from 'node:path';
 import { readEnvironment } from '../config/environment';
 import { createPermissions } from '../config/permissions';
 import type { BenchmarkRequest } from '../core/benchmark-run';
@@ -17,7 +18,8 @@ export function refuseStrangeCode(
   const { pluginFolders } = readEnvironment({ dataDir: dataFolder });
   const { mayRun } = createPermissions({ dataFolder, store: folder, pluginFolders, keyAddresses: [] });
   for (const { benchmark, plugins } of requests) {
-    if (plugins === undefined || mayRun(plugins) || !existsSync(plugins)) continue;
+    // As whoever loads it takes it: with a slash at its end nothing would be there.
+    if (plugins === undefined || mayRun(plugins) || !existsSync(path.resolve(plugins))) continue;
     throw new DomainError(
       'refused',
       `${benchmark} of ${folder} was made with the plug-in file ${plugins}, which no command with this data folder has named: ` +

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { inodeOf } from './folder-inode';
 
 /**
  * What a person lets workers use because a command of theirs named it. Whoever reaches the Temporal server can start workflows with
@@ -15,7 +16,8 @@ export interface Allowance {
 
 /**
  * `<data folder>/allowed`: a file each, named by the SHA-256 of what it allows, so that nobody has to wait for anybody. Only a file that
- * says what it allows counts: work may be told to write its folders anywhere, and names can be foreseen.
+ * says what it allows, and in which folder, counts: work may be told to write its folders anywhere, names can be foreseen, and a data
+ * folder may have been sent by somebody, who allowed things to himself.
  */
 export class Allowances {
   private readonly folder: string;
@@ -29,14 +31,14 @@ export class Allowances {
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
     const file = this.fileOf(allowance);
     const whole = join(this.folder, `.${randomUUID()}.tmp`);
-    writeFileSync(whole, textOf(allowance), { mode: 0o600 });
+    writeFileSync(whole, this.textOf(allowance), { mode: 0o600 });
     rmSync(file, { recursive: true, force: true });
     renameSync(whole, file);
   }
 
   has(allowance: Allowance): boolean {
     const file = this.fileOf(allowance);
-    const text = textOf(allowance);
+    const text = this.textOf(allowance);
     const stats = lstatSync(file, { throwIfNoEntry: false });
     if (stats?.isFile() !== true || stats.size !== Buffer.byteLength(text)) return false;
     return readFileSync(file, 'utf8') === text;
@@ -45,8 +47,8 @@ export class Allowances {
   private fileOf({ use, of }: Allowance): string {
     return join(this.folder, createHash('sha256').update(`${use} ${of}`).digest('hex'));
   }
-}
 
-function textOf({ use, of }: Allowance): string {
-  return `${use} ${of}\n`;
+  private textOf({ use, of }: Allowance): string {
+    return `${use} ${of}\n${inodeOf(this.folder) ?? ''}\n`;
+  }
 }

@@ -37,7 +37,7 @@ export interface LockHolder extends ProcessIdentity {
 export type LockAttempt = { readonly lock: PidLock } | { readonly holder: LockHolder };
 
 const LockFile = z.object({
-  pid: z.number(),
+  pid: z.int().min(1),
   startedAt: z.string(),
   notes: z.record(z.string(), z.union([z.string(), z.number()])).default({}),
   /** Where it was written, and its own inode; releases before did not say it. */

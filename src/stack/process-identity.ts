@@ -17,9 +17,10 @@ export function ownIdentity(): ProcessIdentity {
   return identifyProcess(process.pid) ?? { pid: process.pid, startedAt: 'unknown' };
 }
 
+/** A record that does not know when its process started is that of none: its number may be anybody's by now. */
 export function isRunning(identity: ProcessIdentity): boolean {
   const current = identifyProcess(identity.pid);
-  return current !== null && (current.startedAt === identity.startedAt || identity.startedAt === 'unknown');
+  return current !== null && current.startedAt === identity.startedAt;
 }
 
 /** Sends a signal; false when there is no such process (or group, for a negative number) any more. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { inodeOf } from '../config/folder-inode';
 import { isSameFolder } from '../config/remembered-store';
 import { isRunning, ownIdentity } from './process-identity';
 
@@ -14,10 +15,10 @@ import { isRunning, ownIdentity } from './process-identity';
  *     logs/<name>.log  what each process wrote
  */
 const StackRecord = z.object({
-  pid: z.number(),
+  pid: z.int().min(1),
   startedAt: z.string(),
   ready: z.boolean(),
-  /** The one it was written in; releases before did not say it. A copy of the folder has no stack for that. */
+  /** The one it was written in; releases before did not say it. */
   dataFolder: z.string().optional(),
   /** `dev` stays until it is stopped; `until-idle` goes when its last client has gone. */
   kind: z.enum(['dev', 'until-idle']),
@@ -26,11 +27,14 @@ const StackRecord = z.object({
   uiUrl: z.string().nullable(),
   engineUrl: z.string(),
   store: z.string(),
-  children: z.array(z.object({ name: z.string(), pid: z.number(), startedAt: z.string() })),
+  children: z.array(z.object({ name: z.string(), pid: z.int().min(2), startedAt: z.string() })),
 });
 export type StackRecord = z.infer<typeof StackRecord>;
 
-const Client = z.object({ pid: z.number(), startedAt: z.string(), purpose: z.string() });
+/** With the inode of its folder: a copy of that, or one that somebody sent, has no stack for what is written in it. */
+const PlacedRecord = StackRecord.extend({ inode: z.string() });
+
+const Client = z.object({ pid: z.int().min(1), startedAt: z.string(), purpose: z.string() });
 export type StackClient = z.infer<typeof Client>;
 
 export const stackPlaces = (dataFolder: string) => ({
@@ -49,12 +53,14 @@ export function findStack(dataFolder: string): StackRecord | null {
 
 /** What was last recorded, whether that stack still lives or not. What came with a copied or moved folder is of another stack. */
 export function readStackRecord(dataFolder: string): StackRecord | null {
-  const record = readJson(stackPlaces(dataFolder).record, StackRecord);
-  return record && isSameFolder(record.dataFolder ?? dataFolder, dataFolder) ? record : null;
+  const record = readJson(stackPlaces(dataFolder).record, PlacedRecord);
+  if (record === null || record.inode !== inodeOf(dataFolder)) return null;
+  return isSameFolder(record.dataFolder ?? dataFolder, dataFolder) ? record : null;
 }
 
 export function writeStackRecord(dataFolder: string, record: StackRecord): void {
-  writeWhole(stackPlaces(dataFolder).record, record);
+  mkdirSync(dataFolder, { recursive: true });
+  writeWhole(stackPlaces(dataFolder).record, { ...record, inode: inodeOf(dataFolder) });
 }
 
 /** Says that this process needs the stack. The file means nothing once the process is gone. */

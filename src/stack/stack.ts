@@ -266,6 +266,8 @@ class StackServices {
         ...['worker', '--roles', roles.join(','), '--data-dir', this.dataFolder],
         ...['--store', this.options.environment.store],
         ...['--temporal-address', temporalAddress, '--local-engine', engineUrl],
+        // A command brought it, wherever it was given: nobody chose that folder for code.
+        ...(this.options.untilIdle ? ['--named-code-only'] : []),
       ],
       variables: withheldFrom('worker', { sendsWebhooks: roles.includes('sampling') }),
     };

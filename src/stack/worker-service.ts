@@ -20,6 +20,8 @@ export interface WorkerServiceOptions {
   readonly concurrency: Readonly<Record<string, number>>;
   readonly engine: { readonly url?: string; readonly apiKey?: string };
   readonly plugins?: string;
+  /** By a person: code beneath it may run. */
+  readonly startedIn?: string;
   readonly version?: WorkerVersion;
   /** The server is that of the stack which started this worker. */
   readonly isOfStack: boolean;
@@ -63,6 +65,7 @@ async function work(options: WorkerServiceOptions, logger: Logger): Promise<numb
     keyAddresses: environment.keyAddresses,
     inspectModels: environment.inspectModels,
     engine: options.engine,
+    startedIn: options.startedIn,
     ...(options.plugins === undefined ? {} : { plugins: options.plugins }),
     ...(options.version === undefined ? {} : { version: options.version }),
     ...(environment.huggingFaceToken === null ? {} : { huggingFaceToken: environment.huggingFaceToken }),

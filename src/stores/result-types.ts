@@ -1,5 +1,5 @@
 import { DEEPEST_JSON, isDeeperThan } from '../core/json-depth';
-import type { StoredResult } from './eval-files';
+import type { ResultIdentity, StoredResult } from './eval-files';
 import { isRecord } from './json-lines';
 
 /*
@@ -15,6 +15,11 @@ const NUMBERS_OR_NONE = ['stderr', 'score_completed', 'num_completed', 'num_clus
 const IDENTITY_TEXTS = [
   ...(['dataHash', 'promptHash', 'graderVersion', 'model', 'checkpoint'] as const),
   ...(['startDate', 'endDate'] as const),
+] as const;
+
+const WHOLE_IDENTITY = [
+  ...(['dataHash', 'promptHash', 'graderVersion', 'model', 'checkpoint'] as const),
+  ...(['benchmarkVersion', 'sampling'] as const),
 ] as const;
 
 export function hasTypesOfResult(result: Partial<StoredResult>): boolean {
@@ -52,6 +57,13 @@ function isIdentity(identity: Partial<StoredResult['identity']>): boolean {
     isNumber(identity.benchmarkVersion ?? 0) &&
     isRecord(identity.sampling ?? {})
   );
+}
+
+/** Of a plan, with which results are compared: what it is made of is all there. */
+export function isWholeIdentity(identity: unknown): boolean {
+  if (!isRecord(identity) || !isIdentity(identity)) return false;
+  const said: Partial<ResultIdentity> = identity;
+  return WHOLE_IDENTITY.every((key) => (said[key] ?? null) !== null);
 }
 
 function isRegrading(regrading: NonNullable<StoredResult['regraded']>[number]): boolean {

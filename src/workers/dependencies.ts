@@ -146,11 +146,19 @@ function permissionsOf({
   ...options
 }: Pick<
   RunWorkersOptions,
-  'dataFolder' | 'store' | 'plugins' | 'engine' | 'pluginFolders' | 'keyAddresses' | 'inspectModels'
+  | 'dataFolder'
+  | 'store'
+  | 'plugins'
+  | 'engine'
+  | 'pluginFolders'
+  | 'startedIn'
+  | 'keyAddresses'
+  | 'inspectModels'
 >): Permissions {
-  const { dataFolder, store, plugins, engine } = options;
+  const { dataFolder, store, plugins, engine, startedIn } = options;
   return createPermissions({
-    ...{ dataFolder, store, pluginFolders, keyAddresses, inspectModels, startedIn: process.cwd() },
+    ...{ dataFolder, store, pluginFolders, keyAddresses, inspectModels },
+    ...(startedIn !== undefined && { startedIn }),
     ...(plugins !== undefined && { plugins }),
     ...(engine.url !== undefined && { engineUrl: engine.url }),
   });

@@ -27,8 +27,10 @@ export interface RunWorkersOptions {
   /** The training service of this worker, and the key of such services. */
   readonly engine: { readonly url?: string; readonly apiKey?: string };
   readonly plugins?: string;
-  /** Beneath them files that runs name are imported as plug-ins, as beneath the folder the process was started in. */
+  /** Beneath them files that runs name are imported as plug-ins. */
   readonly pluginFolders?: readonly string[];
+  /** The folder that a person started the process in: as them, unless it lies among what runs write. */
+  readonly startedIn?: string | undefined;
   /** Addresses of services that get keys, besides the worker's own and those of official services. */
   readonly keyAddresses?: readonly string[];
   /** Models that are none of a service, which roles of Inspect AI may have loaded here; default none. */

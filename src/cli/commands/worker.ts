@@ -25,6 +25,7 @@ interface WorkerFlags extends ServiceFlags {
   readonly buildId?: string;
   readonly temporalAddress?: string;
   readonly localEngine?: string;
+  readonly namedCodeOnly?: boolean;
 }
 
 const ROLES = Object.keys(TASK_QUEUES);
@@ -43,7 +44,7 @@ export function createCommand(): Command {
       parseConcurrency,
     )
     .option('--engine <url>', 'training service (TINKER_BASE_URL, else the engine of the stack)')
-    .option('--plugins <file>', 'plug-in file (else everstep.config.ts here, if there is one)')
+    .option('--plugins <file>', 'plug-in file, for work that names none')
     .option(
       '--deployment <name>',
       'deployment this worker belongs to (EVERSTEP_DEPLOYMENT); with --build-id it gets work only while its version is current',
@@ -51,6 +52,7 @@ export function createCommand(): Command {
     .option('--build-id <id>', 'release of the deployment (EVERSTEP_BUILD_ID)')
     .addOption(new Option('--temporal-address <address>').hideHelp())
     .addOption(new Option('--local-engine <url>').hideHelp())
+    .addOption(new Option('--named-code-only').hideHelp())
     .addOption(new Option('--stuck-after <seconds>').argParser(parseCount).hideHelp())
     .action(async (flags: WorkerFlags) => {
       endService(await run(flags));
@@ -69,6 +71,7 @@ async function run(flags: WorkerFlags): Promise<number> {
     roles: flags.roles,
     concurrency: flags.concurrency ?? {},
     engine: chooseEngine(flags, environment),
+    ...(flags.namedCodeOnly === true ? {} : { startedIn: process.cwd() }),
     ...(flags.plugins === undefined ? {} : { plugins: flags.plugins }),
     ...(flags.stuckAfter === undefined ? {} : { stuckAfter: flags.stuckAfter }),
     ...(version === null ? {} : { version }),

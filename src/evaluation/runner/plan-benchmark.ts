@@ -62,8 +62,8 @@ export async function planBenchmark(
   const benchmark = withinDates(findBenchmark(request.benchmark, plugins), request);
   const place = { ...request, benchmark: benchmark.name };
   refuseWithoutJudge(benchmark.grader, request.judges);
-  if (request.samplesFrom !== undefined) return planRejudging(dependencies, benchmark, place);
   if (request.isRegrading) return planRegrading(dependencies, benchmark, place);
+  if (request.samplesFrom !== undefined) return planRejudging(dependencies, benchmark, place);
   return planQuestions(dependencies, benchmark, place);
 }
 

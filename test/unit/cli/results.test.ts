@@ -10,6 +10,7 @@ import { Everstep } from '../../../src/client/everstep';
 import { EvalStore } from '../../../src/stores/eval-run-store';
 import { ownIdentity } from '../../../src/stack/process-identity';
 import { stackPlaces, writeStackRecord } from '../../../src/stack/stack-record';
+import { IDENTITY } from '../client/some-identity';
 import { rowsOf, storeBenchmark } from '../evaluation/compare/stored-results';
 
 let store: string;
@@ -253,11 +254,9 @@ describe('judging again by a judge who does not listen', () => {
     const journal = join(store, 'evals', 'asked', 'arena_hard', 'journal');
     const benchmark = 'arena_hard';
     const request = { run: 'asked', folder: dirname(dirname(journal)), benchmark, model: {} };
+    const identity = { ...IDENTITY, judges: [] };
     mkdirSync(journal, { recursive: true });
-    writeFileSync(
-      join(journal, 'plan.json'),
-      JSON.stringify({ benchmark, request, identity: { judges: [] } }),
-    );
+    writeFileSync(join(journal, 'plan.json'), JSON.stringify({ benchmark, request, identity }));
 
     await expect(rejudge('asked')).rejects.toMatchObject({
       code: 'refused',

@@ -5,6 +5,7 @@ import { parseBenchmarkConfig } from '../../../src/config/benchmark-config';
 import { findJudges } from '../../../src/client/judge-sources';
 import { rejudgeRequests } from '../../../src/client/rejudge';
 import { createRunStore } from '../../../src/stores/run-store';
+import { IDENTITY } from './some-identity';
 
 let folder: string;
 
@@ -25,7 +26,10 @@ function writePlan(benchmark: string, identity: object, more: object = {}): void
   const journal = join(folder, 'run', benchmark, 'journal');
   mkdirSync(journal, { recursive: true });
   const request = { run: 'run', folder: join(folder, 'run'), benchmark, model: {}, numSamples: 2, ...more };
-  writeFileSync(join(journal, 'plan.json'), JSON.stringify({ benchmark, request, identity }));
+  writeFileSync(
+    join(journal, 'plan.json'),
+    JSON.stringify({ benchmark, request, identity: { ...IDENTITY, ...identity } }),
+  );
 }
 
 describe('judging again', () => {

@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Allowances } from '../../../src/config/allowances';
@@ -49,10 +58,15 @@ const forgeries: [string, () => void][] = [
     },
   ],
   [
+    'a file that says it of another folder, as one that came with a data folder from elsewhere',
+    () => {
+      writeFileSync(place, `code ${CODE.of}\n1\n`);
+    },
+  ],
+  [
     'a link to one that says it',
     () => {
-      writeFileSync(join(dataFolder, 'elsewhere'), `code ${CODE.of}\n`);
-      symlinkSync(join(dataFolder, 'elsewhere'), place);
+      symlinkSync(join(dataFolder, 'away'), place);
     },
   ],
 ];
@@ -69,3 +83,14 @@ test.each(forgeries)(
     expect(allowances.has(CODE)).toBe(true);
   },
 );
+
+test('a copy of the data folder allows nothing, also where the other one was', () => {
+  const sent = `${dataFolder}-sent`;
+  renameSync(dataFolder, sent);
+  cpSync(sent, dataFolder, { recursive: true });
+
+  expect(new Allowances(dataFolder).has(CODE)).toBe(false);
+  rmSync(dataFolder, { recursive: true });
+  renameSync(sent, dataFolder);
+  expect(new Allowances(dataFolder).has(CODE)).toBe(true);
+});

@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { ownIdentity } from '../../../src/stack/process-identity';
@@ -17,8 +17,11 @@ test('a copied data folder has no stack, though that of the folder it was copied
 
   cpSync(first, copied, { recursive: true });
 
-  expect(findStack(first)).toEqual(record);
+  expect(findStack(first)).toMatchObject(record);
   // Nor has it processes that its next stack might end.
   expect(readStackRecord(copied)).toBeNull();
+  renameSync(first, path.join(root, 'away'));
+  cpSync(copied, first, { recursive: true });
+  expect(readStackRecord(first)).toBeNull();
   rmSync(root, { recursive: true });
 });

@@ -78,14 +78,17 @@ test('ends what a killed supervisor left, also what does not react', async () =>
   expect([worker, deaf].filter(isRunning)).toEqual([]);
 });
 
-test('leaves another process alone that has got a number on record', async () => {
-  const [first, second] = await Promise.all([living(), living()]);
-  holdLock({ ...first, startedAt: '1' });
-  onRecord({ ...first, startedAt: '1' }, { children: [{ name: 'worker', ...second, startedAt: '1' }] });
+test.each(['1', 'unknown'])(
+  'leaves a process alone that has got a number on record: started %s',
+  async (startedAt) => {
+    const [first, second] = await Promise.all([living(), living()]);
+    holdLock({ ...first, startedAt });
+    onRecord({ ...first, startedAt }, { children: [{ name: 'worker', ...second, startedAt }] });
 
-  expect(await stopStack(folder)).toEqual({ pid: null, services: [] });
-  expect([first, second].filter(isRunning)).toHaveLength(2);
-});
+    expect(await stopStack(folder)).toEqual({ pid: null, services: [] });
+    expect([first, second].filter(isRunning)).toHaveLength(2);
+  },
+);
 
 test('refuses a stack that a command has brought and still uses', async () => {
   const dev = await living();

@@ -45,9 +45,11 @@ function launcher(dev: string): string {
   const file = path.join(folder, 'launcher.js');
   writeFileSync(
     file,
-    `const { readdirSync, renameSync, writeFileSync } = require('node:fs');
+    `const { readFileSync, readdirSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const folder = process.argv[process.argv.indexOf('--data-dir') + 1];
-const identity = { pid: process.pid, startedAt: 'unknown' };
+const stat = readFileSync('/proc/self/stat', 'utf8');
+const identity = { pid: process.pid, startedAt: stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] };
+const inode = String(statSync(folder, { bigint: true }).ino);
 const write = (name, value) => {
   writeFileSync(folder + '/' + name + '.new', JSON.stringify(value));
   renameSync(folder + '/' + name + '.new', folder + '/' + name);
@@ -60,7 +62,7 @@ ${dev}`,
 /** Ready at once, and gone with its last client. */
 const READY = `
 write('dev.lock', { ...identity, notes: {} });
-write('stack.json', { ...identity, ready: true, kind: 'until-idle', temporalAddress: '127.0.0.1:1', namespace: 'everstep',
+write('stack.json', { ...identity, inode, ready: true, kind: 'until-idle', temporalAddress: '127.0.0.1:1', namespace: 'everstep',
   uiUrl: null, engineUrl: 'http://127.0.0.1:2', store: folder, children: [] });
 setInterval(() => { if (readdirSync(folder + '/clients').length === 0) process.exit(0); }, 20);
 `;

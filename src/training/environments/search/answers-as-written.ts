@@ -45,5 +45,5 @@ function textsOfMembers(json: string): ReadonlyMap<string, string> {
 
 /** Others are refused. */
 function isKept(value: number): boolean {
-  return !Number.isInteger(value) || Number.isSafeInteger(value);
+  return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
 }

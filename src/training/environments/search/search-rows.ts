@@ -205,7 +205,7 @@ function textOf(value: unknown, field: string): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'number')
     throw problemOf(field, 'has to be a text or a number, of answers also a list of these.');
-  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+  if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
     throw problemOf(field, 'is a number of more digits than numbers keep here. Write it as a text.');
   return String(value);
 }

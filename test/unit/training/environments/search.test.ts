@@ -294,6 +294,13 @@ test('what is nested deeper than anybody reads is refused by file and line, also
   await expect(reading).rejects.toThrow(/line 3: field "answers": lists and objects lie more than 100 deep/);
 });
 
+test('a number beyond all that numbers keep is no answer', async () => {
+  const path = join(folder, 'far.jsonl');
+  writeFileSync(path, '{"question":"How many?","answer":1e400}\n');
+
+  await expect(readQuestions(path)).rejects.toThrow(/field "answer": is a number of more digits/);
+});
+
 test.each([
   ['all', /field "data_source": the tag "all" is that of all problems\. .*environment\.ignoreKeys/],
   ['a\u001b[2J', /data_source.*characters that cannot be shown/],
