@@ -1,5 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { DomainError } from '../../../core/errors';
 import { meanInterval, withinUnit } from '../../../core/statistics/mean-interval';
 import { passAtK } from '../../../core/statistics/pass-at-k';
 import { passHatK } from '../../../core/statistics/pass-hat-k';
@@ -11,7 +12,7 @@ import { temporaryName, writeJson } from '../../../stores/whole-file';
 import type { JudgedSamples } from '../../runner/pass-rates';
 import { passRates } from '../../runner/pass-rates';
 import { labelledScores, mainMetricOf, mainScoreOf } from './log-metrics';
-import type { LogHeader } from './log-schema';
+import type { LoggedSample, LogHeader } from './log-schema';
 import { trajectoryOfSample, truncationOf } from './log-trajectory';
 import type { InspectLog } from './read-log';
 
@@ -112,7 +113,9 @@ async function* linesOf(log: InspectLog, name: string, counts: Counts): AsyncGen
   const score = mainScoreOf(header.results);
   const main = score && { scorer: score.scorer ?? score.name, part: score.name };
   const hasEpochs = (header.eval.config.epochs ?? 1) > 1;
+  const known = new Set<string>();
   for await (const sample of log.samples()) {
+    requireFirst(sample, known, log.path);
     const trajectory = trajectoryOfSample(sample, {
       benchmark: name,
       index: counts.examples,
@@ -123,6 +126,18 @@ async function* linesOf(log: InspectLog, name: string, counts: Counts): AsyncGen
     counts.truncated += Number(trajectory.error === null && truncationOf(sample) !== null);
     yield `${JSON.stringify(trajectory)}\n`;
   }
+}
+
+/** Inspect itself refuses a dataset in which two samples have one id. */
+function requireFirst({ id, epoch }: LoggedSample, known: Set<string>, path: string): void {
+  const key = JSON.stringify([String(id), epoch]);
+  if (known.has(key)) {
+    throw new DomainError(
+      'bad-dataset',
+      `${path}: sample ${JSON.stringify(id)} of epoch ${epoch} is in it twice, and would count twice. Correct the log.`,
+    );
+  }
+  known.add(key);
 }
 
 function resultOf(header: LogHeader, counts: Counts, { name, identity }: LogResultTask): StoredResult {

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { wilsonInterval } from '../../../../src/core/statistics/wilson-interval';
@@ -20,7 +20,12 @@ afterEach(async () => {
 });
 
 /** Values of each example's draws; null where one ended in an error. */
-function written(examples: readonly (readonly (number | null)[])[], score: number, stderr: number) {
+function written(
+  examples: readonly (readonly (number | null)[])[],
+  score: number,
+  stderr: number,
+  idOf = (index: number): string | number => index,
+) {
   const epochs = examples[0]?.length ?? 1;
   const all = examples.flatMap((values, index) => values.map((value, draw) => ({ index, draw, value })));
   const metrics = Object.fromEntries(
@@ -35,7 +40,7 @@ function written(examples: readonly (readonly (number | null)[])[], score: numbe
   });
   const samples = all.map(({ index, draw, value }) =>
     LoggedSample.parse({
-      ...{ id: index, epoch: draw + 1, input: 'q', total_time: 100 },
+      ...{ id: idOf(index), epoch: draw + 1, input: 'q', total_time: 100 },
       ...(value === null ? { error: { message: 'failed' } } : { scores: { match: { value } } }),
     }),
   );
@@ -136,4 +141,11 @@ test('there is neither pass@k nor pass^k of scores that lie between right and wr
   expect([between, drawnOnce].map(({ pass_at_k }) => pass_at_k)).toEqual([{}, {}]);
   expect(between.metrics).toEqual({ accuracy: 0.75, stderr: 0.1 });
   expect(drawnOnce.metrics).toEqual({ accuracy: 0.5, stderr: 0.5 });
+});
+
+test('a log that has a sample twice is refused, and leaves nothing behind', async () => {
+  const twice = written([[1], [1]], 1, 0, (index) => ['7', 7][index] ?? index);
+
+  await expect(twice).rejects.toThrow('log.eval: sample 7 of epoch 1 is in it twice');
+  expect(await readdir(folder)).toEqual([]);
 });
