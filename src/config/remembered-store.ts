@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { readPlainFile } from './plain-file';
 
 /** What `stack.json` says of places; releases before did not write the data folder. */
 interface RememberedPlaces {
@@ -39,7 +40,7 @@ function isDefaultElsewhere({ store, ...places }: RememberedPlaces, dataFolder: 
 
 function readPlaces(dataFolder: string): RememberedPlaces | null {
   try {
-    const record: unknown = JSON.parse(readFileSync(path.join(dataFolder, 'stack.json'), 'utf8'));
+    const record: unknown = JSON.parse(readPlainFile(path.join(dataFolder, 'stack.json')));
     if (typeof record !== 'object' || record === null) return null;
     const fields = new Map<string, unknown>(Object.entries(record));
     const text = (key: string): string | null => {

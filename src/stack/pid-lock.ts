@@ -4,7 +4,6 @@ import {
   linkSync,
   mkdirSync,
   openSync,
-  readFileSync,
   realpathSync,
   renameSync,
   rmSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { readPlainFile } from '../config/plain-file';
 import { hasErrorCode } from '../core/error-code';
 import { isRunning, ownIdentity } from './process-identity';
 import type { ProcessIdentity } from './process-identity';
@@ -71,7 +71,7 @@ export function findLockHolder(file: string): LockHolder | null {
 /** What the file says, whether its holder lives or not. One that came with a copy of its folder names the holder of another lock. */
 export function readLock(file: string): LockHolder | null {
   try {
-    const { place, ...holder } = LockFile.parse(JSON.parse(readFileSync(file, 'utf8')));
+    const { place, ...holder } = LockFile.parse(JSON.parse(readPlainFile(file)));
     return place && isCopy(file, place) ? null : holder;
   } catch {
     return null;

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { inodeOf } from '../config/folder-inode';
+import { readPlainFile } from '../config/plain-file';
 import { isSameFolder } from '../config/remembered-store';
 import { isRunning, ownIdentity } from './process-identity';
 
@@ -94,7 +95,7 @@ function listFiles(folder: string): string[] {
 
 function readJson<Value>(file: string, schema: z.ZodType<Value>): Value | null {
   try {
-    return schema.parse(JSON.parse(readFileSync(file, 'utf8')));
+    return schema.parse(JSON.parse(readPlainFile(file)));
   } catch {
     return null;
   }

@@ -1,8 +1,17 @@
-import { cpSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { readEnvironment } from '../../../src/config/environment';
+import { findLockHolder } from '../../../src/stack/pid-lock';
 import { ownIdentity } from '../../../src/stack/process-identity';
-import { findStack, readStackRecord, writeStackRecord } from '../../../src/stack/stack-record';
+import {
+  findStack,
+  listClients,
+  readStackRecord,
+  stackPlaces,
+  writeStackRecord,
+} from '../../../src/stack/stack-record';
 
 test('a copied data folder has no stack, though that of the folder it was copied from lives', () => {
   const root = mkdtempSync(path.join(tmpdir(), 'record-'));
@@ -24,4 +33,18 @@ test('a copied data folder has no stack, though that of the folder it was copied
   cpSync(copied, first, { recursive: true });
   expect(readStackRecord(first)).toBeNull();
   rmSync(root, { recursive: true });
+});
+
+test('a pipe in the place of the record, of a lock or of a client keeps nobody waiting', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'record-'));
+  const { record, lock, clients } = stackPlaces(folder);
+  mkdirSync(clients);
+  const client = path.join(clients, '77');
+  for (const place of [record, lock, client]) execFileSync('mkfifo', [place]);
+
+  expect(findStack(folder)).toBeNull();
+  expect(findLockHolder(lock)).toBeNull();
+  expect(listClients(folder)).toEqual([]);
+  expect(readEnvironment({ dataDir: folder }, {}).store).toBe(path.join(folder, 'store'));
+  rmSync(folder, { recursive: true });
 });
