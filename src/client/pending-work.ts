@@ -152,11 +152,11 @@ type PendingTask = temporal.api.workflow.v1.IPendingWorkflowTaskInfo | null | un
 /** A worker that dies or stops leaves one behind. */
 const PASSING_TASK_FAILURES = 2;
 
-/** Code of a workflow that fails is tried again for ever, in case a newer build mends it; null where none fails. */
+/** What a workflow decides next is tried again for ever, in case a newer build mends its code; null where that does well. */
 export function failingTask(task: PendingTask): string | null {
   const attempt = task?.attempt ?? 0;
   if (attempt <= PASSING_TASK_FAILURES) return null;
-  return `its workflow failed ${attempt - 1} times on the workers; their log says why`;
+  return `the workflow was tried ${attempt - 1} times on the workers in vain: its code fails, as their log says then, or they get too little processor time`;
 }
 
 /** An attempt that stands still without failing says in its heartbeats what it waits for. */

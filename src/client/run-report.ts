@@ -181,7 +181,7 @@ function reportUnanswered(base: RunState, heardOf: WorkflowFacts, evidence: RunE
       heardOf.taskFailure == null
         ? `No worker answers for this run on the Temporal server ${server ?? ''}; ${isResting ? 'it is paused, and a change is made' : 'the run goes on from where it is'} when one does. ` +
           (workerRemedy ?? 'Start one with `npx everstep worker`.')
-        : `Of this run, ${heardOf.taskFailure}. It goes on from where it is when they have code that does not fail.`,
+        : `Of this run, ${heardOf.taskFailure}. It goes on from where it is once that succeeds.`,
   };
 }
 

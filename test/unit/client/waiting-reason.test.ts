@@ -76,7 +76,7 @@ test('work whose worker was lost waits for another one, in words that say what t
 
 test('a workflow whose own code fails is no silent wait', async () => {
   expect(await reasonOf({ pendingWorkflowTask: { attempt: 5 }, pendingActivities: [] })).toBe(
-    'its workflow failed 4 times on the workers; their log says why',
+    'the workflow was tried 4 times on the workers in vain: its code fails, as their log says then, or they get too little processor time',
   );
 });
 

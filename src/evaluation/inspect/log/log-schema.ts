@@ -101,7 +101,7 @@ const Usage = z.object({ input_tokens: number, output_tokens: number });
 
 export const LoggedSample = z.object({
   id: z.union([z.string(), z.number()]),
-  epoch: z.number().default(1),
+  epoch: z.int().min(1).default(1),
   input: z.union([z.string(), z.array(LoggedMessage)]),
   choices: z.array(z.string()).nullish(),
   target: z.union([z.string(), z.array(z.string())]).default(''),
