@@ -14,10 +14,17 @@ export interface Allowance {
   readonly of: string;
 }
 
+/** Between the time that a file says and that of its last change, which nobody can set. */
+const WRITING_MS = 10_000;
+/** Of a time as text. */
+const LONGEST_TIME = 20;
+/** One that takes longer than it may, as on a machine without time, is written again. */
+const MOST_WRITES = 5;
+
 /**
  * `<data folder>/allowed`: a file each, named by the SHA-256 of what it allows, so that nobody has to wait for anybody. Only a file that
- * says what it allows, and in which folder, counts: work may be told to write its folders anywhere, names can be foreseen, and a data
- * folder may have been sent by somebody, who allowed things to himself.
+ * says what it allows, in which folder and when it was written counts: work may be told to write its folders anywhere, names can be
+ * foreseen, and a data folder may have been sent by somebody, who allowed things to himself.
  */
 export class Allowances {
   private readonly folder: string;
@@ -27,21 +34,30 @@ export class Allowances {
   }
 
   allow(allowance: Allowance): void {
-    if (this.has(allowance)) return;
     mkdirSync(this.folder, { recursive: true, mode: 0o700 });
-    const file = this.fileOf(allowance);
-    const whole = join(this.folder, `.${randomUUID()}.tmp`);
-    writeFileSync(whole, this.textOf(allowance), { mode: 0o600 });
-    rmSync(file, { recursive: true, force: true });
-    renameSync(whole, file);
+    for (let left = MOST_WRITES; left > 0 && !this.has(allowance); left--) this.write(allowance);
   }
 
   has(allowance: Allowance): boolean {
     const file = this.fileOf(allowance);
     const text = this.textOf(allowance);
     const stats = lstatSync(file, { throwIfNoEntry: false });
-    if (stats?.isFile() !== true || stats.size !== Buffer.byteLength(text)) return false;
-    return readFileSync(file, 'utf8') === text;
+    if (stats?.isFile() !== true || stats.size > Buffer.byteLength(text) + LONGEST_TIME) return false;
+    const said = readFileSync(file, 'utf8');
+    if (!said.startsWith(text)) return false;
+    const sinceMs = stats.ctimeMs - Number(said.slice(text.length));
+    return sinceMs > -WRITING_MS && sinceMs < WRITING_MS;
+  }
+
+  private write(allowance: Allowance): void {
+    const file = this.fileOf(allowance);
+    const whole = join(this.folder, `.${randomUUID()}.tmp`);
+    writeFileSync(whole, '', { mode: 0o600, flag: 'wx' });
+    // By the clock of the disk, which may be another machine's.
+    const { ctimeMs } = lstatSync(whole);
+    writeFileSync(whole, `${this.textOf(allowance)}${Math.round(ctimeMs)}`);
+    rmSync(file, { recursive: true, force: true });
+    renameSync(whole, file);
   }
 
   private fileOf({ use, of }: Allowance): string {

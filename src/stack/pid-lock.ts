@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   closeSync,
   fstatSync,
@@ -131,14 +132,18 @@ function removeStale(file: string): boolean {
   }
 }
 
+/** Under a name that nobody knows before, where nothing is: a link would lead elsewhere. */
 function writeBeside(file: string, notes: LockNotes): string {
-  const beside = `${file}.${process.pid}`;
-  const descriptor = openSync(beside, 'w');
+  const beside = `${file}.${randomUUID()}`;
+  const descriptor = openSync(beside, 'wx');
   try {
     const place = { path: placeOf(file), inode: String(fstatSync(descriptor, { bigint: true }).ino) };
     writeFileSync(descriptor, JSON.stringify({ ...ownIdentity(), notes, place }));
+    return beside;
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw error;
   } finally {
     closeSync(descriptor);
   }
-  return beside;
 }

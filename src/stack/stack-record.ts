@@ -1,4 +1,5 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { inodeOf } from '../config/folder-inode';
@@ -77,7 +78,6 @@ export function addClient(dataFolder: string, purpose: string): () => void {
 export function listClients(dataFolder: string): StackClient[] {
   const folder = stackPlaces(dataFolder).clients;
   return listFiles(folder).flatMap((name) => {
-    if (!/^\d+$/.test(name)) return [];
     const client = readJson(path.join(folder, name), Client);
     if (client !== null && isRunning(client)) return [client];
     rmSync(path.join(folder, name), { force: true });
@@ -85,12 +85,11 @@ export function listClients(dataFolder: string): StackClient[] {
   });
 }
 
+/** Names of the plain files of clients; none of a folder that is a link, whose files are somebody's. */
 function listFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isFile() && /^\d+$/.test(entry.name)).map(({ name }) => name);
 }
 
 function readJson<Value>(file: string, schema: z.ZodType<Value>): Value | null {
@@ -103,7 +102,13 @@ function readJson<Value>(file: string, schema: z.ZodType<Value>): Value | null {
 
 function writeWhole(file: string, value: unknown): void {
   mkdirSync(path.dirname(file), { recursive: true });
-  const beside = `${file}.${process.pid}.new`;
-  writeFileSync(beside, `${JSON.stringify(value, null, 2)}\n`);
-  renameSync(beside, file);
+  const beside = `${file}.${randomUUID()}.new`;
+  try {
+    // A link of that name would lead elsewhere.
+    writeFileSync(beside, `${JSON.stringify(value, null, 2)}\n`, { flag: 'wx' });
+    renameSync(beside, file);
+  } catch (error) {
+    rmSync(beside, { force: true });
+    throw error;
+  }
 }

@@ -5,6 +5,7 @@ import type { WorkerRole } from '../core/task-queues';
 import { holdPort, keepOrReplacePort } from './free-port';
 import type { HeldPort } from './free-port';
 import { ownIdentity, sendSignal } from './process-identity';
+import { requireOwnParts } from './own-parts';
 import { inPhase, orAbort } from './phase';
 import { superviseService } from './processes';
 import type { ServiceStart, SupervisedService } from './processes';
@@ -54,6 +55,7 @@ const USUAL_PORTS = { temporal: 7233, ui: 8233 };
 /** Starts server, engine and workers on a data folder and keeps them running until `stop`. */
 export async function runStack(options: StackOptions): Promise<Stack> {
   const { dataFolder } = options.environment;
+  requireOwnParts(dataFolder);
   const lock = await takeStackLock({ ...options, dataFolder });
   try {
     const previous = readStackRecord(dataFolder);

@@ -50,6 +50,7 @@ const STACK_LOG = 'dev';
  */
 export async function useStack(options: UseStackOptions): Promise<StackUse> {
   const { dataFolder } = options.environment;
+  requireOwnParts(dataFolder);
   const removeClient = addClient(dataFolder, options.purpose);
   process.once('exit', removeClient);
   const forget = (): void => {

@@ -2,6 +2,7 @@ import {
   cpSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -61,6 +62,12 @@ const forgeries: [string, () => void][] = [
     'a file that says it of another folder, as one that came with a data folder from elsewhere',
     () => {
       writeFileSync(place, `code ${CODE.of}\n1\n`);
+    },
+  ],
+  [
+    'a file that says it was written at another time, as one that was unpacked',
+    () => {
+      writeFileSync(place, readFileSync(join(dataFolder, 'away'), 'utf8').replace(/\d+$/, '1700000000000'));
     },
   ],
   [

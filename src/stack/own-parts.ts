@@ -1,0 +1,37 @@
+import type { Dirent } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { hasErrorCode } from '../core/error-code';
+import { DomainError } from '../core/errors';
+
+/** A person may keep them on a larger disk. */
+const MAY_BE_LINKS: ReadonlySet<string> = new Set(['store', 'cache']);
+/** Of plain files alone, which a stack writes and removes by their names. */
+const OF_FILES = ['clients', 'logs'];
+
+/** Refuses a data folder in which a stack would write or remove files somewhere else, or wait for ever: somebody may have sent it. */
+export function requireOwnParts(dataFolder: string): void {
+  const link = entriesOf(dataFolder).find((entry) => entry.isSymbolicLink() && !MAY_BE_LINKS.has(entry.name));
+  if (link) throw notOwn(path.join(dataFolder, link.name), 'a link');
+  for (const name of OF_FILES) {
+    const folder = path.join(dataFolder, name);
+    const other = entriesOf(folder).find((entry) => !entry.isFile());
+    if (other) throw notOwn(path.join(folder, other.name), 'no plain file');
+  }
+}
+
+function entriesOf(folder: string): Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (hasErrorCode(error, 'ENOENT')) return [];
+    throw error;
+  }
+}
+
+function notOwn(place: string, what: string): DomainError {
+  return new DomainError(
+    'refused',
+    `${place} is ${what}, and a stack writes in this data folder, which somebody may have sent. Remove it, or give another --data-dir.`,
+  );
+}
