@@ -6,6 +6,7 @@ import type { Environment } from '../config/environment';
 import { childVariables } from '../config/environment';
 import { DomainError } from '../core/errors';
 import { describeLog, fileSize } from './last-lines';
+import { requireOwnParts } from './own-parts';
 import { findLockHolder } from './pid-lock';
 import { sendSignal } from './process-identity';
 import { LAUNCHER, openLog } from './processes';
