@@ -322,5 +322,7 @@ test('more sources than a step can have metrics for are refused', async () => {
   const questions = write('sources.jsonl', rows);
 
   await expect(environments({ questions })).rejects.toThrow(/has 101 different data_source, of which 100/);
-  await expect(environments({ questions, ignoreKeys: ['data_source'] })).resolves.toBeDefined();
+  const ignored = await environments({ questions, ignoreKeys: ['data_source'] });
+  expect(ignored.groupAt(0).tags).toEqual(['search']);
+  expect(ignored.groupAt(100).tags).toEqual(['search']);
 });
