@@ -38,6 +38,8 @@ export interface Completion {
   readonly stopReason: CompletionStop;
   /** The reply did not follow its format: a tool call that cannot be read, or no end of turn where one belongs. */
   readonly isMalformed?: boolean;
+  /** The service says that the model declined to answer; the message holds its words. */
+  readonly isRefusal?: true;
   /** null where the service does not say. */
   readonly promptTokenCount: number | null;
   readonly completionTokenCount: number | null;

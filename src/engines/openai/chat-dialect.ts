@@ -63,7 +63,13 @@ function readChoice(choice: JsonObject, withoutKey: (text: string) => string): C
     message,
     rawText: apart ? withThinking(apart, said) : said,
     ...((isMalformed || isUnfinished) && { isMalformed: true }),
+    ...(isRefusal(answer) && { isRefusal: true }),
   };
+}
+
+/** Some servers send an empty one with every answer. */
+function isRefusal(answer: JsonObject): boolean {
+  return Boolean(textAt(answer, 'refusal'));
 }
 
 /** A text, a list of text parts, or a refusal in its place. */

@@ -4,7 +4,7 @@ import type { JsonObject } from './answer-fields';
 export type MaxTokensField = 'max_tokens' | 'max_completion_tokens';
 
 /** What of a completion stands in its choice, apart from usage and time. */
-export type ChoiceCompletion = Pick<Completion, 'message' | 'rawText' | 'isMalformed'>;
+export type ChoiceCompletion = Pick<Completion, 'message' | 'rawText' | 'isMalformed' | 'isRefusal'>;
 
 /** One of the two ways to ask such an endpoint. */
 export interface Dialect {

@@ -34,9 +34,12 @@ export class JudgeDesks {
 
   /** The way to one judge, for one example. */
   deskOf(judge: JudgeSource, example: Example): JudgeDesk {
-    const say = async (source: JudgeSource, question: JudgeQuestion) =>
-      (await this.judgementOf(source, { example, question })).text;
-    return { ask: (question) => say(judge, question), askModel: say };
+    const say = (source: JudgeSource, question: JudgeQuestion) =>
+      this.judgementOf(source, { example, question });
+    return {
+      ask: async (question) => verdictIn(await say(judge, question)),
+      askModel: async (source, question) => (await say(source, question)).text,
+    };
   }
 
   private async judgementOf(source: JudgeSource, asking: Asking): Promise<Judgement> {
@@ -73,6 +76,7 @@ export class JudgeDesks {
       judge: judge.source.model.model,
       text: question.tools ? answerText(completion.message) : messageText(completion.message),
       stop_reason: completion.stopReason,
+      ...(completion.isRefusal && { is_refusal: true }),
       prompt_tokens: completion.promptTokenCount,
       completion_tokens: completion.completionTokenCount,
       time_seconds: completion.seconds,
@@ -112,6 +116,11 @@ export class JudgeDesks {
       await delay(waitBefore(attempt), undefined, { signal });
     }
   }
+}
+
+/** Of a judge that declined, or that a filter silenced, no word is a verdict: it may say a letter that means one. */
+function verdictIn({ text, stop_reason: stop, is_refusal: isRefusal }: Judgement): string {
+  return isRefusal === true || stop === 'content_filter' ? '' : text;
 }
 
 /** The seed follows from what is asked, so that a repeated request is the same request. */

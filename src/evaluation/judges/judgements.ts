@@ -16,6 +16,8 @@ export interface Judgement {
   readonly judge: string;
   readonly text: string;
   readonly stop_reason: CompletionStop;
+  /** The service says that the judge declined. */
+  readonly is_refusal?: true;
   readonly prompt_tokens: number | null;
   readonly completion_tokens: number | null;
   readonly time_seconds: number;

@@ -94,7 +94,8 @@ test.each([
     'ab',
     'ab',
   ],
-  [{ content: null, refusal: 'I cannot.' }, 'I cannot.', 'I cannot.'],
+  [{ content: 'C', refusal: null }, 'C', 'C'],
+  [{ content: 'C', refusal: '' }, 'C', 'C'],
   [
     { content: '4', reasoning_content: 'sum' },
     [
@@ -131,6 +132,14 @@ test.each([
   [{ content: 'Use <think> tags' }, 'Use <think> tags', 'Use <think> tags'],
 ])('%j is read as %j', (message, content, rawText) => {
   expect(read(message)).toEqual({ message: { role: 'assistant', content }, rawText });
+});
+
+test('a refusal in place of the content is the text, and known to be one', () => {
+  expect(read({ content: null, refusal: 'I cannot.' })).toEqual({
+    message: { role: 'assistant', content: 'I cannot.' },
+    rawText: 'I cannot.',
+    isRefusal: true,
+  });
 });
 
 test('reasoning that was cut off is not malformed; one that ends without its tag is', () => {

@@ -70,12 +70,13 @@ describe('an endpoint that judges', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  const says = (content: unknown) => (response: ServerResponse) => {
-    response.setHeader('content-type', 'application/json');
-    response.end(
-      JSON.stringify({ choices: [{ message: { role: 'assistant', content }, finish_reason: 'stop' }] }),
-    );
-  };
+  const says =
+    (content: unknown, { finish = 'stop', ...fields }: { finish?: string; refusal?: string } = {}) =>
+    (response: ServerResponse) => {
+      response.setHeader('content-type', 'application/json');
+      const message = { role: 'assistant', content, ...fields };
+      response.end(JSON.stringify({ choices: [{ message, finish_reason: finish }] }));
+    };
 
   async function judge() {
     const folder = newFolder();
@@ -94,8 +95,11 @@ describe('an endpoint that judges', () => {
     ['nothing', ''],
     ['no text', null],
     ['two words without a verdict', 'Hard to say.'],
-  ])('and says %s gives no verdict, which is counted and no error', async (_, content) => {
-    answer = says(content);
+    ['a verdict within its refusal', null, { refusal: 'GRADE: C is nothing that I may say.' }],
+    ['a verdict beside its refusal', 'GRADE: C', { refusal: 'I cannot.' }],
+    ['what a filter cut off', 'GRADE: C', { finish: 'content_filter' }],
+  ])('and says %s gives no verdict, which is counted and no error', async (_, content, rest = {}) => {
+    answer = says(content, rest);
 
     const { counts, rows } = await judge();
 
