@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs';
-import { readdirSync } from 'node:fs';
+import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { hasErrorCode } from '../core/error-code';
 import { DomainError } from '../core/errors';
@@ -9,8 +9,23 @@ const MAY_BE_LINKS: ReadonlySet<string> = new Set(['store', 'cache']);
 /** Of plain files alone, which a stack writes and removes by their names. */
 const OF_FILES = ['clients', 'logs'];
 
+/**
+ * Refuses a data folder of another user of the machine, who may write into it what is true here of processes and inodes. Root, who owns what
+ * is in containers, uses any.
+ */
+export function requireOwnFolder(dataFolder: string): void {
+  const uid = process.getuid?.() ?? 0;
+  const owner = statSync(dataFolder, { throwIfNoEntry: false })?.uid ?? uid;
+  if (uid === 0 || owner === uid || owner === 0) return;
+  throw new DomainError(
+    'refused',
+    `${dataFolder} belongs to another user (${owner}; you are ${uid}), who may have written anything there. Give another --data-dir, or work as that user.`,
+  );
+}
+
 /** Refuses a data folder in which a stack would write or remove files somewhere else, or wait for ever: somebody may have sent it. */
 export function requireOwnParts(dataFolder: string): void {
+  requireOwnFolder(dataFolder);
   const link = entriesOf(dataFolder).find((entry) => entry.isSymbolicLink() && !MAY_BE_LINKS.has(entry.name));
   if (link) throw notOwn(path.join(dataFolder, link.name), 'a link');
   for (const name of OF_FILES) {
@@ -25,6 +40,7 @@ function entriesOf(folder: string): Dirent[] {
     return readdirSync(folder, { withFileTypes: true });
   } catch (error) {
     if (hasErrorCode(error, 'ENOENT')) return [];
+    if (hasErrorCode(error, 'ENOTDIR')) throw notOwn(folder, 'no folder');
     throw error;
   }
 }

@@ -32,6 +32,8 @@ export interface PidLock {
 export type LockNotes = Readonly<Record<string, string | number>>;
 
 export interface LockHolder extends ProcessIdentity {
+  /** The lock says where it was written, so that it came from nowhere else. Nobody is ended for one that does not. */
+  readonly isPlaced: boolean;
   readonly notes: LockNotes;
 }
 
@@ -73,7 +75,7 @@ export function findLockHolder(file: string): LockHolder | null {
 export function readLock(file: string): LockHolder | null {
   try {
     const { place, ...holder } = LockFile.parse(JSON.parse(readPlainFile(file)));
-    return place && isCopy(file, place) ? null : holder;
+    return place && isCopy(file, place) ? null : { ...holder, isPlaced: place !== undefined };
   } catch {
     return null;
   }

@@ -1,4 +1,5 @@
 import { DomainError } from '../core/errors';
+import { requireOwnFolder } from './own-parts';
 import { findLockHolder } from './pid-lock';
 import type { LockHolder } from './pid-lock';
 import { isRunning, sendSignal, waitForExit } from './process-identity';
@@ -26,7 +27,8 @@ export async function stopStack(
   dataFolder: string,
   { onSignal }: { readonly onSignal?: (pid: number) => void } = {},
 ): Promise<StoppedStack> {
-  const holder = findLockHolder(stackPlaces(dataFolder).lock);
+  requireOwnFolder(dataFolder);
+  const holder = holderToEnd(dataFolder);
   const record = readStackRecord(dataFolder);
   if (holder === null) return { pid: null, services: await endLeftovers(record?.children ?? []) };
   const own = record?.pid === holder.pid ? record : null;
@@ -60,6 +62,16 @@ function refuseInUse(dataFolder: string, record: StackRecord | null): void {
   throw new DomainError(
     'refused',
     `The stack in ${dataFolder} is no \`dev\`: a command has brought it and goes on with it, \`${client.purpose}\` (process ${client.pid}). It ends with that command.`,
+  );
+}
+
+function holderToEnd(dataFolder: string): LockHolder | null {
+  const { lock } = stackPlaces(dataFolder);
+  const holder = findLockHolder(lock);
+  if (holder === null || holder.isPlaced) return holder;
+  throw new DomainError(
+    'refused',
+    `${lock} names process ${holder.pid}, but not where it was written: a release before this one did that, or somebody who sent the folder. Where it is a stack of yours, kill ${holder.pid} ends it.`,
   );
 }
 

@@ -87,7 +87,7 @@ async function lockDatabase(databaseFile: string): Promise<PidLock> {
 
 async function stopLeftover(left: LockHolder): Promise<void> {
   const { serverPid, serverStartedAt } = left.notes;
-  if (typeof serverPid !== 'number' || serverStartedAt === undefined) return;
+  if (!left.isPlaced || typeof serverPid !== 'number' || serverStartedAt === undefined) return;
   const server = { pid: serverPid, startedAt: String(serverStartedAt) };
   if (!isRunning(server)) return;
   sendSignal(server.pid, 'SIGTERM');

@@ -48,6 +48,14 @@ test.each([
   }).toThrow(place);
 });
 
+test('a file in the place of a folder is refused by its path', () => {
+  writeFileSync(path.join(data, 'clients'), '');
+
+  expect(() => {
+    requireOwnParts(data);
+  }).toThrow(`${path.join(data, 'clients')} is no folder`);
+});
+
 test('a store and a cache on another disk, and what a stack writes, are its own', () => {
   const elsewhere = path.join(root, 'disk');
   mkdirSync(elsewhere);

@@ -33,7 +33,7 @@ test('tells who holds it', async () => {
 
   const second = await takePidLock(file);
 
-  expect(second).toEqual({ holder: { ...ownIdentity(), notes: { port: 7233 } } });
+  expect(second).toEqual({ holder: { ...ownIdentity(), isPlaced: true, notes: { port: 7233 } } });
 });
 
 test('comes with a folder that is moved, and not with one that is copied', async () => {

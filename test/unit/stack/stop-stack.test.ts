@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createCommand } from '../../../src/cli/commands/dev';
@@ -50,7 +50,10 @@ function onRecord(pid: ProcessIdentity, more: Partial<StackRecord> = {}): void {
 
 function holdLock(holder: ProcessIdentity): void {
   mkdirSync(folder, { recursive: true });
-  writeFileSync(stackPlaces(folder).lock, JSON.stringify({ ...holder, notes: {} }));
+  const { lock } = stackPlaces(folder);
+  writeFileSync(lock, '');
+  const place = { path: lock, inode: String(statSync(lock).ino) };
+  writeFileSync(lock, JSON.stringify({ ...holder, notes: {}, place }));
 }
 
 test('ends the supervisor and what it has left behind, and says which they were', async () => {
@@ -130,4 +133,25 @@ describe('everstep dev stop', () => {
       `Stopped dev (process ${dev.pid}) and its services: worker (${worker.pid}). Runs go on at the next start.\n`,
     );
   });
+});
+
+test('ends nobody for a lock that does not say where it was written', async () => {
+  const dev = await living();
+  writeFileSync(stackPlaces(folder).lock, JSON.stringify({ ...dev, notes: {} }));
+
+  await expect(stopStack(folder)).rejects.toThrow(`kill ${dev.pid} ends it`);
+
+  expect(isRunning(dev)).toBe(true);
+});
+
+test('ends nobody for a data folder of another user', async () => {
+  const dev = await living();
+  holdLock(dev);
+  onRecord(dev);
+  if (process.getuid?.() === 0) chownSync(folder, 54_321, 54_321);
+  jest.spyOn(process, 'getuid').mockReturnValue(12_345);
+
+  await expect(stopStack(folder)).rejects.toThrow(`${folder} belongs to another user`);
+
+  expect(isRunning(dev)).toBe(true);
 });

@@ -70,8 +70,12 @@ describe('an endpoint that judges', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
+  interface More {
+    readonly finish?: string;
+    readonly refusal?: string;
+  }
   const says =
-    (content: unknown, { finish = 'stop', ...fields }: { finish?: string; refusal?: string } = {}) =>
+    (content: unknown, { finish = 'stop', ...fields }: More = {}) =>
     (response: ServerResponse) => {
       response.setHeader('content-type', 'application/json');
       const message = { role: 'assistant', content, ...fields };
@@ -91,7 +95,7 @@ describe('an endpoint that judges', () => {
     }
   }
 
-  test.each([
+  test.each<[string, unknown, More?]>([
     ['nothing', ''],
     ['no text', null],
     ['two words without a verdict', 'Hard to say.'],
