@@ -5,6 +5,7 @@ import type { WorkerRole } from '../core/task-queues';
 import { holdPort, keepOrReplacePort } from './free-port';
 import type { HeldPort } from './free-port';
 import { ownIdentity, sendSignal } from './process-identity';
+import { removeHalfWritten } from './half-written';
 import { requireOwnParts } from './own-parts';
 import { inPhase, orAbort } from './phase';
 import { superviseService } from './processes';
@@ -58,6 +59,7 @@ export async function runStack(options: StackOptions): Promise<Stack> {
   requireOwnParts(dataFolder);
   const lock = await takeStackLock({ ...options, dataFolder });
   try {
+    removeHalfWritten(dataFolder);
     const previous = readStackRecord(dataFolder);
     await endLeftovers(previous?.children ?? []);
     await requireSoundDatabase(stackPlaces(dataFolder).database);
