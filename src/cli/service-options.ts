@@ -1,6 +1,9 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 
+export const ADOPT =
+  'take over a database that was copied here or sent, once: its runs and schedules go on, with the data and services that they name';
+
 export interface PlaceFlags {
   readonly dataDir?: string;
   readonly store?: string;

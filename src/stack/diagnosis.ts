@@ -7,6 +7,7 @@ import { diagnoseEngine } from './diagnosis-engine';
 import { diagnoseSandbox } from './diagnosis-sandbox';
 import { diagnoseTemporal } from './diagnosis-services';
 import type { Finding } from './finding';
+import { isOwnDatabase, REMEDY_FOR_FOREIGN } from './own-database';
 import { readLock } from './pid-lock';
 import { isRunning } from './process-identity';
 import { SILENT_PROGRESS } from './progress';
@@ -184,7 +185,10 @@ async function diagnoseDatabase(dataFolder: string): Promise<Finding[]> {
   const holder = readLock(databaseLock(database));
   if (holder !== null && isRunning(holder)) return [{ name, status: 'ok', found: `${database}, in use` }];
   const damage = await findDatabaseDamage(database);
-  if (damage === null) return [{ name, status: 'ok', found: database }];
+  if (damage === null && isOwnDatabase(database)) return [{ name, status: 'ok', found: database }];
+  if (damage === null) {
+    return [{ name, status: 'missing', found: `${database} was not made here`, remedy: REMEDY_FOR_FOREIGN }];
+  }
   return [
     {
       name,

@@ -4,7 +4,7 @@ import { stackPlaces } from './stack-record';
 
 /** Records and locks beside their places, until they are moved or linked there. */
 const BESIDE =
-  /^(?:stack\.json|dev\.lock|temporal\.db\.lock|\d+)\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\.new)?$/;
+  /^(?:stack\.json|dev\.lock|temporal\.db\.(?:lock|place)|\d+)\.[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}(?:\.new)?$/;
 /** Whoever writes one moves it at once. */
 const AT_ONCE_MS = 60_000;
 

@@ -15,6 +15,7 @@ import {
 import path from 'node:path';
 import { z } from 'zod';
 import { readPlainFile } from '../config/plain-file';
+import { inodeOf } from '../config/folder-inode';
 import { hasErrorCode } from '../core/error-code';
 import { isRunning, ownIdentity } from './process-identity';
 import type { ProcessIdentity } from './process-identity';
@@ -32,7 +33,7 @@ export interface PidLock {
 export type LockNotes = Readonly<Record<string, string | number>>;
 
 export interface LockHolder extends ProcessIdentity {
-  /** The lock says where it was written, so that it came from nowhere else. Nobody is ended for one that does not. */
+  /** The lock has the inode that it was written with, so that it came from nowhere else. Nobody is ended for one that has not. */
   readonly isPlaced: boolean;
   readonly notes: LockNotes;
 }
@@ -71,19 +72,19 @@ export function findLockHolder(file: string): LockHolder | null {
   return found !== null && isRunning(found) ? found : null;
 }
 
-/** What the file says, whether its holder lives or not. One that came with a copy of its folder names the holder of another lock. */
+/**
+ * What the file says, whether its holder lives or not. One that came with a copy of its folder names the holder of another lock: a moved one
+ * keeps its inode, and one that stayed its path, whatever a network's file system makes of inodes.
+ */
 export function readLock(file: string): LockHolder | null {
   try {
     const { place, ...holder } = LockFile.parse(JSON.parse(readPlainFile(file)));
-    return place && isCopy(file, place) ? null : { ...holder, isPlaced: place !== undefined };
+    if (!place) return { ...holder, isPlaced: false };
+    const isPlaced = inodeOf(file) === place.inode;
+    return isPlaced || placeOf(file) === place.path ? { ...holder, isPlaced } : null;
   } catch {
     return null;
   }
-}
-
-/** A moved one keeps its inode, and one that stayed its path, whatever a network's file system makes of inodes. */
-function isCopy(file: string, place: { readonly path: string; readonly inode: string }): boolean {
-  return placeOf(file) !== place.path && String(statSync(file, { bigint: true }).ino) !== place.inode;
 }
 
 function placeOf(file: string): string {

@@ -1,18 +1,18 @@
-import { randomUUID } from 'node:crypto';
-import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { inodeOf } from '../config/folder-inode';
 import { readPlainFile } from '../config/plain-file';
 import { isSameFolder } from '../config/remembered-store';
 import { isRunning, ownIdentity } from './process-identity';
+import { writeWhole } from './write-whole';
 
 /**
  * What a stack writes down in its data folder, for the commands that use it:
  *
  *     stack.json       addresses and processes of the stack, true while its `pid` lives
  *     dev.lock         held by the supervisor
- *     temporal.db      the server's database, with temporal.db.lock naming the server's process
+ *     temporal.db      the server's database, with temporal.db.lock naming the server's process, and temporal.db.place the inodes that it has here
  *     clients/<pid>    one file for each command that needs the stack to stay
  *     logs/<name>.log  what each process wrote
  */
@@ -38,6 +38,8 @@ const PlacedRecord = StackRecord.extend({ inode: z.string() });
 
 const Client = z.object({ pid: z.int().min(1), startedAt: z.string(), purpose: z.string() });
 export type StackClient = z.infer<typeof Client>;
+/** With the inode of the folder of clients. */
+const PlacedClient = Client.extend({ inode: z.string() });
 
 export const stackPlaces = (dataFolder: string) => ({
   record: path.join(dataFolder, 'stack.json'),
@@ -62,24 +64,27 @@ export function readStackRecord(dataFolder: string): StackRecord | null {
 
 export function writeStackRecord(dataFolder: string, record: StackRecord): void {
   mkdirSync(dataFolder, { recursive: true });
-  writeWhole(stackPlaces(dataFolder).record, { ...record, inode: inodeOf(dataFolder) });
+  writeWhole(stackPlaces(dataFolder).record, jsonOf({ ...record, inode: inodeOf(dataFolder) }));
 }
 
 /** Says that this process needs the stack. The file means nothing once the process is gone. */
 export function addClient(dataFolder: string, purpose: string): () => void {
-  const file = path.join(stackPlaces(dataFolder).clients, String(process.pid));
-  writeWhole(file, { ...ownIdentity(), purpose });
+  const { clients } = stackPlaces(dataFolder);
+  const file = path.join(clients, String(process.pid));
+  mkdirSync(clients, { recursive: true });
+  writeWhole(file, jsonOf({ ...ownIdentity(), purpose, inode: inodeOf(clients) }));
   return () => {
     rmSync(file, { force: true });
   };
 }
 
-/** The living clients; files of dead ones are removed. */
+/** The living clients; files of dead ones are removed, and those that came with the folder from elsewhere. */
 export function listClients(dataFolder: string): StackClient[] {
   const folder = stackPlaces(dataFolder).clients;
+  const inode = inodeOf(folder);
   return listFiles(folder).flatMap((name) => {
-    const client = readJson(path.join(folder, name), Client);
-    if (client !== null && isRunning(client)) return [client];
+    const client = readJson(path.join(folder, name), PlacedClient);
+    if (client?.inode === inode && String(client.pid) === name && isRunning(client)) return [client];
     rmSync(path.join(folder, name), { force: true });
     return [];
   });
@@ -100,15 +105,4 @@ function readJson<Value>(file: string, schema: z.ZodType<Value>): Value | null {
   }
 }
 
-function writeWhole(file: string, value: unknown): void {
-  mkdirSync(path.dirname(file), { recursive: true });
-  const beside = `${file}.${randomUUID()}.new`;
-  try {
-    // A link of that name would lead elsewhere.
-    writeFileSync(beside, `${JSON.stringify(value, null, 2)}\n`, { flag: 'wx' });
-    renameSync(beside, file);
-  } catch (error) {
-    rmSync(beside, { force: true });
-    throw error;
-  }
-}
+const jsonOf = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

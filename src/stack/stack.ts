@@ -6,6 +6,7 @@ import { holdPort, keepOrReplacePort } from './free-port';
 import type { HeldPort } from './free-port';
 import { ownIdentity, sendSignal } from './process-identity';
 import { removeHalfWritten } from './half-written';
+import { adoptDatabase, requireOwnDatabase } from './own-database';
 import { requireOwnParts } from './own-parts';
 import { inPhase, orAbort } from './phase';
 import { superviseService } from './processes';
@@ -32,6 +33,8 @@ export interface StackOptions {
   readonly withUi: boolean;
   readonly workerCount: number;
   readonly engineThreads: number | null;
+  /** Take over a database that was not made in the data folder. */
+  readonly adopt?: boolean;
   readonly launcher?: string;
   readonly progress: Progress;
   /** Ends a start that is under way, with what was begun. */
@@ -62,7 +65,7 @@ export async function runStack(options: StackOptions): Promise<Stack> {
     removeHalfWritten(dataFolder);
     const previous = readStackRecord(dataFolder);
     await endLeftovers(previous?.children ?? []);
-    await requireSoundDatabase(stackPlaces(dataFolder).database);
+    await prepareDatabase(options);
     const preparing = progressInLock(lock, options.progress, PREPARING);
     const binary = await obtainTemporalBinary(binaryLookup(options.environment, preparing), options.signal);
     const progress = progressInLock(lock, options.progress);
@@ -83,6 +86,13 @@ export async function runStack(options: StackOptions): Promise<Stack> {
     lock.release();
     throw error;
   }
+}
+
+async function prepareDatabase({ environment, adopt }: StackOptions): Promise<void> {
+  const { database } = stackPlaces(environment.dataFolder);
+  await requireSoundDatabase(database);
+  if (adopt === true) adoptDatabase(database);
+  requireOwnDatabase(database);
 }
 
 interface RunningParts {

@@ -3,6 +3,7 @@ import type { Environment } from '../config/environment';
 import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import { createServiceLogger } from '../workers/service-log';
+import { adoptDatabase, requireOwnDatabase } from './own-database';
 import { spacedProgress } from './progress';
 import { exitWithin } from './service-lifetime';
 import type { StopReason } from './service-lifetime';
@@ -15,6 +16,8 @@ export interface TemporalServiceOptions {
   readonly port: number;
   readonly uiPort: number | null;
   readonly durability: 'normal' | 'full';
+  /** Take over a database that was not made here. */
+  readonly adopt: boolean;
   readonly stop: Promise<StopReason>;
   readonly onReady: (line: string) => void;
 }
@@ -37,16 +40,20 @@ export async function runTemporalService(options: TemporalServiceOptions): Promi
     { program: binary.path, source: binary.source, version: binary.version },
     'Temporal CLI chosen',
   );
+  const database = path.resolve(stackPlaces(environment.dataFolder).database);
+  if (options.adopt) adoptDatabase(database);
+  requireOwnDatabase(database);
   const starting = startTemporalServer({
     binary: binary.path,
     port: options.port,
     uiPort: options.uiPort,
-    databaseFile: path.resolve(stackPlaces(environment.dataFolder).database),
+    databaseFile: database,
     durability: options.durability,
   });
   const early = await Promise.race([starting.then(() => null), options.stop]);
   if (early !== null) exitWithin(STOP_LIMIT_MS, early.exitCode);
   const server = await starting;
+  adoptDatabase(database);
   const page = server.uiUrl === null ? '' : `, UI ${server.uiUrl}`;
   if (early === null) {
     options.onReady(

@@ -6,7 +6,7 @@ import { runStack } from '../../stack/stack';
 import type { Stack } from '../../stack/stack';
 import { endService, exitWithin, leaveWhenAskedAgain, waitForStop } from '../../stack/service-lifetime';
 import type { ServiceFlags } from '../service-options';
-import { addPlaces, addServiceOptions, parseCount } from '../service-options';
+import { ADOPT, addPlaces, addServiceOptions, parseCount } from '../service-options';
 import { stopCommand } from './dev-stop';
 
 interface DevFlags extends ServiceFlags {
@@ -14,6 +14,7 @@ interface DevFlags extends ServiceFlags {
   readonly workers: number;
   readonly threads?: number;
   readonly ui?: boolean;
+  readonly adopt?: boolean;
 }
 
 const STOP_LIMIT_MS = 40_000;
@@ -24,6 +25,7 @@ export function createCommand(): Command {
     .option('--workers <n>', 'worker processes that train', parseCount, 1)
     .option('--threads <n>', "the engine's threads (one a core)", parseCount)
     .option('--ui', "with Temporal's web page, which any page open in a browser of this machine can reach")
+    .option('--adopt', ADOPT)
     // As it is anyway.
     .addOption(new Option('--headless').hideHelp())
     .addOption(new Option('--until-idle').hideHelp())
@@ -49,6 +51,7 @@ async function run(flags: DevFlags): Promise<number> {
     environment: readEnvironment(flags),
     untilIdle,
     withUi: flags.ui === true,
+    adopt: flags.adopt === true,
     workerCount: flags.workers,
     engineThreads: flags.threads ?? null,
     progress: streamProgress(process.stderr),

@@ -3,13 +3,14 @@ import { readEnvironment } from '../../config/environment';
 import { endService, waitForStop } from '../../stack/service-lifetime';
 import { runTemporalService } from '../../stack/temporal-service';
 import type { ServiceFlags } from '../service-options';
-import { addPlaces, addServiceOptions, parsePort, printReady } from '../service-options';
+import { ADOPT, addPlaces, addServiceOptions, parsePort, printReady } from '../service-options';
 import { DomainError } from '../../core/errors';
 
 interface TemporalFlags extends ServiceFlags {
   readonly port: number;
   readonly uiPort?: number;
   readonly durability: string;
+  readonly adopt?: boolean;
 }
 
 export function createCommand(): Command {
@@ -20,6 +21,7 @@ export function createCommand(): Command {
     // As it is without a port for the page.
     .addOption(new Option('--headless').hideHelp())
     .option('--durability <mode>', 'normal, or full to survive power cuts', 'normal')
+    .option('--adopt', ADOPT)
     .action(async (flags: TemporalFlags) => {
       endService(await run(flags));
     });
@@ -37,6 +39,7 @@ async function run(flags: TemporalFlags): Promise<number> {
     port: flags.port,
     uiPort: flags.uiPort ?? null,
     durability,
+    adopt: flags.adopt === true,
     stop: waitForStop({ exitWithParent: flags.exitWithParent === true }),
     onReady: printReady,
   });

@@ -6,6 +6,7 @@ import { readEnvironment } from '../../../src/config/environment';
 import { findLockHolder } from '../../../src/stack/pid-lock';
 import { ownIdentity } from '../../../src/stack/process-identity';
 import {
+  addClient,
   findStack,
   listClients,
   readStackRecord,
@@ -32,6 +33,20 @@ test('a copied data folder has no stack, though that of the folder it was copied
   renameSync(first, path.join(root, 'away'));
   cpSync(copied, first, { recursive: true });
   expect(readStackRecord(first)).toBeNull();
+  rmSync(root, { recursive: true });
+});
+
+test('a client that came with a copy of its folder, or has the name of another process, keeps no stack, though its process lives', () => {
+  const root = mkdtempSync(path.join(tmpdir(), 'record-'));
+  const [first, copied] = [path.join(root, 'first'), path.join(root, 'copied')];
+  const removeClient = addClient(first, 'train mine');
+  const { clients } = stackPlaces(first);
+  cpSync(path.join(clients, String(process.pid)), path.join(clients, '100017'));
+  cpSync(first, copied, { recursive: true });
+
+  expect(listClients(first)).toMatchObject([{ pid: process.pid, purpose: 'train mine' }]);
+  expect(listClients(copied)).toEqual([]);
+  removeClient();
   rmSync(root, { recursive: true });
 });
 
