@@ -12,6 +12,7 @@ import { startLocalEngine } from '../engines/local/engine';
 import { parseSeeded, parseStrike } from '../engines/local/server/strict/strike';
 import { StrictMode } from '../engines/local/server/strict/strict-mode';
 import { createServiceLogger } from '../workers/service-log';
+import { requirePlainParts } from './own-parts';
 import { exitWithin } from './service-lifetime';
 import type { StopReason } from './service-lifetime';
 
@@ -46,6 +47,7 @@ const STOP_LIMIT_MS = 4000;
 /** `everstep engine`: the local training engine in the foreground. Returns the exit code. */
 export async function runEngineService(options: EngineServiceOptions): Promise<number> {
   const { environment } = options;
+  requirePlainParts(environment.dataFolder);
   const access = accessOf(options);
   const logger = createServiceLogger({ service: 'engine', level: environment.logLevel });
   const remark = options.tokenFile === null ? null : tokenFileRemark(options.tokenFile);

@@ -1,4 +1,3 @@
-import { statSync } from 'node:fs';
 import path from 'node:path';
 import { inodeOf } from '../config/folder-inode';
 import { readPlainFile } from '../config/plain-file';
@@ -48,8 +47,11 @@ function placeOf(database: string, what: string): string {
 }
 
 function readNote(database: string): string | null {
-  if (statSync(noteOf(database), { throwIfNoEntry: false }) === undefined) return null;
-  return readPlainFile(noteOf(database));
+  try {
+    return readPlainFile(noteOf(database));
+  } catch {
+    return null;
+  }
 }
 
 function noteOf(database: string): string {

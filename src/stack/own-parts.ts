@@ -23,11 +23,20 @@ export function requireOwnFolder(dataFolder: string): void {
   );
 }
 
-/** Refuses a data folder in which a stack would write or remove files somewhere else, or wait for ever: somebody may have sent it. */
+/** Refuses a data folder in which a stack would write or remove what is not its own, or wait for ever: somebody may have sent it. */
 export function requireOwnParts(dataFolder: string): void {
   requireOwnFolder(dataFolder);
-  const link = entriesOf(dataFolder).find((entry) => entry.isSymbolicLink() && !MAY_BE_LINKS.has(entry.name));
-  if (link) throw notOwn(path.join(dataFolder, link.name), 'a link');
+  requirePlainParts(dataFolder);
+}
+
+/** The same of a service that somebody starts by itself, maybe as another user than the one whose folder it is given. */
+export function requirePlainParts(dataFolder: string): void {
+  for (const entry of entriesOf(dataFolder)) {
+    const place = path.join(dataFolder, entry.name);
+    if (entry.isFile() || entry.isDirectory()) continue;
+    if (!entry.isSymbolicLink()) throw notOwn(place, 'a pipe, a socket or a device');
+    if (!MAY_BE_LINKS.has(entry.name)) throw notOwn(place, 'a link');
+  }
   for (const name of OF_FILES) {
     const folder = path.join(dataFolder, name);
     const other = entriesOf(folder).find((entry) => !entry.isFile());

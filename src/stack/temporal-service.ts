@@ -4,6 +4,7 @@ import { DEFAULT_NAMESPACE } from '../config/temporal-connection';
 import { DomainError } from '../core/errors';
 import { createServiceLogger } from '../workers/service-log';
 import { adoptDatabase, requireOwnDatabase } from './own-database';
+import { requirePlainParts } from './own-parts';
 import { spacedProgress } from './progress';
 import { exitWithin } from './service-lifetime';
 import type { StopReason } from './service-lifetime';
@@ -27,6 +28,7 @@ const STOP_LIMIT_MS = 15_000;
 /** `everstep temporal`: the embedded server in the foreground. Returns the exit code. */
 export async function runTemporalService(options: TemporalServiceOptions): Promise<number> {
   const { environment } = options;
+  requirePlainParts(environment.dataFolder);
   const logger = createServiceLogger({ service: 'temporal', level: environment.logLevel });
   const progress = spacedProgress((line) => {
     logger.info(line);

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   existsSync,
   mkdirSync,
@@ -9,7 +10,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { requireOwnParts } from '../../../src/stack/own-parts';
+import { isOwnDatabase } from '../../../src/stack/own-database';
+import { requireOwnParts, requirePlainParts } from '../../../src/stack/own-parts';
 import { takePidLock } from '../../../src/stack/pid-lock';
 import { ownIdentity } from '../../../src/stack/process-identity';
 import { addClient, listClients, stackPlaces, writeStackRecord } from '../../../src/stack/stack-record';
@@ -46,6 +48,18 @@ test.each([
   expect(() => {
     requireOwnParts(data);
   }).toThrow(place);
+});
+
+test('a pipe is refused by its path, whatever it stands for', () => {
+  const pipe = path.join(data, 'temporal.db.place');
+  execFileSync('mkfifo', [pipe]);
+
+  expect(() => {
+    requirePlainParts(data);
+  }).toThrow(`${pipe} is a pipe`);
+  expect(isOwnDatabase(path.join(data, 'temporal.db'))).toBe(true);
+  writeFileSync(path.join(data, 'temporal.db'), '');
+  expect(isOwnDatabase(path.join(data, 'temporal.db'))).toBe(false);
 });
 
 test('a file in the place of a folder is refused by its path', () => {
