@@ -17,6 +17,11 @@ const TREE_PAGES = [2, 5, 10, 13];
 const PAGES_AT_ONCE = 256;
 /** Besides those on the list of free pages: the one that locks are taken on, and the end of a long value of zeros. */
 const SPARE_ZERO_PAGES = 2;
+/** Whatever its header says: a file with holes can be longer than anybody can read. SQLite keeps the content of free pages. */
+const MOST_ZERO_BYTES = 2 ** 28;
+
+/** What SQLite opens besides, whether we read it or not. */
+const BESIDE = ['-wal', '-shm', '-journal'];
 
 /** Whether a program that uses the database has complained that it is damaged. */
 export function isDamageComplaint(text: string): boolean {
@@ -31,8 +36,8 @@ export function isDamageComplaint(text: string): boolean {
  * that a full disk left no room for, are not missed. Content that is wrong but well-formed is not seen.
  */
 export async function findDatabaseDamage(file: string): Promise<string | null> {
-  const kind = await kindOf(file);
-  if (kind !== 'file') return kind === 'nothing' ? null : `it is ${kind}`;
+  const wrongKind = await findWrongKind(file);
+  if (wrongKind !== null) return wrongKind;
   const handle = await openIfThere(file);
   if (handle === null) return null;
   try {
@@ -57,7 +62,7 @@ export async function requireSoundDatabase(file: string): Promise<void> {
 }
 
 export function remedyForDamage(file: string): string {
-  const files = [file, `${file}-wal`, `${file}-shm`].filter((each) => existsSync(each));
+  const files = [file, ...BESIDE.map((ending) => `${file}${ending}`)].filter((each) => existsSync(each));
   const place = freeName(`${file}.damaged`);
   return `Runs are not lost, the store has them: move the database away (mkdir ${place} && mv ${files.join(' ')} ${place}/), start \`npx everstep dev\` again, and \`npx everstep recover\` goes on with every run from its last checkpoint.`;
 }
@@ -70,7 +75,17 @@ function freeName(name: string): string {
   }
 }
 
-/** A pipe would be waited for without end. */
+/** A pipe would be waited for without end, by us or by the server. */
+async function findWrongKind(file: string): Promise<string | null> {
+  const kind = await kindOf(file);
+  if (kind !== 'file' && kind !== 'nothing') return `it is ${kind}`;
+  for (const ending of BESIDE) {
+    const other = await kindOf(`${file}${ending}`);
+    if (other !== 'file' && other !== 'nothing') return `${file}${ending} beside it is ${other}`;
+  }
+  return null;
+}
+
 async function kindOf(file: string): Promise<string> {
   try {
     const found = await stat(file);
@@ -118,7 +133,10 @@ async function lookAt(handle: FileHandle, file: string): Promise<string | null> 
     inFile,
     pageCount: Math.max(inFile, expected),
     inLog: log?.pages ?? new Set(),
-    mostZero: (await hasLog(file)) ? Number.POSITIVE_INFINITY : header.readUInt32BE(36) + SPARE_ZERO_PAGES,
+    mostZero: Math.min(
+      MOST_ZERO_BYTES / pageSize,
+      (await hasLog(file)) ? Number.POSITIVE_INFINITY : header.readUInt32BE(36) + SPARE_ZERO_PAGES,
+    ),
   });
 }
 
@@ -145,10 +163,10 @@ interface Expected {
   readonly log: WriteAheadLog | null;
 }
 
-/** Pages at the end that stand neither in the file nor in its log. */
+/** Pages at the end that stand neither in the file nor in its log. Only pages that there are may be gone through: files say any count. */
 function countMissing(inFile: number, { expected, log }: Expected): number {
-  let missing = 0;
-  for (let page = inFile + 1; page <= expected; page++) if (log?.pages.has(page) !== true) missing++;
+  let missing = Math.max(0, expected - inFile);
+  for (const page of log?.pages ?? []) if (page > inFile && page <= expected) missing--;
   return missing;
 }
 

@@ -54,17 +54,20 @@ async function readStart(handle: FileHandle, pageSize: number): Promise<LogStart
 async function readFrames(handle: FileHandle, { pageSize, salts, checksum }: LogStart) {
   let pageCount = 0;
   const pages = new Set<number>();
-  let pending: number[] = [];
+  let pending = new Set<number>();
   for await (const frame of framesOf(handle, FRAME_HEADER_BYTES + pageSize)) {
+    const page = frame.readUInt32BE(0);
+    // A log of zeros can be made to have right checksums, and with holes it has any length.
+    if (page === 0) break;
     checksum.add(frame.subarray(0, 8));
     checksum.add(frame.subarray(FRAME_HEADER_BYTES));
     if (!frame.subarray(8, 16).equals(salts) || !checksum.isAt(frame, 16)) break;
-    pending.push(frame.readUInt32BE(0));
+    pending.add(page);
     const countAtEnd = frame.readUInt32BE(4);
     if (countAtEnd === 0) continue;
     pageCount = countAtEnd;
-    for (const page of pending) pages.add(page);
-    pending = [];
+    for (const changed of pending) pages.add(changed);
+    pending = new Set();
   }
   return pageCount === 0 ? null : { pageCount, pages };
 }

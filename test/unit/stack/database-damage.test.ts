@@ -1,7 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openIfThere } from '../../../src/stack/open-if-there';
 import { findDatabaseDamage, requireSoundDatabase } from '../../../src/stack/database-damage';
 
 const PAGE = 4096;
@@ -74,6 +83,43 @@ test('a folder or a pipe in its place is named at once', async () => {
   rmSync(file, { recursive: true });
   execFileSync('mkfifo', [file]);
   await expect(requireSoundDatabase(file)).rejects.toThrow('is damaged: it is a pipe, a socket or a device.');
+});
+
+test.each(['-wal', '-shm', '-journal'])(
+  'a pipe in place of %s, which the server would open, is named at once',
+  async (ending) => {
+    writeFileSync(file, database());
+    execFileSync('mkfifo', [`${file}${ending}`]);
+
+    const refusal = requireSoundDatabase(file);
+
+    await expect(refusal).rejects.toThrow(`${file}${ending} beside it is a pipe, a socket or a device.`);
+    await expect(refusal).rejects.toThrow(`mv ${file} ${file}${ending} ${file}.damaged/`);
+  },
+);
+
+test('a pipe that is there in the moment that it is opened is refused too', async () => {
+  execFileSync('mkfifo', [file]);
+
+  await expect(openIfThere(file)).rejects.toThrow(`"${file}" is no plain file. Remove it.`);
+});
+
+test('a header of some bytes that says any count of pages is looked at once', async () => {
+  const bytes = database(1);
+  bytes.writeUInt32BE(0xff_ff_ff_fe, 28);
+
+  expect(await damageOf(bytes)).toBe(`it has 4096 bytes of ${0xff_ff_ff_fe * PAGE}`);
+});
+
+test('a file of holes is not read to its end, however many free pages it says', async () => {
+  const bytes = database(1);
+  bytes.writeUInt16BE(1, 16);
+  bytes.writeUInt32BE(0, 28);
+  bytes.writeUInt32BE(0xff_ff_ff_ff, 36);
+  writeFileSync(file, bytes);
+  truncateSync(file, 2 ** 43);
+
+  expect(await findDatabaseDamage(file)).toBe('page 4098 of 134217728 holds nothing');
 });
 
 test('the way back can be gone twice, as it is written', async () => {

@@ -120,3 +120,51 @@ test('where there is no log, or another file in its place, nothing stands in it'
   writeFileSync(`${file}-wal`, 'pages');
   expect(await readWriteAheadLog(file, PAGE)).toBeNull();
 });
+
+/** The sum of https://www.sqlite.org/fileformat.html, of big-endian words. */
+function sumOf(bytes: Buffer, [first, second]: readonly [number, number]): [number, number] {
+  let sum: [number, number] = [first, second];
+  for (let at = 0; at < bytes.length; at += 8) {
+    const one = (sum[0] + bytes.readUInt32BE(at) + sum[1]) >>> 0;
+    sum = [one, (sum[1] + bytes.readUInt32BE(at + 4) + one) >>> 0];
+  }
+  return sum;
+}
+
+function words(...values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(values.length * 4);
+  values.forEach((value, index) => bytes.writeUInt32BE(value >>> 0, index * 4));
+  return bytes;
+}
+
+/** One change: `page`, after which the database has `pageCount` pages. */
+function logOf(page: number, pageCount: number): Buffer {
+  const start = words(0x37_7f_06_83, 3_007_000, PAGE, 0, 1, 2);
+  const content = Buffer.alloc(PAGE, 5);
+  const change = words(page, pageCount);
+  const sum = sumOf(start, [0, 0]);
+  const changeSum = sumOf(content, sumOf(change, sum));
+  return Buffer.concat([start, words(...sum), change, words(1, 2), words(...changeSum), content]);
+}
+
+test('a log of one change that says any count of pages is looked at once', async () => {
+  make('half');
+  const { size } = statSync(file);
+  const pageCount = 0xff_ff_ff_fe;
+  writeFileSync(`${file}-wal`, logOf(pageCount, pageCount));
+
+  expect(await findDatabaseDamage(file)).toBe(
+    `it has ${size} bytes of ${pageCount * PAGE}, and ${pageCount - size / PAGE - 1} of its pages are not in the log beside it either`,
+  );
+});
+
+test('a log of holes is not read to its end, although the sums of nothing are right', async () => {
+  file = join(folder, 'temporal.db');
+  // The third and the fifth mean nothing here, and are chosen so that both sums are zero, as those of zeros after them.
+  const start = words(0x37_7f_06_83, 2_432_819_962, PAGE, 931_075_715, 0, 0);
+  expect(sumOf(start, [0, 0])).toEqual([0, 0]);
+  writeFileSync(`${file}-wal`, Buffer.concat([start, words(0, 0)]));
+  truncateSync(`${file}-wal`, 2 ** 43);
+
+  expect(await readWriteAheadLog(file, PAGE)).toBeNull();
+});
