@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { DomainError } from '../core/errors';
 import type { BenchmarkPlan } from '../evaluation/runner/benchmark-plan';
-import { findPlan } from '../evaluation/runner/benchmark-plan';
+import { findForeignPlan } from '../evaluation/runner/benchmark-plan';
+import { planFault } from '../evaluation/runner/plan-fault';
 import { benchmarkFolder } from '../stores/eval-store';
 import { listBenchmarks } from '../stores/eval-places';
 import { isWholeIdentity } from '../stores/result-types';
@@ -23,7 +24,7 @@ export async function plansIn(
 
 /** null also where it says that it is another benchmark's, whose results would then be looked for elsewhere. */
 async function planOf(folder: string, benchmark: string): Promise<BenchmarkPlan | null> {
-  const plan = await findPlan({ run: '', folder, benchmark });
+  const plan = await findForeignPlan({ run: '', folder, benchmark }, planFault);
   if (plan === null) return null;
   if (!isWholeIdentity(plan.identity)) {
     throw new DomainError(

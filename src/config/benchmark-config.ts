@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MOST_SAMPLES } from '../core/benchmark-run';
 import { CheckpointReference } from './checkpoint-reference';
 import type { JudgesInput } from './judge-config';
 import { JudgesConfig } from './judge-config';
@@ -13,7 +14,7 @@ const dates = {
 
 /** What a `benchmark` evaluator of a training run takes as `everstep eval` does; absent in runs of earlier versions. */
 export const BenchmarkEvaluatorParts = {
-  numSamples: z.int().min(1).max(10_000).optional().describe('Completions of each example; default 1'),
+  numSamples: z.int().min(1).max(MOST_SAMPLES).optional().describe('Completions of each example; default 1'),
   agentConcurrency: z
     .int()
     .min(1)
@@ -86,7 +87,7 @@ export const BenchmarkConfig = z
       .optional()
       .describe("Variables of the chat template; default: the run's"),
     maxExamples: z.int().min(1).optional().describe('Only the first examples of the seeded order'),
-    numSamples: z.int().min(1).max(10_000).default(1).describe('Completions of each example'),
+    numSamples: z.int().min(1).max(MOST_SAMPLES).default(1).describe('Completions of each example'),
     concurrency: z.int().min(1).max(4096).default(64).describe('Requests in flight'),
     agentConcurrency: z.int().min(1).max(4096).default(8).describe('Examples of several turns at a time'),
     temperature: z.number().min(0).max(10).optional(),

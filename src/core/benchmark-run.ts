@@ -33,6 +33,9 @@ export interface EngineSource {
 
 export type ModelSource = EndpointSource | EngineSource;
 
+/** Completions of one example, whoever asks for them. */
+export const MOST_SAMPLES = 10_000;
+
 /** A model that judges answers. */
 export interface JudgeSource {
   readonly model: ModelSource;

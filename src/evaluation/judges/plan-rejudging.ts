@@ -9,6 +9,7 @@ import type { Benchmark } from '../benchmarks/benchmark';
 import type { BenchmarkPlan } from '../runner/benchmark-plan';
 import {
   examplesPath,
+  findForeignPlan,
   findPlan,
   nextStart,
   begunShards,
@@ -80,7 +81,7 @@ async function findJudged({ name, grader }: Benchmark, request: BenchmarkRequest
       `${name} is not judged by a model: its grader gives the same score again.`,
     );
   }
-  const plan = await findPlan(sourceOf(request));
+  const plan = await findForeignPlan(sourceOf(request));
   if (plan) return plan;
   throw new DomainError(
     'bad-config',

@@ -11,7 +11,7 @@ import type { ReadBenchmarkRows } from '../benchmarks/benchmark-rows';
 import type { BenchmarkPlan } from '../runner/benchmark-plan';
 import {
   examplesPath,
-  findPlan,
+  findForeignPlan,
   nextStart,
   begunShards,
   progressPath,
@@ -166,7 +166,7 @@ async function findGraded({ name, grader }: Benchmark, request: BenchmarkRequest
       `${name} is judged by a model. Have its answers judged again with: everstep results rejudge ${request.run} --judge MODEL`,
     );
   }
-  const plan = await findPlan(request);
+  const plan = await findForeignPlan(request);
   if (plan) return plan;
   throw new DomainError(
     'bad-config',

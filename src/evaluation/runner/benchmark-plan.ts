@@ -9,9 +9,10 @@ import { DomainError } from '../../core/errors';
 import type { Regrading, TakenAnswers } from '../../core/result-origin';
 import type { ResultIdentity } from '../../stores/eval-store';
 import { benchmarkFolder } from '../../stores/eval-store';
-import { isRecord } from '../../stores/json-lines';
 import { readJson, writeJson } from '../../stores/whole-file';
 import type { GenerationDefaults } from '../benchmarks/benchmark';
+import { planFault, wholePlanFault } from './plan-fault';
+import { isShardProgress } from './progress-types';
 
 /** Examples of one shard: a part of `examples.jsonl`. */
 export interface ShardPart {
@@ -91,23 +92,23 @@ export function shardFolder(place: BenchmarkPlace, shard: number): string {
   return join(resultFolder(place), 'journal', `shard-${shard}`);
 }
 
-type PlanOfAnyVersion = {
-  readonly [Key in 'exampleCount' | 'identity' | 'numSamples' | 'request' | 'shards']?: unknown;
-};
-
 /** null before the first start, and where what lies there is no plan. */
 export async function findPlan(place: BenchmarkPlace): Promise<BenchmarkPlan | null> {
   const plan = await readJson<BenchmarkPlan>(planPath(place));
-  return plan !== null && isPlan(plan) ? plan : null;
+  return plan !== null && planFault(plan) === null ? plan : null;
 }
 
-/** Somebody may have copied, edited or damaged it. One of an earlier version may say less. */
-function isPlan({ shards = [], request = {}, identity = {}, ...plan }: PlanOfAnyVersion): boolean {
-  return (
-    Array.isArray(shards) &&
-    [request, identity].every((each) => isRecord(each)) &&
-    shards.every((each) => isRecord(each)) &&
-    [plan.exampleCount ?? 0, plan.numSamples ?? 0].every(Number.isSafeInteger)
+/** Of an eval run that may be somebody else's, to use its answers: what is no whole plan is refused by file and field. */
+export async function findForeignPlan(
+  place: BenchmarkPlace,
+  faultOf: (plan: object) => string | null = wholePlanFault,
+): Promise<BenchmarkPlan | null> {
+  const plan = await readJson<BenchmarkPlan>(planPath(place));
+  const fault = plan && faultOf(plan);
+  if (fault === null) return plan;
+  throw new DomainError(
+    'bad-config',
+    `${JSON.stringify(planPath(place))} is damaged: ${fault}. Put it back from a copy, or name another eval run.`,
   );
 }
 
@@ -152,9 +153,7 @@ export function writePlan(place: BenchmarkPlace, plan: BenchmarkPlan): Promise<v
 /** null before the shard was begun, and where what lies there says not how far it is. */
 export async function readProgress(place: BenchmarkPlace, shard: number): Promise<ShardProgress | null> {
   const progress = await readJson<ShardProgress>(progressPath(place, shard));
-  if (progress === null) return null;
-  const { done, rewardSum, rewardSquares } = progress;
-  return [done, rewardSum, rewardSquares].every(Number.isFinite) ? progress : null;
+  return progress !== null && isShardProgress(progress) ? progress : null;
 }
 
 /** Shards of a plan that left files, in order. A plan may be somebody else's, and say that there are any number. */

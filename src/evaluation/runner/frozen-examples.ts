@@ -45,21 +45,23 @@ export class FrozenExamples implements Iterable<Example> {
 
 /** Of a file of examples, as `dataHash` says it; null where there is none. */
 export function hashOfFrozen(path: string): Promise<string | null> {
-  return hashOf(path);
+  return hashOf(path, { start: 0 });
 }
 
+/** No stream reads nothing. */
 function hashOfPart(path: string, { offset, bytes }: ShardPart): Promise<string | null> {
-  return hashOf(path, { start: offset, end: offset + bytes - 1 });
+  return hashOf(path, bytes === 0 ? null : { start: offset, end: offset + bytes - 1 });
 }
 
 async function hashOf(
   path: string,
-  range?: { readonly start: number; readonly end: number },
+  range: { readonly start: number; readonly end?: number } | null,
 ): Promise<string | null> {
   const file = await openToRead(path);
   if (file === null) return null;
   const digest = createHash('sha256');
-  for await (const chunk of file.createReadStream(range)) if (Buffer.isBuffer(chunk)) digest.update(chunk);
+  if (range === null) await file.close();
+  else for await (const chunk of file.createReadStream(range)) if (Buffer.isBuffer(chunk)) digest.update(chunk);
   return digest.digest('hex').slice(0, 32);
 }
 

@@ -8,7 +8,7 @@ import { rejudgedIdentity } from '../judges/plan-rejudging';
 import { lookUpKind } from '../kinds';
 import type { Kind } from '../kinds/kind';
 import type { BenchmarkPlan } from './benchmark-plan';
-import { findPlan } from './benchmark-plan';
+import { findForeignPlan } from './benchmark-plan';
 import type { IdentifyDependencies } from './identify-benchmark';
 import { identifyBenchmark } from './identify-benchmark';
 import { identifyKind } from './kind-benchmark';
@@ -45,7 +45,7 @@ async function identifyRejudged(
   request: BenchmarkRequest,
   folder: string,
 ): Promise<ResultIdentity | null> {
-  const from = await findPlan({ ...request, folder });
+  const from = await findForeignPlan({ ...request, folder });
   return from && rejudgedIdentity(from, benchmark, request);
 }
 

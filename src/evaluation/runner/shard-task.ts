@@ -58,6 +58,8 @@ export interface ExampleUnit {
 
 /** What the rows of a unit are found again by. */
 interface UnitKeys {
+  /** The same of all samples of an example. */
+  readonly example: string;
   /** Of the first completion where the example alone decides the prompt; else what such keys are made from. */
   readonly sample: string;
   readonly grade: string;
@@ -72,14 +74,24 @@ type KeyedSubject = Pick<
 export function* unitsOf(subject: KeyedSubject, examples: Iterable<Example>): Generator<ExampleUnit> {
   for (const example of examples) {
     const line = JSON.stringify(example);
-    const asked = subject.isKeyedByPrompt ? promptLine(example) : line;
-    const digest = textDigest(`${subject.base}\n${asked}`);
+    const digest = digestOf(subject, example);
     const grade = judgeOf(subject, line);
     for (let sampleIndex = 0; sampleIndex < subject.numSamples; sampleIndex++) {
       const sample = `${digest}.${sampleIndex}`;
-      yield { example, sampleIndex, keys: { sample, grade: `${sample}.${grade}` } };
+      yield { example, sampleIndex, keys: { example: digest, sample, grade: `${sample}.${grade}` } };
     }
   }
+}
+
+type AskedSubject = Pick<KeyedSubject, 'base' | 'isKeyedByPrompt'>;
+
+/** What the samples of each example are found again by, but for their number. */
+export function* digestsOf(subject: AskedSubject, examples: Iterable<Example>): Generator<string> {
+  for (const example of examples) yield digestOf(subject, example);
+}
+
+function digestOf({ base, isKeyedByPrompt }: AskedSubject, example: Example): string {
+  return textDigest(`${base}\n${isKeyedByPrompt ? promptLine(example) : JSON.stringify(example)}`);
 }
 
 /** What an answer depends on: seeds follow from the id. */

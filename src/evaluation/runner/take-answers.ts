@@ -7,13 +7,13 @@ import { createWholeFile } from '../../stores/whole-file';
 import type { Benchmark } from '../benchmarks/benchmark';
 import type { Example } from '../example';
 import type { BenchmarkPlan } from './benchmark-plan';
-import { examplesPath, findPlan, shardFolder } from './benchmark-plan';
+import { examplesPath, findForeignPlan, shardFolder } from './benchmark-plan';
 import { FrozenExamples } from './frozen-examples';
 import { differencesText } from './option-differences';
 import type { PlannedWork } from './planned-work';
 import { askingDifferences } from './refuse-other-identity';
 import type { SampleRow } from './shard-rows';
-import { unitsOf } from './shard-task';
+import { digestsOf, unitsOf } from './shard-task';
 
 type CutPlan = Pick<PlannedWork, 'base' | 'identity' | 'numSamples' | 'examplesFile'> &
   Pick<BenchmarkPlan, 'shards'>;
@@ -39,7 +39,7 @@ export async function takeAnswers(
   const source = { run: basename(folder), folder, benchmark: benchmark.name };
   const from = await findSource(source, request);
   refuseOtherAnswers(source, from, plan);
-  const given = await givenUnits(source, from, benchmark);
+  const given = await givenExamples(source, from, benchmark);
   let taken = 0;
   for (const [shard, part] of plan.shards.entries()) {
     const examples = await FrozenExamples.open(examplesPath(request, plan), part);
@@ -56,7 +56,7 @@ async function findSource(source: BenchmarkPlace, { folder }: BenchmarkRequest):
   if (source.folder === folder) {
     throw new DomainError('bad-config', `--answers-from ${source.run} is the eval run itself. Give another.`);
   }
-  const plan = await findPlan(source);
+  const plan = await findForeignPlan(source);
   if (plan) return plan;
   throw new DomainError(
     'bad-config',
@@ -75,28 +75,33 @@ function refuseOtherAnswers({ run, benchmark }: BenchmarkPlace, from: BenchmarkP
   );
 }
 
-/** What the other run asked, each with the shard it lies in. */
-async function givenUnits(
+/** What the other run asked, by the digests of its examples: how often it says that it asked each takes no room. */
+interface GivenExamples {
+  readonly numSamples: number;
+  /** The shard that each lies in. */
+  readonly shards: ReadonlyMap<string, number>;
+}
+
+async function givenExamples(
   source: BenchmarkPlace,
   from: BenchmarkPlan,
   benchmark: Benchmark,
-): Promise<Map<string, number>> {
-  const given = new Map<string, number>();
+): Promise<GivenExamples> {
+  const { base, numSamples } = from;
+  const shards = new Map<string, number>();
   // Turns after the first are told by keys of the whole example there.
-  if (benchmark.environment && !from.isKeyedByPrompt) return given;
-  const { grader } = benchmark;
-  const subject = { base: from.base, numSamples: from.numSamples, grader, isKeyedByPrompt: true as const };
+  if (benchmark.environment && !from.isKeyedByPrompt) return { numSamples, shards };
   for (const [shard, part] of from.shards.entries()) {
     const examples = await FrozenExamples.open(examplesPath(source, from), part);
-    for (const { keys } of unitsOf(subject, examples)) given.set(keys.sample, shard);
+    for (const digest of digestsOf({ base, isKeyedByPrompt: true }, examples)) shards.set(digest, shard);
   }
-  return given;
+  return { numSamples, shards };
 }
 
 interface WantedExamples {
   readonly benchmark: Benchmark;
   readonly examples: Iterable<Example>;
-  readonly given: ReadonlyMap<string, number>;
+  readonly given: GivenExamples;
 }
 
 /** By the names of their units. */
@@ -107,7 +112,7 @@ function wantedAnswers(
   const wanted = new Map<string, WantedAnswer>();
   const subject = { base, numSamples, grader, isKeyedByPrompt: true as const };
   for (const { example, sampleIndex, keys } of unitsOf(subject, examples)) {
-    const from = given.get(keys.sample);
+    const from = sampleIndex < given.numSamples ? given.shards.get(keys.example) : undefined;
     const name = unitName({ example_id: example.id, sample_index: sampleIndex });
     if (from !== undefined) wanted.set(name, { key: keys.sample, from });
   }

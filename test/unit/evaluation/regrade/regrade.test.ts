@@ -18,6 +18,10 @@ const NEVER: Completer = {
 };
 const ALWAYS_WRONG = '() => 0';
 
+/** Lists in one another. */
+const nested = (depth: number): object =>
+  Array.from({ length: depth }).reduce<object>((inner) => [inner], []);
+
 let sums: Sums;
 
 beforeEach(() => {
@@ -335,6 +339,43 @@ describe('answers of another eval run', () => {
 
     await expect(refused).rejects.toMatchObject({ code: 'refused' });
     await expect(refused).rejects.toThrow(message);
+  });
+
+  test('are those that are there, whatever number of samples a plan says', async () => {
+    await first();
+    sums.changePlan({ numSamples: 10_000 });
+    const { completer, asked } = modelThatSays(() => '2');
+
+    expect(await evaluate(completer, beside({ numSamples: 2 }))).toMatchObject({ numExamples: 8 });
+    expect(asked).toHaveLength(4);
+  });
+
+  test.each([
+    [{ numSamples: Number.MAX_SAFE_INTEGER }, '"numSamples" has to be a whole number from 1 to 10000'],
+    [{ numSamples: undefined }, '"numSamples" is missing'],
+    [{ base: { toString: 1 } }, '"base" has to be a text'],
+    [{ examplesFile: 5 }, '"examplesFile" has to be a text'],
+    [{ shards: [{ exampleCount: {}, offset: 0, bytes: 9 }] }, '"shards[0].exampleCount" has to be a whole number'],
+    [{ shards: [{ exampleCount: 1, offset: 0 }] }, '"shards[0].bytes" is missing'],
+    [
+      { shards: Array.from({ length: 9 }, () => ({ exampleCount: 4, offset: 0, bytes: 300 })) },
+      '"shards[1].offset" has to be 300, where the shard before it ends',
+    ],
+    [
+      { shards: Array.from({ length: 9 }, () => ({ exampleCount: 0, offset: 0, bytes: 0 })) },
+      '"shards[0].bytes" has to be above 0',
+    ],
+    [{ identity: { sampling: nested(200) } }, 'it nests more than 100 deep'],
+    [{ request: { maxExamples: {} } }, '"request.maxExamples" has to be a whole number from 1 on'],
+  ])('of a plan with %j are refused by file and field', async (changes, fault) => {
+    await first();
+    sums.changePlan(changes);
+
+    const refused = evaluate(NEVER, beside());
+
+    await expect(refused).rejects.toMatchObject({ code: 'bad-config' });
+    await expect(refused).rejects.toThrow(`${JSON.stringify(sums.planFile)} is damaged: ${fault}`);
+    await expect(regrade()).rejects.toThrow(fault);
   });
 
   test('of a run that has none, and of the run itself, are refused', async () => {

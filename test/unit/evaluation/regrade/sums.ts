@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchmarkRequest } from '../../../../src/core/benchmark-run';
 import { requestOf } from '../runner/evaluate-here';
@@ -50,6 +50,16 @@ export class Sums {
     const rows = [1, 2, 3, 4].map((a) => ({ a, target: targets[a] ?? String(a + 1) }));
     const lines = rows.map((row) => `${JSON.stringify(row)}\n`);
     writeFileSync(join(this.folder, 'rows.jsonl'), lines.join(''));
+  }
+
+  get planFile(): string {
+    return join(this.request().folder, 'sums', 'journal', 'plan.json');
+  }
+
+  /** As somebody else may have left it. */
+  changePlan(changes: object): void {
+    const plan: unknown = JSON.parse(readFileSync(this.planFile, 'utf8'));
+    writeFileSync(this.planFile, JSON.stringify(Object.assign({}, plan, changes)));
   }
 
   request(changes: Partial<BenchmarkRequest> = {}): BenchmarkRequest {
